@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dat_ia.c - opening and closing adapters.
+ *
+ * Does not find or load providers (dat_registry.c), does not redirect calls on
+ * what is open (dat_api.c).
+ * Threads: any; query_lock guards the list of query handles, a leaf. Two
+ * threads that close one adapter: the second gets INVALID_HANDLE.
+ * Ownership: an open adapter and a query handle hold their provider.
+ * Rule: uDAPL 1.2 specification, dat_ia_open and dat_ia_close; a provider's
+ * own return code always reaches the program unchanged.
+ */
+#include "dat_ia.h"
+
+#include "dat_detail.h"
+#include "dat_handle.h"
+#include "dat_log.h"
+#include "dat_reg.h"
+#include <dat2/dat_registry.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An adapter opened by an extension, whose handle is the provider's own. */
+struct query {
+	struct query *next;
+	DAT_HANDLE raw;
+	struct dat_use *use;
+};
+
+static pthread_mutex_t query_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct query *queries; /* query_lock */
+
+static const char *minor_name(DAT_RETURN ret)
+{
+	const char *name;
+
+	dat_strerror(ret, NULL, &name);
+	return name;
+}
+
+static const char *major_name(DAT_RETURN ret)
+{
+	const char *name;
+
+	dat_strerror(ret, &name, NULL);
+	return name;
+}
+
+/* Gives the provider's refusal a reason if it left none, and returns it. */
+static DAT_RETURN refused(const char *name, DAT_RETURN ret)
+{
+	if (*dat_error_detail())
+		dat_log(DAT_LOG_ERROR, "%s", dat_error_detail());
+	else
+		dat_fail(0, "provider of \"%s\" refused: 0x%08x %s %s", name,
+			 ret, major_name(ret), minor_name(ret));
+	return ret;
+}
+
+static DAT_RETURN open_raw(const struct dat_entries *entries,
+			   const DAT_NAME_PTR name, DAT_COUNT qlen,
+			   DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ret_raw)
+{
+	DAT_IA_HANDLE raw = DAT_HANDLE_NULL;
+	DAT_RETURN ret;
+
+	if (!entries->ia_open)
+		return dat_fail(DAT_NOT_IMPLEMENTED,
+				"the provider of \"%s\" cannot open adapters",
+				name);
+	dats_set_error_detail(NULL);
+	ret = entries->ia_open(name, qlen, async_evd, &raw);
+	if (ret)
+		return refused(name, ret);
+	if (!raw)
+		return dat_fail(DAT_INTERNAL_ERROR,
+				"the provider of \"%s\" opened it and gave no "
+				"handle",
+				name);
+	*ret_raw = raw;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_qlen,
+			DAT_EVD_HANDLE *async_evd_handle,
+			DAT_IA_HANDLE *ia_handle, DAT_UINT32 dapl_major,
+			DAT_UINT32 dapl_minor, DAT_BOOLEAN thread_safety)
+{
+	struct dat_request request = {
+		.name = name,
+		.major = dapl_major,
+		.minor = dapl_minor,
+		.thread_safe = thread_safety != DAT_FALSE,
+	};
+	struct dat_entries entries;
+	struct dat_use *use;
+	DAT_IA_HANDLE raw = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE handle;
+	DAT_RETURN ret;
+
+	if (!name || strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
+		return dat_fail(DAT_INVALID_PARAMETER | DAT_INVALID_ARG1,
+				"dat_ia_open: the name is NULL or longer than "
+				"%d bytes",
+				DAT_NAME_MAX_LENGTH - 1);
+	if (!ia_handle)
+		return dat_fail(DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA,
+				"dat_ia_open: ia_handle is NULL");
+
+	ret = dat_provider_acquire(&request, &use, &entries);
+	if (ret)
+		return ret;
+	handle = dat_handle_reserve();
+	if (!handle) {
+		ret = dat_fail(DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY,
+			       "dat_ia_open: no handle left for \"%s\"", name);
+		goto err_release_provider;
+	}
+	ret = open_raw(&entries, name, async_evd_qlen, async_evd_handle, &raw);
+	if (ret)
+		goto err_release_handle;
+	dat_handle_publish(handle, raw, use);
+	dat_log(DAT_LOG_CONSUMER, "\"%s\" is IA %lu", name,
+		DAT_IA_HANDLE_TO_UL(handle));
+	*ia_handle = handle;
+	return DAT_SUCCESS;
+
+err_release_handle:
+	dat_handle_release(handle);
+err_release_provider:
+	dat_provider_release(use);
+	return ret;
+}
+
+DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
+{
+	DAT_IA_HANDLE raw;
+	DAT_RETURN ret;
+	void *use;
+
+	if (!dat_handle_begin_close(ia_handle, &raw, &use))
+		return dat_fail(DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA,
+				"dat_ia_close: IA %p is not open", ia_handle);
+	dats_set_error_detail(NULL);
+	ret = DAT_HANDLE_TO_PROVIDER(raw)->ia_close_func(raw, ia_flags);
+	if (ret) {
+		dat_handle_keep(ia_handle);
+		return refused("dat_ia_close", ret);
+	}
+	dat_handle_release(ia_handle);
+	dat_provider_release(use);
+	dat_log(DAT_LOG_CONSUMER, "IA %lu closed",
+		DAT_IA_HANDLE_TO_UL(ia_handle));
+	return DAT_SUCCESS;
+}
+
+/*
+ * Queries. The caller's va_list stands behind the name when the provider gets
+ * it; a copy tells where the provider will store the handle.
+ */
+
+static DAT_RETURN query_open_with(const struct dat_entries *entries,
+				  DAT_EXTENDED_OP operation, DAT_NAME_PTR name,
+				  struct query *query, va_list args)
+{
+	DAT_HANDLE *out;
+	DAT_RETURN ret;
+	va_list copy;
+
+	if (!entries->extended_op)
+		return dat_fail(DAT_NOT_IMPLEMENTED,
+				"the provider of \"%s\" has no extensions",
+				name);
+	va_copy(copy, args);
+	out = va_arg(copy, DAT_HANDLE *);
+	va_end(copy);
+	dats_set_error_detail(NULL);
+	ret = entries->extended_op((DAT_HANDLE)name, operation, args);
+	if (ret)
+		return refused(name, ret);
+	query->raw = out ? *out : DAT_HANDLE_NULL;
+	if (!query->raw)
+		return dat_fail(DAT_INTERNAL_ERROR,
+				"the provider of \"%s\" gave no query handle",
+				name);
+	pthread_mutex_lock(&query_lock);
+	query->next = queries;
+	queries = query;
+	pthread_mutex_unlock(&query_lock);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat_query_open(DAT_EXTENDED_OP operation, va_list args)
+{
+	struct dat_request request = {.major = 2, .minor = 0};
+	struct dat_entries entries;
+	struct query *query;
+	DAT_NAME_PTR name;
+	DAT_RETURN ret;
+
+	name = va_arg(args, DAT_NAME_PTR);
+	/* the subtype says argument 3 although the type says handle: historic
+	 */
+	if (!name || strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
+		return dat_fail(DAT_INVALID_HANDLE | DAT_INVALID_ARG3,
+				"dat_ib_open_query: the name is NULL or longer "
+				"than %d bytes",
+				DAT_NAME_MAX_LENGTH - 1);
+	request.name = name;
+	query = calloc(1, sizeof(*query));
+	if (!query)
+		return dat_fail(DAT_INSUFFICIENT_RESOURCES |
+					DAT_RESOURCE_MEMORY,
+				"dat_ib_open_query: no memory");
+	ret = dat_provider_acquire(&request, &query->use, &entries);
+	if (ret)
+		goto err_free;
+	ret = query_open_with(&entries, operation, name, query, args);
+	if (ret)
+		goto err_release;
+	return DAT_SUCCESS;
+
+err_release:
+	dat_provider_release(query->use);
+err_free:
+	free(query);
+	return ret;
+}
+
+static struct query *take_query(DAT_HANDLE raw)
+{
+	struct query **link = &queries;
+	struct query *query;
+
+	pthread_mutex_lock(&query_lock);
+	while (*link && (*link)->raw != raw)
+		link = &(*link)->next;
+	query = *link;
+	if (query)
+		*link = query->next;
+	pthread_mutex_unlock(&query_lock);
+	return query;
+}
+
+static void put_query(struct query *query)
+{
+	pthread_mutex_lock(&query_lock);
+	query->next = queries;
+	queries = query;
+	pthread_mutex_unlock(&query_lock);
+}
+
+DAT_RETURN dat_query_close(DAT_HANDLE handle, DAT_EXTENDED_OP operation,
+			   va_list args)
+{
+	struct query *query = take_query(handle);
+	DAT_RETURN ret;
+
+	if (!query)
+		return dat_fail(DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA,
+				"dat_ib_close_query: %p is not open", handle);
+	dats_set_error_detail(NULL);
+	ret = DAT_HANDLE_TO_PROVIDER(handle)->handle_extendedop_func(
+		handle, operation, args);
+	if (ret) {
+		put_query(query);
+		return refused("dat_ib_close_query", ret);
+	}
+	dat_provider_release(query->use);
+	free(query);
+	return DAT_SUCCESS;
+}

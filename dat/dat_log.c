@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dat_log.c - writes messages of the registry to standard output or syslog.
+ *
+ * Does not look at the environment. One message is one write of one line, so
+ * lines of several threads do not mix.
+ * Threads: any; mask and destination are set once, by the library's
+ * constructor.
+ * Ownership: nothing is kept.
+ * Rule: libdat2(7).
+ */
+#include "dat_log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <syslog.h>
+
+unsigned dat_log_mask;
+static unsigned dat_log_dest = DAT_LOG_STDOUT;
+
+void dat_log_setup(unsigned mask, unsigned dest)
+{
+	dat_log_mask = mask;
+	dat_log_dest = dest;
+}
+
+void dat_log_write(const char *fmt, ...)
+{
+	char text[1280];
+	int saved_errno = errno;
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (dat_log_dest & DAT_LOG_STDOUT) {
+		printf("libdat2: %s\n", text);
+		fflush(stdout);
+	}
+	if (dat_log_dest & DAT_LOG_SYSLOG)
+		syslog(LOG_USER | LOG_DEBUG, "libdat2: %s", text);
+	errno = saved_errno;
+}

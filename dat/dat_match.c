@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dat_match.c - which entry serves a request, and if none does, why not.
+ *
+ * Changes nothing and loads nothing.
+ * Threads: the caller holds dat_registry_lock where the name says so.
+ * Ownership: none.
+ * Rule: dat.conf(5), lookup. Name, major, minor and thread safety are compared
+ * in this order, so that the caller learns which one was wrong.
+ */
+#include "dat_reg_int.h"
+
+#include "dat_detail.h"
+#include "dat_static.h"
+#include <string.h>
+
+bool dat_key_same(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
+{
+	return a->dapl_version_major == b->dapl_version_major &&
+	       a->dapl_version_minor == b->dapl_version_minor &&
+	       !a->is_thread_safe == !b->is_thread_safe &&
+	       strcmp(a->ia_name, b->ia_name) == 0;
+}
+
+void dat_key_of_record(const struct dat_conf_record *record,
+		       DAT_PROVIDER_INFO *ret_key)
+{
+	memset(ret_key, 0, sizeof(*ret_key));
+	memcpy(ret_key->ia_name, record->name, strlen(record->name));
+	ret_key->dapl_version_major = record->major;
+	ret_key->dapl_version_minor = record->minor;
+	ret_key->is_thread_safe = record->thread_safe ? DAT_TRUE : DAT_FALSE;
+}
+
+bool dat_key_is_record(const struct dat_conf_record *record,
+		       const DAT_PROVIDER_INFO *key)
+{
+	return record->major == key->dapl_version_major &&
+	       record->minor == key->dapl_version_minor &&
+	       record->thread_safe == (key->is_thread_safe != DAT_FALSE) &&
+	       strcmp(record->name, key->ia_name) == 0;
+}
+
+bool dat_key_is_static(const DAT_PROVIDER_INFO *key)
+{
+	const struct dat_conf *conf = dat_static_conf();
+	size_t i;
+
+	for (i = 0; i < conf->n_records; i++)
+		if (dat_key_is_record(&conf->records[i], key))
+			return true;
+	return false;
+}
+
+static void consider(struct match *match, const struct dat_request *request,
+		     const DAT_PROVIDER_INFO *key)
+{
+	enum match_level level;
+	bool exact = false;
+
+	if (strcmp(request->name, key->ia_name) != 0) {
+		return;
+	} else if (request->major != key->dapl_version_major) {
+		level = MATCH_NAME;
+	} else if (request->minor > key->dapl_version_minor) {
+		level = MATCH_MAJOR;
+	} else if (request->thread_safe && !key->is_thread_safe) {
+		level = MATCH_MINOR;
+	} else {
+		level = MATCH_ALL;
+		exact = request->minor == key->dapl_version_minor &&
+			request->thread_safe == (key->is_thread_safe != 0);
+	}
+	if (level < match->level)
+		return;
+	if (level == match->level && (match->exact || !exact))
+		return;
+	match->level = level;
+	match->exact = exact;
+	match->key = *key;
+}
+
+void dat_match_locked(const struct dat_request *request, struct match *match)
+{
+	const struct dat_conf *conf = dat_static_conf();
+	const struct registration *reg;
+	DAT_PROVIDER_INFO key;
+	size_t i;
+
+	match->level = MATCH_NOTHING;
+	match->exact = false;
+	for (i = 0; i < conf->n_records; i++) {
+		/* cheaper than making a key of half a million of them */
+		if (strcmp(conf->records[i].name, request->name) != 0)
+			continue;
+		dat_key_of_record(&conf->records[i], &key);
+		consider(match, request, &key);
+	}
+	for (reg = dat_registrations; reg; reg = reg->next)
+		consider(match, request, &reg->info);
+}
+
+/* Adds a name to a list that must leave room for its end. */
+static bool add_known(struct dat_text *text, const char *name, size_t *count)
+{
+	bool fits = *count < 24 && dat_text_room(text) > strlen(name) + 48;
+
+	if (fits)
+		dat_text_add(text, "%s%s", *count ? ", " : "; known are ",
+			     name);
+	++*count;
+	return fits;
+}
+
+static void add_known_names_locked(struct dat_text *text)
+{
+	const struct dat_conf *conf = dat_static_conf();
+	const struct registration *reg;
+	size_t shown = 0;
+	size_t count = 0;
+	size_t i;
+
+	for (i = 0; i < conf->n_records; i++)
+		if (!conf->records[i].duplicate)
+			shown += add_known(text, conf->records[i].name, &count);
+	for (reg = dat_registrations; reg; reg = reg->next)
+		if (!dat_key_is_static(&reg->info))
+			shown += add_known(text, reg->info.ia_name, &count);
+	if (count == 0)
+		dat_text_add(text, "; no adapter is known");
+	else if (shown < count)
+		dat_text_add(text, " and %zu more", count - shown);
+}
+
+static DAT_RETURN fail_name_locked(const struct dat_request *request)
+{
+	struct dat_text text = DAT_TEXT_INIT;
+
+	dat_text_add(&text, "no adapter \"%s\" ", request->name);
+	dat_static_add_source(&text);
+	dat_static_add_hints(&text, request->name);
+	add_known_names_locked(&text);
+	return dat_fail(DAT_PROVIDER_NOT_FOUND | DAT_NAME_NOT_REGISTERED, "%s",
+			text.buf);
+}
+
+DAT_RETURN dat_match_fail_locked(const struct dat_request *request,
+				 const struct match *match)
+{
+	const DAT_PROVIDER_INFO *key = &match->key;
+
+	switch (match->level) {
+	case MATCH_NAME:
+		return dat_fail(DAT_PROVIDER_NOT_FOUND | DAT_MAJOR_NOT_FOUND,
+				"adapter \"%s\" is of API version %u.%u, the "
+				"program asks for %u.%u",
+				request->name, key->dapl_version_major,
+				key->dapl_version_minor, request->major,
+				request->minor);
+	case MATCH_MAJOR:
+		return dat_fail(DAT_PROVIDER_NOT_FOUND | DAT_MINOR_NOT_FOUND,
+				"adapter \"%s\" is of API version %u.%u, the "
+				"program asks for %u.%u or later",
+				request->name, key->dapl_version_major,
+				key->dapl_version_minor, request->major,
+				request->minor);
+	case MATCH_MINOR:
+		return dat_fail(
+			DAT_PROVIDER_NOT_FOUND | DAT_THREAD_SAFETY_NOT_FOUND,
+			"adapter \"%s\" is marked nonthreadsafe, the program "
+			"asks for a threadsafe one",
+			request->name);
+	default:
+		return fail_name_locked(request);
+	}
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dat_reg.h - from a request to a provider that is ready to open adapters.
+ *
+ * Opens no adapter; dat_ia.c does. The public half of the registry is in
+ * <dat2/dat_registry.h>.
+ * Threads: any. No lock is held while a provider or the loader runs, so these
+ * calls may wait for another thread that loads or unloads the same provider.
+ * Ownership: each successful acquire is undone by one release.
+ * Rule: dat.conf(5), how a request is matched.
+ */
+#ifndef DAT_REG_H
+#define DAT_REG_H
+
+#include <dat2/udat.h>
+#include <stdbool.h>
+
+struct dat_request {
+	const char *name; /* shorter than DAT_NAME_MAX_LENGTH */
+	DAT_UINT32 major;
+	DAT_UINT32 minor;
+	bool thread_safe;
+};
+
+struct dat_use; /* one provider in use */
+
+/* What of a provider works without an object. Slots may be NULL. */
+struct dat_entries {
+	DAT_IA_OPEN_FUNC ia_open;
+	DAT_HANDLE_EXTENDEDOP_FUNC extended_op;
+};
+
+/* On failure the reason is stored for dat_error_detail(). */
+DAT_RETURN dat_provider_acquire(const struct dat_request *request,
+				struct dat_use **ret_use,
+				struct dat_entries *ret_entries);
+
+/* The last release unloads the provider. */
+void dat_provider_release(struct dat_use *use);
+
+/* As the library does when it is loaded; OVERRIDE as dat_static_init(). */
+void dat_registry_init(const char *override);
+
+/* As when it is unloaded. Keeps everything if an adapter is still open. */
+void dat_registry_fini(void);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * fuzz_dat_conf.c - any bytes as a dat.conf.
+ *
+ * Checks what must hold for every input: each line gives at most one record
+ * or diagnostic, in order; strings end; a diagnostic can be printed; parsing
+ * line by line finds the same records, so that no line affects another.
+ * Built with a fuzzing engine, or with STANDALONE to replay files.
+ * One thread.
+ */
+#include "dat/dat_conf.h"
+
+#include <dat2/dat.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REQUIRE(condition)                                                 \
+	do {                                                               \
+		if (!(condition)) {                                        \
+			fprintf(stderr, "line %d: not so: %s\n", __LINE__, \
+				#condition);                               \
+			abort();                                           \
+		}                                                          \
+	} while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_record(const struct dat_conf_record *r)
+{
+	REQUIRE(strlen(r->name) < DAT_NAME_MAX_LENGTH);
+	REQUIRE(strlen(r->library) + strlen(r->provider_version) +
+			strlen(r->ia_params) + strlen(r->platform_params) <
+		SIZE_MAX / 2);
+	REQUIRE(strchr(r->name, '\n') == NULL);
+}
+
+static void check_diag(const struct dat_conf_diag *d)
+{
+	char text[512];
+
+	dat_conf_diag_text(d, text, sizeof(text));
+	REQUIRE(strlen(text) < sizeof(text) - 1);
+	REQUIRE(strchr(text, '\n') == NULL);
+	REQUIRE(d->column >= 1);
+}
+
+static void check_order(const struct dat_conf *conf)
+{
+	size_t r = 0;
+	size_t d = 0;
+	unsigned line;
+	unsigned last = 0;
+
+	while (r < conf->n_records || d < conf->n_diags) {
+		if (d == conf->n_diags ||
+		    (r < conf->n_records &&
+		     conf->records[r].line < conf->diags[d].line))
+			line = conf->records[r++].line;
+		else
+			line = conf->diags[d++].line;
+		REQUIRE(line > last);
+		last = line;
+	}
+}
+
+static void check_same_line_by_line(const char *bytes, size_t size,
+				    const struct dat_conf *whole)
+{
+	const char *end = bytes + size;
+	struct dat_conf one;
+	size_t n = 0;
+
+	while (bytes < end) {
+		const char *newline =
+			memchr(bytes, '\n', (size_t)(end - bytes));
+		const char *next = newline ? newline + 1 : end;
+
+		REQUIRE(dat_conf_parse(bytes, (size_t)(next - bytes), &one) ==
+			0);
+		REQUIRE(one.n_records + one.n_diags <= 1);
+		if (one.n_records) {
+			REQUIRE(n < whole->n_records);
+			REQUIRE(!strcmp(one.records[0].name,
+					whole->records[n].name));
+			REQUIRE(!strcmp(one.records[0].ia_params,
+					whole->records[n].ia_params));
+			n++;
+		}
+		dat_conf_free(&one);
+		bytes = next;
+	}
+	REQUIRE(n == whole->n_records);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct dat_conf conf;
+	size_t i;
+
+	REQUIRE(dat_conf_parse((const char *)data, size, &conf) == 0);
+	for (i = 0; i < conf.n_records; i++)
+		check_record(&conf.records[i]);
+	for (i = 0; i < conf.n_diags; i++)
+		check_diag(&conf.diags[i]);
+	check_order(&conf);
+	check_same_line_by_line((const char *)data, size, &conf);
+	dat_conf_free(&conf);
+	return 0;
+}
+
+#ifdef STANDALONE
+static int replay(const char *path)
+{
+	static uint8_t bytes[1 << 20];
+	uint8_t *copy;
+	size_t size;
+	FILE *f;
+
+	f = fopen(path, "rb");
+	if (!f) {
+		perror(path);
+		return 1;
+	}
+	size = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	/* exactly as large, so that reading past the end is noticed */
+	copy = malloc(size ? size : 1);
+	if (!copy)
+		return 1;
+	memcpy(copy, bytes, size);
+	LLVMFuzzerTestOneInput(copy, size);
+	free(copy);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++)
+		if (replay(argv[i]))
+			return 1;
+	printf("%d files replayed\n", argc - 1);
+	return 0;
+}
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_dat_alloc.c - each allocation of the registry fails once.
+ *
+ * Covers reading dat.conf, opening, closing, registering and querying: after
+ * a failure nothing is left behind (the sanitizers' business), the code is
+ * right, and the same thing succeeds at once when memory is back.
+ * Linked with --wrap for malloc, calloc and realloc. One thread.
+ */
+#include "dat_stub.h"
+
+#include "dat/dat_conf.h"
+#include "dat/dat_handle.h"
+#include "dat/dat_reg.h"
+
+#include <dat2/dat_ib_extensions.h>
+#include <dat2/dat_registry.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define STUB DAT_TEST_LIBDIR "/libdatstub.so"
+
+#define CONF                                                         \
+	"a u2.0 threadsafe default " STUB " stub.1.0 \"ok\" \"\"\n"  \
+	"a u2.0 threadsafe default /x stub.1.0 \"duplicate\" \"\"\n" \
+	"x\n"                                                        \
+	"b u2.0 threadsafe default /x stub.1.0 \"not there\" \"\"\n"
+
+#define NO_MEMORY 0x80030002
+
+/* No path needs as many; a loop that gets here does not end. */
+#define MAX_ALLOCATIONS 100
+
+DAT_STUB_COUNTERS;
+
+static char conf_path[] = "/tmp/dapl-test.XXXXXX";
+
+static int fail_in; /* 1: the next allocation fails, 0: none */
+static bool failed;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static bool fails(void)
+{
+	if (fail_in == 0 || --fail_in > 0)
+		return false;
+	failed = true;
+	return true;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+	return fails() ? NULL : __real_realloc(old, size);
+}
+
+/* True if allocation N failed, so that there may be more of them. */
+static bool fail_allocation(int n)
+{
+	assert_in_range(n, 1, MAX_ALLOCATIONS);
+	fail_in = n;
+	failed = false;
+	return true;
+}
+
+static bool did_fail(void)
+{
+	fail_in = 0;
+	return failed;
+}
+
+static void parse__each_allocation_fails(void **state)
+{
+	struct dat_conf conf = {0};
+	int err;
+	int n;
+
+	for (n = 1; fail_allocation(n); n++) {
+		err = dat_conf_parse(CONF, strlen(CONF), &conf);
+		if (!did_fail())
+			break;
+		assert_int_equal(err, -ENOMEM);
+		assert_null(conf.strings);
+	}
+	assert_int_equal(err, 0);
+	/* strings, records, diagnostics, sorting */
+	assert_int_equal(n, 5);
+	assert_int_equal(conf.n_records, 3);
+	dat_conf_free(&conf);
+}
+
+static DAT_RETURN open_a(DAT_IA_HANDLE *ia)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+
+	return dat_ia_openv((DAT_NAME_PTR) "a", 8, &evd, ia, 2, 0, DAT_TRUE);
+}
+
+static void init__each_allocation_fails(void **state)
+{
+	DAT_IA_HANDLE ia;
+	int n;
+
+	for (n = 1; fail_allocation(n); n++) {
+		dat_registry_fini();
+		dat_registry_init(conf_path);
+		if (!did_fail())
+			break;
+		assert_int_equal(open_a(&ia), 0x800a0064);
+		assert_non_null(strstr(dat_error_detail(), "no memory")
+					?: strstr(dat_error_detail(),
+						  "Cannot allocate"));
+	}
+	assert_int_equal(n, 6);
+	assert_int_equal(open_a(&ia), DAT_SUCCESS);
+	assert_int_equal(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+}
+
+static void openv__each_allocation_fails(void **state)
+{
+	DAT_IA_HANDLE ia;
+	DAT_RETURN ret;
+	int n;
+
+	dat_registry_fini();
+	dat_registry_init(conf_path);
+	for (n = 1; fail_allocation(n); n++) {
+		ret = open_a(&ia);
+		if (!did_fail())
+			break;
+		/* when it was the registration: the provider not registered */
+		if (ret != 0x800a0064)
+			assert_int_equal(ret, NO_MEMORY);
+		assert_non_null(strstr(dat_error_detail(), "no memory")
+					?: strstr(dat_error_detail(),
+						  "no handle left"));
+	}
+	assert_int_equal(ret, DAT_SUCCESS);
+	/* use, registration, chunk of handles */
+	assert_int_equal(n, 4);
+	assert_int_equal(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+}
+
+static void add_provider__each_allocation_fails(void **state)
+{
+	static const DAT_PROVIDER provider;
+	static const DAT_PROVIDER_INFO info = {"own", 2, 0, DAT_TRUE};
+	DAT_RETURN ret;
+	int n;
+
+	for (n = 1; fail_allocation(n); n++) {
+		ret = dat_registry_add_provider(&provider, &info);
+		if (!did_fail())
+			break;
+		assert_int_equal(ret, NO_MEMORY);
+	}
+	assert_int_equal(n, 2);
+	assert_int_equal(ret, DAT_SUCCESS);
+	assert_int_equal(dat_registry_remove_provider(&provider, &info),
+			 DAT_SUCCESS);
+}
+
+static void query__each_allocation_fails(void **state)
+{
+	DAT_HANDLE handle = DAT_HANDLE_NULL;
+	DAT_RETURN ret;
+	int n;
+
+	for (n = 1; fail_allocation(n); n++) {
+		ret = dat_ib_open_query("a", &handle, 0, NULL, 0, NULL);
+		if (!did_fail())
+			break;
+		if (ret != 0x800a0064)
+			assert_int_equal(ret, NO_MEMORY);
+	}
+	assert_int_equal(n, 4);
+	assert_int_equal(ret, DAT_SUCCESS);
+	assert_int_equal(dat_ib_close_query(handle), DAT_SUCCESS);
+}
+
+static int group_setup(void **state)
+{
+	int fd = mkstemp(conf_path);
+
+	if (fd < 0 || write(fd, CONF, strlen(CONF)) != (ssize_t)strlen(CONF))
+		return -1;
+	return close(fd);
+}
+
+static int group_teardown(void **state)
+{
+	dat_registry_fini();
+	return unlink(conf_path);
+}
+
+static int teardown(void **state)
+{
+	fail_in = 0;
+	if (stub_count.opens != stub_count.closes)
+		return -1;
+	return dat_handle_fini() ? 0 : -1;
+}
+
+#define TEST(f) cmocka_unit_test_teardown(f, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(parse__each_allocation_fails),
+		TEST(init__each_allocation_fails),
+		TEST(openv__each_allocation_fails),
+		TEST(add_provider__each_allocation_fails),
+		TEST(query__each_allocation_fails),
+	};
+
+	/* whoever waits for ever is wrong */
+	alarm(120);
+	return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}

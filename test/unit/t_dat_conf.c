@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_dat_conf.c - the dat.conf parser, case by case.
+ *
+ * Covers dat_conf_parse, dat_conf_diag_text, dat_conf_free. Reads no file
+ * except the one that is shipped. Each row of the tables is a line whose
+ * result with the historic library is known; the texts are our own.
+ * One thread.
+ */
+#include "dat/dat_conf.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define T "u2.0 nonthreadsafe default /x dapl.2.0"
+
+struct vector {
+	const char *line;
+	const char *name; /* NULL: no record */
+	/* the first diagnostic; field DAT_CONF_FIELD_N: none */
+	enum dat_conf_field field;
+	bool ignored;
+};
+
+#define GOOD(line, name)                                \
+	{                                               \
+		(line), (name), DAT_CONF_FIELD_N, false \
+	}
+#define BAD(line, field)                     \
+	{                                    \
+		(line), NULL, (field), false \
+	}
+#define IGNORED(line, field)                \
+	{                                   \
+		(line), NULL, (field), true \
+	}
+
+#define ONE_API(api) "A " api " nonthreadsafe default /x dapl.2.0 \"a 1\" \"\""
+#define ONE_MT(mt)   "A u2.0 " mt " default /x dapl.2.0 \"a 1\" \"\""
+#define ONE_DEF(def) "A u2.0 nonthreadsafe " def " /x dapl.2.0 \"a 1\" \"\""
+#define ONE_VER(ver) "A u2.0 nonthreadsafe default /x " ver " \"a 1\" \"\""
+
+static const struct vector vectors[] = {
+	/* fields, separators, comments */
+	GOOD("A " T " \"a 1\" \"\"", "A"),
+	GOOD("A\tu2.0\tnonthreadsafe\tdefault\t/x\tdapl.2.0\t\"a 1\"\t\"\"\n",
+	     "A"),
+	GOOD(" \t A " T " \"a 1\" \"\"\n", "A"),
+	GOOD("A " T " \"a 1\" \"\" \t \n", "A"),
+	GOOD("A " T " \"a 1\" \"\"\n", "A"),
+	GOOD("A " T " \"a 1\" \"\" # c\n", "A"),
+	GOOD("A " T " \"a 1\" \"\"#c\n", "A"),
+	BAD("A " T " \"a 1\" # \"\"\n", DAT_CONF_PLATFORM_PARAMS),
+	GOOD("A#b " T " \"a 1\" \"\"\n", "A#b"),
+	GOOD("A " T " \"a #1\" \"\"\n", "A"),
+	BAD("A " T " \"a 1\"\n", DAT_CONF_PLATFORM_PARAMS),
+	BAD("A " T " \"a 1\" \"\" x\n", DAT_CONF_END),
+	GOOD("A " T " a b\n", "A"),
+	GOOD("\"A\" \"u2.0\" \"nonthreadsafe\" \"default\" \"/x\" "
+	     "\"dapl.2.0\" \"a 1\" \"\"\n",
+	     "A"),
+	GOOD("\"A\"" T " \"a 1\"\"\"\n", "A"),
+	BAD("A\"b\" " T " \"a 1\" \"\"\n", DAT_CONF_API),
+	/* carriage returns */
+	BAD("A " T " \"a 1\" \"\"\r\n", DAT_CONF_END),
+	BAD("A " T " \"a 1\" \"\"\r", DAT_CONF_END),
+	BAD("A u2.0\r\n", DAT_CONF_API),
+	BAD("A u2.0 nonthreadsafe\r\n", DAT_CONF_DEFAULT),
+	BAD("\r\n", DAT_CONF_API),
+	GOOD("A " T " a b\r\n", "A"),
+	/* escapes */
+	GOOD("\"A\\\"q\" " T " \"a 1\" \"\"\n", "A\"q"),
+	GOOD("\"A\\\\q\" " T " \"a 1\" \"\"\n", "A\\q"),
+	GOOD("\"A\\nq\" " T " \"a 1\" \"\"\n", "Anq"),
+	GOOD("\"A b\" " T " \"a 1\" \"\"\n", "A b"),
+	GOOD("A\\b " T " \"a 1\" \"\"\n", "A\\b"),
+	GOOD("\"\" " T " \"a 1\" \"\"\n", ""),
+	/* other bytes */
+	GOOD("\xef\xbb\xbf"
+	     "A " T " \"a 1\" \"\"\n",
+	     "\xef\xbb\xbf"
+	     "A"),
+	GOOD("\xff\xc3\xa4 " T " \"a 1\" \"\"\n", "\xff\xc3\xa4"),
+	GOOD("A\v\f " T " \"a 1\" \"\"\n", "A\v\f"),
+	/* quotes that stay open */
+	BAD("A " T " \"a 1\" \"\n", DAT_CONF_PLATFORM_PARAMS),
+	BAD("\"\n", DAT_CONF_NAME),
+	BAD("\"", DAT_CONF_NAME),
+	BAD("\"A\\", DAT_CONF_NAME),
+	BAD("A " T " \"a 1\" \"\" \"\n", DAT_CONF_END),
+	/* api version */
+	IGNORED(ONE_API("k2.0"), DAT_CONF_API),
+	BAD(ONE_API("K2.0"), DAT_CONF_API),
+	BAD(ONE_API("U2.0"), DAT_CONF_API),
+	BAD(ONE_API("2.0"), DAT_CONF_API),
+	BAD(ONE_API("u2.0.1"), DAT_CONF_API),
+	BAD(ONE_API("u2.0x"), DAT_CONF_API),
+	BAD(ONE_API("u2"), DAT_CONF_API),
+	BAD(ONE_API("u"), DAT_CONF_API),
+	BAD(ONE_API("\"\""), DAT_CONF_API),
+	BAD(ONE_API("u4294967296.0"), DAT_CONF_API),
+	BAD(ONE_API("u2.99999999999999999999"), DAT_CONF_API),
+	GOOD(ONE_API("u4294967295.0"), "A"),
+	GOOD(ONE_API("u1.2"), "A"),
+	GOOD(ONE_API("u2."), "A"),
+	GOOD(ONE_API("u.0"), "A"),
+	GOOD(ONE_API("u02.010"), "A"),
+	/* words that are compared by their beginning */
+	BAD(ONE_MT("thread"), DAT_CONF_THREAD_SAFETY),
+	BAD(ONE_MT("Threadsafe"), DAT_CONF_THREAD_SAFETY),
+	GOOD(ONE_MT("threadsafe"), "A"),
+	GOOD(ONE_MT("threadsafeX"), "A"),
+	IGNORED(ONE_DEF("nondefault"), DAT_CONF_DEFAULT),
+	BAD(ONE_DEF("yes"), DAT_CONF_DEFAULT),
+	GOOD(ONE_DEF("defaultX"), "A"),
+	/* provider version */
+	BAD(ONE_VER("dapl.2"), DAT_CONF_PROVIDER_VERSION),
+	BAD(ONE_VER(".2.0"), DAT_CONF_PROVIDER_VERSION),
+	BAD(ONE_VER("dapl.x.0"), DAT_CONF_PROVIDER_VERSION),
+	BAD(ONE_VER("dapl.2.0.1"), DAT_CONF_PROVIDER_VERSION),
+	BAD(ONE_VER("a.b.2.0"), DAT_CONF_PROVIDER_VERSION),
+	BAD(ONE_VER("dapl..0"), DAT_CONF_PROVIDER_VERSION),
+	BAD(ONE_VER("dapl"), DAT_CONF_PROVIDER_VERSION),
+	/* an error counts more than a reason to ignore */
+	BAD("A k2.0 thread default /x dapl.2.0 \"a 1\" \"\"\n",
+	    DAT_CONF_THREAD_SAFETY),
+	GOOD("A u2.0 nonthreadsafe default \"\" dapl.2.0 \"a 1\" \"\"", "A"),
+};
+
+static struct dat_conf parse(const char *text)
+{
+	struct dat_conf conf = {0};
+
+	assert_int_equal(dat_conf_parse(text, strlen(text), &conf), 0);
+	return conf;
+}
+
+static void check_vector(const struct vector *v)
+{
+	struct dat_conf conf = parse(v->line);
+
+	print_message("# row %td\n", v - vectors);
+	assert_int_equal(conf.n_records, v->name ? 1 : 0);
+	if (v->name)
+		assert_string_equal(conf.records[0].name, v->name);
+	assert_int_equal(conf.n_diags, v->field == DAT_CONF_FIELD_N ? 0 : 1);
+	if (conf.n_diags) {
+		assert_int_equal(conf.diags[0].field, v->field);
+		assert_int_equal(conf.diags[0].ignored, v->ignored);
+		assert_int_equal(conf.diags[0].line, 1);
+	}
+	dat_conf_free(&conf);
+}
+
+static void parse__vectors(void **state)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++)
+		check_vector(&vectors[i]);
+}
+
+static void parse__all_fields_are_kept(void **state)
+{
+	struct dat_conf conf = parse("\n# x\nA u02.010 threadsafe default "
+				     "/l/b.so id.3.4 \"dev 1\" pp\n");
+
+	assert_int_equal(conf.n_records, 1);
+	assert_int_equal(conf.records[0].major, 2);
+	assert_int_equal(conf.records[0].minor, 10);
+	assert_true(conf.records[0].thread_safe);
+	assert_false(conf.records[0].duplicate);
+	assert_string_equal(conf.records[0].library, "/l/b.so");
+	assert_string_equal(conf.records[0].provider_version, "id.3.4");
+	assert_string_equal(conf.records[0].ia_params, "dev 1");
+	assert_string_equal(conf.records[0].platform_params, "pp");
+	assert_int_equal(conf.records[0].line, 3);
+	dat_conf_free(&conf);
+}
+
+static void parse__digits_left_out_are_zero(void **state)
+{
+	struct dat_conf conf = parse(ONE_API("u2.") "\n" ONE_API("u.7"));
+
+	assert_int_equal(conf.n_records, 2);
+	assert_int_equal(conf.records[0].major, 2);
+	assert_int_equal(conf.records[0].minor, 0);
+	assert_int_equal(conf.records[1].major, 0);
+	assert_int_equal(conf.records[1].minor, 7);
+	dat_conf_free(&conf);
+}
+
+static void parse__no_continuation_line(void **state)
+{
+	struct dat_conf conf =
+		parse("A u2.0 \\\nnonthreadsafe default /x dapl.2.0 a b\n");
+
+	assert_int_equal(conf.n_records, 0);
+	assert_int_equal(conf.n_diags, 2);
+	assert_int_equal(conf.diags[0].field, DAT_CONF_THREAD_SAFETY);
+	assert_int_equal(conf.diags[1].line, 2);
+	dat_conf_free(&conf);
+}
+
+static void parse__newline_in_quotes(void **state)
+{
+	struct dat_conf conf = parse("A " T " \"a\n1\" \"\"\n"
+				     "B " T " \"a 1\" \"\"\n");
+
+	assert_int_equal(conf.n_diags, 2);
+	assert_int_equal(conf.diags[0].field, DAT_CONF_IA_PARAMS);
+	assert_int_equal(conf.diags[1].field, DAT_CONF_API);
+	assert_int_equal(conf.n_records, 1);
+	assert_string_equal(conf.records[0].name, "B");
+	dat_conf_free(&conf);
+}
+
+static void parse__good_bad_good(void **state)
+{
+	struct dat_conf conf = parse("A " T " \"a 1\" \"\"\n"
+				     "X " T " \"a 1\n"
+				     "\"\n"
+				     "B " T " \"b 1\" \"\"");
+
+	assert_int_equal(conf.n_records, 2);
+	assert_string_equal(conf.records[0].name, "A");
+	assert_string_equal(conf.records[0].ia_params, "a 1");
+	assert_string_equal(conf.records[1].name, "B");
+	assert_string_equal(conf.records[1].ia_params, "b 1");
+	assert_int_equal(conf.n_diags, 2);
+	assert_string_equal(conf.diags[0].name, "X");
+	assert_string_equal(conf.diags[1].name, "");
+	dat_conf_free(&conf);
+}
+
+static void parse__nul_cuts_the_field(void **state)
+{
+	static const char text[] = "A\0zz " T " \"a\0 1\" \"\"\n";
+	struct dat_conf conf = {0};
+
+	assert_int_equal(dat_conf_parse(text, sizeof(text) - 1, &conf), 0);
+	assert_int_equal(conf.n_records, 1);
+	assert_string_equal(conf.records[0].name, "A");
+	assert_string_equal(conf.records[0].ia_params, "a");
+	dat_conf_free(&conf);
+}
+
+static void parse_with_long_field(const char *before, size_t n,
+				  const char *after, struct dat_conf *ret_conf)
+{
+	size_t len = strlen(before) + n + strlen(after);
+	char *text = malloc(len + 1);
+
+	assert_non_null(text);
+	snprintf(text, len + 1, "%s%*s%s", before, (int)n, "", after);
+	memset(text + strlen(before), 'n', n);
+	assert_int_equal(dat_conf_parse(text, len, ret_conf), 0);
+	free(text);
+}
+
+static void parse__name_length(void **state)
+{
+	struct dat_conf conf;
+
+	parse_with_long_field("", 255, " " T " a b", &conf);
+	assert_int_equal(conf.n_records, 1);
+	assert_int_equal(strlen(conf.records[0].name), 255);
+	dat_conf_free(&conf);
+
+	parse_with_long_field("", 256, " " T " a b", &conf);
+	assert_int_equal(conf.n_records, 0);
+	assert_int_equal(conf.n_diags, 1);
+	assert_true(conf.diags[0].ignored);
+	assert_int_equal(conf.diags[0].field, DAT_CONF_NAME);
+	dat_conf_free(&conf);
+}
+
+static void parse__long_library(void **state)
+{
+	struct dat_conf conf;
+
+	parse_with_long_field("A u2.0 nonthreadsafe default ", 5000,
+			      " dapl.2.0 a b", &conf);
+	assert_int_equal(conf.n_records, 1);
+	assert_int_equal(strlen(conf.records[0].library), 5000);
+	dat_conf_free(&conf);
+}
+
+static void parse__empty(void **state)
+{
+	struct dat_conf conf = parse("");
+
+	assert_int_equal(conf.n_records, 0);
+	assert_int_equal(conf.n_diags, 0);
+	dat_conf_free(&conf);
+	dat_conf_free(&conf);
+
+	conf = parse("\n  \n\t# only comments\n#");
+	assert_int_equal(conf.n_records, 0);
+	assert_int_equal(conf.n_diags, 0);
+	dat_conf_free(&conf);
+}
+
+static void parse__duplicates_are_marked(void **state)
+{
+	struct dat_conf conf =
+		parse("A " T " 1 x\nB " T " 2 x\nA " T " 3 x\n" ONE_API(
+			"u2.1") "\n" ONE_MT("threadsafe") "\nA " T " 4 x\n");
+
+	assert_int_equal(conf.n_records, 6);
+	assert_false(conf.records[0].duplicate);
+	assert_false(conf.records[1].duplicate);
+	assert_true(conf.records[2].duplicate);
+	assert_false(conf.records[3].duplicate);
+	assert_false(conf.records[4].duplicate);
+	assert_true(conf.records[5].duplicate);
+	dat_conf_free(&conf);
+}
+
+static void parse__diagnostics_are_limited(void **state)
+{
+	size_t n = DAT_CONF_MAX_DIAGS + 5;
+	char *text = malloc(2 * n);
+	struct dat_conf conf;
+	size_t i;
+
+	assert_non_null(text);
+	for (i = 0; i < n; i++)
+		memcpy(text + 2 * i, "x\n", 2);
+	assert_int_equal(dat_conf_parse(text, 2 * n, &conf), 0);
+	free(text);
+	assert_int_equal(conf.n_diags, DAT_CONF_MAX_DIAGS);
+	assert_int_equal(conf.n_diags_lost, 5);
+	dat_conf_free(&conf);
+}
+
+static void check_text(const char *line, const char *expected)
+{
+	struct dat_conf conf = parse(line);
+	char text[300];
+
+	assert_int_equal(conf.n_diags, 1);
+	dat_conf_diag_text(&conf.diags[0], text, sizeof(text));
+	assert_string_equal(text, expected);
+	dat_conf_free(&conf);
+}
+
+static void diag_text__says_where_what_and_what_instead(void **state)
+{
+	check_text("\n  A  v2.0 nonthreadsafe",
+		   "line 2, column 6: api version: found 'v2.0', expected "
+		   "u<major>.<minor>, such as u2.0");
+	check_text("A u2.0",
+		   "line 1, column 7: thread safety: found the end, expected "
+		   "threadsafe or nonthreadsafe");
+	check_text("A " T " \"a",
+		   "line 1, column 42: ia_params: found a quote that is not "
+		   "closed, expected \"<device or interface> <port>\"");
+	check_text("A " T " a b c",
+		   "line 1, column 46: end of line: found 'c', expected eight "
+		   "fields and no more");
+	check_text(ONE_DEF("nondefault"),
+		   "line 1, column 22: entry not used: default section: found "
+		   "'nondefault', this library needs default");
+	check_text("A \x01\xff",
+		   "line 1, column 3: api version: found '\\x01\\xff', "
+		   "expected u<major>.<minor>, such as u2.0");
+}
+
+static void diag_text__crlf(void **state)
+{
+	check_text("A " T " \"a 1\" \"\"\r\n",
+		   "line 1, column 50: end of line: line ends with CR; convert "
+		   "the file to Unix line ends");
+	check_text("\r\n",
+		   "line 1, column 1: api version: line ends with CR; convert "
+		   "the file to Unix line ends");
+	check_text("A u2.0 threadsafe\r",
+		   "line 1, column 8: default section: line ends with CR; "
+		   "convert the file to Unix line ends");
+}
+
+static void diag_text__long_field_is_cut(void **state)
+{
+	struct dat_conf conf;
+	char text[300];
+
+	parse_with_long_field("A ", 1000, " b", &conf);
+	dat_conf_diag_text(&conf.diags[0], text, sizeof(text));
+	assert_non_null(strstr(text, "nnn...'"));
+	assert_true(strlen(text) < 150);
+	dat_conf_free(&conf);
+}
+
+static void parse__shipped_file(void **state)
+{
+	const char *top = getenv("top_srcdir");
+	static char bytes[65536];
+	struct dat_conf conf;
+	char path[4096];
+	size_t len;
+	FILE *f;
+	size_t i;
+
+	if (!top) {
+		print_message("# SKIP top_srcdir is not set\n");
+		skip();
+	}
+	snprintf(path, sizeof(path), "%s/dat.conf", top);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	len = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	assert_int_equal(dat_conf_parse(bytes, len, &conf), 0);
+	assert_int_equal(conf.n_diags, 0);
+	assert_int_equal(conf.n_records, 43);
+	for (i = 0; i < conf.n_records; i++) {
+		assert_false(conf.records[i].duplicate);
+		assert_true(conf.records[i].thread_safe);
+		assert_int_equal(conf.records[i].major, 2);
+		assert_int_equal(conf.records[i].minor, 0);
+	}
+	dat_conf_free(&conf);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parse__vectors),
+		cmocka_unit_test(parse__all_fields_are_kept),
+		cmocka_unit_test(parse__digits_left_out_are_zero),
+		cmocka_unit_test(parse__no_continuation_line),
+		cmocka_unit_test(parse__newline_in_quotes),
+		cmocka_unit_test(parse__good_bad_good),
+		cmocka_unit_test(parse__nul_cuts_the_field),
+		cmocka_unit_test(parse__name_length),
+		cmocka_unit_test(parse__long_library),
+		cmocka_unit_test(parse__empty),
+		cmocka_unit_test(parse__duplicates_are_marked),
+		cmocka_unit_test(parse__diagnostics_are_limited),
+		cmocka_unit_test(diag_text__says_where_what_and_what_instead),
+		cmocka_unit_test(diag_text__crlf),
+		cmocka_unit_test(diag_text__long_field_is_cut),
+		cmocka_unit_test(parse__shipped_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

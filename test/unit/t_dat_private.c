@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_dat_private.c - a program that loads libdat2 itself, and privately.
+ *
+ * Covers what only the finished shared library can show: a plug-in without a
+ * dependency on libdat2 finds its symbols although the program loaded it with
+ * RTLD_LOCAL; library and plug-in go away again; the exported names have
+ * versions. The program is not linked with libdat2. One thread.
+ */
+#include "dat_stub.h"
+
+#include <dat2/dat_registry.h>
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define STUB DAT_TEST_LIBDIR "/libdatstub.so"
+
+DAT_STUB_COUNTERS;
+
+static char conf_path[] = "/tmp/dapl-test.XXXXXX";
+
+static bool is_loaded(const char *path)
+{
+	void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+
+	if (library)
+		dlclose(library);
+	return library != NULL;
+}
+
+static void *load_private(void)
+{
+	void *library = dlopen(DAT_TEST_LIBDAT2, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		print_message("# %s\n", dlerror());
+	assert_non_null(library);
+	/* private indeed, or the test would show nothing */
+	assert_null(dlsym(RTLD_DEFAULT, "dat_ia_openv"));
+	return library;
+}
+
+static void private__open_and_close(void **state)
+{
+	DAT_RETURN (*close_ia)(DAT_IA_HANDLE, DAT_CLOSE_FLAGS);
+	const char *(*detail)(void);
+	DAT_IA_OPENV_FUNC openv;
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	void *library = load_private();
+	DAT_IA_HANDLE ia;
+	DAT_RETURN ret;
+
+	openv = (DAT_IA_OPENV_FUNC)dlsym(library, "dat_ia_openv");
+	close_ia = (DAT_IA_CLOSE_FUNC)dlsym(library, "dat_ia_close");
+	detail = (const char *(*)(void))dlsym(library, "dat_error_detail");
+	assert_non_null(openv);
+	assert_non_null(close_ia);
+	assert_non_null(detail);
+
+	ret = openv((DAT_NAME_PTR) "a", 8, &evd, &ia, 2, 0, DAT_FALSE);
+	if (ret)
+		print_message("# %s\n", detail());
+	assert_int_equal(ret, DAT_SUCCESS);
+	assert_true(is_loaded(STUB));
+	assert_int_equal(close_ia(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	assert_int_equal(stub_count.opens, 1);
+	assert_int_equal(stub_count.closes, 1);
+	assert_int_equal(stub_count.finis, 1);
+	assert_false(is_loaded(STUB));
+
+	assert_int_equal(dlclose(library), 0);
+	assert_false(is_loaded(DAT_TEST_LIBDAT2));
+}
+
+static void private__versions(void **state)
+{
+	void *library = load_private();
+
+	assert_non_null(dlvsym(library, "dat_ia_openv", "DAT_2.0"));
+	assert_non_null(dlvsym(library, "dats_get_ia_handle", "DAT_2.0"));
+	assert_non_null(dlvsym(library, "dat_csp_create", "DAT_2.1"));
+	assert_non_null(dlvsym(library, "dat_error_detail", "DAT_2.1"));
+	assert_null(dlvsym(library, "dat_csp_create", "DAT_2.0"));
+	assert_null(dlsym(library, "dat_registry_init"));
+	assert_null(dlsym(library, "dat_conf_parse"));
+	assert_int_equal(dlclose(library), 0);
+}
+
+static int group_setup(void **state)
+{
+	static const char text[] =
+		"a u2.0 threadsafe default " STUB " stub.1.0 \"ok\" \"\"\n";
+	int fd = mkstemp(conf_path);
+
+	if (fd < 0 || write(fd, text, sizeof(text) - 1) != sizeof(text) - 1)
+		return -1;
+	/* the library reads it when it is loaded */
+	setenv("DAT_OVERRIDE", conf_path, 1);
+	return close(fd);
+}
+
+static int group_teardown(void **state)
+{
+	return unlink(conf_path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(private__open_and_close),
+		cmocka_unit_test(private__versions),
+	};
+
+	/* whoever waits for ever is wrong */
+	alarm(120);
+	return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}

@@ -1,0 +1,955 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_dat_registry.c - from dat.conf to an open adapter and back.
+ *
+ * Covers dat_ia_openv, dat_ia_close, dat_registry_*, dat_extension_op for
+ * queries, with provider plug-ins that are real shared libraries (dat_stub.c).
+ * No device. Each test writes the dat.conf it needs; the environment is
+ * tested by t_dat_env.sh, a privately loaded library by t_dat_private.c.
+ * Threads: one test runs eight at once; pthread_cond_wait is wrapped to see
+ * that a thread waits.
+ */
+#include "dat_stub.h"
+
+#include "dat/dat_handle.h"
+#include "dat/dat_reg.h"
+
+#include <dat2/dat_ib_extensions.h>
+#include <dat2/dat_registry.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define STUB	     DAT_TEST_LIBDIR "/libdatstub.so"
+#define STUB_NO_INIT DAT_TEST_LIBDIR "/libdatstub_noinit.so"
+#define STUB_NO_FINI DAT_TEST_LIBDIR "/libdatstub_nofini.so"
+
+/* One line of dat.conf. */
+#define LINE(name, api, mt, lib, params) \
+	name " " api " " mt " default " lib " stub.1.0 \"" params "\" \"\"\n"
+#define STD(name, params) LINE(name, "u2.0", "threadsafe", STUB, params)
+
+#define NOT_REGISTERED 0x800a0064
+
+DAT_STUB_COUNTERS;
+
+static char dir[] = "/tmp/dapl-test.XXXXXX";
+static char conf_path[64];
+
+static void use_conf(const char *text)
+{
+	FILE *f = fopen(conf_path, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(text, 1, strlen(text), f), strlen(text));
+	assert_int_equal(fclose(f), 0);
+	dat_registry_fini();
+	dat_registry_init(conf_path);
+	memset(&stub_count, 0, sizeof(stub_count));
+}
+
+static DAT_RETURN open_version(const char *name, DAT_IA_HANDLE *ia,
+			       DAT_UINT32 major, DAT_UINT32 minor,
+			       DAT_BOOLEAN thread_safe)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+
+	return dat_ia_openv((DAT_NAME_PTR)name, 8, &evd, ia, major, minor,
+			    thread_safe);
+}
+
+static DAT_RETURN open_name(const char *name, DAT_IA_HANDLE *ia)
+{
+	return open_version(name, ia, 2, 0, DAT_FALSE);
+}
+
+static DAT_IA_HANDLE must_open(const char *name)
+{
+	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+
+	assert_int_equal(open_name(name, &ia), DAT_SUCCESS);
+	assert_non_null(ia);
+	return ia;
+}
+
+static void must_close(DAT_IA_HANDLE ia)
+{
+	assert_int_equal(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+}
+
+static bool is_loaded(const char *path)
+{
+	void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+
+	if (library)
+		dlclose(library);
+	return library != NULL;
+}
+
+static void check_reason(const char *part)
+{
+	if (!strstr(dat_error_detail(), part))
+		fail_msg("'%s' is not in '%s'", part, dat_error_detail());
+}
+
+static void check_refused(const char *name, DAT_RETURN code, const char *part)
+{
+	DAT_IA_HANDLE ia = (DAT_IA_HANDLE)&code;
+
+	assert_int_equal(open_name(name, &ia), code);
+	/* outputs are written only on success */
+	assert_ptr_equal(ia, (DAT_IA_HANDLE)&code);
+	check_reason(part);
+	assert_null(dat_handle_get((DAT_IA_HANDLE)1));
+	assert_int_equal(stub_count.opens, stub_count.closes);
+}
+
+static int group_setup(void **state)
+{
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(conf_path, sizeof(conf_path), "%s/dat.conf", dir);
+	return 0;
+}
+
+static int group_teardown(void **state)
+{
+	dat_registry_fini();
+	unlink(conf_path);
+	return rmdir(dir);
+}
+
+/* Whatever a test did, no provider may be left. */
+static int teardown(void **state)
+{
+	if (stub_count.opens != stub_count.closes || is_loaded(STUB))
+		return -1;
+	return dat_handle_fini() ? 0 : -1;
+}
+
+/*
+ * The file
+ */
+
+static void openv__no_file(void **state)
+{
+	dat_registry_fini();
+	dat_registry_init("/nonexistent/dat.conf");
+	check_refused("a", NOT_REGISTERED,
+		      "cannot read /nonexistent/dat.conf: No such file");
+	check_reason("no adapter is known");
+}
+
+static void openv__override_empty(void **state)
+{
+	dat_registry_fini();
+	dat_registry_init("");
+	check_refused("a", NOT_REGISTERED, "DAT_OVERRIDE is an empty path");
+}
+
+static void openv__file_is_a_directory(void **state)
+{
+	dat_registry_fini();
+	dat_registry_init(dir);
+	check_refused("a", NOT_REGISTERED, "is not a regular file");
+}
+
+/* Must not wait for somebody to write into it. */
+static void openv__file_is_a_fifo(void **state)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "%s/fifo", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	dat_registry_fini();
+	dat_registry_init(path);
+	unlink(path);
+	check_refused("a", NOT_REGISTERED, "is not a regular file");
+}
+
+static void openv__file_too_large(void **state)
+{
+	use_conf(STD("a", "ok"));
+	assert_int_equal(truncate(conf_path, (16 << 20) + 1), 0);
+	dat_registry_fini();
+	dat_registry_init(conf_path);
+	check_refused("a", NOT_REGISTERED, "is larger than 16 MiB");
+}
+
+static void openv__file_of_zeros(void **state)
+{
+	use_conf(STD("a", "ok"));
+	assert_int_equal(truncate(conf_path, 1 << 20), 0);
+	dat_registry_fini();
+	dat_registry_init(conf_path);
+	must_close(must_open("a"));
+}
+
+/*
+ * Names and versions
+ */
+
+static void openv__bad_arguments(void **state)
+{
+	char name[DAT_NAME_MAX_LENGTH + 1];
+	DAT_IA_HANDLE ia;
+
+	use_conf(STD("a", "ok"));
+	memset(name, 'a', sizeof(name));
+	name[DAT_NAME_MAX_LENGTH] = '\0';
+	assert_int_equal(open_name(NULL, &ia), 0x80060025);
+	assert_int_equal(open_name(name, &ia), 0x80060025);
+	check_reason("longer than 255");
+	assert_int_equal(open_name("a", NULL), 0x8005000b);
+	name[DAT_NAME_MAX_LENGTH - 1] = '\0';
+	assert_int_equal(open_name(name, &ia), NOT_REGISTERED);
+}
+
+static void openv__unknown_name_lists_the_known(void **state)
+{
+	use_conf(STD("alpha", "ok") STD("beta", "ok"));
+	check_refused("gamma", NOT_REGISTERED, "no adapter \"gamma\" in ");
+	check_reason(conf_path);
+	check_reason("known are alpha, beta");
+}
+
+static void openv__long_list_is_cut(void **state)
+{
+	char text[100 * sizeof(STD("n12", "ok"))] = "";
+	char line[sizeof(STD("n12", "ok")) + 8];
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		snprintf(line, sizeof(line), STD("n%02d", "ok"), i);
+		strcat(text, line);
+	}
+	use_conf(text);
+	check_refused("gamma", NOT_REGISTERED, "known are n00, n01, n02");
+	check_reason(" and 76 more");
+}
+
+static void openv__malformed_line_of_that_name(void **state)
+{
+	use_conf("alpha v2.0 threadsafe\n" STD("beta", "ok"));
+	check_refused("alpha", NOT_REGISTERED,
+		      "line 1, column 7: api version: found 'v2.0', expected "
+		      "u<major>.<minor>");
+	must_close(must_open("beta"));
+}
+
+static void openv__crlf(void **state)
+{
+	use_conf("alpha u2.0 threadsafe default " STUB
+		 " stub.1.0 \"ok\" \"\"\r\n");
+	check_refused("alpha", NOT_REGISTERED,
+		      "line ends with CR; convert the file to Unix");
+}
+
+static void openv__line_not_used(void **state)
+{
+	use_conf("alpha u2.0 threadsafe nondefault " STUB
+		 " stub.1.0 \"ok\" \"\"\n");
+	check_refused("alpha", NOT_REGISTERED,
+		      "entry not used: default section");
+}
+
+static void openv__similar_name(void **state)
+{
+	use_conf("\xef\xbb\xbf" STD("alpha", "ok") STD("Beta", "ok"));
+	check_refused("alpha", NOT_REGISTERED, "behind a byte order mark");
+	check_refused("beta", NOT_REGISTERED, "line 2 has \"Beta\"");
+}
+
+static void openv__major(void **state)
+{
+	use_conf(LINE("a", "u1.2", "threadsafe", STUB, "ok"));
+	check_refused("a", 0x800a0065, "of API version 1.2");
+	check_reason("asks for 2.0");
+}
+
+static void openv__minor(void **state)
+{
+	DAT_IA_HANDLE ia;
+
+	use_conf(LINE("a", "u2.1", "threadsafe", STUB, "ok"));
+	assert_int_equal(open_version("a", &ia, 2, 2, DAT_FALSE), 0x800a0066);
+	check_reason("of API version 2.1");
+	assert_int_equal(open_version("a", &ia, 2, 1, DAT_FALSE), DAT_SUCCESS);
+	must_close(ia);
+	assert_int_equal(open_version("a", &ia, 2, 0, DAT_FALSE), DAT_SUCCESS);
+	must_close(ia);
+}
+
+static void openv__thread_safety(void **state)
+{
+	DAT_IA_HANDLE ia;
+
+	use_conf(STD("both", "ok")
+			 LINE("one", "u2.0", "nonthreadsafe", STUB, "ok"));
+	assert_int_equal(open_version("one", &ia, 2, 0, DAT_TRUE), 0x800a0067);
+	check_reason("marked nonthreadsafe");
+	assert_int_equal(open_version("one", &ia, 2, 0, DAT_FALSE),
+			 DAT_SUCCESS);
+	must_close(ia);
+	assert_int_equal(open_version("both", &ia, 2, 0, DAT_TRUE),
+			 DAT_SUCCESS);
+	must_close(ia);
+	assert_int_equal(open_version("both", &ia, 2, 0, DAT_FALSE),
+			 DAT_SUCCESS);
+	must_close(ia);
+}
+
+/* The nearest miss is reported, wherever it stands. */
+static void openv__nearest_miss(void **state)
+{
+	DAT_IA_HANDLE ia;
+
+	use_conf(LINE("a", "u2.0", "nonthreadsafe", STUB, "ok")
+			 LINE("a", "u1.2", "threadsafe", STUB, "ok"));
+	assert_int_equal(open_version("a", &ia, 2, 0, DAT_TRUE), 0x800a0067);
+	assert_int_equal(open_version("a", &ia, 3, 0, DAT_TRUE), 0x800a0065);
+}
+
+static void openv__exact_match_first(void **state)
+{
+	use_conf(LINE("a", "u2.1", "threadsafe", STUB,
+		      "refuse") LINE("a", "u2.0", "threadsafe", STUB, "refuse")
+			 LINE("a", "u2.0", "nonthreadsafe", STUB, "ok"));
+	must_close(must_open("a"));
+}
+
+static void openv__else_file_order(void **state)
+{
+	use_conf(LINE("a", "u2.3", "threadsafe", STUB, "ok")
+			 LINE("a", "u2.2", "threadsafe", STUB, "refuse"));
+	must_close(must_open("a"));
+}
+
+/*
+ * Loading
+ */
+
+static void openv__library_missing(void **state)
+{
+	use_conf(LINE("a", "u2.0", "threadsafe", "/nonexistent/x.so", "ok"));
+	check_refused("a", NOT_REGISTERED, "line 1: cannot load");
+	check_reason("/nonexistent/x.so");
+	check_reason("No such file");
+}
+
+static void openv__library_empty(void **state)
+{
+	use_conf(LINE("a", "u2.0", "threadsafe", "\"\"", "ok"));
+	check_refused("a", NOT_REGISTERED, "the library field is empty");
+}
+
+static void openv__library_is_no_library(void **state)
+{
+	use_conf(LINE("a", "u2.0", "threadsafe", "/etc", "ok")
+			 LINE("b", "u2.0", "threadsafe", "/etc/passwd", "ok"));
+	check_refused("a", NOT_REGISTERED, "/etc is not a regular file");
+	check_refused("b", NOT_REGISTERED, "cannot load /etc/passwd");
+}
+
+static void openv__library_is_a_fifo(void **state)
+{
+	char text[256];
+	char path[80];
+
+	snprintf(path, sizeof(path), "%s/fifo", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	snprintf(text, sizeof(text),
+		 LINE("a", "u2.0", "threadsafe", "%s", "ok"), path);
+	use_conf(text);
+	check_refused("a", NOT_REGISTERED, "is not a regular file");
+	unlink(path);
+}
+
+static void openv__entry_points_missing(void **state)
+{
+	use_conf(LINE("a", "u2.0", "threadsafe", STUB_NO_INIT, "ok")
+			 LINE("b", "u2.0", "threadsafe", STUB_NO_FINI, "ok"));
+	check_refused("a", NOT_REGISTERED, "has no dat_provider_init");
+	check_refused("b", NOT_REGISTERED, "has no dat_provider_fini");
+	assert_false(is_loaded(STUB_NO_INIT));
+	assert_false(is_loaded(STUB_NO_FINI));
+	assert_int_equal(stub_count.inits, 0);
+}
+
+static void openv__init_does_not_register(void **state)
+{
+	use_conf(STD("a", "noregister") STD("b", "noregister silent"));
+	check_refused("a", NOT_REGISTERED,
+		      "libdatstub.so did not register \"a\": the stub was "
+		      "told not to");
+	check_refused("b", NOT_REGISTERED,
+		      "libdatstub.so did not register \"b\"");
+	assert_int_equal(stub_count.inits, 2);
+	assert_int_equal(stub_count.finis, 0);
+}
+
+static void openv__refused_with_reason(void **state)
+{
+	use_conf(STD("a", "refuse"));
+	/* the code without class bit is the provider's, and stays so */
+	check_refused("a", 0x00120000, "the stub has no device");
+	assert_int_equal(stub_count.finis, 1);
+}
+
+static void openv__refused_without_reason(void **state)
+{
+	use_conf(STD("a", "refuse silent"));
+	check_refused("a", 0x00120000,
+		      "provider of \"a\" refused: 0x00120000 "
+		      "DAT_INVALID_ADDRESS");
+}
+
+static void openv__no_handle_and_no_slot(void **state)
+{
+	use_conf(STD("a", "nohandle") STD("b", "noopen"));
+	check_refused("a", 0x80040000, "gave no handle");
+	check_refused("b", 0xbfff0000, "cannot open adapters");
+}
+
+static void openv__duplicates_first_that_loads(void **state)
+{
+	use_conf(LINE("a", "u2.0", "threadsafe", "/nonexistent/x.so", "ok")
+			 LINE("a", "u2.0", "threadsafe", STUB_NO_INIT, "ok")
+				 STD("a", "ok") STD("a", "refuse"));
+	must_close(must_open("a"));
+	assert_int_equal(stub_count.inits, 1);
+}
+
+static void openv__duplicates_all_fail(void **state)
+{
+	use_conf(LINE("a", "u2.0", "threadsafe", "/nonexistent/x.so", "ok")
+			 LINE("a", "u2.0", "threadsafe", STUB_NO_INIT, "ok"));
+	check_refused("a", NOT_REGISTERED, "line 1: cannot load");
+	check_reason("line 2: ");
+}
+
+static void openv__duplicates_not_after_a_refusal(void **state)
+{
+	use_conf(STD("a", "refuse") STD("a", "ok"));
+	check_refused("a", 0x00120000, "the stub has no device");
+	assert_int_equal(stub_count.inits, 1);
+}
+
+static void openv__init_must_not_open(void **state)
+{
+	use_conf(STD("a", "openinit noregister silent") STD("other", "ok"));
+	check_refused("a", NOT_REGISTERED, "initialisation of provider \"a\"");
+	assert_int_equal(stub_count.opens, 0);
+}
+
+/*
+ * Life of a provider
+ */
+
+static void close__last_one_unloads(void **state)
+{
+	DAT_IA_HANDLE first;
+	DAT_IA_HANDLE second;
+
+	use_conf(STD("a", "ok"));
+	assert_false(is_loaded(STUB));
+	first = must_open("a");
+	second = must_open("a");
+	assert_ptr_equal(first, (DAT_IA_HANDLE)1);
+	assert_ptr_equal(second, (DAT_IA_HANDLE)2);
+	assert_int_equal(stub_count.inits, 1);
+	must_close(first);
+	assert_int_equal(stub_count.finis, 0);
+	assert_true(is_loaded(STUB));
+	assert_ptr_equal(must_open("a"), first);
+	must_close(first);
+	must_close(second);
+	assert_int_equal(stub_count.finis, 1);
+	assert_false(is_loaded(STUB));
+	must_close(must_open("a"));
+	assert_int_equal(stub_count.inits, 2);
+	assert_int_equal(stub_count.finis, 2);
+}
+
+static void close__two_names_of_one_library(void **state)
+{
+	DAT_IA_HANDLE a;
+	DAT_IA_HANDLE b;
+
+	use_conf(STD("a", "ok") STD("b", "ok"));
+	a = must_open("a");
+	b = must_open("b");
+	assert_int_equal(stub_count.inits, 2);
+	must_close(a);
+	assert_int_equal(stub_count.finis, 1);
+	assert_true(is_loaded(STUB));
+	must_close(b);
+	assert_int_equal(stub_count.finis, 2);
+}
+
+static void close__not_open(void **state)
+{
+	use_conf(STD("a", "ok"));
+	assert_int_equal(dat_ia_close(DAT_HANDLE_NULL, 0), 0x8005000b);
+	assert_int_equal(dat_ia_close((DAT_IA_HANDLE)3, 0), 0x8005000b);
+	check_reason("IA 0x3 is not open");
+	assert_int_equal(dat_ia_close((DAT_IA_HANDLE)state, 0), 0x8005000b);
+	must_close(must_open("a"));
+	assert_int_equal(dat_ia_close((DAT_IA_HANDLE)1, 0), 0x8005000b);
+}
+
+static void close__refused_stays_open(void **state)
+{
+	DAT_CONTEXT context = {.as_ptr = NULL};
+	DAT_IA_HANDLE ia;
+
+	use_conf(STD("a", "busy"));
+	ia = must_open("a");
+	assert_int_equal(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), 0x80070050);
+	check_reason("DAT_INVALID_STATE_IA_IN_USE");
+	assert_int_equal(dat_get_consumer_context(ia, &context), DAT_SUCCESS);
+	assert_ptr_equal(context.as_ptr, ia);
+	must_close(ia);
+}
+
+static void fini__leaves_its_registration(void **state)
+{
+	use_conf(STD("a", "stay"));
+	must_close(must_open("a"));
+	assert_false(is_loaded(STUB));
+	/* the registry forgot it too, or this would jump into nowhere */
+	must_close(must_open("a"));
+	assert_int_equal(stub_count.inits, 2);
+}
+
+static void init__registers_another_name(void **state)
+{
+	DAT_IA_HANDLE ia;
+
+	use_conf(STD("a", "extra"));
+	ia = must_open("a");
+	must_close(must_open("a-extra"));
+	must_close(ia);
+	check_refused("a-extra", NOT_REGISTERED, "no adapter \"a-extra\"");
+}
+
+static void *open_and_close(void *arg)
+{
+	pthread_barrier_t *start = arg;
+	DAT_IA_HANDLE ia;
+	int i;
+
+	pthread_barrier_wait(start);
+	for (i = 0; i < 100; i++) {
+		if (open_name(i % 2 ? "a" : "b", &ia))
+			return arg;
+		if (dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG))
+			return arg;
+		if (open_name("c", &ia) != 0x00120000)
+			return arg;
+	}
+	return NULL;
+}
+
+static void openv__eight_threads(void **state)
+{
+	pthread_barrier_t start;
+	pthread_t threads[8];
+	void *failed;
+	int i;
+
+	use_conf(STD("a", "ok") STD("b", "ok") STD("c", "refuse"));
+	pthread_barrier_init(&start, NULL, 8);
+	for (i = 0; i < 8; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL,
+						open_and_close, &start),
+				 0);
+	for (i = 0; i < 8; i++) {
+		assert_int_equal(pthread_join(threads[i], &failed), 0);
+		assert_null(failed);
+	}
+	pthread_barrier_destroy(&start);
+	assert_int_equal(stub_count.opens, 800);
+	assert_int_equal(stub_count.closes, 800);
+	assert_int_equal(stub_count.inits, stub_count.finis);
+	assert_true(stub_count.inits >= 2);
+}
+
+/*
+ * One thread is in init, another waits for it. When the latter waits, and not
+ * before, init goes on.
+ */
+static sem_t waiting;
+static sem_t in_init;
+
+int __real_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
+int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
+
+int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	/* the mutex is held until it waits indeed, and init's end wants it */
+	sem_post(&waiting);
+	return __real_pthread_cond_wait(cond, mutex);
+}
+
+static void wait_for_the_other(void)
+{
+	sem_post(&in_init);
+	sem_wait(&waiting);
+}
+
+static void *open_a(void *arg)
+{
+	DAT_IA_HANDLE *ia = arg;
+
+	return open_name("a", ia) ? arg : NULL;
+}
+
+static void openv__waits_for_a_load(void **state)
+{
+	DAT_IA_HANDLE ias[2];
+	pthread_t threads[2];
+	void *failed;
+	int i;
+
+	use_conf(STD("a", "ok"));
+	sem_init(&in_init, 0, 0);
+	sem_init(&waiting, 0, 0);
+	stub_count.gate = wait_for_the_other;
+	assert_int_equal(pthread_create(&threads[0], NULL, open_a, &ias[0]), 0);
+	sem_wait(&in_init);
+	assert_int_equal(pthread_create(&threads[1], NULL, open_a, &ias[1]), 0);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(pthread_join(threads[i], &failed), 0);
+		assert_null(failed);
+	}
+	assert_int_equal(stub_count.inits, 1);
+	must_close(ias[0]);
+	must_close(ias[1]);
+	assert_int_equal(stub_count.finis, 1);
+}
+
+/* A program may end with adapters open; providers still call us then. */
+static void registry_fini__with_an_adapter_open(void **state)
+{
+	DAT_PROVIDER provider = {0};
+	DAT_PROVIDER_INFO info = {"p", 2, 0, DAT_TRUE};
+	DAT_IA_HANDLE other;
+	DAT_IA_HANDLE ia;
+
+	use_conf(STD("a", "ok"));
+	ia = must_open("a");
+	dat_registry_fini();
+	assert_int_equal(open_name("a", &other), 0x80070000);
+	check_reason("being unloaded");
+	assert_int_equal(dat_registry_add_provider(&provider, &info),
+			 0x80070000);
+	assert_int_equal(dat_registry_remove_provider(&provider, &info),
+			 0x80070000);
+	assert_int_equal(dats_get_ia_handle(ia, &other), DAT_SUCCESS);
+	must_close(ia);
+	dat_registry_fini();
+	dat_registry_init("");
+}
+
+/*
+ * Providers of the program
+ */
+
+static DAT_RETURN own_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
+{
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN own_open(const DAT_NAME_PTR name, DAT_COUNT qlen,
+			   DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ret_ia)
+{
+	static DAT_PROVIDER table = {.ia_close_func = own_close};
+	static struct {
+		DAT_PROVIDER *table;
+	} ia = {&table};
+
+	assert_int_equal(qlen, 8);
+	*ret_ia = &ia;
+	return DAT_SUCCESS;
+}
+
+static const DAT_PROVIDER own = {.ia_open_func = own_open};
+static const DAT_PROVIDER_INFO own_info = {"own", 2, 0, DAT_TRUE};
+
+static void add_provider__of_the_program(void **state)
+{
+	DAT_IA_HANDLE ia;
+
+	use_conf(STD("a", "ok"));
+	assert_int_equal(dat_registry_add_provider(&own, &own_info),
+			 DAT_SUCCESS);
+	assert_int_equal(dat_registry_add_provider(&own, &own_info),
+			 0x80100000);
+	check_reason("registered already");
+	check_refused("gamma", NOT_REGISTERED, "known are a, own");
+	ia = must_open("own");
+	assert_int_equal(dat_registry_remove_provider(&own, &own_info),
+			 0x80110000);
+	must_close(ia);
+	assert_int_equal(dat_registry_remove_provider(&own, &own_info),
+			 DAT_SUCCESS);
+	assert_int_equal(dat_registry_remove_provider(&own, &own_info),
+			 NOT_REGISTERED);
+	check_refused("own", NOT_REGISTERED, "no adapter \"own\"");
+}
+
+/* What a program registered is used instead of what the file says. */
+static void add_provider__instead_of_the_file(void **state)
+{
+	DAT_PROVIDER_INFO info = {"a", 2, 0, DAT_TRUE};
+
+	use_conf(STD("a", "ok"));
+	assert_int_equal(dat_registry_add_provider(&own, &info), DAT_SUCCESS);
+	must_close(must_open("a"));
+	assert_int_equal(stub_count.inits, 0);
+	assert_int_equal(dat_registry_remove_provider(&own, &info),
+			 DAT_SUCCESS);
+}
+
+static void add_provider__bad_arguments(void **state)
+{
+	DAT_PROVIDER_INFO info = own_info;
+
+	assert_int_equal(dat_registry_add_provider(NULL, &info), 0x80060025);
+	assert_int_equal(dat_registry_add_provider(&own, NULL), 0x80060026);
+	assert_int_equal(dat_registry_remove_provider(NULL, &info), 0x80060025);
+	assert_int_equal(dat_registry_remove_provider(&own, NULL), 0x80060026);
+	memset(info.ia_name, 'x', sizeof(info.ia_name));
+	assert_int_equal(dat_registry_add_provider(&own, &info), 0x80060026);
+	check_reason("its name has no end");
+}
+
+/*
+ * Lists
+ */
+
+static void list_providers__order_and_content(void **state)
+{
+	DAT_PROVIDER_INFO infos[6];
+	DAT_PROVIDER_INFO *list[6];
+	DAT_COUNT n = -1;
+	int i;
+
+	for (i = 0; i < 6; i++)
+		list[i] = &infos[i];
+	use_conf(STD("z", "ok") STD("a", "ok") STD("z", "again")
+			 LINE("z", "u1.2", "nonthreadsafe", STUB, "ok"));
+	assert_int_equal(dat_registry_add_provider(&own, &own_info),
+			 DAT_SUCCESS);
+	assert_int_equal(dat_registry_list_providers(6, &n, list), DAT_SUCCESS);
+	assert_int_equal(n, 4);
+	assert_string_equal(infos[0].ia_name, "z");
+	assert_int_equal(infos[0].dapl_version_major, 2);
+	assert_int_equal(infos[0].is_thread_safe, DAT_TRUE);
+	assert_string_equal(infos[1].ia_name, "a");
+	assert_string_equal(infos[2].ia_name, "z");
+	assert_int_equal(infos[2].dapl_version_major, 1);
+	assert_int_equal(infos[2].dapl_version_minor, 2);
+	assert_int_equal(infos[2].is_thread_safe, DAT_FALSE);
+	assert_string_equal(infos[3].ia_name, "own");
+	assert_false(is_loaded(STUB));
+	dat_registry_remove_provider(&own, &own_info);
+}
+
+static void list_providers__codes(void **state)
+{
+	DAT_PROVIDER_INFO info;
+	DAT_PROVIDER_INFO *list[2] = {&info, NULL};
+	DAT_COUNT n = -1;
+
+	use_conf(STD("a", "ok") STD("b", "ok"));
+	assert_int_equal(dat_registry_list_providers(2, NULL, list),
+			 0x80060026);
+	assert_int_equal(dat_registry_list_providers(-1, &n, list), 0x80060025);
+	assert_int_equal(dat_registry_list_providers(2, &n, NULL), 0x80060027);
+	assert_int_equal(n, -1);
+	assert_int_equal(dat_registry_list_providers(1, &n, list), 0x80060025);
+	assert_int_equal(n, 2);
+	assert_int_equal(dat_registry_list_providers(0, &n, NULL), 0x80060025);
+	assert_int_equal(n, 2);
+	assert_int_equal(dat_registry_list_providers(2, &n, list), 0x80060027);
+	assert_int_equal(n, 0);
+	check_reason("element 1");
+}
+
+static void list_providers__none(void **state)
+{
+	DAT_COUNT n = -1;
+
+	use_conf("");
+	assert_int_equal(dat_registry_list_providers(0, &n, NULL), DAT_SUCCESS);
+	assert_int_equal(n, 0);
+}
+
+static DAT_HA_RELATIONSHIP related(const char *a, const char *b)
+{
+	DAT_HA_RELATIONSHIP answer = DAT_HA_EXTENSION_BASE;
+
+	assert_int_equal(dat_registry_providers_related(
+				 (DAT_NAME_PTR)a, (DAT_NAME_PTR)b, &answer),
+			 DAT_SUCCESS);
+	return answer;
+}
+
+static void providers_related__answers(void **state)
+{
+	use_conf(STD("a1", "dev0 1") STD("a2", "dev0 2") STD("b1", "dev01 1")
+			 LINE("c1", "u2.0", "threadsafe", "/x.so", "dev0 1"));
+	dat_registry_add_provider(&own, &own_info);
+	assert_int_equal(related("a1", "a1"), DAT_HA_TRUE);
+	assert_int_equal(related("a1", "a2"), DAT_HA_TRUE);
+	assert_int_equal(related("a1", "b1"), DAT_HA_FALSE);
+	assert_int_equal(related("a1", "c1"), DAT_HA_FALSE);
+	assert_int_equal(related("a1", "own"), DAT_HA_UNKNOWN);
+	assert_int_equal(related("own", "own"), DAT_HA_TRUE);
+	dat_registry_remove_provider(&own, &own_info);
+}
+
+static void providers_related__codes(void **state)
+{
+	DAT_NAME_PTR a = (DAT_NAME_PTR) "a";
+	DAT_HA_RELATIONSHIP answer;
+
+	use_conf(STD("a", "dev0 1"));
+	assert_int_equal(dat_registry_providers_related(NULL, a, &answer),
+			 0x80060025);
+	assert_int_equal(dat_registry_providers_related(a, NULL, &answer),
+			 0x80060026);
+	assert_int_equal(dat_registry_providers_related(a, a, NULL),
+			 0x80060027);
+	assert_int_equal(
+		dat_registry_providers_related(a, (DAT_NAME_PTR) "b", &answer),
+		NOT_REGISTERED);
+}
+
+/*
+ * Queries
+ */
+
+static DAT_RETURN open_query(const char *name, DAT_HANDLE *ret_handle)
+{
+	return dat_ib_open_query(name, ret_handle, 0, NULL, 0, NULL);
+}
+
+static void query__open_and_close(void **state)
+{
+	DAT_HANDLE a = DAT_HANDLE_NULL;
+	DAT_HANDLE b = DAT_HANDLE_NULL;
+
+	use_conf(STD("a", "ok"));
+	assert_int_equal(open_query("a", &a), DAT_SUCCESS);
+	assert_int_equal(open_query("a", &b), DAT_SUCCESS);
+	assert_false(dat_handle_is_number(a));
+	assert_int_equal(stub_count.inits, 1);
+	assert_int_equal(dat_ib_close_query(a), DAT_SUCCESS);
+	assert_int_equal(dat_ib_close_query(a), 0x8005000b);
+	assert_true(is_loaded(STUB));
+	assert_int_equal(dat_ib_close_query(b), DAT_SUCCESS);
+	assert_int_equal(stub_count.finis, 1);
+}
+
+static void query__refused(void **state)
+{
+	DAT_HANDLE handle = DAT_HANDLE_NULL;
+
+	use_conf(STD("a", "refuse") STD("b", "nohandle") STD("c", "noopen"));
+	assert_int_equal(open_query(NULL, &handle), 0x80050027);
+	assert_int_equal(open_query("gamma", &handle), NOT_REGISTERED);
+	assert_int_equal(open_query("a", &handle), 0x00120000);
+	check_reason("the stub has no device");
+	assert_int_equal(open_query("b", &handle), 0x80040000);
+	assert_int_equal(open_query("c", &handle), 0xbfff0000);
+	assert_int_equal(stub_count.finis, 3);
+}
+
+static void query__close_refused_stays_open(void **state)
+{
+	DAT_HANDLE handle = DAT_HANDLE_NULL;
+
+	use_conf(STD("a", "busy"));
+	assert_int_equal(open_query("a", &handle), DAT_SUCCESS);
+	/* 77 is what the stub takes for a graceful close */
+	assert_int_equal(dat_extension_op(handle, DAT_CLOSE_EXTENSION_BASE, 77),
+			 0x80070050);
+	assert_int_equal(dat_extension_op(handle, DAT_CLOSE_EXTENSION_BASE, 0),
+			 DAT_SUCCESS);
+}
+
+#define TEST(f) cmocka_unit_test_teardown(f, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(openv__no_file),
+		TEST(openv__override_empty),
+		TEST(openv__file_is_a_directory),
+		TEST(openv__file_is_a_fifo),
+		TEST(openv__file_too_large),
+		TEST(openv__file_of_zeros),
+		TEST(openv__bad_arguments),
+		TEST(openv__unknown_name_lists_the_known),
+		TEST(openv__long_list_is_cut),
+		TEST(openv__malformed_line_of_that_name),
+		TEST(openv__crlf),
+		TEST(openv__line_not_used),
+		TEST(openv__similar_name),
+		TEST(openv__major),
+		TEST(openv__minor),
+		TEST(openv__thread_safety),
+		TEST(openv__nearest_miss),
+		TEST(openv__exact_match_first),
+		TEST(openv__else_file_order),
+		TEST(openv__library_missing),
+		TEST(openv__library_empty),
+		TEST(openv__library_is_no_library),
+		TEST(openv__library_is_a_fifo),
+		TEST(openv__entry_points_missing),
+		TEST(openv__init_does_not_register),
+		TEST(openv__refused_with_reason),
+		TEST(openv__refused_without_reason),
+		TEST(openv__no_handle_and_no_slot),
+		TEST(openv__duplicates_first_that_loads),
+		TEST(openv__duplicates_all_fail),
+		TEST(openv__duplicates_not_after_a_refusal),
+		TEST(openv__init_must_not_open),
+		TEST(close__last_one_unloads),
+		TEST(close__two_names_of_one_library),
+		TEST(close__not_open),
+		TEST(close__refused_stays_open),
+		TEST(fini__leaves_its_registration),
+		TEST(init__registers_another_name),
+		TEST(openv__eight_threads),
+		TEST(openv__waits_for_a_load),
+		TEST(registry_fini__with_an_adapter_open),
+		TEST(add_provider__of_the_program),
+		TEST(add_provider__instead_of_the_file),
+		TEST(add_provider__bad_arguments),
+		TEST(list_providers__order_and_content),
+		TEST(list_providers__codes),
+		TEST(list_providers__none),
+		TEST(providers_related__answers),
+		TEST(providers_related__codes),
+		TEST(query__open_and_close),
+		TEST(query__refused),
+		TEST(query__close_refused_stays_open),
+	};
+
+	/* whoever waits for ever is wrong */
+	alarm(120);
+	return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}
