@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_cm.h - THE contract between the DAT objects and a connection manager.
+ *
+ * A provider (openib_cma, openib_scm, openib_ucm) fills a struct dapl_cm_ops;
+ * the objects know it by nothing else. Traffic upwards goes through struct
+ * dapl_cm_up, so that a test can pass a recorder.
+ *
+ * Rules for every op, unless its comment says otherwise:
+ *  - it does not block: no name service, no wait for the peer;
+ *  - it is called with none of our locks held, from any thread, also from
+ *    inside an upcall (on the service thread);
+ *  - it returns 0 or a negative errno, and after a failure nothing has changed;
+ *  - it leaves the reason of a failure with dapl_fail() or a log line.
+ * Rules for every upcall:
+ *  - made on the service thread of the loop in struct dapl_cm, or on the
+ *    thread that is inside an op, with none of the provider's locks held;
+ *  - the callee does not block and may call ops.
+ *
+ * Who owns what: a struct dapl_cm_conn belongs to the provider. The objects
+ * hold it from prepare()/request until they call release(), which they do
+ * exactly once for each connection they got; afterwards they never touch it.
+ * While a connection has an endpoint it keeps a reference on it (taken by the
+ * objects when they call prepare() or accept()), given back by the upcall
+ * gone(). A provider may use the endpoint's queue pair only through
+ * dapl_cm_qp_modify(), which fails once that queue pair is not the
+ * endpoint's any more.
+ *
+ * Timeouts that the consumer asks for are kept by the objects, not by the
+ * provider; a provider has only its own protocol's.
+ */
+#ifndef DAPL_CM_H
+#define DAPL_CM_H
+
+#include <dat2/udat.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "dapl/common/services/dapl_loop.h"
+#include "dapl/common/services/dapl_param.h"
+#include "dapl/common/verbs/vb.h"
+
+struct dapl_cm_ops;
+struct dapl_cm_up;
+struct dapl_cm_conn;	 /* one connection; the provider's own */
+struct dapl_cm_listener; /* one service point; the provider's own */
+struct dapl_ep;
+struct dapl_sp;
+struct dapl_ia;
+
+/* Private data never exceeds this in any provider (iWARP's limit). */
+#define DAPL_CM_PDATA_MAX 512
+
+/*
+ * Base of a provider's instance for one IA; the provider embeds it first.
+ * The fields of the first group are set by the objects before open(), those of
+ * the second by open(), the device before start().
+ */
+struct dapl_cm {
+	const struct dapl_cm_ops *ops;
+	const struct dapl_cm_up *up;
+	struct dapl_ia *ia; /* opaque to the provider; passed back */
+	struct dapl_loop *loop;
+	const struct dapl_params *params;
+
+	char dev_name[IBV_SYSFS_NAME_MAX]; /* verbs device to open */
+	uint8_t port;
+	struct sockaddr_storage addr; /* the IA address */
+
+	struct vb_dev *dev; /* valid from start() to stop() */
+};
+
+/* What a connection needs to know of the endpoint it will carry. */
+struct dapl_cm_qp {
+	uint32_t qp_num;
+	bool has_srq;
+	bool ud;
+	uint8_t rd_in;	/* reads the peer may have outstanding here */
+	uint8_t rd_out; /* reads we may have outstanding there */
+};
+
+struct dapl_cm_connect {
+	struct dapl_cm_qp qp;
+	const struct sockaddr *addr; /* of an IA; not yet checked */
+	DAT_CONN_QUAL qual;
+	const void *pdata; /* copied; may be NULL when the size is 0 */
+	size_t pdata_size; /* checked against max_pdata() */
+};
+
+/* A request as the peer sent it. Pointers are valid during the upcall only. */
+struct dapl_cm_request {
+	const struct sockaddr *peer_addr;
+	DAT_PORT_QUAL peer_port;
+	const void *pdata;
+	size_t pdata_size;
+	bool pdata_truncated;
+};
+
+/* Result of an attempt or end of a connection. */
+enum dapl_cm_event {
+	DAPL_CM_ESTABLISHED,
+	DAPL_CM_PEER_REJECTED,	   /* the consumer there said no; has pdata */
+	DAPL_CM_NON_PEER_REJECTED, /* nobody listens, or a provider said no */
+	DAPL_CM_UNREACHABLE,	   /* no address, route or path */
+	DAPL_CM_ACCEPT_FAILED, /* passive side: accepted, but it came to nothing
+				*/
+	DAPL_CM_DISCONNECTED,  /* by either side, orderly or not */
+	DAPL_CM_BROKEN,	       /* local failure, device gone */
+	DAPL_CM_EVENT_N
+};
+
+struct dapl_cm_up {
+	/*
+	 * A peer asks SP for a connection. The callee takes over CONN and will
+	 * accept(), reject() or just release() it, perhaps before returning.
+	 */
+	void (*request)(struct dapl_sp *sp, struct dapl_cm_conn *conn,
+			const struct dapl_cm_request *req);
+	/*
+	 * EVENT of a connection that has an endpoint. Of the events other than
+	 * ESTABLISHED at most one arrives, and nothing after it. PDATA (SIZE
+	 * bytes, valid during the call) comes with ESTABLISHED on the active
+	 * side and with PEER_REJECTED, else it is NULL and 0.
+	 */
+	void (*event)(struct dapl_ep *ep, struct dapl_cm_conn *conn,
+		      enum dapl_cm_event event, const void *pdata, size_t size);
+	/*
+	 * The provider has forgotten EP: its reference goes back. Exactly once
+	 * for each prepare() or accept() that returned 0, after release() has
+	 * been called (perhaps inside it), and the last thing heard of the
+	 * connection.
+	 */
+	void (*gone)(struct dapl_ep *ep);
+	/* The listener has forgotten SP: once for each listen(), after
+	 * unlisten(). */
+	void (*unlistened)(struct dapl_sp *sp);
+};
+
+struct dapl_cm_ops {
+	const char *name; /* "CMA": value of DAT_IB_PROVIDER_NAME, log prefix */
+	int default_inline; /* bytes, unless DAPL_MAX_INLINE says otherwise */
+
+	/*
+	 * Makes an instance from the text of ia_params (hostile until parsed):
+	 * finds device, port and address. May block for local look-ups (the
+	 * kernel, /etc/hosts). BASE is copied into the instance.
+	 * Errors with their reason by dapl_fail(): returns its DAT_RETURN.
+	 */
+	DAT_RETURN(*open)
+	(const char *ia_params, const struct dapl_cm *base,
+	 struct dapl_cm **ret_cm);
+	/* The device is open: begin to use it and the loop. As open(). */
+	DAT_RETURN (*start)(struct dapl_cm *cm);
+	/*
+	 * Refuses new work, gives up every connection and listener, and waits
+	 * until no upcall is running or will come, other than gone() and
+	 * unlistened(), which are made before it returns. Blocks, bounded.
+	 */
+	void (*stop)(struct dapl_cm *cm);
+	/* Frees an instance that was stopped or never started. */
+	void (*close)(struct dapl_cm *cm);
+
+	/* Largest private data of requests, accepts and rejects. */
+	size_t (*max_pdata)(const struct dapl_cm *cm);
+
+	/*
+	 * Listens on QUAL with room for BACKLOG requests that the objects have
+	 * not seen yet. *RET_L is written before the first request() is made.
+	 * May block for the kernel. -EADDRINUSE: taken,
+	 * -EINVAL: not a qualifier of this provider, -EACCES: privileged.
+	 */
+	int (*listen)(struct dapl_cm *cm, DAT_CONN_QUAL qual, int backlog,
+		      struct dapl_sp *sp, struct dapl_cm_listener **ret_l);
+	/* No request() starts after the return; one may still be running. */
+	void (*unlisten)(struct dapl_cm_listener *l);
+
+	/*
+	 * Makes the connection object of an attempt by EP and takes over one
+	 * reference on EP; nothing happens on the wire yet. -ENOMEM.
+	 */
+	int (*prepare)(struct dapl_cm *cm, struct dapl_ep *ep,
+		       struct dapl_cm_conn **ret_conn);
+	/*
+	 * Starts the attempt, once per prepared connection. The result comes as
+	 * one event, perhaps before the return. release() follows a failure.
+	 * -EAFNOSUPPORT, -EADDRNOTAVAIL, -EINVAL: the address or qualifier
+	 * cannot be used.
+	 */
+	int (*connect)(struct dapl_cm_conn *conn,
+		       const struct dapl_cm_connect *req);
+	/*
+	 * Accepts a request with EP and takes over one reference on EP; the
+	 * result (ESTABLISHED or a failure) comes as an event, perhaps before
+	 * the return. After a failure the reference stays with the caller, no
+	 * event follows, and the request can still be accepted with another
+	 * endpoint or rejected, unless the error is -ECONNABORTED: the peer has
+	 * gone.
+	 */
+	int (*accept)(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
+		      struct dapl_ep *ep, const void *pdata, size_t size);
+	/* Answers no, with private data. release() follows. */
+	int (*reject)(struct dapl_cm_conn *conn, const void *pdata,
+		      size_t size);
+	/*
+	 * Ends an established connection; the DISCONNECTED event follows on
+	 * both sides, here also if the peer never answers (bounded by the
+	 * protocol's own timers). The queue pair is in ERR when it arrives.
+	 */
+	int (*disconnect)(struct dapl_cm_conn *conn);
+	/*
+	 * The objects are through with CONN, whatever its state: an attempt is
+	 * abandoned, an unanswered request refused, an established connection
+	 * torn down. No event follows; gone() does if it had an endpoint.
+	 */
+	void (*release)(struct dapl_cm_conn *conn);
+
+	/* Addresses of an established connection. 0 or -ENOTCONN. */
+	int (*addrs)(const struct dapl_cm_conn *conn,
+		     struct sockaddr_storage *ret_peer,
+		     DAT_PORT_QUAL *ret_peer_port,
+		     DAT_PORT_QUAL *ret_local_port);
+};
+
+/*
+ * Changes the state of EP's queue pair QP_NUM on behalf of a connection
+ * manager. 0, -ENOTCONN when the endpoint was freed or has got another queue
+ * pair by a reset, or the device's error.
+ * May sleep in the kernel; takes the CTL role.
+ */
+int dapl_cm_qp_modify(struct dapl_ep *ep, uint32_t qp_num,
+		      struct ibv_qp_attr *attr, int mask);
+
+/*
+ * Provider entry: what dat_provider_init() and dat_provider_fini() of a plugin
+ * call with their own OPS. Registering asserts that every op is there.
+ */
+void dapl_provider_register(const struct dapl_cm_ops *ops,
+			    const DAT_PROVIDER_INFO *info,
+			    const char *ia_params);
+void dapl_provider_unregister(const struct dapl_cm_ops *ops,
+			      const DAT_PROVIDER_INFO *info);
+
+#endif

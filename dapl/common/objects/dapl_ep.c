@@ -1,0 +1,722 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_ep.c - life of an endpoint: create, its queue pair, free.
+ *
+ * The queue pair is made in INIT at once, so that receives can be posted
+ * before the endpoint is connected, and is made anew by a reset: a queue pair
+ * number that has just been connected may still be remembered by peers
+ * (time-wait), and some devices cannot leave the error state at all.
+ */
+#include "dapl/common/objects/dapl_ep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/objects/dapl_rmr.h"
+#include "dapl/common/objects/dapl_srq.h"
+
+#define QP_ACCESS                                           \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
+	 IBV_ACCESS_REMOTE_READ)
+/* What iWARP does not have. */
+#define QP_ACCESS_IB (IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
+
+DAT_RETURN dapl_ep_bad_state(const struct dapl_ep *ep, int state,
+			     const char *call)
+{
+	static const struct {
+		uint16_t subtype;
+		const char *name;
+	} states[] = {
+		[DAT_EP_STATE_UNCONNECTED] = {DAT_INVALID_STATE_EP_UNCONNECTED,
+					      "unconnected"},
+		[DAT_EP_STATE_UNCONFIGURED_UNCONNECTED] =
+			{DAT_INVALID_STATE_EP_UNCONFIGURED, "unconfigured"},
+		[DAT_EP_STATE_RESERVED] = {DAT_INVALID_STATE_EP_RESERVED,
+					   "reserved"},
+		[DAT_EP_STATE_UNCONFIGURED_RESERVED] =
+			{DAT_INVALID_STATE_EP_UNCONFRESERVED,
+			 "unconfigured reserved"},
+		[DAT_EP_STATE_PASSIVE_CONNECTION_PENDING] =
+			{DAT_INVALID_STATE_EP_PASSCONNPENDING,
+			 "passive connection pending"},
+		[DAT_EP_STATE_UNCONFIGURED_PASSIVE] =
+			{DAT_INVALID_STATE_EP_UNCONFPASSIVE,
+			 "unconfigured passive"},
+		[DAT_EP_STATE_ACTIVE_CONNECTION_PENDING] =
+			{DAT_INVALID_STATE_EP_ACTCONNPENDING,
+			 "active connection pending"},
+		[DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING] =
+			{DAT_INVALID_STATE_EP_TENTCONNPENDING,
+			 "tentative connection pending"},
+		[DAT_EP_STATE_UNCONFIGURED_TENTATIVE] =
+			{DAT_INVALID_STATE_EP_UNCONFTENTATIVE,
+			 "unconfigured tentative"},
+		[DAT_EP_STATE_CONNECTED] = {DAT_INVALID_STATE_EP_CONNECTED,
+					    "connected"},
+		[DAT_EP_STATE_DISCONNECT_PENDING] =
+			{DAT_INVALID_STATE_EP_DISCPENDING,
+			 "disconnect pending"},
+		[DAT_EP_STATE_DISCONNECTED] =
+			{DAT_INVALID_STATE_EP_DISCONNECTED, "disconnected"},
+		[DAT_EP_STATE_COMPLETION_PENDING] =
+			{DAT_INVALID_STATE_EP_COMPLPENDING,
+			 "completion pending"},
+	};
+
+	return dapl_fail(DAPL_ERR(DAT_INVALID_STATE, states[state].subtype),
+			 "ep %p: %s is not allowed while the endpoint is %s",
+			 (const void *)ep, call, states[state].name);
+}
+
+/* ---------------------------------------------- queue pair */
+
+/* Work queues and queue pair of EP. Lock ctl held; 0 or -errno. */
+static int qp_open_locked(struct dapl_ep *ep, struct ibv_cq *null_cq)
+{
+	struct dapl_ia *ia = ep->obj.ia;
+	struct vb_qp_cfg cfg = {
+		.type = ep->ud ? IBV_QPT_UD : IBV_QPT_RC,
+		.max_recv_wr = (uint32_t)ep->attr.max_recv_dtos,
+		.max_recv_sge = (uint32_t)ep->attr.max_recv_iov,
+		.max_send_sge = (uint32_t)ep->attr.max_request_iov,
+		.max_inline = ia->max_inline,
+		.context = ep,
+	};
+	struct ibv_qp *qp;
+	uint32_t max_inline;
+	int ret;
+
+	/* One more than the consumer may use, for the drain marker. */
+	if (ep->attr.max_request_dtos)
+		cfg.max_send_wr = (uint32_t)ep->attr.max_request_dtos + 1;
+	if (cfg.max_send_wr > (uint32_t)ia->dev.attr.max_qp_wr)
+		cfg.max_send_wr = (uint32_t)ia->dev.attr.max_qp_wr;
+	cfg.send_cq = ep->request_evd ? ep->request_evd->cq : null_cq;
+	cfg.recv_cq = ep->recv_evd ? ep->recv_evd->cq : null_cq;
+	if (ep->srq) {
+		cfg.srq = dapl_srq_verbs(ep->srq);
+		cfg.max_recv_wr = 0;
+		cfg.max_recv_sge = 0;
+	}
+	ret = vb_qp_create(ep->pz->pd, &cfg, &qp, &max_inline);
+	if (ret)
+		return ret;
+	ret = vb_qp_init(&ia->dev, qp, 0,
+			 QP_ACCESS | (ia->dev.iwarp ? 0 : QP_ACCESS_IB));
+	if (!ret && ep->srq)
+		ret = dapl_srq_qp_enter(ep->srq, ep, qp->qp_num);
+	if (ret) {
+		vb_qp_destroy(qp);
+		return ret;
+	}
+	ep->max_inline = max_inline;
+	__atomic_store_n(&ep->qp, qp, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static int qp_open(struct dapl_ep *ep)
+{
+	struct ibv_cq *null_cq = NULL;
+	int ret = 0;
+
+	/* Takes the IA's lock, which comes before ctl. */
+	if (!ep->request_evd || !ep->recv_evd)
+		ret = dapl_ia_null_cq(ep->obj.ia, &null_cq);
+	if (ret)
+		return ret;
+	dapl_lock(&ep->ctl);
+	if (!ep->qp)
+		ret = qp_open_locked(ep, null_cq);
+	dapl_unlock(&ep->ctl);
+	return ret;
+}
+
+/*
+ * What is left in the ring of a destroyed queue pair will never complete. With
+ * EVD each request is reported as flushed, except suppressed ones, which may
+ * have succeeded in silence.
+ */
+static void wq_forget(struct dapl_ep *ep, struct dapl_wq *wq,
+		      struct dapl_evd *evd)
+{
+	uint32_t left = 0;
+	DAT_EVENT event;
+
+	if (!wq)
+		return;
+	for (; wq->tail != wq->head; wq->tail++, left++) {
+		const struct dapl_slot *slot = &wq->slots[wq->tail & wq->mask];
+		unsigned op = slot->what & DAPL_OP_MASK;
+
+		if (!evd && op == DAT_DTO_BIND_MW)
+			dapl_rmr_bind_forget(slot->cookie);
+		if (!evd || (slot->what & DAPL_OP_SUPPRESSED) ||
+		    op == DAPL_OP_MARKER)
+			continue;
+		dapl_evd_flush_event(ep, op, slot->cookie, &event);
+		dapl_evd_post(evd, &event);
+	}
+	if (wq->credits)
+		__atomic_add_fetch(wq->credits, (int)left, __ATOMIC_RELAXED);
+}
+
+/*
+ * Hides the queue pair from everybody else and returns it, or NULL. Posts read
+ * the pointer under the lock of their queue: whoever still saw it has left when
+ * both locks have been ours.
+ */
+static struct ibv_qp *qp_take(struct dapl_ep *ep)
+{
+	struct ibv_qp *qp;
+
+	dapl_lock(&ep->ctl);
+	qp = ep->qp;
+	__atomic_store_n(&ep->qp, NULL, __ATOMIC_RELEASE);
+	for (int i = 0; qp && i < 2; i++) {
+		struct dapl_wq *wq = i ? ep->rq : ep->sq;
+
+		if (!wq)
+			continue;
+		dapl_lock(&wq->lock);
+		dapl_unlock(&wq->lock);
+	}
+	dapl_unlock(&ep->ctl);
+	return qp;
+}
+
+/*
+ * Ends the queue pair. Completions it left in the completion queues would
+ * point to slots that are used again, so they are read first: into the ring
+ * for the consumer, or, with DROP, away.
+ */
+static void qp_close(struct dapl_ep *ep, bool drop)
+{
+	struct dapl_evd_after after[2] = {{0}, {0}};
+	struct ibv_qp *qp = qp_take(ep);
+	struct dapl_evd *recv_evd = ep->srq ? NULL : ep->recv_evd;
+
+	if (!qp)
+		return;
+	vb_qp_error(qp);
+	vb_qp_destroy(qp);
+	dapl_evd_harvest(ep->request_evd, drop ? ep : NULL, &after[0]);
+	dapl_evd_harvest(ep->recv_evd, drop ? ep : NULL, &after[1]);
+	/* Last: until here completions are looked up by its number. */
+	if (ep->srq)
+		dapl_srq_qp_leave(ep->srq, ep);
+	wq_forget(ep, ep->sq, drop ? NULL : ep->request_evd);
+	wq_forget(ep, ep->rq, drop ? NULL : recv_evd);
+	dapl_evd_after(&after[0]);
+	dapl_evd_after(&after[1]);
+}
+
+int dapl_ep_qp_renew(struct dapl_ep *ep)
+{
+	qp_close(ep, false);
+	return ep->pz ? qp_open(ep) : 0;
+}
+
+void dapl_ep_qp_restore(struct dapl_ep *ep)
+{
+	bool moved;
+	int ret;
+
+	dapl_lock(&ep->ctl);
+	moved = ep->qp && ep->qp->state != IBV_QPS_INIT;
+	dapl_unlock(&ep->ctl);
+	ret = moved ? dapl_ep_qp_renew(ep) : 0;
+	if (ret)
+		dapl_log(DAPL_LOG_ERR, "ep %p: lost its queue pair: %s",
+			 (void *)ep, strerror(-ret));
+}
+
+uint32_t dapl_ep_qp_num(struct dapl_ep *ep)
+{
+	uint32_t qp_num;
+
+	dapl_lock(&ep->ctl);
+	qp_num = ep->qp ? ep->qp->qp_num : 0;
+	dapl_unlock(&ep->ctl);
+	return qp_num;
+}
+
+void dapl_ep_qp_error(struct dapl_ep *ep)
+{
+	dapl_lock(&ep->ctl);
+	if (ep->qp)
+		vb_qp_error(ep->qp);
+	dapl_unlock(&ep->ctl);
+}
+
+int dapl_cm_qp_modify(struct dapl_ep *ep, uint32_t qp_num,
+		      struct ibv_qp_attr *attr, int mask)
+{
+	int ret = -ENOTCONN;
+
+	dapl_lock(&ep->ctl);
+	if (ep->qp && ep->qp->qp_num == qp_num)
+		ret = vb_qp_modify(ep->qp, attr, mask);
+	dapl_unlock(&ep->ctl);
+	return ret;
+}
+
+/* -------------------------------------------------- create */
+
+struct ep_parts {
+	struct dapl_pz *pz;
+	struct dapl_evd *recv_evd;
+	struct dapl_evd *request_evd;
+	struct dapl_evd *conn_evd;
+	struct dapl_srq *srq;
+};
+
+static DAT_RETURN check_evd(struct dapl_ia *ia, DAT_EVD_HANDLE handle,
+			    DAT_EVD_FLAGS flag, DAT_RETURN code,
+			    const char *what, struct dapl_evd **ret_evd)
+{
+	struct dapl_evd *evd = dapl_evd_from(handle);
+
+	*ret_evd = evd;
+	if (handle == DAT_HANDLE_NULL)
+		return DAT_SUCCESS;
+	if (!evd || evd->obj.ia != ia)
+		return dapl_fail(code, "%p is not an EVD of this IA",
+				 (void *)handle);
+	if (!dapl_evd_has(evd, flag))
+		return dapl_fail(code, "evd %p was not made for %s events",
+				 (void *)handle, what);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN check_parts(struct dapl_ia *ia, DAT_PZ_HANDLE pz,
+			      DAT_EVD_HANDLE recv_evd,
+			      DAT_EVD_HANDLE request_evd,
+			      DAT_EVD_HANDLE connect_evd,
+			      struct ep_parts *ret_parts)
+{
+	struct ep_parts parts = {0};
+	DAT_RETURN ret;
+
+	parts.pz = dapl_pz_from(pz);
+	if (pz != DAT_HANDLE_NULL && (!parts.pz || parts.pz->obj.ia != ia))
+		return dapl_fail(DAPL_BAD_HANDLE(PZ),
+				 "%p is not a PZ of this IA", (void *)pz);
+	ret = check_evd(ia, connect_evd, DAT_EVD_CONNECTION_FLAG,
+			DAPL_BAD_HANDLE(EVD_CONN), "connection",
+			&parts.conn_evd);
+	if (ret == DAT_SUCCESS)
+		ret = check_evd(ia, recv_evd, DAT_EVD_DTO_FLAG,
+				DAPL_BAD_HANDLE(EVD_RECV), "DTO",
+				&parts.recv_evd);
+	if (ret == DAT_SUCCESS)
+		ret = check_evd(ia, request_evd, DAT_EVD_DTO_FLAG,
+				DAPL_BAD_HANDLE(EVD_REQUEST), "DTO",
+				&parts.request_evd);
+	if (ret == DAT_SUCCESS)
+		*ret_parts = parts;
+	return ret;
+}
+
+/* What an endpoint needs besides to take its receives from an SRQ. */
+static DAT_RETURN check_srq_parts(const struct ep_parts *parts)
+{
+	if (!parts->recv_evd)
+		return dapl_fail(DAPL_BAD_HANDLE(EVD_RECV),
+				 "ep: receives from an SRQ need an EVD");
+	if (parts->pz && parts->pz != dapl_srq_pz(parts->srq))
+		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
+				 "ep: EP and SRQ must have the same PZ");
+	return DAT_SUCCESS;
+}
+
+static void parts_unuse(const struct ep_parts *p)
+{
+	dapl_obj_unuse(p->pz ? &p->pz->obj : NULL);
+	dapl_obj_unuse(p->recv_evd ? &p->recv_evd->obj : NULL);
+	dapl_obj_unuse(p->request_evd ? &p->request_evd->obj : NULL);
+	dapl_obj_unuse(p->conn_evd ? &p->conn_evd->obj : NULL);
+	dapl_obj_unuse(p->srq ? dapl_srq_obj(p->srq) : NULL);
+}
+
+/* Counts the endpoint as a user of everything it is made of, or of nothing. */
+static bool parts_use(struct ep_parts *p)
+{
+	struct ep_parts had = {0};
+
+	if (!dapl_obj_use(p->pz ? &p->pz->obj : NULL))
+		goto undo;
+	had.pz = p->pz;
+	if (!dapl_obj_use(p->recv_evd ? &p->recv_evd->obj : NULL))
+		goto undo;
+	had.recv_evd = p->recv_evd;
+	if (!dapl_obj_use(p->request_evd ? &p->request_evd->obj : NULL))
+		goto undo;
+	had.request_evd = p->request_evd;
+	if (!dapl_obj_use(p->conn_evd ? &p->conn_evd->obj : NULL))
+		goto undo;
+	had.conn_evd = p->conn_evd;
+	if (!dapl_obj_use(p->srq ? dapl_srq_obj(p->srq) : NULL))
+		goto undo;
+	return true;
+
+undo:
+	parts_unuse(&had);
+	return false;
+}
+
+static void wq_free(struct dapl_wq *wq, struct dapl_evd *evd)
+{
+	if (!wq)
+		return;
+	dapl_evd_detach(evd, (int)wq->limit + 1, wq->credits);
+	dapl_lock_fini(&wq->lock);
+	free(wq);
+}
+
+static int wq_make(struct dapl_ep *ep, enum dapl_wq_kind kind, DAT_COUNT limit,
+		   struct dapl_evd *evd, struct dapl_wq **ret_wq)
+{
+	struct dapl_wq *wq;
+	int *credits;
+	int ret;
+
+	*ret_wq = NULL;
+	if (!limit || !evd)
+		return 0;
+	wq = dapl_wq_new(kind, (uint32_t)limit, ep);
+	if (!wq)
+		return -ENOMEM;
+	ret = dapl_evd_attach(evd, limit + 1, &credits);
+	if (ret) {
+		dapl_lock_fini(&wq->lock);
+		free(wq);
+		return ret;
+	}
+	if (credits)
+		dapl_wq_use_credits(wq, credits);
+	*ret_wq = wq;
+	return 0;
+}
+
+/*
+ * The endpoint's queues. A queue pair needs a PZ: without one, which is allowed
+ * until dat_ep_modify() brings it, there are none yet.
+ */
+static int ep_queues_open(struct dapl_ep *ep)
+{
+	int ret;
+
+	if (!ep->pz)
+		return 0;
+	ret = wq_make(ep, DAPL_WQ_SEND, ep->attr.max_request_dtos,
+		      ep->request_evd, &ep->sq);
+	if (ret)
+		return ret;
+	ret = ep->srq ? dapl_srq_evd_attach(ep->srq, ep->recv_evd)
+		      : wq_make(ep, DAPL_WQ_RECV, ep->attr.max_recv_dtos,
+				ep->recv_evd, &ep->rq);
+	if (ret)
+		goto err_free_sq;
+	ret = qp_open(ep);
+	if (ret)
+		goto err_free_rq;
+	return 0;
+
+err_free_rq:
+	if (ep->srq)
+		dapl_srq_evd_detach(ep->srq, ep->recv_evd);
+	wq_free(ep->rq, ep->recv_evd);
+	ep->rq = NULL;
+err_free_sq:
+	wq_free(ep->sq, ep->request_evd);
+	ep->sq = NULL;
+	return ret;
+}
+
+static void ep_queues_close(struct dapl_ep *ep)
+{
+	bool had_srq = ep->srq && ep->qp;
+
+	qp_close(ep, true);
+	if (had_srq)
+		dapl_srq_evd_detach(ep->srq, ep->recv_evd);
+	wq_free(ep->sq, ep->request_evd);
+	wq_free(ep->rq, ep->recv_evd);
+	ep->sq = NULL;
+	ep->rq = NULL;
+}
+
+static void ep_drain_fn(struct dapl_work *w)
+{
+	dapl_ep_drain_poll(dapl_container_of(w, struct dapl_ep, drain_work));
+}
+
+static void ep_broken_fn(struct dapl_work *w)
+{
+	dapl_ep_broken(dapl_container_of(w, struct dapl_ep, broken_work));
+}
+
+/* Returns the memory of an endpoint that nobody else knows. */
+static void ep_discard(struct dapl_ep *ep)
+{
+	dapl_lock_fini(&ep->lock);
+	dapl_lock_fini(&ep->ctl);
+	dapl_obj_release(&ep->obj);
+}
+
+static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
+			 const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ret_ep)
+{
+	struct dapl_ep *ep;
+	int ret;
+
+	ep = dapl_obj_new(ia, DAT_HANDLE_TYPE_EP, sizeof(*ep));
+	if (!ep)
+		return dapl_fail(DAPL_NO_MEM, "ep: no memory");
+	dapl_lock_init(&ep->lock, DAPL_LOCK_EP);
+	dapl_lock_init(&ep->ctl, DAPL_LOCK_CTL);
+	dapl_timer_init(&ep->timer, dapl_ep_timer);
+	dapl_work_init(&ep->drain_work, ep_drain_fn);
+	dapl_work_init(&ep->broken_work, ep_broken_fn);
+	ep->attr = *attr;
+	ep->ud = attr->service_type != DAT_SERVICE_TYPE_RC;
+	ep->state = DAT_EP_STATE_UNCONNECTED;
+	ep->deadline_us = UINT64_MAX;
+	if (!parts_use(parts)) {
+		ep_discard(ep);
+		return dapl_fail(DAPL_BAD_HANDLE(PZ),
+				 "ep: the PZ or an EVD was freed meanwhile");
+	}
+	ep->pz = parts->pz;
+	ep->recv_evd = parts->recv_evd;
+	ep->request_evd = parts->request_evd;
+	ep->conn_evd = parts->conn_evd;
+	ep->srq = parts->srq;
+	ret = ep_queues_open(ep);
+	if (ret) {
+		parts_unuse(parts);
+		ep_discard(ep);
+		return dapl_fail(dapl_err_dat(ret),
+				 "ep: %s gave no queue pair of %d receives and "
+				 "%d requests: %s",
+				 ia->dev.name, attr->max_recv_dtos,
+				 attr->max_request_dtos, strerror(-ret));
+	}
+	dapl_obj_enlist(&ep->obj);
+	*ret_ep = (DAT_EP_HANDLE)ep;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
+			  DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd,
+			  DAT_EVD_HANDLE connect_evd, const DAT_EP_ATTR *attr,
+			  DAT_EP_HANDLE *ret_ep)
+{
+	struct dapl_ia *ia = dapl_ia_from(ia_handle);
+	struct ep_parts parts;
+	DAT_EP_ATTR checked;
+	DAT_RETURN ret;
+
+	if (!ia)
+		return dapl_fail(DAPL_BAD_HANDLE(IA), "no such IA");
+	ret = check_parts(ia, pz, recv_evd, request_evd, connect_evd, &parts);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	if (!ret_ep)
+		return dapl_fail(DAPL_BAD_ARG(7), "no place for the handle");
+	ret = dapl_ep_attr_check(ia, attr, parts.recv_evd, parts.request_evd,
+				 false, &checked);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	return ep_new(ia, &parts, &checked, ret_ep);
+}
+
+DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
+				   DAT_EVD_HANDLE recv_evd,
+				   DAT_EVD_HANDLE request_evd,
+				   DAT_EVD_HANDLE connect_evd,
+				   DAT_SRQ_HANDLE srq, const DAT_EP_ATTR *attr,
+				   DAT_EP_HANDLE *ret_ep)
+{
+	struct dapl_ia *ia = dapl_ia_from(ia_handle);
+	struct ep_parts parts;
+	DAT_EP_ATTR checked;
+	DAT_RETURN ret;
+
+	if (!ia)
+		return dapl_fail(DAPL_BAD_HANDLE(IA), "no such IA");
+	ret = check_parts(ia, pz, recv_evd, request_evd, connect_evd, &parts);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	parts.srq = dapl_srq_from(srq);
+	if (!parts.srq || dapl_srq_obj(parts.srq)->ia != ia)
+		return dapl_fail(DAPL_BAD_HANDLE(SRQ),
+				 "%p is not an SRQ of this IA", (void *)srq);
+	if (!ret_ep)
+		return dapl_fail(DAPL_BAD_ARG(8), "no place for the handle");
+	ret = check_srq_parts(&parts);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	ret = dapl_ep_attr_check(ia, attr, parts.recv_evd, parts.request_evd,
+				 true, &checked);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	return ep_new(ia, &parts, &checked, ret_ep);
+}
+
+/* ------------------------------------------------- rebuild */
+
+static struct ep_parts parts_of(const struct dapl_ep *ep)
+{
+	return (struct ep_parts){ep->pz, ep->recv_evd, ep->request_evd,
+				 ep->conn_evd, ep->srq};
+}
+
+static void parts_set(struct dapl_ep *ep, const struct ep_parts *parts,
+		      const DAT_EP_ATTR *attr)
+{
+	dapl_lock(&ep->lock);
+	ep->pz = parts->pz;
+	ep->recv_evd = parts->recv_evd;
+	ep->request_evd = parts->request_evd;
+	ep->conn_evd = parts->conn_evd;
+	ep->attr = *attr;
+	dapl_unlock(&ep->lock);
+}
+
+/* Whether the queue pair that is there serves the new wishes as well. */
+static bool queues_fit(const struct dapl_ep *ep, const struct ep_parts *parts,
+		       const DAT_EP_ATTR *attr)
+{
+	return ep->qp && ep->pz == parts->pz &&
+	       ep->recv_evd == parts->recv_evd &&
+	       ep->request_evd == parts->request_evd &&
+	       ep->attr.max_recv_dtos == attr->max_recv_dtos &&
+	       ep->attr.max_request_dtos == attr->max_request_dtos &&
+	       ep->attr.max_recv_iov == attr->max_recv_iov &&
+	       ep->attr.max_request_iov == attr->max_request_iov;
+}
+
+static int queues_change(struct dapl_ep *ep, const struct ep_parts *parts,
+			 const DAT_EP_ATTR *attr)
+{
+	struct ep_parts old = parts_of(ep);
+	DAT_EP_ATTR old_attr = ep->attr;
+	int ret, again;
+
+	ep_queues_close(ep);
+	parts_set(ep, parts, attr);
+	ret = ep_queues_open(ep);
+	if (!ret)
+		return 0;
+	parts_set(ep, &old, &old_attr);
+	again = ep_queues_open(ep);
+	if (again)
+		dapl_log(DAPL_LOG_ERR, "ep %p: lost its queue pair: %s",
+			 (void *)ep, strerror(-again));
+	return ret;
+}
+
+DAT_RETURN dapl_ep_rebuild(struct dapl_ep *ep,
+			   const struct dapl_ep_new_parts *wish)
+{
+	struct dapl_ia *ia = ep->obj.ia;
+	struct ep_parts parts, old = parts_of(ep);
+	DAT_EP_ATTR attr;
+	DAT_RETURN ret;
+	int err = 0;
+
+	ret = check_parts(ia, wish->pz, wish->recv_evd, wish->request_evd,
+			  wish->conn_evd, &parts);
+	if (ret == DAT_SUCCESS)
+		ret = dapl_ep_attr_check(ia, &wish->attr, parts.recv_evd,
+					 parts.request_evd, ep->srq, &attr);
+	parts.srq = ep->srq;
+	if (ret == DAT_SUCCESS && ep->srq)
+		ret = check_srq_parts(&parts);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	if (!parts_use(&parts))
+		return dapl_fail(DAPL_BAD_HANDLE(PZ),
+				 "ep: the PZ or an EVD was freed meanwhile");
+	if (queues_fit(ep, &parts, &attr)) {
+		parts_set(ep, &parts, &attr);
+	} else if (ep->rq && dapl_wq_used(ep->rq)) {
+		parts_unuse(&parts);
+		return dapl_fail(DAPL_ERR(DAT_INVALID_STATE, 0),
+				 "ep %p: receives are posted on the queue pair "
+				 "that would have to be made anew",
+				 (void *)ep);
+	} else {
+		err = queues_change(ep, &parts, &attr);
+	}
+	parts_unuse(err ? &parts : &old);
+	if (err)
+		return dapl_fail(dapl_err_dat(err),
+				 "ep %p: %s gave no such queue pair: %s",
+				 (void *)ep, ia->dev.name, strerror(-err));
+	return DAT_SUCCESS;
+}
+
+/* ---------------------------------------------------- free */
+
+/* Callbacks on the service thread: none runs or will run after this. */
+static void ep_calls_cancel(struct dapl_ep *ep)
+{
+	dapl_timer_cancel(ep->obj.ia->loop, &ep->timer);
+	dapl_work_cancel(ep->obj.ia->loop, &ep->drain_work);
+	dapl_work_cancel(ep->obj.ia->loop, &ep->broken_work);
+}
+
+void dapl_ep_put(struct dapl_ep *ep)
+{
+	if (!dapl_obj_put(&ep->obj))
+		return;
+	/* What was deferred since shutdown does nothing, but uses the memory.
+	 */
+	ep_calls_cancel(ep);
+	free(ep->pdata);
+	ep_discard(ep);
+}
+
+void dapl_ep_shutdown(struct dapl_ep *ep)
+{
+	struct dapl_cm_conn *conn;
+	struct ep_parts parts;
+
+	dapl_lock(&ep->lock);
+	ep->freed = true;
+	ep->draining = false;
+	conn = dapl_ep_conn_drop_locked(ep);
+	dapl_unlock(&ep->lock);
+	dapl_ep_conn_release(ep, conn);
+	/* They read the EVDs, which the consumer may free from here on. */
+	ep_calls_cancel(ep);
+	ep_queues_close(ep);
+	parts = parts_of(ep);
+	parts_unuse(&parts);
+	dapl_ep_put(ep);
+}
+
+DAT_RETURN dapl_ep_free(DAT_EP_HANDLE handle)
+{
+	struct dapl_ep *ep = dapl_ep_from(handle);
+	int state;
+
+	if (!ep)
+		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
+	dapl_lock(&ep->lock);
+	state = ep->state;
+	dapl_unlock(&ep->lock);
+	if (state == DAT_EP_STATE_RESERVED ||
+	    state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING ||
+	    state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING)
+		return dapl_ep_bad_state(ep, state, "dat_ep_free");
+	if (!dapl_obj_retire(&ep->obj, false))
+		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
+	dapl_ep_shutdown(ep);
+	return DAT_SUCCESS;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_ep_attr.c - attributes of an endpoint: defaults, checks against the
+ * device, query, modify and status.
+ *
+ * Defaults for a missing attribute structure are those that programs know:
+ * 16 receives, 16 requests, 4 segments each, 4 reads each way, cut to what the
+ * device has.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "dapl/common/objects/dapl_ep.h"
+#include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/objects/dapl_srq.h"
+
+#define DEFAULT_DTOS 16
+#define DEFAULT_IOV  4
+#define DEFAULT_READ 4
+
+static DAT_COUNT at_most(DAT_COUNT wish, DAT_COUNT limit)
+{
+	return wish < limit ? wish : limit;
+}
+
+static DAT_IA_ATTR ia_limits(struct dapl_ia *ia)
+{
+	DAT_IA_ATTR attr;
+
+	memset(&attr, 0, sizeof(attr));
+	dapl_ia_attr_fill(ia, &attr);
+	return attr;
+}
+
+static void attr_defaults(const DAT_IA_ATTR *limits, bool recv_evd,
+			  bool request_evd, DAT_EP_ATTR *attr)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->service_type = DAT_SERVICE_TYPE_RC;
+	attr->max_message_size = limits->max_message_size;
+	attr->max_rdma_size = limits->max_rdma_size;
+	attr->qos = DAT_QOS_BEST_EFFORT;
+	attr->recv_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
+	attr->request_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
+	if (recv_evd) {
+		attr->max_recv_dtos =
+			at_most(DEFAULT_DTOS, limits->max_dto_per_ep);
+		attr->max_recv_iov =
+			at_most(DEFAULT_IOV, limits->max_iov_segments_per_dto);
+	}
+	if (request_evd) {
+		attr->max_request_dtos =
+			at_most(DEFAULT_DTOS, limits->max_dto_per_ep);
+		attr->max_request_iov =
+			at_most(DEFAULT_IOV, limits->max_iov_segments_per_dto);
+	}
+	attr->max_rdma_read_in =
+		at_most(DEFAULT_READ, limits->max_rdma_read_per_ep_in);
+	attr->max_rdma_read_out =
+		at_most(DEFAULT_READ, limits->max_rdma_read_per_ep_out);
+	attr->srq_soft_hw = DAT_HW_DEFAULT;
+	attr->max_rdma_read_iov =
+		at_most(DEFAULT_IOV, limits->max_iov_segments_per_rdma_read);
+	attr->max_rdma_write_iov =
+		at_most(DEFAULT_IOV, limits->max_iov_segments_per_rdma_write);
+}
+
+/* Depth and segments of a queue must fit to there being an EVD for it. */
+static bool queue_fits(bool evd, DAT_COUNT dtos, DAT_COUNT iov, bool request)
+{
+	if (dtos < 0 || iov < 0)
+		return false;
+	if (!evd)
+		return dtos == 0 && (iov == 0 || !request);
+	return dtos > 0 && (iov > 0 || request);
+}
+
+static DAT_RETURN check_limits(struct dapl_ia *ia, const DAT_EP_ATTR *attr,
+			       const DAT_IA_ATTR *limits)
+{
+	const struct {
+		const char *what;
+		long long wish, limit;
+	} rows[] = {
+		{"max_message_size", attr->max_message_size,
+		 limits->max_message_size},
+		{"max_rdma_size", attr->max_rdma_size, limits->max_rdma_size},
+		{"max_recv_dtos", attr->max_recv_dtos, limits->max_dto_per_ep},
+		{"max_request_dtos", attr->max_request_dtos,
+		 limits->max_dto_per_ep},
+		{"max_recv_iov", attr->max_recv_iov,
+		 limits->max_iov_segments_per_dto},
+		{"max_request_iov", attr->max_request_iov,
+		 limits->max_iov_segments_per_dto},
+		{"max_rdma_read_in", attr->max_rdma_read_in,
+		 limits->max_rdma_read_per_ep_in},
+		{"max_rdma_read_out", attr->max_rdma_read_out,
+		 limits->max_rdma_read_per_ep_out},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].wish > rows[i].limit || rows[i].wish < 0)
+			return dapl_fail(DAPL_BAD_ARG(6),
+					 "ep: %s %lld is not within the limit "
+					 "of %s, %lld",
+					 rows[i].what, rows[i].wish,
+					 ia->dev.name, rows[i].limit);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_ep_attr_check(struct dapl_ia *ia, const DAT_EP_ATTR *attr,
+			      bool recv_evd, bool request_evd, bool srq,
+			      DAT_EP_ATTR *ret_attr)
+{
+	DAT_IA_ATTR limits = ia_limits(ia);
+
+	if (!attr) {
+		attr_defaults(&limits, recv_evd, request_evd, ret_attr);
+		return DAT_SUCCESS;
+	}
+	if (attr->service_type != DAT_SERVICE_TYPE_RC)
+		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
+				 "ep: %s has no endpoints of service type %d",
+				 ia->prov->ops->name, (int)attr->service_type);
+	if (attr->qos != DAT_QOS_BEST_EFFORT)
+		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
+				 "ep: only best effort is offered");
+	if (attr->recv_completion_flags & DAT_COMPLETION_SUPPRESS_FLAG)
+		return dapl_fail(DAPL_BAD_ARG(6),
+				 "ep: completions of receives cannot be "
+				 "suppressed");
+	if (!srq && !queue_fits(recv_evd, attr->max_recv_dtos,
+				attr->max_recv_iov, false))
+		return dapl_fail(DAPL_BAD_ARG(6),
+				 "ep: %d receives of %d segments do not fit to "
+				 "%s receive EVD",
+				 attr->max_recv_dtos, attr->max_recv_iov,
+				 recv_evd ? "a" : "no");
+	if (!queue_fits(request_evd, attr->max_request_dtos,
+			attr->max_request_iov, true))
+		return dapl_fail(DAPL_BAD_ARG(6),
+				 "ep: %d requests of %d segments do not fit to "
+				 "%s request EVD",
+				 attr->max_request_dtos, attr->max_request_iov,
+				 request_evd ? "a" : "no");
+	*ret_attr = *attr;
+	return check_limits(ia, attr, &limits);
+}
+
+DAT_RETURN dapl_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask,
+			 DAT_EP_PARAM *ret_param)
+{
+	struct dapl_ep *ep = dapl_ep_from(handle);
+
+	if (!ep)
+		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
+	if (mask & ~(DAT_EP_PARAM_MASK)DAT_EP_FIELD_ALL)
+		return dapl_fail(DAPL_BAD_ARG(2), "unknown bits in mask 0x%llx",
+				 (unsigned long long)mask);
+	if (!ret_param)
+		return dapl_fail(DAPL_BAD_ARG(3), "no place for the result");
+	if (!mask)
+		return DAT_SUCCESS;
+	memset(ret_param, 0, sizeof(*ret_param));
+	ret_param->ia_handle = dapl_obj_ia_handle(&ep->obj);
+	dapl_lock(&ep->lock);
+	ret_param->ep_state = (DAT_EP_STATE)ep->state;
+	ret_param->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->obj.ia->addr;
+	ret_param->local_port_qual = ep->local_port;
+	if (ep->remote_addr.ss_family)
+		ret_param->remote_ia_address_ptr =
+			(DAT_IA_ADDRESS_PTR)&ep->remote_addr;
+	ret_param->remote_port_qual = ep->remote_port;
+	ret_param->pz_handle = (DAT_PZ_HANDLE)ep->pz;
+	ret_param->recv_evd_handle = (DAT_EVD_HANDLE)ep->recv_evd;
+	ret_param->request_evd_handle = (DAT_EVD_HANDLE)ep->request_evd;
+	ret_param->connect_evd_handle = (DAT_EVD_HANDLE)ep->conn_evd;
+	ret_param->srq_handle = (DAT_SRQ_HANDLE)ep->srq;
+	ret_param->ep_attr = ep->attr;
+	dapl_unlock(&ep->lock);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *ret_state,
+			      DAT_BOOLEAN *ret_recv_idle,
+			      DAT_BOOLEAN *ret_request_idle)
+{
+	struct dapl_ep *ep = dapl_ep_from(handle);
+
+	if (!ep)
+		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
+	if (ret_state)
+		*ret_state = (DAT_EP_STATE)__atomic_load_n(&ep->state,
+							   __ATOMIC_RELAXED);
+	if (ret_recv_idle)
+		*ret_recv_idle =
+			ep->rq && dapl_wq_used(ep->rq) ? DAT_FALSE : DAT_TRUE;
+	if (ret_request_idle)
+		*ret_request_idle =
+			ep->sq && dapl_wq_used(ep->sq) ? DAT_FALSE : DAT_TRUE;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_ep_recv_query(DAT_EP_HANDLE handle, DAT_COUNT *ret_allocated,
+			      DAT_COUNT *ret_span)
+{
+	struct dapl_ep *ep = dapl_ep_from(handle);
+	DAT_COUNT used = DAT_VALUE_UNKNOWN;
+
+	if (!ep)
+		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
+	/*
+	 * Buffers of a reliable queue pair complete in order, so those between
+	 * the oldest and the newest are exactly the outstanding ones. From an
+	 * SRQ the device takes buffers without telling us.
+	 */
+	if (!ep->srq)
+		used = ep->rq ? (DAT_COUNT)dapl_wq_used(ep->rq) : 0;
+	if (ret_allocated)
+		*ret_allocated = used;
+	if (ret_span)
+		*ret_span = used;
+	return DAT_SUCCESS;
+}
+
+/*
+ * Marks on how many receive buffers the endpoint holds. Verbs does not tell
+ * when a queue pair takes a buffer from an SRQ, and without an SRQ the
+ * consumer posts each one itself, so there is nothing to count.
+ */
+DAT_RETURN dapl_ep_set_watermark(DAT_EP_HANDLE handle, DAT_COUNT soft,
+				 DAT_COUNT hard)
+{
+	struct dapl_ep *ep = dapl_ep_from(handle);
+
+	if (!ep)
+		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
+	if (soft < DAT_WATERMARK_INFINITE || hard < DAT_WATERMARK_INFINITE)
+		return dapl_fail(soft < DAT_WATERMARK_INFINITE
+					 ? DAPL_BAD_ARG(2)
+					 : DAPL_BAD_ARG(3),
+				 "watermarks %d and %d", soft, hard);
+	if (soft != DAT_WATERMARK_INFINITE || hard != DAT_WATERMARK_INFINITE)
+		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
+				 "ep %p: %s does not tell how many buffers an "
+				 "endpoint holds",
+				 (void *)ep, ep->obj.ia->dev.name);
+	return DAT_SUCCESS;
+}
+
+/* ------------------------------------------------ modify */
+
+#define MODIFY_NEVER                                                          \
+	(DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE |                     \
+	 DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR | DAT_EP_FIELD_LOCAL_PORT_QUAL |   \
+	 DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR | DAT_EP_FIELD_REMOTE_PORT_QUAL | \
+	 DAT_EP_FIELD_SRQ_HANDLE)
+
+/* Not even while an RSP holds the endpoint. */
+#define MODIFY_UNCONNECTED                                                  \
+	(DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR | \
+	 DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR |                     \
+	 DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |                           \
+	 DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
+
+/* Copies the attributes that MASK names. */
+static void attr_merge(DAT_EP_ATTR *attr, DAT_EP_PARAM_MASK mask,
+		       const DAT_EP_ATTR *from)
+{
+#define MERGE(bit, field)                              \
+	do {                                           \
+		if (mask & DAT_EP_FIELD_EP_ATTR_##bit) \
+			attr->field = from->field;     \
+	} while (0)
+	MERGE(SERVICE_TYPE, service_type);
+	MERGE(MAX_MESSAGE_SIZE, max_message_size);
+	MERGE(MAX_RDMA_SIZE, max_rdma_size);
+	MERGE(QOS, qos);
+	MERGE(RECV_COMPLETION_FLAGS, recv_completion_flags);
+	MERGE(REQUEST_COMPLETION_FLAGS, request_completion_flags);
+	MERGE(MAX_RECV_DTOS, max_recv_dtos);
+	MERGE(MAX_REQUEST_DTOS, max_request_dtos);
+	MERGE(MAX_RECV_IOV, max_recv_iov);
+	MERGE(MAX_REQUEST_IOV, max_request_iov);
+	MERGE(MAX_RDMA_READ_IN, max_rdma_read_in);
+	MERGE(MAX_RDMA_READ_OUT, max_rdma_read_out);
+	MERGE(SRQ_SOFT_HW, srq_soft_hw);
+	MERGE(MAX_RDMA_READ_IOV, max_rdma_read_iov);
+	MERGE(MAX_RDMA_WRITE_IOV, max_rdma_write_iov);
+	MERGE(NUM_TRANSPORT_ATTR, ep_transport_specific_count);
+	MERGE(TRANSPORT_SPECIFIC_ATTR, ep_transport_specific);
+	MERGE(NUM_PROVIDER_ATTR, ep_provider_specific_count);
+	MERGE(PROVIDER_SPECIFIC_ATTR, ep_provider_specific);
+#undef MERGE
+}
+
+static DAT_RETURN check_modify(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
+			       const DAT_EP_PARAM *param)
+{
+	int state = __atomic_load_n(&ep->state, __ATOMIC_RELAXED);
+
+	if (mask & (MODIFY_NEVER | ~(DAT_EP_PARAM_MASK)DAT_EP_FIELD_ALL))
+		return dapl_fail(DAPL_BAD_ARG(2),
+				 "ep %p: mask 0x%llx names what cannot be "
+				 "modified",
+				 (const void *)ep, (unsigned long long)mask);
+	if (!param)
+		return dapl_fail(DAPL_BAD_ARG(3), "no parameters");
+	if ((state == DAT_EP_STATE_RESERVED ||
+	     state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING) &&
+	    !(mask & MODIFY_UNCONNECTED))
+		return DAT_SUCCESS;
+	if (state != DAT_EP_STATE_UNCONNECTED)
+		return dapl_ep_bad_state(ep, state, "dat_ep_modify");
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask,
+			  const DAT_EP_PARAM *param)
+{
+	struct dapl_ep *ep = dapl_ep_from(handle);
+	struct dapl_ep_new_parts wish;
+	DAT_RETURN ret;
+
+	if (!ep)
+		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
+	ret = check_modify(ep, mask, param);
+	if (ret != DAT_SUCCESS || !mask)
+		return ret;
+	wish.attr = ep->attr;
+	attr_merge(&wish.attr, mask, &param->ep_attr);
+	wish.pz = mask & DAT_EP_FIELD_PZ_HANDLE ? param->pz_handle
+						: (DAT_PZ_HANDLE)ep->pz;
+	wish.recv_evd = mask & DAT_EP_FIELD_RECV_EVD_HANDLE
+				? param->recv_evd_handle
+				: (DAT_EVD_HANDLE)ep->recv_evd;
+	wish.request_evd = mask & DAT_EP_FIELD_REQUEST_EVD_HANDLE
+				   ? param->request_evd_handle
+				   : (DAT_EVD_HANDLE)ep->request_evd;
+	wish.conn_evd = mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE
+				? param->connect_evd_handle
+				: (DAT_EVD_HANDLE)ep->conn_evd;
+	return dapl_ep_rebuild(ep, &wish);
+}

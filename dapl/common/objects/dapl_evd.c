@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_evd.c - life of an event dispatcher: create, query, switches, resize,
+ * free, and posting of events that do not come off a completion queue.
+ *
+ * Reading events is in dapl_evd_wait.c, completions in dapl_evd_cq.c, the link
+ * to a CNO in dapl_evd_cno.c. Rules: uDAPL 1.2 specification, dat_evd_*;
+ * deviations in doc/conformance.md.
+ */
+#include "dapl/common/objects/dapl_evd.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "dapl/common/objects/dapl_cno.h"
+#include "dapl/common/objects/dapl_ep.h"
+#include "dapl/common/objects/dapl_ia.h"
+
+#define EVD_CQ_FLAGS (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)
+#define EVD_ALL_FLAGS \
+	(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DEFAULT_FLAG | DAT_EVD_EXTENSION_BASE)
+#define RING_INITIAL 16u
+/* Completion queue of a device that cannot resize it later. */
+#define CQ_FIXED_DEPTH 4096
+
+static bool ring_grow(struct dapl_ring *ring)
+{
+	uint32_t size = ring->size ? ring->size * 2 : RING_INITIAL;
+	DAT_EVENT *slots = malloc(size * sizeof(*slots));
+	uint32_t n = 0;
+
+	if (!slots)
+		return false;
+	while (ring->tail != ring->head)
+		slots[n++] = ring->slots[ring->tail++ & (ring->size - 1)];
+	free(ring->slots);
+	ring->slots = slots;
+	ring->size = size;
+	ring->tail = 0;
+	ring->head = n;
+	return true;
+}
+
+DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd)
+{
+	struct dapl_ring *ring = &evd->ring;
+
+	if (dapl_evd_queued(evd) == ring->size && !ring_grow(ring))
+		return NULL;
+	evd->slow |= DAPL_EVD_RING;
+	return &ring->slots[ring->head++ & (ring->size - 1)];
+}
+
+static int evd_open_cq(struct dapl_evd *evd, struct dapl_ia *ia, DAT_COUNT qlen)
+{
+	int depth = qlen, ret;
+
+	/*
+	 * Endpoints that come later grow the queue; where the device cannot do
+	 * that, start with room for what old programs are used to post.
+	 */
+	if (ia->dev.iwarp && depth < CQ_FIXED_DEPTH)
+		depth = CQ_FIXED_DEPTH;
+	if (depth > ia->dev.attr.max_cqe)
+		depth = ia->dev.attr.max_cqe;
+	ret = vb_channel_create(&ia->dev, &evd->chan);
+	if (ret)
+		return ret;
+	ret = vb_cq_create(&ia->dev, depth, evd->chan, evd, &evd->cq);
+	if (ret) {
+		vb_channel_destroy(evd->chan);
+		evd->chan = NULL;
+	}
+	return ret;
+}
+
+static struct dapl_evd *evd_alloc(struct dapl_ia *ia, DAT_COUNT qlen,
+				  DAT_EVD_FLAGS flags)
+{
+	struct dapl_evd *evd;
+
+	evd = dapl_obj_new(ia, DAT_HANDLE_TYPE_EVD, sizeof(*evd));
+	if (!evd)
+		return NULL;
+	dapl_lock_init(&evd->lock, DAPL_LOCK_EVD);
+	dapl_lock_init(&evd->ctl, DAPL_LOCK_CTL);
+	evd->flags = flags;
+	evd->qlen = qlen;
+	evd->enabled = true;
+	evd->waitable = true;
+	evd->slow = DAPL_EVD_NO_CQ;
+	evd->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (evd->wake_fd < 0) {
+		dapl_obj_release(&evd->obj);
+		return NULL;
+	}
+	return evd;
+}
+
+DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen,
+			struct dapl_cno *cno, DAT_EVD_FLAGS flags,
+			struct dapl_evd **ret_evd)
+{
+	struct dapl_evd_after after = {0};
+	struct dapl_evd *evd;
+	int ret;
+
+	evd = evd_alloc(ia, qlen, flags);
+	if (!evd)
+		return dapl_fail(DAPL_NO_MEM,
+				 "evd: no memory or file descriptor left: %m");
+	if (flags & EVD_CQ_FLAGS) {
+		ret = evd_open_cq(evd, ia, qlen);
+		if (ret) {
+			dapl_evd_put(evd);
+			return dapl_fail(dapl_err_dat(ret),
+					 "evd: %s gave no completion queue of "
+					 "%d entries: %s",
+					 ia->dev.name, qlen, strerror(-ret));
+		}
+		evd->slow = 0;
+		if (evd->cq->cqe > qlen)
+			evd->qlen = evd->cq->cqe;
+	}
+	if (!dapl_obj_use(cno ? dapl_cno_obj(cno) : NULL)) {
+		dapl_evd_shutdown(evd);
+		dapl_evd_put(evd);
+		return dapl_fail(DAPL_BAD_HANDLE(CNO), "the CNO was freed");
+	}
+	dapl_obj_enlist(&evd->obj);
+	dapl_lock(&evd->lock);
+	evd->cno = cno;
+	dapl_evd_cno_enter_locked(evd, &after);
+	dapl_unlock(&evd->lock);
+	dapl_evd_after(&after);
+	*ret_evd = evd;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT qlen,
+			   DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS flags,
+			   DAT_EVD_HANDLE *ret_evd)
+{
+	struct dapl_ia *ia = dapl_ia_from(ia_handle);
+	struct dapl_cno *cno = dapl_cno_from(cno_handle);
+	struct dapl_evd *evd;
+	DAT_RETURN ret;
+
+	if (!ia)
+		return dapl_fail(DAPL_BAD_HANDLE(IA), "no such IA");
+	if (qlen <= 0)
+		return dapl_fail(DAPL_BAD_ARG(2),
+				 "an EVD needs a queue length above 0, not %d",
+				 qlen);
+	if (qlen > ia->dev.attr.max_cqe)
+		return dapl_fail(DAPL_NO_RES(TEVD),
+				 "an EVD of %d events is more than %s offers "
+				 "(%d)",
+				 qlen, ia->dev.name, ia->dev.attr.max_cqe);
+	if (cno_handle != DAT_HANDLE_NULL && (!cno || cno->obj.ia != ia))
+		return dapl_fail(DAPL_BAD_HANDLE(CNO),
+				 "%p is not a CNO of this IA",
+				 (void *)cno_handle);
+	if (!flags || (flags & ~(unsigned)EVD_ALL_FLAGS))
+		return dapl_fail(DAPL_BAD_ARG(4),
+				 "evd flags 0x%x name no or unknown streams",
+				 (unsigned)flags);
+	if (!ret_evd)
+		return dapl_fail(DAPL_BAD_ARG(5), "no place for the handle");
+	ret = dapl_evd_new(ia, qlen, cno, flags, &evd);
+	if (ret == DAT_SUCCESS)
+		*ret_evd = (DAT_EVD_HANDLE)evd;
+	return ret;
+}
+
+DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask,
+			  DAT_EVD_PARAM *ret_param)
+{
+	struct dapl_evd *evd = dapl_evd_from(handle);
+	DAT_EVD_PARAM param = {0};
+
+	if (!evd)
+		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
+				 "no such EVD");
+	if (mask & ~(unsigned)DAT_EVD_FIELD_ALL)
+		return dapl_fail(DAPL_BAD_ARG(2), "unknown bits in mask 0x%x",
+				 (unsigned)mask);
+	if (!ret_param)
+		return dapl_fail(DAPL_BAD_ARG(3), "no place for the result");
+	param.ia_handle = dapl_obj_ia_handle(&evd->obj);
+	dapl_lock(&evd->lock);
+	param.evd_qlen = evd->qlen;
+	param.evd_state = (evd->enabled ? DAT_EVD_STATE_ENABLED
+					: DAT_EVD_STATE_DISABLED) |
+			  (evd->waitable ? DAT_EVD_STATE_WAITABLE
+					 : DAT_EVD_STATE_UNWAITABLE);
+	param.cno_handle = (DAT_CNO_HANDLE)evd->cno;
+	param.evd_flags = evd->flags;
+	dapl_unlock(&evd->lock);
+	*ret_param = param;
+	return DAT_SUCCESS;
+}
+
+static bool evd_wake_locked(struct dapl_evd *evd)
+{
+	uint64_t one = 1;
+
+	if (!evd->waiting && !(evd->cno && evd->enabled))
+		return false;
+	/* Fails only when the counter is near 2^64: it is readable then. */
+	return write(evd->wake_fd, &one, sizeof(one)) == sizeof(one);
+}
+
+bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event)
+{
+	bool posted = false, overflow = false;
+	DAT_EVENT *slot;
+
+	dapl_lock(&evd->lock);
+	slot = evd->dead ? NULL : dapl_evd_push_locked(evd);
+	if (slot) {
+		*slot = *event;
+		slot->evd_handle = (DAT_EVD_HANDLE)evd;
+		posted = true;
+		if (dapl_evd_queued(evd) > (uint32_t)evd->qlen &&
+		    !evd->overflowed)
+			overflow = evd->overflowed = true;
+		evd_wake_locked(evd);
+	}
+	dapl_unlock(&evd->lock);
+	if (!posted)
+		dapl_log(DAPL_LOG_WARN, "evd %p: event 0x%x dropped: %s",
+			 (void *)evd, event->event_number,
+			 evd->dead ? "being freed" : "no memory");
+	if (overflow)
+		dapl_ia_async(evd->obj.ia, DAT_ASYNC_ERROR_EVD_OVERFLOW,
+			      (DAT_HANDLE)evd, DAT_EVD_OVERFLOW_ERROR);
+	return posted;
+}
+
+DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
+{
+	struct dapl_evd *evd = dapl_evd_from(handle);
+	DAT_RETURN ret = DAT_SUCCESS;
+	DAT_EVENT *slot;
+
+	if (!evd)
+		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
+				 "no such EVD");
+	if (!(evd->flags & DAT_EVD_SOFTWARE_FLAG))
+		return dapl_fail(DAPL_BAD_ARG(1),
+				 "evd %p takes no software events",
+				 (void *)evd);
+	if (!event || event->event_number != DAT_SOFTWARE_EVENT)
+		return dapl_fail(DAPL_BAD_ARG(2), "not a software event");
+	dapl_lock(&evd->lock);
+	if (dapl_evd_queued(evd) >= (uint32_t)evd->qlen) {
+		ret = DAPL_ERR(DAT_QUEUE_FULL, 0);
+	} else {
+		slot = dapl_evd_push_locked(evd);
+		if (slot) {
+			memset(slot, 0, sizeof(*slot));
+			slot->event_number = DAT_SOFTWARE_EVENT;
+			slot->evd_handle = handle;
+			slot->event_data.software_event_data =
+				event->event_data.software_event_data;
+			evd_wake_locked(evd);
+		} else {
+			ret = DAPL_NO_MEM;
+		}
+	}
+	dapl_unlock(&evd->lock);
+	if (ret != DAT_SUCCESS)
+		dapl_fail(ret, "evd %p: %s", (void *)evd,
+			  ret == DAPL_NO_MEM ? "no memory" : "queue is full");
+	return ret;
+}
+
+/* ------------------------- room in the completion queue */
+
+/* QLEN, or what the completion queue has become. Holds CTL. */
+static void evd_qlen_set(struct dapl_evd *evd, int qlen)
+{
+	if (evd->cq && evd->cq->cqe > qlen)
+		qlen = evd->cq->cqe;
+	dapl_lock(&evd->lock);
+	__atomic_store_n(&evd->qlen, qlen, __ATOMIC_RELAXED);
+	dapl_unlock(&evd->lock);
+}
+
+int dapl_evd_attach(struct dapl_evd *evd, int depth, int **ret_credits)
+{
+	int *credits = NULL, need, ret = 0;
+
+	if (!evd || !evd->cq)
+		return -EINVAL;
+	dapl_lock(&evd->ctl);
+	need = evd->cq_reserved + depth;
+	if (need > evd->cq->cqe && !evd->users_dto)
+		evd->credits = 0;
+	if (need > evd->cq->cqe) {
+		int wish = need < evd->cq->cqe * 2 ? evd->cq->cqe * 2 : need;
+
+		if (wish > evd->obj.ia->dev.attr.max_cqe)
+			wish = evd->obj.ia->dev.attr.max_cqe;
+		ret = wish >= need ? vb_cq_resize(evd->cq, wish) : -EOPNOTSUPP;
+		if (ret && wish > need)
+			ret = vb_cq_resize(evd->cq, need);
+	}
+	if (!ret) {
+		evd->cq_reserved = need;
+	} else {
+		/* Everything not promised yet becomes a pool of credits. */
+		int spare = evd->cq->cqe - evd->cq_reserved;
+
+		if (spare > 0) {
+			__atomic_add_fetch(&evd->credits, spare,
+					   __ATOMIC_RELAXED);
+			evd->cq_reserved = evd->cq->cqe;
+			evd->cq_pool += spare;
+		}
+		if (evd->cq_pool > 0) {
+			credits = &evd->credits;
+			ret = 0;
+		}
+	}
+	if (!ret)
+		evd->users_dto++;
+	if (!ret)
+		evd_qlen_set(evd, evd->qlen);
+	dapl_unlock(&evd->ctl);
+	if (ret)
+		return ret;
+	*ret_credits = credits;
+	return 0;
+}
+
+void dapl_evd_detach(struct dapl_evd *evd, int depth, const int *credits)
+{
+	if (!evd)
+		return;
+	dapl_lock(&evd->ctl);
+	if (!credits)
+		evd->cq_reserved -= depth;
+	if (!--evd->users_dto) {
+		/* Nobody posts here: the pool is whole, start afresh. */
+		evd->cq_reserved = 0;
+		evd->cq_pool = 0;
+		evd->credits = 0;
+	}
+	dapl_unlock(&evd->ctl);
+}
+
+void dapl_evd_harvest(struct dapl_evd *evd, struct dapl_ep *drop,
+		      struct dapl_evd_after *after)
+{
+	DAT_EVENT event, *slot;
+
+	if (!evd || !evd->cq)
+		return;
+	dapl_lock(&evd->lock);
+	while (dapl_evd_cq_next_locked(evd, &event, after)) {
+		if (drop &&
+		    event.event_number != DAT_RMR_BIND_COMPLETION_EVENT &&
+		    event.event_data.dto_completion_event_data.ep_handle ==
+			    (DAT_EP_HANDLE)drop)
+			continue;
+		slot = dapl_evd_push_locked(evd);
+		if (slot)
+			*slot = event;
+	}
+	dapl_unlock(&evd->lock);
+}
+
+DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
+{
+	struct dapl_evd *evd = dapl_evd_from(handle);
+	struct dapl_evd_after after = {0};
+	DAT_RETURN ret = DAT_SUCCESS;
+	int err = 0, depth = qlen;
+
+	if (!evd)
+		return dapl_fail(
+			DAPL_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
+			"no such EVD");
+	if (qlen <= 0)
+		return dapl_fail(DAPL_BAD_ARG(2),
+				 "an EVD needs a queue length above 0, not %d",
+				 qlen);
+	if (qlen > evd->obj.ia->dev.attr.max_cqe)
+		return dapl_fail(DAPL_BAD_ARG(2),
+				 "%d events are more than %s offers (%d)", qlen,
+				 evd->obj.ia->dev.name,
+				 evd->obj.ia->dev.attr.max_cqe);
+	dapl_evd_harvest(evd, NULL, &after);
+	dapl_evd_after(&after);
+	dapl_lock(&evd->ctl);
+	dapl_lock(&evd->lock);
+	if (evd->waiting || dapl_evd_queued(evd) > (uint32_t)qlen)
+		ret = DAPL_ERR(DAT_INVALID_STATE, 0);
+	dapl_unlock(&evd->lock);
+	if (depth < evd->cq_reserved)
+		depth = evd->cq_reserved;
+	if (ret == DAT_SUCCESS && evd->cq && depth != evd->cq->cqe)
+		err = vb_cq_resize(evd->cq, depth);
+	/* A queue that is large enough already serves a smaller wish as well.
+	 */
+	if (err == -EOPNOTSUPP && evd->cq->cqe >= depth)
+		err = 0;
+	if (ret == DAT_SUCCESS && !err)
+		evd_qlen_set(evd, qlen);
+	dapl_unlock(&evd->ctl);
+	if (ret != DAT_SUCCESS)
+		return dapl_fail(ret,
+				 "evd %p: a thread waits on it, or more than "
+				 "%d events are queued",
+				 (void *)evd, qlen);
+	if (err)
+		return dapl_fail(dapl_err_dat(err),
+				 "evd %p: %s cannot resize to %d: %s",
+				 (void *)evd, evd->obj.ia->dev.name, qlen,
+				 strerror(-err));
+	return DAT_SUCCESS;
+}
+
+/* ---------------------------------------------- switches */
+
+DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno_handle)
+{
+	struct dapl_evd *evd = dapl_evd_from(handle);
+	struct dapl_cno *cno = dapl_cno_from(cno_handle), *old;
+	struct dapl_evd_after after = {0};
+
+	if (!evd)
+		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
+				 "no such EVD");
+	if ((cno_handle != DAT_HANDLE_NULL &&
+	     (!cno || cno->obj.ia != evd->obj.ia)) ||
+	    !dapl_obj_use(cno ? dapl_cno_obj(cno) : NULL))
+		return dapl_fail(DAPL_BAD_HANDLE(CNO),
+				 "%p is not a CNO of this IA",
+				 (void *)cno_handle);
+	dapl_lock(&evd->lock);
+	old = evd->cno;
+	dapl_evd_cno_leave_locked(evd);
+	evd->cno = cno;
+	dapl_evd_cno_enter_locked(evd, &after);
+	dapl_unlock(&evd->lock);
+	dapl_evd_after(&after);
+	if (old)
+		dapl_cno_unuse(old);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN evd_set_enabled(DAT_EVD_HANDLE handle, bool enabled)
+{
+	struct dapl_evd *evd = dapl_evd_from(handle);
+	struct dapl_evd_after after = {0};
+
+	if (!evd)
+		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
+				 "no such EVD");
+	dapl_lock(&evd->lock);
+	if (evd->enabled != enabled) {
+		dapl_evd_cno_leave_locked(evd);
+		evd->enabled = enabled;
+		dapl_evd_cno_enter_locked(evd, &after);
+	}
+	dapl_unlock(&evd->lock);
+	dapl_evd_after(&after);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_evd_enable(DAT_EVD_HANDLE handle)
+{
+	return evd_set_enabled(handle, true);
+}
+
+DAT_RETURN dapl_evd_disable(DAT_EVD_HANDLE handle)
+{
+	return evd_set_enabled(handle, false);
+}
+
+static DAT_RETURN evd_set_waitable(DAT_EVD_HANDLE handle, bool waitable)
+{
+	struct dapl_evd *evd = dapl_evd_from(handle);
+
+	if (!evd)
+		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
+				 "no such EVD");
+	dapl_lock(&evd->lock);
+	evd->waitable = waitable;
+	if (!waitable && evd->waiting)
+		evd_wake_locked(evd);
+	dapl_unlock(&evd->lock);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_evd_set_unwaitable(DAT_EVD_HANDLE handle)
+{
+	return evd_set_waitable(handle, false);
+}
+
+DAT_RETURN dapl_evd_clear_unwaitable(DAT_EVD_HANDLE handle)
+{
+	return evd_set_waitable(handle, true);
+}
+
+/* --------------------------------------------------- end */
+
+void dapl_evd_put(struct dapl_evd *evd)
+{
+	if (!dapl_obj_put(&evd->obj))
+		return;
+	close(evd->wake_fd);
+	free(evd->ring.slots);
+	dapl_lock_fini(&evd->lock);
+	dapl_lock_fini(&evd->ctl);
+	dapl_obj_release(&evd->obj);
+}
+
+void dapl_evd_shutdown(struct dapl_evd *evd)
+{
+	struct dapl_cno *cno;
+
+	dapl_lock(&evd->lock);
+	evd->dead = true;
+	evd->slow |= DAPL_EVD_DEAD;
+	cno = evd->cno;
+	dapl_evd_cno_leave_locked(evd);
+	evd->cno = NULL;
+	evd_wake_locked(evd);
+	dapl_unlock(&evd->lock);
+	dapl_evd_wait_left(evd);
+	if (cno)
+		dapl_cno_unuse(cno);
+	if (evd->cq) {
+		vb_cq_destroy(evd->cq);
+		vb_channel_destroy(evd->chan);
+	}
+}
+
+DAT_RETURN dapl_evd_free(DAT_EVD_HANDLE handle)
+{
+	struct dapl_evd *evd = dapl_evd_from(handle);
+	bool waiting;
+
+	if (!evd)
+		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
+				 "no such EVD");
+	dapl_lock(&evd->lock);
+	waiting = evd->waiting;
+	dapl_unlock(&evd->lock);
+	if (waiting)
+		return dapl_fail(DAPL_BAD_STATE(EVD_WAITER),
+				 "evd %p: a thread waits on it", (void *)evd);
+	if (!dapl_obj_retire(&evd->obj, false))
+		return dapl_fail(DAPL_BAD_STATE(EVD_IN_USE),
+				 "evd %p: endpoints, service points or the IA "
+				 "still feed it",
+				 (void *)evd);
+	dapl_evd_shutdown(evd);
+	dapl_evd_put(evd);
+	return DAT_SUCCESS;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_evd.h - the event dispatcher.
+ *
+ * An EVD whose streams include DTO or RMR_BIND has a completion queue with a
+ * completion channel of its own; dequeue polls the queue itself and wait
+ * blocks on the channel. All other events come through a ring beside it. The
+ * ring also takes completions that had to be read early (harvest), and is
+ * therefore served first.
+ *
+ * Nobody is woken through another thread: a waiter sleeps in ppoll() on the
+ * channel and on an eventfd that posters write only while somebody waits.
+ * A CNO is an epoll set over the same two descriptors of its EVDs.
+ *
+ * Threads: any call from any thread; the lock (role EVD) guards every field
+ * unless it says otherwise.
+ */
+#ifndef DAPL_EVD_H
+#define DAPL_EVD_H
+
+#include "dapl/common/objects/dapl_obj.h"
+#include "dapl/common/services/dapl_lock.h"
+#include "dapl/common/verbs/vb.h"
+
+struct dapl_cno;
+struct dapl_ep;
+struct dapl_wq;
+
+/* Growing ring of events. */
+struct dapl_ring {
+	DAT_EVENT *slots;
+	uint32_t size; /* power of two */
+	uint32_t head; /* next to write */
+	uint32_t tail; /* next to read */
+};
+
+/* Why reading an EVD may be more than polling its completion queue. */
+enum dapl_evd_slow {
+	DAPL_EVD_NO_CQ = 1,
+	DAPL_EVD_RING = 2,    /* the ring may have events */
+	DAPL_EVD_WAITING = 4, /* a thread is in dat_evd_wait() */
+	DAPL_EVD_DEAD = 8,    /* the completion queue is going away */
+};
+
+struct dapl_evd {
+	struct dapl_obj obj;
+	struct dapl_lock lock;
+	int slow;	   /* DAPL_EVD_* */
+	struct ibv_cq *cq; /* constant; NULL when no stream needs one */
+	struct dapl_ring ring;
+	bool waiting; /* as DAPL_EVD_WAITING; also read without the lock */
+	bool dead;    /* being destroyed; nothing is posted any more */
+	bool enabled; /* may trigger the CNO */
+	bool waitable;
+	bool overflowed; /* ring beyond qlen, reported once until drained */
+	bool cq_broken;	 /* atomic; the device gave up the completion queue */
+
+	struct ibv_comp_channel *chan; /* constant */
+	struct dapl_cno *cno;
+	int wake_fd;	     /* eventfd; constant */
+	int qlen;	     /* what query says; also read without the lock */
+	DAT_EVD_FLAGS flags; /* constant */
+
+	/* Room in the completion queue; see dapl_evd_attach(). */
+	struct dapl_lock ctl; /* role CTL: resizing and the two counts */
+	int cq_reserved;      /* slots promised to work queues */
+	int users_dto;	      /* work queues that complete here */
+	int cq_pool;	      /* slots given over to credits */
+	int credits;	      /* atomic: free slots for unpromised queues */
+};
+
+/* What a reading of the completion queue asks the caller to do afterwards. */
+struct dapl_evd_after {
+	struct dapl_ep *broken;	 /* referenced; its connection must be broken */
+	struct dapl_ep *drained; /* referenced; graceful disconnect goes on */
+	struct dapl_evd *failed; /* its completion queue gave up */
+};
+
+static inline struct dapl_evd *dapl_evd_from(DAT_EVD_HANDLE h)
+{
+	return dapl_obj_from(h, DAT_HANDLE_TYPE_EVD);
+}
+
+/* Checks flags that an object needs of EVD for its stream. NULL: false. */
+static inline bool dapl_evd_has(const struct dapl_evd *evd, DAT_EVD_FLAGS flag)
+{
+	return evd && (evd->flags & flag);
+}
+
+/*
+ * Queues EVENT (copied; evd_handle is filled in) and wakes the waiter or
+ * triggers the CNO. Never loses an event short of memory; beyond the queue
+ * length it reports EVD_OVERFLOW on the async EVD once. May be called with the
+ * lock of an SP or EP held. False: dead or no memory.
+ */
+bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event);
+
+/*
+ * Promises room for DEPTH completions of a new work queue, growing the
+ * completion queue. *RET_CREDITS is NULL then. Where the device cannot grow
+ * it, the work queue takes its slots one by one from *RET_CREDITS, so that a
+ * post is refused before the queue could overrun. 0 or -errno.
+ * Takes role CTL; may sleep in the kernel.
+ */
+int dapl_evd_attach(struct dapl_evd *evd, int depth, int **ret_credits);
+void dapl_evd_detach(struct dapl_evd *evd, int depth, const int *credits);
+
+/*
+ * Moves every completion there is from the queue to the ring. Completions of
+ * work queues in DROP (the queues of an endpoint that is being freed) give
+ * their slots back and vanish. Takes the lock; the caller handles AFTER.
+ */
+void dapl_evd_harvest(struct dapl_evd *evd, struct dapl_ep *drop,
+		      struct dapl_evd_after *after);
+
+/*
+ * Ends EVD except for its memory: a waiter returns DAT_ABORT, and has left
+ * when this returns. Part of free and of closing the IA.
+ */
+void dapl_evd_shutdown(struct dapl_evd *evd);
+/* Blocks until no thread is inside dat_evd_wait() on a dead EVD. */
+void dapl_evd_wait_left(struct dapl_evd *evd);
+void dapl_evd_put(struct dapl_evd *evd);
+
+/* For IA open: an EVD for asynchronous errors. */
+DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen,
+			struct dapl_cno *cno, DAT_EVD_FLAGS flags,
+			struct dapl_evd **ret_evd);
+
+/* dapl_evd_cno.c: the EVD's side of a CNO. */
+
+/*
+ * Puts the descriptors of an enabled EVD without a waiter into the set of its
+ * CNO and arms them; events that are there already trigger at once.
+ */
+void dapl_evd_cno_enter_locked(struct dapl_evd *evd,
+			       struct dapl_evd_after *after);
+void dapl_evd_cno_leave_locked(struct dapl_evd *evd);
+/* Takes the trigger of EVD; false when there is none any more. */
+bool dapl_evd_trigger_take(struct dapl_evd *evd, const struct dapl_cno *cno);
+/* Undoes that, for somebody else to take it. */
+void dapl_evd_trigger_back(struct dapl_evd *evd, const struct dapl_cno *cno);
+
+/* dapl_evd_cq.c: completions into events. */
+
+/*
+ * Makes the event of WC, a completion that is not simply a success; false when
+ * the consumer is owed none.
+ */
+bool dapl_evd_cq_careful_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
+				DAT_EVENT *event, struct dapl_evd_after *after);
+/* ibv_poll_cq() gave the negative N. */
+void dapl_evd_cq_failed_locked(struct dapl_evd *evd, int n,
+			       struct dapl_evd_after *after);
+/* Reads the next event off the completion queue; false when there is none. */
+bool dapl_evd_cq_next_locked(struct dapl_evd *evd, DAT_EVENT *event,
+			     struct dapl_evd_after *after);
+/*
+ * The event of a request (OP and COOKIE of its slot) that EP will never see
+ * completed. Uses up the cookie of a bind.
+ */
+void dapl_evd_flush_event(struct dapl_ep *ep, unsigned op,
+			  DAT_DTO_COOKIE cookie, DAT_EVENT *ret_event);
+/* Moves all there is to the ring. */
+void dapl_evd_cq_drain_locked(struct dapl_evd *evd,
+			      struct dapl_evd_after *after);
+/* Asks for a notification of the next completion. No-op without a queue. */
+void dapl_evd_cq_arm_locked(struct dapl_evd *evd);
+/* Takes notifications that have arrived. True if there was one. */
+bool dapl_evd_cq_ack_locked(struct dapl_evd *evd);
+/* The device has given EVD's queue up. True the first time, to report it. */
+static inline bool dapl_evd_cq_gave_up(struct dapl_evd *evd)
+{
+	return !__atomic_exchange_n(&evd->cq_broken, true, __ATOMIC_RELAXED);
+}
+/* Does what a reading has left to do. No lock held. */
+void dapl_evd_after(struct dapl_evd_after *after);
+
+/* A slot of the ring to fill, or NULL when there is no memory. */
+DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd);
+
+static inline uint32_t dapl_evd_queued(const struct dapl_evd *evd)
+{
+	return evd->ring.head - evd->ring.tail;
+}
+
+static inline bool dapl_evd_pop_locked(struct dapl_evd *evd, DAT_EVENT *event)
+{
+	struct dapl_ring *ring = &evd->ring;
+
+	if (ring->head == ring->tail)
+		return false;
+	*event = ring->slots[ring->tail++ & (ring->size - 1)];
+	if (ring->head == ring->tail)
+		evd->slow &= ~DAPL_EVD_RING;
+	if (evd->overflowed && dapl_evd_queued(evd) < (uint32_t)evd->qlen)
+		evd->overflowed = false;
+	return true;
+}
+
+/* The EVD vector entries. */
+DAT_RETURN dapl_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
+			   DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *ret_evd);
+DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask,
+			  DAT_EVD_PARAM *ret_param);
+DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno);
+DAT_RETURN dapl_evd_enable(DAT_EVD_HANDLE handle);
+DAT_RETURN dapl_evd_disable(DAT_EVD_HANDLE handle);
+DAT_RETURN dapl_evd_set_unwaitable(DAT_EVD_HANDLE handle);
+DAT_RETURN dapl_evd_clear_unwaitable(DAT_EVD_HANDLE handle);
+DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
+			 DAT_COUNT threshold, DAT_EVENT *event,
+			 DAT_COUNT *nmore);
+DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen);
+DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event);
+DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event);
+DAT_RETURN dapl_evd_free(DAT_EVD_HANDLE handle);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_evd_cno.c - an EVD as a member of a CNO.
+ *
+ * The EVD's eventfd and completion channel sit in the CNO's epoll set while
+ * the EVD is enabled and nobody waits on it directly. Entering the set arms
+ * the completion queue and looks once at what is there, so no event that
+ * arrived before is missed. All with the EVD's lock held.
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "dapl/common/objects/dapl_cno.h"
+#include "dapl/common/objects/dapl_evd.h"
+
+static void cno_set(const struct dapl_cno *cno, int op, int fd,
+		    struct dapl_evd *evd)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = evd};
+
+	if (!epoll_ctl(cno->epfd, op, fd, &ev))
+		return;
+	/* Not in the set, or in it already: as wished. */
+	if (errno != ENOENT && errno != EEXIST)
+		dapl_log(DAPL_LOG_ERR, "cno %p evd %p: epoll_ctl: %m",
+			 (const void *)cno, (void *)evd);
+}
+
+static void trigger_set(struct dapl_evd *evd)
+{
+	uint64_t one = 1;
+
+	if (write(evd->wake_fd, &one, sizeof(one)) < 0)
+		dapl_log(DAPL_LOG_ERR, "evd %p: eventfd: %m", (void *)evd);
+}
+
+void dapl_evd_cno_enter_locked(struct dapl_evd *evd,
+			       struct dapl_evd_after *after)
+{
+	uint64_t stale;
+
+	if (!evd->cno || !evd->enabled || evd->waiting || evd->dead)
+		return;
+	/* What is queued now decides, not a trigger for what is gone. */
+	if (read(evd->wake_fd, &stale, sizeof(stale)) < 0 && errno != EAGAIN)
+		dapl_log(DAPL_LOG_ERR, "evd %p: eventfd: %m", (void *)evd);
+	cno_set(evd->cno, EPOLL_CTL_ADD, evd->wake_fd, evd);
+	if (evd->cq) {
+		dapl_evd_cq_ack_locked(evd);
+		cno_set(evd->cno, EPOLL_CTL_ADD, evd->chan->fd, evd);
+		dapl_evd_cq_arm_locked(evd);
+		dapl_evd_cq_drain_locked(evd, after);
+	}
+	if (dapl_evd_queued(evd))
+		trigger_set(evd);
+}
+
+void dapl_evd_cno_leave_locked(struct dapl_evd *evd)
+{
+	if (!evd->cno)
+		return;
+	cno_set(evd->cno, EPOLL_CTL_DEL, evd->wake_fd, evd);
+	if (evd->cq)
+		cno_set(evd->cno, EPOLL_CTL_DEL, evd->chan->fd, evd);
+}
+
+bool dapl_evd_trigger_take(struct dapl_evd *evd, const struct dapl_cno *cno)
+{
+	uint64_t count;
+	bool took = false;
+
+	dapl_lock(&evd->lock);
+	if (evd->cno == cno && evd->enabled && !evd->waiting && !evd->dead) {
+		took = read(evd->wake_fd, &count, sizeof(count)) > 0;
+		if (dapl_evd_cq_ack_locked(evd)) {
+			/* The next completion must trigger again. */
+			dapl_evd_cq_arm_locked(evd);
+			took = true;
+		}
+	}
+	dapl_unlock(&evd->lock);
+	return took;
+}
+
+void dapl_evd_trigger_back(struct dapl_evd *evd, const struct dapl_cno *cno)
+{
+	dapl_lock(&evd->lock);
+	if (evd->cno == cno && evd->enabled && !evd->waiting && !evd->dead)
+		trigger_set(evd);
+	dapl_unlock(&evd->lock);
+}

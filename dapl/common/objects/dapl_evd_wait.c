@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_evd_wait.c - taking events: dat_evd_dequeue() and dat_evd_wait().
+ *
+ * One waiter per EVD, by specification; while it waits, the CNO is not
+ * triggered and dequeue is refused. The waiter sleeps in ppoll() with no lock
+ * held, so a signal ends the wait (DAT_INTERRUPTED_CALL). The timeout is one
+ * deadline, whatever number of events arrives before it.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dapl/common/objects/dapl_evd.h"
+#include "dapl/common/objects/dapl_evd_cq.h"
+#include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/services/dapl_loop.h"
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* For dapl_evd_wait_left(): a waiter of a dead EVD has gone. */
+static pthread_mutex_t left_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t left_cond = PTHREAD_COND_INITIALIZER;
+
+/*
+ * The code of a wait that ends without an event. Old binaries compare the
+ * whole value of what an EVD with a completion queue returns, and know it
+ * without the class bits (dtest does so for DAT_QUEUE_EMPTY): they keep it.
+ */
+static inline DAT_RETURN nothing_came(const struct dapl_evd *evd,
+				      DAT_RETURN type)
+{
+	return evd->cq && !evd->cno ? type : DAPL_ERR(type, 0);
+}
+
+__attribute__((cold, noinline)) static DAT_RETURN
+bad_arguments(DAT_EVD_HANDLE handle, const DAT_EVENT *event,
+	      const DAT_COUNT *nmore, DAT_COUNT threshold)
+{
+	const struct dapl_evd *evd = dapl_evd_from(handle);
+
+	if (!evd)
+		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
+				 "no such EVD");
+	if (!event)
+		return dapl_fail(nmore ? DAPL_BAD_ARG(4) : DAPL_BAD_ARG(2),
+				 "no place for the event");
+	if (!nmore)
+		return dapl_fail(DAPL_BAD_ARG(5), "no place for the count");
+	return dapl_fail(DAPL_BAD_ARG(3),
+			 "evd %p: threshold %d is not between 1 and the queue "
+			 "length %d",
+			 (const void *)evd, threshold, evd->qlen);
+}
+
+/*
+ * The rest of dequeue: N and WC are what the poll gave (0 and NULL: not
+ * polled). Called with the lock held, returns without it.
+ */
+__attribute__((noinline)) static DAT_RETURN
+dequeue_careful(struct dapl_evd *evd, DAT_EVENT *event, int n,
+		const struct ibv_wc *wc)
+{
+	struct dapl_evd_after after = {0};
+	bool got = false;
+
+	if (evd->dead) {
+		dapl_unlock(&evd->lock);
+		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
+				 "the EVD was freed");
+	}
+	if (evd->waiting) {
+		dapl_unlock(&evd->lock);
+		return dapl_fail(DAPL_BAD_STATE(EVD_WAITER),
+				 "evd %p: another thread waits on it",
+				 (void *)evd);
+	}
+	if (n > 0)
+		got = dapl_evd_cq_careful_locked(evd, wc, event, &after);
+	else if (n < 0)
+		dapl_evd_cq_failed_locked(evd, n, &after);
+	if (!got)
+		got = dapl_evd_pop_locked(evd, event);
+	if (!got && evd->cq)
+		got = dapl_evd_cq_next_locked(evd, event, &after);
+	dapl_unlock(&evd->lock);
+	dapl_evd_after(&after);
+	if (got)
+		return DAT_SUCCESS;
+	return evd->cq ? DAT_QUEUE_EMPTY : DAPL_ERR(DAT_QUEUE_EMPTY, 0);
+}
+
+/* Apart from dequeue, so that finding nothing need not save registers. */
+__attribute__((noinline)) static DAT_RETURN
+dequeue_polled(struct dapl_evd *evd, DAT_EVENT *event, int n,
+	       const struct ibv_wc *wc)
+{
+	if (unlikely(n < 0 || !dapl_evd_cq_fast(evd, wc, event)))
+		return dequeue_careful(evd, event, n, wc);
+	dapl_unlock(&evd->lock);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+{
+	struct dapl_evd *evd = (struct dapl_evd *)handle;
+	struct ibv_wc wc;
+	int n;
+
+	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EVD) || !event))
+		return bad_arguments(handle, event, NULL, 1);
+	dapl_lock(&evd->lock);
+	if (unlikely(evd->slow))
+		return dequeue_careful(evd, event, 0, NULL);
+	n = ibv_poll_cq(evd->cq, 1, &wc);
+	if (n != 0)
+		return dequeue_polled(evd, event, n, &wc);
+	dapl_unlock(&evd->lock);
+	return DAT_QUEUE_EMPTY;
+}
+
+/* Sleeps until something may have happened or DEADLINE. 0, ETIMEDOUT, EINTR. */
+static int evd_sleep(struct dapl_evd *evd, uint64_t deadline)
+{
+	struct pollfd fds[2] = {
+		{.fd = evd->wake_fd, .events = POLLIN},
+		{.fd = evd->chan ? evd->chan->fd : -1, .events = POLLIN},
+	};
+	struct timespec ts, *timeout = NULL;
+	uint64_t now;
+	int n;
+
+	if (deadline != UINT64_MAX) {
+		now = dapl_now_us();
+		if (now >= deadline)
+			return ETIMEDOUT;
+		ts.tv_sec = (deadline - now) / 1000000;
+		ts.tv_nsec = (deadline - now) % 1000000 * 1000;
+		timeout = &ts;
+	}
+	n = ppoll(fds, 2, timeout, NULL);
+	if (n < 0)
+		return errno == EINTR ? EINTR : 0;
+	return n ? 0 : ETIMEDOUT;
+}
+
+static void wake_fd_clear(struct dapl_evd *evd)
+{
+	uint64_t count;
+
+	/* EAGAIN when it was the channel that woke us. */
+	if (read(evd->wake_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+		dapl_log(DAPL_LOG_ERR, "evd %p: eventfd: %m", (void *)evd);
+}
+
+/* Waits with evd->waiting set until THRESHOLD events are in the ring. */
+static DAT_RETURN evd_block_locked(struct dapl_evd *evd, uint64_t deadline,
+				   uint32_t threshold,
+				   struct dapl_evd_after *after)
+{
+	int reason;
+
+	for (;;) {
+		dapl_evd_cq_arm_locked(evd);
+		dapl_evd_cq_drain_locked(evd, after);
+		if (dapl_evd_queued(evd) >= threshold)
+			return DAT_SUCCESS;
+		dapl_unlock(&evd->lock);
+		/* A broken connection posts an event, perhaps to this EVD. */
+		dapl_evd_after(after);
+		*after = (struct dapl_evd_after){0};
+		reason = evd_sleep(evd, deadline);
+		dapl_lock(&evd->lock);
+		wake_fd_clear(evd);
+		dapl_evd_cq_ack_locked(evd);
+		if (evd->dead)
+			return DAPL_ERR(DAT_ABORT, 0);
+		if (!evd->waitable)
+			return DAPL_BAD_STATE(EVD_UNWAITABLE);
+		if (!reason)
+			continue;
+		dapl_evd_cq_drain_locked(evd, after);
+		if (dapl_evd_queued(evd) >= threshold)
+			return DAT_SUCCESS;
+		return nothing_came(evd, reason == EINTR ? DAT_INTERRUPTED_CALL
+							 : DAT_TIMEOUT_EXPIRED);
+	}
+}
+
+static DAT_RETURN evd_wait_locked(struct dapl_evd *evd, DAT_TIMEOUT timeout,
+				  uint32_t threshold, bool *slept,
+				  struct dapl_evd_after *after)
+{
+	uint64_t deadline = UINT64_MAX;
+	DAT_RETURN ret;
+
+	if (evd->dead)
+		return DAPL_ERR(DAT_ABORT, 0);
+	if (evd->waiting)
+		return DAPL_BAD_STATE(EVD_WAITER);
+	if (!evd->waitable)
+		return DAPL_BAD_STATE(EVD_UNWAITABLE);
+	dapl_evd_cq_drain_locked(evd, after);
+	if (likely(dapl_evd_queued(evd) >= threshold))
+		return DAT_SUCCESS;
+	if (!timeout)
+		return nothing_came(evd, DAT_TIMEOUT_EXPIRED);
+	if (timeout != DAT_TIMEOUT_INFINITE)
+		deadline = dapl_now_us() + timeout;
+	dapl_evd_cno_leave_locked(evd);
+	*slept = true;
+	evd->slow |= DAPL_EVD_WAITING;
+	__atomic_store_n(&evd->waiting, true, __ATOMIC_RELAXED);
+	ret = evd_block_locked(evd, deadline, threshold, after);
+	evd->slow &= ~DAPL_EVD_WAITING;
+	__atomic_store_n(&evd->waiting, false, __ATOMIC_RELEASE);
+	return ret;
+}
+
+/* Puts the N completions of WC, and all behind them, into the ring. */
+__attribute__((noinline)) static DAT_COUNT
+queue_locked(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
+	     struct dapl_evd_after *after)
+{
+	DAT_EVENT event, *slot;
+
+	for (int i = 0; i < n; i++) {
+		if (!dapl_evd_cq_fast(evd, &wc[i], &event) &&
+		    !dapl_evd_cq_careful_locked(evd, &wc[i], &event, after))
+			continue;
+		slot = dapl_evd_push_locked(evd);
+		if (slot)
+			*slot = event;
+	}
+	if (n < 0)
+		dapl_evd_cq_failed_locked(evd, n, after);
+	dapl_evd_cq_drain_locked(evd, after);
+	return (DAT_COUNT)dapl_evd_queued(evd);
+}
+
+/*
+ * The rest of wait, for whatever the fast path could not do at once; N and WC
+ * are what it polled. Called with the lock held, returns without it.
+ */
+__attribute__((noinline)) static DAT_RETURN
+wait_careful(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
+	     DAT_TIMEOUT timeout, DAT_COUNT threshold, DAT_EVENT *event,
+	     DAT_COUNT *nmore)
+{
+	struct dapl_evd_after after = {0};
+	bool dead, slept = false;
+	DAT_RETURN ret;
+
+	if (n)
+		queue_locked(evd, wc, n, &after);
+	ret = evd_wait_locked(evd, timeout, (uint32_t)threshold, &slept,
+			      &after);
+	if (ret == DAT_SUCCESS)
+		dapl_evd_pop_locked(evd, event);
+	*nmore = (DAT_COUNT)dapl_evd_queued(evd);
+	if (slept)
+		dapl_evd_cno_enter_locked(evd, &after);
+	dead = evd->dead;
+	dapl_unlock(&evd->lock);
+	dapl_evd_after(&after);
+	if (dead) {
+		pthread_mutex_lock(&left_mutex);
+		pthread_cond_broadcast(&left_cond);
+		pthread_mutex_unlock(&left_mutex);
+	}
+	if (ret == DAPL_BAD_STATE(EVD_WAITER))
+		dapl_fail(ret, "evd %p: another thread waits on it",
+			  (void *)evd);
+	else if (ret == DAPL_BAD_STATE(EVD_UNWAITABLE))
+		dapl_fail(ret, "evd %p: it is unwaitable", (void *)evd);
+	else if (ret == DAPL_ERR(DAT_ABORT, 0))
+		dapl_fail(ret, "evd %p: destroyed", (void *)evd);
+	return ret;
+}
+
+DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
+			 DAT_COUNT threshold, DAT_EVENT *event,
+			 DAT_COUNT *nmore)
+{
+	struct dapl_evd *evd = (struct dapl_evd *)handle;
+	struct ibv_wc wc[2];
+	int n;
+
+	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EVD) || !event ||
+		     !nmore ||
+		     (uint32_t)threshold - 1 >=
+			     (uint32_t)__atomic_load_n(&evd->qlen,
+						       __ATOMIC_RELAXED)))
+		return bad_arguments(handle, event, nmore, threshold);
+	dapl_lock(&evd->lock);
+	if (unlikely(evd->slow || !evd->waitable || threshold > 1))
+		return wait_careful(evd, NULL, 0, timeout, threshold, event,
+				    nmore);
+	n = ibv_poll_cq(evd->cq, 2, wc);
+	if (likely(n > 0) && likely(dapl_evd_cq_fast(evd, &wc[0], event))) {
+		*nmore = 0;
+		if (n > 1) {
+			struct dapl_evd_after after = {0};
+
+			*nmore = queue_locked(evd, &wc[1], 1, &after);
+			dapl_unlock(&evd->lock);
+			dapl_evd_after(&after);
+			return DAT_SUCCESS;
+		}
+		dapl_unlock(&evd->lock);
+		return DAT_SUCCESS;
+	}
+	if (n == 0 && !timeout) {
+		DAT_RETURN ret = nothing_came(evd, DAT_TIMEOUT_EXPIRED);
+
+		*nmore = 0;
+		dapl_unlock(&evd->lock);
+		return ret;
+	}
+	return wait_careful(evd, wc, n, timeout, threshold, event, nmore);
+}
+
+void dapl_evd_wait_left(struct dapl_evd *evd)
+{
+	pthread_mutex_lock(&left_mutex);
+	while (__atomic_load_n(&evd->waiting, __ATOMIC_ACQUIRE))
+		pthread_cond_wait(&left_cond, &left_mutex);
+	pthread_mutex_unlock(&left_mutex);
+	/* It still had the lock when it said that it waits no longer. */
+	dapl_lock(&evd->lock);
+	dapl_unlock(&evd->lock);
+}

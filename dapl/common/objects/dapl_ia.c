@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_ia.c - opening and closing an interface adapter, and asynchronous
+ * errors of its device.
+ *
+ * Open goes up in steps, each undone by its counterpart: service thread,
+ * connection manager, device, async EVD. Close takes the objects down in an
+ * order in which nothing is used by what still lives.
+ * Asynchronous events are filtered: those of another port are not ours, and
+ * what changes nothing for a consumer (LID, P_Key, SM, the last receive that
+ * an endpoint took from its SRQ) is only logged.
+ */
+#include "dapl/common/objects/dapl_ia.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "dapl/common/objects/dapl_cno.h"
+#include "dapl/common/objects/dapl_ep.h"
+#include "dapl/common/objects/dapl_evd.h"
+#include "dapl/common/objects/dapl_lmr.h"
+#include "dapl/common/objects/dapl_pz.h"
+#include "dapl/common/objects/dapl_rmr.h"
+#include "dapl/common/objects/dapl_sp.h"
+#include "dapl/common/objects/dapl_srq.h"
+
+static const struct dapl_cm_up ia_upcalls = {
+	.request = dapl_sp_cm_request,
+	.event = dapl_ep_cm_event,
+	.gone = dapl_ep_cm_gone,
+	.unlistened = dapl_sp_cm_unlistened,
+};
+
+/* Every open IA of the plugin, to find one on the same adapter. */
+static struct dapl_lock open_lock;
+static struct dapl_list open_ias;
+
+__attribute__((constructor)) static void open_ias_init(void)
+{
+	dapl_lock_init(&open_lock, DAPL_LOCK_PROVIDER);
+	dapl_list_init(&open_ias);
+}
+
+/* ------------------------------------ asynchronous errors */
+
+void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number,
+		   DAT_HANDLE handle, DAT_COUNT reason)
+{
+	DAT_EVENT event;
+
+	if (!ia->async_evd)
+		return;
+	memset(&event, 0, sizeof(event));
+	event.event_number = number;
+	event.event_data.asynch_error_event_data.dat_handle = handle;
+	event.event_data.asynch_error_event_data.reason = reason;
+	/* An async EVD that overflows cannot report that to itself. */
+	if (handle == (DAT_HANDLE)ia->async_evd &&
+	    number == DAT_ASYNC_ERROR_EVD_OVERFLOW)
+		dapl_log(DAPL_LOG_ERR, "ia %p: async evd overflow", (void *)ia);
+	else
+		dapl_evd_post(ia->async_evd, &event);
+}
+
+static void ia_async_event(struct dapl_ia *ia,
+			   const struct ibv_async_event *event)
+{
+	struct dapl_evd *evd;
+	struct dapl_ep *ep;
+
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		evd = event->element.cq->cq_context;
+		if (!evd || dapl_evd_cq_gave_up(evd))
+			dapl_ia_async(ia, DAT_ASYNC_ERROR_EVD_OVERFLOW,
+				      (DAT_HANDLE)evd, DAT_EVD_OVERFLOW_ERROR);
+		break;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+		ep = event->element.qp->qp_context;
+		dapl_ia_async(ia, DAT_ASYNC_ERROR_EP_BROKEN, (DAT_HANDLE)ep,
+			      DAT_EP_TRANSFER_TO_ERROR);
+		break;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		dapl_srq_async(event->element.srq->srq_context,
+			       event->event_type);
+		break;
+	case IBV_EVENT_DEVICE_FATAL:
+		dapl_ia_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC,
+			      (DAT_HANDLE)dapl_obj_ia_handle(&ia->obj),
+			      DAT_IA_CATASTROPHIC_ERROR);
+		break;
+	case IBV_EVENT_PORT_ERR:
+		if (event->element.port_num == ia->dev.port)
+			dapl_ia_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC,
+				      (DAT_HANDLE)dapl_obj_ia_handle(&ia->obj),
+				      DAT_IA_OTHER_ERROR);
+		break;
+	default:
+		break;
+	}
+}
+
+static void ia_async_ready(struct dapl_watch *w, uint32_t events)
+{
+	struct dapl_ia *ia = dapl_container_of(w, struct dapl_ia, async_watch);
+	struct ibv_async_event event;
+
+	while (!vb_async_get(&ia->dev, &event)) {
+		dapl_log(DAPL_LOG_WARN, "ia %p: %s: %s", (void *)ia,
+			 ia->dev.name, ibv_event_type_str(event.event_type));
+		ia_async_event(ia, &event);
+		ibv_ack_async_event(&event);
+	}
+}
+
+/* --------------------------------------------- async EVD */
+
+/* Another IA's EVD for errors of the same adapter, referenced; or NULL. */
+static struct dapl_evd *async_evd_elsewhere(const struct dapl_ia *ia)
+{
+	struct dapl_evd *evd = NULL;
+	struct dapl_ia *other;
+
+	dapl_lock(&open_lock);
+	dapl_list_for_each(other, &open_ias, all_link) {
+		if (strcmp(other->dev.name, ia->dev.name))
+			continue;
+		evd = other->async_evd;
+		dapl_obj_get(&evd->obj);
+		break;
+	}
+	dapl_unlock(&open_lock);
+	return evd;
+}
+
+static DAT_RETURN async_evd_open(struct dapl_ia *ia, DAT_COUNT qlen,
+				 DAT_EVD_HANDLE handle)
+{
+	struct dapl_evd *evd = NULL;
+	DAT_RETURN ret;
+
+	if (handle == DAT_HANDLE_NULL) {
+		ret = dapl_evd_new(ia, qlen, NULL, DAT_EVD_ASYNC_FLAG, &evd);
+		if (ret != DAT_SUCCESS)
+			return ret;
+		ia->async_evd_own = true;
+		dapl_obj_get(&evd->obj);
+	} else if (handle == DAT_EVD_ASYNC_EXISTS) {
+		evd = async_evd_elsewhere(ia);
+	} else {
+		evd = dapl_evd_from(handle);
+		if (evd)
+			dapl_obj_get(&evd->obj);
+	}
+	if (evd && dapl_evd_has(evd, DAT_EVD_ASYNC_FLAG) &&
+	    !strcmp(evd->obj.ia->dev.name, ia->dev.name) &&
+	    dapl_obj_use(&evd->obj)) {
+		ia->async_evd = evd;
+		return DAT_SUCCESS;
+	}
+	if (evd)
+		dapl_evd_put(evd);
+	return dapl_fail(DAPL_BAD_HANDLE(EVD_ASYNC),
+			 "ia: no EVD for asynchronous errors of an open IA on "
+			 "%s",
+			 ia->dev.name);
+}
+
+/* The handle ends; the EVD itself serves until the device is closed. */
+static void async_evd_retire(struct dapl_ia *ia)
+{
+	if (ia->async_evd_own && dapl_obj_retire(&ia->async_evd->obj, true))
+		dapl_evd_put(ia->async_evd);
+}
+
+static void async_evd_close(struct dapl_ia *ia)
+{
+	struct dapl_evd *evd = ia->async_evd;
+
+	ia->async_evd = NULL;
+	dapl_obj_unuse(&evd->obj);
+	if (ia->async_evd_own)
+		dapl_evd_shutdown(evd);
+	dapl_evd_put(evd);
+}
+
+/* --------------------------------------------------- open */
+
+static struct dapl_ia *ia_alloc(const struct dapl_provider *prov)
+{
+	struct dapl_ia *ia;
+
+	ia = dapl_obj_new(NULL, DAT_HANDLE_TYPE_IA, sizeof(*ia));
+	if (!ia)
+		return NULL;
+	ia->obj.provider = &prov->vector;
+	ia->obj.ia = ia;
+	ia->prov = prov;
+	dapl_lock_init(&ia->lock, DAPL_LOCK_IA);
+	for (int i = 0; i < DAPL_OBJ_TYPES; i++)
+		dapl_list_init(&ia->objs[i]);
+	ia->async_watch.fd = -1;
+	ia->async_watch.fn = ia_async_ready;
+	dapl_params_read(&ia->params);
+	return ia;
+}
+
+static void ia_release(struct dapl_ia *ia)
+{
+	dapl_lock_fini(&ia->lock);
+	dapl_obj_release(&ia->obj);
+}
+
+static DAT_RETURN open_error(const struct dapl_cm *cm, int err)
+{
+	char names[256];
+
+	vb_device_names(names, sizeof(names));
+	if (!names[0])
+		return dapl_fail(dapl_err_dat(err),
+				 "no RDMA device: is its driver loaded, and "
+				 "/dev/infiniband visible here?");
+	return dapl_fail(dapl_err_dat(err),
+			 "cannot open port %u of %s: %s; devices here: %s",
+			 cm->port, cm->dev_name, strerror(-err), names);
+}
+
+static DAT_RETURN device_open(struct dapl_ia *ia)
+{
+	int ret;
+
+	ret = vb_open(ia->cm->dev_name, ia->cm->port, &ia->dev);
+	if (ret)
+		return open_error(ia->cm, ret);
+	ia->max_inline = (uint32_t)(ia->params.max_inline >= 0
+					    ? ia->params.max_inline
+					    : ia->cm->ops->default_inline);
+	ret = dapl_loop_add(ia->loop, &ia->async_watch, ia->dev.ctx->async_fd,
+			    EPOLLIN);
+	if (ret) {
+		vb_close(&ia->dev);
+		return dapl_fail(dapl_err_dat(ret),
+				 "cannot watch %s for errors: %s",
+				 ia->cm->dev_name, strerror(-ret));
+	}
+	ia->addr = ia->cm->addr;
+	ia->cm->dev = &ia->dev;
+	return DAT_SUCCESS;
+}
+
+static void device_close(struct dapl_ia *ia)
+{
+	if (ia->async_watch.fd >= 0)
+		dapl_loop_del(ia->loop, &ia->async_watch);
+	if (ia->null_cq)
+		vb_cq_destroy(ia->null_cq);
+	vb_close(&ia->dev);
+}
+
+static DAT_RETURN cm_open(struct dapl_ia *ia)
+{
+	const struct dapl_cm base = {
+		.ops = ia->prov->ops,
+		.up = &ia_upcalls,
+		.ia = ia,
+		.loop = ia->loop,
+		.params = &ia->params,
+	};
+
+	return ia->prov->ops->open(ia->prov->ia_params, &base, &ia->cm);
+}
+
+static DAT_RETURN ia_start(struct dapl_ia *ia, DAT_COUNT qlen,
+			   DAT_EVD_HANDLE async_evd)
+{
+	const struct dapl_cm_ops *ops = ia->prov->ops;
+	DAT_RETURN ret;
+	int err;
+
+	err = dapl_loop_open(ops->name, &ia->loop);
+	if (err)
+		return dapl_fail(dapl_err_dat(err), "no service thread: %s",
+				 strerror(-err));
+	ret = cm_open(ia);
+	if (ret != DAT_SUCCESS)
+		goto err_close_loop;
+	ret = device_open(ia);
+	if (ret != DAT_SUCCESS)
+		goto err_close_cm;
+	ret = async_evd_open(ia, qlen, async_evd);
+	if (ret != DAT_SUCCESS)
+		goto err_close_device;
+	ret = ops->start(ia->cm);
+	if (ret != DAT_SUCCESS)
+		goto err_close_async_evd;
+	return DAT_SUCCESS;
+
+err_close_async_evd:
+	async_evd_retire(ia);
+	async_evd_close(ia);
+err_close_device:
+	device_close(ia);
+err_close_cm:
+	ops->close(ia->cm);
+err_close_loop:
+	dapl_loop_close(ia->loop);
+	return ret;
+}
+
+DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen,
+			DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ret_ia)
+{
+	const struct dapl_provider *prov;
+	struct dapl_ia *ia;
+	DAT_RETURN ret;
+
+	if (!async_evd)
+		return dapl_fail(DAPL_BAD_ARG(3),
+				 "no place for the async EVD handle");
+	if (*async_evd == DAT_HANDLE_NULL && qlen <= 0)
+		return dapl_fail(DAPL_BAD_ARG(2),
+				 "the async EVD needs a length above 0, not %d",
+				 qlen);
+	if (!ret_ia)
+		return dapl_fail(DAPL_BAD_HANDLE(IA),
+				 "no place for the handle");
+	prov = dapl_provider_find(name);
+	if (!prov)
+		return dapl_fail(DAPL_ERR(DAT_PROVIDER_NOT_FOUND,
+					  DAT_NAME_NOT_REGISTERED),
+				 "the provider does not know the name %s",
+				 name ? name : "(null)");
+	dapl__log_setup(prov->ops->name);
+	ia = ia_alloc(prov);
+	if (!ia)
+		return dapl_fail(DAPL_NO_MEM, "ia: no memory");
+	ret = ia_start(ia, qlen, *async_evd);
+	if (ret != DAT_SUCCESS) {
+		ia_release(ia);
+		return ret;
+	}
+	dapl_ia_named_attrs(ia);
+	dapl_lock(&open_lock);
+	dapl_list_add_tail(&open_ias, &ia->all_link);
+	dapl_unlock(&open_lock);
+	ia->obj.magic = DAPL_MAGIC(DAT_HANDLE_TYPE_IA);
+	*async_evd = (DAT_EVD_HANDLE)ia->async_evd;
+	*ret_ia = (DAT_IA_HANDLE)ia;
+	dapl_log(DAPL_LOG_UTIL, "ia %p: %s on %s port %u", (void *)ia,
+		 prov->info.ia_name, ia->dev.name, ia->dev.port);
+	return DAT_SUCCESS;
+}
+
+int dapl_ia_null_cq(struct dapl_ia *ia, struct ibv_cq **ret_cq)
+{
+	struct ibv_cq *cq, *mine = NULL;
+	int ret;
+
+	dapl_lock(&ia->lock);
+	cq = ia->null_cq;
+	dapl_unlock(&ia->lock);
+	if (!cq) {
+		ret = vb_cq_create(&ia->dev, 1, NULL, NULL, &mine);
+		if (ret)
+			return ret;
+		dapl_lock(&ia->lock);
+		if (!ia->null_cq) {
+			ia->null_cq = mine;
+			mine = NULL;
+		}
+		cq = ia->null_cq;
+		dapl_unlock(&ia->lock);
+		if (mine)
+			vb_cq_destroy(mine);
+	}
+	*ret_cq = cq;
+	return 0;
+}
+
+/* -------------------------------------------------- close */
+
+/* Retires the first object of TYPE on the list, or returns NULL. */
+static struct dapl_obj *ia_take(struct dapl_ia *ia, DAT_HANDLE_TYPE type)
+{
+	struct dapl_obj *obj = NULL;
+
+	dapl_lock(&ia->lock);
+	if (!dapl_list_empty(&ia->objs[type])) {
+		obj = dapl_list_first(&ia->objs[type], struct dapl_obj, link);
+		__atomic_store_n(&obj->magic, 0, __ATOMIC_RELAXED);
+		dapl_list_del(&obj->link);
+	}
+	dapl_unlock(&ia->lock);
+	return obj;
+}
+
+static void evd_end(struct dapl_evd *evd)
+{
+	dapl_evd_shutdown(evd);
+	dapl_evd_put(evd);
+}
+
+static void cno_end(struct dapl_cno *cno)
+{
+	dapl_cno_shutdown(cno);
+	dapl_cno_put(cno);
+}
+
+/* Everything the consumer left open, users before what they use. */
+static void ia_free_objects(struct dapl_ia *ia)
+{
+	struct dapl_obj *o;
+
+	while ((o = ia_take(ia, DAT_HANDLE_TYPE_RMR)))
+		dapl_rmr_shutdown((struct dapl_rmr *)o);
+	while ((o = ia_take(ia, DAT_HANDLE_TYPE_RSP)))
+		dapl_sp_shutdown((struct dapl_sp *)o);
+	while ((o = ia_take(ia, DAT_HANDLE_TYPE_PSP)))
+		dapl_sp_shutdown((struct dapl_sp *)o);
+	while ((o = ia_take(ia, DAT_HANDLE_TYPE_CSP)))
+		dapl_sp_shutdown((struct dapl_sp *)o);
+	while ((o = ia_take(ia, DAT_HANDLE_TYPE_CR)))
+		dapl_cr_shutdown((struct dapl_cr *)o);
+	while ((o = ia_take(ia, DAT_HANDLE_TYPE_EP)))
+		dapl_ep_shutdown((struct dapl_ep *)o);
+	while ((o = ia_take(ia, DAT_HANDLE_TYPE_LMR)))
+		dapl_lmr_shutdown((struct dapl_lmr *)o);
+	while ((o = ia_take(ia, DAT_HANDLE_TYPE_SRQ)))
+		dapl_srq_shutdown((struct dapl_srq *)o);
+	while ((o = ia_take(ia, DAT_HANDLE_TYPE_PZ)))
+		dapl_pz_shutdown((struct dapl_pz *)o);
+	/* Requests that came while the listeners were going. */
+	ia->prov->ops->stop(ia->cm);
+	while ((o = ia_take(ia, DAT_HANDLE_TYPE_CR)))
+		dapl_cr_shutdown((struct dapl_cr *)o);
+	while ((o = ia_take(ia, DAT_HANDLE_TYPE_EVD)))
+		evd_end((struct dapl_evd *)o);
+	while ((o = ia_take(ia, DAT_HANDLE_TYPE_CNO)))
+		cno_end((struct dapl_cno *)o);
+}
+
+/* True when the consumer has freed everything but open's async EVD. */
+static bool ia_empty(struct dapl_ia *ia)
+{
+	struct dapl_obj *obj;
+	bool empty = true;
+
+	dapl_lock(&ia->lock);
+	for (int i = 0; i < DAPL_OBJ_TYPES && empty; i++)
+		dapl_list_for_each(obj, &ia->objs[i], link)
+			if (obj != (struct dapl_obj *)ia->async_evd ||
+			    !ia->async_evd_own)
+				empty = false;
+	dapl_unlock(&ia->lock);
+	return empty;
+}
+
+DAT_RETURN dapl_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
+{
+	struct dapl_ia *ia = dapl_ia_from(handle);
+	uint32_t magic = DAPL_MAGIC(DAT_HANDLE_TYPE_IA);
+
+	if (!ia)
+		return dapl_fail(DAPL_BAD_HANDLE(IA), "no such IA");
+	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
+		return dapl_fail(DAPL_BAD_ARG(2), "unknown flag %d",
+				 (int)flags);
+	if (flags == DAT_CLOSE_GRACEFUL_FLAG && !ia_empty(ia))
+		return dapl_fail(DAPL_BAD_STATE(IA_IN_USE),
+				 "ia %p: objects of it are still open",
+				 (void *)ia);
+	/* Of two threads that close, one does. */
+	if (!__atomic_compare_exchange_n(&ia->obj.magic, &magic, 0, 0,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return dapl_fail(DAPL_BAD_HANDLE(IA), "no such IA");
+	dapl_lock(&open_lock);
+	dapl_list_del(&ia->all_link);
+	dapl_unlock(&open_lock);
+	async_evd_retire(ia);
+	ia_free_objects(ia);
+	ia->prov->ops->close(ia->cm);
+	dapl_loop_del(ia->loop, &ia->async_watch);
+	async_evd_close(ia);
+	device_close(ia);
+	dapl_loop_close(ia->loop);
+	ia_release(ia);
+	return DAT_SUCCESS;
+}

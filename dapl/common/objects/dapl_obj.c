@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_obj.c - pools, references and generic calls of DAT objects.
+ *
+ * The pools are the only process-wide state of the core besides the list of
+ * registered names. A pool hands out the object that was freed longest ago, so
+ * that a stale handle stays recognisable for as long as possible.
+ */
+#include "dapl/common/objects/dapl_obj.h"
+
+#include <dat2/dat_registry.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/services/dapl_lock.h"
+
+/* Objects kept back before one is used again. */
+#define POOL_QUARANTINE 32
+
+struct pool {
+	struct dapl_list free;
+	unsigned count;
+};
+
+static struct dapl_lock pool_lock;
+static struct pool pools[DAPL_OBJ_TYPES];
+
+__attribute__((constructor)) static void pools_init(void)
+{
+	dapl_lock_init(&pool_lock, DAPL_LOCK_LEAF);
+	for (int i = 0; i < DAPL_OBJ_TYPES; i++)
+		dapl_list_init(&pools[i].free);
+}
+
+__attribute__((destructor)) static void pools_fini(void)
+{
+	struct dapl_obj *obj, *tmp;
+
+	for (int i = 0; i < DAPL_OBJ_TYPES; i++)
+		dapl_list_for_each_safe(obj, tmp, &pools[i].free, link)
+			free(obj);
+}
+
+static struct dapl_obj *pool_take(DAT_HANDLE_TYPE type)
+{
+	struct pool *pool = &pools[type];
+	struct dapl_obj *obj = NULL;
+
+	dapl_lock(&pool_lock);
+	if (pool->count > POOL_QUARANTINE) {
+		obj = dapl_list_first(&pool->free, struct dapl_obj, link);
+		dapl_list_del(&obj->link);
+		pool->count--;
+	}
+	dapl_unlock(&pool_lock);
+	return obj;
+}
+
+void *dapl_obj_new(struct dapl_ia *ia, DAT_HANDLE_TYPE type, size_t size)
+{
+	struct dapl_obj *obj = pool_take(type);
+
+	if (obj)
+		memset(obj, 0, size);
+	else
+		obj = calloc(1, size);
+	if (!obj)
+		return NULL;
+	obj->provider = ia ? ia->obj.provider : NULL;
+	obj->ia = ia;
+	obj->type = type;
+	obj->refs = 1;
+	dapl_list_init(&obj->link);
+	return obj;
+}
+
+void dapl_obj_release(struct dapl_obj *obj)
+{
+	struct pool *pool = &pools[obj->type];
+
+	dapl_lock(&pool_lock);
+	dapl_list_add_tail(&pool->free, &obj->link);
+	pool->count++;
+	dapl_unlock(&pool_lock);
+}
+
+void dapl_obj_enlist(struct dapl_obj *obj)
+{
+	struct dapl_ia *ia = obj->ia;
+
+	dapl_lock(&ia->lock);
+	dapl_list_add_tail(&ia->objs[obj->type], &obj->link);
+	__atomic_store_n(&obj->magic, DAPL_MAGIC(obj->type), __ATOMIC_RELEASE);
+	dapl_unlock(&ia->lock);
+}
+
+bool dapl_obj_retire(struct dapl_obj *obj, bool force)
+{
+	struct dapl_ia *ia = obj->ia;
+	bool ok;
+
+	dapl_lock(&ia->lock);
+	ok = obj->magic && (force || !obj->users);
+	if (ok) {
+		__atomic_store_n(&obj->magic, 0, __ATOMIC_RELAXED);
+		dapl_list_del(&obj->link);
+	}
+	dapl_unlock(&ia->lock);
+	return ok;
+}
+
+bool dapl_obj_use(struct dapl_obj *obj)
+{
+	bool ok;
+
+	if (!obj)
+		return true;
+	dapl_lock(&obj->ia->lock);
+	ok = obj->magic != 0;
+	if (ok)
+		obj->users++;
+	dapl_unlock(&obj->ia->lock);
+	return ok;
+}
+
+void dapl_obj_unuse(struct dapl_obj *obj)
+{
+	if (!obj)
+		return;
+	dapl_lock(&obj->ia->lock);
+	obj->users--;
+	dapl_unlock(&obj->ia->lock);
+}
+
+DAT_IA_HANDLE dapl_obj_ia_handle(const struct dapl_obj *obj)
+{
+	DAT_IA_HANDLE handle = DAT_HANDLE_NULL;
+
+	if (dats_get_ia_handle((DAT_IA_HANDLE)obj->ia, &handle) != DAT_SUCCESS)
+		handle = (DAT_IA_HANDLE)obj->ia;
+	return handle;
+}
+
+static struct dapl_obj *obj_of_any_type(DAT_HANDLE handle)
+{
+	struct dapl_obj *obj = handle;
+	uint32_t type;
+
+	if (!obj || ((uintptr_t)obj & (sizeof(void *) - 1)))
+		return NULL;
+	type = __atomic_load_n(&obj->magic, __ATOMIC_RELAXED) - DAPL_MAGIC(0);
+	return type < DAPL_OBJ_TYPES ? obj : NULL;
+}
+
+DAT_RETURN dapl_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context)
+{
+	struct dapl_obj *obj = obj_of_any_type(handle);
+
+	if (!obj)
+		return dapl_fail(
+			DAPL_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
+			"%p is not a handle of this provider", handle);
+	obj->context = context;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context)
+{
+	struct dapl_obj *obj = obj_of_any_type(handle);
+
+	if (!obj)
+		return dapl_fail(
+			DAPL_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
+			"%p is not a handle of this provider", handle);
+	if (!context)
+		return dapl_fail(DAPL_BAD_ARG(2), "no place for the context");
+	*context = obj->context;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *ret_type)
+{
+	struct dapl_obj *obj = obj_of_any_type(handle);
+
+	if (!obj)
+		return dapl_fail(
+			DAPL_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
+			"%p is not a handle of this provider", handle);
+	if (!ret_type)
+		return dapl_fail(DAPL_BAD_ARG(2), "no place for the type");
+	*ret_type = obj->type;
+	return DAT_SUCCESS;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_obj.h - what every DAT object begins with.
+ *
+ * The first word of a handle is the provider's vector: libdat2 and programs
+ * compiled with the redirection macros jump through it (DAT 2.0 ABI).
+ *
+ * Memory of objects is type-stable: it returns to a per-type pool, never to
+ * malloc, while the plugin is loaded. So a call with a freed handle reads an
+ * object whose magic is gone, answers DAT_INVALID_HANDLE and touches nothing.
+ *
+ * Life of an object: new (one reference, the consumer's) - enlist (visible) -
+ * retire (handle dead, refused while others use it) - put (last reference
+ * returns the memory). "Users" are objects that depend on it by the rules of
+ * DAT (an EP uses its PZ); references are pointers held by code.
+ * Lists, users and the alive mark are guarded by the IA's lock.
+ */
+#ifndef DAPL_OBJ_H
+#define DAPL_OBJ_H
+
+#include <dat2/udat.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dapl/common/services/dapl_list.h"
+#include "dapl/common/services/dapl_log.h"
+
+struct dapl_ia;
+
+#define DAPL_OBJ_TYPES	 (DAT_HANDLE_TYPE_CSP + 1)
+#define DAPL_MAGIC(type) (0xda910000u + (unsigned)(type))
+
+struct dapl_obj {
+	const DAT_PROVIDER *provider;
+	uint32_t magic; /* DAPL_MAGIC(type); 0 once retired */
+	int refs;	/* atomic */
+	struct dapl_ia *ia;
+	DAT_CONTEXT context;
+	struct dapl_list link; /* in the IA's list of this type */
+	int users;
+	DAT_HANDLE_TYPE type;
+};
+
+/* Shorthand for error codes of the specification. */
+#define DAPL_ERR(type, subtype) (DAT_CLASS_ERROR | (type) | (subtype))
+#define DAPL_BAD_HANDLE(x)	DAPL_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_##x)
+#define DAPL_BAD_ARG(n)		DAPL_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
+#define DAPL_BAD_STATE(x)	DAPL_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_##x)
+#define DAPL_NO_RES(x)		DAPL_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_##x)
+#define DAPL_NO_MEM		DAPL_NO_RES(MEMORY)
+
+/* H as an object of TYPE, or NULL. Safe for freed handles. */
+static inline void *dapl_obj_from(DAT_HANDLE h, DAT_HANDLE_TYPE type)
+{
+	struct dapl_obj *obj = h;
+
+	if (!obj || ((uintptr_t)obj & (sizeof(void *) - 1)) ||
+	    __atomic_load_n(&obj->magic, __ATOMIC_RELAXED) != DAPL_MAGIC(type))
+		return NULL;
+	return obj;
+}
+
+/*
+ * Whether H is of TYPE: for the first argument of a data path call, which is
+ * never NULL: libdat2 has checked, and the redirection macros read its vector.
+ */
+static inline bool dapl_obj_is(DAT_HANDLE h, DAT_HANDLE_TYPE type)
+{
+	return __atomic_load_n(&((struct dapl_obj *)h)->magic,
+			       __ATOMIC_RELAXED) == DAPL_MAGIC(type);
+}
+
+/* Zeroed object of SIZE bytes with one reference, or NULL. Not yet visible. */
+void *dapl_obj_new(struct dapl_ia *ia, DAT_HANDLE_TYPE type, size_t size);
+/* Makes the handle valid and puts it on the IA's list. */
+void dapl_obj_enlist(struct dapl_obj *obj);
+/*
+ * Ends the handle: false (and nothing changed) when it is retired already or
+ * has users, unless FORCE. The consumer's reference stays with the caller.
+ */
+bool dapl_obj_retire(struct dapl_obj *obj, bool force);
+
+static inline void dapl_obj_get(struct dapl_obj *obj)
+{
+	__atomic_fetch_add(&obj->refs, 1, __ATOMIC_RELAXED);
+}
+/* True when that was the last reference: the caller runs its destructor. */
+static inline bool dapl_obj_put(struct dapl_obj *obj)
+{
+	return __atomic_sub_fetch(&obj->refs, 1, __ATOMIC_ACQ_REL) == 0;
+}
+/* Returns the memory to the pool. */
+void dapl_obj_release(struct dapl_obj *obj);
+
+/* Counts a user of OBJ; false when it was retired meanwhile. NULL: true. */
+bool dapl_obj_use(struct dapl_obj *obj);
+void dapl_obj_unuse(struct dapl_obj *obj);
+
+/* The handle that the consumer knows the IA by, for query results. */
+DAT_IA_HANDLE dapl_obj_ia_handle(const struct dapl_obj *obj);
+
+DAT_RETURN dapl_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context);
+DAT_RETURN dapl_get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context);
+DAT_RETURN dapl_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *ret_type);
+
+#endif

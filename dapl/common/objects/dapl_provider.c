@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_provider.c - the plugin towards libdat2: the vector, and the names it
+ * was loaded for.
+ *
+ * libdat2 calls init and fini one after the other for a name, but different
+ * names may come from different threads. A name is taken out only after its
+ * last IA is closed, so a found entry stays valid while an IA refers to it.
+ */
+#include "dapl/common/objects/dapl_provider.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/common/objects/dapl_cno.h"
+#include "dapl/common/objects/dapl_ep.h"
+#include "dapl/common/objects/dapl_evd.h"
+#include "dapl/common/objects/dapl_ext.h"
+#include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/objects/dapl_lmr.h"
+#include "dapl/common/objects/dapl_pz.h"
+#include "dapl/common/objects/dapl_rmr.h"
+#include "dapl/common/objects/dapl_sp.h"
+#include "dapl/common/objects/dapl_srq.h"
+#include "dapl/common/services/dapl_lock.h"
+
+static struct dapl_lock names_lock;
+static struct dapl_list names;
+
+__attribute__((constructor)) static void names_init(void)
+{
+	dapl_lock_init(&names_lock, DAPL_LOCK_PROVIDER);
+	dapl_list_init(&names);
+}
+
+/*
+ * Positional on purpose: a slot without an entry is a compiler warning. The
+ * order is the ABI's.
+ */
+const DAT_PROVIDER dapl__vector = {
+	NULL, /* device_name, of each name's own vector */
+	NULL, /* extension */
+	dapl_ia_open,
+	dapl_ia_query,
+	dapl_ia_close,
+	dapl_set_consumer_context,
+	dapl_get_consumer_context,
+	dapl_get_handle_type,
+	dapl_cno_create,
+	dapl_cno_modify_agent,
+	dapl_cno_query,
+	dapl_cno_free,
+	dapl_cno_wait,
+	dapl_cr_query,
+	dapl_cr_accept,
+	dapl_cr_reject,
+	dapl_cr_handoff,
+	dapl_evd_create,
+	dapl_evd_query,
+	dapl_evd_modify_cno,
+	dapl_evd_enable,
+	dapl_evd_disable,
+	dapl_evd_wait,
+	dapl_evd_resize,
+	dapl_evd_post_se,
+	dapl_evd_dequeue,
+	dapl_evd_free,
+	dapl_ep_create,
+	dapl_ep_query,
+	dapl_ep_modify,
+	dapl_ep_connect,
+	dapl_ep_dup_connect,
+	dapl_ep_disconnect,
+	dapl_ep_post_send,
+	dapl_ep_post_recv,
+	dapl_ep_post_rdma_read,
+	dapl_ep_post_rdma_write,
+	dapl_ep_get_status,
+	dapl_ep_free,
+	dapl_lmr_create,
+	dapl_lmr_query,
+	dapl_lmr_free,
+	dapl_rmr_create,
+	dapl_rmr_query,
+	dapl_rmr_bind,
+	dapl_rmr_free,
+	dapl_psp_create,
+	dapl_psp_query,
+	dapl_psp_free,
+	dapl_rsp_create,
+	dapl_rsp_query,
+	dapl_rsp_free,
+	dapl_pz_create,
+	dapl_pz_query,
+	dapl_pz_free,
+	dapl_psp_create_any,
+	dapl_ep_reset,
+	dapl_evd_set_unwaitable,
+	dapl_evd_clear_unwaitable,
+	dapl_lmr_sync_rdma_read,
+	dapl_lmr_sync_rdma_write,
+	dapl_ep_create_with_srq,
+	dapl_ep_recv_query,
+	dapl_ep_set_watermark,
+	dapl_srq_create,
+	dapl_srq_free,
+	dapl_srq_post_recv,
+	dapl_srq_query,
+	dapl_srq_resize,
+	dapl_srq_set_lw,
+	dapl_csp_create,
+	dapl_csp_query,
+	dapl_csp_free,
+	dapl_ep_common_connect,
+	dapl_rmr_create_for_ep,
+	dapl_ep_post_send_with_invalidate,
+	dapl_ep_post_rdma_read_to_rmr,
+	dapl_cno_fd_create,
+	dapl_cno_trigger,
+	dapl_ia_ha_related,
+	dapl_extensions,
+};
+
+static void assert_ops(const struct dapl_cm_ops *ops)
+{
+	assert(ops->name && ops->open && ops->start && ops->stop);
+	assert(ops->close && ops->max_pdata && ops->listen && ops->unlisten);
+	assert(ops->prepare && ops->connect && ops->accept && ops->reject);
+	assert(ops->disconnect && ops->release && ops->addrs);
+	(void)ops;
+}
+
+const struct dapl_provider *dapl_provider_find(const char *name)
+{
+	struct dapl_provider *prov, *found = NULL;
+
+	if (!name)
+		return NULL;
+	dapl_lock(&names_lock);
+	dapl_list_for_each(prov, &names, link)
+		if (!strcmp(prov->info.ia_name, name)) {
+			found = prov;
+			break;
+		}
+	dapl_unlock(&names_lock);
+	return found;
+}
+
+void dapl_provider_register(const struct dapl_cm_ops *ops,
+			    const DAT_PROVIDER_INFO *info,
+			    const char *ia_params)
+{
+	const char *text = ia_params ? ia_params : "";
+	struct dapl_provider *prov;
+
+	assert_ops(ops);
+	dapl__log_setup(ops->name);
+	prov = calloc(1, sizeof(*prov) + strlen(text) + 1);
+	if (!prov) {
+		dapl_fail(DAPL_NO_MEM, "no memory for provider %s",
+			  info->ia_name);
+		return;
+	}
+	prov->vector = dapl__vector;
+	prov->info = *info;
+	prov->vector.device_name = prov->info.ia_name;
+	prov->ops = ops;
+	strcpy(prov->ia_params, text);
+	dapl_lock(&names_lock);
+	dapl_list_add_tail(&names, &prov->link);
+	dapl_unlock(&names_lock);
+	if (dat_registry_add_provider(&prov->vector, info) == DAT_SUCCESS)
+		return;
+	dapl_lock(&names_lock);
+	dapl_list_del(&prov->link);
+	dapl_unlock(&names_lock);
+	free(prov);
+}
+
+void dapl_provider_unregister(const struct dapl_cm_ops *ops,
+			      const DAT_PROVIDER_INFO *info)
+{
+	struct dapl_provider *prov, *found = NULL;
+
+	dapl_lock(&names_lock);
+	dapl_list_for_each(prov, &names, link)
+		if (prov->ops == ops &&
+		    !strcmp(prov->info.ia_name, info->ia_name) &&
+		    prov->info.dapl_version_major == info->dapl_version_major &&
+		    prov->info.dapl_version_minor == info->dapl_version_minor &&
+		    prov->info.is_thread_safe == info->is_thread_safe) {
+			found = prov;
+			dapl_list_del(&prov->link);
+			break;
+		}
+	dapl_unlock(&names_lock);
+	if (!found)
+		return;
+	dat_registry_remove_provider(&found->vector, info);
+	free(found);
+}

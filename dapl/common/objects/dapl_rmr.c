@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_rmr.c - dat_rmr_*: memory windows.
+ *
+ * The key of a window changes with each bind and is known when the bind is
+ * posted. What a completion needs beyond a slot is kept in a small record that
+ * the slot's cookie points to; so each bind is signalled, and a suppressed one
+ * makes no event. While a window is bound its LMR counts it as a user.
+ * A window of type 2 must be invalidated before it is bound again; peers may
+ * do that too, so such windows are found by key, in a list of their own.
+ * Rules: uDAPL 1.2 dat_rmr_*; the EP scope is a DAT 2.0 addition.
+ */
+#include "dapl/common/objects/dapl_rmr.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/common/objects/dapl_ep.h"
+#include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/objects/dapl_lmr.h"
+#include "dapl/common/objects/dapl_pz.h"
+
+struct dapl_rmr {
+	struct dapl_obj obj;
+	struct dapl_lock lock; /* role LEAF: param and lmr */
+	struct ibv_mw *mw;
+	struct dapl_pz *pz;
+	struct dapl_lmr *lmr; /* bound to, or NULL */
+	DAT_RMR_PARAM param;
+
+	/* Type 2. */
+	struct dapl_list by_key;  /* windows_lock */
+	DAT_RMR_CONTEXT live_key; /* windows_lock; 0: the device has none */
+	uint32_t qp_num;	  /* that it was bound through */
+};
+
+/* Of a posted bind, until it completes. */
+struct bind_record {
+	DAT_RMR_HANDLE rmr;
+	DAT_RMR_COOKIE cookie;
+	bool quiet; /* no event for success */
+};
+
+static struct dapl_lock windows_lock; /* role LEAF */
+static struct dapl_list windows;      /* of type 2, all IAs */
+
+__attribute__((constructor)) static void windows_init(void)
+{
+	dapl_lock_init(&windows_lock, DAPL_LOCK_LEAF);
+	dapl_list_init(&windows);
+}
+
+static struct dapl_rmr *dapl_rmr_from(DAT_RMR_HANDLE h)
+{
+	return dapl_obj_from(h, DAT_HANDLE_TYPE_RMR);
+}
+
+bool dapl_rmr_bind_done(DAT_DTO_COOKIE slot_cookie,
+			DAT_DTO_COMPLETION_STATUS status,
+			DAT_RMR_BIND_COMPLETION_EVENT_DATA *data)
+{
+	struct bind_record *record = slot_cookie.as_ptr;
+	bool wanted = !record->quiet || status != DAT_DTO_SUCCESS;
+
+	data->rmr_handle = record->rmr;
+	data->user_cookie = record->cookie;
+	data->status =
+		status == DAT_DTO_SUCCESS || status == DAT_DTO_ERR_FLUSHED
+			? status
+			: DAT_RMR_OPERATION_FAILED;
+	free(record);
+	return wanted;
+}
+
+void dapl_rmr_bind_forget(DAT_DTO_COOKIE slot_cookie)
+{
+	free(slot_cookie.as_ptr);
+}
+
+/* Sets the key that the device knows and returns the one before. */
+static DAT_RMR_CONTEXT live_key_set(struct dapl_rmr *rmr, DAT_RMR_CONTEXT key)
+{
+	DAT_RMR_CONTEXT old;
+
+	dapl_lock(&windows_lock);
+	old = rmr->live_key;
+	rmr->live_key = key;
+	dapl_unlock(&windows_lock);
+	return old;
+}
+
+void dapl_rmr_invalidated(DAT_RMR_CONTEXT key)
+{
+	struct dapl_rmr *rmr;
+
+	dapl_lock(&windows_lock);
+	dapl_list_for_each(rmr, &windows, by_key)
+		if (rmr->live_key == key)
+			rmr->live_key = 0;
+	dapl_unlock(&windows_lock);
+}
+
+static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, bool for_ep,
+			     DAT_RMR_HANDLE *ret_rmr)
+{
+	struct dapl_pz *pz = dapl_pz_from(pz_handle);
+	struct dapl_rmr *rmr;
+	int err;
+
+	if (!pz)
+		return dapl_fail(DAPL_BAD_HANDLE(PZ), "no such PZ");
+	if (!ret_rmr)
+		return dapl_fail(DAPL_BAD_ARG(2), "no place for the handle");
+	rmr = dapl_obj_new(pz->obj.ia, DAT_HANDLE_TYPE_RMR, sizeof(*rmr));
+	if (!rmr)
+		return dapl_fail(DAPL_NO_MEM, "rmr: no memory");
+	if (!dapl_obj_use(&pz->obj)) {
+		dapl_obj_release(&rmr->obj);
+		return dapl_fail(DAPL_BAD_HANDLE(PZ), "the PZ was freed");
+	}
+	err = vb_mw_create(pz->pd, for_ep ? IBV_MW_TYPE_2 : IBV_MW_TYPE_1,
+			   &rmr->mw);
+	if (err) {
+		dapl_obj_unuse(&pz->obj);
+		dapl_obj_release(&rmr->obj);
+		return dapl_fail(err == -EOPNOTSUPP
+					 ? DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0)
+					 : DAPL_NO_RES(MEMORY_REGION),
+				 "rmr: %s gave no memory window of type %d: %s",
+				 pz->obj.ia->dev.name, for_ep ? 2 : 1,
+				 strerror(-err));
+	}
+	dapl_lock_init(&rmr->lock, DAPL_LOCK_LEAF);
+	rmr->pz = pz;
+	rmr->param.pz_handle = pz_handle;
+	rmr->param.rmr_scope = for_ep ? DAT_RMR_SCOPE_EP : DAT_RMR_SCOPE_PZ;
+	if (for_ep) {
+		dapl_lock(&windows_lock);
+		dapl_list_add_tail(&windows, &rmr->by_key);
+		dapl_unlock(&windows_lock);
+	}
+	dapl_obj_enlist(&rmr->obj);
+	*ret_rmr = (DAT_RMR_HANDLE)rmr;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *ret_rmr)
+{
+	return rmr_create(pz, false, ret_rmr);
+}
+
+DAT_RETURN dapl_rmr_create_for_ep(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *ret_rmr)
+{
+	return rmr_create(pz, true, ret_rmr);
+}
+
+DAT_RETURN dapl_rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask,
+			  DAT_RMR_PARAM *ret_param)
+{
+	struct dapl_rmr *rmr = dapl_rmr_from(handle);
+
+	if (!rmr)
+		return dapl_fail(DAPL_BAD_HANDLE(RMR), "no such RMR");
+	if (mask & ~(unsigned)DAT_RMR_FIELD_ALL)
+		return dapl_fail(DAPL_BAD_ARG(2), "unknown bits in mask 0x%x",
+				 (unsigned)mask);
+	if (!ret_param)
+		return dapl_fail(DAPL_BAD_ARG(3), "no place for the result");
+	dapl_lock(&rmr->lock);
+	*ret_param = rmr->param;
+	dapl_unlock(&rmr->lock);
+	ret_param->ia_handle = dapl_obj_ia_handle(&rmr->obj);
+	return DAT_SUCCESS;
+}
+
+/* ---------------------------------------------------- bind */
+
+static int window_access(DAT_MEM_PRIV_FLAGS priv)
+{
+	return (priv & DAT_MEM_PRIV_REMOTE_READ_FLAG ? IBV_ACCESS_REMOTE_READ
+						     : 0) |
+	       (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG ? IBV_ACCESS_REMOTE_WRITE
+						      : 0);
+}
+
+static DAT_RETURN check_bind(const struct dapl_rmr *rmr,
+			     const struct dapl_lmr *lmr,
+			     const DAT_LMR_TRIPLET *t, DAT_MEM_PRIV_FLAGS priv)
+{
+	DAT_VADDR start;
+
+	if (lmr->pz != rmr->pz)
+		return dapl_fail(DAPL_BAD_ARG(2),
+				 "rmr %p: RMR and LMR have different PZs",
+				 (const void *)rmr);
+	start = lmr->param.registered_address;
+	if (t->virtual_address < start ||
+	    t->virtual_address - start > lmr->param.registered_size ||
+	    t->segment_length >
+		    lmr->param.registered_size - (t->virtual_address - start))
+		return dapl_fail(DAPL_BAD_ARG(3),
+				 "rmr %p: the segment lies outside the LMR",
+				 (const void *)rmr);
+	if (priv & ~(unsigned)(DAT_MEM_PRIV_REMOTE_READ_FLAG |
+			       DAT_MEM_PRIV_REMOTE_WRITE_FLAG |
+			       DAT_MEM_PRIV_LOCAL_READ_FLAG |
+			       DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
+		return dapl_fail(DAPL_BAD_ARG(4), "unknown privileges 0x%x",
+				 (unsigned)priv);
+	if ((priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG) &&
+	    !(lmr->param.mem_priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
+		return dapl_fail(DAPL_ERR(DAT_PRIVILEGES_VIOLATION,
+					  DAT_PRIVILEGES_WRITE),
+				 "rmr %p: the LMR cannot be written",
+				 (const void *)rmr);
+	return DAT_SUCCESS;
+}
+
+/* The window has changed hands: count users of the LMRs. */
+static void rmr_bound(struct dapl_rmr *rmr, struct dapl_lmr *lmr,
+		      const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
+		      DAT_VA_TYPE va_type, DAT_RMR_CONTEXT key)
+{
+	struct dapl_lmr *old;
+
+	dapl_lock(&rmr->lock);
+	old = rmr->lmr;
+	rmr->lmr = lmr;
+	rmr->param.lmr_triplet = *triplet;
+	rmr->param.mem_priv = priv;
+	rmr->param.va_type = va_type;
+	rmr->param.rmr_context = key;
+	dapl_unlock(&rmr->lock);
+	dapl_obj_unuse(old ? &old->obj : NULL);
+}
+
+static void fill_bind(struct ibv_mw_bind_info *info, struct dapl_lmr *lmr,
+		      const DAT_LMR_TRIPLET *t, DAT_MEM_PRIV_FLAGS priv,
+		      DAT_VA_TYPE va_type)
+{
+	info->mr = lmr->mr;
+	info->addr = t->virtual_address;
+	info->length = t->segment_length;
+	info->mw_access_flags = (unsigned)window_access(priv);
+	if (va_type == DAT_VA_TYPE_ZB)
+		info->mw_access_flags |= IBV_ACCESS_ZERO_BASED;
+}
+
+/* Takes the key of a bound window of type 2 back, as a request of our own. */
+static DAT_RETURN post_invalidate(struct dapl_rmr *rmr, struct dapl_ep *ep)
+{
+	struct ibv_send_wr wr = {.opcode = IBV_WR_LOCAL_INV};
+	DAT_DTO_COOKIE none = {.as_64 = 0};
+	DAT_RETURN ret;
+
+	wr.invalidate_rkey = rmr->mw->rkey;
+	ret = dapl_ep_post_request(ep, &wr, DAPL_OP_MARKER, 0, none,
+				   DAT_COMPLETION_SUPPRESS_FLAG);
+	if (ret == DAT_SUCCESS)
+		live_key_set(rmr, 0);
+	return ret;
+}
+
+/*
+ * A bind, or without INFO an unbind. A new bind of a bound window takes two
+ * places in the queue. The device forgot a binding through a queue pair that
+ * is no more.
+ */
+static DAT_RETURN post_type2(struct dapl_rmr *rmr, struct dapl_ep *ep,
+			     const struct ibv_mw_bind_info *info,
+			     DAT_DTO_COOKIE record, DAT_COMPLETION_FLAGS flags,
+			     DAT_RMR_CONTEXT *ret_key)
+{
+	bool live = live_key_set(rmr, 0) && rmr->qp_num == dapl_ep_qp_num(ep);
+	struct ibv_send_wr wr;
+	DAT_RETURN ret;
+
+	memset(&wr, 0, sizeof(wr));
+	if (live)
+		live_key_set(rmr, rmr->mw->rkey);
+	if (live && info) {
+		ret = post_invalidate(rmr, ep);
+		if (ret != DAT_SUCCESS)
+			return ret;
+	}
+	if (info) {
+		wr.opcode = IBV_WR_BIND_MW;
+		wr.bind_mw.mw = rmr->mw;
+		wr.bind_mw.rkey = ibv_inc_rkey(rmr->mw->rkey);
+		wr.bind_mw.bind_info = *info;
+	} else if (live) {
+		wr.opcode = IBV_WR_LOCAL_INV;
+		wr.invalidate_rkey = rmr->mw->rkey;
+	} else {
+		/* Nothing to do, but the consumer awaits its completion. */
+		wr.opcode = IBV_WR_RDMA_WRITE;
+	}
+	ret = dapl_ep_post_request(ep, &wr, DAT_DTO_BIND_MW, 0, record, flags);
+	if (ret == DAT_SUCCESS && info)
+		rmr->mw->rkey = wr.bind_mw.rkey;
+	if (ret == DAT_SUCCESS) {
+		live_key_set(rmr, info ? rmr->mw->rkey : 0);
+		rmr->qp_num = dapl_ep_qp_num(ep);
+	}
+	*ret_key = rmr->mw->rkey;
+	return ret;
+}
+
+DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE handle, DAT_LMR_HANDLE lmr_handle,
+			 const DAT_LMR_TRIPLET *triplet,
+			 DAT_MEM_PRIV_FLAGS priv, DAT_VA_TYPE va_type,
+			 DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE cookie,
+			 DAT_COMPLETION_FLAGS flags,
+			 DAT_RMR_CONTEXT *ret_context)
+{
+	struct dapl_rmr *rmr = dapl_rmr_from(handle);
+	struct dapl_lmr *lmr = dapl_lmr_from(lmr_handle);
+	struct dapl_ep *ep = dapl_ep_from(ep_handle);
+	struct ibv_mw_bind bind = {0};
+	DAT_DTO_COOKIE slot_cookie = {.as_64 = 0};
+	struct bind_record *record;
+	DAT_RMR_CONTEXT key = 0;
+	DAT_RETURN ret;
+	bool unbind;
+
+	if (!rmr)
+		return dapl_fail(DAPL_BAD_HANDLE(RMR), "no such RMR");
+	if (!triplet)
+		return dapl_fail(DAPL_BAD_ARG(3), "rmr: no segment");
+	unbind = !triplet->segment_length;
+	if (!unbind && !lmr)
+		return dapl_fail(DAPL_BAD_HANDLE(LMR), "no such LMR");
+	if (!ep)
+		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
+	if (ep->pz != rmr->pz)
+		return dapl_fail(DAPL_BAD_ARG(6),
+				 "rmr %p: RMR and EP have different PZs",
+				 (void *)rmr);
+	if (!unbind) {
+		ret = check_bind(rmr, lmr, triplet, priv);
+		if (ret != DAT_SUCCESS)
+			return ret;
+		fill_bind(&bind.bind_info, lmr, triplet, priv, va_type);
+	}
+	record = malloc(sizeof(*record));
+	if (!record)
+		return dapl_fail(DAPL_NO_MEM, "rmr: no memory");
+	record->rmr = handle;
+	record->cookie = cookie;
+	record->quiet = flags & DAT_COMPLETION_SUPPRESS_FLAG;
+	flags &= ~(unsigned)DAT_COMPLETION_SUPPRESS_FLAG;
+	slot_cookie.as_ptr = record;
+	if (!unbind && !dapl_obj_use(&lmr->obj)) {
+		free(record);
+		return dapl_fail(DAPL_BAD_HANDLE(LMR), "the LMR was freed");
+	}
+	if (rmr->mw->type == IBV_MW_TYPE_2)
+		ret = post_type2(rmr, ep, unbind ? NULL : &bind.bind_info,
+				 slot_cookie, flags, &key);
+	else
+		ret = dapl_ep_post_bind(ep, rmr->mw, &bind, slot_cookie, flags,
+					&key);
+	if (ret != DAT_SUCCESS) {
+		if (!unbind)
+			dapl_obj_unuse(&lmr->obj);
+		free(record);
+		return ret;
+	}
+	rmr_bound(rmr, unbind ? NULL : lmr, triplet, priv, va_type, key);
+	if (ret_context)
+		*ret_context = key;
+	return DAT_SUCCESS;
+}
+
+/* ---------------------------------------------------- free */
+
+void dapl_rmr_shutdown(struct dapl_rmr *rmr)
+{
+	if (rmr->mw->type == IBV_MW_TYPE_2) {
+		dapl_lock(&windows_lock);
+		dapl_list_del(&rmr->by_key);
+		dapl_unlock(&windows_lock);
+	}
+	vb_mw_destroy(rmr->mw);
+	dapl_obj_unuse(rmr->lmr ? &rmr->lmr->obj : NULL);
+	dapl_obj_unuse(&rmr->pz->obj);
+	if (!dapl_obj_put(&rmr->obj))
+		return;
+	dapl_lock_fini(&rmr->lock);
+	dapl_obj_release(&rmr->obj);
+}
+
+DAT_RETURN dapl_rmr_free(DAT_RMR_HANDLE handle)
+{
+	struct dapl_rmr *rmr = dapl_rmr_from(handle);
+
+	if (!rmr || !dapl_obj_retire(&rmr->obj, false))
+		return dapl_fail(DAPL_BAD_HANDLE(RMR), "no such RMR");
+	dapl_rmr_shutdown(rmr);
+	return DAT_SUCCESS;
+}

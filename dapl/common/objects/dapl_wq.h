@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_wq.h - what we remember of a posted work request until it completes.
+ *
+ * One preallocated ring of slots per work queue of an endpoint. A work
+ * request's wr_id is the address of its slot. Completions of one queue come in
+ * the order of posting, so a completion also returns the slots of the
+ * suppressed requests before it.
+ *
+ * The posting side (head, and the order of ring and queue pair being the same)
+ * is guarded by the lock of role WQ; the completing side (tail) by the lock of
+ * the EVD that the queue completes on. Each side reads the other's counter
+ * with acquire/release only.
+ */
+#ifndef DAPL_WQ_H
+#define DAPL_WQ_H
+
+#include <dat2/udat.h>
+#include <stdint.h>
+
+#include "dapl/common/services/dapl_list.h"
+#include "dapl/common/services/dapl_lock.h"
+
+struct dapl_ep;
+struct dapl_srq;
+
+struct dapl_slot {
+	DAT_DTO_COOKIE cookie;
+	uint32_t length; /* bytes posted */
+	uint32_t what;	 /* index << 8 | op, see below; index finds the ring */
+};
+
+/*
+ * The op of a slot is the DAT_DTOS that its event will report, and
+ * DAT_DTO_RECEIVE in receive queues. Those up to RECEIVE are the fast ones;
+ * everything that needs a second look when it completes is above it.
+ */
+#define DAPL_OP_MASK	   0x3f
+#define DAPL_OP_CAREFUL	   0x40 /* completes the slow way, for any reason */
+#define DAPL_OP_SUPPRESSED 0x80 /* never completes if it succeeds */
+#define DAPL_OP_MARKER	   0x3f /* request of our own: no event */
+#define DAPL_WQ_MAX	   (1u << 23)
+
+enum dapl_wq_kind {
+	DAPL_WQ_SEND,
+	DAPL_WQ_RECV,
+	DAPL_WQ_SRQ, /* owner is a struct dapl_srq, slots are not a ring */
+};
+
+struct dapl_wq {
+	struct dapl_lock lock; /* role WQ */
+	enum dapl_wq_kind kind;
+	uint32_t limit;	     /* requests the consumer may have outstanding */
+	uint32_t fast_limit; /* the same; below that with credits: see there */
+	uint32_t careful;    /* DAPL_OP_CAREFUL with credits, else 0 */
+	uint32_t mask;	     /* ring size - 1 */
+	uint32_t head;	     /* posted so far; lock */
+	uint32_t tail;	     /* completed so far; the EVD's lock */
+	int *credits;	     /* see dapl_evd_attach(); usually NULL */
+	void *owner;	     /* struct dapl_ep or struct dapl_srq */
+	struct dapl_slot slots[];
+};
+
+static inline uint32_t dapl_slot_index(const struct dapl_slot *slot)
+{
+	return slot->what >> 8;
+}
+
+static inline struct dapl_wq *dapl_slot_wq(struct dapl_slot *slot)
+{
+	return dapl_container_of(slot - dapl_slot_index(slot), struct dapl_wq,
+				 slots);
+}
+
+/* Outstanding requests, as either side may see them. */
+static inline uint32_t dapl_wq_used(const struct dapl_wq *wq)
+{
+	return __atomic_load_n(&wq->head, __ATOMIC_RELAXED) -
+	       __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE);
+}
+
+/* A ring for LIMIT requests and one of our own, or NULL. free() ends it. */
+struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit,
+			    void *owner);
+
+/*
+ * From now on WQ takes a credit for each request. The fast path of posting
+ * finds the queue full then, and the one of completing passes on.
+ */
+static inline void dapl_wq_use_credits(struct dapl_wq *wq, int *credits)
+{
+	wq->credits = credits;
+	wq->fast_limit = 0;
+	wq->careful = DAPL_OP_CAREFUL;
+	for (uint32_t i = 0; i <= wq->mask; i++)
+		wq->slots[i].what |= DAPL_OP_CAREFUL;
+}
+
+/*
+ * SLOT's request has completed: it and all before it are free again. Called
+ * with the EVD's lock held. Returns how many that were.
+ */
+static inline uint32_t dapl_wq_complete(struct dapl_wq *wq,
+					const struct dapl_slot *slot)
+{
+	uint32_t tail = wq->tail;
+	uint32_t n = ((dapl_slot_index(slot) - tail) & wq->mask) + 1;
+
+	__atomic_store_n(&wq->tail, tail + n, __ATOMIC_RELEASE);
+	return n;
+}
+
+#endif

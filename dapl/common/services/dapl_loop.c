@@ -1,0 +1,667 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_loop.c - the service thread: descriptors, timers, deferred work.
+ *
+ * Knows nothing of its users and holds no reference on what it calls.
+ * One leaf lock guards everything; it is free while a callback runs. "running"
+ * names the object whose callback that is. A foreign thread that deletes or
+ * cancels it counts itself in run_waiters and sleeps until run_seq moves.
+ * After a callback its object is touched only if somebody waits for it: else
+ * the callback may have freed it.
+ * Descriptors reach epoll as (generation, slot), never as a pointer: an event
+ * that epoll_wait() has already fetched when its watch is deleted finds the
+ * generation gone.
+ */
+#include "config.h"
+
+#include "dapl/common/services/dapl_loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dapl/common/services/dapl_lock.h"
+#include "dapl/common/services/dapl_log.h"
+
+#define BATCH	    16 /* events of one epoll_wait() */
+#define FIRST_ALLOC 16
+#define NO_SLOT	    UINT32_MAX
+#define WAKE_ID	    UINT64_MAX
+#define THREAD_NAME 16 /* the kernel's limit, with NUL */
+
+struct slot {
+	struct dapl_watch *w; /* NULL: free */
+	uint32_t gen;
+	uint32_t next_free;
+};
+
+struct dapl_loop {
+	struct dapl_lock lock; /* role LEAF; guards all that changes */
+	int epoll_fd;
+	int wake_fd;
+	pid_t pid; /* of the process that has the thread */
+	pthread_t thread;
+	bool stop;
+	bool asleep; /* in epoll_wait(), and nobody has woken it yet */
+
+	struct slot *slots;
+	uint32_t slot_count;
+	uint32_t slot_free;
+	uint32_t watch_count;
+
+	struct dapl_timer **heap; /* 1-based, earliest first */
+	uint32_t heap_len;
+	uint32_t heap_size;
+
+	struct dapl_list works;
+
+	const void *running;
+	unsigned run_waiters;
+	int run_seq; /* futex */
+};
+
+static __thread struct dapl_loop *here;
+
+uint64_t dapl_now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+bool dapl_loop_here(const struct dapl_loop *loop)
+{
+	return loop && here == loop;
+}
+
+/*
+ * In a forked child the lock may be held forever by a thread that is not
+ * there, and the epoll set is the parent's: neither may be touched.
+ */
+static bool forked(const struct dapl_loop *loop)
+{
+	return loop->pid != getpid();
+}
+
+/* Doubles an array of SIZE-byte elements that is full. 0 or -ENOMEM. */
+static int grow(void *array, uint32_t *count, size_t size)
+{
+	uint32_t n = *count ? *count * 2 : FIRST_ALLOC;
+	void *p;
+
+	if (n < *count || n >= NO_SLOT)
+		return -ENOMEM;
+	memcpy(&p, array, sizeof(p));
+	p = reallocarray(p, n, size);
+	if (!p)
+		return -ENOMEM;
+	memcpy(array, &p, sizeof(p));
+	*count = n;
+	return 0;
+}
+
+static void wake_locked(struct dapl_loop *loop)
+{
+	static const uint64_t one = 1;
+	int saved = errno;
+	ssize_t n;
+
+	if (!loop->asleep)
+		return;
+	loop->asleep = false;
+	n = write(loop->wake_fd, &one, sizeof(one));
+	(void)n; /* fails only if the counter is full: then it is awake */
+	errno = saved;
+}
+
+static void run_begin_locked(struct dapl_loop *loop, const void *obj)
+{
+	loop->running = obj;
+	dapl_unlock(&loop->lock);
+}
+
+/* Takes the lock again; true if somebody waits, so the object is alive. */
+static bool run_return(struct dapl_loop *loop)
+{
+	dapl__lock_assert_none();
+	dapl_lock(&loop->lock);
+	return loop->run_waiters > 0;
+}
+
+static void run_end_locked(struct dapl_loop *loop)
+{
+	loop->running = NULL;
+	if (!loop->run_waiters)
+		return;
+	loop->run_waiters = 0;
+	__atomic_store_n(&loop->run_seq, loop->run_seq + 1, __ATOMIC_RELEASE);
+	dapl__futex_wake_all(&loop->run_seq);
+}
+
+/* Gives up the lock and waits for the end of OBJ's callback, if it runs. */
+static void unlock_and_wait(struct dapl_loop *loop, const void *obj)
+{
+	int seq = loop->run_seq;
+	bool wait = loop->running == obj && !dapl_loop_here(loop);
+
+	if (wait)
+		loop->run_waiters++;
+	dapl_unlock(&loop->lock);
+	if (!wait)
+		return;
+	while (__atomic_load_n(&loop->run_seq, __ATOMIC_ACQUIRE) == seq)
+		dapl__futex_wait(&loop->run_seq, seq);
+}
+
+/* Descriptors. */
+
+static int slot_take_locked(struct dapl_loop *loop, uint32_t *ret_slot)
+{
+	uint32_t i = loop->slot_count;
+	int ret;
+
+	if (loop->slot_free == NO_SLOT) {
+		ret = grow(&loop->slots, &loop->slot_count,
+			   sizeof(*loop->slots));
+		if (ret)
+			return ret;
+		for (; i < loop->slot_count; i++) {
+			loop->slots[i] =
+				(struct slot){.next_free = loop->slot_free};
+			loop->slot_free = i;
+		}
+	}
+	*ret_slot = loop->slot_free;
+	loop->slot_free = loop->slots[*ret_slot].next_free;
+	loop->watch_count++;
+	return 0;
+}
+
+static void slot_put_locked(struct dapl_loop *loop, uint32_t i)
+{
+	loop->slots[i].w = NULL;
+	loop->slots[i].gen++;
+	loop->slots[i].next_free = loop->slot_free;
+	loop->slot_free = i;
+	loop->watch_count--;
+}
+
+static bool added_locked(const struct dapl_loop *loop,
+			 const struct dapl_watch *w)
+{
+	return w->slot < loop->slot_count && loop->slots[w->slot].w == w;
+}
+
+static int control_locked(struct dapl_loop *loop, int op, uint32_t slot, int fd,
+			  uint32_t events)
+{
+	struct epoll_event ev = {.events = events};
+
+	ev.data.u64 = (uint64_t)loop->slots[slot].gen << 32 | slot;
+	return epoll_ctl(loop->epoll_fd, op, fd, &ev) ? -errno : 0;
+}
+
+static int add_locked(struct dapl_loop *loop, struct dapl_watch *w, int fd,
+		      uint32_t events)
+{
+	uint32_t slot;
+	int ret;
+
+	if (added_locked(loop, w))
+		return -EALREADY;
+	ret = slot_take_locked(loop, &slot);
+	if (ret)
+		return ret;
+	ret = control_locked(loop, EPOLL_CTL_ADD, slot, fd, events);
+	if (ret) {
+		slot_put_locked(loop, slot);
+		return ret;
+	}
+	loop->slots[slot].w = w;
+	w->slot = slot;
+	w->fd = fd;
+	return 0;
+}
+
+int dapl_loop_add(struct dapl_loop *loop, struct dapl_watch *w, int fd,
+		  uint32_t events)
+{
+	int ret;
+
+	if (forked(loop))
+		return -EOPNOTSUPP;
+	dapl_lock(&loop->lock);
+	ret = add_locked(loop, w, fd, events);
+	dapl_unlock(&loop->lock);
+	return ret;
+}
+
+int dapl_loop_mod(struct dapl_loop *loop, struct dapl_watch *w, uint32_t events)
+{
+	int ret = -ENOENT;
+
+	if (forked(loop))
+		return -EOPNOTSUPP;
+	dapl_lock(&loop->lock);
+	if (added_locked(loop, w))
+		ret = control_locked(loop, EPOLL_CTL_MOD, w->slot, w->fd,
+				     events);
+	dapl_unlock(&loop->lock);
+	return ret;
+}
+
+void dapl_loop_del(struct dapl_loop *loop, struct dapl_watch *w)
+{
+	int ret = 0;
+
+	if (!forked(loop)) {
+		dapl_lock(&loop->lock);
+		if (added_locked(loop, w)) {
+			ret = control_locked(loop, EPOLL_CTL_DEL, w->slot,
+					     w->fd, 0);
+			slot_put_locked(loop, w->slot);
+		}
+		unlock_and_wait(loop, w);
+	}
+	if (ret)
+		dapl_log(DAPL_LOG_WARN,
+			 "loop %p: descriptor %d was closed before it was "
+			 "taken off",
+			 (void *)loop, w->fd);
+	/* Last: a callback that was running may have used it. */
+	w->fd = -1;
+}
+
+static void run_event(struct dapl_loop *loop, const struct epoll_event *ev)
+{
+	uint32_t i = (uint32_t)ev->data.u64;
+	uint32_t gen = (uint32_t)(ev->data.u64 >> 32);
+	struct dapl_watch *w = NULL;
+
+	dapl_lock(&loop->lock);
+	if (i < loop->slot_count && loop->slots[i].gen == gen)
+		w = loop->slots[i].w;
+	if (w) {
+		run_begin_locked(loop, w);
+		w->fn(w, ev->events);
+		run_return(loop);
+		run_end_locked(loop);
+	}
+	dapl_unlock(&loop->lock);
+}
+
+/* Timers: a binary heap whose elements know their place. */
+
+static void heap_set(struct dapl_loop *loop, uint32_t i, struct dapl_timer *t)
+{
+	loop->heap[i - 1] = t;
+	t->heap_index = i;
+}
+
+static uint64_t heap_key(const struct dapl_loop *loop, uint32_t i)
+{
+	return loop->heap[i - 1]->deadline_us;
+}
+
+/* Puts T at the place I or where it belongs above it. */
+static void heap_up(struct dapl_loop *loop, uint32_t i, struct dapl_timer *t)
+{
+	while (i > 1 && heap_key(loop, i / 2) > t->deadline_us) {
+		heap_set(loop, i, loop->heap[i / 2 - 1]);
+		i /= 2;
+	}
+	heap_set(loop, i, t);
+}
+
+/* Puts T at the place I or where it belongs below it. */
+static void heap_down(struct dapl_loop *loop, uint32_t i, struct dapl_timer *t)
+{
+	uint32_t child;
+
+	for (;;) {
+		child = i * 2;
+		if (child > loop->heap_len)
+			break;
+		if (child < loop->heap_len &&
+		    heap_key(loop, child + 1) < heap_key(loop, child))
+			child++;
+		if (heap_key(loop, child) >= t->deadline_us)
+			break;
+		heap_set(loop, i, loop->heap[child - 1]);
+		i = child;
+	}
+	heap_set(loop, i, t);
+}
+
+static void heap_remove_locked(struct dapl_loop *loop, struct dapl_timer *t)
+{
+	uint32_t i = t->heap_index;
+	struct dapl_timer *last;
+
+	if (!i)
+		return;
+	t->heap_index = 0;
+	last = loop->heap[--loop->heap_len];
+	if (last == t)
+		return;
+	if (i > 1 && heap_key(loop, i / 2) > last->deadline_us)
+		heap_up(loop, i, last);
+	else
+		heap_down(loop, i, last);
+}
+
+static int arm_locked(struct dapl_loop *loop, struct dapl_timer *t,
+		      uint64_t deadline_us)
+{
+	int ret;
+
+	if (!t->heap_index && loop->heap_len == loop->heap_size) {
+		ret = grow(&loop->heap, &loop->heap_size, sizeof(*loop->heap));
+		if (ret)
+			return ret;
+	}
+	heap_remove_locked(loop, t);
+	t->deadline_us = deadline_us;
+	heap_up(loop, ++loop->heap_len, t);
+	if (t->heap_index == 1)
+		wake_locked(loop);
+	return 0;
+}
+
+void dapl_timer_init(struct dapl_timer *t, void (*fn)(struct dapl_timer *t))
+{
+	t->fn = fn;
+	t->deadline_us = 0;
+	t->heap_index = 0;
+}
+
+int dapl_timer_arm(struct dapl_loop *loop, struct dapl_timer *t,
+		   uint64_t deadline_us)
+{
+	int ret;
+
+	if (forked(loop))
+		return -EOPNOTSUPP;
+	dapl_lock(&loop->lock);
+	ret = arm_locked(loop, t, deadline_us);
+	dapl_unlock(&loop->lock);
+	return ret;
+}
+
+void dapl_timer_cancel(struct dapl_loop *loop, struct dapl_timer *t)
+{
+	if (forked(loop)) {
+		t->heap_index = 0;
+		return;
+	}
+	dapl_lock(&loop->lock);
+	heap_remove_locked(loop, t);
+	unlock_and_wait(loop, t);
+}
+
+/*
+ * Each timer that is due once; one that its callback arms again for the past
+ * gets its turn after descriptors and work.
+ */
+static void run_timers(struct dapl_loop *loop)
+{
+	uint64_t now = dapl_now_us();
+	struct dapl_timer *t;
+	uint32_t turns;
+
+	dapl_lock(&loop->lock);
+	turns = loop->heap_len;
+	while (turns-- && loop->heap_len && heap_key(loop, 1) <= now) {
+		t = loop->heap[0];
+		heap_remove_locked(loop, t);
+		run_begin_locked(loop, t);
+		t->fn(t);
+		if (run_return(loop))
+			heap_remove_locked(loop, t);
+		run_end_locked(loop);
+	}
+	dapl_unlock(&loop->lock);
+}
+
+/* Deferred work. */
+
+void dapl_work_init(struct dapl_work *w, void (*fn)(struct dapl_work *w))
+{
+	w->fn = fn;
+	w->queued = false;
+	dapl_list_init(&w->link);
+}
+
+static void dequeue_locked(struct dapl_work *w)
+{
+	if (!w->queued)
+		return;
+	dapl_list_del(&w->link);
+	w->queued = false;
+}
+
+void dapl_loop_defer(struct dapl_loop *loop, struct dapl_work *w)
+{
+	if (forked(loop))
+		return;
+	dapl_lock(&loop->lock);
+	if (!w->queued) {
+		w->queued = true;
+		dapl_list_add_tail(&loop->works, &w->link);
+		wake_locked(loop);
+	}
+	dapl_unlock(&loop->lock);
+}
+
+void dapl_work_cancel(struct dapl_loop *loop, struct dapl_work *w)
+{
+	if (forked(loop)) {
+		dapl_work_init(w, w->fn);
+		return;
+	}
+	dapl_lock(&loop->lock);
+	dequeue_locked(w);
+	unlock_and_wait(loop, w);
+}
+
+/* What is queued now; what that queues comes after descriptors and timers. */
+static void run_works(struct dapl_loop *loop)
+{
+	struct dapl_list end;
+	struct dapl_work *w;
+
+	dapl_lock(&loop->lock);
+	dapl_list_add_tail(&loop->works, &end);
+	while (loop->works.next != &end) {
+		w = dapl_list_first(&loop->works, struct dapl_work, link);
+		dequeue_locked(w);
+		run_begin_locked(loop, w);
+		w->fn(w);
+		if (run_return(loop))
+			dequeue_locked(w);
+		run_end_locked(loop);
+	}
+	dapl_list_del(&end);
+	dapl_unlock(&loop->lock);
+}
+
+/* The thread. */
+
+/* Milliseconds for epoll_wait(), rounded up: no timer fires early. */
+static int timeout_locked(const struct dapl_loop *loop)
+{
+	uint64_t now, ms;
+
+	if (loop->stop || !dapl_list_empty(&loop->works))
+		return 0;
+	if (!loop->heap_len)
+		return -1;
+	now = dapl_now_us();
+	if (heap_key(loop, 1) <= now)
+		return 0;
+	ms = (heap_key(loop, 1) - now - 1) / 1000 + 1;
+	return ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+/* Number of events, or -1 to end the thread. */
+static int sleep_once(struct dapl_loop *loop, struct epoll_event *events)
+{
+	int timeout, n;
+
+	dapl_lock(&loop->lock);
+	if (loop->stop && dapl_list_empty(&loop->works)) {
+		dapl_unlock(&loop->lock);
+		return -1;
+	}
+	timeout = timeout_locked(loop);
+	loop->asleep = timeout != 0;
+	dapl_unlock(&loop->lock);
+	n = epoll_wait(loop->epoll_fd, events, BATCH, timeout);
+	if (n < 0 && errno == EINTR)
+		n = 0;
+	/* Somebody closed our descriptors; to try again would be to spin. */
+	if (n < 0)
+		dapl_log(DAPL_LOG_ERR, "service thread: epoll_wait: %m");
+	dapl_lock(&loop->lock);
+	loop->asleep = false;
+	dapl_unlock(&loop->lock);
+	return n;
+}
+
+static void *loop_main(void *arg)
+{
+	struct dapl_loop *loop = arg;
+	struct epoll_event events[BATCH];
+	uint64_t count;
+	int n, i;
+
+	here = loop;
+	while ((n = sleep_once(loop, events)) >= 0) {
+		for (i = 0; i < n; i++) {
+			if (events[i].data.u64 != WAKE_ID)
+				run_event(loop, &events[i]);
+			else if (read(loop->wake_fd, &count, sizeof(count)) < 0)
+				continue; /* no count is there: fine too */
+		}
+		run_timers(loop);
+		run_works(loop);
+	}
+	return NULL;
+}
+
+/*
+ * The program's signals are for the program's threads. Faults are not blocked:
+ * they concern the thread that makes them, and blocked they would kill the
+ * process without its handler.
+ */
+static int thread_start(struct dapl_loop *loop, const char *name)
+{
+	char short_name[THREAD_NAME];
+	sigset_t all, old;
+	int ret;
+
+	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	sigdelset(&all, SIGFPE);
+	sigdelset(&all, SIGILL);
+	sigdelset(&all, SIGTRAP);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&loop->thread, NULL, loop_main, loop);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	/* EAGAIN means "nothing there" everywhere else in the library. */
+	if (ret)
+		return ret == EAGAIN ? -ENOMEM : -ret;
+	snprintf(short_name, sizeof(short_name), "%s", name);
+	pthread_setname_np(loop->thread, short_name);
+	return 0;
+}
+
+int dapl_loop_open(const char *thread_name, struct dapl_loop **ret_loop)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = WAKE_ID};
+	struct dapl_loop *loop;
+	int ret;
+
+	loop = calloc(1, sizeof(*loop));
+	if (!loop)
+		return -ENOMEM;
+	dapl_lock_init(&loop->lock, DAPL_LOCK_LEAF);
+	dapl_list_init(&loop->works);
+	loop->slot_free = NO_SLOT;
+	loop->pid = getpid();
+	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (loop->epoll_fd < 0) {
+		ret = -errno;
+		goto err_free;
+	}
+	loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (loop->wake_fd < 0) {
+		ret = -errno;
+		goto err_close_epoll;
+	}
+	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, loop->wake_fd, &ev)) {
+		ret = -errno;
+		goto err_close_wake;
+	}
+	ret = thread_start(loop, thread_name);
+	if (ret)
+		goto err_close_wake;
+	*ret_loop = loop;
+	return 0;
+err_close_wake:
+	close(loop->wake_fd);
+err_close_epoll:
+	close(loop->epoll_fd);
+err_free:
+	free(loop);
+	return ret;
+}
+
+static void loop_free(struct dapl_loop *loop)
+{
+	close(loop->wake_fd);
+	close(loop->epoll_fd);
+	free(loop->heap);
+	free(loop->slots);
+	free(loop);
+}
+
+static void thread_stop(struct dapl_loop *loop)
+{
+	struct dapl_loop *outer = here;
+
+	assert(!dapl_loop_here(loop));
+	dapl_lock(&loop->lock);
+	loop->stop = true;
+	wake_locked(loop);
+	dapl_unlock(&loop->lock);
+	pthread_join(loop->thread, NULL);
+	/* Left over only if the thread had to give up. */
+	here = loop;
+	while (!dapl_list_empty(&loop->works))
+		run_works(loop);
+	here = outer;
+	assert(!loop->watch_count && !loop->heap_len);
+}
+
+void dapl_loop_close(struct dapl_loop *loop)
+{
+	if (!loop)
+		return;
+	if (!forked(loop)) {
+		thread_stop(loop);
+		dapl_lock_fini(&loop->lock);
+	}
+	loop_free(loop);
+}

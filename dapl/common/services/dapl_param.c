@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_param.c - the table of environment variables, and its reader.
+ *
+ * Does not interpret values beyond type and range: that an MTU must be a power
+ * of two is its user's business. Never changes the environment.
+ * Threads: any; a program that calls setenv() beside dat_ia_open() races, as
+ * with every getenv(). A string in the result points into the environment.
+ * Rule: names, defaults and number syntax are the historic library's; ranges
+ * and the answer to a bad value are this one's. doc/dapl-env.7 repeats the
+ * rows, t_dapl_param.c compares.
+ */
+#include "config.h"
+
+#include "dapl/common/services/dapl_param.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/common/services/dapl_log.h"
+
+#define FIELD(f) offsetof(struct dapl_params, f)
+
+/* clang-format off */
+const struct dapl_param dapl__param_table[] = {
+	{"DAPL_ACK_RETRY", DAPL_PARAM_INT, FIELD(ack_retry), 0, 7, 7,
+	 "transport retries before a connection breaks"},
+	{"DAPL_ACK_TIMER", DAPL_PARAM_INT, FIELD(ack_timer), 0, 31, 20,
+	 "transport timeout, 4.096 us times 2 to this power"},
+	{"DAPL_CM_ARP_RETRY_COUNT", DAPL_PARAM_INT, FIELD(cm_arp_retry_count),
+	 1, 1000, 15, "attempts to resolve an address"},
+	{"DAPL_CM_ARP_TIMEOUT_MS", DAPL_PARAM_INT, FIELD(cm_arp_timeout_ms),
+	 1, 600000, 4000, "time for one of them, milliseconds"},
+	{"DAPL_CM_ROUTE_RETRY_COUNT", DAPL_PARAM_INT,
+	 FIELD(cm_route_retry_count), 1, 1000, 15,
+	 "attempts to resolve a route"},
+	{"DAPL_CM_ROUTE_TIMEOUT_MS", DAPL_PARAM_INT, FIELD(cm_route_timeout_ms),
+	 1, 600000, 4000, "time for one of them, milliseconds"},
+	{"DAPL_CM_TOS", DAPL_PARAM_INT, FIELD(cm_tos), 0, 255, 0,
+	 "type of service of connections; 0: the system's"},
+	{"DAPL_DBG_DEST", DAPL_PARAM_MASK, 0, 0, 0, 1,
+	 "where log lines go: 1 stdout, 2 syslog, 4 stderr"},
+	{"DAPL_DBG_LEVEL", DAPL_PARAM_MASK, 0, 0, 0, 0,
+	 "more bits for DAPL_DBG_TYPE"},
+	{"DAPL_DBG_TYPE", DAPL_PARAM_MASK, 0, 0, 0, 0,
+	 "which log lines; \"help\" lists the classes"},
+	{"DAPL_GLOBAL_ROUTING", DAPL_PARAM_INT, FIELD(global_routing),
+	 0, INT_MAX, 0, "not 0: global route header on InfiniBand too"},
+	{"DAPL_HOP_LIMIT", DAPL_PARAM_INT, FIELD(hop_limit), 0, 255, 255,
+	 "hop limit of the global route header"},
+	{"DAPL_IB_MTU", DAPL_PARAM_INT, FIELD(ib_mtu), 1, 65535, -1,
+	 "upper limit of the path MTU, bytes"},
+	{"DAPL_IB_PKEY", DAPL_PARAM_INT, FIELD(ib_pkey), 0, 65535, 0,
+	 "partition key to look for in the port's table"},
+	{"DAPL_IB_SL", DAPL_PARAM_INT, FIELD(ib_sl), 0, 15, 0,
+	 "service level"},
+	{"DAPL_MAX_INLINE", DAPL_PARAM_INT, FIELD(max_inline), 0, 65535, -1,
+	 "inline bytes to ask for; 0: none"},
+	{"DAPL_RNR_RETRY", DAPL_PARAM_INT, FIELD(rnr_retry), 0, 7, 7,
+	 "retries while the peer has no receive posted; 7: endless"},
+	{"DAPL_RNR_TIMER", DAPL_PARAM_INT, FIELD(rnr_timer), 0, 31, 12,
+	 "code of the pause the peer shall make before these"},
+	{"DAPL_SCM_NETDEV", DAPL_PARAM_STR, FIELD(scm_netdev), 1, IF_NAMESIZE - 1,
+	 0, "network interface whose address is the adapter's"},
+	{"DAPL_TCLASS", DAPL_PARAM_INT, FIELD(tclass), 0, 255, 0,
+	 "traffic class of the global route header"},
+	{"DAPL_WR_MAX", DAPL_PARAM_INT, FIELD(wr_max), 1, INT_MAX, -1,
+	 "upper limit of transfers in flight for one endpoint"},
+};
+/* clang-format on */
+
+const size_t dapl__param_count =
+	sizeof(dapl__param_table) / sizeof(*dapl__param_table);
+
+const char *dapl__env(const char *name)
+{
+	return secure_getenv(name);
+}
+
+bool dapl__param_number(const char *text, long long min, long long max,
+			long long *ret_value)
+{
+	int saved = errno;
+	bool too_big;
+	char *end;
+	long long v;
+
+	errno = 0;
+	v = strtoll(text, &end, 0);
+	too_big = errno == ERANGE;
+	errno = saved;
+	if (end == text || too_big)
+		return false;
+	while (isspace((unsigned char)*end))
+		end++;
+	if (*end || v < min || v > max)
+		return false;
+	*ret_value = v;
+	return true;
+}
+
+static bool set_int(const struct dapl_param *row, const char *text, int *field)
+{
+	long long v = row->def;
+	bool ok;
+
+	ok = !text || dapl__param_number(text, row->min, row->max, &v);
+	*field = (int)v;
+	if (!ok && row->def >= 0)
+		dapl_log(DAPL_LOG_WARN,
+			 "%s: '%s' is not a number from %d to %d; using %d",
+			 row->name, text, row->min, row->max, row->def);
+	else if (!ok)
+		dapl_log(DAPL_LOG_WARN,
+			 "%s: '%s' is not a number from %d to %d; ignored",
+			 row->name, text, row->min, row->max);
+	return ok;
+}
+
+static bool set_str(const struct dapl_param *row, const char *text,
+		    const char **field)
+{
+	size_t len;
+
+	*field = NULL;
+	if (!text)
+		return true;
+	len = strlen(text);
+	if (len < (size_t)row->min || len > (size_t)row->max) {
+		dapl_log(DAPL_LOG_WARN,
+			 "%s: must have %d to %d characters, has %zu; ignored",
+			 row->name, row->min, row->max, len);
+		return false;
+	}
+	*field = text;
+	return true;
+}
+
+bool dapl__param_set(const struct dapl_param *row, const char *text, void *base)
+{
+	void *field = (char *)base + row->offset;
+
+	switch (row->type) {
+	case DAPL_PARAM_INT:
+		return set_int(row, text, field);
+	case DAPL_PARAM_FLAG:
+		*(bool *)field = text != NULL;
+		return true;
+	case DAPL_PARAM_STR:
+		return set_str(row, text, field);
+	case DAPL_PARAM_MASK:
+		return true;
+	}
+	return false;
+}
+
+void dapl_params_read(struct dapl_params *params)
+{
+	size_t i;
+
+	for (i = 0; i < dapl__param_count; i++)
+		dapl__param_set(&dapl__param_table[i],
+				dapl__env(dapl__param_table[i].name), params);
+}

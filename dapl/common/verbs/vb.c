@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * vb.c - the verbs layer over libibverbs.
+ *
+ * Does not retry, wait or keep lists: each function is one request to the
+ * device, except those that look for a size the device takes.
+ * Threads and locks: none of its own; see vb.h.
+ * Ownership: plain verbs objects go to the caller.
+ * Rule: verbs report errors in three ways (NULL and errno, -1 and errno, a
+ * positive number); the two helpers at the top make one of them.
+ * Attribute values are those of the historic providers.
+ */
+#include "config.h"
+
+#include "dapl/common/verbs/vb.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dapl/common/services/dapl_log.h"
+
+#define UD_QKEY	      0x78654321 /* of all providers that offer UD */
+#define INLINE_PROBE  1024	 /* the most that is worth asking for */
+#define SIW_VENDOR_ID 0x626d74	 /* soft iWARP */
+
+/* After a call that returned NULL. Some drivers forget to set errno. */
+static int null_error(void)
+{
+	return errno > 0 ? -errno : -EIO;
+}
+
+/* RET of a call that returns int; errno was 0 before it. */
+static int int_error(int ret)
+{
+	if (ret == -1)
+		return null_error();
+	return ret > 0 ? -ret : ret;
+}
+
+static void log_destroy(const char *what, const void *obj, int ret)
+{
+	ret = int_error(ret);
+	if (!ret)
+		return;
+	errno = -ret;
+	dapl_log(DAPL_LOG_ERR, "%s %p: the device refused to destroy it: %m",
+		 what, obj);
+}
+
+static int set_nonblock(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Device. */
+
+/* No verbs in the kernel is the same to a caller as no device. */
+static int list_error(void)
+{
+	int ret = null_error();
+
+	return ret == -ENOSYS || ret == -ENOENT ? -ENODEV : ret;
+}
+
+static int context_open(const char *name, struct ibv_context **ret_ctx)
+{
+	struct ibv_device **list;
+	struct ibv_context *ctx;
+	int ret = -ENODEV;
+	int n = 0, i;
+
+	errno = 0;
+	list = ibv_get_device_list(&n);
+	if (!list)
+		return list_error();
+	for (i = 0; i < n; i++) {
+		if (strcmp(ibv_get_device_name(list[i]), name))
+			continue;
+		errno = 0;
+		ctx = ibv_open_device(list[i]);
+		ret = ctx ? 0 : null_error();
+		if (ctx)
+			*ret_ctx = ctx;
+		break;
+	}
+	ibv_free_device_list(list);
+	return ret;
+}
+
+static int port_query(struct vb_dev *dev)
+{
+	struct ibv_port_attr attr;
+	int ret;
+
+	memset(&attr, 0, sizeof(attr));
+	errno = 0;
+	ret = int_error(ibv_query_port(dev->ctx, dev->port, &attr));
+	if (ret)
+		return ret;
+	dev->port_attr = attr;
+	dev->ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET;
+	return 0;
+}
+
+static int device_query(struct vb_dev *dev)
+{
+	int ret;
+
+	errno = 0;
+	ret = int_error(ibv_query_device(dev->ctx, &dev->attr));
+	if (ret)
+		return ret;
+	if (dev->port < 1 || dev->port > dev->attr.phys_port_cnt)
+		return -EINVAL;
+	dev->iwarp = dev->ctx->device->transport_type == IBV_TRANSPORT_IWARP;
+	return port_query(dev);
+}
+
+/*
+ * There is no attribute for this. A device on which not even a plain queue
+ * pair can be made says so again when the first endpoint is created.
+ */
+static uint32_t probe_inline(struct vb_dev *dev)
+{
+	struct vb_qp_cfg cfg = {.type = IBV_QPT_RC,
+				.max_send_wr = 1,
+				.max_recv_wr = 1,
+				.max_send_sge = 1,
+				.max_recv_sge = 1,
+				.max_inline = INLINE_PROBE};
+	uint32_t granted = 0;
+	struct ibv_pd *pd;
+	struct ibv_qp *qp;
+
+	if (vb_pd_create(dev, &pd))
+		return 0;
+	if (vb_cq_create(dev, 2, NULL, NULL, &cfg.send_cq))
+		goto out_pd;
+	cfg.recv_cq = cfg.send_cq;
+	if (!vb_qp_create(pd, &cfg, &qp, &granted))
+		vb_qp_destroy(qp);
+	vb_cq_destroy(cfg.send_cq);
+out_pd:
+	vb_pd_destroy(pd);
+	return granted;
+}
+
+int vb_open(const char *name, uint8_t port, struct vb_dev *ret_dev)
+{
+	struct vb_dev dev;
+	int ret;
+
+	memset(&dev, 0, sizeof(dev));
+	ret = context_open(name, &dev.ctx);
+	if (ret)
+		return ret;
+	snprintf(dev.name, sizeof(dev.name), "%s", name);
+	dev.port = port;
+	ret = set_nonblock(dev.ctx->async_fd);
+	if (!ret)
+		ret = device_query(&dev);
+	if (ret) {
+		vb_close(&dev);
+		return ret;
+	}
+	dev.max_inline = probe_inline(&dev);
+	*ret_dev = dev;
+	return 0;
+}
+
+void vb_close(struct vb_dev *dev)
+{
+	errno = 0;
+	log_destroy("device", dev->ctx, ibv_close_device(dev->ctx));
+	dev->ctx = NULL;
+}
+
+int vb_port_refresh(struct vb_dev *dev)
+{
+	return port_query(dev);
+}
+
+void vb_device_names(char *buf, size_t size)
+{
+	struct ibv_device **list;
+	const char *name;
+	size_t len = 0;
+	int n = 0, i;
+
+	if (!size)
+		return;
+	buf[0] = '\0';
+	list = ibv_get_device_list(&n);
+	if (!list)
+		return;
+	for (i = 0; i < n; i++) {
+		name = ibv_get_device_name(list[i]);
+		/* Half a name would send its reader looking for it. */
+		if (len + strlen(name) + 2 > size)
+			break;
+		len += (size_t)snprintf(buf + len, size - len, "%s%s",
+					len ? " " : "", name);
+	}
+	ibv_free_device_list(list);
+}
+
+int vb_gid_get(const struct vb_dev *dev, int index, union ibv_gid *ret_gid)
+{
+	union ibv_gid gid;
+	int ret;
+
+	errno = 0;
+	ret = int_error(ibv_query_gid(dev->ctx, dev->port, index, &gid));
+	if (!ret)
+		*ret_gid = gid;
+	return ret;
+}
+
+int vb_async_get(struct vb_dev *dev, struct ibv_async_event *ret_event)
+{
+	struct ibv_async_event event;
+	int ret;
+
+	errno = 0;
+	ret = int_error(ibv_get_async_event(dev->ctx, &event));
+	if (!ret)
+		*ret_event = event;
+	return ret;
+}
+
+/* Protection domain, completion channel, completion queue. */
+
+int vb_pd_create(struct vb_dev *dev, struct ibv_pd **ret_pd)
+{
+	struct ibv_pd *pd;
+
+	errno = 0;
+	pd = ibv_alloc_pd(dev->ctx);
+	if (!pd)
+		return null_error();
+	*ret_pd = pd;
+	return 0;
+}
+
+void vb_pd_destroy(struct ibv_pd *pd)
+{
+	errno = 0;
+	log_destroy("protection domain", pd, ibv_dealloc_pd(pd));
+}
+
+int vb_channel_create(struct vb_dev *dev, struct ibv_comp_channel **ret_chan)
+{
+	struct ibv_comp_channel *chan;
+	int ret;
+
+	errno = 0;
+	chan = ibv_create_comp_channel(dev->ctx);
+	if (!chan)
+		return null_error();
+	ret = set_nonblock(chan->fd);
+	if (ret) {
+		vb_channel_destroy(chan);
+		return ret;
+	}
+	*ret_chan = chan;
+	return 0;
+}
+
+void vb_channel_destroy(struct ibv_comp_channel *chan)
+{
+	errno = 0;
+	log_destroy("completion channel", chan, ibv_destroy_comp_channel(chan));
+}
+
+int vb_cq_create(struct vb_dev *dev, int cqe, struct ibv_comp_channel *chan,
+		 void *context, struct ibv_cq **ret_cq)
+{
+	struct ibv_cq *cq;
+
+	errno = 0;
+	cq = ibv_create_cq(dev->ctx, cqe, context, chan, 0);
+	if (!cq)
+		return null_error();
+	*ret_cq = cq;
+	return 0;
+}
+
+int vb_cq_resize(struct ibv_cq *cq, int cqe)
+{
+	int ret;
+
+	errno = 0;
+	ret = int_error(ibv_resize_cq(cq, cqe));
+	return ret == -ENOSYS ? -EOPNOTSUPP : ret;
+}
+
+void vb_cq_destroy(struct ibv_cq *cq)
+{
+	errno = 0;
+	log_destroy("completion queue", cq, ibv_destroy_cq(cq));
+}
+
+/* Memory. */
+
+/* The soft iWARP driver takes the request and keeps the address all the same.
+ */
+static bool ignores_iova(struct ibv_context *ctx)
+{
+	struct ibv_device_attr attr;
+
+	if (ctx->device->transport_type != IBV_TRANSPORT_IWARP)
+		return false;
+	return ibv_query_device(ctx, &attr) || attr.vendor_id == SIW_VENDOR_ID;
+}
+
+int vb_mr_create(struct ibv_pd *pd, void *addr, size_t length, bool iova_zero,
+		 int access, struct ibv_mr **ret_mr)
+{
+	struct ibv_mr *mr;
+	int ret;
+
+	if (iova_zero && ignores_iova(pd->context))
+		return -EOPNOTSUPP;
+	errno = 0;
+	if (iova_zero)
+		mr = ibv_reg_mr_iova(pd, addr, length, 0, access);
+	else
+		mr = ibv_reg_mr(pd, addr, length, access);
+	if (!mr) {
+		ret = null_error();
+		return ret == -ENOSYS ? -EOPNOTSUPP : ret;
+	}
+	*ret_mr = mr;
+	return 0;
+}
+
+void vb_mr_destroy(struct ibv_mr *mr)
+{
+	errno = 0;
+	log_destroy("memory region", mr, ibv_dereg_mr(mr));
+}
+
+int vb_mw_create(struct ibv_pd *pd, enum ibv_mw_type type,
+		 struct ibv_mw **ret_mw)
+{
+	struct ibv_mw *mw;
+	int ret;
+
+	errno = 0;
+	mw = ibv_alloc_mw(pd, type);
+	if (!mw) {
+		ret = null_error();
+		return ret == -ENOSYS ? -EOPNOTSUPP : ret;
+	}
+	*ret_mw = mw;
+	return 0;
+}
+
+void vb_mw_destroy(struct ibv_mw *mw)
+{
+	errno = 0;
+	log_destroy("memory window", mw, ibv_dealloc_mw(mw));
+}
+
+/* Shared receive queue. */
+
+int vb_srq_create(struct ibv_pd *pd, uint32_t max_wr, uint32_t max_sge,
+		  void *context, struct ibv_srq **ret_srq)
+{
+	struct ibv_srq_init_attr attr = {
+		.srq_context = context,
+		.attr = {.max_wr = max_wr, .max_sge = max_sge},
+	};
+	struct ibv_srq *srq;
+	int ret;
+
+	errno = 0;
+	srq = ibv_create_srq(pd, &attr);
+	if (!srq) {
+		ret = null_error();
+		return ret == -ENOSYS ? -EOPNOTSUPP : ret;
+	}
+	*ret_srq = srq;
+	return 0;
+}
+
+static int srq_modify(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
+{
+	int ret;
+
+	errno = 0;
+	ret = int_error(ibv_modify_srq(srq, attr, mask));
+	return ret == -ENOSYS ? -EOPNOTSUPP : ret;
+}
+
+int vb_srq_resize(struct ibv_srq *srq, uint32_t max_wr)
+{
+	struct ibv_srq_attr attr = {.max_wr = max_wr};
+
+	return srq_modify(srq, &attr, IBV_SRQ_MAX_WR);
+}
+
+int vb_srq_arm(struct ibv_srq *srq, uint32_t limit)
+{
+	struct ibv_srq_attr attr = {.srq_limit = limit};
+
+	return srq_modify(srq, &attr, IBV_SRQ_LIMIT);
+}
+
+void vb_srq_destroy(struct ibv_srq *srq)
+{
+	errno = 0;
+	log_destroy("shared receive queue", srq, ibv_destroy_srq(srq));
+}
+
+/* Queue pair. */
+
+static int qp_try(struct ibv_pd *pd, const struct vb_qp_cfg *cfg,
+		  uint32_t max_inline, struct ibv_qp **ret_qp,
+		  uint32_t *ret_inline)
+{
+	/* Filled anew for each try: a driver may write to it and then fail. */
+	struct ibv_qp_init_attr attr = {
+		.qp_context = cfg->context,
+		.send_cq = cfg->send_cq,
+		.recv_cq = cfg->recv_cq,
+		.srq = cfg->srq,
+		.cap = {.max_send_wr = cfg->max_send_wr,
+			.max_recv_wr = cfg->max_recv_wr,
+			.max_send_sge = cfg->max_send_sge,
+			.max_recv_sge = cfg->max_recv_sge,
+			.max_inline_data = max_inline},
+		.qp_type = cfg->type,
+		.sq_sig_all = 0,
+	};
+	struct ibv_qp *qp;
+
+	errno = 0;
+	qp = ibv_create_qp(pd, &attr);
+	if (!qp)
+		return null_error();
+	*ret_qp = qp;
+	*ret_inline = attr.cap.max_inline_data;
+	return 0;
+}
+
+/* The next lower power of two up to 1024: device limits lie near those. */
+static uint32_t next_inline(uint32_t wish)
+{
+	uint32_t step = 1024;
+
+	while (step >= wish)
+		step /= 2;
+	return step < 16 ? 0 : step;
+}
+
+/*
+ * No error code says "less inline, please" and drivers use several, so each
+ * refusal is tried again; the last try asks for none and its error is true.
+ */
+int vb_qp_create(struct ibv_pd *pd, const struct vb_qp_cfg *cfg,
+		 struct ibv_qp **ret_qp, uint32_t *ret_inline)
+{
+	uint32_t wish = cfg->max_inline;
+	int ret;
+
+	for (;;) {
+		ret = qp_try(pd, cfg, wish, ret_qp, ret_inline);
+		if (!ret || !wish)
+			return ret;
+		wish = next_inline(wish);
+	}
+}
+
+int vb_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	errno = 0;
+	return int_error(ibv_modify_qp(qp, attr, mask));
+}
+
+int vb_qp_init(const struct vb_dev *dev, struct ibv_qp *qp, uint16_t pkey_index,
+	       int access)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.pkey_index = pkey_index,
+		.port_num = dev->port,
+		.qp_access_flags = (unsigned)access,
+		.qkey = UD_QKEY,
+	};
+	int mask = IBV_QP_STATE;
+
+	/* iWARP has no partitions, and its port comes with the connection. */
+	if (!dev->iwarp)
+		mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+	mask |= qp->qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+	return vb_qp_modify(qp, &attr, mask);
+}
+
+static int qp_to_state(struct ibv_qp *qp, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = {.qp_state = state};
+
+	return vb_qp_modify(qp, &attr, IBV_QP_STATE);
+}
+
+int vb_qp_error(struct ibv_qp *qp)
+{
+	return qp_to_state(qp, IBV_QPS_ERR);
+}
+
+int vb_qp_reset(struct ibv_qp *qp)
+{
+	return qp_to_state(qp, IBV_QPS_RESET);
+}
+
+void vb_qp_destroy(struct ibv_qp *qp)
+{
+	errno = 0;
+	log_destroy("queue pair", qp, ibv_destroy_qp(qp));
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * vb.h - the verbs layer: the only caller of libibverbs' control calls.
+ *
+ * It gives every call one error convention (0 or negative errno, outputs
+ * written only on success), hides differences between devices (inline sizes,
+ * link layers, optional calls) and knows no DAT object. The data path
+ * (ibv_post_*, ibv_poll_cq, ibv_req_notify_cq) is inline in verbs.h and is
+ * called directly by objects/.
+ *
+ * Threads: as verbs; all calls here may sleep in the kernel, so no lock of
+ * ours is held across them except the CTL role (doc/locking.md).
+ * Ownership: what a *_create() or *_open() hands out goes back through the
+ * matching *_destroy() or *_close(), exactly once; those return void and log.
+ */
+#ifndef VB_H
+#define VB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+struct vb_dev {
+	struct ibv_context *ctx;
+	char name[IBV_SYSFS_NAME_MAX];
+	uint8_t port;
+	bool iwarp;    /* transport is iWARP: no path, no UD, active sends first */
+	bool ethernet; /* link layer of the port */
+	struct ibv_device_attr attr;
+	struct ibv_port_attr port_attr;
+	uint32_t max_inline; /* what a queue pair can be asked for; 0: none */
+};
+
+/*
+ * Opens device NAME and checks PORT. -ENODEV: no device of that name (or none
+ * at all), -EINVAL: no such port; other errors are the driver's. The async
+ * descriptor of the context is set non-blocking.
+ */
+int vb_open(const char *name, uint8_t port, struct vb_dev *ret_dev);
+void vb_close(struct vb_dev *dev);
+/*
+ * Asks the device again for the state of the port. 0 or -errno.
+ */
+int vb_port_refresh(struct vb_dev *dev);
+/* Names of the devices there are, separated by blanks, for error texts. */
+void vb_device_names(char *buf, size_t size);
+int vb_gid_get(const struct vb_dev *dev, int index, union ibv_gid *ret_gid);
+
+/*
+ * The next asynchronous event; -EAGAIN when there is none. The event must be
+ * acknowledged with ibv_ack_async_event() before its object is destroyed.
+ */
+int vb_async_get(struct vb_dev *dev, struct ibv_async_event *ret_event);
+
+int vb_pd_create(struct vb_dev *dev, struct ibv_pd **ret_pd);
+void vb_pd_destroy(struct ibv_pd *pd);
+
+/* The channel's descriptor is non-blocking. */
+int vb_channel_create(struct vb_dev *dev, struct ibv_comp_channel **ret_chan);
+void vb_channel_destroy(struct ibv_comp_channel *chan);
+
+/* CONTEXT comes back from ibv_get_cq_event(). */
+int vb_cq_create(struct vb_dev *dev, int cqe, struct ibv_comp_channel *chan,
+		 void *context, struct ibv_cq **ret_cq);
+/* -EOPNOTSUPP (also for ENOSYS) when the device cannot resize. */
+int vb_cq_resize(struct ibv_cq *cq, int cqe);
+void vb_cq_destroy(struct ibv_cq *cq);
+
+/* IOVA_ZERO registers with a zero based address. ACCESS: IBV_ACCESS_*. */
+int vb_mr_create(struct ibv_pd *pd, void *addr, size_t length, bool iova_zero,
+		 int access, struct ibv_mr **ret_mr);
+void vb_mr_destroy(struct ibv_mr *mr);
+
+int vb_mw_create(struct ibv_pd *pd, enum ibv_mw_type type,
+		 struct ibv_mw **ret_mw);
+void vb_mw_destroy(struct ibv_mw *mw);
+
+int vb_srq_create(struct ibv_pd *pd, uint32_t max_wr, uint32_t max_sge,
+		  void *context, struct ibv_srq **ret_srq);
+int vb_srq_resize(struct ibv_srq *srq, uint32_t max_wr);
+int vb_srq_arm(struct ibv_srq *srq, uint32_t limit);
+void vb_srq_destroy(struct ibv_srq *srq);
+
+struct vb_qp_cfg {
+	enum ibv_qp_type type;
+	struct ibv_cq *send_cq;
+	struct ibv_cq *recv_cq;
+	struct ibv_srq *srq; /* or NULL */
+	uint32_t max_send_wr, max_recv_wr;
+	uint32_t max_send_sge, max_recv_sge;
+	uint32_t max_inline; /* wish; lowered until the device takes it */
+	void *context;
+};
+
+/* RET_INLINE gets the inline size that was granted. */
+int vb_qp_create(struct ibv_pd *pd, const struct vb_qp_cfg *cfg,
+		 struct ibv_qp **ret_qp, uint32_t *ret_inline);
+int vb_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+/* RESET to INIT, so that receives can be posted. ACCESS: IBV_ACCESS_REMOTE_*. */
+int vb_qp_init(const struct vb_dev *dev, struct ibv_qp *qp, uint16_t pkey_index,
+	       int access);
+/* Any state to ERR: everything posted is flushed. */
+int vb_qp_error(struct ibv_qp *qp);
+/* Any state to RESET: everything posted is dropped without a completion. */
+int vb_qp_reset(struct ibv_qp *qp);
+void vb_qp_destroy(struct ibv_qp *qp);
+
+#endif

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * fake_dev.c: devices, contexts, attributes, ports, GIDs, asynchronous events.
+ * Covers ibv_get_device_list .. ibv_query_pkey, ibv_get/ack_async_event,
+ * ibv_fork_init. It has no sysfs and no uverbs file: cmd_fd is -1.
+ * Threads: each call takes the fake's lock; ibv_get_async_event may block.
+ * Ownership: devices live until fv_reset(), contexts until closed.
+ * Rules: verbs.h (verbs_context comes before ibv_context), man pages.
+ */
+#include "fake_int.h"
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#undef ibv_query_port
+#undef ibv_get_device_list
+
+struct fv_link fv__devices = {&fv__devices, &fv__devices};
+
+struct dev_list {
+	struct fv_obj obj;
+	struct ibv_device *dev[]; /* NULL terminated */
+};
+
+static void free_plain_list(struct fv_obj *obj)
+{
+	free(fv_container(obj, struct dev_list, obj));
+}
+
+struct fv_context *fv__context(struct ibv_context *ctx)
+{
+	return fv_container(ctx, struct fv_context, v.context);
+}
+
+struct fv_device *fv__device(struct ibv_context *ctx)
+{
+	return fv__context(ctx)->fdev;
+}
+
+bool fv__is_iwarp(struct ibv_context *ctx)
+{
+	return ctx->device->transport_type == IBV_TRANSPORT_IWARP;
+}
+
+struct fv_port_cfg *fv__port(struct ibv_context *ctx, unsigned int port)
+{
+	struct fv_device_cfg *cfg = &fv__device(ctx)->cfg;
+
+	if (port < 1 || port > cfg->attr.phys_port_cnt)
+		return NULL;
+	return &cfg->port[port - 1];
+}
+
+int fv__gid_index(const struct fv_port_cfg *p, const union ibv_gid *gid)
+{
+	static const union ibv_gid zero;
+	int i;
+
+	if (!memcmp(gid, &zero, sizeof(zero)))
+		return -1;
+	for (i = 0; i < p->attr.gid_tbl_len && i < FV_GIDS; i++)
+		if (!memcmp(&p->gid[i], gid, sizeof(*gid)))
+			return i;
+	return -1;
+}
+
+/* What a driver checks of an address vector when it is given one. */
+int fv__check_av(struct ibv_context *ctx, const struct ibv_ah_attr *av)
+{
+	static const union ibv_gid zero;
+	const struct fv_port_cfg *p = fv__port(ctx, av->port_num);
+	int index = av->grh.sgid_index;
+
+	if (!p)
+		return EINVAL;
+	if (!av->is_global)
+		return p->attr.link_layer == IBV_LINK_LAYER_ETHERNET ||
+				       !av->dlid
+			       ? EINVAL
+			       : 0;
+	if (index >= p->attr.gid_tbl_len || index >= FV_GIDS ||
+	    !memcmp(&p->gid[index], &zero, sizeof(zero)) ||
+	    !memcmp(&av->grh.dgid, &zero, sizeof(zero)))
+		return EINVAL;
+	return 0;
+}
+
+static void cfg_attr_init(struct ibv_device_attr *a)
+{
+	strcpy(a->fw_ver, "fake 1.0");
+	a->max_mr_size = UINT64_C(1) << 40;
+	a->page_size_cap = 0xfffff000;
+	a->vendor_id = 0xfa4e;
+	a->vendor_part_id = 1;
+	a->max_qp = 1024;
+	a->max_qp_wr = 4096;
+	a->device_cap_flags = IBV_DEVICE_MEM_WINDOW |
+			      IBV_DEVICE_MEM_WINDOW_TYPE_2B |
+			      IBV_DEVICE_MEM_MGT_EXTENSIONS |
+			      IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_RC_RNR_NAK_GEN;
+	a->max_sge = 16;
+	a->max_sge_rd = 16;
+	a->max_cq = 1024;
+	a->max_cqe = 8192;
+	a->max_mr = 4096;
+	a->max_pd = 1024;
+	a->max_qp_rd_atom = 16;
+	a->max_res_rd_atom = 16 * 1024;
+	a->max_qp_init_rd_atom = 16;
+	a->atomic_cap = IBV_ATOMIC_HCA;
+	a->max_mw = 1024;
+	a->max_ah = 1024;
+	a->max_srq = 256;
+	a->max_srq_wr = 4096;
+	a->max_srq_sge = 16;
+	a->max_pkeys = 1;
+	a->local_ca_ack_delay = 15;
+	a->phys_port_cnt = 1;
+}
+
+static void cfg_port_init(struct fv_port_cfg *p, enum fv_kind kind, int lid)
+{
+	p->attr.state = IBV_PORT_ACTIVE;
+	p->attr.max_mtu = IBV_MTU_4096;
+	p->attr.active_mtu = kind == FV_IB ? IBV_MTU_2048 : IBV_MTU_1024;
+	p->attr.gid_tbl_len = kind == FV_ROCE ? 4 : 1;
+	p->attr.max_msg_sz = 1U << 30;
+	p->attr.pkey_tbl_len = 1;
+	p->attr.active_width = 2;
+	p->attr.active_speed = 32;
+	p->attr.phys_state = 5;
+	p->attr.link_layer = kind == FV_IB ? IBV_LINK_LAYER_INFINIBAND
+					   : IBV_LINK_LAYER_ETHERNET;
+	p->attr.lid = kind == FV_IB ? (uint16_t)lid : 0;
+	p->attr.sm_lid = kind == FV_IB ? 1 : 0;
+	p->pkey[0] = 0xffff;
+}
+
+/* RoCE: entry 0 link local v1, 1 link local v2, 2 and 3 the IPv4 address */
+static void cfg_gids_init(struct fv_port_cfg *p, enum fv_kind kind,
+			  const char *addr, int lid)
+{
+	static const uint8_t prefix[8] = {0xfe, 0x80};
+	struct in_addr in;
+	int i;
+
+	for (i = 0; i < (kind == FV_ROCE ? 2 : 1); i++) {
+		memcpy(p->gid[i].raw, prefix, 8);
+		p->gid[i].raw[8] = 2;
+		p->gid[i].raw[14] = (uint8_t)(lid >> 8);
+		p->gid[i].raw[15] = (uint8_t)lid;
+		p->gid_type[i] = kind != FV_ROCE ? IBV_GID_TYPE_IB
+				 : i		 ? IBV_GID_TYPE_ROCE_V2
+						 : IBV_GID_TYPE_ROCE_V1;
+	}
+	if (kind != FV_ROCE || !addr || inet_pton(AF_INET, addr, &in) != 1)
+		return;
+	for (i = 2; i < 4; i++) {
+		p->gid[i].raw[10] = p->gid[i].raw[11] = 0xff;
+		memcpy(p->gid[i].raw + 12, &in, 4);
+		p->gid_type[i] =
+			i == 2 ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
+	}
+}
+
+void fv_device_cfg_init(struct fv_device_cfg *cfg, enum fv_kind kind,
+			const char *name, const char *addr)
+{
+	static int serial; /* guarded by the lock: distinct LIDs and GUIDs */
+	int i, n;
+
+	fv__enter();
+	n = ++serial;
+	fv__leave();
+	memset(cfg, 0, sizeof(*cfg));
+	snprintf(cfg->name, sizeof(cfg->name), "%s", name);
+	cfg->node_type = kind == FV_IWARP ? IBV_NODE_RNIC : IBV_NODE_CA;
+	cfg->transport_type =
+		kind == FV_IWARP ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
+	cfg->max_inline = 256;
+	cfg->num_comp_vectors = 1;
+	cfg_attr_init(&cfg->attr);
+	cfg->attr.node_guid = htobe64(0x0002000000000000 + (uint64_t)n * 16);
+	cfg->attr.sys_image_guid = cfg->attr.node_guid;
+	if (kind == FV_IWARP) {
+		cfg->attr.max_sge_rd = 1;
+		cfg->attr.atomic_cap = IBV_ATOMIC_NONE;
+		cfg->read_sink_rw = true;
+	}
+	for (i = 0; i < FV_PORTS; i++) {
+		int lid = n * 4 + i;
+
+		cfg_port_init(&cfg->port[i], kind, lid);
+		cfg_gids_init(&cfg->port[i], kind, i ? NULL : addr, lid);
+	}
+	cfg->port[0].addr[0] = addr;
+}
+
+struct ibv_device *fv_device_add(const struct fv_device_cfg *cfg)
+{
+	struct fv_device *d = fv__zalloc(sizeof(*d));
+	int p, i;
+
+	d->cfg = *cfg;
+	for (p = 0; p < FV_PORTS; p++)
+		for (i = 0; i < FV_ADDRS && cfg->port[p].addr[i]; i++) {
+			d->cfg.port[p].addr[i] = strdup(cfg->port[p].addr[i]);
+			if (!d->cfg.port[p].addr[i])
+				fv__die("out of memory");
+		}
+	snprintf(d->dev.name, sizeof(d->dev.name), "%s", cfg->name);
+	d->dev.node_type = cfg->node_type;
+	d->dev.transport_type = cfg->transport_type;
+	fv__enter();
+	fv_link_add(&fv__devices, &d->link);
+	fv__leave();
+	return &d->dev;
+}
+
+struct fv_device_cfg *fv_device_cfg_get(struct ibv_device *dev)
+{
+	return &fv_container(dev, struct fv_device, dev)->cfg;
+}
+
+void fv_devices_default(enum fv_kind kind, int n)
+{
+	struct fv_device_cfg cfg;
+	char name[16], addr[32];
+	int i;
+
+	for (i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "fake%d", i);
+		snprintf(addr, sizeof(addr), "10.0.0.%d", i + 1);
+		fv_device_cfg_init(&cfg, kind, name, addr);
+		fv_device_add(&cfg);
+	}
+}
+
+void fv__devices_reset(void)
+{
+	int p, i;
+
+	while (!fv_link_empty(&fv__devices)) {
+		struct fv_device *d =
+			fv_container(fv__devices.next, struct fv_device, link);
+
+		fv_link_del(&d->link);
+		for (p = 0; p < FV_PORTS; p++)
+			for (i = 0; i < FV_ADDRS; i++)
+				free((void *)(uintptr_t)d->cfg.port[p].addr[i]);
+		free(d);
+	}
+}
+
+struct ibv_device **ibv_get_device_list(int *num_devices)
+{
+	struct dev_list *list;
+	struct fv_link *l;
+	int n = 0;
+
+	if (fv__call("ibv_get_device_list"))
+		return NULL;
+	for (l = fv__devices.next; l != &fv__devices; l = l->next)
+		n++;
+	list = fv__new(sizeof(*list) + (size_t)(n + 1) * sizeof(list->dev[0]),
+		       offsetof(struct dev_list, obj), FV_OBJ_LIST,
+		       free_plain_list);
+	n = 0;
+	for (l = fv__devices.next; l != &fv__devices; l = l->next)
+		list->dev[n++] = &fv_container(l, struct fv_device, link)->dev;
+	fv__leave();
+	if (num_devices)
+		*num_devices = n;
+	return list->dev;
+}
+
+void ibv_free_device_list(struct ibv_device **list)
+{
+	fv__call_sure("ibv_free_device_list");
+	fv__drop(&fv_container(list, struct dev_list, dev)->obj);
+	fv__leave();
+}
+
+const char *ibv_get_device_name(struct ibv_device *device)
+{
+	return device->name;
+}
+
+__be64 ibv_get_device_guid(struct ibv_device *device)
+{
+	return fv_device_cfg_get(device)->attr.node_guid;
+}
+
+int ibv_get_device_index(struct ibv_device *device)
+{
+	(void)device;
+	return -1;
+}
+
+static int query_port_op(struct ibv_context *ctx, uint8_t port,
+			 struct ibv_port_attr *attr, size_t len)
+{
+	struct fv_port_cfg *p;
+	int err = fv__call("ibv_query_port");
+
+	if (err)
+		return err;
+	p = fv__port(ctx, port);
+	if (p)
+		memcpy(attr, &p->attr,
+		       len < sizeof(*attr) ? len : sizeof(*attr));
+	fv__leave();
+	return p ? 0 : EINVAL;
+}
+
+int ibv_query_port(struct ibv_context *context, uint8_t port_num,
+		   struct _compat_ibv_port_attr *port_attr)
+{
+	/* the old structure ends before port_cap_flags2 */
+	return query_port_op(context, port_num, (void *)port_attr,
+			     offsetof(struct ibv_port_attr, port_cap_flags2));
+}
+
+int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
+{
+	int err = fv__call("ibv_query_device");
+
+	if (err)
+		return err;
+	*attr = fv__device(context)->cfg.attr;
+	fv__leave();
+	return 0;
+}
+
+static int query_device_ex_op(struct ibv_context *ctx,
+			      const struct ibv_query_device_ex_input *input,
+			      struct ibv_device_attr_ex *attr, size_t size)
+{
+	(void)input;
+	memset(attr, 0, size);
+	return ibv_query_device(ctx, &attr->orig_attr);
+}
+
+static void free_context(struct fv_obj *obj)
+{
+	struct fv_context *c = fv_container(obj, struct fv_context, obj);
+
+	while (!fv_link_empty(&c->async.items)) {
+		struct fv_link *l = c->async.items.next;
+
+		fv_link_del(l);
+		free(fv_container(l, struct fv_async, link));
+	}
+	fv__queue_fini(&c->async);
+	pthread_mutex_destroy(&c->v.context.mutex);
+	free(c);
+}
+
+struct fv_context *fv__context_new(struct fv_device *fdev, bool hidden)
+{
+	struct fv_context *c =
+		fv_new(struct fv_context, FV_OBJ_CTX, free_context);
+	struct ibv_context *ctx = &c->v.context;
+
+	c->fdev = fdev;
+	c->obj.hidden = hidden;
+	if (fv__queue_init(&c->async))
+		fv__die("eventfd: %s", strerror(errno));
+	ctx->device = &fdev->dev;
+	ctx->cmd_fd = -1;
+	ctx->async_fd = c->async.fd;
+	ctx->num_comp_vectors = fdev->cfg.num_comp_vectors;
+	pthread_mutex_init(&ctx->mutex, NULL);
+	c->v.sz = sizeof(c->v);
+	ctx->abi_compat = fdev->cfg.old_abi ? NULL : __VERBS_ABI_IS_EXTENDED;
+	c->v.query_port = query_port_op;
+	c->v.query_device_ex = query_device_ex_op;
+	ctx->ops.alloc_mw = fv__alloc_mw;
+	ctx->ops.bind_mw = fv__bind_mw;
+	ctx->ops.dealloc_mw = fv__dealloc_mw;
+	ctx->ops.poll_cq = fv__poll_cq;
+	ctx->ops.req_notify_cq = fv__req_notify;
+	ctx->ops.post_srq_recv = fv__post_srq_recv;
+	ctx->ops.post_send = fv__post_send;
+	ctx->ops.post_recv = fv__post_recv;
+	return c;
+}
+
+struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	struct fv_context *c;
+
+	if (fv__call("ibv_open_device"))
+		return NULL;
+	c = fv__context_new(fv_container(device, struct fv_device, dev), false);
+	fv__leave();
+	return &c->v.context;
+}
+
+int ibv_close_device(struct ibv_context *context)
+{
+	struct fv_context *c = fv__context(context);
+
+	fv__call_sure("ibv_close_device");
+	if (c->obj.refs)
+		fv__die("ibv_close_device with %u live object(s)", c->obj.refs);
+	fv__drop(&c->obj);
+	fv__leave();
+	return 0;
+}
+
+int ibv_query_gid(struct ibv_context *context, uint8_t port_num, int index,
+		  union ibv_gid *gid)
+{
+	struct fv_port_cfg *p;
+	bool ok;
+
+	if (fv__call("ibv_query_gid"))
+		return -1;
+	p = fv__port(context, port_num);
+	ok = p && index >= 0 && index < p->attr.gid_tbl_len && index < FV_GIDS;
+	if (ok)
+		*gid = p->gid[index];
+	fv__leave();
+	if (!ok)
+		errno = EINVAL;
+	return ok ? 0 : -1;
+}
+
+static int gid_entry(struct ibv_context *ctx, uint32_t port, uint32_t index,
+		     struct ibv_gid_entry *e)
+{
+	static const union ibv_gid zero;
+	struct fv_port_cfg *p = fv__port(ctx, port);
+
+	if (!p || index >= (uint32_t)p->attr.gid_tbl_len || index >= FV_GIDS)
+		return EINVAL;
+	if (!memcmp(&p->gid[index], &zero, sizeof(zero)))
+		return ENODATA;
+	memset(e, 0, sizeof(*e));
+	e->gid = p->gid[index];
+	e->gid_index = index;
+	e->port_num = port;
+	e->gid_type = p->gid_type[index];
+	return 0;
+}
+
+int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num,
+		      uint32_t gid_index, struct ibv_gid_entry *entry,
+		      uint32_t flags, size_t entry_size)
+{
+	int err = fv__call("ibv_query_gid_ex");
+
+	if (err)
+		return err;
+	err = flags || entry_size != sizeof(*entry)
+		      ? EINVAL
+		      : gid_entry(context, port_num, gid_index, entry);
+	fv__leave();
+	return err;
+}
+
+ssize_t _ibv_query_gid_table(struct ibv_context *context,
+			     struct ibv_gid_entry *entries, size_t max_entries,
+			     uint32_t flags, size_t entry_size)
+{
+	uint32_t port, i;
+	size_t n = 0;
+	int err = fv__call("ibv_query_gid_table");
+
+	if (err)
+		return -err;
+	if (flags || entry_size != sizeof(*entries)) {
+		fv__leave();
+		return -EINVAL;
+	}
+	for (port = 1; fv__port(context, port); port++)
+		for (i = 0; i < FV_GIDS && n < max_entries; i++)
+			n += !gid_entry(context, port, i, &entries[n]);
+	fv__leave();
+	return (ssize_t)n;
+}
+
+int ibv_query_pkey(struct ibv_context *context, uint8_t port_num, int index,
+		   __be16 *pkey)
+{
+	struct fv_port_cfg *p;
+	bool ok;
+
+	if (fv__call("ibv_query_pkey"))
+		return -1;
+	p = fv__port(context, port_num);
+	ok = p && index >= 0 && index < p->attr.pkey_tbl_len &&
+	     index < FV_PKEYS;
+	if (ok)
+		*pkey = htobe16(p->pkey[index]);
+	fv__leave();
+	if (!ok)
+		errno = EINVAL;
+	return ok ? 0 : -1;
+}
+
+int ibv_get_pkey_index(struct ibv_context *context, uint8_t port_num,
+		       __be16 pkey)
+{
+	struct fv_port_cfg *p;
+	int i, found = -1;
+
+	if (fv__call("ibv_get_pkey_index"))
+		return -1;
+	p = fv__port(context, port_num);
+	for (i = 0; p && i < p->attr.pkey_tbl_len && i < FV_PKEYS; i++)
+		if (found < 0 && htobe16(p->pkey[i]) == pkey)
+			found = i;
+	fv__leave();
+	if (found < 0)
+		errno = EINVAL;
+	return found;
+}

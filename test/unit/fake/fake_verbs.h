@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * fake_verbs.h: the test side of the fake RDMA device and fake rdma_cm.
+ * A unit test links libfakerdma.la instead of libibverbs and librdmacm; the
+ * code under test calls the ordinary verbs, the test arranges the world here.
+ * It does not imitate timing: what a real fabric does after a timeout happens
+ * at once or, when told so, never.
+ * Threads: every call is thread safe. Hooks run with the fake's lock held, so
+ * they must not call verbs, rdma_cm or fv_ functions.
+ * Ownership: the fake owns devices; fv_reset() frees whatever is left.
+ * Rules: InfiniBand specification vol. 1 ch. 10/11, verbs man pages.
+ */
+#ifndef FAKE_VERBS_H
+#define FAKE_VERBS_H
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define FV_PORTS 2
+#define FV_GIDS	 8
+#define FV_PKEYS 4
+#define FV_ADDRS 4
+
+enum fv_kind {
+	FV_IB,	  /* InfiniBand link layer, LIDs */
+	FV_ROCE,  /* Ethernet link layer, GIDs from the IP addresses */
+	FV_IWARP, /* RNIC: the connection manager moves the QP */
+};
+
+struct fv_port_cfg {
+	struct ibv_port_attr attr;
+	union ibv_gid gid[FV_GIDS];
+	enum ibv_gid_type gid_type[FV_GIDS];
+	uint16_t pkey[FV_PKEYS];
+	/* numeric IPv4/IPv6 text, at most FV_ADDRS; NULL ends the list */
+	const char *addr[FV_ADDRS];
+	uint32_t scope_id; /* of link-local IPv6 addresses; 0: any */
+};
+
+struct fv_device_cfg {
+	char name[32];
+	enum ibv_node_type node_type;
+	enum ibv_transport_type transport_type;
+	struct ibv_device_attr attr;
+	struct fv_port_cfg port[FV_PORTS]; /* attr.phys_port_cnt are used */
+	uint32_t max_inline;
+	int num_comp_vectors;
+	bool round_up;	   /* grant more than asked for, as hardware does */
+	bool comm_est;	   /* raise COMM_EST on the first packet in RTR */
+	bool read_sink_rw; /* a read's sink needs remote write (iWARP) */
+	bool old_abi;	   /* no verbs_context: the inline helpers fall back */
+};
+
+/* Fills @cfg with a plausible one-port device of that kind. */
+void fv_device_cfg_init(struct fv_device_cfg *cfg, enum fv_kind kind,
+			const char *name, const char *addr);
+/* Returns the device; it lives until fv_reset(). */
+struct ibv_device *fv_device_add(const struct fv_device_cfg *cfg);
+/* Changes attributes of a device that may already be open. */
+struct fv_device_cfg *fv_device_cfg_get(struct ibv_device *dev);
+/* Adds @n active IB devices or whatever kind: "fake0" 10.0.0.1, ... */
+void fv_devices_default(enum fv_kind kind, int n);
+
+/* Forgets everything: devices, objects, hooks, failures, trace. */
+void fv_reset(void);
+
+/*
+ * The n-th fallible call from now (1 is the next) fails with @err, once or
+ * from then on. Destroying, polling and getting events are not counted.
+ * n == 0 disarms. fv_fail_call() counts the calls of one function only.
+ */
+void fv_fail_at(unsigned int n, int err);
+void fv_fail_from(unsigned int n, int err);
+void fv_fail_call(const char *call, unsigned int n, int err);
+/* Fallible calls since the failure was armed (or since reset). */
+unsigned int fv_fail_count(void);
+/* Whether the armed failure has happened: the end of an n-th-call loop. */
+bool fv_fail_hit(void);
+
+/* Objects a caller created and has not destroyed, un-acked events included. */
+unsigned int fv_live(void);
+void fv_live_dump(FILE *to);
+
+/* The calls as text, one per line. The string is valid until the next call. */
+void fv_trace(bool on);
+const char *fv_trace_get(void);
+
+/* Holds all data movement: posted requests stay outstanding. */
+void fv_pause(bool on);
+/* How long a destroy waits for un-acked events before the test is aborted. */
+void fv_ack_patience(unsigned int ms);
+
+enum fv_verdict {
+	FV_DELIVER,
+	FV_DROP,
+	FV_DUP,	 /* deliver twice */
+	FV_HOLD, /* keep until fv_ud_release()/fv_cm_release() */
+};
+
+struct fv_ud_packet {
+	uint32_t src_qpn;
+	uint32_t dst_qpn;
+	uint32_t len; /* may be changed, up to sizeof(data) */
+	uint8_t data[4096];
+};
+
+typedef enum fv_verdict (*fv_ud_fn)(struct fv_ud_packet *pkt, void *arg);
+void fv_hook_ud(fv_ud_fn fn, void *arg);
+/* Delivers held packets, oldest first, at most @max; returns how many. */
+unsigned int fv_ud_release(unsigned int max);
+
+void fv_inject_async(struct ibv_context *ctx, enum ibv_event_type type,
+		     int port_num);
+void fv_inject_async_qp(struct ibv_qp *qp, enum ibv_event_type type);
+void fv_inject_async_cq(struct ibv_cq *cq, enum ibv_event_type type);
+void fv_inject_async_srq(struct ibv_srq *srq, enum ibv_event_type type);
+/* The device itself moves the QP to ERR and flushes it. */
+void fv_qp_error(struct ibv_qp *qp);
+enum ibv_qp_state fv_qp_state(struct ibv_qp *qp);
+/* Completions waiting in a CQ; a CQE of the test's own making. */
+unsigned int fv_cq_depth(struct ibv_cq *cq);
+void fv_cq_push(struct ibv_cq *cq, const struct ibv_wc *wc, bool solicited);
+
+typedef enum fv_verdict (*fv_cm_fn)(struct rdma_cm_event *ev, void *arg);
+/* Sees each event before it is queued; it may alter the event. */
+void fv_cm_hook(fv_cm_fn fn, void *arg);
+unsigned int fv_cm_release(unsigned int max);
+
+enum fv_cm_option {
+	FV_CM_ADDR_ERROR,   /* ADDR_ERROR with this status (e.g. -ETIMEDOUT) */
+	FV_CM_ADDR_SILENT,  /* resolve_addr is never answered */
+	FV_CM_ROUTE_ERROR,  /* ROUTE_ERROR with this status */
+	FV_CM_ROUTE_SILENT, /* resolve_route is never answered */
+	FV_CM_BLACKHOLE,    /* connection requests vanish */
+	FV_CM_UNREACHABLE,  /* connect ends in UNREACHABLE with this status */
+	FV_CM_REJECT,	    /* connect ends in REJECTED with this status */
+	FV_CM_LOSE_REP,	    /* the acceptor's answer vanishes */
+	FV_CM_LOSE_RTU,	    /* the acceptor never hears of rdma_establish */
+	FV_CM_LOSE_DREQ,    /* a disconnect is never answered */
+	FV_CM_REFUSE_SYNC,  /* iWARP: rdma_connect itself fails, as some do */
+	FV_CM_TIMEWAIT,	    /* TIMEWAIT_EXIT follows DISCONNECTED (default 1) */
+	FV_CM_OPTION_N
+};
+/* Stays until changed or fv_reset(); 0 switches off. */
+void fv_cm_set(enum fv_cm_option opt, int value);
+/* An address of this host that is on no RDMA device (bind gives ENODEV). */
+void fv_cm_host_addr(const char *addr);
+/* Queues an event of the test's own making, e.g. UNREACHABLE. */
+void fv_cm_inject(struct rdma_cm_id *id, enum rdma_cm_event_type type,
+		  int status);
+/* DEVICE_REMOVAL for every id on the device. */
+void fv_cm_device_removal(struct ibv_device *dev);
+
+#endif

@@ -1,0 +1,679 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_vb.c - tests of the verbs layer on the fake device.
+ *
+ * Calls covered: everything in vb.h.
+ * Every teardown asserts that no verbs object is left. Each *_create and the
+ * open are run with their n-th call failing, for n from 1 until none fails.
+ */
+#include "dapl/common/verbs/vb.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "test/unit/fake/fake_verbs.h"
+
+#define SIW_VENDOR_ID 0x626d74
+
+static struct vb_dev dev;
+static struct ibv_pd *pd;
+static struct ibv_cq *cq;
+static char memory[4096];
+
+static int no_device(void **state)
+{
+	fv_reset();
+	return 0;
+}
+
+/* A device of KIND with two ports, open on the first. */
+static int setup_kind(enum fv_kind kind, uint32_t vendor_id)
+{
+	struct fv_device_cfg cfg;
+
+	fv_reset();
+	fv_device_cfg_init(&cfg, kind, "fake0", "10.0.0.1");
+	cfg.attr.phys_port_cnt = 2;
+	cfg.max_inline = 100;
+	if (vendor_id)
+		cfg.attr.vendor_id = vendor_id;
+	fv_device_add(&cfg);
+	return vb_open("fake0", 1, &dev) || vb_pd_create(&dev, &pd) ||
+	       vb_cq_create(&dev, 16, NULL, NULL, &cq);
+}
+
+static int roce(void **state)
+{
+	return setup_kind(FV_ROCE, 0);
+}
+
+static int ib(void **state)
+{
+	return setup_kind(FV_IB, 0);
+}
+
+static int iwarp(void **state)
+{
+	return setup_kind(FV_IWARP, 0);
+}
+
+static int siw(void **state)
+{
+	return setup_kind(FV_IWARP, SIW_VENDOR_ID);
+}
+
+static int nothing_left(void **state)
+{
+	fv_fail_at(0, 0);
+	if (fv_live())
+		fv_live_dump(stderr);
+	assert_int_equal(fv_live(), 0);
+	fv_reset();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	vb_cq_destroy(cq);
+	vb_pd_destroy(pd);
+	vb_close(&dev);
+	return nothing_left(state);
+}
+
+/* Device. */
+
+static void open__says_what_the_device_is(void **state)
+{
+	static const struct {
+		enum fv_kind kind;
+		bool iwarp, ethernet;
+	} rows[] = {
+		{FV_IB, false, false},
+		{FV_ROCE, false, true},
+		{FV_IWARP, true, true},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		fv_reset();
+		fv_devices_default(rows[i].kind, 2);
+		assert_int_equal(vb_open("fake1", 1, &dev), 0);
+		assert_string_equal(dev.name, "fake1");
+		assert_int_equal(dev.port, 1);
+		assert_int_equal(dev.iwarp, rows[i].iwarp);
+		assert_int_equal(dev.ethernet, rows[i].ethernet);
+		assert_int_equal(dev.attr.max_qp, 1024);
+		assert_int_equal(dev.port_attr.state, IBV_PORT_ACTIVE);
+		assert_true(fcntl(dev.ctx->async_fd, F_GETFL) & O_NONBLOCK);
+		vb_close(&dev);
+		assert_null(dev.ctx);
+	}
+}
+
+static void open__no_such_device(void **state)
+{
+	struct vb_dev d;
+
+	memset(&d, 0x5a, sizeof(d));
+	assert_int_equal(vb_open("fake0", 1, &d), -ENODEV);
+	fv_devices_default(FV_IB, 1);
+	assert_int_equal(vb_open("fake", 1, &d), -ENODEV);
+	assert_int_equal(vb_open("", 1, &d), -ENODEV);
+	assert_int_equal(d.port, 0x5a); /* not written */
+}
+
+static void open__no_verbs_in_the_kernel(void **state)
+{
+	struct vb_dev d;
+
+	fv_fail_call("ibv_get_device_list", 1, ENOSYS);
+	assert_int_equal(vb_open("fake0", 1, &d), -ENODEV);
+	assert_true(fv_fail_hit());
+	fv_fail_call("ibv_get_device_list", 1, EPERM);
+	assert_int_equal(vb_open("fake0", 1, &d), -EPERM);
+}
+
+static void open__no_such_port(void **state)
+{
+	struct vb_dev d;
+
+	fv_devices_default(FV_IB, 1);
+	assert_int_equal(vb_open("fake0", 0, &d), -EINVAL);
+	assert_int_equal(vb_open("fake0", 2, &d), -EINVAL);
+	assert_int_equal(vb_open("fake0", 255, &d), -EINVAL);
+}
+
+static void open__nth_call_fails(void **state)
+{
+	unsigned n;
+	int ret, refused = 0, without_inline = 0;
+
+	fv_devices_default(FV_IB, 1);
+	for (n = 1;; n++) {
+		assert_true(n < 100);
+		fv_fail_at(n, ENOMEM);
+		ret = vb_open("fake0", 1, &dev);
+		refused += ret == -ENOMEM;
+		if (!ret) {
+			without_inline += !dev.max_inline;
+			vb_close(&dev);
+		}
+		assert_int_equal(fv_live(), 0);
+		if (!fv_fail_hit())
+			break;
+	}
+	assert_int_equal(ret, 0);
+	/* list, open, device, port; then the probe: PD and CQ */
+	assert_int_equal(refused, 4);
+	assert_int_equal(without_inline, 2);
+}
+
+static void open__finds_the_inline_limit(void **state)
+{
+	static const uint32_t limit[] = {0,   15,   16,	  63,  64,
+					 100, 1023, 1024, 4096};
+	struct fv_device_cfg cfg;
+	size_t i;
+
+	for (i = 0; i < sizeof(limit) / sizeof(*limit); i++) {
+		fv_reset();
+		fv_device_cfg_init(&cfg, FV_IB, "fake0", "10.0.0.1");
+		cfg.max_inline = limit[i];
+		fv_device_add(&cfg);
+		assert_int_equal(vb_open("fake0", 1, &dev), 0);
+		assert_true(dev.max_inline <= limit[i]);
+		if (limit[i] >= 1024)
+			assert_true(dev.max_inline >= 1024);
+		else if (limit[i] >= 16)
+			assert_true(dev.max_inline > limit[i] / 2);
+		vb_close(&dev);
+	}
+}
+
+static void names__lists_whole_names(void **state)
+{
+	char buf[64] = "old";
+
+	vb_device_names(buf, 0);
+	assert_string_equal(buf, "old");
+	vb_device_names(buf, sizeof(buf));
+	assert_string_equal(buf, "");
+	fv_devices_default(FV_IB, 3);
+	vb_device_names(buf, sizeof(buf));
+	assert_string_equal(buf, "fake0 fake1 fake2");
+	vb_device_names(buf, 18);
+	assert_string_equal(buf, "fake0 fake1 fake2");
+	vb_device_names(buf, 17);
+	assert_string_equal(buf, "fake0 fake1");
+	vb_device_names(buf, 1);
+	assert_string_equal(buf, "");
+	fv_fail_call("ibv_get_device_list", 1, ENOSYS);
+	vb_device_names(buf, sizeof(buf));
+	assert_string_equal(buf, "");
+}
+
+static void refresh__sees_the_port_go_down(void **state)
+{
+	struct fv_device_cfg *cfg = fv_device_cfg_get(dev.ctx->device);
+
+	cfg->port[0].attr.state = IBV_PORT_DOWN;
+	fv_fail_at(1, EIO);
+	assert_int_equal(vb_port_refresh(&dev), -EIO);
+	assert_int_equal(dev.port_attr.state, IBV_PORT_ACTIVE);
+	assert_int_equal(vb_port_refresh(&dev), 0);
+	assert_int_equal(dev.port_attr.state, IBV_PORT_DOWN);
+}
+
+static void gid__of_the_port(void **state)
+{
+	struct fv_device_cfg *cfg = fv_device_cfg_get(dev.ctx->device);
+	union ibv_gid gid, before;
+
+	assert_int_equal(vb_gid_get(&dev, 2, &gid), 0);
+	assert_memory_equal(&gid, &cfg->port[0].gid[2], sizeof(gid));
+	before = gid;
+	assert_true(vb_gid_get(&dev, 1000, &gid) < 0);
+	assert_memory_equal(&gid, &before, sizeof(gid));
+}
+
+static void async__event_or_eagain(void **state)
+{
+	struct ibv_async_event event;
+
+	assert_int_equal(vb_async_get(&dev, &event), -EAGAIN);
+	fv_inject_async(dev.ctx, IBV_EVENT_PORT_ERR, 1);
+	assert_int_equal(vb_async_get(&dev, &event), 0);
+	assert_int_equal(event.event_type, IBV_EVENT_PORT_ERR);
+	assert_int_equal(event.element.port_num, 1);
+	ibv_ack_async_event(&event);
+	assert_int_equal(vb_async_get(&dev, &event), -EAGAIN);
+}
+
+/* Protection domain, channel, completion queue. */
+
+static void create__nth_call_fails_pd_channel_cq_srq_mw(void **state)
+{
+	struct ibv_comp_channel *chan = (void *)memory;
+	struct ibv_pd *pd2 = (void *)memory;
+	struct ibv_cq *cq2 = (void *)memory;
+	struct ibv_srq *srq = (void *)memory;
+	struct ibv_mw *mw = (void *)memory;
+	unsigned live = fv_live();
+
+	fv_fail_at(1, ENOMEM);
+	assert_int_equal(vb_pd_create(&dev, &pd2), -ENOMEM);
+	fv_fail_at(1, EMFILE);
+	assert_int_equal(vb_channel_create(&dev, &chan), -EMFILE);
+	fv_fail_at(1, ENOSPC);
+	assert_int_equal(vb_cq_create(&dev, 4, NULL, NULL, &cq2), -ENOSPC);
+	fv_fail_at(1, ENOMEM);
+	assert_int_equal(vb_srq_create(pd, 4, 1, NULL, &srq), -ENOMEM);
+	fv_fail_at(1, ENOMEM);
+	assert_int_equal(vb_mw_create(pd, IBV_MW_TYPE_1, &mw), -ENOMEM);
+	/* A driver that leaves nonsense in errno has still failed. */
+	fv_fail_at(1, -1);
+	assert_int_equal(vb_pd_create(&dev, &pd2), -EIO);
+	fv_fail_at(1, ENOSYS);
+	assert_int_equal(vb_srq_create(pd, 4, 1, NULL, &srq), -EOPNOTSUPP);
+	fv_fail_at(1, ENOSYS);
+	assert_int_equal(vb_mw_create(pd, IBV_MW_TYPE_1, &mw), -EOPNOTSUPP);
+	assert_int_equal(fv_live(), live);
+	assert_ptr_equal(pd2, memory);
+	assert_ptr_equal(chan, memory);
+	assert_ptr_equal(cq2, memory);
+	assert_ptr_equal(srq, memory);
+	assert_ptr_equal(mw, memory);
+}
+
+static void channel__does_not_block(void **state)
+{
+	struct ibv_comp_channel *chan;
+	struct ibv_cq *cq2;
+	void *context;
+
+	assert_int_equal(vb_channel_create(&dev, &chan), 0);
+	assert_true(fcntl(chan->fd, F_GETFL) & O_NONBLOCK);
+	assert_int_equal(ibv_get_cq_event(chan, &cq2, &context), -1);
+	assert_int_equal(errno, EAGAIN);
+	vb_channel_destroy(chan);
+}
+
+static void cq__context_comes_back(void **state)
+{
+	struct ibv_wc wc = {.wr_id = 1};
+	struct ibv_comp_channel *chan;
+	struct ibv_cq *mine, *cq2;
+	void *context;
+
+	assert_int_equal(vb_channel_create(&dev, &chan), 0);
+	assert_int_equal(vb_cq_create(&dev, 4, chan, &wc, &mine), 0);
+	assert_true(mine->cqe >= 4);
+	assert_int_equal(ibv_req_notify_cq(mine, 0), 0);
+	fv_cq_push(mine, &wc, false);
+	assert_int_equal(ibv_get_cq_event(chan, &cq2, &context), 0);
+	assert_ptr_equal(cq2, mine);
+	assert_ptr_equal(context, &wc);
+	ibv_ack_cq_events(mine, 1);
+	vb_cq_destroy(mine);
+	vb_channel_destroy(chan);
+}
+
+static void cq_resize__errors(void **state)
+{
+	static const struct {
+		int err, ret;
+	} rows[] = {{ENOSYS, -EOPNOTSUPP},
+		    {EOPNOTSUPP, -EOPNOTSUPP},
+		    {ENOMEM, -ENOMEM},
+		    {EINVAL, -EINVAL}};
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		fv_fail_at(1, rows[i].err);
+		assert_int_equal(vb_cq_resize(cq, 64), rows[i].ret);
+	}
+	assert_int_equal(vb_cq_resize(cq, 64), 0);
+	assert_true(cq->cqe >= 64);
+	assert_true(vb_cq_resize(cq, 1 << 30) < 0);
+}
+
+/* Memory. */
+
+static void mr__plain_and_zero_based(void **state)
+{
+	struct ibv_mr *mr, *zero;
+
+	assert_int_equal(vb_mr_create(pd, memory, sizeof(memory), false,
+				      IBV_ACCESS_LOCAL_WRITE, &mr),
+			 0);
+	assert_int_equal(
+		vb_mr_create(pd, memory, sizeof(memory), true,
+			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
+			     &zero),
+		0);
+	assert_int_not_equal(mr->lkey, zero->lkey);
+	vb_mr_destroy(zero);
+	vb_mr_destroy(mr);
+}
+
+static void mr__errors_write_nothing(void **state)
+{
+	struct ibv_mr *mr = (void *)memory;
+	int err;
+
+	for (err = 0; err < 2; err++) {
+		fv_fail_at(1, ENOMEM);
+		assert_int_equal(vb_mr_create(pd, memory, 8, err,
+					      IBV_ACCESS_LOCAL_WRITE, &mr),
+				 -ENOMEM);
+	}
+	assert_int_equal(vb_mr_create(pd, memory, 8, false,
+				      IBV_ACCESS_REMOTE_WRITE, &mr),
+			 -EINVAL);
+	fv_fail_at(1, ENOSYS);
+	assert_int_equal(vb_mr_create(pd, memory, 8, true, 0, &mr),
+			 -EOPNOTSUPP);
+	assert_ptr_equal(mr, memory);
+}
+
+/* Soft iWARP would take the request and keep the address. */
+static void mr__zero_based_refused_on_siw(void **state)
+{
+	struct ibv_mr *mr;
+
+	assert_int_equal(vb_mr_create(pd, memory, 8, true, 0, &mr),
+			 -EOPNOTSUPP);
+	assert_int_equal(vb_mr_create(pd, memory, 8, false, 0, &mr), 0);
+	vb_mr_destroy(mr);
+}
+
+static void mr__zero_based_on_other_iwarp(void **state)
+{
+	struct ibv_mr *mr;
+
+	assert_int_equal(vb_mr_create(pd, memory, 8, true, 0, &mr), 0);
+	vb_mr_destroy(mr);
+}
+
+static void mw__both_types(void **state)
+{
+	struct ibv_mw *one, *two;
+
+	assert_int_equal(vb_mw_create(pd, IBV_MW_TYPE_1, &one), 0);
+	assert_int_equal(vb_mw_create(pd, IBV_MW_TYPE_2, &two), 0);
+	vb_mw_destroy(two);
+	vb_mw_destroy(one);
+}
+
+/* Shared receive queue. */
+
+static void srq__create_resize_arm(void **state)
+{
+	struct ibv_srq_attr attr;
+	struct ibv_srq *srq;
+
+	assert_int_equal(vb_srq_create(pd, 8, 2, &dev, &srq), 0);
+	assert_ptr_equal(srq->srq_context, &dev);
+	assert_int_equal(vb_srq_resize(srq, 32), 0);
+	assert_int_equal(vb_srq_arm(srq, 3), 0);
+	assert_int_equal(ibv_query_srq(srq, &attr), 0);
+	assert_true(attr.max_wr >= 32);
+	assert_int_equal(attr.max_sge, 2);
+	assert_int_equal(attr.srq_limit, 3);
+	fv_fail_at(1, ENOSYS);
+	assert_int_equal(vb_srq_resize(srq, 64), -EOPNOTSUPP);
+	fv_fail_at(1, EINVAL);
+	assert_int_equal(vb_srq_arm(srq, 1), -EINVAL);
+	vb_srq_destroy(srq);
+}
+
+/* Queue pair. */
+
+static struct vb_qp_cfg qp_cfg(uint32_t max_inline)
+{
+	struct vb_qp_cfg cfg = {
+		.type = IBV_QPT_RC,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.max_send_wr = 4,
+		.max_recv_wr = 4,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+		.max_inline = max_inline,
+		.context = &dev,
+	};
+
+	return cfg;
+}
+
+static void qp__inline_wish_is_lowered(void **state)
+{
+	/* the device takes 100 at most */
+	static const struct {
+		uint32_t wish, least;
+	} rows[] = {{0, 0},	{1, 1},	     {16, 16},	      {64, 64},
+		    {100, 100}, {101, 64},   {200, 64},	      {1024, 64},
+		    {5000, 64}, {65535, 64}, {UINT32_MAX, 64}};
+	struct vb_qp_cfg cfg;
+	struct ibv_qp *qp;
+	uint32_t granted;
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		cfg = qp_cfg(rows[i].wish);
+		assert_int_equal(vb_qp_create(pd, &cfg, &qp, &granted), 0);
+		assert_true(granted >= rows[i].least && granted <= 100);
+		assert_ptr_equal(qp->qp_context, &dev);
+		vb_qp_destroy(qp);
+	}
+}
+
+static void qp__other_refusals_are_reported(void **state)
+{
+	struct vb_qp_cfg cfg = qp_cfg(1024);
+	struct ibv_qp *qp = (void *)memory;
+	uint32_t granted = 77;
+
+	cfg.max_send_wr = 1 << 30;
+	assert_true(vb_qp_create(pd, &cfg, &qp, &granted) < 0);
+	cfg = qp_cfg(1024);
+	fv_fail_from(1, ENOMEM);
+	assert_int_equal(vb_qp_create(pd, &cfg, &qp, &granted), -ENOMEM);
+	/* 1024, 512, ... 16, 0 */
+	assert_int_equal(fv_fail_count(), 8);
+	fv_fail_at(0, 0);
+	assert_ptr_equal(qp, memory);
+	assert_int_equal(granted, 77);
+}
+
+static void qp__nth_call_fails(void **state)
+{
+	struct vb_qp_cfg cfg = qp_cfg(0);
+	unsigned live = fv_live();
+	struct ibv_qp *qp;
+	uint32_t granted;
+
+	fv_fail_at(1, ENOMEM);
+	assert_int_equal(vb_qp_create(pd, &cfg, &qp, &granted), -ENOMEM);
+	assert_int_equal(fv_live(), live);
+	assert_int_equal(vb_qp_create(pd, &cfg, &qp, &granted), 0);
+	fv_fail_at(1, EINVAL);
+	assert_int_equal(vb_qp_init(&dev, qp, 0, 0), -EINVAL);
+	assert_int_equal(fv_qp_state(qp), IBV_QPS_RESET);
+	vb_qp_destroy(qp);
+}
+
+static int post_one_recv(struct ibv_qp *qp)
+{
+	struct ibv_recv_wr wr = {.wr_id = 9}, *bad;
+
+	return ibv_post_recv(qp, &wr, &bad);
+}
+
+static void states_of(struct ibv_qp *qp)
+{
+	struct ibv_wc wc;
+
+	assert_int_equal(fv_qp_state(qp), IBV_QPS_INIT);
+	assert_int_equal(post_one_recv(qp), 0);
+	assert_int_equal(vb_qp_error(qp), 0);
+	assert_int_equal(fv_qp_state(qp), IBV_QPS_ERR);
+	assert_int_equal(ibv_poll_cq(cq, 1, &wc), 1);
+	assert_int_equal(wc.status, IBV_WC_WR_FLUSH_ERR);
+	assert_int_equal(wc.wr_id, 9);
+	assert_int_equal(vb_qp_reset(qp), 0);
+	assert_int_equal(fv_qp_state(qp), IBV_QPS_RESET);
+	assert_int_equal(ibv_poll_cq(cq, 1, &wc), 0);
+}
+
+static void qp_init__rc(void **state)
+{
+	int access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+	struct vb_qp_cfg cfg = qp_cfg(0);
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct ibv_qp *qp;
+	uint32_t granted;
+
+	assert_int_equal(vb_qp_create(pd, &cfg, &qp, &granted), 0);
+	assert_int_equal(vb_qp_init(&dev, qp, 0, access), 0);
+	assert_int_equal(ibv_query_qp(qp, &attr,
+				      IBV_QP_ACCESS_FLAGS | IBV_QP_PORT, &init),
+			 0);
+	assert_int_equal(attr.qp_access_flags, access);
+	if (!dev.iwarp)
+		assert_int_equal(attr.port_num, 1);
+	assert_int_equal(init.sq_sig_all, 0);
+	states_of(qp);
+	/* and once more from RESET, as a reset endpoint does */
+	assert_int_equal(vb_qp_init(&dev, qp, 0, access), 0);
+	states_of(qp);
+	vb_qp_destroy(qp);
+}
+
+static void qp_init__masks(void **state)
+{
+	struct vb_qp_cfg cfg = qp_cfg(0);
+	struct ibv_qp *qp;
+	uint32_t granted;
+	char want[64];
+
+	snprintf(want, sizeof(want), "mask 0x%x",
+		 dev.iwarp ? IBV_QP_STATE | IBV_QP_ACCESS_FLAGS
+			   : IBV_QP_STATE | IBV_QP_ACCESS_FLAGS |
+				     IBV_QP_PKEY_INDEX | IBV_QP_PORT);
+	assert_int_equal(vb_qp_create(pd, &cfg, &qp, &granted), 0);
+	fv_trace(true);
+	assert_int_equal(vb_qp_init(&dev, qp, 0, 0), 0);
+	assert_non_null(strstr(fv_trace_get(), want));
+	fv_trace(false);
+	vb_qp_destroy(qp);
+}
+
+static void qp_init__ud(void **state)
+{
+	struct vb_qp_cfg cfg = qp_cfg(0);
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct ibv_qp *qp;
+	uint32_t granted;
+
+	cfg.type = IBV_QPT_UD;
+	assert_int_equal(vb_qp_create(pd, &cfg, &qp, &granted), 0);
+	assert_int_equal(vb_qp_init(&dev, qp, 0, IBV_ACCESS_REMOTE_WRITE), 0);
+	assert_int_equal(ibv_query_qp(qp, &attr, IBV_QP_QKEY, &init), 0);
+	assert_int_equal(attr.qkey, 0x78654321);
+	states_of(qp);
+	vb_qp_destroy(qp);
+}
+
+static void qp_init__bad_pkey(void **state)
+{
+	struct vb_qp_cfg cfg = qp_cfg(0);
+	struct ibv_qp *qp;
+	uint32_t granted;
+
+	assert_int_equal(vb_qp_create(pd, &cfg, &qp, &granted), 0);
+	assert_int_equal(vb_qp_init(&dev, qp, 999, 0), -EINVAL);
+	assert_int_equal(fv_qp_state(qp), IBV_QPS_RESET);
+	vb_qp_destroy(qp);
+}
+
+static void qp__with_srq(void **state)
+{
+	struct vb_qp_cfg cfg = qp_cfg(0);
+	struct ibv_srq *srq;
+	struct ibv_qp *qp;
+	uint32_t granted;
+
+	assert_int_equal(vb_srq_create(pd, 8, 1, NULL, &srq), 0);
+	cfg.srq = srq;
+	assert_int_equal(vb_qp_create(pd, &cfg, &qp, &granted), 0);
+	assert_ptr_equal(qp->srq, srq);
+	vb_qp_destroy(qp);
+	vb_srq_destroy(srq);
+}
+
+static void qp_modify__passes_the_error(void **state)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS};
+	struct vb_qp_cfg cfg = qp_cfg(0);
+	struct ibv_qp *qp;
+	uint32_t granted;
+
+	assert_int_equal(vb_qp_create(pd, &cfg, &qp, &granted), 0);
+	assert_int_equal(vb_qp_modify(qp, &attr, IBV_QP_STATE), -EINVAL);
+	vb_qp_destroy(qp);
+}
+
+#define BARE(f)	 cmocka_unit_test_setup_teardown(f, no_device, nothing_left)
+#define ON(k, f) cmocka_unit_test_setup_teardown(f, k, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		BARE(open__says_what_the_device_is),
+		BARE(open__no_such_device),
+		BARE(open__no_verbs_in_the_kernel),
+		BARE(open__no_such_port),
+		BARE(open__nth_call_fails),
+		BARE(open__finds_the_inline_limit),
+		BARE(names__lists_whole_names),
+		ON(ib, refresh__sees_the_port_go_down),
+		ON(roce, gid__of_the_port),
+		ON(ib, async__event_or_eagain),
+		ON(ib, create__nth_call_fails_pd_channel_cq_srq_mw),
+		ON(ib, channel__does_not_block),
+		ON(ib, cq__context_comes_back),
+		ON(ib, cq_resize__errors),
+		ON(ib, mr__plain_and_zero_based),
+		ON(ib, mr__errors_write_nothing),
+		ON(siw, mr__zero_based_refused_on_siw),
+		ON(iwarp, mr__zero_based_on_other_iwarp),
+		ON(ib, mw__both_types),
+		ON(ib, srq__create_resize_arm),
+		ON(ib, qp__inline_wish_is_lowered),
+		ON(ib, qp__other_refusals_are_reported),
+		ON(ib, qp__nth_call_fails),
+		ON(ib, qp_init__rc),
+		{"qp_init__rc_on_roce", qp_init__rc, roce, teardown, NULL},
+		{"qp_init__rc_on_iwarp", qp_init__rc, iwarp, teardown, NULL},
+		ON(ib, qp_init__masks),
+		{"qp_init__masks_on_iwarp", qp_init__masks, iwarp, teardown,
+		 NULL},
+		ON(ib, qp_init__ud),
+		ON(ib, qp_init__bad_pkey),
+		ON(ib, qp__with_srq),
+		ON(ib, qp_modify__passes_the_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
