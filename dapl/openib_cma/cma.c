@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * cma.c - an instance of the CMA provider: finding its device, its event
+ * channel and the list of its nodes.
+ *
+ * Knows nothing of what connections do. It has no thread: the channel is
+ * non-blocking and watched by the IA's loop. Each event is copied and
+ * acknowledged before anything else happens, so that no call that an event
+ * leads to can wait for its own acknowledgement.
+ * An instance belongs to the IA that opened it. stop() requires that no op is
+ * running and frees nothing that the objects might still release.
+ */
+#include "dapl/openib_cma/cma.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "dapl/openib_cma/cma_addr.h"
+
+#define BAD_ADDRESS   (DAT_CLASS_ERROR | DAT_INVALID_ADDRESS)
+#define BAD_IA_PARAMS (BAD_ADDRESS | DAT_INVALID_ADDRESS_MALFORMED)
+
+/* A batch, so that one busy instance does not keep the loop to itself. */
+#define EVENT_BATCH 64
+/* How long a channel that fails is left alone. */
+#define PAUSE_US 50000
+
+int cma_node_add(struct cma *cm, struct cma_node *node, enum cma_kind kind)
+{
+	bool stopped;
+
+	node->kind = kind;
+	node->cm = cm;
+	dapl_list_init(&node->link);
+	dapl_list_init(&node->todo);
+	dapl_lock(&cm->lock);
+	stopped = cm->stopped;
+	if (!stopped)
+		dapl_list_add_tail(&cm->nodes, &node->link);
+	dapl_unlock(&cm->lock);
+	return stopped ? -ECANCELED : 0;
+}
+
+void cma_node_del(struct cma_node *node)
+{
+	struct cma *cm = node->cm;
+
+	dapl_lock(&cm->lock);
+	dapl_list_del(&node->link);
+	dapl_list_del(&node->todo);
+	dapl_unlock(&cm->lock);
+}
+
+void cma_node_defer(struct cma_node *node)
+{
+	struct cma *cm = node->cm;
+
+	dapl_lock(&cm->lock);
+	if (!cm->stopped) {
+		if (dapl_list_empty(&node->todo))
+			dapl_list_add_tail(&cm->todo, &node->todo);
+		dapl_loop_defer(cm->base.loop, &cm->work);
+	}
+	dapl_unlock(&cm->lock);
+}
+
+static struct cma_node *next_todo(struct cma *cm)
+{
+	struct cma_node *node = NULL;
+
+	dapl_lock(&cm->lock);
+	if (!dapl_list_empty(&cm->todo)) {
+		node = dapl_list_first(&cm->todo, struct cma_node, todo);
+		dapl_list_del(&node->todo);
+	}
+	dapl_unlock(&cm->lock);
+	return node;
+}
+
+static void run_todo(struct dapl_work *work)
+{
+	struct cma *cm = dapl_container_of(work, struct cma, work);
+	struct cma_node *node;
+
+	while ((node = next_todo(cm))) {
+		if (node->kind == CMA_LISTENER)
+			cma_listener_run((struct dapl_cm_listener *)node);
+		else
+			cma_conn_run((struct dapl_cm_conn *)node);
+	}
+}
+
+int cma_id_create(struct cma *cm, void *context, struct rdma_cm_id **ret_id)
+{
+	if (rdma_create_id(cm->chan, ret_id, context, RDMA_PS_TCP)) {
+		int err = errno;
+
+		return CMA_FAIL(-err, "rdma_cm gives no id: %s", strerror(err));
+	}
+	return 0;
+}
+
+void cma_id_destroy(struct rdma_cm_id *id)
+{
+	if (rdma_destroy_id(id))
+		dapl_log(DAPL_LOG_ERR, "id %p: cannot be destroyed: %m",
+			 (void *)id);
+}
+
+static void copy_event(const struct rdma_cm_event *raw,
+		       struct cma_event *ret_ev)
+{
+	const struct rdma_conn_param *p = &raw->param.conn;
+
+	ret_ev->type = raw->event;
+	ret_ev->status = raw->status;
+	ret_ev->responder_resources = p->responder_resources;
+	ret_ev->initiator_depth = p->initiator_depth;
+	ret_ev->size = p->private_data ? p->private_data_len : 0;
+	if (ret_ev->size)
+		memcpy(ret_ev->pdata, p->private_data, ret_ev->size);
+}
+
+static void dispatch(struct rdma_cm_event *raw)
+{
+	struct cma_event ev;
+	struct rdma_cm_id *id = raw->id;
+	struct cma_node *node;
+
+	copy_event(raw, &ev);
+	if (ev.type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		node = raw->listen_id->context;
+		rdma_ack_cm_event(raw);
+		cma_listener_request((struct dapl_cm_listener *)node, id, &ev);
+		return;
+	}
+	node = id->context;
+	rdma_ack_cm_event(raw);
+	if (node->kind == CMA_LISTENER)
+		/* Its id may be gone by now; nothing but a removal is sent. */
+		dapl_log(DAPL_LOG_ERR, "listener %p: %s", (void *)node,
+			 rdma_event_str(ev.type));
+	else
+		cma_conn_event((struct dapl_cm_conn *)node, &ev);
+}
+
+/*
+ * A channel whose events cannot be read stays readable, and would keep the loop
+ * busy for as long as, say, memory is short.
+ */
+static void pause_channel(struct cma *cm)
+{
+	dapl_log(DAPL_LOG_ERR, "cm %p: no event: %m", (void *)cm);
+	if (!dapl_timer_arm(cm->base.loop, &cm->pause,
+			    dapl_now_us() + PAUSE_US))
+		dapl_loop_del(cm->base.loop, &cm->watch);
+}
+
+static void resume_channel(struct dapl_timer *timer)
+{
+	struct cma *cm = dapl_container_of(timer, struct cma, pause);
+
+	if (dapl_loop_add(cm->base.loop, &cm->watch, cm->chan->fd, EPOLLIN) &&
+	    dapl_timer_arm(cm->base.loop, timer, dapl_now_us() + PAUSE_US))
+		dapl_log(DAPL_LOG_ERR, "cm %p: deaf from now on", (void *)cm);
+}
+
+static void on_channel(struct dapl_watch *watch, uint32_t epoll_events)
+{
+	struct cma *cm = dapl_container_of(watch, struct cma, watch);
+	struct rdma_cm_event *raw;
+	int i;
+
+	(void)epoll_events;
+	for (i = 0; i < EVENT_BATCH; i++) {
+		if (rdma_get_cm_event(cm->chan, &raw)) {
+			if (errno != EAGAIN && errno != EINTR)
+				pause_channel(cm);
+			return;
+		}
+		dispatch(raw);
+	}
+}
+
+/* From here on the service thread does nothing for CM. */
+static void stop_channel(struct cma *cm)
+{
+	struct dapl_loop *loop = cm->base.loop;
+
+	dapl_loop_del(loop, &cm->watch);
+	dapl_timer_cancel(loop, &cm->pause);
+	/* The timer may just have put it back. */
+	dapl_loop_del(loop, &cm->watch);
+	dapl_work_cancel(loop, &cm->work);
+}
+
+/* Fills the instance from ADDR if that belongs to an RDMA device. */
+static int try_addr(struct cma *cm, const struct sockaddr_storage *addr)
+{
+	struct dapl_cm *base = &cm->base;
+	struct sockaddr_storage own = *addr;
+	struct rdma_cm_id *id;
+	int ret;
+
+	ret = cma_id_create(cm, NULL, &id);
+	if (ret)
+		return ret;
+	if (rdma_bind_addr(id, (struct sockaddr *)&own))
+		ret = -errno;
+	else if (!id->verbs)
+		ret = -ENODEV; /* loopback and wildcard addresses */
+	if (!ret) {
+		snprintf(base->dev_name, sizeof(base->dev_name), "%s",
+			 id->verbs->device->name);
+		base->port = id->port_num;
+		base->addr = *addr;
+	}
+	cma_id_destroy(id);
+	return ret;
+}
+
+static DAT_RETURN choose(struct cma *cm, const struct cma_target *t,
+			 const struct cma_addrs *addrs)
+{
+	char devices[256], addr[64];
+	int i, ret = -ENODEV;
+
+	for (i = 0; i < addrs->n && ret; i++)
+		ret = try_addr(cm, &addrs->addr[i]);
+	if (ret) {
+		vb_device_names(devices, sizeof(devices));
+		cma_addr_text((const struct sockaddr *)&addrs->addr[0], addr,
+			      sizeof(addr));
+		return dapl_fail(
+			BAD_ADDRESS,
+			"%s: its address %s is not on an RDMA device (%s); devices: %s",
+			t->name, addr, strerror(-ret),
+			devices[0] ? devices : "none");
+	}
+	/* Files that name another port have always worked: the address rules.
+	 */
+	if (t->port && t->port != cm->base.port)
+		dapl_log(DAPL_LOG_WARN,
+			 "cm %p: %s is on %s port %u, not on port %u",
+			 (void *)cm, t->name, cm->base.dev_name, cm->base.port,
+			 t->port);
+	dapl_log(DAPL_LOG_CM, "cm %p: %s is %s port %u", (void *)cm, t->name,
+		 cm->base.dev_name, cm->base.port);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN no_such_name(const struct ifaddrs *ifs,
+			       const struct cma_target *t, int err)
+{
+	char names[512];
+
+	cma_addr_netdevs_text(ifs, names, sizeof(names));
+	if (err == -EADDRNOTAVAIL)
+		return dapl_fail(
+			BAD_ADDRESS,
+			"%s: resolves to no address of this host; interfaces: %s",
+			t->name, names);
+	return dapl_fail(
+		BAD_ADDRESS,
+		"%s: no such interface, and the name does not resolve; interfaces: %s",
+		t->name, names);
+}
+
+static DAT_RETURN find(struct cma *cm, const struct ifaddrs *ifs,
+		       const struct cma_target *t)
+{
+	struct cma_addrs addrs = {.n = 1};
+	int ret = cma_addr_netdev(ifs, t->name, &addrs);
+
+	if (ret == -EADDRNOTAVAIL)
+		return dapl_fail(
+			BAD_ADDRESS,
+			"%s: the interface has no address; give it one",
+			t->name);
+	if (ret && cma_addr_numeric(t->name, &addrs.addr[0])) {
+		ret = cma_addr_host(ifs, t->name, &addrs);
+		if (ret)
+			return no_such_name(ifs, t, ret);
+	}
+	return choose(cm, t, &addrs);
+}
+
+static DAT_RETURN find_in_system(struct cma *cm, const struct cma_target *t)
+{
+	struct ifaddrs *ifs;
+	DAT_RETURN ret;
+
+	if (getifaddrs(&ifs))
+		return dapl_fail(dapl_err_dat(-errno),
+				 "%s: cannot list the interfaces: %m", t->name);
+	ret = find(cm, ifs, t);
+	freeifaddrs(ifs);
+	return ret;
+}
+
+static struct cma *cma_new(const struct dapl_cm *base)
+{
+	struct cma *cm = calloc(1, sizeof(*cm));
+
+	if (!cm)
+		return NULL;
+	cm->base = *base;
+	cm->watch.fn = on_channel;
+	cm->watch.fd = -1;
+	dapl_timer_init(&cm->pause, resume_channel);
+	dapl_work_init(&cm->work, run_todo);
+	dapl_lock_init(&cm->lock, DAPL_LOCK_CONN);
+	dapl_list_init(&cm->nodes);
+	dapl_list_init(&cm->todo);
+	dapl_list_init(&cm->dead);
+	cm->stopped = true;
+	return cm;
+}
+
+static void cma_free(struct cma *cm)
+{
+	dapl_lock_fini(&cm->lock);
+	free(cm);
+}
+
+static DAT_RETURN no_channel(int err)
+{
+	const char *hint = strerror(err);
+
+	if (err == ENOENT)
+		hint = "/dev/infiniband/rdma_cm is missing; load rdma_ucm";
+	else if (err == ENODEV)
+		hint = "there is no RDMA device";
+	return dapl_fail(dapl_err_dat(-err), "rdma_cm cannot be used: %s",
+			 hint);
+}
+
+DAT_RETURN cma_open(const char *ia_params, const struct dapl_cm *base,
+		    struct dapl_cm **ret_cm)
+{
+	struct cma_target target;
+	struct cma *cm;
+	const char *why;
+	DAT_RETURN ret;
+
+	if (cma_target_parse(ia_params, &target, &why))
+		return dapl_fail(
+			BAD_IA_PARAMS,
+			"ia_params \"%.64s\": %s; write \"<interface or address> 0\"",
+			ia_params ? ia_params : "", why);
+	cm = cma_new(base);
+	if (!cm)
+		return dapl_fail(dapl_err_dat(-ENOMEM), "cma: no memory");
+	cm->chan = rdma_create_event_channel();
+	if (!cm->chan) {
+		ret = no_channel(errno);
+		goto err_free;
+	}
+	ret = find_in_system(cm, &target);
+	if (ret != DAT_SUCCESS)
+		goto err_channel;
+	*ret_cm = &cm->base;
+	return DAT_SUCCESS;
+
+err_channel:
+	rdma_destroy_event_channel(cm->chan);
+err_free:
+	cma_free(cm);
+	return ret;
+}
+
+DAT_RETURN cma_start(struct dapl_cm *base)
+{
+	struct cma *cm = cma_from(base);
+	int fd = cm->chan->fd;
+	int flags = fcntl(fd, F_GETFL);
+	int ret;
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK))
+		return dapl_fail(dapl_err_dat(-errno), "cm %p: channel: %m",
+				 (void *)cm);
+	ret = dapl_loop_add(base->loop, &cm->watch, fd, EPOLLIN);
+	if (ret)
+		return dapl_fail(dapl_err_dat(ret), "cm %p: watch: %s",
+				 (void *)cm, strerror(-ret));
+	dapl_lock(&cm->lock);
+	cm->stopped = false;
+	dapl_unlock(&cm->lock);
+	return DAT_SUCCESS;
+}
+
+static struct cma_node *next_live(struct cma *cm)
+{
+	struct cma_node *node = NULL;
+
+	dapl_lock(&cm->lock);
+	if (!dapl_list_empty(&cm->nodes)) {
+		node = dapl_list_first(&cm->nodes, struct cma_node, link);
+		dapl_list_del(&node->link);
+		dapl_list_del(&node->todo);
+		dapl_list_add_tail(&cm->dead, &node->link);
+	}
+	dapl_unlock(&cm->lock);
+	return node;
+}
+
+void cma_stop(struct dapl_cm *base)
+{
+	struct cma *cm = cma_from(base);
+	struct cma_node *node;
+	bool was;
+
+	dapl_lock(&cm->lock);
+	was = cm->stopped;
+	cm->stopped = true;
+	dapl_unlock(&cm->lock);
+	if (was)
+		return;
+	stop_channel(cm);
+	/* This thread is in the service thread's place now. */
+	while ((node = next_live(cm))) {
+		if (node->kind == CMA_LISTENER)
+			cma_listener_abandon((struct dapl_cm_listener *)node);
+		else
+			cma_conn_abandon((struct dapl_cm_conn *)node);
+	}
+}
+
+void cma_close(struct dapl_cm *base)
+{
+	struct cma *cm = cma_from(base);
+	struct cma_node *node, *tmp;
+
+	cma_stop(base);
+	dapl_list_for_each_safe(node, tmp, &cm->dead, link) {
+		dapl_list_del(&node->link);
+		if (node->kind == CMA_LISTENER)
+			free(node);
+		else
+			cma_conn_free((struct dapl_cm_conn *)node);
+	}
+	rdma_destroy_event_channel(cm->chan);
+	cma_free(cm);
+}

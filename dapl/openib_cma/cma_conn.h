@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * cma_conn.h - one connection, as cma_conn.c (calls of the objects, end of
+ * life) and cma_event.c (events of rdma_cm) share it.
+ *
+ * Who changes the state under the lock owns the step that follows; the rest of
+ * the rules is at the top of cma_conn.c.
+ */
+#ifndef CMA_CONN_H
+#define CMA_CONN_H
+
+#include "dapl/openib_cma/cma.h"
+#include "dapl/openib_cma/cma_qp.h"
+
+enum cma_state {
+	CMA_IDLE,	 /* prepared */
+	CMA_ADDR,	 /* active: resolving the address */
+	CMA_ROUTE,	 /* active: resolving the route */
+	CMA_CONNECT,	 /* active: request sent */
+	CMA_REQUEST,	 /* passive: not answered yet */
+	CMA_ACCEPT_CALL, /* passive: a thread is inside accept() */
+	CMA_ACCEPT,	 /* passive: accepted */
+	CMA_UP,		 /* established */
+	CMA_DOWN,	 /* disconnect() was called */
+	CMA_OVER,	 /* nothing more will be reported */
+	CMA_LINGER,	 /* released while rdma_cm tells the peer */
+	CMA_STATE_N
+};
+
+struct dapl_cm_conn {
+	struct cma_node node; /* must stay first */
+	struct rdma_cm_id *id;
+	struct dapl_lock lock;
+	enum cma_state state; /* lock */
+	bool released;	      /* lock */
+	/* To be reported by the service thread; DAPL_CM_EVENT_N: nothing. */
+	enum dapl_cm_event late; /* lock */
+	struct dapl_ep *ep;	 /* lock; constant once an event can come */
+
+	/* Written by connect(), accept() or the request; constant then. */
+	bool passive;
+	struct dapl_cm_qp qp;
+	struct cma_depths depths;
+	struct sockaddr_storage peer;
+	size_t pdata_size;
+	uint8_t pdata[CMA_PDATA_MAX];
+
+	int tries; /* of the resolution under way; service thread */
+};
+
+#define CMA_REJECT_HEADER 4
+extern const uint8_t cma_reject_header[CMA_REJECT_HEADER];
+
+static inline struct vb_dev *cma_conn_dev(const struct dapl_cm_conn *conn)
+{
+	return conn->node.cm->base.dev;
+}
+
+/* FROM to TO; false when the state is another one, or after release(). */
+bool cma_conn_advance(struct dapl_cm_conn *conn, enum cma_state from,
+		      enum cma_state to);
+/* The state; CMA_OVER after release(). */
+enum cma_state cma_conn_state(struct dapl_cm_conn *conn);
+/* Reports the last event, unless there was one. Service thread. */
+void cma_conn_finish(struct dapl_cm_conn *conn, enum dapl_cm_event event,
+		     const void *pdata, size_t size);
+/*
+ * False unless CONN was released. Then an event means nothing, but that its
+ * TYPE may end the wait for an orderly end, and CONN with it. Service thread.
+ */
+bool cma_conn_released_event(struct dapl_cm_conn *conn,
+			     enum rdma_cm_event_type type);
+/* Parameters of a request or accept. */
+void cma_conn_param(const struct dapl_cm_conn *conn, const void *pdata,
+		    size_t size, struct rdma_conn_param *ret_param);
+/* Begins to resolve the peer's address, once more or for the first time. */
+int cma_conn_resolve(struct dapl_cm_conn *conn);
+
+#endif

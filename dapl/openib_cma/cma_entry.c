@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * cma_entry.c - the plugin libdaplofa.so.2: table of operations and entry
+ * points.
+ *
+ * Contains no logic. libdat2 never calls the entry points for one name on two
+ * threads at once; the table is constant. What the entry points must do is in
+ * dat_registry.h.
+ */
+#include <dat2/udat.h>
+
+#include <dat2/dat_registry.h>
+
+#include "dapl/openib_cma/cma.h"
+
+static size_t cma_max_pdata(const struct dapl_cm *cm)
+{
+	(void)cm;
+	return CMA_PDATA_MAX;
+}
+
+const struct dapl_cm_ops cma_ops = {
+	.name = "CMA",
+	.default_inline = 64,
+	.open = cma_open,
+	.start = cma_start,
+	.stop = cma_stop,
+	.close = cma_close,
+	.max_pdata = cma_max_pdata,
+	.listen = cma_listen,
+	.unlisten = cma_unlisten,
+	.prepare = cma_prepare,
+	.connect = cma_connect,
+	.accept = cma_accept,
+	.reject = cma_reject,
+	.disconnect = cma_disconnect,
+	.release = cma_release,
+	.addrs = cma_addrs,
+};
+
+void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)
+{
+	dapl_provider_register(&cma_ops, info, instance_data);
+}
+
+void dat_provider_fini(const DAT_PROVIDER_INFO *info)
+{
+	dapl_provider_unregister(&cma_ops, info);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * cma_event.c - what rdma_cm's events mean for a connection.
+ *
+ * Runs on the service thread only, with no lock held; each event was already
+ * acknowledged. Connections are freed on this thread too, so the one at hand
+ * stays. What the calls of the consumer do is in cma_conn.c.
+ * The table of events is that of the historic provider, except that a reject
+ * without a consumer's header is never reported as the peer's.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/openib_cma/cma_addr.h"
+#include "dapl/openib_cma/cma_conn.h"
+
+/* IB CM reject reason: by the consumer. */
+#define REJ_CONSUMER 28
+
+static void established(struct dapl_cm_conn *conn, enum cma_state from,
+			const void *pdata, size_t size)
+{
+	if (!cma_conn_advance(conn, from, CMA_UP))
+		return;
+	dapl_log(DAPL_LOG_CM_EST, "conn %p: ep %p: established, qp 0x%x",
+		 (void *)conn, (void *)conn->ep, conn->qp.qp_num);
+	conn->node.cm->base.up->event(conn->ep, conn, DAPL_CM_ESTABLISHED,
+				      size ? pdata : NULL, size);
+}
+
+static int resolve_route(struct dapl_cm_conn *conn)
+{
+	const struct dapl_params *params = conn->node.cm->base.params;
+
+	if (rdma_resolve_route(conn->id, params->cm_route_timeout_ms))
+		return -errno;
+	return 0;
+}
+
+static void unreachable(struct dapl_cm_conn *conn, const char *what, int err)
+{
+	char peer[64];
+
+	cma_addr_text((struct sockaddr *)&conn->peer, peer, sizeof(peer));
+	dapl_log(DAPL_LOG_CM_WARN, "conn %p: %s: %s: %s", (void *)conn, peer,
+		 what, err ? strerror(abs(err)) : "no reason given");
+	cma_conn_finish(conn, DAPL_CM_UNREACHABLE, NULL, 0);
+}
+
+/* A resolution failed with STATUS: is it worth another attempt? */
+static bool try_again(struct dapl_cm_conn *conn, int status, int limit)
+{
+	if (abs(status) != ETIMEDOUT || conn->tries >= limit)
+		return false;
+	conn->tries++;
+	dapl_log(DAPL_LOG_CM_WARN, "conn %p: no answer, attempt %d of %d",
+		 (void *)conn, conn->tries, limit);
+	return true;
+}
+
+static void set_tos(struct dapl_cm_conn *conn)
+{
+	uint8_t tos = conn->node.cm->base.params->cm_tos;
+
+	if (tos && rdma_set_option(conn->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS,
+				   &tos, sizeof(tos)))
+		dapl_log(DAPL_LOG_WARN, "conn %p: cannot set TOS %u: %m",
+			 (void *)conn, tos);
+}
+
+static void on_addr_resolved(struct dapl_cm_conn *conn)
+{
+	const struct dapl_cm *base = &conn->node.cm->base;
+	struct rdma_cm_id *id = conn->id;
+	int ret;
+
+	if (!cma_conn_advance(conn, CMA_ADDR, CMA_ROUTE))
+		return;
+	/* The queue pair is the IA's device's and useless on another. */
+	if (!id->verbs || id->port_num != base->port ||
+	    strcmp(id->verbs->device->name, base->dev_name) != 0) {
+		dapl_log(DAPL_LOG_ERR, "conn %p: the way leads over %s port %u",
+			 (void *)conn,
+			 id->verbs ? id->verbs->device->name : "no device",
+			 id->port_num);
+		unreachable(conn, "not over the IA's device", -ENETUNREACH);
+		return;
+	}
+	set_tos(conn);
+	conn->tries = 1;
+	ret = resolve_route(conn);
+	if (ret)
+		unreachable(conn, "route", ret);
+}
+
+static void on_addr_error(struct dapl_cm_conn *conn, int status)
+{
+	int ret = status;
+
+	if (try_again(conn, status,
+		      conn->node.cm->base.params->cm_arp_retry_count)) {
+		ret = cma_conn_resolve(conn);
+		if (!ret)
+			return;
+	}
+	unreachable(conn, "address", ret);
+}
+
+static void on_route_error(struct dapl_cm_conn *conn, int status)
+{
+	int ret = status;
+
+	if (try_again(conn, status,
+		      conn->node.cm->base.params->cm_route_retry_count)) {
+		ret = resolve_route(conn);
+		if (!ret)
+			return;
+	}
+	unreachable(conn, "route", ret);
+}
+
+/* Some iWARP drivers connect inside the call and know at once. */
+static void not_sent(struct dapl_cm_conn *conn, int err)
+{
+	dapl_log(DAPL_LOG_CM_WARN, "conn %p: request: %s", (void *)conn,
+		 strerror(err));
+	switch (err) {
+	case ECONNREFUSED:
+	case ECONNRESET:
+		cma_conn_finish(conn, DAPL_CM_NON_PEER_REJECTED, NULL, 0);
+		break;
+	case ETIMEDOUT:
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+		unreachable(conn, "request", err);
+		break;
+	default:
+		cma_conn_finish(conn, DAPL_CM_BROKEN, NULL, 0);
+		break;
+	}
+}
+
+static void on_route_resolved(struct dapl_cm_conn *conn)
+{
+	struct rdma_conn_param param;
+
+	if (!cma_conn_advance(conn, CMA_ROUTE, CMA_CONNECT))
+		return;
+	cma_conn_param(conn, conn->pdata, conn->pdata_size, &param);
+	if (rdma_connect(conn->id, &param))
+		not_sent(conn, errno);
+}
+
+/*
+ * The peer accepted. rdma_cm reports nothing more to this side, it is told by
+ * rdma_establish(). Not on iWARP.
+ */
+static void on_response(struct dapl_cm_conn *conn, const struct cma_event *ev)
+{
+	if (cma_conn_state(conn) != CMA_CONNECT)
+		return;
+	if (!cma_qp_ready(cma_conn_dev(conn), conn->id, conn->ep,
+			  conn->qp.qp_num, conn->depths) &&
+	    !rdma_establish(conn->id)) {
+		established(conn, CMA_CONNECT, ev->pdata, ev->size);
+		return;
+	}
+	dapl_log(DAPL_LOG_ERR, "conn %p: accepted, but not usable here",
+		 (void *)conn);
+	/* So that the peer need not wait for its timeout. */
+	rdma_reject(conn->id, NULL, 0);
+	cma_conn_finish(conn, DAPL_CM_BROKEN, NULL, 0);
+}
+
+static bool by_consumer(const struct dapl_cm_conn *conn,
+			const struct cma_event *ev)
+{
+	if (!cma_conn_dev(conn)->iwarp && ev->status != REJ_CONSUMER)
+		return false;
+	return ev->size >= sizeof(cma_reject_header) &&
+	       !memcmp(ev->pdata, cma_reject_header, sizeof(cma_reject_header));
+}
+
+static void on_refused(struct dapl_cm_conn *conn, const struct cma_event *ev)
+{
+	if (by_consumer(conn, ev))
+		cma_conn_finish(conn, DAPL_CM_PEER_REJECTED,
+				ev->pdata + sizeof(cma_reject_header),
+				ev->size - sizeof(cma_reject_header));
+	else
+		cma_conn_finish(conn, DAPL_CM_NON_PEER_REJECTED, NULL, 0);
+}
+
+/* REJECTED, UNREACHABLE or CONNECT_ERROR. */
+static void on_failure(struct dapl_cm_conn *conn, const struct cma_event *ev)
+{
+	switch (cma_conn_state(conn)) {
+	case CMA_CONNECT:
+		if (ev->type == RDMA_CM_EVENT_REJECTED)
+			on_refused(conn, ev);
+		else
+			unreachable(conn, rdma_event_str(ev->type), ev->status);
+		break;
+	case CMA_UP:
+	case CMA_DOWN:
+		/* The other side gave up before it knew of our answer. */
+		cma_conn_finish(conn, DAPL_CM_DISCONNECTED, NULL, 0);
+		break;
+	case CMA_ADDR:
+	case CMA_ROUTE:
+		unreachable(conn, rdma_event_str(ev->type), ev->status);
+		break;
+	default:
+		cma_conn_finish(conn, DAPL_CM_ACCEPT_FAILED, NULL, 0);
+		break;
+	}
+}
+
+static void on_established(struct dapl_cm_conn *conn,
+			   const struct cma_event *ev)
+{
+	switch (cma_conn_state(conn)) {
+	case CMA_CONNECT: /* iWARP */
+		established(conn, CMA_CONNECT, ev->pdata, ev->size);
+		break;
+	case CMA_ACCEPT_CALL:
+		/* The peer was quicker than the return of rdma_accept(). */
+		established(conn, CMA_ACCEPT_CALL, NULL, 0);
+		break;
+	case CMA_ACCEPT:
+		established(conn, CMA_ACCEPT, NULL, 0);
+		break;
+	default:
+		break;
+	}
+}
+
+static void on_disconnected(struct dapl_cm_conn *conn)
+{
+	enum cma_state state = cma_conn_state(conn);
+
+	if (state != CMA_UP && state != CMA_DOWN) {
+		on_failure(conn, &(struct cma_event){
+					 .type = RDMA_CM_EVENT_DISCONNECTED});
+		return;
+	}
+	/* The IB CM waits for an answer; without a need for one it says so. */
+	if (!cma_conn_dev(conn)->iwarp)
+		rdma_disconnect(conn->id);
+	cma_conn_finish(conn, DAPL_CM_DISCONNECTED, NULL, 0);
+}
+
+void cma_conn_event(struct dapl_cm_conn *conn, const struct cma_event *ev)
+{
+	enum cma_state state;
+
+	if (cma_conn_released_event(conn, ev->type))
+		return;
+	state = cma_conn_state(conn);
+	dapl_log(DAPL_LOG_CM, "conn %p: %s, status %d, state %d", (void *)conn,
+		 rdma_event_str(ev->type), ev->status, state);
+	if (state == CMA_OVER)
+		return;
+	switch (ev->type) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		on_addr_resolved(conn);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		if (state == CMA_ADDR)
+			on_addr_error(conn, ev->status);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		on_route_resolved(conn);
+		break;
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		if (state == CMA_ROUTE)
+			on_route_error(conn, ev->status);
+		break;
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		on_response(conn, ev);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		on_established(conn, ev);
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+		on_failure(conn, ev);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		on_disconnected(conn);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		cma_conn_finish(conn, DAPL_CM_BROKEN, NULL, 0);
+		break;
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		/* Comes after DISCONNECTED, or in its place when the message
+		 * to the peer could not be sent. */
+		if (state == CMA_DOWN)
+			cma_conn_finish(conn, DAPL_CM_DISCONNECTED, NULL, 0);
+		break;
+	default: /* ADDR_CHANGE, multicast */
+		break;
+	}
+}

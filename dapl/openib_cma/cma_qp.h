@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * cma_qp.h - moving a queue pair that rdma_cm does not own.
+ *
+ * The endpoint owns its queue pair, on a device context of its own, so an
+ * rdma_cm id never has one: librdmacm moves nothing, and we apply the
+ * attributes that it has for each state, as it would have done.
+ * Any thread, no lock held.
+ */
+#ifndef CMA_QP_H
+#define CMA_QP_H
+
+#include <rdma/rdma_cma.h>
+
+#include "dapl/common/cm/dapl_cm.h"
+
+/* Depths of RDMA reads that a connection may use at most. */
+struct cma_depths {
+	uint8_t in;  /* the peer's reads here: responder resources */
+	uint8_t out; /* our reads there: initiator depth */
+};
+
+/* What EP and device allow. */
+struct cma_depths cma_depths_own(const struct vb_dev *dev,
+				 const struct dapl_cm_qp *qp);
+
+/*
+ * Makes EP's queue pair ready for the connection of ID: INIT again, RTR and
+ * RTS. On iWARP it stays in INIT, the kernel moves it later.
+ * -ECONNABORTED: rdma_cm knows of no connection any more and nothing was
+ * changed. Other errors are of the queue pair, which is in ERR then if it had
+ * been moved.
+ */
+int cma_qp_ready(const struct vb_dev *dev, struct rdma_cm_id *id,
+		 struct dapl_ep *ep, uint32_t qp_num, struct cma_depths max);
+/*
+ * EP's queue pair QP_NUM to ERR, from any state. Failure means that it is not
+ * there any more.
+ */
+void cma_qp_error(struct dapl_ep *ep, uint32_t qp_num);
+
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * cma_world.c - two instances of the CMA provider with a recorder; see the
+ * header. Contains no test. dapl_cm_qp_modify() and the provider registry are
+ * the objects' and are stubbed here and in the tests.
+ */
+#include "test/unit/cma_world.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define SEEN_MAX 4096
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static struct seen seen[SEEN_MAX];
+static int seen_n;
+
+static void record(const struct seen *s)
+{
+	pthread_mutex_lock(&mutex);
+	if (seen_n < SEEN_MAX)
+		seen[seen_n++] = *s;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void keep(struct seen *s, const void *pdata, size_t size)
+{
+	s->size = size;
+	if (size)
+		memcpy(s->pdata, pdata,
+		       size < sizeof(s->pdata) ? size : sizeof(s->pdata));
+}
+
+static void up_request(struct dapl_sp *sp, struct dapl_cm_conn *conn,
+		       const struct dapl_cm_request *req)
+{
+	struct seen s = {.kind = SEEN_REQUEST, .who = sp, .conn = conn};
+
+	memcpy(&s.peer, req->peer_addr,
+	       req->peer_addr->sa_family == AF_INET6
+		       ? sizeof(struct sockaddr_in6)
+		       : sizeof(struct sockaddr_in));
+	s.peer_port = req->peer_port;
+	keep(&s, req->pdata, req->pdata_size);
+	if (sp->refuse)
+		cma_ops.release(conn);
+	if (sp->once) {
+		sp->once = false;
+		cma_ops.unlisten(sp->listener);
+	}
+	record(&s);
+}
+
+static void up_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
+		     enum dapl_cm_event event, const void *pdata, size_t size)
+{
+	struct seen s = {
+		.kind = SEEN_EVENT, .who = ep, .conn = conn, .event = event};
+
+	keep(&s, pdata, size);
+	s.in_err = ep->qp && fv_qp_state(ep->qp) == IBV_QPS_ERR;
+	if (ep->hang_up && event == DAPL_CM_ESTABLISHED)
+		cma_ops.disconnect(conn);
+	if (ep->drop) {
+		ep->drop = false;
+		cma_ops.release(conn);
+	}
+	record(&s);
+}
+
+static void up_gone(struct dapl_ep *ep)
+{
+	struct seen s = {.kind = SEEN_GONE, .who = ep};
+
+	__atomic_sub_fetch(&ep->refs, 1, __ATOMIC_ACQ_REL);
+	record(&s);
+}
+
+static void up_unlistened(struct dapl_sp *sp)
+{
+	struct seen s = {.kind = SEEN_UNLISTENED, .who = sp};
+
+	record(&s);
+}
+
+static const struct dapl_cm_up recorder = {
+	.request = up_request,
+	.event = up_event,
+	.gone = up_gone,
+	.unlistened = up_unlistened,
+};
+
+int dapl_cm_qp_modify(struct dapl_ep *ep, uint32_t qp_num,
+		      struct ibv_qp_attr *attr, int mask)
+{
+	if (!ep->qp || ep->qp->qp_num != qp_num)
+		return -ENOTCONN;
+	if (ep->fail_modify && --ep->fail_modify == 0)
+		return -EIO;
+	return vb_qp_modify(ep->qp, attr, mask);
+}
+
+/* For the tests that do not look at the registry. */
+__attribute__((weak)) void dapl_provider_register(const struct dapl_cm_ops *ops,
+						  const DAT_PROVIDER_INFO *info,
+						  const char *ia_params)
+{
+}
+
+__attribute__((weak)) void
+dapl_provider_unregister(const struct dapl_cm_ops *ops,
+			 const DAT_PROVIDER_INFO *info)
+{
+}
+
+void side_params(struct dapl_params *ret_params)
+{
+	dapl_params_read(ret_params);
+	ret_params->cm_arp_timeout_ms = 100;
+	ret_params->cm_arp_retry_count = 3;
+	ret_params->cm_route_timeout_ms = 100;
+	ret_params->cm_route_retry_count = 3;
+}
+
+DAT_RETURN side_try_open(struct side *s, const char *ia_params)
+{
+	struct dapl_cm base = {
+		.ops = &cma_ops, .up = &recorder, .params = &s->params};
+	DAT_RETURN ret;
+
+	assert_int_equal(dapl_loop_open("test", &s->loop), 0);
+	base.loop = s->loop;
+	ret = cma_ops.open(ia_params, &base, &s->cm);
+	if (ret != DAT_SUCCESS)
+		goto err_loop;
+	if (vb_open(s->cm->dev_name, s->cm->port, &s->dev)) {
+		ret = DAT_CLASS_ERROR | DAT_INTERNAL_ERROR;
+		goto err_cm;
+	}
+	s->cm->dev = &s->dev;
+	ret = cma_ops.start(s->cm);
+	if (ret == DAT_SUCCESS)
+		return ret;
+	vb_close(&s->dev);
+err_cm:
+	cma_ops.close(s->cm);
+err_loop:
+	dapl_loop_close(s->loop);
+	return ret;
+}
+
+void side_open(struct side *s, const char *ia_params)
+{
+	side_params(&s->params);
+	assert_int_equal(side_try_open(s, ia_params), DAT_SUCCESS);
+	assert_int_equal(vb_pd_create(&s->dev, &s->pd), 0);
+	assert_int_equal(vb_cq_create(&s->dev, 64, NULL, NULL, &s->cq), 0);
+}
+
+void side_close(struct side *s)
+{
+	cma_ops.stop(s->cm);
+	vb_cq_destroy(s->cq);
+	vb_pd_destroy(s->pd);
+	cma_ops.close(s->cm);
+	vb_close(&s->dev);
+	dapl_loop_close(s->loop);
+}
+
+void world_open(struct world *w, enum fv_kind kind)
+{
+	struct fv_device_cfg cfg;
+
+	fv_reset();
+	fv_device_cfg_init(&cfg, kind, "fake0", "10.0.0.1");
+	fv_device_add(&cfg);
+	fv_device_cfg_init(&cfg, kind, "fake1", "10.0.0.2");
+	fv_device_add(&cfg);
+	seen_n = 0;
+	side_open(&w->a, "10.0.0.1 0");
+	side_open(&w->b, "10.0.0.2 0");
+}
+
+static const char *const kind_names[] = {"request", "event", "gone",
+					 "unlistened"};
+
+static void all_taken(void)
+{
+	for (int i = 0; i < seen_n; i++)
+		if (!seen[i].taken)
+			fail_msg("unexpected upcall: %s %d",
+				 kind_names[seen[i].kind], seen[i].event);
+}
+
+void world_close(struct world *w)
+{
+	side_close(&w->a);
+	side_close(&w->b);
+	all_taken();
+	if (fv_live()) {
+		fv_live_dump(stderr);
+		fail_msg("%u objects left", fv_live());
+	}
+}
+
+struct dapl_ep *ep_new(struct side *s)
+{
+	struct dapl_ep *ep = calloc(1, sizeof(*ep));
+	struct vb_qp_cfg cfg = {.type = IBV_QPT_RC,
+				.send_cq = s->cq,
+				.recv_cq = s->cq,
+				.max_send_wr = 4,
+				.max_recv_wr = 4,
+				.max_send_sge = 1,
+				.max_recv_sge = 1};
+	uint32_t inl;
+
+	assert_non_null(ep);
+	ep->side = s;
+	assert_int_equal(vb_qp_create(s->pd, &cfg, &ep->qp, &inl), 0);
+	assert_int_equal(
+		vb_qp_init(&s->dev, ep->qp, 0,
+			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ),
+		0);
+	ep->cfg = (struct dapl_cm_qp){
+		.qp_num = ep->qp->qp_num, .rd_in = 4, .rd_out = 4};
+	return ep;
+}
+
+void ep_del(struct dapl_ep *ep)
+{
+	assert_int_equal(__atomic_load_n(&ep->refs, __ATOMIC_ACQUIRE), 0);
+	if (ep->qp)
+		vb_qp_destroy(ep->qp);
+	free(ep);
+}
+
+enum ibv_qp_state ep_state(struct dapl_ep *ep)
+{
+	return fv_qp_state(ep->qp);
+}
+
+static struct seen *find(enum seen_kind kind, const void *who)
+{
+	for (int i = 0; i < seen_n; i++)
+		if (!seen[i].taken && seen[i].kind == kind &&
+		    seen[i].who == who)
+			return &seen[i];
+	return NULL;
+}
+
+struct seen take(enum seen_kind kind, const void *who)
+{
+	struct timespec until;
+	struct seen copy = {.kind = kind}, *s;
+	int err = 0;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += WORLD_PATIENCE_MS / 1000;
+	pthread_mutex_lock(&mutex);
+	while (!(s = find(kind, who)) && !err)
+		err = pthread_cond_timedwait(&cond, &mutex, &until);
+	if (s) {
+		s->taken = true;
+		copy = *s;
+	}
+	pthread_mutex_unlock(&mutex);
+	if (!s)
+		fail_msg("no %s came", kind_names[kind]);
+	return copy;
+}
+
+void take_event(const struct dapl_ep *ep, enum dapl_cm_event event)
+{
+	struct seen s = take(SEEN_EVENT, ep);
+
+	assert_int_equal(s.event, event);
+}
+
+int pending(enum seen_kind kind, const void *who)
+{
+	int n = 0;
+
+	pthread_mutex_lock(&mutex);
+	for (int i = 0; i < seen_n; i++)
+		n += !seen[i].taken && seen[i].kind == kind &&
+		     seen[i].who == who;
+	pthread_mutex_unlock(&mutex);
+	return n;
+}
+
+void peer_b(struct sockaddr_storage *ret_addr)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)ret_addr;
+
+	memset(ret_addr, 0, sizeof(*ret_addr));
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = inet_addr("10.0.0.2");
+}
+
+struct dapl_cm_conn *begin(struct dapl_ep *ep, DAT_CONN_QUAL qual,
+			   const void *pdata, size_t size)
+{
+	struct dapl_cm_conn *conn;
+	struct sockaddr_storage addr;
+	struct dapl_cm_connect req = {.qp = ep->cfg,
+				      .addr = (struct sockaddr *)&addr,
+				      .qual = qual,
+				      .pdata = pdata,
+				      .pdata_size = size};
+
+	peer_b(&addr);
+	assert_int_equal(cma_ops.prepare(ep->side->cm, ep, &conn), 0);
+	ep->refs++;
+	assert_int_equal(cma_ops.connect(conn, &req), 0);
+	return conn;
+}
+
+void finish(struct dapl_cm_conn *conn, struct dapl_ep *ep)
+{
+	cma_ops.release(conn);
+	take(SEEN_GONE, ep);
+}
+
+struct dapl_cm_listener *listen_on(struct dapl_sp *sp, DAT_CONN_QUAL qual)
+{
+	assert_int_equal(
+		cma_ops.listen(sp->side->cm, qual, 8, sp, &sp->listener), 0);
+	return sp->listener;
+}
+
+void unlisten(struct dapl_sp *sp, struct dapl_cm_listener *l)
+{
+	cma_ops.unlisten(l);
+	take(SEEN_UNLISTENED, sp);
+}
+
+void pair_open(struct world *w, struct pair *p, DAT_CONN_QUAL qual)
+{
+	struct dapl_sp sp = {.side = &w->b};
+	struct dapl_cm_listener *l = listen_on(&sp, qual);
+
+	p->ea = ep_new(&w->a);
+	p->eb = ep_new(&w->b);
+	p->ca = begin(p->ea, qual, NULL, 0);
+	p->cb = take(SEEN_REQUEST, &sp).conn;
+	assert_int_equal(cma_ops.accept(p->cb, &p->eb->cfg, p->eb, NULL, 0), 0);
+	p->eb->refs++;
+	take_event(p->ea, DAPL_CM_ESTABLISHED);
+	take_event(p->eb, DAPL_CM_ESTABLISHED);
+	unlisten(&sp, l);
+}
+
+void part(struct dapl_cm_conn *first, struct dapl_ep *first_ep,
+	  struct dapl_cm_conn *second, struct dapl_ep *second_ep)
+{
+	finish(first, first_ep);
+	finish(second, second_ep);
+	if (pending(SEEN_EVENT, second_ep))
+		take_event(second_ep, DAPL_CM_DISCONNECTED);
+}
+
+void pair_close(struct pair *p)
+{
+	part(p->ca, p->ea, p->cb, p->eb);
+	ep_del(p->ea);
+	ep_del(p->eb);
+}

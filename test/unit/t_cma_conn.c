@@ -1,0 +1,1105 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_cma_conn.c - connections of the CMA provider: prepare, connect, accept,
+ * reject, disconnect, release, addrs, and the events of rdma_cm.
+ *
+ * Two instances meet over the fake rdma_cm. Names tell the situation; most come
+ * from the table of situations that the historic provider was probed with.
+ * Everything waits for events; what must not come is checked by world_close().
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "test/unit/cma_world.h"
+
+#define QUAL 45248
+
+static struct world world;
+
+static int setup_roce(void **state)
+{
+	world_open(&world, FV_ROCE);
+	return 0;
+}
+
+static int setup_ib(void **state)
+{
+	world_open(&world, FV_IB);
+	return 0;
+}
+
+static int setup_iwarp(void **state)
+{
+	world_open(&world, FV_IWARP);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	world_close(&world);
+	return 0;
+}
+
+static struct ibv_qp_attr qp_attr(struct dapl_ep *ep)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	assert_int_equal(ibv_query_qp(ep->qp, &attr,
+				      IBV_QP_STATE | IBV_QP_ACCESS_FLAGS |
+					      IBV_QP_MAX_QP_RD_ATOMIC |
+					      IBV_QP_MAX_DEST_RD_ATOMIC,
+				      &init),
+			 0);
+	return attr;
+}
+
+static bool all_zero(const uint8_t *p, size_t size)
+{
+	while (size--)
+		if (*p++)
+			return false;
+	return true;
+}
+
+/* Sizes that arrive: padded to the wire's on IB, as sent on iWARP. */
+static void establish(size_t req_size, size_t rep_size)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct sockaddr_storage peer;
+	struct sockaddr_in *in = (struct sockaddr_in *)&peer;
+	DAT_PORT_QUAL far, near;
+	struct dapl_cm_conn *ca;
+	struct seen req, est;
+
+	ca = begin(ea, QUAL, "question", 9);
+	assert_int_equal(cma_ops.addrs(ca, &peer, &far, &near), -ENOTCONN);
+	req = take(SEEN_REQUEST, &sp);
+	assert_int_equal(req.size, req_size);
+	assert_memory_equal(req.pdata, "question", 9);
+	assert_true(all_zero(req.pdata + 9, req_size - 9));
+	assert_int_equal(((struct sockaddr_in *)&req.peer)->sin_addr.s_addr,
+			 inet_addr("10.0.0.1"));
+	assert_int_equal(cma_ops.accept(req.conn, &eb->cfg, eb, "answer", 7),
+			 0);
+	eb->refs++;
+	est = take(SEEN_EVENT, ea);
+	assert_int_equal(est.event, DAPL_CM_ESTABLISHED);
+	assert_int_equal(est.size, rep_size);
+	assert_memory_equal(est.pdata, "answer", 7);
+	assert_true(all_zero(est.pdata + 7, rep_size - 7));
+	est = take(SEEN_EVENT, eb);
+	assert_int_equal(est.event, DAPL_CM_ESTABLISHED);
+	assert_int_equal(est.size, 0);
+	assert_int_equal(ep_state(ea), IBV_QPS_RTS);
+	assert_int_equal(ep_state(eb), IBV_QPS_RTS);
+
+	assert_int_equal(cma_ops.addrs(ca, &peer, &far, &near), 0);
+	assert_int_equal(in->sin_addr.s_addr, inet_addr("10.0.0.2"));
+	assert_int_equal(far, QUAL);
+	assert_int_equal(near, req.peer_port);
+	assert_int_equal(cma_ops.addrs(req.conn, &peer, &far, &near), 0);
+	assert_int_equal(in->sin_addr.s_addr, inet_addr("10.0.0.1"));
+	assert_int_equal(far, req.peer_port);
+	assert_int_equal(near, QUAL);
+
+	unlisten(&sp, l);
+	part(ca, ea, req.conn, eb);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+static void connect__accepted_over_roce(void **state)
+{
+	establish(56, 196);
+}
+
+static void connect__accepted_over_ib(void **state)
+{
+	establish(56, 196);
+}
+
+static void connect__accepted_over_iwarp(void **state)
+{
+	establish(9, 7);
+}
+
+static void connect__access_flags_and_depths(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_conn *ca, *cb;
+	struct ibv_qp_attr a, b;
+
+	ea->cfg.rd_in = 3;
+	ea->cfg.rd_out = 7;
+	eb->cfg.rd_in = 5;
+	eb->cfg.rd_out = 2;
+	ca = begin(ea, QUAL, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0), 0);
+	eb->refs++;
+	take_event(ea, DAPL_CM_ESTABLISHED);
+	take_event(eb, DAPL_CM_ESTABLISHED);
+	a = qp_attr(ea);
+	b = qp_attr(eb);
+	assert_int_equal(a.max_rd_atomic, 5);
+	assert_int_equal(b.max_dest_rd_atomic, 5);
+	assert_int_equal(b.max_rd_atomic, 2);
+	assert_int_equal(a.max_dest_rd_atomic, 2);
+	assert_int_equal(a.qp_access_flags & (IBV_ACCESS_REMOTE_READ |
+					      IBV_ACCESS_REMOTE_WRITE |
+					      IBV_ACCESS_REMOTE_ATOMIC),
+			 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
+				 IBV_ACCESS_REMOTE_ATOMIC);
+	assert_int_equal(a.qp_access_flags, b.qp_access_flags);
+	unlisten(&sp, l);
+	part(ca, ea, cb, eb);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+/* Calls of NAME in the fake's trace. */
+static int traced(const char *name)
+{
+	const char *p = fv_trace_get();
+	int n = 0;
+
+	while ((p = strstr(p, name))) {
+		p += strlen(name);
+		n++;
+	}
+	return n;
+}
+
+/* An attempt that ends in EVENT by itself. */
+static void attempt(enum dapl_cm_event event)
+{
+	struct dapl_ep *ep = ep_new(&world.a);
+	struct dapl_cm_conn *conn = begin(ep, QUAL, NULL, 0);
+	struct seen s = take(SEEN_EVENT, ep);
+
+	assert_int_equal(s.event, event);
+	assert_int_equal(s.size, 0);
+	assert_ptr_equal(s.conn, conn);
+	finish(conn, ep);
+	ep_del(ep);
+}
+
+static void connect__nobody_listens(void **state)
+{
+	attempt(DAPL_CM_NON_PEER_REJECTED);
+}
+
+static void connect__host_does_not_answer(void **state)
+{
+	fv_cm_set(FV_CM_ADDR_ERROR, -ETIMEDOUT);
+	fv_trace(true);
+	attempt(DAPL_CM_UNREACHABLE);
+	assert_int_equal(traced("rdma_resolve_addr"),
+			 world.a.params.cm_arp_retry_count);
+}
+
+static void connect__no_way_to_host(void **state)
+{
+	fv_cm_set(FV_CM_ADDR_ERROR, -EHOSTUNREACH);
+	fv_trace(true);
+	attempt(DAPL_CM_UNREACHABLE);
+	assert_int_equal(traced("rdma_resolve_addr"), 1);
+}
+
+static void connect__no_way_to_host_known_at_once(void **state)
+{
+	fv_fail_call("rdma_resolve_addr", 1, ENETUNREACH);
+	attempt(DAPL_CM_UNREACHABLE);
+}
+
+static void connect__route_does_not_answer(void **state)
+{
+	fv_cm_set(FV_CM_ROUTE_ERROR, -ETIMEDOUT);
+	fv_trace(true);
+	attempt(DAPL_CM_UNREACHABLE);
+	assert_int_equal(traced("rdma_resolve_route"),
+			 world.a.params.cm_route_retry_count);
+}
+
+static void connect__route_call_fails(void **state)
+{
+	fv_fail_call("rdma_resolve_route", 1, EINVAL);
+	attempt(DAPL_CM_UNREACHABLE);
+}
+
+static void connect__request_call_fails(void **state)
+{
+	fv_fail_call("rdma_connect", 1, EINVAL);
+	attempt(DAPL_CM_BROKEN);
+}
+
+static void connect__refused_inside_the_call(void **state)
+{
+	fv_cm_set(FV_CM_REFUSE_SYNC, 1);
+	attempt(DAPL_CM_NON_PEER_REJECTED);
+}
+
+static void connect__request_unanswered(void **state)
+{
+	fv_cm_set(FV_CM_UNREACHABLE, -ETIMEDOUT);
+	attempt(DAPL_CM_UNREACHABLE);
+}
+
+static void connect__rejected_for_other_reasons(void **state)
+{
+	static const int reasons[] = {1, 4, 8, 10, 28, 31};
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		fv_cm_set(FV_CM_REJECT, reasons[i]);
+		attempt(DAPL_CM_NON_PEER_REJECTED);
+	}
+}
+
+static void connect__bad_arguments(void **state)
+{
+	struct dapl_ep *ep = ep_new(&world.a);
+	struct sockaddr_storage addr;
+	struct dapl_cm_connect req = {.qp = ep->cfg,
+				      .addr = (struct sockaddr *)&addr,
+				      .qual = QUAL,
+				      .pdata = "x",
+				      .pdata_size = 57};
+	struct dapl_cm_conn *conn;
+
+	peer_b(&addr);
+	assert_int_equal(cma_ops.prepare(world.a.cm, ep, &conn), 0);
+	ep->refs++;
+	assert_int_equal(cma_ops.connect(conn, &req), -EINVAL);
+	req.pdata_size = 0;
+	req.qual = 0;
+	assert_int_equal(cma_ops.connect(conn, &req), -EINVAL);
+	req.qual = QUAL;
+	req.qp.ud = true;
+	assert_int_equal(cma_ops.connect(conn, &req), -EINVAL);
+	req.qp.ud = false;
+	addr.ss_family = AF_INET6;
+	assert_int_equal(cma_ops.connect(conn, &req), -EAFNOSUPPORT);
+	peer_b(&addr);
+	((struct sockaddr_in *)&addr)->sin_addr.s_addr = 0;
+	assert_int_equal(cma_ops.connect(conn, &req), -EADDRNOTAVAIL);
+	finish(conn, ep);
+	ep_del(ep);
+}
+
+static void connect__prepared_only(void **state)
+{
+	struct dapl_ep *ep = ep_new(&world.a);
+	struct dapl_cm_conn *conn;
+
+	assert_int_equal(cma_ops.prepare(world.a.cm, ep, &conn), 0);
+	ep->refs++;
+	assert_int_equal(cma_ops.disconnect(conn), -ENOTCONN);
+	finish(conn, ep);
+	ep_del(ep);
+}
+
+static void connect__tos_is_set(void **state)
+{
+	struct pair p;
+
+	fv_trace(true);
+	pair_open(&world, &p, QUAL);
+	assert_int_equal(traced("rdma_set_option"), 0);
+	pair_close(&p);
+	world.a.params.cm_tos = 5;
+	pair_open(&world, &p, QUAL);
+	assert_int_equal(traced("rdma_set_option"), 1);
+	pair_close(&p);
+}
+
+/* The consumer's timeout, or its dat_ep_free(), during each phase. */
+static void release_during(enum fv_cm_option phase)
+{
+	struct dapl_ep *ep = ep_new(&world.a);
+	struct dapl_cm_conn *conn;
+
+	fv_cm_set(phase, 1);
+	conn = begin(ep, QUAL, NULL, 0);
+	finish(conn, ep);
+	ep_del(ep);
+}
+
+static void release__resolving_address(void **state)
+{
+	release_during(FV_CM_ADDR_SILENT);
+}
+
+static void release__resolving_route(void **state)
+{
+	release_during(FV_CM_ROUTE_SILENT);
+}
+
+static void release__waiting_for_answer(void **state)
+{
+	release_during(FV_CM_BLACKHOLE);
+}
+
+/* rdma_destroy_id() would block there until the peer has answered. */
+static void release__waiting_for_answer_over_iwarp(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_ep *ep = ep_new(&world.a);
+	struct dapl_cm_conn *ca, *cb;
+
+	ca = begin(ep, QUAL, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	fv_trace(true);
+	finish(ca, ep);
+	assert_int_equal(traced("rdma_destroy_id"), 0);
+	cma_ops.release(cb);
+	unlisten(&sp, l);
+	ep_del(ep);
+}
+
+static void release__accepted_afterwards_over_iwarp(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_conn *ca, *cb;
+
+	ca = begin(ea, QUAL, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	finish(ca, ea);
+	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0), 0);
+	eb->refs++;
+	take_event(eb, DAPL_CM_ESTABLISHED);
+	take_event(eb, DAPL_CM_DISCONNECTED);
+	finish(cb, eb);
+	unlisten(&sp, l);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+static void release__in_event_upcall(void **state)
+{
+	struct dapl_ep *ep = ep_new(&world.a);
+
+	ep->drop = true;
+	begin(ep, QUAL, NULL, 0);
+	take_event(ep, DAPL_CM_NON_PEER_REJECTED);
+	take(SEEN_GONE, ep);
+	ep_del(ep);
+}
+
+static void release__established_tells_peer(void **state)
+{
+	struct pair p;
+
+	pair_open(&world, &p, QUAL);
+	finish(p.ca, p.ea);
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+	assert_int_equal(ep_state(p.eb), IBV_QPS_ERR);
+	finish(p.cb, p.eb);
+	ep_del(p.ea);
+	ep_del(p.eb);
+}
+
+/* The endpoint goes back although rdma_cm still waits for the peer. */
+static void release__established_peer_never_answers(void **state)
+{
+	struct pair p;
+
+	pair_open(&world, &p, QUAL);
+	fv_cm_set(FV_CM_LOSE_DREQ, 1);
+	pair_close(&p);
+}
+
+static void release__while_disconnecting(void **state)
+{
+	struct pair p;
+
+	pair_open(&world, &p, QUAL);
+	fv_cm_set(FV_CM_LOSE_DREQ, 1);
+	assert_int_equal(cma_ops.disconnect(p.ca), 0);
+	pair_close(&p);
+}
+
+static void reject__by_consumer(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_ep *ep = ep_new(&world.a);
+	struct dapl_cm_conn *ca, *cb;
+	struct seen s;
+	uint8_t data[56];
+
+	memset(data, 0xa5, sizeof(data));
+	ca = begin(ep, QUAL, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	assert_int_equal(cma_ops.reject(cb, data, 57), -EINVAL);
+	assert_int_equal(cma_ops.reject(cb, data, 56), 0);
+	cma_ops.release(cb);
+	s = take(SEEN_EVENT, ep);
+	assert_int_equal(s.event, DAPL_CM_PEER_REJECTED);
+	assert_true(s.size >= 56);
+	assert_memory_equal(s.pdata, data, 56);
+	assert_true(all_zero(s.pdata + 56, s.size - 56));
+	finish(ca, ep);
+	ep_del(ep);
+	unlisten(&sp, l);
+}
+
+static void reject__header_as_sent_by_the_historic_provider(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_ep *ep = ep_new(&world.a);
+	struct dapl_cm_conn *ca, *cb;
+	struct seen s;
+
+	ca = begin(ep, QUAL, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	assert_int_equal(cma_ops.reject(cb, NULL, 0), 0);
+	cma_ops.release(cb);
+	s = take(SEEN_EVENT, ep);
+	assert_int_equal(s.event, DAPL_CM_PEER_REJECTED);
+	/* 148 on the wire, 4 of them the header. */
+	assert_int_equal(s.size, 144);
+	assert_true(all_zero(s.pdata, s.size));
+	finish(ca, ep);
+	ep_del(ep);
+	unlisten(&sp, l);
+}
+
+static void reject__over_iwarp(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_ep *ep = ep_new(&world.a);
+	struct dapl_cm_conn *ca, *cb;
+	struct seen s;
+
+	ca = begin(ep, QUAL, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	assert_int_equal(cma_ops.reject(cb, "no", 3), 0);
+	cma_ops.release(cb);
+	s = take(SEEN_EVENT, ep);
+	assert_int_equal(s.event, DAPL_CM_PEER_REJECTED);
+	assert_int_equal(s.size, 3);
+	assert_memory_equal(s.pdata, "no", 3);
+	finish(ca, ep);
+	ep_del(ep);
+	unlisten(&sp, l);
+}
+
+/* A server that dies, or an SP that goes: no consumer said no. */
+static void request__released_unanswered(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_ep *ep = ep_new(&world.a);
+	struct dapl_cm_conn *ca, *cb;
+
+	ca = begin(ep, QUAL, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	cma_ops.release(cb);
+	take_event(ep, DAPL_CM_NON_PEER_REJECTED);
+	finish(ca, ep);
+	ep_del(ep);
+	unlisten(&sp, l);
+}
+
+static void request__released_inside_upcall(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b, .refuse = true};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+
+	attempt(DAPL_CM_NON_PEER_REJECTED);
+	take(SEEN_REQUEST, &sp);
+	unlisten(&sp, l);
+}
+
+/* A service point for one request: the upcall gives the listener up. */
+static void request__unlistens_inside_upcall(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b, .refuse = true, .once = true};
+
+	listen_on(&sp, QUAL);
+	attempt(DAPL_CM_NON_PEER_REJECTED);
+	take(SEEN_REQUEST, &sp);
+	take(SEEN_UNLISTENED, &sp);
+	attempt(DAPL_CM_NON_PEER_REJECTED); /* nobody listens */
+}
+
+static void accept__client_has_gone(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_conn *ca, *cb;
+
+	ca = begin(ea, QUAL, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	finish(ca, ea);
+	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0),
+			 -ECONNABORTED);
+	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0),
+			 -ECONNABORTED);
+	assert_int_equal(cma_ops.reject(cb, NULL, 0), 0);
+	assert_int_equal(ep_state(eb), IBV_QPS_INIT);
+	cma_ops.release(cb);
+	unlisten(&sp, l);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+static void accept__too_much_private_data(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_conn *ca, *cb;
+	uint8_t data[57] = {1};
+
+	ca = begin(ea, QUAL, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, data, 57), -EINVAL);
+	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, data, 56), 0);
+	eb->refs++;
+	take_event(ea, DAPL_CM_ESTABLISHED);
+	take_event(eb, DAPL_CM_ESTABLISHED);
+	part(ca, ea, cb, eb);
+	unlisten(&sp, l);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+/* The queue pair is refused in each of its three steps; another one works. */
+static void accept__queue_pair_refuses(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+
+	for (int step = 1; step <= 3; step++) {
+		struct dapl_ep *ea = ep_new(&world.a);
+		struct dapl_ep *bad = ep_new(&world.b), *eb = ep_new(&world.b);
+		struct dapl_cm_conn *ca, *cb;
+
+		bad->fail_modify = step;
+		ca = begin(ea, QUAL, NULL, 0);
+		cb = take(SEEN_REQUEST, &sp).conn;
+		assert_int_equal(cma_ops.accept(cb, &bad->cfg, bad, NULL, 0),
+				 -EIO);
+		assert_int_equal(ep_state(bad),
+				 step < 3 ? IBV_QPS_INIT : IBV_QPS_ERR);
+		assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0), 0);
+		eb->refs++;
+		take_event(ea, DAPL_CM_ESTABLISHED);
+		take_event(eb, DAPL_CM_ESTABLISHED);
+		part(ca, ea, cb, eb);
+		ep_del(bad);
+		ep_del(ea);
+		ep_del(eb);
+	}
+	unlisten(&sp, l);
+}
+
+static void accept__call_fails(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_conn *ca, *cb;
+
+	ca = begin(ea, QUAL, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	fv_fail_call("rdma_accept", 1, ENOMEM);
+	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0),
+			 -ECONNABORTED);
+	assert_int_equal(ep_state(eb), IBV_QPS_ERR);
+	cma_ops.release(cb);
+	take_event(ea, DAPL_CM_NON_PEER_REJECTED);
+	finish(ca, ea);
+	unlisten(&sp, l);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+/* Accepted, but the other side cannot use it: its provider refuses. */
+static void accept__client_queue_pair_refuses(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_conn *ca, *cb;
+
+	ea->fail_modify = 2;
+	ca = begin(ea, QUAL, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0), 0);
+	eb->refs++;
+	take_event(ea, DAPL_CM_BROKEN);
+	take_event(eb, DAPL_CM_ACCEPT_FAILED);
+	finish(ca, ea);
+	finish(cb, eb);
+	unlisten(&sp, l);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+static void accept__client_gives_up_before_ready(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_conn *ca, *cb;
+
+	fv_cm_set(FV_CM_LOSE_REP, 1);
+	ca = begin(ea, QUAL, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0), 0);
+	eb->refs++;
+	finish(ca, ea);
+	take_event(eb, DAPL_CM_ACCEPT_FAILED);
+	finish(cb, eb);
+	unlisten(&sp, l);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+static void accept__released_before_ready(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_conn *ca, *cb;
+
+	fv_cm_set(FV_CM_LOSE_REP, 1);
+	ca = begin(ea, QUAL, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0), 0);
+	eb->refs++;
+	finish(cb, eb);
+	take_event(ea, DAPL_CM_NON_PEER_REJECTED);
+	finish(ca, ea);
+	unlisten(&sp, l);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+static void accept__endpoint_freed_meanwhile(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct ibv_qp *qp = eb->qp;
+	struct dapl_cm_conn *ca, *cb;
+
+	ca = begin(ea, QUAL, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	eb->qp = NULL;
+	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0), -ENOTCONN);
+	cma_ops.release(cb);
+	take_event(ea, DAPL_CM_NON_PEER_REJECTED);
+	finish(ca, ea);
+	unlisten(&sp, l);
+	eb->qp = qp;
+	ep_del(ea);
+	ep_del(eb);
+}
+
+static void disconnect_both(bool by_active)
+{
+	struct pair p;
+	struct seen s;
+
+	pair_open(&world, &p, QUAL);
+	assert_int_equal(cma_ops.disconnect(by_active ? p.ca : p.cb), 0);
+	s = take(SEEN_EVENT, p.ea);
+	assert_int_equal(s.event, DAPL_CM_DISCONNECTED);
+	assert_true(s.in_err);
+	s = take(SEEN_EVENT, p.eb);
+	assert_int_equal(s.event, DAPL_CM_DISCONNECTED);
+	assert_true(s.in_err);
+	assert_int_equal(cma_ops.disconnect(p.ca), -ENOTCONN);
+	pair_close(&p);
+}
+
+static void disconnect__by_active_side(void **state)
+{
+	disconnect_both(true);
+}
+
+static void disconnect__by_passive_side(void **state)
+{
+	disconnect_both(false);
+}
+
+static void disconnect__over_iwarp(void **state)
+{
+	disconnect_both(true);
+	disconnect_both(false);
+}
+
+static void disconnect__by_both_at_once(void **state)
+{
+	struct pair p;
+
+	pair_open(&world, &p, QUAL);
+	assert_int_equal(cma_ops.disconnect(p.ca), 0);
+	cma_ops.disconnect(p.cb); /* may be late: the peer's has arrived */
+	take_event(p.ea, DAPL_CM_DISCONNECTED);
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+	pair_close(&p);
+}
+
+static void disconnect__twice_is_one(void **state)
+{
+	struct pair p;
+
+	pair_open(&world, &p, QUAL);
+	fv_cm_set(FV_CM_LOSE_DREQ, 1);
+	assert_int_equal(cma_ops.disconnect(p.ca), 0);
+	assert_int_equal(cma_ops.disconnect(p.ca), 0);
+	assert_int_equal(ep_state(p.ea), IBV_QPS_ERR);
+	pair_close(&p);
+}
+
+static void disconnect__inside_established_upcall(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_conn *ca, *cb;
+	struct seen s;
+
+	ea->hang_up = true;
+	ca = begin(ea, QUAL, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0), 0);
+	eb->refs++;
+	take_event(ea, DAPL_CM_ESTABLISHED);
+	take_event(ea, DAPL_CM_DISCONNECTED);
+	s = take(SEEN_EVENT, eb);
+	if (s.event == DAPL_CM_ESTABLISHED)
+		s = take(SEEN_EVENT, eb);
+	assert_int_equal(s.event, DAPL_CM_DISCONNECTED);
+	finish(ca, ea);
+	finish(cb, eb);
+	unlisten(&sp, l);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+static void disconnect__call_fails(void **state)
+{
+	struct pair p;
+
+	pair_open(&world, &p, QUAL);
+	fv_fail_call("rdma_disconnect", 1, EINVAL);
+	assert_int_equal(cma_ops.disconnect(p.ca), 0);
+	take_event(p.ea, DAPL_CM_DISCONNECTED);
+	finish(p.ca, p.ea);
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+	finish(p.cb, p.eb);
+	ep_del(p.ea);
+	ep_del(p.eb);
+}
+
+static void removal__of_device(void **state)
+{
+	struct pair p;
+
+	pair_open(&world, &p, QUAL);
+	fv_cm_device_removal(world.a.dev.ctx->device);
+	take_event(p.ea, DAPL_CM_BROKEN);
+	assert_int_equal(cma_ops.disconnect(p.ca), -ENOTCONN);
+	finish(p.ca, p.ea);
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+	finish(p.cb, p.eb);
+	ep_del(p.ea);
+	ep_del(p.eb);
+}
+
+static void removal__while_listening_and_connecting(void **state)
+{
+	struct dapl_sp sp = {.side = &world.a};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_ep *ep = ep_new(&world.a);
+	struct dapl_cm_conn *conn;
+
+	fv_cm_set(FV_CM_BLACKHOLE, 1);
+	conn = begin(ep, QUAL, NULL, 0);
+	fv_cm_device_removal(world.a.dev.ctx->device);
+	take_event(ep, DAPL_CM_BROKEN);
+	finish(conn, ep);
+	unlisten(&sp, l);
+	ep_del(ep);
+}
+
+static void prepare__nth_call_fails(void **state)
+{
+	struct dapl_ep *ep;
+	struct seen s;
+	bool failed;
+	int ret;
+
+	for (unsigned n = 1;; n++) {
+		struct sockaddr_storage addr;
+		struct dapl_cm_connect req = {.addr = (struct sockaddr *)&addr,
+					      .qual = QUAL};
+		struct dapl_cm_conn *conn;
+
+		peer_b(&addr);
+		ep = ep_new(&world.a);
+		req.qp = ep->cfg;
+		fv_fail_at(n, ENOMEM);
+		assert_int_equal(cma_ops.prepare(world.a.cm, ep, &conn), 0);
+		ep->refs++;
+		ret = cma_ops.connect(conn, &req);
+		if (!ret) {
+			s = take(SEEN_EVENT, ep);
+			assert_int_not_equal(s.event, DAPL_CM_ESTABLISHED);
+		}
+		finish(conn, ep);
+		failed = fv_fail_hit();
+		fv_fail_at(0, 0);
+		ep_del(ep);
+		if (!failed)
+			break;
+		assert_true(n < 100);
+	}
+}
+
+static void establish__nth_call_fails(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct seen s;
+	bool failed;
+
+	for (unsigned n = 1;; n++) {
+		struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+		struct dapl_cm_conn *ca, *cb;
+		int ret;
+
+		ca = begin(ea, QUAL, NULL, 0);
+		cb = take(SEEN_REQUEST, &sp).conn;
+		fv_fail_at(n, ENOMEM);
+		ret = cma_ops.accept(cb, &eb->cfg, eb, NULL, 0);
+		if (ret) {
+			cma_ops.release(cb);
+			take_event(ea, DAPL_CM_NON_PEER_REJECTED);
+		} else {
+			eb->refs++;
+			s = take(SEEN_EVENT, ea);
+			if (s.event == DAPL_CM_ESTABLISHED)
+				take_event(eb, DAPL_CM_ESTABLISHED);
+			else
+				take_event(eb, DAPL_CM_ACCEPT_FAILED);
+		}
+		failed = fv_fail_hit();
+		fv_fail_at(0, 0);
+		finish(ca, ea);
+		if (!ret)
+			finish(cb, eb);
+		/* One side may have heard of the other's release. */
+		if (pending(SEEN_EVENT, eb))
+			take_event(eb, DAPL_CM_DISCONNECTED);
+		ep_del(ea);
+		ep_del(eb);
+		if (!failed)
+			break;
+		assert_true(n < 100);
+	}
+	unlisten(&sp, l);
+}
+
+#define RUNS	50
+#define WORKERS 4
+
+struct worker {
+	pthread_t thread;
+	int n;
+	struct dapl_ep *ea[RUNS], *eb[RUNS];
+	struct dapl_cm_conn *ca[RUNS];
+};
+
+static struct dapl_sp crowd_sp;
+
+/* Starts attempts and gives up each third at once. */
+static void *crowd_active(void *arg)
+{
+	struct worker *w = arg;
+
+	for (int i = 0; i < RUNS; i++) {
+		w->ca[i] = begin(w->ea[i], QUAL, NULL, 0);
+		if (i % 3 == 0)
+			cma_ops.release(w->ca[i]);
+	}
+	return NULL;
+}
+
+static void crowd_join(struct worker *w)
+{
+	for (int i = 0; i < WORKERS; i++)
+		pthread_join(w[i].thread, NULL);
+}
+
+/* Every upcall that has come so far for EP, in any order. */
+static int drain(struct dapl_ep *ep)
+{
+	int n = 0;
+
+	while (pending(SEEN_EVENT, ep)) {
+		take(SEEN_EVENT, ep);
+		n++;
+	}
+	return n;
+}
+
+/*
+ * Many threads begin, abandon and release attempts while the service threads
+ * work on their events; requests are answered as they come. Each endpoint must
+ * come back exactly once.
+ */
+static void crowd__begin_and_release(void **state)
+{
+	struct worker *w = calloc(WORKERS, sizeof(*w));
+	struct dapl_cm_listener *l;
+
+	assert_non_null(w);
+	crowd_sp = (struct dapl_sp){.side = &world.b, .refuse = true};
+	l = listen_on(&crowd_sp, QUAL);
+	for (int t = 0; t < WORKERS; t++)
+		for (int i = 0; i < RUNS; i++)
+			w[t].ea[i] = ep_new(&world.a);
+	for (int t = 0; t < WORKERS; t++)
+		assert_int_equal(
+			pthread_create(&w[t].thread, NULL, crowd_active, &w[t]),
+			0);
+	crowd_join(w);
+	for (int t = 0; t < WORKERS; t++)
+		for (int i = 0; i < RUNS; i++) {
+			if (i % 3) {
+				take_event(w[t].ea[i],
+					   DAPL_CM_NON_PEER_REJECTED);
+				cma_ops.release(w[t].ca[i]);
+			}
+			take(SEEN_GONE, w[t].ea[i]);
+			assert_true(drain(w[t].ea[i]) <= 1);
+			ep_del(w[t].ea[i]);
+		}
+	unlisten(&crowd_sp, l);
+	while (pending(SEEN_REQUEST, &crowd_sp))
+		take(SEEN_REQUEST, &crowd_sp);
+	free(w);
+}
+
+static void *crowd_disconnect(void *arg)
+{
+	struct dapl_cm_conn **conn = arg;
+
+	for (int i = 0; i < RUNS; i++)
+		cma_ops.disconnect(conn[i]);
+	return NULL;
+}
+
+/* Both ends hang up at the same time, again and again. */
+static void crowd__disconnect_from_both_ends(void **state)
+{
+	struct dapl_cm_conn *ca[RUNS], *cb[RUNS];
+	struct pair p[RUNS];
+	pthread_t ta, tb;
+
+	for (int i = 0; i < RUNS; i++) {
+		pair_open(&world, &p[i], QUAL);
+		ca[i] = p[i].ca;
+		cb[i] = p[i].cb;
+	}
+	assert_int_equal(pthread_create(&ta, NULL, crowd_disconnect, ca), 0);
+	assert_int_equal(pthread_create(&tb, NULL, crowd_disconnect, cb), 0);
+	pthread_join(ta, NULL);
+	pthread_join(tb, NULL);
+	for (int i = 0; i < RUNS; i++) {
+		take_event(p[i].ea, DAPL_CM_DISCONNECTED);
+		take_event(p[i].eb, DAPL_CM_DISCONNECTED);
+		pair_close(&p[i]);
+	}
+}
+
+#define ROCE(t)	 cmocka_unit_test_setup_teardown(t, setup_roce, teardown)
+#define IB(t)	 cmocka_unit_test_setup_teardown(t, setup_ib, teardown)
+#define IWARP(t) cmocka_unit_test_setup_teardown(t, setup_iwarp, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ROCE(connect__accepted_over_roce),
+		IB(connect__accepted_over_ib),
+		IWARP(connect__accepted_over_iwarp),
+		ROCE(connect__access_flags_and_depths),
+		ROCE(connect__nobody_listens),
+		ROCE(connect__host_does_not_answer),
+		ROCE(connect__no_way_to_host),
+		ROCE(connect__no_way_to_host_known_at_once),
+		ROCE(connect__route_does_not_answer),
+		ROCE(connect__route_call_fails),
+		ROCE(connect__request_call_fails),
+		IWARP(connect__refused_inside_the_call),
+		ROCE(connect__request_unanswered),
+		ROCE(connect__rejected_for_other_reasons),
+		ROCE(connect__bad_arguments),
+		ROCE(connect__prepared_only),
+		ROCE(connect__tos_is_set),
+		ROCE(release__resolving_address),
+		ROCE(release__resolving_route),
+		ROCE(release__waiting_for_answer),
+		IWARP(release__waiting_for_answer_over_iwarp),
+		IWARP(release__accepted_afterwards_over_iwarp),
+		ROCE(release__in_event_upcall),
+		ROCE(release__established_tells_peer),
+		ROCE(release__established_peer_never_answers),
+		ROCE(release__while_disconnecting),
+		ROCE(reject__by_consumer),
+		ROCE(reject__header_as_sent_by_the_historic_provider),
+		IWARP(reject__over_iwarp),
+		ROCE(request__released_unanswered),
+		ROCE(request__released_inside_upcall),
+		ROCE(request__unlistens_inside_upcall),
+		ROCE(accept__client_has_gone),
+		ROCE(accept__too_much_private_data),
+		ROCE(accept__queue_pair_refuses),
+		ROCE(accept__call_fails),
+		ROCE(accept__client_queue_pair_refuses),
+		ROCE(accept__client_gives_up_before_ready),
+		ROCE(accept__released_before_ready),
+		ROCE(accept__endpoint_freed_meanwhile),
+		ROCE(disconnect__by_active_side),
+		ROCE(disconnect__by_passive_side),
+		IWARP(disconnect__over_iwarp),
+		ROCE(disconnect__by_both_at_once),
+		ROCE(disconnect__twice_is_one),
+		ROCE(disconnect__inside_established_upcall),
+		ROCE(disconnect__call_fails),
+		ROCE(removal__of_device),
+		ROCE(removal__while_listening_and_connecting),
+		ROCE(prepare__nth_call_fails),
+		ROCE(establish__nth_call_fails),
+		ROCE(crowd__begin_and_release),
+		ROCE(crowd__disconnect_from_both_ends),
+	};
+
+	return cmocka_run_group_tests_name("t_cma_conn", tests, NULL, NULL);
+}

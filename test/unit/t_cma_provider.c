@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_cma_provider.c - the CMA provider as a whole: entry points, open, start,
+ * stop, close, max_pdata, listen, unlisten.
+ *
+ * Over the fake rdma_cm; the registry of the core is stubbed here, so that what
+ * the entry points pass on can be seen. Nothing here depends on the interfaces
+ * of the machine except that it has "lo".
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <dat2/udat.h>
+
+#include <dat2/dat_registry.h>
+
+#include "dapl/common/services/dapl_log.h"
+#include "test/unit/cma_world.h"
+
+#define QUAL 45248
+
+const char *dapl__fail_text(void);
+
+static struct world world;
+
+static int setup(void **state)
+{
+	world_open(&world, FV_ROCE);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	world_close(&world);
+	return 0;
+}
+
+/* What the entry points hand to the core. */
+static struct {
+	const struct dapl_cm_ops *ops;
+	const DAT_PROVIDER_INFO *info;
+	const char *ia_params;
+	int registered;
+} registry;
+
+void dapl_provider_register(const struct dapl_cm_ops *ops,
+			    const DAT_PROVIDER_INFO *info,
+			    const char *ia_params)
+{
+	registry.ops = ops;
+	registry.info = info;
+	registry.ia_params = ia_params;
+	registry.registered++;
+}
+
+void dapl_provider_unregister(const struct dapl_cm_ops *ops,
+			      const DAT_PROVIDER_INFO *info)
+{
+	assert_ptr_equal(ops, registry.ops);
+	assert_ptr_equal(info, registry.info);
+	registry.registered--;
+}
+
+static void entry__registers_a_full_table(void **state)
+{
+	const DAT_PROVIDER_INFO info = {.ia_name = "ofa-v2-test"};
+	const struct dapl_cm_ops *o;
+
+	dat_provider_init(&info, "ib0 0");
+	assert_int_equal(registry.registered, 1);
+	assert_string_equal(registry.ia_params, "ib0 0");
+	o = registry.ops;
+	assert_string_equal(o->name, "CMA");
+	assert_int_equal(o->default_inline, 64);
+	assert_true(o->open && o->start && o->stop && o->close && o->max_pdata);
+	assert_true(o->listen && o->unlisten && o->prepare && o->connect);
+	assert_true(o->accept && o->reject && o->disconnect && o->release &&
+		    o->addrs);
+	assert_int_equal(o->max_pdata(NULL), 56);
+	dat_provider_fini(&info);
+	assert_int_equal(registry.registered, 0);
+}
+
+static int reset_fake(void **state)
+{
+	struct fv_device_cfg cfg;
+
+	fv_reset();
+	fv_device_cfg_init(&cfg, FV_ROCE, "fake0", "10.0.0.1");
+	cfg.port[0].addr[1] = "2001:db8::1";
+	cfg.port[0].addr[2] = "fe80::1";
+	cfg.port[0].addr[3] = NULL;
+	fv_device_add(&cfg);
+	return 0;
+}
+
+static int nothing_left(void **state)
+{
+	if (!fv_live())
+		return 0;
+	fv_live_dump(stderr);
+	return 1;
+}
+
+/* Opens with TEXT, expecting success on fake0 port 1. */
+static void open_ok(const char *text, int family)
+{
+	struct side s;
+
+	side_params(&s.params);
+	assert_int_equal(side_try_open(&s, text), DAT_SUCCESS);
+	assert_string_equal(s.cm->dev_name, "fake0");
+	assert_int_equal(s.cm->port, 1);
+	assert_int_equal(s.cm->addr.ss_family, family);
+	cma_ops.stop(s.cm);
+	cma_ops.close(s.cm);
+	vb_close(&s.dev);
+	dapl_loop_close(s.loop);
+}
+
+/* Opens with TEXT, expecting failure RET with a reason that has WHY in it. */
+static void open_bad(const char *text, DAT_RETURN ret, const char *why)
+{
+	struct side s;
+
+	side_params(&s.params);
+	assert_int_equal(side_try_open(&s, text), ret);
+	if (!strstr(dapl__fail_text(), why))
+		fail_msg("\"%s\" does not say \"%s\"", dapl__fail_text(), why);
+}
+
+#define BAD_ADDRESS (DAT_CLASS_ERROR | DAT_INVALID_ADDRESS)
+
+static void open__numeric_address(void **state)
+{
+	open_ok("10.0.0.1 0", AF_INET);
+	open_ok("10.0.0.1 1", AF_INET);
+	open_ok("10.0.0.1 0x1", AF_INET);
+	open_ok("2001:db8::1 0", AF_INET6);
+}
+
+static void open__malformed_text(void **state)
+{
+	const DAT_RETURN ret = BAD_ADDRESS | DAT_INVALID_ADDRESS_MALFORMED;
+
+	open_bad("", ret, "empty");
+	open_bad(NULL, ret, "empty");
+	open_bad("10.0.0.1", ret, "missing");
+	open_bad("10.0.0.1 one", ret, "not a port");
+	open_bad("10.0.0.1 0 colour=blue", ret, "options");
+}
+
+static void open__port_of_another_number(void **state)
+{
+	/* The address decides; old files may say anything here. */
+	open_ok("10.0.0.1 2", AF_INET);
+}
+
+static void open__address_of_no_rdma_device(void **state)
+{
+	fv_cm_host_addr("10.0.0.99");
+	open_bad("10.0.0.99 0", BAD_ADDRESS, "devices: fake0");
+	open_bad("127.0.0.1 0", BAD_ADDRESS, "not on an RDMA device");
+	open_bad("lo 0", BAD_ADDRESS, "not on an RDMA device");
+	open_bad("localhost 0", BAD_ADDRESS, "localhost");
+}
+
+static void open__unknown_name(void **state)
+{
+	open_bad("no-such-name.invalid 0", BAD_ADDRESS, "interfaces: ");
+	open_bad("no-such-name.invalid 0", BAD_ADDRESS, "lo 127.0.0.1");
+}
+
+static void open__no_rdma_cm(void **state)
+{
+	fv_fail_call("rdma_create_event_channel", 1, ENOENT);
+	open_bad("10.0.0.1 0", dapl_err_dat(-ENOENT), "rdma_ucm");
+	fv_fail_call("rdma_create_event_channel", 1, ENODEV);
+	open_bad("10.0.0.1 0", dapl_err_dat(-ENODEV), "no RDMA device");
+}
+
+static void open__nth_call_fails(void **state)
+{
+	struct side s;
+	DAT_RETURN ret;
+	unsigned n;
+
+	side_params(&s.params);
+	for (n = 1;; n++) {
+		fv_fail_at(n, ENOMEM);
+		ret = side_try_open(&s, "10.0.0.1 0");
+		if (ret == DAT_SUCCESS)
+			break;
+		assert_int_equal(fv_live(), 0);
+		assert_true(n < 100);
+	}
+	assert_true(n > 3);
+	fv_fail_at(0, 0);
+	cma_ops.stop(s.cm);
+	cma_ops.close(s.cm);
+	vb_close(&s.dev);
+	dapl_loop_close(s.loop);
+}
+
+static void close__without_start(void **state)
+{
+	struct dapl_cm base = {.ops = &cma_ops};
+	struct dapl_cm *cm;
+
+	assert_int_equal(dapl_loop_open("test", &base.loop), 0);
+	assert_int_equal(cma_ops.open("10.0.0.1 0", &base, &cm), DAT_SUCCESS);
+	cma_ops.close(cm);
+	dapl_loop_close(base.loop);
+}
+
+/* How many of the next reads of an event channel fail. */
+static int bad_reads;
+
+int __real_rdma_get_cm_event(struct rdma_event_channel *chan,
+			     struct rdma_cm_event **ret_event);
+int __wrap_rdma_get_cm_event(struct rdma_event_channel *chan,
+			     struct rdma_cm_event **ret_event);
+
+int __wrap_rdma_get_cm_event(struct rdma_event_channel *chan,
+			     struct rdma_cm_event **ret_event)
+{
+	if (__atomic_fetch_sub(&bad_reads, 1, __ATOMIC_RELAXED) > 0) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return __real_rdma_get_cm_event(chan, ret_event);
+}
+
+static void events__channel_fails_for_a_while(void **state)
+{
+	struct dapl_ep *ep = ep_new(&world.a);
+	struct dapl_cm_conn *conn;
+
+	__atomic_store_n(&bad_reads, 3, __ATOMIC_RELAXED);
+	conn = begin(ep, QUAL, NULL, 0);
+	take_event(ep, DAPL_CM_NON_PEER_REJECTED);
+	assert_true(__atomic_load_n(&bad_reads, __ATOMIC_RELAXED) < 0);
+	finish(conn, ep);
+	ep_del(ep);
+}
+
+static void stop__while_the_channel_fails(void **state)
+{
+	struct dapl_ep *ep = ep_new(&world.a);
+
+	__atomic_store_n(&bad_reads, 1 << 30, __ATOMIC_RELAXED);
+	begin(ep, QUAL, NULL, 0);
+	cma_ops.stop(world.a.cm);
+	__atomic_store_n(&bad_reads, 0, __ATOMIC_RELAXED);
+	take(SEEN_GONE, ep);
+	ep_del(ep);
+}
+
+static int try_listen(struct dapl_sp *sp, DAT_CONN_QUAL qual)
+{
+	struct dapl_cm_listener *l = NULL;
+	int ret = cma_ops.listen(sp->side->cm, qual, 8, sp, &l);
+
+	assert_null(l);
+	return ret;
+}
+
+static void listen__qualifier_taken(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b}, other = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+
+	assert_int_equal(try_listen(&other, QUAL), -EADDRINUSE);
+	unlisten(&sp, l);
+}
+
+/* The port is free when unlisten() returns, not only after the upcall. */
+static void listen__again_at_once(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l;
+
+	for (int i = 0; i < 20; i++) {
+		l = listen_on(&sp, QUAL);
+		cma_ops.unlisten(l);
+	}
+	for (int i = 0; i < 20; i++)
+		take(SEEN_UNLISTENED, &sp);
+}
+
+static void listen__qualifier_zero(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+
+	assert_int_equal(try_listen(&sp, 0), -EINVAL);
+}
+
+static void listen__folded_qualifier(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b}, other = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, 70000);
+
+	assert_int_equal(try_listen(&other, 39532), -EADDRINUSE);
+	unlisten(&sp, l);
+}
+
+static void listen__any_backlog(void **state)
+{
+	static const int backlog[] = {-1, 0, 1, 1 << 30};
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l;
+
+	for (size_t i = 0; i < sizeof(backlog) / sizeof(backlog[0]); i++) {
+		assert_int_equal(
+			cma_ops.listen(world.b.cm, QUAL, backlog[i], &sp, &l),
+			0);
+		unlisten(&sp, l);
+	}
+}
+
+static void listen__nth_call_fails(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = NULL;
+	unsigned n;
+
+	for (n = 1;; n++) {
+		fv_fail_at(n, EACCES);
+		if (!cma_ops.listen(world.b.cm, QUAL, 8, &sp, &l))
+			break;
+		assert_null(l);
+		assert_true(n < 100);
+	}
+	assert_true(n > 2);
+	fv_fail_at(0, 0);
+	unlisten(&sp, l);
+}
+
+static void stop__gives_up_everything(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b}, idle = {.side = &world.a};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_cm_conn *live, *asking, *prepared, *unanswered;
+	struct dapl_ep *ep[4];
+	struct pair p;
+
+	pair_open(&world, &p, QUAL + 1);
+	for (int i = 0; i < 4; i++)
+		ep[i] = ep_new(&world.a);
+	listen_on(&idle, QUAL);
+	live = p.ca;
+	asking = begin(ep[0], QUAL, NULL, 0);
+	unanswered = take(SEEN_REQUEST, &sp).conn;
+	fv_cm_set(FV_CM_ADDR_SILENT, 1);
+	begin(ep[1], QUAL, NULL, 0);
+	assert_int_equal(cma_ops.prepare(world.a.cm, ep[2], &prepared), 0);
+	ep[2]->refs++;
+
+	cma_ops.stop(world.a.cm);
+	/* All of it was said before stop() returned. */
+	assert_int_equal(pending(SEEN_GONE, p.ea), 1);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(pending(SEEN_GONE, ep[i]), 1);
+		take(SEEN_GONE, ep[i]);
+	}
+	take(SEEN_GONE, p.ea);
+	assert_int_equal(pending(SEEN_UNLISTENED, &idle), 1);
+	take(SEEN_UNLISTENED, &idle);
+
+	/* New work is refused; a late release does no harm. */
+	assert_int_equal(cma_ops.prepare(world.a.cm, ep[3], &prepared),
+			 -ECANCELED);
+	assert_int_equal(try_listen(&idle, QUAL), -ECANCELED);
+	cma_ops.release(live);
+	cma_ops.release(asking);
+
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+	finish(p.cb, p.eb);
+	cma_ops.release(unanswered);
+	unlisten(&sp, l);
+	for (int i = 0; i < 4; i++)
+		ep_del(ep[i]);
+	ep_del(p.ea);
+	ep_del(p.eb);
+}
+
+static void stop__after_release(void **state)
+{
+	struct pair p;
+
+	pair_open(&world, &p, QUAL);
+	fv_cm_set(FV_CM_LOSE_DREQ, 1);
+	cma_ops.release(p.ca);
+	cma_ops.release(p.cb);
+	cma_ops.stop(world.a.cm);
+	cma_ops.stop(world.b.cm);
+	assert_int_equal(pending(SEEN_GONE, p.ea), 1);
+	assert_int_equal(pending(SEEN_GONE, p.eb), 1);
+	take(SEEN_GONE, p.ea);
+	take(SEEN_GONE, p.eb);
+	ep_del(p.ea);
+	ep_del(p.eb);
+}
+
+#define WORLD(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+#define ALONE(t) cmocka_unit_test_setup_teardown(t, reset_fake, nothing_left)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(entry__registers_a_full_table),
+		ALONE(open__numeric_address),
+		ALONE(open__malformed_text),
+		ALONE(open__port_of_another_number),
+		ALONE(open__address_of_no_rdma_device),
+		ALONE(open__unknown_name),
+		ALONE(open__no_rdma_cm),
+		ALONE(open__nth_call_fails),
+		ALONE(close__without_start),
+		WORLD(listen__qualifier_taken),
+		WORLD(listen__again_at_once),
+		WORLD(listen__qualifier_zero),
+		WORLD(listen__folded_qualifier),
+		WORLD(listen__any_backlog),
+		WORLD(listen__nth_call_fails),
+		WORLD(stop__gives_up_everything),
+		WORLD(stop__after_release),
+		WORLD(events__channel_fails_for_a_while),
+		WORLD(stop__while_the_channel_fails),
+	};
+
+	return cmocka_run_group_tests_name("t_cma_provider", tests, NULL, NULL);
+}
