@@ -830,6 +830,7 @@ typedef int DAT_EXTENDED_OP;
  * the last three arguments.
  *
  * Returns:
+ *   INVALID_STATE          called from a plug-in's init or fini
  *   PROVIDER_NOT_FOUND/NAME_NOT_REGISTERED  no such name, or its library
  *                          could not be loaded or did not register the name
  *   PROVIDER_NOT_FOUND/MAJOR_NOT_FOUND, MINOR_NOT_FOUND,
@@ -2102,7 +2103,8 @@ DAT_EXPORT DAT_RETURN dat_extension_op(DAT_HANDLE handle,
  *   INVALID_PARAMETER/ARG1  max_to_return negative or smaller than the list
  *   INVALID_PARAMETER/ARG2  entries_returned NULL
  *   INVALID_PARAMETER/ARG3  the array or an element of it NULL
- * Blocks: may, reads dat.conf the first time. Threads: safe. Events: none.
+ * Blocks: no; dat.conf was read when libdat2 was loaded. Threads: safe.
+ * Events: none.
  * Rule: uDAPL 1.2 spec, dat_registry_list_providers; no dat.conf at all is
  * success with no entries, as it always was.
  */

@@ -77,7 +77,8 @@ DAT_EXPORT DAT_RETURN dat_registry_remove_provider(
  * Returns:
  *   INVALID_PARAMETER/ARG1 to ARG3  NULL
  *   PROVIDER_NOT_FOUND/NAME_NOT_REGISTERED  one of the names
- * Blocks: may, reads dat.conf the first time. Threads: safe. Events: none.
+ * Blocks: no; dat.conf was read when libdat2 was loaded. Threads: safe.
+ * Events: none.
  * Rule: added in DAT 2.0; older libraries declared it and did not have it.
  */
 DAT_EXPORT DAT_RETURN dat_registry_providers_related(

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_dtest_options.c - tests of the command line of dtest.
+ *
+ * Calls covered: dtest_parse, dtest_sizes.
+ * Rule: letters and defaults of the historic tool; exit status 244 for its
+ * usage errors, 2 for those of the new style.
+ */
+#include "test/dtest/dtest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ARGS_MAX 16
+
+struct parsed {
+	int rc;
+	struct dtest_opts o;
+	char line[256]; /* what o points into */
+	char *out, *err;
+};
+
+/* Splits at blanks; "''" is an empty argument. */
+static void parse(const char *line, struct parsed *p)
+{
+	char *argv[ARGS_MAX] = {"dtest"}, *save = NULL;
+	size_t n_out, n_err;
+	FILE *out, *err;
+	int argc = 1;
+
+	memset(p, 0, sizeof(*p));
+	snprintf(p->line, sizeof(p->line), "%s", line);
+	for (char *s = strtok_r(p->line, " ", &save); s;
+	     s = strtok_r(NULL, " ", &save)) {
+		assert_in_range(argc, 1, ARGS_MAX - 2);
+		argv[argc++] = strcmp(s, "''") ? s : s + 2;
+	}
+	out = open_memstream(&p->out, &n_out);
+	err = open_memstream(&p->err, &n_err);
+	assert_non_null(out);
+	assert_non_null(err);
+	p->rc = dtest_parse(argc, argv, out, err, &p->o);
+	fclose(out);
+	fclose(err);
+}
+
+static void done(struct parsed *p)
+{
+	free(p->out);
+	free(p->err);
+}
+
+static void parse__historic_defaults(void **state)
+{
+	struct parsed p;
+
+	parse("", &p);
+	assert_int_equal(p.rc, -1);
+	assert_null(p.o.host);
+	assert_string_equal(p.o.provider, "ofa-v2-mlx4_0-1u");
+	assert_false(p.o.provider_given);
+	assert_int_equal(p.o.mode, DTEST_ALL);
+	assert_int_equal(p.o.size, 4194304);
+	assert_int_equal(p.o.count, 1000);
+	assert_int_equal(p.o.signal, 10);
+	assert_false(p.o.uni);
+	assert_int_equal(p.o.wait, DT_WAIT_EVENT);
+	assert_int_equal(p.o.timeout_s, 30);
+	assert_int_equal(p.o.oob_port, 15828);
+	assert_int_equal(p.o.port, 45248);
+	assert_int_equal(p.o.cpu, -1);
+	assert_null(p.o.json_path);
+	done(&p);
+}
+
+static void parse__values_that_were_given_count_in_any_order(void **state)
+{
+	static const struct {
+		const char *line;
+		enum dtest_mode mode;
+		uint32_t size, count, signal;
+		bool uni;
+	} rows[] = {
+		{"-W", DTEST_PINGPONG, 1, 1000, 1, true},
+		{"-W -b 64", DTEST_PINGPONG, 64, 1000, 1, true},
+		{"-b 64 -W", DTEST_PINGPONG, 64, 1000, 1, true},
+		{"-B 5 -S 2 -W", DTEST_PINGPONG, 1, 5, 2, true},
+		{"-W -B 5 -S 2", DTEST_PINGPONG, 1, 5, 2, true},
+		{"-D", DTEST_CHECK, 4194304, 1000, 1, true},
+		{"-W -D", DTEST_CHECK, 4194304, 1000, 1, true},
+		{"-D -W -b 8", DTEST_CHECK, 8, 1000, 1, true},
+		{"-w", DTEST_STREAM, 4194304, 1000, 10, false},
+		{"-w -u", DTEST_STREAM, 4194304, 1000, 10, true},
+		{"-uwb64 -B3", DTEST_STREAM, 64, 3, 3, true},
+		{"-S 500 -B 20", DTEST_ALL, 4194304, 20, 20, false},
+		{"-B 0", DTEST_ALL, 4194304, 0, 10, false},
+		{"--size 9 --iters 4", DTEST_ALL, 9, 4, 4, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct parsed p;
+
+		parse(rows[i].line, &p);
+		if (p.rc != -1 || p.o.mode != rows[i].mode ||
+		    p.o.size != rows[i].size || p.o.count != rows[i].count ||
+		    p.o.signal != rows[i].signal || p.o.uni != rows[i].uni)
+			fail_msg("'%s': rc %d mode %d size %u count %u signal "
+				 "%u uni %d",
+				 rows[i].line, p.rc, p.o.mode, p.o.size,
+				 p.o.count, p.o.signal, p.o.uni);
+		done(&p);
+	}
+}
+
+static void parse__role_is_the_last_one_given(void **state)
+{
+	struct parsed p;
+
+	parse("-s -h there", &p);
+	assert_int_equal(p.rc, -1);
+	assert_string_equal(p.o.host, "there");
+	done(&p);
+	parse("-h there -s", &p);
+	assert_int_equal(p.rc, -1);
+	assert_null(p.o.host);
+	done(&p);
+}
+
+static void parse__all_letters(void **state)
+{
+	struct parsed p;
+
+	parse("-P ofa-v2-x -c -t -v -v -d 3 -D -a -i 8", &p);
+	assert_int_equal(p.rc, -1);
+	assert_string_equal(p.o.provider, "ofa-v2-x");
+	assert_true(p.o.provider_given);
+	assert_int_equal(p.o.wait, DT_WAIT_CNO);
+	assert_true(p.o.timing);
+	assert_int_equal(p.o.verbose, 2);
+	assert_int_equal(p.o.delay_s, 3);
+	assert_true(p.o.all_sizes);
+	assert_int_equal(p.o.step, 8);
+	assert_int_equal(p.o.verify, DTEST_VERIFY_FULL);
+	done(&p);
+}
+
+static void parse__long_options(void **state)
+{
+	struct parsed p;
+
+	parse("--timeout=5 --oob-port 7 --port 8 --warmup 9 --verify none "
+	      "--cpu 0 --quiet --json=f",
+	      &p);
+	assert_int_equal(p.rc, -1);
+	assert_int_equal(p.o.timeout_s, 5);
+	assert_true(p.o.timeout_given);
+	assert_int_equal(p.o.oob_port, 7);
+	assert_int_equal(p.o.port, 8);
+	assert_int_equal(p.o.warmup, 9);
+	assert_int_equal(p.o.verify, DTEST_VERIFY_NONE);
+	assert_int_equal(p.o.cpu, 0);
+	assert_true(p.o.quiet);
+	assert_string_equal(p.o.json_path, "f");
+	done(&p);
+	parse("--json", &p);
+	assert_int_equal(p.rc, -1);
+	assert_string_equal(p.o.json_path, "");
+	done(&p);
+}
+
+static void parse__refused(void **state)
+{
+	static const struct {
+		const char *line;
+		int rc;
+	} rows[] = {
+		/* historic: usage on standard output */
+		{"-U", DT_USAGE_SHORT},
+		{"-x", DT_USAGE_SHORT},
+		{"--quiet -vx", DT_USAGE_SHORT},
+		{"-b", DT_USAGE_SHORT},
+		{"-a", DT_USAGE_SHORT},
+		{"-w -a", DT_USAGE_SHORT},
+		{"-i 8", DT_USAGE_SHORT},
+		/* new style: why, on standard error */
+		{"--nonsense", DT_USAGE},
+		{"--timeout", DT_USAGE},
+		{"--quiet=3", DT_USAGE},
+		{"-uwB3b64", DT_USAGE},
+		{"--o", DT_USAGE},   /* --oob-port without its value */
+		{"--ver", DT_USAGE}, /* --version or --verify */
+		{"file", DT_USAGE},
+		{"-b 0", DT_USAGE},
+		{"-b 64k", DT_USAGE},
+		{"-b -1", DT_USAGE},
+		{"-b 99999999999999999999", DT_USAGE},
+		{"-b 1073741825", DT_USAGE},
+		{"-B many", DT_USAGE},
+		{"-B 10000001", DT_USAGE},
+		{"-S 0", DT_USAGE},
+		{"-S 101", DT_USAGE},
+		{"-S 500 -B 400", DT_USAGE},
+		{"-w -S 5000 -B 6000", DT_USAGE},
+		{"-W -B 0", DT_USAGE},
+		{"-w -B 0", DT_USAGE},
+		{"-w -W", DT_USAGE},
+		{"-w -D", DT_USAGE},
+		{"-W -i 8 -b 6", DT_USAGE},
+		{"-W -i 1 -b 1000001", DT_USAGE},
+		{"-d x", DT_USAGE},
+		{"-h ''", DT_USAGE},
+		{"-P ''", DT_USAGE},
+		{"-P 0123456789012345678901234567890123456789012345678901234567"
+		 "89012",
+		 -1},
+		{"-P 0123456789012345678901234567890123456789012345678901234567"
+		 "890123",
+		 DT_USAGE},
+		{"--timeout 0", DT_USAGE},
+		{"--port 0", DT_USAGE},
+		{"--port 65536", DT_USAGE},
+		{"--oob-port 65536", DT_USAGE},
+		{"--verify some", DT_USAGE},
+		{"--json=", DT_USAGE},
+		{"--cpu -1", DT_USAGE},
+		{"-W --warmup 1000", DT_USAGE},
+		{"-W --warmup 999", -1},
+		{"--warmup 100", DT_USAGE},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int want = rows[i].rc;
+		struct parsed p;
+
+		parse(rows[i].line, &p);
+		if (p.rc != want ||
+		    (want == DT_USAGE && (!p.err[0] || p.out[0])) ||
+		    (want == DT_USAGE_SHORT &&
+		     (p.err[0] || !strstr(p.out, "usage: dtest"))))
+			fail_msg("'%s': %d, out '%s', err '%s'", rows[i].line,
+				 p.rc, p.out, p.err);
+		done(&p);
+	}
+}
+
+static void parse__error_names_option_and_value(void **state)
+{
+	struct parsed p;
+
+	parse("-b 12q", &p);
+	assert_non_null(strstr(p.err, "-b 12q: not a number"));
+	assert_non_null(strstr(p.err, "from 1 to 1073741824"));
+	done(&p);
+	parse("--wrong", &p);
+	assert_non_null(strstr(p.err, "--wrong"));
+	done(&p);
+}
+
+static void parse__help_and_version(void **state)
+{
+	struct parsed p;
+
+	parse("--help", &p);
+	assert_int_equal(p.rc, DT_PASSED);
+	assert_string_equal(p.err, "");
+	assert_non_null(strstr(p.out, "usage: dtest"));
+	assert_non_null(strstr(p.out, "--json"));
+	assert_non_null(strstr(p.out, "Exit status"));
+	done(&p);
+	parse("--version", &p);
+	assert_int_equal(p.rc, DT_PASSED);
+	assert_int_equal(strncmp(p.out, "dtest (dapl) ", 13), 0);
+	done(&p);
+}
+
+/* The lists were taken from runs of the historic tool. */
+static void sizes__as_ever(void **state)
+{
+	static const struct {
+		const char *line;
+		const char *sizes;
+	} rows[] = {
+		{"-W -b 77", "77"},
+		{"-W -a -b 16", "1 2 3 4 5 7 8 9 15 16"},
+		{"-D -a -b 8", "1 2 3 4 5 7 8"},
+		{"-W -a -b 1", "1"},
+		{"-W -a -b 20", "1 2 3 4 5 7 8 9 15 16 17"},
+		{"-W -a -i 8 -b 16", "7 8 9 15 16"},
+		{"-W -i 8 -b 17", "7 8 9 15 16 17"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint32_t sizes[64];
+		struct parsed p;
+		char text[256] = "";
+		size_t n;
+
+		parse(rows[i].line, &p);
+		assert_int_equal(p.rc, -1);
+		n = dtest_sizes(&p.o, sizes, 64);
+		assert_in_range(n, 0, 64);
+		for (size_t k = 0; k < n; k++)
+			snprintf(text + strlen(text),
+				 sizeof(text) - strlen(text), "%s%u",
+				 k ? " " : "", sizes[k]);
+		assert_string_equal(text, rows[i].sizes);
+		done(&p);
+	}
+}
+
+static void sizes__counts_without_room(void **state)
+{
+	struct parsed p;
+
+	parse("-W -a -b 4096", &p);
+	assert_int_equal(dtest_sizes(&p.o, NULL, 0), 34);
+	done(&p);
+	parse("-W -a -b 1073741824", &p);
+	assert_int_equal(dtest_sizes(&p.o, NULL, 0), 31 * 3 - 5);
+	done(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parse__historic_defaults),
+		cmocka_unit_test(
+			parse__values_that_were_given_count_in_any_order),
+		cmocka_unit_test(parse__role_is_the_last_one_given),
+		cmocka_unit_test(parse__all_letters),
+		cmocka_unit_test(parse__long_options),
+		cmocka_unit_test(parse__refused),
+		cmocka_unit_test(parse__error_names_option_and_value),
+		cmocka_unit_test(parse__help_and_version),
+		cmocka_unit_test(sizes__as_ever),
+		cmocka_unit_test(sizes__counts_without_room),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_dtest_stats.c - tests of the figures and of the records of the test tools.
+ *
+ * Calls covered: dt_samples_*, dt_stats_compute, dt_parse_count, dt_json_*,
+ * dt_report_*.
+ */
+#include "test/dtest/common/dt_json.h"
+#include "test/dtest/common/dt_num.h"
+#include "test/dtest/common/dt_report.h"
+#include "test/dtest/common/dt_stats.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void assert_near(double got, double want)
+{
+	if (fabs(got - want) > 1e-9 * (1 + fabs(want)))
+		fail_msg("got %.12f, wanted %.12f", got, want);
+}
+
+/* n samples of 1, 2, ... n microseconds, in an order that is not sorted. */
+static void fill(struct dt_samples *s, size_t n)
+{
+	assert_int_equal(dt_samples_init(s, n), 0);
+	for (size_t i = 0; i < n; i++)
+		dt_samples_add(s, (i * 7 % n + 1) * 1000);
+}
+
+static void stats__none(void **state)
+{
+	struct dt_samples s;
+	struct dt_stats st;
+
+	assert_int_equal(dt_samples_init(&s, 0), 0);
+	memset(&st, 0x55, sizeof(st));
+	dt_stats_compute(&s, 0, 1, &st);
+	assert_int_equal(st.count, 0);
+	assert_near(st.max_us, 0);
+	dt_samples_fini(&s);
+}
+
+static void stats__one(void **state)
+{
+	struct dt_samples s;
+	struct dt_stats st;
+
+	fill(&s, 1);
+	dt_stats_compute(&s, 0, 1, &st);
+	assert_int_equal(st.count, 1);
+	assert_near(st.min_us, 1);
+	assert_near(st.max_us, 1);
+	assert_near(st.typical_us, 1);
+	assert_near(st.avg_us, 1);
+	assert_near(st.stdev_us, 0);
+	assert_near(st.p99_us, 1);
+	assert_near(st.p999_us, 1);
+	dt_samples_fini(&s);
+}
+
+static void stats__known_values(void **state)
+{
+	struct dt_samples s;
+	struct dt_stats st;
+
+	fill(&s, 1000);
+	dt_stats_compute(&s, 0, 1, &st);
+	assert_int_equal(st.count, 1000);
+	assert_near(st.min_us, 1);
+	assert_near(st.max_us, 1000);
+	assert_near(st.typical_us, 500.5);
+	assert_near(st.avg_us, 500.5);
+	assert_near(st.stdev_us, sqrt((1000.0 * 1000 - 1) / 12));
+	assert_near(st.p99_us, 990);
+	assert_near(st.p999_us, 999);
+	dt_samples_fini(&s);
+}
+
+static void stats__percentile_of_few_is_the_largest(void **state)
+{
+	struct dt_samples s;
+	struct dt_stats st;
+
+	fill(&s, 4);
+	dt_stats_compute(&s, 0, 1, &st);
+	assert_near(st.p99_us, 4);
+	assert_near(st.p999_us, 4);
+	assert_near(st.typical_us, 2.5);
+	dt_samples_fini(&s);
+}
+
+static void stats__half_of_a_round_trip(void **state)
+{
+	struct dt_samples s;
+	struct dt_stats st;
+
+	fill(&s, 5);
+	dt_stats_compute(&s, 0, 2, &st);
+	assert_near(st.min_us, 0.5);
+	assert_near(st.typical_us, 1.5);
+	assert_near(st.avg_us, 1.5);
+	assert_near(st.max_us, 2.5);
+	assert_near(st.stdev_us, sqrt(2) / 2);
+	dt_samples_fini(&s);
+}
+
+static void stats__warmup_is_left_out(void **state)
+{
+	struct dt_samples s;
+	struct dt_stats st;
+
+	assert_int_equal(dt_samples_init(&s, 3), 0);
+	dt_samples_add(&s, 900000);
+	dt_samples_add(&s, 3000);
+	dt_samples_add(&s, 1000);
+	dt_stats_compute(&s, 1, 1, &st);
+	assert_int_equal(st.count, 2);
+	assert_near(st.max_us, 3);
+	dt_stats_compute(&s, 3, 1, &st);
+	assert_int_equal(st.count, 0);
+	dt_samples_fini(&s);
+}
+
+static void stats__deviation_of_large_values(void **state)
+{
+	struct dt_samples s;
+	struct dt_stats st;
+
+	assert_int_equal(dt_samples_init(&s, 2), 0);
+	dt_samples_add(&s, 1000000000000000ull);
+	dt_samples_add(&s, 1000000000002000ull);
+	dt_stats_compute(&s, 0, 1, &st);
+	if (fabs(st.stdev_us - 1) > 0.01)
+		fail_msg("deviation %.6f, wanted 1", st.stdev_us);
+	dt_samples_fini(&s);
+}
+
+static void samples_add__full_drops(void **state)
+{
+	struct dt_samples s;
+
+	assert_int_equal(dt_samples_init(&s, 2), 0);
+	for (int i = 0; i < 5; i++)
+		dt_samples_add(&s, 1);
+	assert_int_equal(s.count, 2);
+	dt_samples_clear(&s);
+	assert_int_equal(s.count, 0);
+	dt_samples_fini(&s);
+}
+
+static void parse_count__table(void **state)
+{
+	static const struct {
+		const char *text;
+		int rc;
+		uint64_t value;
+	} rows[] = {
+		{"0", 0, 0},
+		{"7", 0, 7},
+		{"100", 0, 100},
+		{"0009", 0, 9},
+		{"101", -ERANGE, 0},
+		{"99999999999999999999999", -ERANGE, 0},
+		{"18446744073709551616", -ERANGE, 0},
+		{"", -EINVAL, 0},
+		{"-1", -EINVAL, 0},
+		{"+1", -EINVAL, 0},
+		{" 1", -EINVAL, 0},
+		{"1 ", -EINVAL, 0},
+		{"0x10", -EINVAL, 0},
+		{"1e2", -EINVAL, 0},
+		{"ten", -EINVAL, 0},
+		{NULL, -EINVAL, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t value = 4711;
+		int rc = dt_parse_count(rows[i].text, 0, 100, &value);
+
+		if (rc != rows[i].rc || value != (rc ? 4711 : rows[i].value))
+			fail_msg("'%s': %d, %llu",
+				 rows[i].text ? rows[i].text : "NULL", rc,
+				 (unsigned long long)value);
+	}
+}
+
+/* What a writer put into memory; the caller frees it. */
+struct text {
+	FILE *f;
+	char *s;
+	size_t n;
+};
+
+static void text_open(struct text *t)
+{
+	memset(t, 0, sizeof(*t));
+	t->f = open_memstream(&t->s, &t->n);
+	assert_non_null(t->f);
+}
+
+static void json__escapes(void **state)
+{
+	struct dt_json j;
+	struct text t;
+
+	text_open(&t);
+	dt_json_begin(&j, t.f);
+	dt_json_text(&j, "a", "q\" b\\ n\n d\x7f");
+	dt_json_text(&j, "good", "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80");
+	dt_json_text(&j, "bad", "\xff \xc0\x80 \xe2\x82 \xed\xa0\x80");
+	dt_json_text(&j, "null", NULL);
+	dt_json_end(&j);
+	fclose(t.f);
+	assert_string_equal(
+		t.s, "{\"a\":\"q\\\" b\\\\ n\\u000a d\\u007f\","
+		     "\"good\":\"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80\","
+		     "\"bad\":\"\\ufffd \\ufffd\\ufffd \\ufffd\\ufffd "
+		     "\\ufffd\\ufffd\\ufffd\",\"null\":\"\"}\n");
+	free(t.s);
+}
+
+static void json__numbers(void **state)
+{
+	struct dt_json j;
+	struct text t;
+
+	text_open(&t);
+	dt_json_begin(&j, t.f);
+	dt_json_count(&j, "big", UINT64_MAX);
+	dt_json_number(&j, "half", 0.5);
+	dt_json_number(&j, "inf", (double)INFINITY);
+	dt_json_number(&j, "nan", (double)NAN);
+	dt_json_end(&j);
+	fclose(t.f);
+	assert_string_equal(t.s, "{\"big\":18446744073709551615,\"half\":0.5,"
+				 "\"inf\":null,\"nan\":null}\n");
+	free(t.s);
+}
+
+static void json__empty_object(void **state)
+{
+	struct dt_json j;
+	struct text t;
+
+	text_open(&t);
+	dt_json_begin(&j, t.f);
+	dt_json_end(&j);
+	fclose(t.f);
+	assert_string_equal(t.s, "{}\n");
+	free(t.s);
+}
+
+/* A reporter whose text goes to memory. */
+static void report_to(struct dt_report *r, struct text *t, bool quiet)
+{
+	assert_int_equal(dt_report_open(r, "dtest", NULL), 0);
+	text_open(t);
+	r->text = t->f;
+	r->quiet = quiet;
+}
+
+static struct dt_result row(enum dt_kind kind)
+{
+	struct dt_result res;
+
+	memset(&res, 0, sizeof(res));
+	strcpy(res.test, kind == DT_LATENCY ? "lat" : "bw");
+	res.kind = kind;
+	res.bytes = 64;
+	res.iterations = 100;
+	res.stats.count = 100;
+	res.stats.min_us = 1.25;
+	res.bw_avg_mbps = 12.5;
+	res.result = "PASSED";
+	return res;
+}
+
+static void report__passed(void **state)
+{
+	struct dt_result lat = row(DT_LATENCY), bw = row(DT_BANDWIDTH);
+	struct dt_report r;
+	struct text t;
+
+	report_to(&r, &t, false);
+	dt_report_result(&r, &bw);
+	dt_report_result(&r, &lat);
+	assert_int_equal(dt_report_close(&r, 0), 0);
+	fclose(t.f);
+	assert_non_null(strstr(t.s, " #bytes #iterations t_min[usec]"));
+	assert_non_null(strstr(t.s, " 64      100         1.25"));
+	assert_non_null(strstr(t.s, "BW average[MB/sec] MsgRate[Mpps]\n"));
+	/* Exactly one verdict, as the last line. */
+	assert_string_equal(strrchr(t.s, ':'),
+			    ": DAPL Test Complete. PASSED\n");
+	assert_null(strstr(t.s, "FAILED"));
+	free(t.s);
+}
+
+static void report__first_error_stays(void **state)
+{
+	struct dt_report r;
+	struct text t;
+
+	report_to(&r, &t, false);
+	assert_int_equal(dt_fail(&r, DT_MISMATCH, "first %d", 1), DT_MISMATCH);
+	assert_int_equal(dt_fail(&r, DT_FAILED, "second"), DT_FAILED);
+	assert_string_equal(r.error, "first 1");
+	/* Even if the code got lost on its way up. */
+	assert_int_equal(dt_report_close(&r, 0), DT_MISMATCH);
+	fclose(t.f);
+	assert_non_null(strstr(t.s, "DAPL Test Complete. FAILED\n"));
+	assert_null(strstr(t.s, "PASSED"));
+	free(t.s);
+}
+
+static void report__quiet_still_tells_of_skips(void **state)
+{
+	struct dt_report r;
+	struct text t;
+
+	report_to(&r, &t, true);
+	dt_say(&r, "progress\n");
+	dt_line(&r, "historic line\n");
+	dt_report_skipped(&r, "rdma_read", "read", "no %s", "way");
+	assert_int_equal(dt_report_close(&r, 0), 0);
+	fclose(t.f);
+	assert_null(strstr(t.s, "progress"));
+	assert_null(strstr(t.s, "historic"));
+	assert_null(strstr(t.s, "#bytes"));
+	assert_non_null(strstr(t.s, " SKIPPED rdma_read: no way\n"));
+	free(t.s);
+}
+
+static void report__records(void **state)
+{
+	struct dt_result lat = row(DT_LATENCY), none = row(DT_BANDWIDTH);
+	struct dt_report r;
+	struct text t, j;
+
+	report_to(&r, &t, false);
+	text_open(&j);
+	r.json = j.f;
+	dt_report_role(&r, "client");
+	dt_report_provider(&r, "ofa-v2-x", "rxe0");
+	dt_report_result(&r, &lat);
+	none.stats.count = 0; /* nothing was measured */
+	dt_report_result(&r, &none);
+	dt_fail(&r, DT_FAILED, "broken");
+	/* The stream is the reporter's: it closes it. */
+	assert_int_equal(dt_report_close(&r, DT_FAILED), DT_FAILED);
+	fclose(t.f);
+	assert_non_null(strstr(
+		j.s, "{\"tool\":\"dtest\",\"role\":\"client\",\"provider\":"
+		     "\"ofa-v2-x\",\"device\":\"rxe0\",\"test\":\"lat\""));
+	assert_non_null(strstr(j.s, "\"bytes\":64,\"iterations\":100,"
+				    "\"t_min_us\":1.25,"));
+	assert_non_null(strstr(j.s, "\"t_min_us\":null,"));
+	assert_non_null(strstr(j.s, "\"test\":\"summary\",\"result\":"
+				    "\"FAILED\",\"exit\":1,\"error\":"
+				    "\"broken\"}\n"));
+	free(t.s);
+	free(j.s);
+}
+
+static void report_close__text_that_cannot_be_written(void **state)
+{
+	struct dt_report r;
+	FILE *full = fopen("/dev/full", "w");
+
+	assert_non_null(full);
+	assert_int_equal(dt_report_open(&r, "dtest", NULL), 0);
+	r.text = full;
+	assert_int_equal(dt_report_close(&r, 0), DT_FAILED);
+	fclose(full);
+}
+
+static void report_open__no_such_place(void **state)
+{
+	struct dt_report r;
+
+	assert_int_equal(dt_report_open(&r, "dtest", "/nowhere/at/all"),
+			 -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stats__none),
+		cmocka_unit_test(stats__one),
+		cmocka_unit_test(stats__known_values),
+		cmocka_unit_test(stats__percentile_of_few_is_the_largest),
+		cmocka_unit_test(stats__half_of_a_round_trip),
+		cmocka_unit_test(stats__warmup_is_left_out),
+		cmocka_unit_test(stats__deviation_of_large_values),
+		cmocka_unit_test(samples_add__full_drops),
+		cmocka_unit_test(parse_count__table),
+		cmocka_unit_test(json__escapes),
+		cmocka_unit_test(json__numbers),
+		cmocka_unit_test(json__empty_object),
+		cmocka_unit_test(report__passed),
+		cmocka_unit_test(report__first_error_stays),
+		cmocka_unit_test(report__quiet_still_tells_of_skips),
+		cmocka_unit_test(report__records),
+		cmocka_unit_test(report_close__text_that_cannot_be_written),
+		cmocka_unit_test(report_open__no_such_place),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
