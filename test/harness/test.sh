@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# test.sh: `./run test`: runs the stages below one after the other, collects
+# every single case, and ends with one table and one verdict.
+# It contains no test. Sourced by ./run; a stage runs in the background under
+# a time limit while this process counts what its log already shows.
+# Records: one file per stage, lines as tap.awk writes them.
+# A stage that dies, is late or breaks off counts as a failure.
+
+# name|seconds|skipped by|title. Order is the order of running.
+test_stages="native|900||unit and ABI tests, gcc
+clang|900||unit and ABI tests, clang
+san|1200||unit tests, address and undefined-behaviour sanitizers
+fuzz|900||dat.conf parser, fuzzed
+dist|1200|quick|make distcheck
+vmself|400|no-vm|the guest harness itself
+interop|1500|no-vm|real devices: soft-RoCE and soft-iWARP"
+
+test_packages="clang llvm xz-utils"
+
+test_usage()
+{
+    cat <<'E'
+usage: ./run test [--quick] [--no-vm] [--only PATTERN] [--list]
+
+  --quick         100,000 fuzz executions in place of 1,000,000, no distcheck
+  --no-vm         nothing that needs the guest
+  --only PATTERN  only stages whose name matches the shell pattern
+  --list          the stages
+
+The last line is 'N passed, N failed, N skipped'. The exit status is 0 only if
+nothing failed and something passed.
+E
+}
+
+rec()
+{
+    printf '%s\t%s\t%s\n' "$1" "$2" "${3-}" >>"$test_rec"
+}
+
+# Automake's TAP driver prints one line for each case: "PASS: program N name".
+test_read_check()
+{
+    awk '
+        /^(PASS|FAIL|SKIP|XFAIL|XPASS|ERROR): / {
+            kind = $1; line = $0
+            sub(/^[A-Z]+: */, "", line)
+            gsub(/\t/, " ", line)
+            reason = ""
+            at = match(line, /# *SKIP/)
+            if (at) { reason = substr(line, at + RLENGTH); line = substr(line, 1, at - 1) }
+            sub(/^ +/, "", reason); sub(/ +$/, "", line)
+            if (kind == "SKIP:" && reason == "")
+                reason = "no reason given"
+            k = kind ~ /^(PASS|XFAIL)/ ? "P" : kind == "SKIP:" ? "S" : "F"
+            if (k == "F" && kind != "FAIL:") { sub(/:$/, "", kind); reason = kind (reason == "" ? "" : ": " reason) }
+            printf "%s\t%s\t%s\n", k, line, reason
+        }' "$1"
+}
+
+# test_check DIR LABEL CONFIGURE-ARGUMENT...: build, make check, records.
+test_check()
+{
+    local dir=$1 label=$2 rc n console=$h_tmp/check.out
+
+    shift 2
+    if ! build_tree "$dir" "$label" "$@"; then
+        rec F "$label: build" "see the log"
+        return
+    fi
+    find "$dir" -name '*.trs' -delete
+    make -C "$dir" -k -j"$build_jobs" check 2>&1 | tee "$console"
+    rc=${PIPESTATUS[0]}
+    test_read_check "$console" >>"$test_rec"
+    # A result that a program left but that was not printed must not be lost.
+    n=$(find "$dir" -name '*.trs' -exec cat {} + | grep -c '^:test-result:')
+    [ "$n" = "$(wc -l <"$test_rec")" ] ||
+        rec F "$label: make check" "$n results in files, $(wc -l <"$test_rec") printed"
+    [ $rc = 0 ] || cat "$dir/test-suite.log"
+    if [ $rc != 0 ] && [ "$(test_count F)" = 0 ]; then
+        rec F "$label: make check" "exit code $rc without a failed case: something did not build"
+    fi
+}
+
+test_count()
+{
+    awk -F '\t' -v k="$1" '$1 == k { n++ } END { print n + 0 }' "$test_rec"
+}
+
+stage_native()
+{
+    test_check "$h_top/build-gcc" gcc CC=gcc CXX=g++ --enable-werror
+}
+
+stage_clang()
+{
+    have clang || { rec S "clang: all" "clang is not installed"; return; }
+    test_check "$h_top/build-clang" clang CC=clang CXX=clang++ --enable-werror
+}
+
+stage_san()
+{
+    test_check "$h_top/build-san" sanitizers CC=gcc CXX=g++ --enable-werror --enable-sanitizers
+}
+
+stage_fuzz()
+{
+    local runs=1000000 log=$h_tmp/fuzz.out rc
+
+    [ "$test_quick" = no ] || runs=100000
+    have clang || { rec S "fuzz: dat.conf" "clang is not installed"; return; }
+    bash "$h_top/test/fuzz/run-fuzz.sh" dat_conf "$runs" 2>&1 | tee "$log"
+    rc=${PIPESTATUS[0]}
+    if [ "$rc" = 0 ] && grep -qE "Done $runs runs" "$log"; then
+        rec P "fuzz: dat.conf, $runs executions"
+    else
+        rec F "fuzz: dat.conf, $runs executions" "exit code $rc"
+    fi
+}
+
+stage_dist()
+{
+    local dir=$h_top/build-gcc
+
+    if build_tree "$dir" gcc CC=gcc CXX=g++ --enable-werror &&
+        make -C "$dir" -j"$build_jobs" distcheck; then
+        rec P "distcheck: make distcheck"
+    else
+        rec F "distcheck: make distcheck" "see the log"
+    fi
+    # A failed distcheck leaves a read-only tree.
+    chmod -R u+w "$dir"/dapl-*/ 2>/dev/null
+    rm -rf "$dir"/dapl-*/
+}
+
+stage_vmself()
+{
+    local rc
+
+    bash "$h_top/test/vm/selftest.sh" | tee "$h_tmp/vmself.tap"
+    rc=${PIPESTATUS[0]}
+    awk -v src=vm -v rc="$rc" -f "$h_top/test/harness/tap.awk" "$h_tmp/vmself.tap" >>"$test_rec"
+}
+
+# The guest prints "#begin NAME", that script's TAP and "#end NAME RC".
+test_split_interop()
+{
+    local out=$1 dir=$h_tmp/interop f name rc
+
+    mkdir -p "$dir"
+    awk -v d="$dir" '
+        /^#begin [A-Za-z0-9_.-]+$/ { name = $2; f = d "/" name ".tap"; printf "" >f; next }
+        /^#end [A-Za-z0-9_.-]+ [0-9]+$/ { print $3 >(d "/" $2 ".rc"); f = ""; next }
+        f != "" { print >f }' "$out"
+    for f in "$dir"/*.tap; do
+        [ -e "$f" ] || continue
+        name=$(basename "$f" .tap)
+        rc=$(cat "$dir/$name.rc" 2>/dev/null)
+        awk -v src="$name" -v rc="${rc:-unknown}" -f "$h_top/test/harness/tap.awk" "$f" >>"$test_rec"
+        [ -n "$rc" ] || rec F "$name: ended with the guest"
+    done
+}
+
+stage_interop()
+{
+    local dir=$h_top/build-gcc logs=$h_cache/log/interop rc
+
+    . "$h_top/test/interop/fetch.sh"
+    if ! build_tree "$dir" gcc CC=gcc CXX=g++ --enable-werror ||
+        ! build_stage "$dir" "$dir/stage"; then
+        rec F "interop: build" "see the log"
+        return
+    fi
+    interop_fetch
+    rm -rf "$logs"
+    mkdir -p "$logs"
+    (
+        vm_defaults
+        vm_opt_timeout=1400
+        vm_opt_out=$logs
+        cd "$h_top" || exit 1
+        vm_run_guest env STAGE="$dir/stage/usr/local" DEBIAN_DAPL="$interop_debian" \
+            DEBIAN_DAPL_REASON="$interop_reason" \
+            bash "$h_top/test/interop/all.sh"
+    ) | tee "$h_tmp/interop.out"
+    rc=${PIPESTATUS[0]}
+    test_split_interop "$h_tmp/interop.out"
+    [ "$rc" = 0 ] || rec F "interop: the guest" "exit code $rc"
+}
+
+# Show what the running stage has reached, from its log.
+test_watch()
+{
+    local pid=$1 name=$2 limit=$3 log=$4 start=$SECONDS n shown=0
+
+    while kill -0 "$pid" 2>/dev/null; do
+        if [ $((SECONDS - start)) -ge "$limit" ]; then
+            rec F "$name: the stage" "not finished after $limit s"
+            kill -TERM -- "-$pid" 2>/dev/null
+            sleep 2
+            kill -KILL -- "-$pid" 2>/dev/null
+            break
+        fi
+        n=$(grep -acE '^((not )?ok |PASS:|FAIL:|SKIP:|ERROR:)' "$log")
+        progress "$name: $((SECONDS - start)) s, $n cases"
+        if [ "$h_tty" = no ] && [ $((SECONDS - start - shown)) -ge 60 ]; then
+            shown=$((SECONDS - start))
+            say "  $name: $shown s, $n cases so far"
+        fi
+        sleep 0.5
+    done
+}
+
+test_stage()
+{
+    local name=$1 limit=$2 title=$3 log=$test_logs/$1.log pid rc start=$SECONDS
+
+    test_rec=$h_tmp/$name.rec
+    : >"$test_rec"
+    say "$name: $title"
+    : >"$log"
+    # A process group of its own, so that a late stage ends with all it began.
+    set -m
+    (
+        trap - EXIT INT TERM HUP
+        h_tty=no
+        stage_"$name"
+        echo done >"$h_tmp/$name.done"
+    ) >"$log" 2>&1 </dev/null &
+    pid=$!
+    set +m
+    h_children=("-$pid")
+    test_watch "$pid" "$name" "$limit" "$log"
+    wait "$pid"
+    rc=$?
+    h_children=()
+    [ -e "$h_tmp/$name.done" ] || rec F "$name: the stage" "died, exit code $rc"
+    [ -s "$test_rec" ] || rec F "$name: the stage" "no case was run"
+    test_table+=("$(printf '%-9s %7d %7d %8d %7d s' "$name" "$(test_count P)" \
+        "$(test_count F)" "$(test_count S)" $((SECONDS - start)))")
+    h_wipe
+    say "  $(test_count P) passed, $(test_count F) failed, $(test_count S) skipped"
+}
+
+test_report()
+{
+    local f name p=0 n=0 s=0
+
+    printf '\n%-9s %7s %7s %8s %9s\n' stage passed failed skipped time
+    printf '%s\n' "${test_table[@]}"
+    for f in "${test_done[@]}"; do
+        name=$f
+        test_rec=$h_tmp/$f.rec
+        p=$((p + $(test_count P)))
+        n=$((n + $(test_count F)))
+        s=$((s + $(test_count S)))
+        awk -F '\t' -v st="$name" -v log_="$test_logs/$name.log" '
+            $1 == "F" { if (!f++) printf "\nFAILED in %s (%s)\n", st, log_
+                printf "  %s%s\n", $2, $3 == "" ? "" : " (" $3 ")" }' "$test_rec"
+    done
+    for f in "${test_done[@]}"; do
+        awk -F '\t' -v st="$f" '
+            $1 == "S" { if (!f++) printf "\nskipped in %s\n", st
+                printf "  %s: %s\n", $2, $3 }' "$h_tmp/$f.rec"
+    done
+    printf '\n%d passed, %d failed, %d skipped\n' "$p" "$n" "$s"
+    [ "$n" = 0 ] && [ "$p" -gt 0 ]
+}
+
+cmd_test()
+{
+    local only='*' novm=no list=no name limit unless title
+
+    test_quick=no
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --quick) test_quick=yes ;;
+        --no-vm) novm=yes ;;
+        --only) [ -n "${2-}" ] || usage_error "--only needs a pattern"; only=$2; shift ;;
+        --list) list=yes ;;
+        -h | --help) test_usage; return 0 ;;
+        *) usage_error "test: unknown option $1 (see ./run test --help)" ;;
+        esac
+        shift
+    done
+    if [ "$list" = yes ]; then
+        printf '%s\n' "$test_stages" | awk -F '|' '{ printf "%-9s %s\n", $1, $4 }'
+        return 0
+    fi
+    # shellcheck disable=SC2086
+    need_packages "build and test" $build_packages || return 1
+    # What only some stages want is no reason to stop: they say what is missing.
+    # shellcheck disable=SC2086
+    [ "$(id -u)" != 0 ] || need_packages "run every stage" $test_packages g++ || true
+    test_logs=$h_cache/log
+    mkdir -p "$test_logs"
+    test_table=()
+    test_done=()
+    while IFS='|' read -r name limit unless title <&3; do
+        # shellcheck disable=SC2053
+        [[ $name == $only ]] || continue
+        if { [ "$unless" = quick ] && [ "$test_quick" = yes ]; } ||
+            { [ "$unless" = no-vm ] && [ "$novm" = yes ]; }; then
+            say "$name: left out (--$unless)"
+            continue
+        fi
+        test_stage "$name" "$limit" "$title"
+        test_done+=("$name")
+    done 3<<<"$test_stages"
+    [ ${#test_done[@]} -gt 0 ] || usage_error "no stage matches '$only' (see ./run test --list)"
+    test_report
+}

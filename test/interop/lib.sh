@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# lib.sh: the frame for black-box tests in the guest: TAP, the four ways to
+# combine our and Debian's libraries, and pairs of a server and a client.
+# It looks at programs from outside only: output, exit codes, open ports.
+# Sourced by t_*.sh; one pair at a time, since the tools' TCP port is fixed.
+# Input: STAGE (our installation), DEBIAN_DAPL (Debian's, or empty, then
+# DEBIAN_DAPL_REASON says why), VM_OUT (where logs go).
+# Everything that is waited for has a limit.
+
+it_n=0
+it_logs=${VM_OUT:-/tmp}/$(basename "$0" .sh)
+mkdir -p "$it_logs"
+it_limit=${IT_LIMIT:-60}
+it_why=
+
+ok()
+{
+    it_n=$((it_n + 1))
+    echo "ok $it_n - $1"
+}
+
+not_ok()
+{
+    it_n=$((it_n + 1))
+    echo "not ok $it_n - $1"
+}
+
+skip()
+{
+    it_n=$((it_n + 1))
+    echo "ok $it_n - $1 # SKIP $2"
+}
+
+diag()
+{
+    sed 's/^/# /'
+}
+
+done_testing()
+{
+    echo "1..$it_n"
+}
+
+# check NAME COMMAND...: the command's verdict as a case.
+check()
+{
+    local name=$1
+
+    shift
+    if "$@" >"$it_logs/check.log" 2>&1; then
+        ok "$name"
+    else
+        not_ok "$name"
+        tail -n 20 "$it_logs/check.log" | diag
+    fi
+}
+
+# poll SECONDS COMMAND...: until it is true; there is no event to wait for.
+poll()
+{
+    local end=$((SECONDS + $1 + 1))
+
+    shift
+    until "$@"; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.05
+    done
+}
+
+# Is the port (decimal) in LISTEN state, in either family?
+listening()
+{
+    grep -qsE "^ *[0-9]+: [0-9A-F]+:$(printf %04X "$1") [0-9A-F:]+ 0A " \
+        /proc/net/tcp /proc/net/tcp6
+}
+
+# The port is there, or its program is not any more.
+ready_or_gone()
+{
+    listening "$1" || ! kill -0 "$2" 2>/dev/null
+}
+
+# libdir WHOSE: ours or debian's
+libdir()
+{
+    case $1 in
+    ours) echo "$STAGE/lib" ;;
+    debian) echo "$DEBIAN_DAPL/lib/x86_64-linux-gnu" ;;
+    esac
+}
+
+# dat_conf DAT PROVIDER: a configuration file for this pair of libraries;
+# prints its path. Debian's registry takes only exact thread safety.
+dat_conf()
+{
+    local f=$it_logs/dat.conf.$1.$2 word=threadsafe row
+
+    [ "$1" = ours ] || word=nonthreadsafe
+    while read -r name lib dev; do
+        [ -z "$name" ] || printf '%s u2.0 %s default %s/%s dapl.2.0 "%s 0" ""\n' \
+            "$name" "$word" "$(libdir "$2")" "$lib" "$dev"
+    done >"$f" <<E
+ofa-v2-cma libdaplofa.so.2 eth0
+ofa-v2-cma-iw libdaplofa.so.2 eth1
+E
+    echo "$f"
+}
+
+# use_stack DAT PROVIDER: words for the front of a command, in it_env.
+use_stack()
+{
+    it_env=(env DAT_OVERRIDE="$(dat_conf "$1" "$2")" LD_LIBRARY_PATH="$(libdir "$1")")
+}
+
+dtest_of()
+{
+    case $1 in
+    ours) echo "$STAGE/bin/dtest" ;;
+    debian) echo "$DEBIAN_DAPL/bin/dtest" ;;
+    esac
+}
+
+# start_server LOG COMMAND...: returns when it listens; sets server_pid.
+start_server()
+{
+    local log=$1
+
+    shift
+    timeout -k 2 "$it_limit" "$@" >"$log" 2>&1 </dev/null &
+    server_pid=$!
+    if ! poll 20 ready_or_gone "${IT_PORT:-15828}" "$server_pid"; then
+        it_why="server did not listen within 20 s"
+        kill "$server_pid" 2>/dev/null
+        wait "$server_pid"
+        return 1
+    fi
+    listening "${IT_PORT:-15828}" && return 0
+    wait "$server_pid"
+    it_why="server ended before it listened, exit code $?"
+    return 1
+}
+
+run_client()
+{
+    local log=$1
+
+    shift
+    timeout -k 2 "$it_limit" "$@" >"$log" 2>&1 </dev/null
+}
+
+# verdict SIDE LOG RC: exactly one PASSED, no error, exit code 0.
+verdict()
+{
+    if [ "$3" != 0 ]; then
+        it_why="$1: exit code $3"
+    elif [ "$(grep -c PASSED "$2")" != 1 ]; then
+        it_why="$1: PASSED $(grep -c PASSED "$2") times"
+    elif grep -q ERR "$2"; then
+        it_why="$1: $(grep -m 1 ERR "$2")"
+    else
+        return 0
+    fi
+    return 1
+}
+
+# dtest_pair NAME SERVER CLIENT OPTION...: SERVER and CLIENT are three words
+# each: dtest, libdat2 and provider, each ours or debian.
+dtest_pair()
+{
+    local name=$1 s c log rc src good=yes
+    local prov=${IT_PROVIDER:-ofa-v2-cma} addr=${IT_ADDR:-$DAPL_VM_RXE_ADDR}
+
+    read -ra s <<<"$2"
+    read -ra c <<<"$3"
+    shift 3
+    name="$name: dtest $*"
+    log=$it_logs/$(printf %s "$name" | tr -cs 'A-Za-z0-9' '-')
+    it_why=
+    if [[ "${s[*]} ${c[*]}" == *debian* ]] && [ -z "$DEBIAN_DAPL" ]; then
+        skip "$name" "$DEBIAN_DAPL_REASON"
+        return
+    fi
+    use_stack "${s[1]}" "${s[2]}"
+    if start_server "$log.server" "${it_env[@]}" "$(dtest_of "${s[0]}")" -P "$prov" "$@"; then
+        use_stack "${c[1]}" "${c[2]}"
+        run_client "$log.client" "${it_env[@]}" "$(dtest_of "${c[0]}")" -P "$prov" "$@" -h "$addr"
+        rc=$?
+        verdict client "$log.client" $rc || good=no
+        # A server whose client failed may wait for ever.
+        [ $good = yes ] || kill "$server_pid" 2>/dev/null
+        wait "$server_pid"
+        src=$?
+        [ $good = no ] || verdict server "$log.server" $src || good=no
+    else
+        good=no
+        : >"$log.client"
+    fi
+    if [ $good = yes ]; then
+        ok "$name"
+        return
+    fi
+    not_ok "$name"
+    echo "# $it_why"
+    echo "# the server's last lines ($(basename "$log").server):"
+    tail -n 6 "$log.server" | diag
+    echo "# the client's last lines:"
+    tail -n 6 "$log.client" | diag
+}
