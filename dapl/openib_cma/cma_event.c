@@ -18,15 +18,16 @@
 /* IB CM reject reason: by the consumer. */
 #define REJ_CONSUMER 28
 
-static void established(struct dapl_cm_conn *conn, enum cma_state from,
+static bool established(struct dapl_cm_conn *conn, enum cma_state from,
 			const void *pdata, size_t size)
 {
 	if (!cma_conn_advance(conn, from, CMA_UP))
-		return;
+		return false;
 	dapl_log(DAPL_LOG_CM_EST, "conn %p: ep %p: established, qp 0x%x",
 		 (void *)conn, (void *)conn->ep, conn->qp.qp_num);
 	conn->node.cm->base.up->event(conn->ep, conn, DAPL_CM_ESTABLISHED,
 				      size ? pdata : NULL, size);
+	return true;
 }
 
 static int resolve_route(struct dapl_cm_conn *conn)
@@ -220,20 +221,16 @@ static void on_failure(struct dapl_cm_conn *conn, const struct cma_event *ev)
 static void on_established(struct dapl_cm_conn *conn,
 			   const struct cma_event *ev)
 {
-	switch (cma_conn_state(conn)) {
-	case CMA_CONNECT: /* iWARP */
+	if (!conn->passive) { /* iWARP */
 		established(conn, CMA_CONNECT, ev->pdata, ev->size);
-		break;
-	case CMA_ACCEPT_CALL:
-		/* The peer was quicker than the return of rdma_accept(). */
-		established(conn, CMA_ACCEPT_CALL, NULL, 0);
-		break;
-	case CMA_ACCEPT:
-		established(conn, CMA_ACCEPT, NULL, 0);
-		break;
-	default:
-		break;
+		return;
 	}
+	/*
+	 * The peer may be quicker than the return of rdma_accept(), so the
+	 * state may just be changing from the first to the second.
+	 */
+	if (!established(conn, CMA_ACCEPT_CALL, NULL, 0))
+		established(conn, CMA_ACCEPT, NULL, 0);
 }
 
 static void on_disconnected(struct dapl_cm_conn *conn)

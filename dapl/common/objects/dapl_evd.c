@@ -516,7 +516,10 @@ void dapl_evd_put(struct dapl_evd *evd)
 		return;
 	close(evd->wake_fd);
 	free(evd->ring.slots);
-	dapl_lock_fini(&evd->lock);
+	/*
+	 * Not the lock: a thread that has looked at the handle just before may
+	 * take it, only to find the EVD dead. The memory stays an EVD's.
+	 */
 	dapl_lock_fini(&evd->ctl);
 	dapl_obj_release(&evd->obj);
 }

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * kit.h - what the tests of endpoints, service points and requests share on
+ * top of world.h: the steps of making a connection, one by one.
+ *
+ * Contains no test. Threads and ownership as in world.h.
+ */
+#ifndef KIT_H
+#define KIT_H
+
+#include "test/unit/world.h"
+
+/* One test on each kind of device. */
+#define on_each(f) on_ib(f), on_roce(f), on_iwarp(f)
+#define on_ib(f)                                                  \
+	{                                                         \
+#f ".ib", f, world_setup_ib, world_teardown, NULL \
+	}
+#define on_roce(f)                                                    \
+	{                                                             \
+#f ".roce", f, world_setup_roce, world_teardown, NULL \
+	}
+#define on_iwarp(f)                                                     \
+	{                                                               \
+#f ".iwarp", f, world_setup_iwarp, world_teardown, NULL \
+	}
+
+/* A code of EPst: INVALID_STATE with the subtype that names the state. */
+#define BAD_EP_STATE(x) DAPL_BAD_STATE(EP_##x)
+
+static inline DAT_PSP_HANDLE kit_listen(struct world *w)
+{
+	DAT_PSP_HANDLE psp = NULL;
+
+	assert_dat_ok(V(psp_create)(w->server.ia, WORLD_QUAL, w->server.cr_evd,
+				    DAT_PSP_CONSUMER_FLAG, &psp));
+	return psp;
+}
+
+static inline DAT_RETURN kit_connect(DAT_EP_HANDLE ep, DAT_TIMEOUT timeout_us,
+				     const void *pdata, DAT_COUNT size)
+{
+	return V(ep_connect)(ep, world_addr(), WORLD_QUAL, timeout_us, size,
+			     (DAT_PVOID)(uintptr_t)pdata, DAT_QOS_BEST_EFFORT,
+			     DAT_CONNECT_DEFAULT_FLAG);
+}
+
+/* The request that has come or is about to come to the server. */
+static inline DAT_CR_HANDLE kit_request(struct world *w)
+{
+	DAT_EVENT ev =
+		expect_event(w->server.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+
+	return ev.event_data.cr_arrival_event_data.cr_handle;
+}
+
+static inline DAT_CR_HANDLE kit_meet(struct world *w)
+{
+	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	return kit_request(w);
+}
+
+/* A connection event of the side's EP. */
+static inline DAT_EVENT kit_conn(struct world_side *s, unsigned number)
+{
+	DAT_EVENT ev = expect_event(s->conn_evd, number);
+
+	assert_ptr_equal(ev.event_data.connect_event_data.ep_handle, s->ep);
+	return ev;
+}
+
+static inline void kit_state(DAT_EP_HANDLE ep, DAT_EP_STATE state)
+{
+	assert_int_equal(world_ep_state(ep), state);
+}
+
+/* The connection of both ends is over, each has heard so once. */
+static inline void kit_over(struct world *w)
+{
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_DISCONNECTED);
+	kit_conn(&w->server, DAT_CONNECTION_EVENT_DISCONNECTED);
+	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+	kit_state(w->server.ep, DAT_EP_STATE_DISCONNECTED);
+	expect_empty(w->client.conn_evd);
+	expect_empty(w->server.conn_evd);
+}
+
+static inline DAT_EP_PARAM kit_query(DAT_EP_HANDLE ep)
+{
+	DAT_EP_PARAM param;
+
+	assert_dat_ok(V(ep_query)(ep, DAT_EP_FIELD_ALL, &param));
+	return param;
+}
+
+#endif

@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_cno.c - dat_cno_create, fd_create, wait, trigger, query, modify_agent,
+ * free, and what an EVD does to its CNO.
+ *
+ * Threads: waiters, counted in cno->waiters, and the service thread, on which
+ * agents run. Rules: uDAPL 1.2 specification, dat_cno_*; fd_create and trigger
+ * are DAT 2.0. An EVD that cno_wait() names is a hint: it may be empty.
+ */
+#include "test/unit/world.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#define PLAIN	DAT_EVD_SOFTWARE_FLAG
+#define WITH_CQ (DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG)
+
+static const DAT_OS_WAIT_PROXY_AGENT no_agent;
+
+static DAT_CNO_HANDLE cno_new(struct world *w)
+{
+	DAT_CNO_HANDLE cno = NULL;
+
+	assert_dat_ok(V(cno_create)(w->server.ia, no_agent, &cno));
+	return cno;
+}
+
+static void expect_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
+{
+	DAT_EVD_HANDLE got = NULL;
+
+	assert_dat_ok(V(cno_wait)(cno, WORLD_PATIENCE_US, &got));
+	assert_ptr_equal(got, evd);
+}
+
+static void expect_no_trigger(DAT_CNO_HANDLE cno)
+{
+	DAT_EVD_HANDLE got = (DAT_EVD_HANDLE)cno;
+
+	assert_int_equal(DAT_GET_TYPE(V(cno_wait)(cno, 0, &got)),
+			 DAT_QUEUE_EMPTY);
+	assert_null(got);
+}
+
+/* Runs F for EVDs of either make. */
+static void both(struct world *w, void (*f)(struct world *, unsigned flags))
+{
+	f(w, PLAIN);
+	f(w, WITH_CQ);
+}
+
+struct waiter {
+	pthread_t thread;
+	DAT_CNO_HANDLE cno;
+	DAT_TIMEOUT timeout;
+	DAT_RETURN ret;
+	DAT_EVD_HANDLE evd;
+};
+
+static void *run_waiter(void *arg)
+{
+	struct waiter *t = arg;
+
+	t->evd = (DAT_EVD_HANDLE)t;
+	t->ret = V(cno_wait)(t->cno, t->timeout, &t->evd);
+	return NULL;
+}
+
+static void start(struct waiter *t, int n, DAT_CNO_HANDLE cno,
+		  DAT_TIMEOUT timeout)
+{
+	for (int i = 0; i < n; i++) {
+		t[i].cno = cno;
+		t[i].timeout = timeout;
+		pthread_create(&t[i].thread, NULL, run_waiter, &t[i]);
+	}
+	world_until(world_cno_waiters(cno) == n);
+}
+
+/* ---------------------------------------------------- life */
+
+static void cno_create__query(void **state)
+{
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_CNO_PARAM p;
+
+	assert_dat_ok(V(cno_query)(cno, DAT_CNO_FIELD_ALL, &p));
+	assert_ptr_equal(p.ia_handle, world_user_ia(w->server.ia));
+	assert_int_equal(p.proxy_type, DAT_PROXY_TYPE_NONE);
+	assert_refused(V(cno_query)(cno, DAT_CNO_FIELD_ALL, NULL),
+		       DAPL_BAD_ARG(3));
+	assert_refused(V(cno_query)(cno, (DAT_CNO_PARAM_MASK)5, &p),
+		       DAPL_BAD_ARG(2));
+	assert_dat_ok(V(cno_free)(cno));
+	assert_refused(V(cno_free)(cno), DAPL_BAD_HANDLE(CNO));
+}
+
+static void cno_create__bad_arguments(void **state)
+{
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_FD fd;
+
+	assert_refused(V(cno_create)(w->server.ia, no_agent, NULL),
+		       DAPL_BAD_ARG(3));
+	assert_refused(V(cno_fd_create)(w->server.ia, NULL, &cno),
+		       DAPL_BAD_ARG(2));
+	assert_refused(V(cno_fd_create)(w->server.ia, &fd, NULL),
+		       DAPL_BAD_ARG(3));
+	assert_refused(V(cno_wait)(cno, 0, NULL), DAPL_BAD_ARG(3));
+	assert_refused(V(cno_trigger)(cno, NULL), DAPL_BAD_ARG(2));
+}
+
+static void cno_free__in_use(void **state)
+{
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, PLAIN, cno);
+	struct waiter t;
+
+	assert_refused(V(cno_free)(cno), DAPL_BAD_STATE(CNO_IN_USE));
+	assert_dat_ok(V(evd_modify_cno)(evd, DAT_HANDLE_NULL));
+	start(&t, 1, cno, 200000);
+	assert_refused(V(cno_free)(cno), DAPL_BAD_STATE(CNO_IN_USE));
+	pthread_join(t.thread, NULL);
+	assert_int_equal(DAT_GET_TYPE(t.ret), DAT_QUEUE_EMPTY);
+	assert_dat_ok(V(cno_free)(cno));
+}
+
+/* ------------------------------------------------- trigger */
+
+static void check_trigger(struct world *w, unsigned flags)
+{
+	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, flags, cno);
+
+	expect_no_trigger(cno);
+	world_post_se(evd, w);
+	world_post_se(evd, w);
+	expect_trigger(cno, evd);
+	/* A latch of depth one: two events, one trigger. */
+	expect_no_trigger(cno);
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+	expect_empty(evd);
+	world_post_se(evd, w);
+	expect_trigger(cno, evd);
+}
+
+static void cno_wait__trigger(void **state)
+{
+	both(*state, check_trigger);
+}
+
+static void cno_wait__several_evds(void **state)
+{
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_EVD_HANDLE evd[40], got;
+	int seen = 0;
+
+	for (int i = 0; i < 40; i++)
+		evd[i] = world_evd_cno(w->server.ia, i & 1 ? PLAIN : WITH_CQ,
+				       cno);
+	for (int i = 0; i < 40; i++)
+		world_post_se(evd[i], w);
+	for (int i = 0; i < 40; i++) {
+		assert_dat_ok(V(cno_wait)(cno, WORLD_PATIENCE_US, &got));
+		expect_event(got, DAT_SOFTWARE_EVENT);
+		seen++;
+	}
+	assert_int_equal(seen, 40);
+	expect_no_trigger(cno);
+}
+
+static void cno_wait__completions(void **state)
+{
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno = cno_new(w);
+
+	w->server.recv_evd = world_evd_cno(w->server.ia, WITH_CQ, cno);
+	world_connect(w);
+	for (uint64_t i = 0; i < 5; i++) {
+		world_recv(&w->server, 0, 64, i);
+		world_send(&w->client, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG);
+		expect_trigger(cno, w->server.recv_evd);
+		expect_dto(w->server.recv_evd, i, DAT_DTO_SUCCESS);
+	}
+}
+
+static void cno_wait__wakes(void **state)
+{
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, WITH_CQ, cno);
+	struct waiter t[3];
+	int done = 0;
+
+	/* One trigger, one waiter. */
+	start(t, 3, cno, DAT_TIMEOUT_INFINITE);
+	for (int left = 2; left >= 0; left--) {
+		world_post_se(evd, w);
+		world_until(world_cno_waiters(cno) <= left);
+		assert_int_equal(world_cno_waiters(cno), left);
+	}
+	for (int i = 0; i < 3; i++) {
+		pthread_join(t[i].thread, NULL);
+		done += t[i].ret == DAT_SUCCESS && t[i].evd == evd;
+	}
+	assert_int_equal(done, 3);
+}
+
+static void cno_wait__timeout(void **state)
+{
+	static const DAT_TIMEOUT timeouts[] = {0, 1, 900, 5000, 30000};
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_EVD_HANDLE got;
+	uint64_t t0;
+
+	for (size_t i = 0; i < sizeof(timeouts) / sizeof(*timeouts); i++) {
+		t0 = world_now_us();
+		got = (DAT_EVD_HANDLE)cno;
+		assert_int_equal(
+			DAT_GET_TYPE(V(cno_wait)(cno, timeouts[i], &got)),
+			DAT_QUEUE_EMPTY);
+		assert_null(got);
+		assert_true(world_now_us() - t0 >= timeouts[i]);
+		assert_true(world_now_us() - t0 < timeouts[i] + 2000000);
+	}
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+}
+
+static void cno_wait__signal(void **state)
+{
+	struct sigaction sa = {.sa_handler = on_signal};
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno = cno_new(w);
+	struct waiter t;
+
+	sigaction(SIGUSR1, &sa, NULL);
+	start(&t, 1, cno, DAT_TIMEOUT_INFINITE);
+	while (world_cno_waiters(cno)) {
+		pthread_kill(t.thread, SIGUSR1);
+		world_pause();
+	}
+	pthread_join(t.thread, NULL);
+	assert_int_equal(DAT_GET_TYPE(t.ret), DAT_INTERRUPTED_CALL);
+	assert_null(t.evd);
+}
+
+/* --------------------------------------- EVDs come and go */
+
+static void check_disabled(struct world *w, unsigned flags)
+{
+	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, flags, cno);
+
+	assert_dat_ok(V(evd_disable)(evd));
+	world_post_se(evd, w);
+	expect_no_trigger(cno);
+	/* It is made up for, as the event is still there. */
+	assert_dat_ok(V(evd_enable)(evd));
+	expect_trigger(cno, evd);
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+	/* Triggered and drained before it was disabled: nothing is left. */
+	world_post_se(evd, w);
+	assert_dat_ok(V(evd_disable)(evd));
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+	assert_dat_ok(V(evd_enable)(evd));
+	expect_no_trigger(cno);
+}
+
+static void evd_disable__no_trigger(void **state)
+{
+	both(*state, check_disabled);
+}
+
+static void check_modify(struct world *w, unsigned flags)
+{
+	DAT_CNO_HANDLE a = cno_new(w), b = cno_new(w);
+	DAT_EVD_HANDLE evd = world_evd(w->server.ia, flags);
+
+	world_post_se(evd, w);
+	assert_dat_ok(V(evd_modify_cno)(evd, a));
+	expect_trigger(a, evd);
+	assert_dat_ok(V(evd_modify_cno)(evd, b));
+	expect_no_trigger(a);
+	expect_trigger(b, evd);
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+	world_post_se(evd, w);
+	expect_no_trigger(a);
+	expect_trigger(b, evd);
+	assert_dat_ok(V(evd_modify_cno)(evd, DAT_HANDLE_NULL));
+	world_post_se(evd, w);
+	expect_no_trigger(b);
+	/* Without a CNO it can be waited on. */
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+	assert_dat_ok(V(cno_free)(a));
+	assert_dat_ok(V(cno_free)(b));
+}
+
+static void evd_modify_cno__moves_the_trigger(void **state)
+{
+	both(*state, check_modify);
+}
+
+/* A waiter owns the EVD: no trigger, until it has gone with events left. */
+static void evd_wait__keeps_from_triggering(void **state)
+{
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, WITH_CQ, cno);
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	assert_int_equal(DAT_GET_TYPE(V(evd_wait)(evd, 1000, 1, &ev, &more)),
+			 DAT_TIMEOUT_EXPIRED);
+	expect_no_trigger(cno);
+	world_post_se(evd, w);
+	assert_int_equal(DAT_GET_TYPE(V(evd_wait)(evd, 1000, 2, &ev, &more)),
+			 DAT_TIMEOUT_EXPIRED);
+	expect_trigger(cno, evd);
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+}
+
+static void evd_free__last_one_releases_waiters(void **state)
+{
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_EVD_HANDLE a = world_evd_cno(w->server.ia, PLAIN, cno);
+	DAT_EVD_HANDLE b = world_evd_cno(w->server.ia, WITH_CQ, cno);
+	struct waiter t[3];
+
+	start(t, 3, cno, DAT_TIMEOUT_INFINITE);
+	assert_dat_ok(V(evd_free)(a));
+	assert_int_equal(world_cno_waiters(cno), 3);
+	assert_dat_ok(V(evd_free)(b));
+	for (int i = 0; i < 3; i++) {
+		pthread_join(t[i].thread, NULL);
+		assert_int_equal(t[i].ret, DAT_SUCCESS);
+		assert_null(t[i].evd);
+	}
+	/* The CNO is as good as new. */
+	expect_no_trigger(cno);
+	a = world_evd_cno(w->server.ia, PLAIN, cno);
+	world_post_se(a, w);
+	expect_trigger(cno, a);
+}
+
+/* The next EVD comes before the waiters have noticed that the last is gone. */
+static void evd_free__last_one_and_a_new_one(void **state)
+{
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno = cno_new(w);
+	struct waiter t[2];
+
+	for (int round = 0; round < 200; round++) {
+		DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, PLAIN, cno);
+
+		start(t, 2, cno, DAT_TIMEOUT_INFINITE);
+		assert_dat_ok(V(evd_free)(evd));
+		evd = world_evd_cno(w->server.ia, PLAIN, cno);
+		for (int i = 0; i < 2; i++) {
+			pthread_join(t[i].thread, NULL);
+			assert_int_equal(t[i].ret, DAT_SUCCESS);
+			assert_null(t[i].evd);
+		}
+		assert_dat_ok(V(evd_free)(evd));
+	}
+	assert_dat_ok(V(cno_free)(cno));
+}
+
+/* ------------------------------------------------- agents */
+
+struct agent {
+	int calls; /* atomic, as all that two threads look at */
+	DAT_EVD_HANDLE evd;
+	DAT_CNO_HANDLE cno; /* set the agent again from inside */
+	pthread_t thread;
+};
+
+static void run_agent(DAT_PVOID instance, DAT_EVD_HANDLE evd)
+{
+	struct agent *a = instance;
+	DAT_OS_WAIT_PROXY_AGENT again = {a, run_agent};
+
+	a->evd = evd;
+	a->thread = pthread_self();
+	if (a->cno)
+		V(cno_modify_agent)(a->cno, again);
+	__atomic_add_fetch(&a->calls, 1, __ATOMIC_RELEASE);
+}
+
+static int calls(struct agent *a)
+{
+	return __atomic_load_n(&a->calls, __ATOMIC_ACQUIRE);
+}
+
+static DAT_PROXY_TYPE proxy_type(DAT_CNO_HANDLE cno)
+{
+	DAT_CNO_PARAM p;
+
+	assert_dat_ok(V(cno_query)(cno, DAT_CNO_FIELD_ALL, &p));
+	return p.proxy_type;
+}
+
+static void check_agent(struct world *w, unsigned flags)
+{
+	struct agent a = {0};
+	DAT_OS_WAIT_PROXY_AGENT agent = {&a, run_agent};
+	DAT_CNO_HANDLE cno;
+	DAT_CNO_PARAM p;
+	DAT_EVD_HANDLE evd;
+
+	assert_dat_ok(V(cno_create)(w->server.ia, agent, &cno));
+	assert_dat_ok(V(cno_query)(cno, DAT_CNO_FIELD_ALL, &p));
+	assert_int_equal(p.proxy_type, DAT_PROXY_TYPE_AGENT);
+	assert_ptr_equal(p.proxy.agent.instance_data, &a);
+	evd = world_evd_cno(w->server.ia, flags, cno);
+	world_post_se(evd, w);
+	world_until(calls(&a) == 1);
+	assert_ptr_equal(a.evd, evd);
+	assert_false(pthread_equal(a.thread, pthread_self()));
+	/* One call for each time it is set. */
+	assert_int_equal(proxy_type(cno), DAT_PROXY_TYPE_NONE);
+	world_post_se(evd, w);
+	expect_trigger(cno, evd);
+	assert_int_equal(calls(&a), 1);
+	assert_dat_ok(V(cno_modify_agent)(cno, agent));
+	world_post_se(evd, w);
+	world_until(calls(&a) == 2);
+	/* Taken away before it was needed. */
+	assert_dat_ok(V(cno_modify_agent)(cno, agent));
+	assert_dat_ok(V(cno_modify_agent)(cno, no_agent));
+	world_post_se(evd, w);
+	expect_trigger(cno, evd);
+	assert_int_equal(calls(&a), 2);
+	assert_dat_ok(V(evd_free)(evd));
+	assert_dat_ok(V(cno_free)(cno));
+}
+
+static void cno_agent__one_shot(void **state)
+{
+	both(*state, check_agent);
+}
+
+static void cno_agent__finds_an_old_trigger(void **state)
+{
+	struct world *w = *state;
+	struct agent a = {0};
+	DAT_OS_WAIT_PROXY_AGENT agent = {&a, run_agent};
+	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, PLAIN, cno);
+
+	world_post_se(evd, w);
+	assert_dat_ok(V(cno_modify_agent)(cno, agent));
+	world_until(calls(&a) == 1);
+	assert_ptr_equal(a.evd, evd);
+}
+
+static void cno_agent__set_again_from_inside(void **state)
+{
+	struct world *w = *state;
+	struct agent a = {.cno = cno_new(w)};
+	DAT_OS_WAIT_PROXY_AGENT agent = {&a, run_agent};
+	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, WITH_CQ, a.cno);
+
+	assert_dat_ok(V(cno_modify_agent)(a.cno, agent));
+	for (int i = 1; i <= 50; i++) {
+		world_post_se(evd, w);
+		world_until(calls(&a) == i);
+		expect_event(evd, DAT_SOFTWARE_EVENT);
+	}
+}
+
+/* Set again by another thread while it is being called: none is lost. */
+static void cno_agent__set_again_from_outside(void **state)
+{
+	struct world *w = *state;
+	struct agent a = {0};
+	DAT_OS_WAIT_PROXY_AGENT agent = {&a, run_agent};
+	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, PLAIN, cno);
+
+	for (int i = 0; i < 500; i++) {
+		int before = calls(&a);
+
+		assert_dat_ok(V(cno_modify_agent)(cno, agent));
+		world_post_se(evd, w);
+		assert_dat_ok(V(cno_modify_agent)(cno, agent));
+		world_until(calls(&a) > before);
+		expect_event(evd, DAT_SOFTWARE_EVENT);
+		assert_dat_ok(V(cno_modify_agent)(cno, no_agent));
+		/* An event that no agent has seen must still trigger. */
+		world_post_se(evd, w);
+		expect_trigger(cno, evd);
+		expect_event(evd, DAT_SOFTWARE_EVENT);
+	}
+}
+
+/* --------------------------------------------- descriptors */
+
+static bool readable(DAT_FD fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static void check_fd(struct world *w, unsigned flags)
+{
+	DAT_CNO_HANDLE cno;
+	DAT_CNO_PARAM p;
+	DAT_EVD_HANDLE evd, got = (DAT_EVD_HANDLE)w;
+	DAT_FD fd;
+
+	assert_dat_ok(V(cno_fd_create)(w->server.ia, &fd, &cno));
+	assert_dat_ok(V(cno_query)(cno, DAT_CNO_FIELD_ALL, &p));
+	assert_int_equal(p.proxy_type, DAT_PROXY_TYPE_FD);
+	assert_int_equal(p.proxy.fd, fd);
+	evd = world_evd_cno(w->server.ia, flags, cno);
+	assert_false(readable(fd));
+	assert_int_equal(V(cno_trigger)(cno, &got),
+			 DAPL_ERR(DAT_QUEUE_EMPTY, 0));
+	assert_null(got);
+	world_post_se(evd, w);
+	assert_true(readable(fd));
+	assert_dat_ok(V(cno_trigger)(cno, &got));
+	assert_ptr_equal(got, evd);
+	assert_false(readable(fd));
+	world_post_se(evd, w);
+	assert_true(readable(fd));
+	expect_trigger(cno, evd); /* it can be waited on as well */
+	assert_dat_ok(V(evd_free)(evd));
+	assert_false(readable(fd));
+	assert_dat_ok(V(cno_free)(cno));
+}
+
+static void cno_fd_create__poll(void **state)
+{
+	both(*state, check_fd);
+}
+
+static void cno_fd_create__completion(void **state)
+{
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE got;
+	DAT_FD fd;
+
+	assert_dat_ok(V(cno_fd_create)(w->server.ia, &fd, &cno));
+	w->server.recv_evd = world_evd_cno(w->server.ia, DAT_EVD_DTO_FLAG, cno);
+	world_connect(w);
+	world_recv(&w->server, 0, 64, 1);
+	assert_false(readable(fd));
+	world_send(&w->client, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG);
+	expect_dto(w->client.req_evd, 1, DAT_DTO_SUCCESS);
+	world_until(readable(fd));
+	assert_dat_ok(V(cno_trigger)(cno, &got));
+	assert_ptr_equal(got, w->server.recv_evd);
+	expect_dto(w->server.recv_evd, 1, DAT_DTO_SUCCESS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ib_test(cno_create__query),
+		ib_test(cno_create__bad_arguments),
+		ib_test(cno_free__in_use),
+		ib_test(cno_wait__trigger),
+		ib_test(cno_wait__several_evds),
+		ib_test(cno_wait__completions),
+		iwarp_test(cno_wait__completions),
+		ib_test(cno_wait__wakes),
+		ib_test(cno_wait__timeout),
+		ib_test(cno_wait__signal),
+		ib_test(evd_disable__no_trigger),
+		ib_test(evd_modify_cno__moves_the_trigger),
+		ib_test(evd_wait__keeps_from_triggering),
+		ib_test(evd_free__last_one_releases_waiters),
+		ib_test(evd_free__last_one_and_a_new_one),
+		ib_test(cno_agent__one_shot),
+		ib_test(cno_agent__finds_an_old_trigger),
+		ib_test(cno_agent__set_again_from_inside),
+		ib_test(cno_agent__set_again_from_outside),
+		ib_test(cno_fd_create__poll),
+		ib_test(cno_fd_create__completion),
+	};
+
+	return world_run(tests);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_cr.c - connection requests: dat_cr_query, accept, reject, handoff.
+ *
+ * Service points are in t_sp.c, private data in t_ep_conn.c.
+ * Rules: DAT 2.0 dat_cr_*; a CR dies with its answer, and lives on after an
+ * answer that failed.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "test/unit/kit.h"
+
+static void query__what_the_peer_sent(void **state)
+{
+	struct world *w = *state;
+	DAT_CR_ARRIVAL_EVENT_DATA *data;
+	DAT_PSP_HANDLE psp = kit_listen(w);
+	DAT_CR_PARAM param;
+	DAT_EVENT ev;
+
+	world_eps(w);
+	assert_dat_ok(
+		kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, "who", 3));
+	ev = expect_event(w->server.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	data = &ev.event_data.cr_arrival_event_data;
+	assert_ptr_equal(data->sp_handle.psp_handle, psp);
+	assert_int_equal(data->conn_qual, WORLD_QUAL);
+	assert_int_equal(data->truncate_flag, DAT_FALSE);
+	assert_dat_ok(V(cr_query)(data->cr_handle, DAT_CR_FIELD_ALL, &param));
+	assert_memory_equal(param.private_data, "who", 3);
+	assert_null(param.local_ep_handle);
+	assert_int_equal(((struct sockaddr_in *)param.remote_ia_address_ptr)
+				 ->sin_addr.s_addr,
+			 ((struct sockaddr_in *)world_addr())->sin_addr.s_addr);
+	assert_refused(V(cr_query)(data->cr_handle, DAT_CR_FIELD_ALL, NULL),
+		       DAPL_BAD_ARG(3));
+	assert_refused(V(cr_query)(data->cr_handle, 0x4000, &param),
+		       DAPL_BAD_ARG(2));
+	assert_refused(
+		V(cr_query)((DAT_CR_HANDLE)psp, DAT_CR_FIELD_ALL, &param),
+		DAPL_BAD_HANDLE(CR));
+}
+
+static void accept__bad_arguments(void **state)
+{
+	struct world *w = *state;
+	DAT_EP_HANDLE ep, bare;
+	DAT_CR_HANDLE cr;
+
+	kit_listen(w);
+	world_eps(w);
+	ep = w->server.ep;
+	cr = kit_meet(w);
+	assert_refused(V(cr_accept)((DAT_CR_HANDLE)ep, ep, 0, NULL),
+		       DAPL_BAD_HANDLE(CR));
+	assert_refused(V(cr_accept)(cr, DAT_HANDLE_NULL, 0, NULL),
+		       DAPL_BAD_HANDLE(EP));
+	assert_refused(V(cr_accept)(cr, w->client.ep, 0, NULL),
+		       DAPL_BAD_HANDLE(EP));
+	assert_refused(V(cr_accept)(cr, ep, 4096, w), DAPL_BAD_ARG(3));
+	assert_refused(V(cr_accept)(cr, ep, -1, w), DAPL_BAD_ARG(3));
+	assert_refused(V(cr_accept)(cr, ep, 1, NULL), DAPL_BAD_ARG(4));
+	assert_refused(V(cr_reject)(cr, 4096, w), DAPL_BAD_ARG(2));
+	assert_refused(V(cr_reject)(cr, 1, NULL), DAPL_BAD_ARG(3));
+	assert_dat_ok(V(ep_create)(w->server.ia, DAT_HANDLE_NULL,
+				   DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+				   DAT_HANDLE_NULL, NULL, &bare));
+	assert_refused(V(cr_accept)(cr, bare, 0, NULL),
+		       DAPL_BAD_STATE(EP_NOTREADY));
+	/* After all that the request is as good as new. */
+	kit_state(ep, DAT_EP_STATE_UNCONNECTED);
+	assert_dat_ok(V(cr_accept)(cr, ep, 0, NULL));
+	assert_refused(V(cr_accept)(cr, ep, 0, NULL), DAPL_BAD_HANDLE(CR));
+	assert_refused(V(cr_reject)(cr, 0, NULL), DAPL_BAD_HANDLE(CR));
+	assert_refused(V(cr_handoff)(cr, 1), DAPL_BAD_HANDLE(CR));
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* An endpoint that is in use keeps what it knows of its own peer. */
+static void accept__with_a_connected_endpoint(void **state)
+{
+	struct world *w = *state;
+	DAT_EP_PARAM before, after;
+	DAT_CR_HANDLE cr;
+
+	world_connect(w);
+	before = kit_query(w->server.ep);
+	kit_listen(w);
+	w->client.ep = world_ep(&w->client, NULL);
+	cr = kit_meet(w);
+	assert_refused(V(cr_accept)(cr, w->server.ep, 0, NULL),
+		       BAD_EP_STATE(CONNECTED));
+	after = kit_query(w->server.ep);
+	assert_int_equal(after.remote_port_qual, before.remote_port_qual);
+	assert_dat_ok(V(cr_reject)(cr, 0, NULL));
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_PEER_REJECTED);
+}
+
+/* Neither the request nor the endpoint is worse for a failed attempt. */
+static void accept__nth_failure(void **state)
+{
+	struct world *w = *state;
+	bool hit = true;
+
+	kit_listen(w);
+	world_eps(w);
+	world_recv(&w->server, 0, 64, 1);
+	for (unsigned n = 1; hit; n++) {
+		DAT_CR_HANDLE cr;
+		DAT_RETURN ret;
+
+		assert_in_range(n, 1, 30);
+		cr = kit_meet(w);
+		fv_fail_at(n, ENOMEM);
+		ret = V(cr_accept)(cr, w->server.ep, 0, NULL);
+		hit = fv_fail_hit();
+		fv_fail_at(0, 0);
+		if (ret != DAT_SUCCESS) {
+			assert_int_equal(ret & 0xc0000000u, DAT_CLASS_ERROR);
+			assert_string_not_equal(dapl__fail_text(), "");
+			kit_state(w->server.ep, DAT_EP_STATE_UNCONNECTED);
+			expect_empty(w->server.conn_evd);
+			V(cr_reject)(cr, 0, NULL);
+			next_event(w->client.conn_evd, WORLD_PATIENCE_US);
+			assert_dat_ok(V(ep_reset)(w->client.ep));
+			/* The very same endpoint connects. */
+			assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0,
+						   NULL));
+		}
+		/* The failure may still have met the active side. */
+		next_event(w->client.conn_evd, WORLD_PATIENCE_US);
+		next_event(w->server.conn_evd, WORLD_PATIENCE_US);
+		if (world_ep_state(w->client.ep) == DAT_EP_STATE_CONNECTED) {
+			V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG);
+			kit_over(w);
+		}
+		assert_dat_ok(V(ep_reset)(w->client.ep));
+		world_until(V(ep_reset)(w->server.ep) == DAT_SUCCESS);
+	}
+}
+
+static void accept__peer_gave_up(void **state)
+{
+	struct world *w = *state;
+	DAT_CR_HANDLE cr;
+	DAT_RETURN ret;
+
+	kit_listen(w);
+	world_eps(w);
+	cr = kit_meet(w);
+	assert_dat_ok(V(ep_free)(w->client.ep));
+	w->client.ep = NULL;
+	ret = V(cr_accept)(cr, w->server.ep, 0, NULL);
+	if (ret == DAT_SUCCESS) {
+		DAT_EVENT ev =
+			next_event(w->server.conn_evd, WORLD_PATIENCE_US);
+
+		/* Unless the answer overtook the end of the attempt. */
+		if ((unsigned)ev.event_number ==
+		    DAT_CONNECTION_EVENT_ESTABLISHED)
+			kit_conn(&w->server, DAT_CONNECTION_EVENT_DISCONNECTED);
+		else
+			assert_int_equal(
+				ev.event_number,
+				DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		kit_state(w->server.ep, DAT_EP_STATE_DISCONNECTED);
+		assert_dat_ok(V(ep_reset)(w->server.ep));
+	} else {
+		kit_state(w->server.ep, DAT_EP_STATE_UNCONNECTED);
+		assert_int_equal(V(cr_reject)(cr, 0, NULL),
+				 DAPL_BAD_HANDLE(CR));
+	}
+	expect_empty(w->server.conn_evd);
+	w->client.ep = world_ep(&w->client, NULL);
+	assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0, NULL));
+	kit_conn(&w->server, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void accept__answer_is_lost(void **state)
+{
+	struct world *w = *state;
+
+	kit_listen(w);
+	world_eps(w);
+	world_recv(&w->server, 0, 64, 4);
+	fv_cm_set(FV_CM_LOSE_REP, 1);
+	assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0, NULL));
+	kit_state(w->server.ep, DAT_EP_STATE_COMPLETION_PENDING);
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_DISCONNECTED);
+	kit_conn(&w->server, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	kit_state(w->server.ep, DAT_EP_STATE_DISCONNECTED);
+	expect_dto(w->server.recv_evd, 4, DAT_DTO_ERR_FLUSHED);
+	expect_empty(w->server.conn_evd);
+}
+
+static void reject__twice(void **state)
+{
+	struct world *w = *state;
+	DAT_CR_HANDLE cr;
+
+	kit_listen(w);
+	world_eps(w);
+	cr = kit_meet(w);
+	assert_dat_ok(V(cr_reject)(cr, 0, NULL));
+	assert_refused(V(cr_reject)(cr, 0, NULL), DAPL_BAD_HANDLE(CR));
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	expect_empty(w->client.conn_evd);
+}
+
+static void reject__peer_gave_up(void **state)
+{
+	struct world *w = *state;
+	DAT_CR_HANDLE cr;
+
+	kit_listen(w);
+	world_eps(w);
+	cr = kit_meet(w);
+	assert_dat_ok(V(ep_free)(w->client.ep));
+	w->client.ep = NULL;
+	assert_dat_ok(V(cr_reject)(cr, 3, (DAT_PVOID) "no."));
+}
+
+static void handoff__to_another_point(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_EVD_HANDLE evd = world_evd(s->ia, DAT_EVD_CR_FLAG);
+	DAT_CR_ARRIVAL_EVENT_DATA *data;
+	DAT_PSP_HANDLE psp;
+	DAT_CR_PARAM param;
+	DAT_CR_HANDLE cr;
+	DAT_EVENT ev;
+
+	kit_listen(w);
+	assert_dat_ok(V(psp_create)(s->ia, WORLD_QUAL + 1, evd, 0, &psp));
+	world_eps(w);
+	assert_dat_ok(
+		kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, "abc", 3));
+	cr = kit_request(w);
+	assert_refused(V(cr_handoff)(cr, WORLD_QUAL + 2), DAPL_BAD_ARG(2));
+	assert_dat_ok(V(cr_handoff)(cr, WORLD_QUAL + 1));
+	assert_refused(V(cr_accept)(cr, s->ep, 0, NULL), DAPL_BAD_HANDLE(CR));
+	ev = expect_event(evd, DAT_CONNECTION_REQUEST_EVENT);
+	data = &ev.event_data.cr_arrival_event_data;
+	assert_ptr_equal(data->sp_handle.psp_handle, psp);
+	assert_int_equal(data->conn_qual, WORLD_QUAL + 1);
+	assert_dat_ok(V(cr_query)(data->cr_handle, DAT_CR_FIELD_ALL, &param));
+	assert_memory_equal(param.private_data, "abc", 3);
+	assert_dat_ok(V(cr_accept)(data->cr_handle, s->ep, 0, NULL));
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
+	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* The request of an RSP goes on, its endpoint comes back. */
+static void handoff__from_an_rsp(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RSP_HANDLE rsp;
+	DAT_PSP_HANDLE psp;
+
+	world_eps(w);
+	assert_dat_ok(V(rsp_create)(s->ia, WORLD_QUAL, s->ep, s->cr_evd, &rsp));
+	assert_dat_ok(V(psp_create)(s->ia, WORLD_QUAL + 1, s->cr_evd, 0, &psp));
+	assert_dat_ok(V(cr_handoff)(kit_meet(w), WORLD_QUAL + 1));
+	kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
+	assert_dat_ok(V(cr_accept)(kit_request(w), s->ep, 0, NULL));
+	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		on_each(query__what_the_peer_sent),
+		on_each(accept__bad_arguments),
+		on_each(accept__with_a_connected_endpoint),
+		on_each(accept__nth_failure),
+		on_each(accept__peer_gave_up),
+		on_ib(accept__answer_is_lost),
+		on_roce(accept__answer_is_lost),
+		on_each(reject__twice),
+		on_each(reject__peer_gave_up),
+		on_each(handoff__to_another_point),
+		on_each(handoff__from_an_rsp),
+	};
+
+	return world_run(tests);
+}

@@ -1,0 +1,850 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_ep_conn.c - connections of endpoints: dat_ep_connect, dup_connect,
+ * common_connect, disconnect, reset, and free in every state; the events of
+ * both sides, each exactly once.
+ *
+ * The request's side is in t_cr.c. Threads: the last tests race two of them;
+ * only the main one asserts.
+ * Rules: DAT 2.0 endpoint states.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <string.h>
+
+#include "dapl/common/objects/dapl_ep.h"
+#include "dapl/common/objects/dapl_ia.h"
+#include "test/unit/kit.h"
+
+#define EV(x) DAT_CONNECTION_EVENT_##x
+
+/* The attempt of W's client ends in NUMBER, once, and can be made again. */
+static void attempt_ends(struct world *w, unsigned number)
+{
+	DAT_EVENT ev;
+
+	world_eps(w);
+	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	ev = kit_conn(&w->client, number);
+	assert_int_equal(ev.event_data.connect_event_data.private_data_size, 0);
+	assert_null(ev.event_data.connect_event_data.private_data);
+	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+	expect_empty(w->client.conn_evd);
+	for (int i = 0; i < FV_CM_OPTION_N; i++)
+		if (i != FV_CM_TIMEWAIT)
+			fv_cm_set((enum fv_cm_option)i, 0);
+	assert_dat_ok(V(ep_reset)(w->client.ep));
+	world_connect(w);
+}
+
+/* ------------------------------------------------- connect */
+
+static void private_data_of(struct world *w, DAT_COUNT size)
+{
+	uint8_t out[56], back[56];
+	DAT_CONNECTION_EVENT_DATA *data;
+	DAT_CR_PARAM param;
+	DAT_CR_HANDLE cr;
+	DAT_EVENT ev;
+
+	memset(out, 0x11 + size, sizeof(out));
+	memset(back, 0x77 - size, sizeof(back));
+	assert_dat_ok(
+		kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, out, size));
+	cr = kit_request(w);
+	assert_dat_ok(V(cr_query)(cr, DAT_CR_FIELD_ALL, &param));
+	/* IB pads to the size of its messages, iWARP has exact sizes. */
+	if (w->kind == FV_IWARP)
+		assert_int_equal(param.private_data_size, size);
+	assert_in_range(param.private_data_size, size, DAPL_CM_PDATA_MAX);
+	if (size)
+		assert_memory_equal(param.private_data, out, size);
+	assert_dat_ok(V(cr_accept)(cr, w->server.ep, size, back));
+	memset(back, 0, sizeof(back)); /* ours again */
+	ev = kit_conn(&w->client, EV(ESTABLISHED));
+	data = &ev.event_data.connect_event_data;
+	assert_in_range(data->private_data_size, size, DAPL_CM_PDATA_MAX);
+	memset(back, 0x77 - size, sizeof(back));
+	if (size)
+		assert_memory_equal(data->private_data, back, size);
+	ev = kit_conn(&w->server, EV(ESTABLISHED));
+	data = &ev.event_data.connect_event_data;
+	assert_int_equal(data->private_data_size, 0);
+	assert_null(data->private_data);
+}
+
+static void connect__private_data(void **state)
+{
+	static const DAT_COUNT sizes[] = {0, 1, 55, 56};
+	struct world *w = *state;
+
+	kit_listen(w);
+	world_eps(w);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		private_data_of(w, sizes[i]);
+		assert_dat_ok(
+			V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+		kit_over(w);
+		assert_dat_ok(V(ep_reset)(w->client.ep));
+		assert_dat_ok(V(ep_reset)(w->server.ep));
+	}
+}
+
+static void connect__bad_arguments(void **state)
+{
+	struct world *w = *state;
+	DAT_PROVIDER_ATTR prov;
+	uint8_t data[4096] = {0};
+	DAT_EP_HANDLE ep;
+	DAT_COUNT max;
+
+	world_eps(w);
+	ep = w->client.ep;
+	assert_dat_ok(V(ia_query)(w->client.ia, NULL, 0, NULL,
+				  DAT_PROVIDER_FIELD_ALL, &prov));
+	max = prov.max_private_data_size;
+#define CONNECT(a, t, n, p, q, f) \
+	V(ep_connect)(ep, a, WORLD_QUAL, t, n, p, q, f)
+	assert_refused(CONNECT(NULL, 1000, 0, NULL, 0, 0), DAPL_BAD_ARG(2));
+	assert_refused(CONNECT(world_addr(), 0, 0, NULL, 0, 0),
+		       DAPL_BAD_ARG(4));
+	assert_refused(CONNECT(world_addr(), 1000, max + 1, data, 0, 0),
+		       DAPL_BAD_ARG(5));
+	assert_refused(CONNECT(world_addr(), 1000, 4096, data, 0, 0),
+		       DAPL_BAD_ARG(5));
+	assert_refused(CONNECT(world_addr(), 1000, -1, data, 0, 0),
+		       DAPL_BAD_ARG(5));
+	assert_refused(CONNECT(world_addr(), 1000, 1, NULL, 0, 0),
+		       DAPL_BAD_ARG(6));
+	assert_refused(CONNECT(world_addr(), 1000, 0, NULL,
+			       DAT_QOS_HIGH_THROUGHPUT, 0),
+		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
+	assert_refused(CONNECT(world_addr(), 1000, 0, NULL, 0,
+			       DAT_CONNECT_MULTIPATH_REQUESTED_FLAG),
+		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
+#undef CONNECT
+	kit_state(ep, DAT_EP_STATE_UNCONNECTED);
+	expect_empty(w->client.conn_evd);
+}
+
+/* An address that no attempt can be made to leaves nothing behind. */
+static void connect__unusable_address(void **state)
+{
+	struct world *w = *state;
+	struct sockaddr_storage addr = {.ss_family = AF_UNIX};
+	DAT_EP_PARAM param;
+	DAT_RETURN ret;
+
+	world_eps(w);
+	ret = V(ep_connect)(w->client.ep, (DAT_IA_ADDRESS_PTR)&addr, WORLD_QUAL,
+			    DAT_TIMEOUT_INFINITE, 0, NULL, 0, 0);
+	assert_int_equal(DAT_GET_TYPE(ret), DAT_INVALID_ADDRESS);
+	assert_string_not_equal(dapl__fail_text(), "");
+	param = kit_query(w->client.ep);
+	assert_int_equal(param.ep_state, DAT_EP_STATE_UNCONNECTED);
+	assert_null(param.remote_ia_address_ptr);
+	assert_int_equal(param.remote_port_qual, 0);
+	expect_empty(w->client.conn_evd);
+	world_connect(w);
+}
+
+static void connect__addresses_of_both_sides(void **state)
+{
+	struct world *w = *state;
+	DAT_EP_PARAM c, s;
+
+	world_connect(w);
+	c = kit_query(w->client.ep);
+	s = kit_query(w->server.ep);
+	assert_non_null(c.remote_ia_address_ptr);
+	assert_non_null(s.remote_ia_address_ptr);
+	assert_int_equal(c.remote_port_qual, WORLD_QUAL);
+	assert_int_equal(s.local_port_qual, WORLD_QUAL);
+	assert_int_equal(c.local_port_qual, s.remote_port_qual);
+}
+
+static void connect__nobody_listens(void **state)
+{
+	attempt_ends(*state, EV(NON_PEER_REJECTED));
+}
+
+static void connect__no_address(void **state)
+{
+	fv_cm_set(FV_CM_ADDR_ERROR, -ETIMEDOUT);
+	attempt_ends(*state, EV(UNREACHABLE));
+}
+
+static void connect__no_route(void **state)
+{
+	fv_cm_set(FV_CM_ROUTE_ERROR, -EHOSTUNREACH);
+	attempt_ends(*state, EV(UNREACHABLE));
+}
+
+static void connect__no_answer_from_the_network(void **state)
+{
+	fv_cm_set(FV_CM_UNREACHABLE, -ETIMEDOUT);
+	attempt_ends(*state, EV(UNREACHABLE));
+}
+
+static void connect__local_failure(void **state)
+{
+	fv_fail_call("rdma_connect", 1, ENOMEM);
+	attempt_ends(*state, EV(BROKEN));
+}
+
+static void connect__peer_rejects_with_data(void **state)
+{
+	struct world *w = *state;
+	DAT_CONNECTION_EVENT_DATA *data;
+	DAT_EVENT ev;
+
+	kit_listen(w);
+	world_eps(w);
+	assert_dat_ok(V(cr_reject)(kit_meet(w), 5, (DAT_PVOID) "never"));
+	ev = kit_conn(&w->client, EV(PEER_REJECTED));
+	data = &ev.event_data.connect_event_data;
+	assert_in_range(data->private_data_size, 5, DAPL_CM_PDATA_MAX);
+	assert_memory_equal(data->private_data, "never", 5);
+	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+	expect_empty(w->client.conn_evd);
+	expect_empty(w->server.conn_evd);
+}
+
+static void connect__consumers_timeout(void **state)
+{
+	struct world *w = *state;
+	uint64_t begin = world_now_us(), took;
+	DAT_CR_HANDLE cr;
+	DAT_EVENT ev;
+	DAT_RETURN ret;
+
+	kit_listen(w);
+	world_eps(w);
+	assert_dat_ok(kit_connect(w->client.ep, 30000, "x", 1));
+	cr = kit_request(w);
+	ev = kit_conn(&w->client, EV(TIMED_OUT));
+	took = world_now_us() - begin;
+	assert_true(took >= 30000);
+	assert_null(ev.event_data.connect_event_data.private_data);
+	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+	/* An answer that is too late connects nobody. */
+	ret = V(cr_accept)(cr, w->server.ep, 0, NULL);
+	if (ret == DAT_SUCCESS)
+		world_until(world_ep_state(w->server.ep) ==
+			    DAT_EP_STATE_DISCONNECTED);
+	else
+		kit_state(w->server.ep, DAT_EP_STATE_UNCONNECTED);
+	expect_empty(w->client.conn_evd);
+	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+}
+
+static void connect__wrong_state(void **state)
+{
+	struct world *w = *state;
+	DAT_EP_HANDLE ep;
+
+	kit_listen(w);
+	world_eps(w);
+	ep = w->client.ep;
+	kit_meet(w);
+	assert_refused(kit_connect(ep, 1000, NULL, 0),
+		       BAD_EP_STATE(ACTCONNPENDING));
+	assert_refused(V(ep_reset)(ep), BAD_EP_STATE(ACTCONNPENDING));
+	assert_dat_ok(V(ep_disconnect)(ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_conn(&w->client, EV(DISCONNECTED));
+	assert_refused(kit_connect(ep, 1000, NULL, 0),
+		       BAD_EP_STATE(DISCONNECTED));
+	expect_empty(w->client.conn_evd);
+}
+
+static void dup_connect__same_peer(void **state)
+{
+	struct world *w = *state;
+	DAT_EP_HANDLE first, second, server2;
+
+	world_connect(w);
+	first = w->client.ep;
+	kit_listen(w);
+	second = world_ep(&w->client, NULL);
+	server2 = world_ep(&w->server, NULL);
+	assert_refused(V(ep_dup_connect)(second, first, 0, 0, NULL, 0),
+		       DAPL_BAD_ARG(3));
+	assert_refused(V(ep_dup_connect)(second, server2, 1000, 0, NULL, 0),
+		       BAD_EP_STATE(UNCONNECTED));
+	assert_refused(V(ep_dup_connect)(second, (DAT_EP_HANDLE)w->client.pz,
+					 1000, 0, NULL, 0),
+		       DAPL_BAD_HANDLE(EP));
+	assert_refused(V(ep_dup_connect)(second, first, 1000, 4096, w, 0),
+		       DAPL_BAD_ARG(4));
+	assert_refused(V(ep_dup_connect)(second, first, 1000, 1, NULL, 0),
+		       DAPL_BAD_ARG(5));
+	assert_dat_ok(V(ep_dup_connect)(second, first, DAT_TIMEOUT_INFINITE, 3,
+					(DAT_PVOID) "dup", 0));
+	assert_dat_ok(V(cr_accept)(kit_request(w), server2, 0, NULL));
+	w->client.ep = second;
+	kit_conn(&w->client, EV(ESTABLISHED));
+}
+
+static void common_connect__to_a_csp(void **state)
+{
+	struct world *w = *state;
+	DAT_COMM comm = {.domain = AF_INET, .type = SOCK_STREAM};
+	struct sockaddr_in addr = *(struct sockaddr_in *)world_addr();
+	DAT_CSP_HANDLE csp;
+
+	world_eps(w);
+	addr.sin_port = htons(WORLD_QUAL);
+	assert_dat_ok(V(csp_create)(w->server.ia, &comm,
+				    (DAT_IA_ADDRESS_PTR)&addr, w->server.cr_evd,
+				    &csp));
+	assert_dat_ok(V(ep_common_connect)(w->client.ep,
+					   (DAT_IA_ADDRESS_PTR)&addr,
+					   DAT_TIMEOUT_INFINITE, 0, NULL));
+	assert_dat_ok(V(cr_accept)(kit_request(w), w->server.ep, 0, NULL));
+	kit_conn(&w->client, EV(ESTABLISHED));
+	kit_conn(&w->server, EV(ESTABLISHED));
+	addr.sin_family = AF_UNIX;
+	assert_dat_ok(V(ep_free)(w->client.ep));
+	w->client.ep = world_ep(&w->client, NULL);
+	assert_refused(
+		V(ep_common_connect)(w->client.ep, (DAT_IA_ADDRESS_PTR)&addr,
+				     1000, 0, NULL),
+		DAPL_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED));
+}
+
+static void connect__nth_failure(void **state)
+{
+	struct world *w = *state;
+	unsigned n;
+	bool hit;
+
+	kit_listen(w);
+	world_eps(w);
+	for (n = 1, hit = true; hit; n++) {
+		DAT_RETURN ret;
+		DAT_EVENT ev;
+
+		assert_in_range(n, 1, 60);
+		fv_fail_at(n, ENOMEM);
+		ret = kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0);
+		if (ret != DAT_SUCCESS) {
+			assert_int_equal(ret & 0xc0000000u, DAT_CLASS_ERROR);
+			kit_state(w->client.ep, DAT_EP_STATE_UNCONNECTED);
+			expect_empty(w->client.conn_evd);
+			continue;
+		}
+		/* Either the request comes or the attempt ends. */
+		world_until(fv_fail_hit() ||
+			    V(evd_dequeue)(w->server.cr_evd, &ev) ==
+				    DAT_SUCCESS);
+		hit = fv_fail_hit();
+		fv_fail_at(0, 0);
+		if (hit)
+			next_event(w->client.conn_evd, WORLD_PATIENCE_US);
+		else
+			V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG);
+		kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+		assert_dat_ok(V(ep_reset)(w->client.ep));
+	}
+	assert_true(n > 3);
+}
+
+/* ---------------------------------------------- disconnect */
+
+static void disconnect__both_flags(void **state)
+{
+	static const DAT_CLOSE_FLAGS flags[] = {DAT_CLOSE_GRACEFUL_FLAG,
+						DAT_CLOSE_ABRUPT_FLAG};
+	struct world *w = *state;
+
+	for (int i = 0; i < 4; i++) {
+		struct world_side *s = i & 1 ? &w->client : &w->server;
+
+		world_connect(w);
+		assert_dat_ok(V(ep_disconnect)(s->ep, flags[i / 2]));
+		kit_over(w);
+		assert_dat_ok(V(ep_disconnect)(s->ep, flags[i / 2]));
+		expect_empty(s->conn_evd);
+		assert_dat_ok(V(ep_reset)(w->client.ep));
+		assert_dat_ok(V(ep_reset)(w->server.ep));
+		kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
+		assert_null(kit_query(s->ep).remote_ia_address_ptr);
+	}
+}
+
+static void disconnect__wrong_state(void **state)
+{
+	struct world *w = *state;
+	DAT_RSP_HANDLE rsp;
+
+	world_eps(w);
+	assert_refused(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG),
+		       BAD_EP_STATE(UNCONNECTED));
+	assert_refused(V(ep_disconnect)(w->client.ep, (DAT_CLOSE_FLAGS)7),
+		       DAPL_BAD_ARG(2));
+	assert_dat_ok(V(rsp_create)(w->server.ia, WORLD_QUAL, w->server.ep,
+				    w->server.cr_evd, &rsp));
+	assert_refused(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG),
+		       BAD_EP_STATE(RESERVED));
+	kit_meet(w);
+	assert_refused(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG),
+		       BAD_EP_STATE(PASSCONNPENDING));
+}
+
+/* What was posted before a graceful disconnect still arrives. */
+static void drained(struct world *w, int sends, unsigned last_flags)
+{
+	DAT_EVENT ev;
+
+	for (int i = 0; i < sends; i++)
+		world_recv(&w->server, 256 * (size_t)i, 256, 100 + (unsigned)i);
+	fv_pause(true);
+	for (int i = 0; i < sends; i++)
+		world_send(&w->client, 256 * (size_t)i, 200, (unsigned)i,
+			   i == sends - 1 ? last_flags : 0);
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECT_PENDING);
+	/* Again: no effect; posts are over. */
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	assert_refused(
+		V(ep_post_send)(w->client.ep, 0, NULL, world_cookie(9), 0),
+		BAD_EP_STATE(DISCPENDING));
+	expect_empty(w->client.conn_evd);
+	expect_empty(w->server.conn_evd);
+	fv_pause(false);
+	for (int i = 0; i < sends; i++)
+		expect_dto(w->server.recv_evd, 100 + (unsigned)i,
+			   DAT_DTO_SUCCESS);
+	for (int i = 0; i < sends - (last_flags ? 1 : 0); i++)
+		expect_dto(w->client.req_evd, (unsigned)i, DAT_DTO_SUCCESS);
+	ev = kit_conn(&w->client, EV(DISCONNECTED));
+	(void)ev;
+	kit_conn(&w->server, EV(DISCONNECTED));
+	/* The marker is nobody's business. */
+	expect_empty(w->client.req_evd);
+	expect_empty(w->client.conn_evd);
+	expect_empty(w->server.conn_evd);
+}
+
+static void disconnect__graceful_drains(void **state)
+{
+	world_connect(*state);
+	drained(*state, 3, 0);
+}
+
+static void disconnect__graceful_drains_suppressed(void **state)
+{
+	world_connect(*state);
+	drained(*state, 3, DAT_COMPLETION_SUPPRESS_FLAG);
+}
+
+static void disconnect__graceful_drains_only_suppressed(void **state)
+{
+	world_connect(*state);
+	drained(*state, 1, DAT_COMPLETION_SUPPRESS_FLAG);
+}
+
+/* With every place taken there is none for a marker, until some complete. */
+static void disconnect__graceful_drains_a_full_queue(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->client;
+	DAT_EP_ATTR attr = world_ep_attr(s);
+
+	/* The device has no place beyond what the consumer asked for. */
+	attr.max_request_dtos = 4096;
+	s->ep = world_ep(s, &attr);
+	world_eps(w);
+	world_connect(w);
+	fv_pause(true);
+	for (unsigned i = 0; i < 4096; i++) {
+		DAT_RMR_TRIPLET to = world_target(&w->server, 0, 8);
+		DAT_LMR_TRIPLET seg = world_seg(s, 0, 8);
+
+		assert_dat_ok(V(ep_post_rdma_write)(
+			s->ep, 1, &seg, world_cookie(i), &to,
+			i % 2 ? 0 : DAT_COMPLETION_SUPPRESS_FLAG));
+	}
+	assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_GRACEFUL_FLAG));
+	kit_state(s->ep, DAT_EP_STATE_DISCONNECT_PENDING);
+	fv_pause(false);
+	kit_conn(s, EV(DISCONNECTED));
+	for (unsigned i = 1; i < 4096; i += 2)
+		expect_dto(s->req_evd, i, DAT_DTO_SUCCESS);
+	expect_empty(s->req_evd);
+}
+
+static void disconnect__abrupt_after_graceful(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	fv_pause(true);
+	world_send(&w->client, 0, 200, 1, 0);
+	world_send(&w->client, 0, 200, 2, 0);
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+	expect_dto(w->client.req_evd, 1, DAT_DTO_ERR_FLUSHED);
+	expect_dto(w->client.req_evd, 2, DAT_DTO_ERR_FLUSHED);
+	expect_empty(w->client.req_evd);
+}
+
+static void disconnect__while_connecting(void **state)
+{
+	struct world *w = *state;
+	DAT_CR_HANDLE cr;
+
+	kit_listen(w);
+	world_eps(w);
+	cr = kit_meet(w);
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	kit_conn(&w->client, EV(DISCONNECTED));
+	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+	if (V(cr_accept)(cr, w->server.ep, 0, NULL) == DAT_SUCCESS)
+		world_until(world_ep_state(w->server.ep) ==
+			    DAT_EP_STATE_DISCONNECTED);
+	/* No ESTABLISHED may follow. */
+	assert_dat_ok(V(ep_reset)(w->client.ep));
+	expect_empty(w->client.conn_evd);
+}
+
+static void disconnect__while_accepting(void **state)
+{
+	struct world *w = *state;
+
+	fv_cm_set(FV_CM_LOSE_REP, 1);
+	kit_listen(w);
+	world_eps(w);
+	assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0, NULL));
+	if (w->kind != FV_IWARP)
+		kit_state(w->server.ep, DAT_EP_STATE_COMPLETION_PENDING);
+	assert_dat_ok(V(ep_disconnect)(w->server.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	kit_conn(&w->server, EV(DISCONNECTED));
+	kit_state(w->server.ep, DAT_EP_STATE_DISCONNECTED);
+	expect_empty(w->server.conn_evd);
+}
+
+static void disconnect__peer_never_answers(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	fv_cm_set(FV_CM_LOSE_DREQ, 1);
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_conn(&w->client, EV(DISCONNECTED));
+	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+	assert_dat_ok(V(ep_reset)(w->client.ep));
+}
+
+static void disconnect__device_goes(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	fv_cm_device_removal(w->dev);
+	kit_conn(&w->client, EV(BROKEN));
+	kit_conn(&w->server, EV(BROKEN));
+	expect_empty(w->client.conn_evd);
+	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+}
+
+/* ------------------------------------------- reset and free */
+
+static void reset__wrong_state(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	assert_refused(V(ep_reset)(w->client.ep), BAD_EP_STATE(CONNECTED));
+	assert_dat_ok(V(ep_free)(w->client.ep));
+	w->client.ep = world_ep(&w->client, NULL);
+	assert_dat_ok(V(ep_reset)(w->client.ep));
+	kit_state(w->client.ep, DAT_EP_STATE_UNCONNECTED);
+}
+
+static void reset__nth_failure(void **state)
+{
+	struct world *w = *state;
+	DAT_RETURN ret;
+
+	world_connect(w);
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+	assert_dat_ok(V(ep_reset)(w->server.ep));
+	for (unsigned n = 1;; n++) {
+		assert_in_range(n, 1, 20);
+		fv_fail_at(n, ENOMEM);
+		ret = V(ep_reset)(w->client.ep);
+		fv_fail_at(0, 0);
+		if (ret == DAT_SUCCESS)
+			break;
+		assert_int_equal(ret & 0xc0000000u, DAT_CLASS_ERROR);
+		kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+	}
+	world_connect(w);
+}
+
+/* The QP number of an accepted request changes with each reset. */
+static void reset__connect_again(void **state)
+{
+	struct world *w = *state;
+
+	world_eps(w);
+	for (int i = 0; i < 5; i++) {
+		world_connect(w);
+		world_recv(&w->server, 0, 64, 1);
+		world_send(&w->client, 0, 64, 2, 0);
+		expect_dto(w->server.recv_evd, 1, DAT_DTO_SUCCESS);
+		expect_dto(w->client.req_evd, 2, DAT_DTO_SUCCESS);
+		assert_dat_ok(
+			V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
+		kit_over(w);
+		assert_dat_ok(V(ep_reset)(w->server.ep));
+		assert_dat_ok(V(ep_reset)(w->client.ep));
+	}
+}
+
+static void free__connecting(void **state)
+{
+	struct world *w = *state;
+
+	kit_listen(w);
+	world_eps(w);
+	kit_meet(w);
+	assert_dat_ok(V(ep_free)(w->client.ep));
+	/* An event would name a handle that is no more. */
+	expect_empty(w->client.conn_evd);
+	assert_dat_ok(V(evd_free)(w->client.conn_evd));
+}
+
+static void free__connected(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	world_recv(&w->client, 0, 8, 1);
+	assert_dat_ok(V(ep_free)(w->client.ep));
+	kit_conn(&w->server, EV(DISCONNECTED));
+	expect_empty(w->client.conn_evd);
+	assert_dat_ok(V(evd_free)(w->client.conn_evd));
+	assert_dat_ok(V(evd_free)(w->client.recv_evd));
+	assert_dat_ok(V(evd_free)(w->client.req_evd));
+}
+
+/* The drain must not look at an EVD that went with the endpoint. */
+static void free__disconnect_pending(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	fv_pause(true);
+	world_send(&w->client, 0, 200, 1, 0);
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	assert_dat_ok(V(ep_free)(w->client.ep));
+	assert_dat_ok(V(evd_free)(w->client.req_evd));
+	kit_conn(&w->server, EV(DISCONNECTED));
+	expect_empty(w->client.conn_evd);
+}
+
+static void free__accepting(void **state)
+{
+	struct world *w = *state;
+
+	fv_cm_set(FV_CM_LOSE_REP, 1);
+	kit_listen(w);
+	world_eps(w);
+	assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0, NULL));
+	assert_dat_ok(V(ep_free)(w->server.ep));
+	expect_empty(w->server.conn_evd);
+	assert_dat_ok(V(evd_free)(w->server.conn_evd));
+}
+
+/* --------------------------------------------------- races */
+
+static struct dapl_cm_ops slow_ops;
+static const struct dapl_cm_ops *real_ops;
+static sem_t in_accept, go_on;
+
+/* An accept whose caller is off the processor when the peer is quick. */
+static int slow_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
+		       struct dapl_ep *ep, const void *pdata, size_t size)
+{
+	int ret = real_ops->accept(conn, qp, ep, pdata, size);
+
+	sem_post(&in_accept);
+	sem_wait(&go_on);
+	return ret;
+}
+
+struct accept_args {
+	DAT_CR_HANDLE cr;
+	DAT_EP_HANDLE ep;
+	DAT_RETURN ret;
+};
+
+static void *accept_thread(void *arg)
+{
+	struct accept_args *a = arg;
+
+	a->ret = V(cr_accept)(a->cr, a->ep, 0, NULL);
+	return NULL;
+}
+
+static void disconnect_in_accept(struct world *w, DAT_CLOSE_FLAGS flags)
+{
+	struct dapl_cm *cm = ((struct dapl_ia *)w->server.ia)->cm;
+	struct accept_args args;
+	pthread_t t;
+
+	world_eps(w);
+	real_ops = cm->ops;
+	slow_ops = *real_ops;
+	slow_ops.accept = slow_accept;
+	/* For good: the service thread must not see it change. */
+	cm->ops = &slow_ops;
+	sem_init(&in_accept, 0, 0);
+	sem_init(&go_on, 0, 0);
+	kit_listen(w);
+	args.cr = kit_meet(w);
+	args.ep = w->server.ep;
+	assert_int_equal(pthread_create(&t, NULL, accept_thread, &args), 0);
+	sem_wait(&in_accept);
+	kit_conn(&w->server, EV(ESTABLISHED));
+	kit_conn(&w->client, EV(ESTABLISHED));
+	assert_dat_ok(V(ep_disconnect)(w->server.ep, flags));
+	sem_post(&go_on);
+	pthread_join(t, NULL);
+	assert_dat_ok(args.ret);
+	kit_over(w);
+	sem_destroy(&in_accept);
+	sem_destroy(&go_on);
+}
+
+static void disconnect__graceful_before_accept_returns(void **state)
+{
+	disconnect_in_accept(*state, DAT_CLOSE_GRACEFUL_FLAG);
+}
+
+static void disconnect__abrupt_before_accept_returns(void **state)
+{
+	disconnect_in_accept(*state, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static void *disconnect_thread(void *arg)
+{
+	V(ep_disconnect)((DAT_EP_HANDLE)arg, DAT_CLOSE_ABRUPT_FLAG);
+	return NULL;
+}
+
+/* ESTABLISHED may come first or not at all; then one end, then nothing. */
+static void race__disconnect_against_established(void **state)
+{
+	struct world *w = *state;
+
+	kit_listen(w);
+	for (int i = 0; i < 60; i++) {
+		DAT_CR_HANDLE cr;
+		DAT_EVENT ev;
+		pthread_t t;
+
+		w->client.ep = w->server.ep = NULL;
+		world_eps(w);
+		cr = kit_meet(w);
+		assert_int_equal(pthread_create(&t, NULL, disconnect_thread,
+						w->client.ep),
+				 0);
+		V(cr_accept)(cr, w->server.ep, 0, NULL);
+		pthread_join(t, NULL);
+		ev = next_event(w->client.conn_evd, WORLD_PATIENCE_US);
+		if ((unsigned)ev.event_number == EV(ESTABLISHED))
+			ev = next_event(w->client.conn_evd, WORLD_PATIENCE_US);
+		assert_int_equal(ev.event_number, EV(DISCONNECTED));
+		world_until(world_ep_state(w->server.ep) ==
+				    DAT_EP_STATE_DISCONNECTED ||
+			    world_ep_state(w->server.ep) ==
+				    DAT_EP_STATE_UNCONNECTED);
+		assert_dat_ok(V(ep_free)(w->server.ep));
+		expect_empty(w->client.conn_evd);
+		assert_dat_ok(V(ep_free)(w->client.ep));
+		while (V(evd_dequeue)(w->server.conn_evd, &ev) == DAT_SUCCESS)
+			;
+	}
+}
+
+static void *free_thread(void *arg)
+{
+	V(ep_free)((DAT_EP_HANDLE)arg);
+	return NULL;
+}
+
+static void race__free_against_events(void **state)
+{
+	struct world *w = *state;
+
+	for (int i = 0; i < 60; i++) {
+		DAT_EVENT ev;
+		pthread_t t;
+
+		w->client.ep = w->server.ep = NULL;
+		world_connect(w);
+		world_recv(&w->client, 0, 8, 1);
+		assert_int_equal(
+			pthread_create(&t, NULL, free_thread, w->client.ep), 0);
+		assert_dat_ok(
+			V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
+		pthread_join(t, NULL);
+		kit_conn(&w->server, EV(DISCONNECTED));
+		assert_dat_ok(V(ep_free)(w->server.ep));
+		while (V(evd_dequeue)(w->client.conn_evd, &ev) == DAT_SUCCESS)
+			assert_int_equal(ev.event_number, EV(DISCONNECTED));
+		while (V(evd_dequeue)(w->client.recv_evd, &ev) == DAT_SUCCESS)
+			;
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		on_each(connect__private_data),
+		on_ib(connect__bad_arguments),
+		on_each(connect__unusable_address),
+		on_each(connect__addresses_of_both_sides),
+		on_each(connect__nobody_listens),
+		on_each(connect__no_address),
+		on_each(connect__no_route),
+		on_each(connect__no_answer_from_the_network),
+		on_each(connect__local_failure),
+		on_each(connect__peer_rejects_with_data),
+		on_each(connect__consumers_timeout),
+		on_ib(connect__wrong_state),
+		on_each(dup_connect__same_peer),
+		on_each(common_connect__to_a_csp),
+		on_each(connect__nth_failure),
+		on_each(disconnect__both_flags),
+		on_ib(disconnect__wrong_state),
+		on_each(disconnect__graceful_drains),
+		on_each(disconnect__graceful_drains_suppressed),
+		on_each(disconnect__graceful_drains_only_suppressed),
+		on_ib(disconnect__graceful_drains_a_full_queue),
+		on_each(disconnect__abrupt_after_graceful),
+		on_each(disconnect__while_connecting),
+		on_each(disconnect__while_accepting),
+		on_each(disconnect__peer_never_answers),
+		on_each(disconnect__device_goes),
+		on_ib(reset__wrong_state),
+		on_each(reset__nth_failure),
+		on_each(reset__connect_again),
+		on_each(free__connecting),
+		on_each(free__connected),
+		on_each(free__disconnect_pending),
+		on_each(free__accepting),
+		on_each(disconnect__graceful_before_accept_returns),
+		on_each(disconnect__abrupt_before_accept_returns),
+		on_each(race__disconnect_against_established),
+		on_each(race__free_against_events),
+	};
+
+	return world_run(tests);
+}

@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_ep_post.c - transfers: dat_ep_post_send, recv, rdma_read, rdma_write,
+ * send_with_invalidate, rdma_read_to_rmr, and their completions.
+ *
+ * Bind and invalidation are in t_rmr.c, the IB operations in t_ext.c.
+ * fv_pause() keeps requests outstanding where a test needs that.
+ * Rules: DAT 2.0 dat_ep_post_*, completion statuses of DTO events.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/common/objects/dapl_ep.h"
+#include "test/unit/kit.h"
+
+static DAT_RETURN post_send(struct world_side *s, size_t length,
+			    uint64_t cookie, unsigned flags)
+{
+	DAT_LMR_TRIPLET seg = world_seg(s, 0, length);
+
+	return V(ep_post_send)(s->ep, 1, &seg, world_cookie(cookie),
+			       (DAT_COMPLETION_FLAGS)flags);
+}
+
+static DAT_RETURN post_recv(struct world_side *s, size_t length,
+			    uint64_t cookie)
+{
+	DAT_LMR_TRIPLET seg = world_seg(s, 0, length);
+
+	return V(ep_post_recv)(s->ep, 1, &seg, world_cookie(cookie), 0);
+}
+
+static void check_dto(const DAT_EVENT *ev, DAT_EP_HANDLE ep, DAT_DTOS op,
+		      size_t length)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto =
+		&ev->event_data.dto_completion_event_data;
+
+	assert_ptr_equal(dto->ep_handle, ep);
+	assert_int_equal(dto->operation, op);
+	assert_int_equal(dto->transfered_length, length);
+	assert_int_equal(dto->rmr_context, 0);
+}
+
+static void fill(struct world_side *s, uint8_t byte)
+{
+	memset(s->mem.buf, byte, WORLD_MEM_SIZE);
+}
+
+/* --------------------------------------------- good cases */
+
+static void send__arrives(void **state)
+{
+	static const size_t sizes[] = {0, 1, 64, 65, 1000, WORLD_MEM_SIZE};
+	struct world *w = *state;
+	DAT_EVENT ev;
+
+	world_connect(w);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		fill(&w->client, (uint8_t)(i + 1));
+		fill(&w->server, 0);
+		world_recv(&w->server, 0, WORLD_MEM_SIZE, 10 + i);
+		world_send(&w->client, 0, sizes[i], 20 + i, 0);
+		ev = expect_dto(w->server.recv_evd, 10 + i, DAT_DTO_SUCCESS);
+		check_dto(&ev, w->server.ep, DAT_DTO_RECEIVE, sizes[i]);
+		ev = expect_dto(w->client.req_evd, 20 + i, DAT_DTO_SUCCESS);
+		check_dto(&ev, w->client.ep, DAT_DTO_SEND, sizes[i]);
+		assert_memory_equal(w->client.mem.buf, w->server.mem.buf,
+				    sizes[i]);
+		if (sizes[i] < WORLD_MEM_SIZE)
+			assert_int_equal(w->server.mem.buf[sizes[i]], 0);
+	}
+}
+
+static void send__many_segments_in_order(void **state)
+{
+	struct world *w = *state;
+	DAT_LMR_TRIPLET seg[4];
+
+	world_connect(w);
+	for (unsigned i = 0; i < 4; i++) {
+		seg[i] = world_seg(&w->client, 4096 * (size_t)(3 - i), 100);
+		memset(w->client.mem.buf + 4096 * (size_t)(3 - i), 'a' + (int)i,
+		       100);
+	}
+	for (unsigned i = 0; i < 12; i++)
+		world_recv(&w->server, 512 * (size_t)i, 400, i);
+	for (unsigned i = 0; i < 12; i++)
+		assert_dat_ok(V(ep_post_send)(w->client.ep, 1 + (int)i % 4, seg,
+					      world_cookie(100 + i), 0));
+	for (unsigned i = 0; i < 12; i++) {
+		DAT_EVENT ev = expect_dto(w->server.recv_evd, i, 0);
+
+		check_dto(&ev, w->server.ep, DAT_DTO_RECEIVE,
+			  100 * (1 + i % 4));
+		ev = expect_dto(w->client.req_evd, 100 + i, 0);
+		assert_int_equal(
+			w->server.mem.buf[512 * (size_t)i + 100 * (i % 4)],
+			'a' + i % 4);
+	}
+}
+
+static void rdma__write_and_read(void **state)
+{
+	struct world *w = *state;
+	DAT_LMR_TRIPLET seg;
+	DAT_RMR_TRIPLET remote;
+	DAT_EVENT ev;
+
+	world_connect(w);
+	fill(&w->client, 7);
+	seg = world_seg(&w->client, 0, 3000);
+	remote = world_target(&w->server, 1000, 3000);
+	assert_dat_ok(V(ep_post_rdma_write)(w->client.ep, 1, &seg,
+					    world_cookie(1), &remote, 0));
+	ev = expect_dto(w->client.req_evd, 1, DAT_DTO_SUCCESS);
+	check_dto(&ev, w->client.ep, DAT_DTO_RDMA_WRITE, 3000);
+	assert_int_equal(w->server.mem.buf[999], 0);
+	assert_int_equal(w->server.mem.buf[1000], 7);
+	assert_int_equal(w->server.mem.buf[3999], 7);
+	assert_int_equal(w->server.mem.buf[4000], 0);
+
+	fill(&w->server, 9);
+	seg = world_seg(&w->client, 100, 32); /* not to be taken inline */
+	assert_dat_ok(V(ep_post_rdma_read)(w->client.ep, 1, &seg,
+					   world_cookie(2), &remote,
+					   DAT_COMPLETION_BARRIER_FENCE_FLAG));
+	ev = expect_dto(w->client.req_evd, 2, DAT_DTO_SUCCESS);
+	check_dto(&ev, w->client.ep, DAT_DTO_RDMA_READ, 32);
+	assert_int_equal(w->client.mem.buf[100], 9);
+	assert_int_equal(w->client.mem.buf[132], 7);
+	expect_empty(w->server.recv_evd);
+}
+
+static void rdma_read_to_rmr__by_context(void **state)
+{
+	struct world *w = *state;
+	DAT_RMR_TRIPLET local, remote;
+
+	world_connect(w);
+	fill(&w->server, 5);
+	local = world_target(&w->client, 64, 128);
+	remote = world_target(&w->server, 0, 128);
+	assert_refused(V(ep_post_rdma_read_to_rmr)(w->client.ep, NULL,
+						   world_cookie(1), &remote, 0),
+		       DAPL_BAD_ARG(2));
+	assert_dat_ok(V(ep_post_rdma_read_to_rmr)(w->client.ep, &local,
+						  world_cookie(1), &remote, 0));
+	expect_dto(w->client.req_evd, 1, DAT_DTO_SUCCESS);
+	assert_int_equal(w->client.mem.buf[64], 5);
+	assert_int_equal(w->client.mem.buf[191], 5);
+	assert_int_equal(w->client.mem.buf[192], 0);
+}
+
+/* Short messages are taken at once, long ones only when they leave. */
+static void send__inline(void **state)
+{
+	struct world *w = *state;
+	uint32_t max;
+
+	world_connect(w);
+	max = ((struct dapl_ep *)w->client.ep)->max_inline;
+	assert_true(max >= 64);
+	world_recv(&w->server, 0, 4096, 1);
+	world_recv(&w->server, 8192, 4096, 2);
+	fv_pause(true);
+	fill(&w->client, 1);
+	world_send(&w->client, 0, max, 3, 0);
+	world_send(&w->client, 0, max + 1, 4, 0);
+	fill(&w->client, 2);
+	fv_pause(false);
+	expect_dto(w->server.recv_evd, 1, DAT_DTO_SUCCESS);
+	expect_dto(w->server.recv_evd, 2, DAT_DTO_SUCCESS);
+	assert_int_equal(w->server.mem.buf[max - 1], 1);
+	assert_int_equal(w->server.mem.buf[8192 + max], 2);
+}
+
+/* ----------------------------------------------- arguments */
+
+static void post__bad_iov(void **state)
+{
+	struct world *w = *state;
+	DAT_LMR_TRIPLET seg[8];
+	DAT_RMR_TRIPLET remote;
+	DAT_EP_HANDLE ep, bad = (DAT_EP_HANDLE)w->client.pz;
+
+	world_connect(w);
+	ep = w->client.ep;
+	for (int i = 0; i < 8; i++)
+		seg[i] = world_seg(&w->client, 0, 8);
+	remote = world_target(&w->server, 0, 64);
+#define EACH(ep, n, iov, code)                                                 \
+	do {                                                                   \
+		assert_refused(                                                \
+			V(ep_post_send)(ep, n, iov, world_cookie(1), 0),       \
+			code);                                                 \
+		assert_refused(                                                \
+			V(ep_post_recv)(ep, n, iov, world_cookie(1), 0),       \
+			code);                                                 \
+		assert_refused(V(ep_post_rdma_write)(ep, n, iov,               \
+						     world_cookie(1), &remote, \
+						     0),                       \
+			       code);                                          \
+		assert_refused(V(ep_post_rdma_read)(ep, n, iov,                \
+						    world_cookie(1), &remote,  \
+						    0),                        \
+			       code);                                          \
+	} while (0)
+	EACH(ep, 5, seg, DAPL_BAD_ARG(2));
+	EACH(ep, -1, seg, DAPL_BAD_ARG(2));
+	EACH(ep, 1, NULL, DAPL_BAD_ARG(3));
+	EACH(bad, 1, seg, DAPL_BAD_HANDLE(EP));
+#undef EACH
+	assert_refused(
+		V(ep_post_rdma_write)(ep, 1, seg, world_cookie(1), NULL, 0),
+		DAPL_BAD_ARG(5));
+	assert_refused(
+		V(ep_post_rdma_read)(ep, 1, seg, world_cookie(1), NULL, 0),
+		DAPL_BAD_ARG(5));
+	expect_empty(w->client.req_evd);
+	kit_state(ep, DAT_EP_STATE_CONNECTED);
+}
+
+/* Exactly as many as were asked for, and all of them again afterwards. */
+static void post__limits_are_exact(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->client;
+	DAT_EP_ATTR attr = world_ep_attr(s);
+
+	attr.max_request_dtos = 3;
+	attr.max_recv_dtos = 5;
+	s->ep = world_ep(s, &attr);
+	world_connect(w);
+	for (int round = 0; round < 3; round++) {
+		for (unsigned i = 0; i < 3; i++)
+			world_recv(&w->server, 0, 64, 50 + i);
+		fv_pause(true);
+		for (unsigned i = 0; i < 3; i++)
+			assert_dat_ok(post_send(s, 64, i, 0));
+		assert_refused(post_send(s, 64, 9, 0), DAPL_NO_MEM);
+		fv_pause(false);
+		/* Completed but not seen yet is still outstanding. */
+		assert_refused(post_send(s, 64, 9, 0), DAPL_NO_MEM);
+		for (unsigned i = 0; i < 3; i++) {
+			expect_dto(w->server.recv_evd, 50 + i, 0);
+			expect_dto(s->req_evd, i, DAT_DTO_SUCCESS);
+		}
+	}
+	for (unsigned i = 0; i < 5; i++)
+		assert_dat_ok(post_recv(s, 8, i));
+	assert_refused(post_recv(s, 8, 9), DAPL_NO_MEM);
+}
+
+static void post__without_an_evd(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->client;
+	DAT_EP_ATTR attr = world_ep_attr(s);
+
+	attr.max_request_dtos = attr.max_request_iov = 0;
+	attr.max_recv_dtos = attr.max_recv_iov = 0;
+	assert_dat_ok(V(ep_create)(s->ia, s->pz, DAT_HANDLE_NULL,
+				   DAT_HANDLE_NULL, s->conn_evd, &attr,
+				   &s->ep));
+	world_connect(w);
+	assert_refused(V(ep_post_send)(s->ep, 0, NULL, world_cookie(1), 0),
+		       DAPL_NO_MEM);
+	assert_refused(V(ep_post_recv)(s->ep, 0, NULL, world_cookie(1), 0),
+		       DAPL_NO_MEM);
+	assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_GRACEFUL_FLAG));
+	kit_over(w);
+}
+
+/* A suppressed request gives its place back with a later completion. */
+static void post__suppressed(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->client;
+	DAT_EP_ATTR attr = world_ep_attr(s);
+
+	attr.max_request_dtos = 4;
+	s->ep = world_ep(s, &attr);
+	world_connect(w);
+	for (unsigned round = 0; round < 5; round++) {
+		for (unsigned i = 0; i < 4; i++)
+			world_recv(&w->server, 0, 64, i);
+		for (unsigned i = 0; i < 3; i++)
+			assert_dat_ok(post_send(s, 64, 10 + i,
+						DAT_COMPLETION_SUPPRESS_FLAG));
+		expect_empty(s->req_evd);
+		assert_dat_ok(post_send(s, 64, 20 + round, 0));
+		assert_refused(post_send(s, 64, 9, 0), DAPL_NO_MEM);
+		expect_dto(s->req_evd, 20 + round, DAT_DTO_SUCCESS);
+		expect_empty(s->req_evd);
+		for (unsigned i = 0; i < 4; i++)
+			expect_dto(w->server.recv_evd, i, DAT_DTO_SUCCESS);
+	}
+}
+
+static void post__every_completion_flag(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	for (unsigned flags = 0; flags < 64; flags++) {
+		bool quiet = flags & DAT_COMPLETION_SUPPRESS_FLAG;
+
+		world_recv(&w->server, 0, 64, flags);
+		assert_dat_ok(post_send(&w->client, 64, flags, flags));
+		expect_dto(w->server.recv_evd, flags, DAT_DTO_SUCCESS);
+		if (!quiet)
+			expect_dto(w->client.req_evd, flags, DAT_DTO_SUCCESS);
+		expect_empty(w->client.req_evd);
+	}
+}
+
+static void post__refused_by_the_device(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	fv_fail_call("ibv_post_send", 1, EINVAL);
+	assert_int_equal(DAT_GET_TYPE(post_send(&w->client, 64, 1, 0)),
+			 DAT_INVALID_PARAMETER);
+	fv_fail_call("ibv_post_recv", 1, ENOMEM);
+	assert_int_equal(DAT_GET_TYPE(post_recv(&w->client, 64, 1)),
+			 DAT_INSUFFICIENT_RESOURCES);
+	fv_fail_at(0, 0);
+	expect_empty(w->client.req_evd);
+	expect_empty(w->client.recv_evd);
+	/* Their places are free: all of them can be used. */
+	for (unsigned i = 0; i < 16; i++)
+		assert_dat_ok(post_recv(&w->client, 64, i));
+}
+
+/* --------------------------------------------------- states */
+
+static void refused_here(struct world_side *s, DAT_RETURN code)
+{
+	DAT_LMR_TRIPLET seg = world_seg(s, 0, 64);
+	DAT_RMR_TRIPLET remote = world_target(s, 0, 64);
+
+	assert_refused(V(ep_post_send)(s->ep, 1, &seg, world_cookie(1), 0),
+		       code);
+	assert_refused(V(ep_post_rdma_write)(s->ep, 1, &seg, world_cookie(1),
+					     &remote, 0),
+		       code);
+	assert_refused(V(ep_post_rdma_read)(s->ep, 1, &seg, world_cookie(1),
+					    &remote, 0),
+		       code);
+	assert_refused(V(ep_post_send_with_invalidate)(
+			       s->ep, 1, &seg, world_cookie(1), 0, DAT_TRUE, 1),
+		       code);
+	assert_dat_ok(post_recv(s, 64, 77));
+}
+
+static void post__in_every_state(void **state)
+{
+	struct world *w = *state;
+	struct world_side *c = &w->client, *s = &w->server;
+	DAT_RSP_HANDLE rsp;
+
+	world_eps(w);
+	refused_here(c, BAD_EP_STATE(UNCONNECTED));
+	assert_dat_ok(V(rsp_create)(s->ia, WORLD_QUAL, s->ep, s->cr_evd, &rsp));
+	refused_here(s, BAD_EP_STATE(RESERVED));
+	fv_cm_set(FV_CM_LOSE_RTU, w->kind != FV_IWARP);
+	assert_dat_ok(kit_connect(c->ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	refused_here(c, BAD_EP_STATE(ACTCONNPENDING));
+	kit_request(w);
+	refused_here(s, BAD_EP_STATE(PASSCONNPENDING));
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_conn(c, DAT_CONNECTION_EVENT_DISCONNECTED);
+	/* In DISCONNECTED a post is taken, and flushed. */
+	for (int i = 0; i < 2; i++)
+		expect_dto(c->recv_evd, 77, DAT_DTO_ERR_FLUSHED);
+	assert_dat_ok(post_recv(c, 64, 5));
+	expect_dto(c->recv_evd, 5, DAT_DTO_ERR_FLUSHED);
+}
+
+static void post__disconnected(void **state)
+{
+	struct world *w = *state;
+	struct world_side *c = &w->client;
+	DAT_EVENT ev;
+
+	world_connect(w);
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+	assert_dat_ok(post_send(c, 64, 1, 0));
+	ev = expect_dto(c->req_evd, 1, DAT_DTO_ERR_FLUSHED);
+	assert_ptr_equal(ev.event_data.dto_completion_event_data.ep_handle,
+			 c->ep);
+	assert_dat_ok(post_recv(c, 64, 2));
+	expect_dto(c->recv_evd, 2, DAT_DTO_ERR_FLUSHED);
+	/* The same from a device that takes no posts in the error state. */
+	fv_fail_from(1, EINVAL);
+	assert_dat_ok(post_send(c, 64, 3, 0));
+	assert_dat_ok(post_recv(c, 64, 4));
+	fv_fail_at(0, 0);
+	ev = expect_dto(c->req_evd, 3, DAT_DTO_ERR_FLUSHED);
+	assert_int_equal(ev.event_data.dto_completion_event_data.operation,
+			 DAT_DTO_SEND);
+	ev = expect_dto(c->recv_evd, 4, DAT_DTO_ERR_FLUSHED);
+	assert_int_equal(ev.event_data.dto_completion_event_data.operation,
+			 DAT_DTO_RECEIVE);
+	kit_state(c->ep, DAT_EP_STATE_DISCONNECTED);
+}
+
+/* ----------------------------------------------- flushing */
+
+/* Every cookie once, in order; the suppressed ones too, as they failed. */
+static void flushed_by(struct world *w, bool by_peer, bool reset)
+{
+	struct world_side *c = &w->client;
+
+	world_connect(w);
+	for (unsigned i = 0; i < 16; i++)
+		assert_dat_ok(post_recv(c, 64, i));
+	fv_pause(true);
+	for (unsigned i = 0; i < 16; i++)
+		assert_dat_ok(post_send(
+			c, 200, i,
+			i % 3 == 1 ? DAT_COMPLETION_SUPPRESS_FLAG : 0));
+	assert_dat_ok(V(ep_disconnect)(by_peer ? w->server.ep : c->ep,
+				       DAT_CLOSE_ABRUPT_FLAG));
+	kit_conn(c, DAT_CONNECTION_EVENT_DISCONNECTED);
+	kit_conn(&w->server, DAT_CONNECTION_EVENT_DISCONNECTED);
+	if (reset)
+		assert_dat_ok(V(ep_reset)(c->ep));
+	for (unsigned i = 0; i < 16; i++)
+		expect_dto(c->recv_evd, i, DAT_DTO_ERR_FLUSHED);
+	for (unsigned i = 0; i < 16; i++)
+		expect_dto(c->req_evd, i, DAT_DTO_ERR_FLUSHED);
+	expect_empty(c->recv_evd);
+	expect_empty(c->req_evd);
+	fv_pause(false);
+}
+
+static void flush__own_disconnect(void **state)
+{
+	flushed_by(*state, false, false);
+}
+
+static void flush__peers_disconnect(void **state)
+{
+	flushed_by(*state, true, false);
+}
+
+static void flush__reset(void **state)
+{
+	struct world *w = *state;
+
+	flushed_by(w, false, true);
+	/* All places are free again. */
+	assert_dat_ok(V(ep_free)(w->server.ep));
+	w->server.ep = NULL;
+	world_connect(w);
+	for (unsigned i = 0; i < 16; i++)
+		assert_dat_ok(post_recv(&w->client, 64, i));
+}
+
+static void flush__free(void **state)
+{
+	struct world *w = *state;
+	struct world_side *c = &w->client;
+
+	world_connect(w);
+	fv_pause(true);
+	for (unsigned i = 0; i < 5; i++) {
+		assert_dat_ok(post_recv(c, 64, i));
+		assert_dat_ok(post_send(c, 200, i, 0));
+	}
+	assert_dat_ok(V(ep_free)(c->ep));
+	expect_empty(c->recv_evd);
+	expect_empty(c->req_evd);
+	/* And the EVD is good for another. */
+	fv_pause(false);
+	kit_conn(&w->server, DAT_CONNECTION_EVENT_DISCONNECTED);
+	assert_dat_ok(V(ep_free)(w->server.ep));
+	c->ep = w->server.ep = NULL;
+	world_connect(w);
+	world_recv(&w->server, 0, 64, 1);
+	world_send(c, 0, 64, 2, 0);
+	expect_dto(c->req_evd, 2, DAT_DTO_SUCCESS);
+}
+
+/* -------------------------------------------------- errors */
+
+/* BROKEN, or, when the other side was quicker to end it, DISCONNECTED. */
+static DAT_EP_HANDLE ended(DAT_EVD_HANDLE evd, bool broken)
+{
+	DAT_EVENT ev = next_event(evd, WORLD_PATIENCE_US);
+
+	if (broken ||
+	    (unsigned)ev.event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
+		assert_int_equal(ev.event_number, DAT_CONNECTION_EVENT_BROKEN);
+	return ev.event_data.connect_event_data.ep_handle;
+}
+
+/* A failed queue pair of an RNIC closes its connection by itself. */
+static void broken_once(struct world *w, bool client_first)
+{
+	ended(w->client.conn_evd, client_first && w->kind != FV_IWARP);
+	ended(w->server.conn_evd, false);
+	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+	kit_state(w->server.ep, DAT_EP_STATE_DISCONNECTED);
+	expect_empty(w->client.conn_evd);
+	expect_empty(w->server.conn_evd);
+}
+
+/* What an RNIC's sender learns of a failure at the other end. */
+static unsigned far_status(const struct world *w, unsigned status)
+{
+	return w->kind == FV_IWARP ? DAT_DTO_ERR_FLUSHED : status;
+}
+
+static void error__remote_access(void **state)
+{
+	struct world *w = *state;
+	DAT_LMR_TRIPLET seg;
+	DAT_RMR_TRIPLET remote;
+
+	world_connect(w);
+	assert_dat_ok(post_recv(&w->client, 8, 50));
+	seg = world_seg(&w->client, 0, 200);
+	remote = world_target(&w->server, WORLD_MEM_SIZE - 100, 200);
+	assert_dat_ok(V(ep_post_rdma_write)(w->client.ep, 1, &seg,
+					    world_cookie(1), &remote, 0));
+	expect_dto(w->client.req_evd, 1,
+		   far_status(w, DAT_DTO_ERR_REMOTE_ACCESS));
+	broken_once(w, true);
+	expect_dto(w->client.recv_evd, 50, DAT_DTO_ERR_FLUSHED);
+}
+
+static void error__local_protection(void **state)
+{
+	struct world *w = *state;
+	DAT_LMR_TRIPLET seg;
+
+	world_connect(w);
+	world_recv(&w->server, 0, 4096, 1);
+	seg = world_seg(&w->client, 0, 2000);
+	seg.lmr_context ^= 0x100000;
+	/* Suppressed or not: failures are reported. */
+	assert_dat_ok(V(ep_post_send)(w->client.ep, 1, &seg, world_cookie(2),
+				      DAT_COMPLETION_SUPPRESS_FLAG));
+	expect_dto(w->client.req_evd, 2, DAT_DTO_ERR_LOCAL_PROTECTION);
+	broken_once(w, true);
+}
+
+static void error__receive_too_short(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	world_recv(&w->server, 0, 100, 1);
+	world_send(&w->client, 0, 101, 2, 0);
+	expect_dto(w->server.recv_evd, 1, DAT_DTO_ERR_LOCAL_LENGTH);
+	expect_dto(w->client.req_evd, 2,
+		   far_status(w, DAT_DTO_ERR_REMOTE_RESPONDER));
+	broken_once(w, false);
+}
+
+/* The flush of one must not hide the failure of another on the same EVD. */
+static void error__two_endpoints_of_one_evd(void **state)
+{
+	struct world *w = *state;
+	struct world_side *c = &w->client;
+	DAT_EP_HANDLE eps[3];
+	DAT_LMR_TRIPLET seg;
+	DAT_EVENT ev;
+	DAT_COUNT more;
+
+	for (int i = 0; i < 3; i++) {
+		c->ep = w->server.ep = NULL;
+		world_connect(w);
+		eps[i] = c->ep;
+	}
+	seg = world_seg(c, 0, 2000);
+	seg.lmr_context ^= 0x100000;
+	for (unsigned i = 0; i < 3; i++)
+		assert_dat_ok(
+			V(ep_post_send)(eps[i], 1, &seg, world_cookie(i), 0));
+	/* A wait for all of them reads them in one go. */
+	assert_dat_ok(
+		V(evd_wait)(c->req_evd, WORLD_PATIENCE_US, 3, &ev, &more));
+	for (int i = 0; i < 3; i++) {
+		kit_state(ended(c->conn_evd, w->kind != FV_IWARP),
+			  DAT_EP_STATE_DISCONNECTED);
+	}
+	expect_empty(c->conn_evd);
+}
+
+/* -------------------------------------------------- threads */
+
+#define ROUNDS 300
+
+struct poster {
+	struct world_side *s;
+	unsigned failed;
+};
+
+static void *post_receives(void *arg)
+{
+	struct poster *p = arg;
+
+	for (unsigned i = 0; i < ROUNDS; i++)
+		while (post_recv(p->s, 64, i) != DAT_SUCCESS)
+			world_pause();
+	return NULL;
+}
+
+static void *post_sends(void *arg)
+{
+	struct poster *p = arg;
+
+	for (unsigned i = 0; i < ROUNDS; i++)
+		while (post_send(p->s, 64, i, 0) != DAT_SUCCESS)
+			world_pause();
+	return NULL;
+}
+
+static void threads__post_and_reap(void **state)
+{
+	struct world *w = *state;
+	struct poster to = {.s = &w->server}, from = {.s = &w->client};
+	unsigned sent = 0, received = 0;
+	uint64_t end = world_now_us() + WORLD_PATIENCE_US;
+	pthread_t t[2];
+	DAT_EVENT ev;
+
+	world_connect(w);
+	assert_int_equal(pthread_create(&t[0], NULL, post_receives, &to), 0);
+	assert_int_equal(pthread_create(&t[1], NULL, post_sends, &from), 0);
+	while ((sent < ROUNDS || received < ROUNDS) && world_now_us() < end) {
+		while (V(evd_dequeue)(w->client.req_evd, &ev) == DAT_SUCCESS) {
+			assert_int_equal(ev.event_data.dto_completion_event_data
+						 .user_cookie.as_64,
+					 sent);
+			sent++;
+		}
+		while (V(evd_dequeue)(w->server.recv_evd, &ev) == DAT_SUCCESS) {
+			assert_int_equal(ev.event_data.dto_completion_event_data
+						 .user_cookie.as_64,
+					 received);
+			received++;
+		}
+	}
+	assert_int_equal(sent, ROUNDS);
+	assert_int_equal(received, ROUNDS);
+	pthread_join(t[0], NULL);
+	pthread_join(t[1], NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		on_each(send__arrives),
+		on_each(send__many_segments_in_order),
+		on_each(rdma__write_and_read),
+		on_each(rdma_read_to_rmr__by_context),
+		on_each(send__inline),
+		on_each(post__bad_iov),
+		on_each(post__limits_are_exact),
+		on_each(post__without_an_evd),
+		on_each(post__suppressed),
+		on_each(post__every_completion_flag),
+		on_ib(post__refused_by_the_device),
+		on_each(post__in_every_state),
+		on_each(post__disconnected),
+		on_each(flush__own_disconnect),
+		on_each(flush__peers_disconnect),
+		on_each(flush__reset),
+		on_each(flush__free),
+		on_each(error__remote_access),
+		on_each(error__local_protection),
+		on_each(error__receive_too_short),
+		on_each(error__two_endpoints_of_one_evd),
+		on_ib(threads__post_and_reap),
+	};
+
+	return world_run(tests);
+}

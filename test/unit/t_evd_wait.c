@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_evd_wait.c - dat_evd_wait: threshold, timeout, signals, what ends a wait,
+ * several threads.
+ *
+ * Each test that can depend on how an EVD is made runs over one without and
+ * one with a completion queue: they wait on different descriptors.
+ * Threads: waiters; that one is asleep is seen in evd->waiting.
+ * Rules: uDAPL 1.2 specification, dat_evd_wait.
+ */
+#include "test/unit/world.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#include "dapl/common/objects/dapl_evd.h"
+
+#define PLAIN	DAT_EVD_SOFTWARE_FLAG
+#define WITH_CQ (DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG)
+
+/* How much later than asked for a wait may end on a busy machine. */
+#define LATE_US 2000000
+
+struct waiter {
+	pthread_t thread;
+	DAT_EVD_HANDLE evd;
+	DAT_TIMEOUT timeout;
+	DAT_COUNT threshold;
+	DAT_RETURN ret;
+	DAT_EVENT ev;
+	DAT_COUNT more;
+};
+
+static void *run_waiter(void *arg)
+{
+	struct waiter *t = arg;
+
+	t->ret =
+		V(evd_wait)(t->evd, t->timeout, t->threshold, &t->ev, &t->more);
+	return NULL;
+}
+
+static bool is_waiting(DAT_EVD_HANDLE evd)
+{
+	return __atomic_load_n(&((struct dapl_evd *)evd)->waiting,
+			       __ATOMIC_ACQUIRE);
+}
+
+static void start(struct waiter *t, DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout,
+		  DAT_COUNT threshold)
+{
+	memset(t, 0, sizeof(*t));
+	t->evd = evd;
+	t->timeout = timeout;
+	t->threshold = threshold;
+	t->more = -1;
+	assert_int_equal(pthread_create(&t->thread, NULL, run_waiter, t), 0);
+	world_until(is_waiting(evd));
+}
+
+static void finish(struct waiter *t, DAT_RETURN type)
+{
+	pthread_join(t->thread, NULL);
+	assert_int_equal(DAT_GET_TYPE(t->ret), type);
+}
+
+/* Runs F over an EVD of either make. */
+static void both(struct world *w, void (*f)(struct world *, DAT_EVD_HANDLE))
+{
+	f(w, world_evd(w->server.ia, PLAIN));
+	f(w, world_evd(w->server.ia, WITH_CQ));
+}
+
+static DAT_RETURN wait_for(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout,
+			   DAT_COUNT threshold, DAT_COUNT *ret_more)
+{
+	DAT_EVENT ev;
+
+	return V(evd_wait)(evd, timeout, threshold, &ev, ret_more);
+}
+
+static void evd_wait__bad_arguments(void **state)
+{
+	struct world *w = *state;
+	DAT_EVD_HANDLE evd = world_evd(w->server.ia, PLAIN);
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	assert_refused(V(evd_wait)(evd, 0, 1, NULL, &more), DAPL_BAD_ARG(4));
+	assert_refused(V(evd_wait)(evd, 0, 1, &ev, NULL), DAPL_BAD_ARG(5));
+	assert_refused(V(evd_wait)(evd, 0, 0, &ev, &more), DAPL_BAD_ARG(3));
+	assert_refused(V(evd_wait)(evd, 0, -1, &ev, &more), DAPL_BAD_ARG(3));
+	assert_refused(V(evd_wait)(evd, 0, WORLD_QLEN + 1, &ev, &more),
+		       DAPL_BAD_ARG(3));
+	assert_int_equal(
+		DAT_GET_TYPE(V(evd_wait)(evd, 0, WORLD_QLEN, &ev, &more)),
+		DAT_TIMEOUT_EXPIRED);
+}
+
+static void check_there_already(struct world *w, DAT_EVD_HANDLE evd)
+{
+	DAT_COUNT more = -1;
+	DAT_EVENT ev;
+
+	for (uintptr_t i = 0; i < 5; i++)
+		world_post_se(evd, (void *)i);
+	for (uintptr_t i = 0; i < 5; i++) {
+		assert_dat_ok(
+			V(evd_wait)(evd, i & 1 ? 0 : 1000, 1, &ev, &more));
+		assert_ptr_equal(ev.event_data.software_event_data.pointer,
+				 (void *)i);
+		assert_ptr_equal(ev.evd_handle, evd);
+		assert_int_equal(more, 4 - i);
+	}
+}
+
+static void evd_wait__event_is_there(void **state)
+{
+	both(*state, check_there_already);
+}
+
+static void check_post_wakes(struct world *w, DAT_EVD_HANDLE evd)
+{
+	struct waiter t;
+
+	for (int i = 0; i < 20; i++) {
+		start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
+		world_post_se(evd, w);
+		finish(&t, DAT_SUCCESS);
+		assert_ptr_equal(t.ev.event_data.software_event_data.pointer,
+				 w);
+		assert_int_equal(t.more, 0);
+	}
+}
+
+static void evd_wait__post_wakes(void **state)
+{
+	both(*state, check_post_wakes);
+}
+
+static void evd_wait__completion_wakes(void **state)
+{
+	struct world *w = *state;
+	struct waiter t;
+
+	w->server.recv_evd = world_evd(w->server.ia, WITH_CQ);
+	world_connect(w);
+	for (uint64_t i = 0; i < 10; i++) {
+		world_recv(&w->server, 0, 64, i);
+		start(&t, w->server.recv_evd, DAT_TIMEOUT_INFINITE, 1);
+		world_send(&w->client, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG);
+		finish(&t, DAT_SUCCESS);
+		assert_int_equal(t.ev.event_number, DAT_DTO_COMPLETION_EVENT);
+		assert_int_equal(t.ev.event_data.dto_completion_event_data
+					 .user_cookie.as_64,
+				 i);
+		/* A post of software wakes the same waiter. */
+		start(&t, w->server.recv_evd, DAT_TIMEOUT_INFINITE, 1);
+		world_post_se(w->server.recv_evd, w);
+		finish(&t, DAT_SUCCESS);
+		assert_int_equal(t.ev.event_number, DAT_SOFTWARE_EVENT);
+	}
+}
+
+/* --------------------------------------------- threshold */
+
+static void check_threshold(struct world *w, DAT_EVD_HANDLE evd)
+{
+	struct waiter t;
+
+	start(&t, evd, DAT_TIMEOUT_INFINITE, 3);
+	world_post_se(evd, (void *)1);
+	world_post_se(evd, (void *)2);
+	assert_true(is_waiting(evd));
+	world_post_se(evd, (void *)3);
+	finish(&t, DAT_SUCCESS);
+	assert_ptr_equal(t.ev.event_data.software_event_data.pointer,
+			 (void *)1);
+	assert_int_equal(t.more, 2);
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+	expect_empty(evd);
+}
+
+static void evd_wait__threshold(void **state)
+{
+	both(*state, check_threshold);
+}
+
+static void evd_wait__threshold_of_completions(void **state)
+{
+	struct world *w = *state;
+	struct waiter t;
+
+	world_connect(w);
+	for (uint64_t i = 0; i < 4; i++)
+		world_recv(&w->server, 0, 64, i);
+	start(&t, w->server.recv_evd, WORLD_PATIENCE_US, 4);
+	for (uint64_t i = 0; i < 4; i++)
+		world_send(&w->client, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG);
+	finish(&t, DAT_SUCCESS);
+	assert_int_equal(t.more, 3);
+	for (uint64_t i = 1; i < 4; i++)
+		expect_dto(w->server.recv_evd, i, DAT_DTO_SUCCESS);
+}
+
+static void check_threshold_expires(struct world *w, DAT_EVD_HANDLE evd)
+{
+	DAT_COUNT more = -1;
+
+	world_post_se(evd, w);
+	world_post_se(evd, w);
+	assert_int_equal(DAT_GET_TYPE(wait_for(evd, 2000, 3, &more)),
+			 DAT_TIMEOUT_EXPIRED);
+	assert_int_equal(more, 2); /* and they are still there */
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+	expect_empty(evd);
+}
+
+static void evd_wait__threshold_not_reached(void **state)
+{
+	both(*state, check_threshold_expires);
+}
+
+/* ----------------------------------------------- timeout */
+
+static void check_timeout(struct world *w, DAT_EVD_HANDLE evd)
+{
+	static const DAT_TIMEOUT timeouts[] = {0, 1, 100, 900, 5000, 20000};
+	DAT_COUNT more = -1;
+	uint64_t t0, took;
+
+	for (size_t i = 0; i < sizeof(timeouts) / sizeof(*timeouts); i++) {
+		t0 = world_now_us();
+		assert_int_equal(
+			DAT_GET_TYPE(wait_for(evd, timeouts[i], 1, &more)),
+			DAT_TIMEOUT_EXPIRED);
+		took = world_now_us() - t0;
+		assert_int_equal(more, 0);
+		assert_in_range(took + 1, timeouts[i], timeouts[i] + LATE_US);
+	}
+}
+
+static void evd_wait__timeout(void **state)
+{
+	both(*state, check_timeout);
+}
+
+/* Events below the threshold do not start the time again. */
+static void check_one_deadline(struct world *w, DAT_EVD_HANDLE evd)
+{
+	struct waiter t;
+	uint64_t t0 = world_now_us(), last = 0;
+
+	start(&t, evd, 300000, WORLD_QLEN);
+	while (is_waiting(evd) && last < 40) {
+		world_post_se(evd, w);
+		last++;
+		for (int i = 0; i < 100 && is_waiting(evd); i++)
+			world_pause();
+	}
+	finish(&t, DAT_TIMEOUT_EXPIRED);
+	assert_true(world_now_us() - t0 >= 300000);
+	assert_true(world_now_us() - t0 < 300000 + LATE_US);
+	assert_int_equal(t.more, last);
+}
+
+static void evd_wait__one_deadline(void **state)
+{
+	both(*state, check_one_deadline);
+}
+
+/* ----------------------------------------------- signals */
+
+static void on_signal(int sig)
+{
+	(void)sig;
+}
+
+static void catch_signals(int flags)
+{
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = flags};
+
+	sigaction(SIGUSR1, &sa, NULL);
+}
+
+static void check_signal(struct world *w, DAT_EVD_HANDLE evd)
+{
+	struct waiter t;
+
+	start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
+	/* The waiter may be on its way to sleep: until it is caught there. */
+	while (is_waiting(evd)) {
+		pthread_kill(t.thread, SIGUSR1);
+		world_pause();
+	}
+	finish(&t, DAT_INTERRUPTED_CALL);
+	assert_int_equal(t.more, 0);
+	/* And it can be waited on as before. */
+	world_post_se(evd, w);
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+}
+
+static void evd_wait__signal(void **state)
+{
+	catch_signals(0);
+	both(*state, check_signal);
+}
+
+static void evd_wait__signal_with_restart(void **state)
+{
+	catch_signals(SA_RESTART);
+	both(*state, check_signal);
+}
+
+/* ----------------------------------------- end of a wait */
+
+static void check_unwaitable(struct world *w, DAT_EVD_HANDLE evd)
+{
+	struct waiter t;
+	DAT_COUNT more;
+
+	start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
+	assert_dat_ok(V(evd_set_unwaitable)(evd));
+	finish(&t, DAT_INVALID_STATE);
+	world_post_se(evd, w);
+	assert_refused(wait_for(evd, 0, 1, &more),
+		       DAPL_BAD_STATE(EVD_UNWAITABLE));
+	assert_refused(wait_for(evd, 1000, 1, &more),
+		       DAPL_BAD_STATE(EVD_UNWAITABLE));
+	assert_dat_ok(V(evd_clear_unwaitable)(evd));
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+}
+
+static void evd_wait__unwaitable(void **state)
+{
+	both(*state, check_unwaitable);
+}
+
+static void check_second_waiter(struct world *w, DAT_EVD_HANDLE evd)
+{
+	struct waiter t;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
+	assert_refused(wait_for(evd, 0, 1, &more), DAPL_BAD_STATE(EVD_WAITER));
+	assert_refused(wait_for(evd, DAT_TIMEOUT_INFINITE, 1, &more),
+		       DAPL_BAD_STATE(EVD_WAITER));
+	assert_refused(V(evd_dequeue)(evd, &ev), DAPL_BAD_STATE(EVD_WAITER));
+	assert_refused(V(evd_free)(evd), DAPL_BAD_STATE(EVD_WAITER));
+	assert_refused(V(evd_resize)(evd, 100), DAPL_ERR(DAT_INVALID_STATE, 0));
+	world_post_se(evd, w);
+	finish(&t, DAT_SUCCESS);
+	assert_dat_ok(V(evd_free)(evd));
+}
+
+static void evd_wait__second_waiter(void **state)
+{
+	both(*state, check_second_waiter);
+}
+
+/* ------------------------------------------- many threads */
+
+struct crowd {
+	pthread_t thread;
+	DAT_EVD_HANDLE evd;
+	int *taken; /* atomic */
+	int total;
+	bool dequeue;
+};
+
+/* Takes events, now by waiting and now by dequeue, until all are taken. */
+static void *take_part(void *arg)
+{
+	struct crowd *c = arg;
+	DAT_EVENT ev;
+	DAT_COUNT more;
+	DAT_RETURN ret;
+
+	while (__atomic_load_n(c->taken, __ATOMIC_RELAXED) < c->total) {
+		ret = c->dequeue ? V(evd_dequeue)(c->evd, &ev)
+				 : V(evd_wait)(c->evd, 200, 1, &ev, &more);
+		if (ret == DAT_SUCCESS)
+			__atomic_add_fetch(c->taken, 1, __ATOMIC_RELAXED);
+		else if (DAT_GET_TYPE(ret) == DAT_INVALID_STATE)
+			sched_yield(); /* another one waits */
+	}
+	return NULL;
+}
+
+static void evd_wait__crowd(void **state)
+{
+	struct world *w = *state;
+	DAT_EVD_HANDLE evd = world_evd(w->server.ia, WITH_CQ);
+	DAT_EVENT se = {.event_number = DAT_SOFTWARE_EVENT};
+	struct crowd c[4];
+	int taken = 0;
+
+	w->server.recv_evd = evd;
+	world_connect(w);
+	for (int i = 0; i < 4; i++) {
+		c[i] = (struct crowd){.evd = evd,
+				      .taken = &taken,
+				      .total = 1000,
+				      .dequeue = i & 1};
+		pthread_create(&c[i].thread, NULL, take_part, &c[i]);
+	}
+	for (int i = 0; i < 500; i++) {
+		world_until(V(evd_post_se)(evd, &se) == DAT_SUCCESS);
+		world_recv(&w->server, 0, 64, 1);
+		world_send(&w->client, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG);
+		expect_dto(w->client.req_evd, 1, DAT_DTO_SUCCESS);
+		/* No more receives than the EP has room for. */
+		world_until(__atomic_load_n(&taken, __ATOMIC_RELAXED) >
+			    2 * i - 16);
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(c[i].thread, NULL);
+	assert_int_equal(taken, 1000);
+	expect_empty(evd);
+}
+
+/* The queue grows under a thread that waits. */
+static void evd_wait__while_the_queue_grows(void **state)
+{
+	struct world *w = *state;
+	DAT_EVD_HANDLE evd = world_evd(w->server.ia, WITH_CQ);
+	int taken = 0;
+	struct crowd c = {.evd = evd, .taken = &taken, .total = 20};
+
+	pthread_create(&c.thread, NULL, take_part, &c);
+	w->server.recv_evd = w->server.req_evd = evd;
+	for (int i = 0; i < 20; i++) {
+		world_ep(&w->server, NULL);
+		world_post_se(evd, w);
+	}
+	pthread_join(c.thread, NULL);
+	assert_int_equal(taken, 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ib_test(evd_wait__bad_arguments),
+		ib_test(evd_wait__event_is_there),
+		ib_test(evd_wait__post_wakes),
+		ib_test(evd_wait__completion_wakes),
+		iwarp_test(evd_wait__completion_wakes),
+		ib_test(evd_wait__threshold),
+		ib_test(evd_wait__threshold_of_completions),
+		ib_test(evd_wait__threshold_not_reached),
+		ib_test(evd_wait__timeout),
+		ib_test(evd_wait__one_deadline),
+		ib_test(evd_wait__signal),
+		ib_test(evd_wait__signal_with_restart),
+		ib_test(evd_wait__unwaitable),
+		ib_test(evd_wait__second_waiter),
+		ib_test(evd_wait__crowd),
+		ib_test(evd_wait__while_the_queue_grows),
+	};
+
+	return world_run(tests);
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_obj.c - handles: types and contexts of all objects, and every call of the
+ * vector with a handle that is none, freed, of another type or of another IA.
+ *
+ * What the calls do with good handles is in the other t_ files. Each row of
+ * the table below is one call with plausible other arguments.
+ * Threads: the test's own. Rules: uDAPL 1.2 specification, handle checks come
+ * first; a handle that was freed answers as one that never was.
+ */
+#include "test/unit/world.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define IH(x) DAPL_BAD_HANDLE(x)
+#define IH_0  DAPL_ERR(DAT_INVALID_HANDLE, 0)
+#define IH_1  DAPL_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1)
+
+/* Places for results and arguments that are never looked at. */
+static struct {
+	uint8_t out[1024];
+	DAT_EVENT ev;
+	DAT_LMR_TRIPLET seg;
+	DAT_RMR_TRIPLET target;
+	DAT_OS_WAIT_PROXY_AGENT agent;
+	DAT_REGION_DESCRIPTION desc;
+	DAT_DTO_COOKIE cookie;
+} x;
+
+#define PLACE(type) ((type *)x.out)
+#define NOAGENT	    DAT_OS_WAIT_PROXY_AGENT_NULL
+
+/* call, type of its handle, code for a bad one, further arguments */
+#define CALLS(X)                                                              \
+	X(ia_query, IA, IH(IA), NULL, 0, NULL, 0, NULL)                       \
+	X(ia_close, IA, IH(IA), DAT_CLOSE_ABRUPT_FLAG)                        \
+	X(ia_ha_related, IA, IH(IA), WORLD_IA_NAME, PLACE(DAT_BOOLEAN))       \
+	X(cno_create, IA, IH(IA), x.agent, PLACE(DAT_CNO_HANDLE))             \
+	X(cno_fd_create, IA, IH(IA), PLACE(DAT_FD), PLACE(DAT_CNO_HANDLE))    \
+	X(cno_modify_agent, CNO, IH(CNO), x.agent)                            \
+	X(cno_query, CNO, IH(CNO), DAT_CNO_FIELD_ALL, PLACE(DAT_CNO_PARAM))   \
+	X(cno_wait, CNO, IH(CNO), 0, PLACE(DAT_EVD_HANDLE))                   \
+	X(cno_trigger, CNO, IH(CNO), PLACE(DAT_EVD_HANDLE))                   \
+	X(cr_query, CR, IH(CR), DAT_CR_FIELD_ALL, PLACE(DAT_CR_PARAM))        \
+	X(cr_accept, CR, IH(CR), NULL, 0, NULL)                               \
+	X(cr_reject, CR, IH(CR), 0, NULL)                                     \
+	X(evd_create, IA, IH(IA), 8, NULL, DAT_EVD_DTO_FLAG,                  \
+	  PLACE(DAT_EVD_HANDLE))                                              \
+	X(evd_query, EVD, IH_0, DAT_EVD_FIELD_ALL, PLACE(DAT_EVD_PARAM))      \
+	X(evd_modify_cno, EVD, IH_0, NULL)                                    \
+	X(evd_wait, EVD, IH_0, 0, 1, &x.ev, PLACE(DAT_COUNT))                 \
+	X(evd_resize, EVD, IH_1, 8)                                           \
+	X(evd_post_se, EVD, IH_0, &x.ev)                                      \
+	X(evd_dequeue, EVD, IH_0, &x.ev)                                      \
+	X(ep_create, IA, IH(IA), NULL, NULL, NULL, NULL, NULL,                \
+	  PLACE(DAT_EP_HANDLE))                                               \
+	X(ep_create_with_srq, IA, IH(IA), NULL, NULL, NULL, NULL, NULL, NULL, \
+	  PLACE(DAT_EP_HANDLE))                                               \
+	X(ep_query, EP, IH(EP), DAT_EP_FIELD_ALL, PLACE(DAT_EP_PARAM))        \
+	X(ep_modify, EP, IH(EP), DAT_EP_FIELD_PZ_HANDLE, PLACE(DAT_EP_PARAM)) \
+	X(ep_connect, EP, IH(EP), world_addr(), 1, 1000, 0, NULL,             \
+	  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG)                      \
+	X(ep_common_connect, EP, IH(EP), world_addr(), 1000, 0, NULL)         \
+	X(ep_dup_connect, EP, IH(EP), NULL, 1000, 0, NULL,                    \
+	  DAT_QOS_BEST_EFFORT)                                                \
+	X(ep_disconnect, EP, IH(EP), DAT_CLOSE_ABRUPT_FLAG)                   \
+	X(ep_post_send, EP, IH(EP), 1, &x.seg, x.cookie, 0)                   \
+	X(ep_post_recv, EP, IH(EP), 1, &x.seg, x.cookie, 0)                   \
+	X(ep_post_rdma_read, EP, IH(EP), 1, &x.seg, x.cookie, &x.target, 0)   \
+	X(ep_post_rdma_write, EP, IH(EP), 1, &x.seg, x.cookie, &x.target, 0)  \
+	X(ep_post_send_with_invalidate, EP, IH(EP), 1, &x.seg, x.cookie, 0,   \
+	  DAT_FALSE, 0)                                                       \
+	X(ep_post_rdma_read_to_rmr, EP, IH(EP), &x.target, x.cookie,          \
+	  &x.target, 0)                                                       \
+	X(ep_get_status, EP, IH(EP), PLACE(DAT_EP_STATE), NULL, NULL)         \
+	X(ep_recv_query, EP, IH(EP), PLACE(DAT_COUNT), NULL)                  \
+	X(ep_set_watermark, EP, IH(EP), 1, 2)                                 \
+	X(lmr_create, IA, IH(IA), DAT_MEM_TYPE_VIRTUAL, x.desc, 64, NULL,     \
+	  DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, PLACE(DAT_LMR_HANDLE), NULL, \
+	  NULL, NULL, NULL)                                                   \
+	X(lmr_query, LMR, IH(LMR), DAT_LMR_FIELD_ALL, PLACE(DAT_LMR_PARAM))   \
+	X(lmr_sync_rdma_read, IA, IH(IA), &x.seg, 1)                          \
+	X(lmr_sync_rdma_write, IA, IH(IA), &x.seg, 1)                         \
+	X(rmr_create, PZ, IH(PZ), PLACE(DAT_RMR_HANDLE))                      \
+	X(rmr_query, RMR, IH(RMR), DAT_RMR_FIELD_ALL, PLACE(DAT_RMR_PARAM))   \
+	X(psp_create, IA, IH(IA), 1, NULL, DAT_PSP_CONSUMER_FLAG,             \
+	  PLACE(DAT_PSP_HANDLE))                                              \
+	X(psp_create_any, IA, IH(IA), PLACE(DAT_CONN_QUAL), NULL,             \
+	  DAT_PSP_CONSUMER_FLAG, PLACE(DAT_PSP_HANDLE))                       \
+	X(psp_query, PSP, IH(PSP), DAT_PSP_FIELD_ALL, PLACE(DAT_PSP_PARAM))   \
+	X(rsp_create, IA, IH(IA), 1, NULL, NULL, PLACE(DAT_RSP_HANDLE))       \
+	X(rsp_query, RSP, IH(RSP), DAT_RSP_FIELD_ALL, PLACE(DAT_RSP_PARAM))   \
+	X(pz_create, IA, IH(IA), PLACE(DAT_PZ_HANDLE))                        \
+	X(pz_query, PZ, IH(PZ), DAT_PZ_FIELD_ALL, PLACE(DAT_PZ_PARAM))        \
+	X(srq_create, IA, IH(IA), NULL, PLACE(DAT_SRQ_ATTR),                  \
+	  PLACE(DAT_SRQ_HANDLE))                                              \
+	X(srq_post_recv, SRQ, IH(SRQ), 1, &x.seg, x.cookie)                   \
+	X(srq_query, SRQ, IH(SRQ), DAT_SRQ_FIELD_ALL, PLACE(DAT_SRQ_PARAM))   \
+	X(srq_resize, SRQ, IH(SRQ), 8)                                        \
+	X(srq_set_lw, SRQ, IH(SRQ), 1)                                        \
+	X(set_consumer_context, ANY, IH_1, (DAT_CONTEXT){.as_64 = 1})         \
+	X(get_consumer_context, ANY, IH_1, PLACE(DAT_CONTEXT))                \
+	X(get_handle_type, ANY, IH_1, PLACE(DAT_HANDLE_TYPE))
+
+/* The same for calls that have no further argument. */
+#define SHORT_CALLS(X)                     \
+	X(cno_free, CNO, IH(CNO))          \
+	X(evd_enable, EVD, IH_0)           \
+	X(evd_disable, EVD, IH_0)          \
+	X(evd_set_unwaitable, EVD, IH_0)   \
+	X(evd_clear_unwaitable, EVD, IH_0) \
+	X(evd_free, EVD, IH_0)             \
+	X(ep_reset, EP, IH(EP))            \
+	X(ep_free, EP, IH(EP))             \
+	X(lmr_free, LMR, IH(LMR))          \
+	X(rmr_free, RMR, IH(RMR))          \
+	X(psp_free, PSP, IH(PSP))          \
+	X(rsp_free, RSP, IH(RSP))          \
+	X(pz_free, PZ, IH(PZ))             \
+	X(srq_free, SRQ, IH(SRQ))          \
+	X(csp_free, CSP, IH(CSP))
+
+#define DAT_HANDLE_TYPE_ANY -1
+
+#define THUNK(call, type, code, ...)               \
+	static DAT_RETURN try_##call(DAT_HANDLE h) \
+	{                                          \
+		return V(call)(h, __VA_ARGS__);    \
+	}
+#define SHORT_THUNK(call, type, code)              \
+	static DAT_RETURN try_##call(DAT_HANDLE h) \
+	{                                          \
+		return V(call)(h);                 \
+	}
+CALLS(THUNK)
+SHORT_CALLS(SHORT_THUNK)
+
+#define ROW(call, type, code, ...) \
+	{#call, DAT_HANDLE_TYPE_##type, code, try_##call},
+
+static const struct row {
+	const char *name;
+	int type;
+	DAT_RETURN code;
+	DAT_RETURN (*fn)(DAT_HANDLE h);
+} rows[] = {CALLS(ROW) SHORT_CALLS(ROW)};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+/* One live object of each type. */
+struct zoo {
+	DAT_HANDLE h[DAT_HANDLE_TYPE_CSP + 1];
+	DAT_EP_HANDLE client_ep; /* of the request that the CR stands for */
+};
+
+static void zoo_fill(struct world *w, struct zoo *z)
+{
+	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
+	DAT_OS_WAIT_PROXY_AGENT agent = NOAGENT;
+	struct world_side *s = &w->server;
+	DAT_COMM comm = {.domain = AF_INET, .type = SOCK_STREAM};
+	struct sockaddr_in addr = *(struct sockaddr_in *)world_addr();
+	DAT_EP_HANDLE ep;
+	DAT_EVENT ev;
+
+	memset(z, 0, sizeof(*z));
+	addr.sin_port = htons(6001);
+	z->h[DAT_HANDLE_TYPE_IA] = s->ia;
+	z->h[DAT_HANDLE_TYPE_PZ] = s->pz;
+	z->h[DAT_HANDLE_TYPE_LMR] = s->mem.lmr;
+	z->h[DAT_HANDLE_TYPE_EVD] = world_evd(s->ia, DAT_EVD_SOFTWARE_FLAG);
+	z->h[DAT_HANDLE_TYPE_EP] = world_ep(s, NULL);
+	assert_dat_ok(V(cno_create)(s->ia, agent,
+				    (void *)&z->h[DAT_HANDLE_TYPE_CNO]));
+	assert_dat_ok(V(rmr_create)(s->pz, (void *)&z->h[DAT_HANDLE_TYPE_RMR]));
+	assert_dat_ok(V(srq_create)(s->ia, s->pz, &attr,
+				    (void *)&z->h[DAT_HANDLE_TYPE_SRQ]));
+	ep = world_ep(s, NULL);
+	assert_dat_ok(V(rsp_create)(s->ia, 6000, ep, s->cr_evd,
+				    (void *)&z->h[DAT_HANDLE_TYPE_RSP]));
+	assert_dat_ok(V(psp_create)(s->ia, WORLD_QUAL, s->cr_evd,
+				    DAT_PSP_CONSUMER_FLAG,
+				    (void *)&z->h[DAT_HANDLE_TYPE_PSP]));
+	assert_dat_ok(V(csp_create)(s->ia, &comm, (DAT_IA_ADDRESS_PTR)&addr,
+				    s->cr_evd,
+				    (void *)&z->h[DAT_HANDLE_TYPE_CSP]));
+	z->client_ep = world_ep(&w->client, NULL);
+	assert_dat_ok(V(ep_connect)(
+		z->client_ep, world_addr(), WORLD_QUAL, WORLD_PATIENCE_US, 0,
+		NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	ev = expect_event(s->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	z->h[DAT_HANDLE_TYPE_CR] =
+		ev.event_data.cr_arrival_event_data.cr_handle;
+}
+
+/* All but the IA, which the fixture closes. */
+static void zoo_free(struct world *w, struct zoo *z)
+{
+	assert_dat_ok(V(cr_reject)(z->h[DAT_HANDLE_TYPE_CR], 0, NULL));
+	assert_dat_ok(V(csp_free)(z->h[DAT_HANDLE_TYPE_CSP]));
+	assert_dat_ok(V(psp_free)(z->h[DAT_HANDLE_TYPE_PSP]));
+	assert_dat_ok(V(rsp_free)(z->h[DAT_HANDLE_TYPE_RSP]));
+	assert_dat_ok(V(rmr_free)(z->h[DAT_HANDLE_TYPE_RMR]));
+	assert_dat_ok(V(ep_free)(z->h[DAT_HANDLE_TYPE_EP]));
+	assert_dat_ok(V(srq_free)(z->h[DAT_HANDLE_TYPE_SRQ]));
+	assert_dat_ok(V(cno_free)(z->h[DAT_HANDLE_TYPE_CNO]));
+	assert_dat_ok(V(evd_free)(z->h[DAT_HANDLE_TYPE_EVD]));
+	assert_dat_ok(V(lmr_free)(z->h[DAT_HANDLE_TYPE_LMR]));
+}
+
+static void refuses(const struct row *row, DAT_HANDLE h)
+{
+	DAT_RETURN ret;
+
+	dapl_fail(DAT_SUCCESS, "%s", "");
+	ret = row->fn(h);
+	if (ret != row->code)
+		fail_msg("%s(%p): 0x%x, not 0x%x", row->name, h, ret,
+			 row->code);
+	if (!dapl__fail_text()[0])
+		fail_msg("%s: no reason given", row->name);
+}
+
+/*
+ * Calls of the data path rely on libdat2, and on the redirection macros, which
+ * have read the vector that the handle points to.
+ */
+static bool needs_memory(const struct row *row)
+{
+	return !strncmp(row->name, "ep_post_", 8) ||
+	       !strcmp(row->name, "evd_wait") ||
+	       !strcmp(row->name, "evd_dequeue");
+}
+
+static void any_call__no_handle(void **state)
+{
+	static uint64_t zeros[512], ones[512];
+	DAT_HANDLE garbage[] = {
+		zeros,	       ones, /* memory without a handle in it */
+		NULL,	       (DAT_HANDLE)1,
+		(DAT_HANDLE)2, (DAT_HANDLE)((uintptr_t)zeros + 1),
+	};
+
+	memset(ones, 0xff, sizeof(ones));
+	for (size_t i = 0; i < ROWS; i++)
+		for (int g = 0; g < (needs_memory(&rows[i]) ? 2 : 6); g++)
+			refuses(&rows[i], garbage[g]);
+}
+
+static void any_call__handle_of_other_type(void **state)
+{
+	struct world *w = *state;
+	struct zoo z;
+
+	zoo_fill(w, &z);
+	for (size_t i = 0; i < ROWS; i++)
+		for (int t = 0; t <= DAT_HANDLE_TYPE_CSP; t++)
+			if (rows[i].type != DAT_HANDLE_TYPE_ANY &&
+			    rows[i].type != t)
+				refuses(&rows[i], z.h[t]);
+	zoo_free(w, &z); /* and nothing has happened to any */
+}
+
+static void any_call__freed_handle(void **state)
+{
+	struct world *w = *state;
+	struct zoo z;
+
+	zoo_fill(w, &z);
+	zoo_free(w, &z);
+	for (size_t i = 0; i < ROWS; i++)
+		for (int t = 0; t <= DAT_HANDLE_TYPE_CSP; t++)
+			if (t != DAT_HANDLE_TYPE_IA && t != DAT_HANDLE_TYPE_PZ)
+				refuses(&rows[i], z.h[t]);
+}
+
+static void any_call__closed_ia(void **state)
+{
+	struct zoo z;
+	struct world w;
+
+	world_open(&w, FV_IB);
+	zoo_fill(&w, &z);
+	world_ia_close(w.server.ia, DAT_CLOSE_ABRUPT_FLAG);
+	w.server.ia = NULL;
+	for (size_t i = 0; i < ROWS; i++)
+		for (int t = 0; t <= DAT_HANDLE_TYPE_CSP; t++)
+			refuses(&rows[i], z.h[t]);
+	world_close(&w);
+}
+
+/* Objects of two IAs do not go together. */
+static void create__objects_of_other_ia(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server, *c = &w->client;
+	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
+	DAT_OS_WAIT_PROXY_AGENT agent = NOAGENT;
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE ep = NULL;
+	DAT_SRQ_HANDLE srq;
+	DAT_PSP_HANDLE psp;
+	DAT_RSP_HANDLE rsp;
+
+	assert_dat_ok(V(cno_create)(c->ia, agent, &cno));
+	assert_refused(V(evd_create)(s->ia, 8, cno, DAT_EVD_DTO_FLAG, &evd),
+		       IH(CNO));
+	assert_refused(V(evd_modify_cno)(s->conn_evd, cno), IH(CNO));
+	assert_dat_ok(V(cno_free)(cno));
+	assert_refused(V(ep_create)(s->ia, c->pz, s->recv_evd, s->req_evd,
+				    s->conn_evd, NULL, &ep),
+		       IH(PZ));
+	assert_refused(V(ep_create)(s->ia, s->pz, c->recv_evd, s->req_evd,
+				    s->conn_evd, NULL, &ep),
+		       IH(EVD_RECV));
+	assert_refused(V(ep_create)(s->ia, s->pz, s->recv_evd, c->req_evd,
+				    s->conn_evd, NULL, &ep),
+		       IH(EVD_REQUEST));
+	assert_refused(V(ep_create)(s->ia, s->pz, s->recv_evd, s->req_evd,
+				    c->conn_evd, NULL, &ep),
+		       IH(EVD_CONN));
+	assert_refused(V(srq_create)(s->ia, c->pz, &attr, &srq), IH(PZ));
+	assert_refused(V(psp_create)(s->ia, WORLD_QUAL, c->cr_evd,
+				     DAT_PSP_CONSUMER_FLAG, &psp),
+		       IH(EVD_CR));
+	ep = world_ep(c, NULL);
+	assert_refused(V(rsp_create)(s->ia, WORLD_QUAL, ep, s->cr_evd, &rsp),
+		       IH(EP));
+}
+
+static void get_handle_type__all(void **state)
+{
+	struct world *w = *state;
+	DAT_HANDLE_TYPE type;
+	struct zoo z;
+
+	zoo_fill(w, &z);
+	for (int t = 0; t <= DAT_HANDLE_TYPE_CSP; t++) {
+		assert_dat_ok(V(get_handle_type)(z.h[t], &type));
+		assert_int_equal(type, t);
+	}
+	assert_refused(V(get_handle_type)(w->server.pz, NULL), DAPL_BAD_ARG(2));
+	zoo_free(w, &z);
+}
+
+static void consumer_context__all(void **state)
+{
+	struct world *w = *state;
+	DAT_CONTEXT c;
+	struct zoo z;
+
+	zoo_fill(w, &z);
+	for (int t = 0; t <= DAT_HANDLE_TYPE_CSP; t++) {
+		c.as_64 = 77;
+		assert_dat_ok(V(get_consumer_context)(z.h[t], &c));
+		assert_int_equal(c.as_64, 0);
+		c.as_64 = 0x1122334455667788 + (uint64_t)t;
+		assert_dat_ok(V(set_consumer_context)(z.h[t], c));
+	}
+	for (int t = 0; t <= DAT_HANDLE_TYPE_CSP; t++) {
+		assert_dat_ok(V(get_consumer_context)(z.h[t], &c));
+		assert_int_equal(c.as_64, 0x1122334455667788 + (uint64_t)t);
+	}
+	assert_refused(V(get_consumer_context)(w->server.pz, NULL),
+		       DAPL_BAD_ARG(2));
+	zoo_free(w, &z);
+}
+
+/* An object made from the memory of a freed one has nothing of it. */
+static void consumer_context__of_reused_memory(void **state)
+{
+	struct world *w = *state;
+	DAT_CONTEXT c = {.as_64 = 1};
+	DAT_PZ_HANDLE pz;
+	bool reused = false;
+
+	for (int i = 0; i < 200; i++) {
+		static DAT_PZ_HANDLE seen[200];
+
+		pz = world_pz(w->server.ia);
+		for (int j = 0; j < i; j++)
+			reused |= seen[j] == pz;
+		seen[i] = pz;
+		assert_dat_ok(V(get_consumer_context)(pz, &c));
+		assert_int_equal(c.as_64, 0);
+		c.as_64 = 1;
+		assert_dat_ok(V(set_consumer_context)(pz, c));
+		assert_dat_ok(V(pz_free)(pz));
+	}
+	assert_true(reused);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ib_test(any_call__no_handle),
+		ib_test(any_call__handle_of_other_type),
+		ib_test(any_call__freed_handle),
+		cmocka_unit_test(any_call__closed_ia),
+		ib_test(create__objects_of_other_ia),
+		ib_test(get_handle_type__all),
+		ib_test(consumer_context__all),
+		ib_test(consumer_context__of_reused_memory),
+	};
+
+	return world_run(tests);
+}

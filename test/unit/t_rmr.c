@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_rmr.c - memory windows: dat_rmr_* of both scopes, and what
+ * dat_ep_post_send_with_invalidate does to them.
+ *
+ * Tests that say "both" run with windows of type 1 (PZ) and type 2 (EP).
+ * Rules: uDAPL 1.2 dat_rmr_*, DAT 2.0 additions.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "test/unit/kit.h"
+
+#define PRIV (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
+static DAT_RMR_HANDLE make(struct world_side *s, bool for_ep)
+{
+	DAT_RMR_HANDLE rmr = NULL;
+
+	if (for_ep)
+		assert_dat_ok(V(rmr_create_for_ep)(s->pz, &rmr));
+	else
+		assert_dat_ok(V(rmr_create)(s->pz, &rmr));
+	return rmr;
+}
+
+static DAT_RETURN do_bind(struct world_side *s, DAT_RMR_HANDLE rmr,
+			  size_t offset, size_t length, uint64_t cookie,
+			  unsigned flags, DAT_RMR_CONTEXT *ret_key)
+{
+	DAT_LMR_TRIPLET seg = world_seg(s, offset, length);
+	DAT_RMR_COOKIE c = {.as_64 = cookie};
+
+	return V(rmr_bind)(rmr, s->mem.lmr, &seg, (DAT_MEM_PRIV_FLAGS)PRIV,
+			   DAT_VA_TYPE_VA, s->ep, c,
+			   (DAT_COMPLETION_FLAGS)flags, ret_key);
+}
+
+static void expect_bind(struct world_side *s, DAT_RMR_HANDLE rmr,
+			uint64_t cookie, unsigned status)
+{
+	DAT_EVENT ev = expect_event(s->req_evd, DAT_RMR_BIND_COMPLETION_EVENT);
+	const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data =
+		&ev.event_data.rmr_completion_event_data;
+
+	assert_ptr_equal(data->rmr_handle, rmr);
+	assert_int_equal(data->user_cookie.as_64, cookie);
+	assert_int_equal(data->status, status);
+}
+
+/* The client writes through KEY; whether it may. */
+static void write_through(struct world *w, DAT_RMR_CONTEXT key, size_t offset,
+			  unsigned status)
+{
+	DAT_LMR_TRIPLET seg = world_seg(&w->client, 0, 16);
+	DAT_RMR_TRIPLET to = world_target(&w->server, offset, 16);
+
+	to.rmr_context = key;
+	w->client.mem.buf[0]++;
+	assert_dat_ok(V(ep_post_rdma_write)(w->client.ep, 1, &seg,
+					    world_cookie(77), &to, 0));
+	expect_dto(w->client.req_evd, 77, status);
+	if (status == DAT_DTO_SUCCESS)
+		assert_int_equal(w->server.mem.buf[offset],
+				 w->client.mem.buf[0]);
+}
+
+static void create__bad_arguments(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RMR_HANDLE rmr;
+
+	assert_refused(V(rmr_create)((DAT_PZ_HANDLE)s->ia, &rmr),
+		       DAPL_BAD_HANDLE(PZ));
+	assert_refused(V(rmr_create)(s->pz, NULL), DAPL_BAD_ARG(2));
+	assert_refused(V(rmr_create_for_ep)((DAT_PZ_HANDLE)s->ia, &rmr),
+		       DAPL_BAD_HANDLE(PZ));
+	assert_nth_failure(V(rmr_create)(s->pz, &rmr), V(rmr_free)(rmr));
+	assert_nth_failure(V(rmr_create_for_ep)(s->pz, &rmr), V(rmr_free)(rmr));
+	rmr = make(s, false);
+	assert_refused(V(pz_free)(s->pz), DAPL_BAD_STATE(PZ_IN_USE));
+	assert_dat_ok(V(rmr_free)(rmr));
+	assert_refused(V(rmr_free)(rmr), DAPL_BAD_HANDLE(RMR));
+}
+
+static void create__device_without(void **state)
+{
+	struct world *w = *state;
+	DAT_RMR_HANDLE rmr;
+
+	fv_device_cfg_get(w->dev)->attr.device_cap_flags = 0;
+	assert_refused(V(rmr_create)(w->server.pz, &rmr),
+		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
+	assert_refused(V(rmr_create_for_ep)(w->server.pz, &rmr),
+		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
+}
+
+static void bind__bad_arguments(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RMR_HANDLE rmr = make(s, false), other;
+	DAT_LMR_TRIPLET seg = world_seg(s, 0, 64), none = {0};
+	DAT_RMR_COOKIE c = {.as_64 = 1};
+	DAT_PZ_HANDLE pz = world_pz(s->ia);
+	DAT_RMR_CONTEXT key = 0;
+
+	world_eps(w);
+	assert_refused(do_bind(s, rmr, 0, 64, 1, 0, &key),
+		       BAD_EP_STATE(UNCONNECTED));
+	world_connect(w);
+#define BIND(rmr, lmr, t, priv, ep)                                         \
+	V(rmr_bind)                                                         \
+	(rmr, lmr, t, (DAT_MEM_PRIV_FLAGS)(priv), DAT_VA_TYPE_VA, ep, c, 0, \
+	 &key)
+	assert_refused(
+		BIND((DAT_RMR_HANDLE)s->pz, s->mem.lmr, &seg, PRIV, s->ep),
+		DAPL_BAD_HANDLE(RMR));
+	assert_refused(BIND(rmr, (DAT_LMR_HANDLE)s->pz, &seg, PRIV, s->ep),
+		       DAPL_BAD_HANDLE(LMR));
+	assert_refused(BIND(rmr, s->mem.lmr, &seg, PRIV, (DAT_EP_HANDLE)s->pz),
+		       DAPL_BAD_HANDLE(EP));
+	assert_refused(BIND(rmr, s->mem.lmr, NULL, PRIV, s->ep),
+		       DAPL_BAD_ARG(3));
+	seg = world_seg(s, WORLD_MEM_SIZE - 10, 11);
+	assert_refused(BIND(rmr, s->mem.lmr, &seg, PRIV, s->ep),
+		       DAPL_BAD_ARG(3));
+	seg = world_seg(s, 0, 64);
+	assert_refused(BIND(rmr, s->mem.lmr, &seg, 0x8000, s->ep),
+		       DAPL_BAD_ARG(4));
+	assert_refused(BIND(rmr, w->client.mem.lmr, &seg, PRIV, s->ep),
+		       DAPL_BAD_ARG(2));
+	/* An unbind too goes through an endpoint of the window's PZ. */
+	assert_refused(BIND(rmr, DAT_HANDLE_NULL, &none, 0, w->client.ep),
+		       DAPL_BAD_ARG(6));
+	assert_dat_ok(V(rmr_create)(pz, &other));
+	assert_refused(BIND(other, s->mem.lmr, &seg, PRIV, s->ep),
+		       DAPL_BAD_ARG(6));
+#undef BIND
+	assert_int_equal(key, 0);
+	expect_empty(s->req_evd);
+	kit_state(s->ep, DAT_EP_STATE_CONNECTED);
+}
+
+static void bind_both(struct world *w, bool for_ep)
+{
+	struct world_side *s = &w->server;
+	DAT_RMR_HANDLE rmr = make(s, for_ep);
+	DAT_RMR_CONTEXT key[3];
+	DAT_RMR_PARAM param;
+
+	world_connect(w);
+	for (unsigned i = 0; i < 3; i++) {
+		/* A new bind of a bound window ends the one before. */
+		assert_dat_ok(
+			do_bind(s, rmr, 1024 * (size_t)i, 256, i, 0, &key[i]));
+		expect_bind(s, rmr, i, DAT_DTO_SUCCESS);
+		if (i)
+			assert_int_not_equal(key[i], key[i - 1]);
+		write_through(w, key[i], 1024 * (size_t)i, DAT_DTO_SUCCESS);
+		assert_dat_ok(V(rmr_query)(rmr, DAT_RMR_FIELD_ALL, &param));
+		assert_int_equal(param.rmr_context, key[i]);
+		assert_int_equal(param.lmr_triplet.segment_length, 256);
+		assert_int_equal(param.rmr_scope,
+				 for_ep ? DAT_RMR_SCOPE_EP : DAT_RMR_SCOPE_PZ);
+	}
+	expect_empty(s->req_evd);
+	kit_state(s->ep, DAT_EP_STATE_CONNECTED);
+	assert_int_not_equal(V(lmr_free)(s->mem.lmr), DAT_SUCCESS);
+	/* Unbound: the region is free of users, the key is dead. */
+	assert_dat_ok(do_bind(s, rmr, 0, 0, 7, 0, NULL));
+	expect_bind(s, rmr, 7, DAT_DTO_SUCCESS);
+	/* Unbound twice is no fault. */
+	assert_dat_ok(do_bind(s, rmr, 0, 0, 8, 0, NULL));
+	expect_bind(s, rmr, 8, DAT_DTO_SUCCESS);
+	kit_state(s->ep, DAT_EP_STATE_CONNECTED);
+	write_through(w, key[2], 2048,
+		      w->kind == FV_IWARP ? DAT_DTO_ERR_FLUSHED
+					  : DAT_DTO_ERR_REMOTE_ACCESS);
+	assert_dat_ok(V(lmr_free)(s->mem.lmr));
+	assert_dat_ok(V(rmr_free)(rmr));
+}
+
+static void bind__type1(void **state)
+{
+	bind_both(*state, false);
+}
+
+static void bind__type2(void **state)
+{
+	bind_both(*state, true);
+}
+
+/* A bind without an event leaves nothing behind but the bound window. */
+static void bind__suppressed(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RMR_CONTEXT key;
+
+	world_connect(w);
+	for (int i = 0; i < 2; i++) {
+		DAT_RMR_HANDLE rmr = make(s, i);
+
+		assert_dat_ok(do_bind(s, rmr, 0, 64, 1,
+				      DAT_COMPLETION_SUPPRESS_FLAG, &key));
+		world_recv(&w->client, 0, 64, 5);
+		world_send(s, 0, 8, 2, 0);
+		expect_dto(s->req_evd, 2, DAT_DTO_SUCCESS);
+		expect_empty(s->req_evd);
+		write_through(w, key, 0, DAT_DTO_SUCCESS);
+		assert_dat_ok(V(rmr_free)(rmr));
+	}
+}
+
+/* A bind on an endpoint that is over completes as flushed, exactly once. */
+static void bind__flushed(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RMR_HANDLE rmr[2];
+	DAT_RMR_CONTEXT key;
+
+	world_connect(w);
+	for (int i = 0; i < 2; i++)
+		rmr[i] = make(s, i);
+	fv_pause(true);
+	for (unsigned i = 0; i < 2; i++)
+		assert_dat_ok(do_bind(s, rmr[i], 0, 64, i, 0, &key));
+	assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+	for (unsigned i = 0; i < 2; i++)
+		expect_bind(s, rmr[i], i, DAT_DTO_ERR_FLUSHED);
+	fv_pause(false);
+	/* Also where the device takes no post any more. */
+	for (unsigned i = 0; i < 2; i++) {
+		assert_dat_ok(do_bind(s, rmr[i], 0, 64, 10 + i, 0, &key));
+		expect_bind(s, rmr[i], 10 + i, DAT_DTO_ERR_FLUSHED);
+		fv_fail_from(1, EINVAL);
+		assert_dat_ok(do_bind(s, rmr[i], 0, 64, 20 + i, 0, &key));
+		fv_fail_at(0, 0);
+		expect_bind(s, rmr[i], 20 + i, DAT_DTO_ERR_FLUSHED);
+	}
+	expect_empty(s->req_evd);
+}
+
+static void free__while_bound(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RMR_HANDLE rmr;
+	DAT_RMR_CONTEXT key;
+
+	world_connect(w);
+	rmr = make(s, true);
+	assert_dat_ok(do_bind(s, rmr, 0, 64, 1, 0, &key));
+	expect_bind(s, rmr, 1, DAT_DTO_SUCCESS);
+	assert_dat_ok(V(rmr_free)(rmr));
+	assert_dat_ok(V(lmr_free)(s->mem.lmr));
+}
+
+/* ------------------------------------------ invalidation */
+
+static void send_with_invalidate__type2(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_LMR_TRIPLET seg = world_seg(&w->client, 0, 32);
+	DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_RMR_HANDLE rmr;
+	DAT_RMR_CONTEXT key;
+	DAT_EVENT ev;
+
+	world_connect(w);
+	rmr = make(s, true);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_dat_ok(do_bind(s, rmr, 0, 64, i, 0, &key));
+		expect_bind(s, rmr, i, DAT_DTO_SUCCESS);
+		world_recv(s, 4096, 64, 50);
+		write_through(w, key, 0, DAT_DTO_SUCCESS);
+		assert_dat_ok(V(ep_post_send_with_invalidate)(
+			w->client.ep, 1, &seg, world_cookie(60), 0, DAT_TRUE,
+			key));
+		expect_dto(w->client.req_evd, 60, DAT_DTO_SUCCESS);
+		ev = expect_dto(s->recv_evd, 50, DAT_DTO_SUCCESS);
+		dto = &ev.event_data.dto_completion_event_data;
+		assert_int_equal(dto->operation,
+				 DAT_DTO_RECEIVE_WITH_INVALIDATE);
+		assert_int_equal(dto->rmr_context, key);
+		assert_int_equal(dto->transfered_length, 32);
+	}
+	/* Without the flag it is a plain send. */
+	world_recv(s, 4096, 64, 51);
+	assert_dat_ok(V(ep_post_send_with_invalidate)(
+		w->client.ep, 1, &seg, world_cookie(61), 0, DAT_FALSE, key));
+	ev = expect_dto(s->recv_evd, 51, DAT_DTO_SUCCESS);
+	assert_int_equal(ev.event_data.dto_completion_event_data.operation,
+			 DAT_DTO_RECEIVE);
+	assert_dat_ok(V(rmr_free)(rmr));
+	assert_dat_ok(V(lmr_free)(s->mem.lmr));
+}
+
+/* A window of type 2 outlives the queue pair it was bound through. */
+static void bind__type2_after_reset(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RMR_HANDLE rmr;
+	DAT_RMR_CONTEXT key;
+
+	rmr = make(s, true);
+	for (unsigned i = 0; i < 2; i++) {
+		world_connect(w);
+		assert_dat_ok(do_bind(s, rmr, 0, 64, i, 0, &key));
+		expect_bind(s, rmr, i, DAT_DTO_SUCCESS);
+		write_through(w, key, 0, DAT_DTO_SUCCESS);
+		assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_ABRUPT_FLAG));
+		kit_over(w);
+		assert_dat_ok(V(ep_reset)(s->ep));
+		assert_dat_ok(V(ep_reset)(w->client.ep));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		on_ib(create__bad_arguments),
+		on_ib(create__device_without),
+		on_ib(bind__bad_arguments),
+		on_each(bind__type1),
+		on_each(bind__type2),
+		on_each(bind__suppressed),
+		on_each(bind__flushed),
+		on_ib(free__while_bound),
+		on_each(send_with_invalidate__type2),
+		on_each(bind__type2_after_reset),
+	};
+
+	return world_run(tests);
+}

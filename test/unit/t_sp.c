@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_sp.c - service points: dat_psp_*, dat_rsp_*, dat_csp_*.
+ *
+ * What becomes of a request is in t_cr.c.
+ * Rules: DAT 2.0 dat_psp_*, dat_rsp_*, in the order of their errors.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "test/unit/kit.h"
+
+static DAT_RETURN psp_create(struct world_side *s, DAT_CONN_QUAL qual,
+			     DAT_PSP_HANDLE *ret_psp)
+{
+	return V(psp_create)(s->ia, qual, s->cr_evd, DAT_PSP_CONSUMER_FLAG,
+			     ret_psp);
+}
+
+/* ----------------------------------------------------- PSP */
+
+static void psp_create__bad_arguments(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_PSP_HANDLE psp = (DAT_PSP_HANDLE)w;
+	DAT_CONN_QUAL qual;
+
+#define CREATE(ia, evd, flags, ret) V(psp_create)(ia, 5000, evd, flags, ret)
+	assert_refused(CREATE((DAT_IA_HANDLE)s->pz, s->cr_evd, 0, &psp),
+		       DAPL_BAD_HANDLE(IA));
+	assert_refused(CREATE(s->ia, DAT_HANDLE_NULL, 0, &psp),
+		       DAPL_BAD_HANDLE(EVD_CR));
+	assert_refused(CREATE(s->ia, s->conn_evd, 0, &psp),
+		       DAPL_BAD_HANDLE(EVD_CR));
+	assert_refused(CREATE(s->ia, w->client.cr_evd, 0, &psp),
+		       DAPL_BAD_HANDLE(EVD_CR));
+	assert_refused(CREATE(s->ia, s->cr_evd, 0, NULL), DAPL_BAD_ARG(5));
+	assert_refused(CREATE(s->ia, s->cr_evd, (DAT_PSP_FLAGS)7, &psp),
+		       DAPL_BAD_ARG(4));
+	assert_refused(CREATE(s->ia, s->cr_evd, DAT_PSP_PROVIDER_FLAG, &psp),
+		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
+#undef CREATE
+	assert_refused(psp_create(s, 0, &psp), DAPL_BAD_ARG(2));
+	assert_refused(V(psp_create_any)(s->ia, NULL, s->cr_evd, 0, &psp),
+		       DAPL_BAD_ARG(2));
+	assert_refused(V(psp_create_any)(s->ia, &qual, s->cr_evd, 0, NULL),
+		       DAPL_BAD_ARG(5));
+	assert_ptr_equal(psp, w);
+	assert_refused(V(psp_free)((DAT_PSP_HANDLE)s->pz),
+		       DAPL_BAD_HANDLE(PSP));
+	assert_dat_ok(V(evd_free)(s->cr_evd));
+}
+
+static void psp_create__taken(void **state)
+{
+	struct world *w = *state;
+	DAT_PSP_HANDLE psp, other;
+
+	assert_dat_ok(psp_create(&w->server, 5000, &psp));
+	assert_refused(psp_create(&w->server, 5000, &other),
+		       DAPL_ERR(DAT_CONN_QUAL_IN_USE, 0));
+	assert_refused(psp_create(&w->client, 5000, &other),
+		       DAPL_ERR(DAT_CONN_QUAL_IN_USE, 0));
+	assert_dat_ok(psp_create(&w->client, 5001, &other));
+	assert_dat_ok(V(psp_free)(psp));
+	assert_refused(V(psp_free)(psp), DAPL_BAD_HANDLE(PSP));
+	/* The qualifier is free as soon as free returns. */
+	assert_dat_ok(psp_create(&w->client, 5000, &psp));
+}
+
+static void psp_create__nth_failure(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_PSP_HANDLE psp;
+
+	for (unsigned n = 1;; n++) {
+		unsigned live = fv_live();
+		DAT_RETURN ret;
+
+		assert_in_range(n, 1, 20);
+		fv_fail_at(n, ENOMEM);
+		ret = psp_create(s, 5000, &psp);
+		fv_fail_at(0, 0);
+		if (ret == DAT_SUCCESS)
+			break;
+		assert_int_equal(ret & 0xc0000000u, DAT_CLASS_ERROR);
+		assert_string_not_equal(dapl__fail_text(), "");
+		assert_int_equal(fv_live(), live);
+		assert_dat_ok(psp_create(s, 5000, &psp));
+		assert_dat_ok(V(psp_free)(psp));
+	}
+	assert_refused(V(evd_free)(s->cr_evd), DAPL_BAD_STATE(EVD_IN_USE));
+	assert_dat_ok(V(psp_free)(psp));
+	assert_dat_ok(V(evd_free)(s->cr_evd));
+}
+
+static void psp_create_any__different_ones(void **state)
+{
+	struct world *w = *state;
+	DAT_CONN_QUAL qual[4];
+	DAT_PSP_HANDLE psp[4];
+	DAT_PSP_PARAM param;
+
+	for (int i = 0; i < 4; i++) {
+		struct world_side *s = i & 1 ? &w->server : &w->client;
+
+		assert_dat_ok(V(psp_create_any)(s->ia, &qual[i], s->cr_evd,
+						DAT_PSP_CONSUMER_FLAG,
+						&psp[i]));
+		assert_in_range(qual[i], 1024, 65535);
+		for (int j = 0; j < i; j++)
+			assert_int_not_equal(qual[i], qual[j]);
+	}
+	assert_dat_ok(V(psp_query)(psp[1], DAT_PSP_FIELD_ALL, &param));
+	assert_ptr_equal(param.ia_handle, world_user_ia(w->server.ia));
+	assert_int_equal(param.conn_qual, qual[1]);
+	assert_ptr_equal(param.evd_handle, w->server.cr_evd);
+	assert_int_equal(param.psp_flags, DAT_PSP_CONSUMER_FLAG);
+	assert_refused(V(psp_query)(psp[1], DAT_PSP_FIELD_ALL, NULL),
+		       DAPL_BAD_ARG(3));
+	assert_refused(V(psp_query)(psp[1], 0x4000, &param), DAPL_BAD_ARG(2));
+	assert_refused(
+		V(psp_query)((DAT_PSP_HANDLE)w, DAT_PSP_FIELD_ALL, &param),
+		DAPL_BAD_HANDLE(PSP));
+}
+
+/* A failure that is not "taken" ends the search at once. */
+static void psp_create_any__no_memory(void **state)
+{
+	struct world *w = *state;
+	DAT_CONN_QUAL qual = 7;
+	DAT_PSP_HANDLE psp;
+	DAT_RETURN ret;
+
+	fv_fail_call("rdma_listen", 1, ENOMEM);
+	ret = V(psp_create_any)(w->server.ia, &qual, w->server.cr_evd, 0, &psp);
+	fv_fail_at(0, 0);
+	assert_int_equal(DAT_GET_TYPE(ret), DAT_INSUFFICIENT_RESOURCES);
+	assert_int_equal(qual, 7);
+}
+
+static void psp_free__with_requests_pending(void **state)
+{
+	struct world *w = *state;
+	DAT_PSP_HANDLE psp = kit_listen(w);
+	DAT_CR_HANDLE cr;
+
+	world_eps(w);
+	cr = kit_meet(w);
+	assert_dat_ok(V(psp_free)(psp));
+	/* A request that was delivered stays valid. */
+	assert_dat_ok(V(cr_accept)(cr, w->server.ep, 0, NULL));
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
+	kit_conn(&w->server, DAT_CONNECTION_EVENT_ESTABLISHED);
+	/* New ones find nobody. */
+	w->client.ep = world_ep(&w->client, NULL);
+	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	expect_empty(w->server.cr_evd);
+}
+
+static void psp__many_requests(void **state)
+{
+	struct world *w = *state;
+	DAT_EP_HANDLE client[8], server[8];
+	DAT_CR_HANDLE cr[8];
+	DAT_EVENT ev;
+
+	kit_listen(w);
+	for (int i = 0; i < 8; i++) {
+		client[i] = world_ep(&w->client, NULL);
+		server[i] = world_ep(&w->server, NULL);
+		assert_dat_ok(
+			kit_connect(client[i], DAT_TIMEOUT_INFINITE, NULL, 0));
+	}
+	for (int i = 0; i < 8; i++)
+		cr[i] = kit_request(w);
+	for (int i = 7; i >= 0; i--)
+		assert_dat_ok(V(cr_accept)(cr[i], server[i], 0, NULL));
+	for (int i = 0; i < 8; i++) {
+		ev = expect_event(w->client.conn_evd,
+				  DAT_CONNECTION_EVENT_ESTABLISHED);
+		kit_state(ev.event_data.connect_event_data.ep_handle,
+			  DAT_EP_STATE_CONNECTED);
+		expect_event(w->server.conn_evd,
+			     DAT_CONNECTION_EVENT_ESTABLISHED);
+	}
+	expect_empty(w->client.conn_evd);
+	expect_empty(w->server.conn_evd);
+}
+
+/* ----------------------------------------------------- RSP */
+
+static void rsp_create__bad_arguments(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RSP_HANDLE rsp = (DAT_RSP_HANDLE)w, first;
+	DAT_PSP_HANDLE psp;
+
+	world_eps(w);
+#define CREATE(ia, ep, evd, ret) V(rsp_create)(ia, WORLD_QUAL, ep, evd, ret)
+	assert_refused(CREATE((DAT_IA_HANDLE)s->pz, s->ep, s->cr_evd, &rsp),
+		       DAPL_BAD_HANDLE(IA));
+	assert_refused(CREATE(s->ia, DAT_HANDLE_NULL, s->cr_evd, &rsp),
+		       DAPL_BAD_HANDLE(EP));
+	assert_refused(CREATE(s->ia, w->client.ep, s->cr_evd, &rsp),
+		       DAPL_BAD_HANDLE(EP));
+	assert_refused(CREATE(s->ia, s->ep, s->conn_evd, &rsp),
+		       DAPL_BAD_HANDLE(EVD_CR));
+	assert_refused(CREATE(s->ia, s->ep, s->cr_evd, NULL), DAPL_BAD_ARG(5));
+	psp = kit_listen(w);
+	assert_refused(CREATE(s->ia, s->ep, s->cr_evd, &rsp),
+		       DAPL_ERR(DAT_CONN_QUAL_IN_USE, 0));
+	kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
+	assert_dat_ok(V(psp_free)(psp));
+	assert_ptr_equal(rsp, w);
+	assert_dat_ok(CREATE(s->ia, s->ep, s->cr_evd, &first));
+	assert_refused(
+		V(rsp_create)(s->ia, WORLD_QUAL + 1, s->ep, s->cr_evd, &rsp),
+		BAD_EP_STATE(RESERVED));
+#undef CREATE
+	assert_dat_ok(V(rsp_free)(first));
+	kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
+	assert_refused(V(rsp_free)(first), DAPL_BAD_HANDLE(RSP));
+}
+
+static void rsp_create__nth_failure(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RSP_HANDLE rsp;
+	DAT_RETURN ret;
+
+	world_eps(w);
+	for (unsigned n = 1;; n++) {
+		unsigned live = fv_live();
+
+		assert_in_range(n, 1, 20);
+		fv_fail_at(n, ENOMEM);
+		ret = V(rsp_create)(s->ia, WORLD_QUAL, s->ep, s->cr_evd, &rsp);
+		fv_fail_at(0, 0);
+		if (ret == DAT_SUCCESS)
+			break;
+		assert_int_equal(ret & 0xc0000000u, DAT_CLASS_ERROR);
+		assert_int_equal(fv_live(), live);
+		kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
+	}
+	kit_state(s->ep, DAT_EP_STATE_RESERVED);
+}
+
+static void rsp__serves_once(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_CR_ARRIVAL_EVENT_DATA *data;
+	DAT_RSP_PARAM param;
+	DAT_RSP_HANDLE rsp;
+	DAT_CR_PARAM cr_param;
+	DAT_EVENT ev;
+
+	world_eps(w);
+	assert_dat_ok(V(rsp_create)(s->ia, WORLD_QUAL, s->ep, s->cr_evd, &rsp));
+	kit_state(s->ep, DAT_EP_STATE_RESERVED);
+	assert_dat_ok(V(rsp_query)(rsp, DAT_RSP_FIELD_ALL, &param));
+	assert_ptr_equal(param.ia_handle, world_user_ia(s->ia));
+	assert_int_equal(param.conn_qual, WORLD_QUAL);
+	assert_ptr_equal(param.ep_handle, s->ep);
+	assert_ptr_equal(param.evd_handle, s->cr_evd);
+	assert_refused(V(rsp_query)(rsp, DAT_RSP_FIELD_ALL, NULL),
+		       DAPL_BAD_ARG(3));
+	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	ev = expect_event(s->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	data = &ev.event_data.cr_arrival_event_data;
+	assert_null(data->sp_handle.rsp_handle);
+	assert_int_equal(data->conn_qual, WORLD_QUAL);
+	kit_state(s->ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	/* Destroyed by itself. */
+	world_until(V(rsp_free)(rsp) == DAPL_BAD_HANDLE(RSP));
+	assert_dat_ok(
+		V(cr_query)(data->cr_handle, DAT_CR_FIELD_ALL, &cr_param));
+	assert_ptr_equal(cr_param.local_ep_handle, s->ep);
+	assert_refused(V(cr_accept)(data->cr_handle, s->ep, 0, NULL),
+		       DAPL_BAD_HANDLE(EP));
+	assert_dat_ok(V(cr_accept)(data->cr_handle, DAT_HANDLE_NULL, 0, NULL));
+	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
+	/* The next client finds nobody. */
+	w->client.ep = world_ep(&w->client, NULL);
+	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+static void rsp__rejected(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RSP_HANDLE rsp;
+
+	world_eps(w);
+	assert_dat_ok(V(rsp_create)(s->ia, WORLD_QUAL, s->ep, s->cr_evd, &rsp));
+	assert_dat_ok(V(cr_reject)(kit_meet(w), 0, NULL));
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
+	expect_empty(s->conn_evd);
+	/* The endpoint serves again. */
+	assert_dat_ok(V(ep_reset)(w->client.ep));
+	world_connect(w);
+}
+
+/* ----------------------------------------------------- CSP */
+
+static void csp__life(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_COMM comm = {.domain = AF_INET, .type = SOCK_STREAM};
+	DAT_COMM odd = {.domain = AF_INET, .type = SOCK_DGRAM};
+	struct sockaddr_in addr = *(struct sockaddr_in *)world_addr();
+	DAT_IA_ADDRESS_PTR at = (DAT_IA_ADDRESS_PTR)&addr;
+	DAT_CSP_HANDLE csp, other;
+	DAT_CSP_PARAM param;
+
+	addr.sin_port = htons(WORLD_QUAL);
+#define CREATE(comm, at, evd, ret) V(csp_create)(s->ia, comm, at, evd, ret)
+	assert_refused(CREATE(NULL, at, s->cr_evd, &csp), DAPL_BAD_ARG(2));
+	assert_refused(CREATE(&odd, at, s->cr_evd, &csp),
+		       DAPL_ERR(DAT_COMM_NOT_SUPPORTED, 0));
+	assert_refused(
+		CREATE(&comm, NULL, s->cr_evd, &csp),
+		DAPL_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED));
+	assert_refused(CREATE(&comm, at, s->conn_evd, &csp),
+		       DAPL_BAD_HANDLE(EVD_CR));
+	assert_refused(CREATE(&comm, at, s->cr_evd, NULL), DAPL_BAD_ARG(5));
+	assert_dat_ok(CREATE(&comm, at, s->cr_evd, &csp));
+	assert_refused(CREATE(&comm, at, s->cr_evd, &other),
+		       DAPL_ERR(DAT_PORT_IN_USE, 0));
+#undef CREATE
+	assert_dat_ok(V(csp_query)(csp, DAT_CSP_FIELD_ALL, &param));
+	assert_int_equal(param.comm->domain, AF_INET);
+	assert_int_equal(((struct sockaddr_in *)param.address_ptr)->sin_port,
+			 addr.sin_port);
+	assert_ptr_equal(param.evd_handle, s->cr_evd);
+	assert_refused(V(csp_query)(csp, DAT_CSP_FIELD_ALL, NULL),
+		       DAPL_BAD_ARG(3));
+	assert_dat_ok(V(csp_free)(csp));
+	assert_refused(V(csp_free)(csp), DAPL_BAD_HANDLE(CSP));
+	assert_refused(V(csp_query)(csp, DAT_CSP_FIELD_ALL, &param),
+		       DAPL_BAD_HANDLE(CSP));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		on_ib(psp_create__bad_arguments),
+		on_each(psp_create__taken),
+		on_each(psp_create__nth_failure),
+		on_ib(psp_create_any__different_ones),
+		on_ib(psp_create_any__no_memory),
+		on_each(psp_free__with_requests_pending),
+		on_each(psp__many_requests),
+		on_ib(rsp_create__bad_arguments),
+		on_ib(rsp_create__nth_failure),
+		on_each(rsp__serves_once),
+		on_each(rsp__rejected),
+		on_ib(csp__life),
+	};
+
+	return world_run(tests);
+}

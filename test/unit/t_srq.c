@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_srq.c - shared receive queues: dat_srq_*, and endpoints that use one.
+ *
+ * Creation of such endpoints is in t_ep.c.
+ * Rules: DAT 2.0 dat_srq_*; buffers complete on the EVD of the endpoint whose
+ * message took them.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "test/unit/kit.h"
+
+#define DEPTH 8
+
+static DAT_SRQ_HANDLE make_srq(struct world_side *s)
+{
+	DAT_SRQ_ATTR attr = {.max_recv_dtos = DEPTH, .max_recv_iov = 2};
+	DAT_SRQ_HANDLE srq = NULL;
+
+	assert_dat_ok(V(srq_create)(s->ia, s->pz, &attr, &srq));
+	return srq;
+}
+
+static DAT_EP_HANDLE ep_on(struct world_side *s, DAT_SRQ_HANDLE srq,
+			   DAT_EVD_HANDLE recv_evd)
+{
+	DAT_EP_HANDLE ep = NULL;
+
+	assert_dat_ok(V(ep_create_with_srq)(s->ia, s->pz, recv_evd, s->req_evd,
+					    s->conn_evd, srq, NULL, &ep));
+	return ep;
+}
+
+static DAT_RETURN post(struct world_side *s, DAT_SRQ_HANDLE srq,
+		       uint64_t cookie)
+{
+	DAT_LMR_TRIPLET seg = world_seg(s, 512 * cookie, 512);
+
+	return V(srq_post_recv)(srq, 1, &seg, world_cookie(cookie));
+}
+
+static void create__bad_arguments(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_SRQ_ATTR good = {.max_recv_dtos = 4, .max_recv_iov = 1}, attr;
+	DAT_SRQ_HANDLE srq = (DAT_SRQ_HANDLE)w;
+
+#define CREATE(attr) V(srq_create)(s->ia, s->pz, attr, &srq)
+	assert_refused(V(srq_create)((DAT_IA_HANDLE)s->pz, s->pz, &good, &srq),
+		       DAPL_BAD_HANDLE(IA));
+	assert_refused(V(srq_create)(s->ia, DAT_HANDLE_NULL, &good, &srq),
+		       DAPL_BAD_HANDLE(PZ));
+	assert_refused(V(srq_create)(s->ia, w->client.pz, &good, &srq),
+		       DAPL_BAD_HANDLE(PZ));
+	assert_refused(CREATE(NULL), DAPL_BAD_ARG(3));
+	assert_refused(V(srq_create)(s->ia, s->pz, &good, NULL),
+		       DAPL_BAD_ARG(4));
+	attr = good;
+	attr.low_watermark = 2;
+	assert_refused(CREATE(&attr), DAPL_BAD_ARG(3));
+	attr = good;
+	attr.max_recv_dtos = 0;
+	assert_refused(CREATE(&attr), DAPL_BAD_ARG(3));
+	attr.max_recv_dtos = 1 << 30;
+	assert_refused(CREATE(&attr), DAPL_NO_RES(SRQ));
+	attr = good;
+	attr.max_recv_iov = 1000;
+	assert_refused(CREATE(&attr), DAPL_NO_RES(SRQ));
+	assert_ptr_equal(srq, w);
+	assert_nth_failure(CREATE(&good), V(srq_free)(srq));
+#undef CREATE
+}
+
+static void create__device_without(void **state)
+{
+	struct world *w = *state;
+	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
+	DAT_SRQ_HANDLE srq;
+	DAT_IA_HANDLE again;
+
+	fv_device_cfg_get(w->dev)->attr.max_srq = 0;
+	again = world_ia_open(NULL);
+	assert_refused(V(srq_create)(again, world_pz(again), &attr, &srq),
+		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
+	world_ia_close(again, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static void query__counts(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_SRQ_HANDLE srq = make_srq(s);
+	DAT_SRQ_PARAM param;
+
+	assert_dat_ok(post(s, srq, 1));
+	assert_dat_ok(post(s, srq, 2));
+	assert_dat_ok(V(srq_query)(srq, DAT_SRQ_FIELD_ALL, &param));
+	assert_ptr_equal(param.ia_handle, world_user_ia(s->ia));
+	assert_ptr_equal(param.pz_handle, s->pz);
+	assert_int_equal(param.srq_state, DAT_SRQ_STATE_OPERATIONAL);
+	assert_int_equal(param.max_recv_dtos, DEPTH);
+	assert_int_equal(param.max_recv_iov, 2);
+	assert_int_equal(param.outstanding_dto_count, 2);
+	assert_int_equal(param.available_dto_count, DAT_VALUE_UNKNOWN);
+	assert_refused(V(srq_query)(srq, DAT_SRQ_FIELD_ALL, NULL),
+		       DAPL_BAD_ARG(3));
+	assert_refused(
+		V(srq_query)((DAT_SRQ_HANDLE)s->pz, DAT_SRQ_FIELD_ALL, &param),
+		DAPL_BAD_HANDLE(SRQ));
+	assert_refused(V(srq_resize)(srq, 1), DAPL_ERR(DAT_INVALID_STATE, 0));
+	assert_refused(V(srq_resize)(srq, 0), DAPL_BAD_ARG(2));
+	assert_dat_ok(V(srq_resize)(srq, 2));
+	assert_refused(V(pz_free)(s->pz), DAPL_BAD_STATE(PZ_IN_USE));
+	assert_dat_ok(V(srq_free)(srq));
+	assert_refused(V(srq_free)(srq), DAPL_BAD_HANDLE(SRQ));
+}
+
+static void post__arguments_and_limit(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_SRQ_HANDLE srq = make_srq(s);
+	DAT_LMR_TRIPLET seg[3];
+
+	for (int i = 0; i < 3; i++)
+		seg[i] = world_seg(s, 0, 8);
+	assert_refused(V(srq_post_recv)(srq, 3, seg, world_cookie(1)),
+		       DAPL_BAD_ARG(2));
+	assert_refused(V(srq_post_recv)(srq, -1, seg, world_cookie(1)),
+		       DAPL_BAD_ARG(2));
+	assert_refused(V(srq_post_recv)(srq, 1, NULL, world_cookie(1)),
+		       DAPL_BAD_ARG(3));
+	assert_refused(V(srq_post_recv)((DAT_SRQ_HANDLE)s->pz, 1, seg,
+					world_cookie(1)),
+		       DAPL_BAD_HANDLE(SRQ));
+	for (unsigned i = 0; i < DEPTH; i++)
+		assert_dat_ok(post(s, srq, i));
+	assert_refused(post(s, srq, 99), DAPL_NO_MEM);
+}
+
+/* Two endpoints, two EVDs: each buffer completes where its message came. */
+static void receive__finds_the_endpoint(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server, *c = &w->client;
+	DAT_SRQ_HANDLE srq = make_srq(s);
+	DAT_EVD_HANDLE evd2 = world_evd(s->ia, DAT_EVD_DTO_FLAG);
+	DAT_EP_HANDLE server[2], client[2];
+	DAT_LMR_TRIPLET seg;
+	DAT_EVENT ev;
+
+	for (int i = 0; i < 2; i++) {
+		server[i] = ep_on(s, srq, i ? evd2 : s->recv_evd);
+		client[i] = world_ep(c, NULL);
+		world_connect_pair(w, server[i], client[i]);
+	}
+	seg = world_seg(s, 0, 8);
+	assert_refused(V(ep_post_recv)(server[0], 1, &seg, world_cookie(1), 0),
+		       DAPL_BAD_STATE(SRQ_IN_USE));
+	for (unsigned round = 0; round < 10; round++) {
+		for (unsigned i = 0; i < DEPTH; i++)
+			assert_dat_ok(post(s, srq, i));
+		for (unsigned i = 0; i < DEPTH; i++) {
+			seg = world_seg(c, 0, 10 + i);
+			assert_dat_ok(V(ep_post_send)(client[i & 1], 1, &seg,
+						      world_cookie(i), 0));
+			expect_dto(c->req_evd, i, DAT_DTO_SUCCESS);
+			ev = expect_event(i & 1 ? evd2 : s->recv_evd,
+					  DAT_DTO_COMPLETION_EVENT);
+			assert_ptr_equal(ev.event_data.dto_completion_event_data
+						 .ep_handle,
+					 server[i & 1]);
+			assert_int_equal(ev.event_data.dto_completion_event_data
+						 .transfered_length,
+					 10 + i);
+			assert_int_equal(ev.event_data.dto_completion_event_data
+						 .operation,
+					 DAT_DTO_RECEIVE);
+		}
+	}
+	expect_empty(evd2);
+	expect_empty(s->recv_evd);
+}
+
+/* Completions that nobody had read yet still name their endpoint. */
+static void reset__with_completions_unread(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_SRQ_HANDLE srq = make_srq(s);
+	DAT_SRQ_PARAM param;
+	DAT_EVENT ev;
+
+	s->ep = ep_on(s, srq, s->recv_evd);
+	world_connect(w);
+	for (unsigned i = 0; i < 3; i++)
+		assert_dat_ok(post(s, srq, i));
+	world_send(&w->client, 0, 64, 9, 0);
+	expect_dto(w->client.req_evd, 9, DAT_DTO_SUCCESS);
+	assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+	assert_dat_ok(V(ep_reset)(s->ep));
+	ev = expect_dto(s->recv_evd, 0, DAT_DTO_SUCCESS);
+	assert_ptr_equal(ev.event_data.dto_completion_event_data.ep_handle,
+			 s->ep);
+	/* The others wait for the next connection. */
+	expect_empty(s->recv_evd);
+	assert_dat_ok(V(srq_query)(srq, DAT_SRQ_FIELD_ALL, &param));
+	assert_int_equal(param.outstanding_dto_count, 2);
+	assert_dat_ok(V(ep_reset)(w->client.ep));
+	world_connect(w);
+	world_send(&w->client, 0, 64, 10, 0);
+	expect_dto(s->recv_evd, 1, DAT_DTO_SUCCESS);
+}
+
+static void free__endpoint_with_completions_unread(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_SRQ_HANDLE srq = make_srq(s);
+
+	s->ep = ep_on(s, srq, s->recv_evd);
+	world_connect(w);
+	assert_dat_ok(post(s, srq, 0));
+	world_send(&w->client, 0, 64, 9, 0);
+	expect_dto(w->client.req_evd, 9, DAT_DTO_SUCCESS);
+	assert_refused(V(srq_free)(srq), DAPL_BAD_STATE(SRQ_IN_USE));
+	assert_dat_ok(V(ep_free)(s->ep));
+	expect_empty(s->recv_evd);
+	for (unsigned i = 0; i < DEPTH; i++)
+		assert_dat_ok(post(s, srq, i));
+	assert_dat_ok(V(srq_free)(srq));
+}
+
+/* Many endpoints come and go: the table behind the numbers holds. */
+static void endpoints__come_and_go(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_SRQ_HANDLE srq = make_srq(s);
+	DAT_EP_HANDLE ep[40];
+
+	for (int i = 0; i < 40; i++)
+		ep[i] = ep_on(s, srq, s->recv_evd);
+	for (int i = 0; i < 40; i += 2)
+		assert_dat_ok(V(ep_free)(ep[i]));
+	for (int i = 1; i < 40; i += 6) {
+		DAT_EP_HANDLE client = world_ep(&w->client, NULL);
+		DAT_LMR_TRIPLET seg = world_seg(&w->client, 0, 8);
+		DAT_EVENT ev;
+
+		world_connect_pair(w, ep[i], client);
+		assert_dat_ok(post(s, srq, 1));
+		assert_dat_ok(
+			V(ep_post_send)(client, 1, &seg, world_cookie(1), 0));
+		ev = expect_dto(s->recv_evd, 1, DAT_DTO_SUCCESS);
+		assert_ptr_equal(
+			ev.event_data.dto_completion_event_data.ep_handle,
+			ep[i]);
+	}
+	for (int i = 1; i < 40; i += 2)
+		assert_dat_ok(V(ep_free)(ep[i]));
+	assert_dat_ok(V(srq_free)(srq));
+}
+
+static void set_lw__fires_once(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_SRQ_HANDLE srq = make_srq(s);
+	DAT_SRQ_PARAM param;
+	DAT_EVENT ev;
+
+	assert_refused(V(srq_set_lw)(srq, DEPTH + 1), DAPL_BAD_ARG(2));
+	assert_refused(V(srq_set_lw)(srq, -1), DAPL_BAD_ARG(2));
+	assert_refused(V(srq_set_lw)((DAT_SRQ_HANDLE)s->pz, 1),
+		       DAPL_BAD_HANDLE(SRQ));
+	s->ep = ep_on(s, srq, s->recv_evd);
+	world_connect(w);
+	for (unsigned i = 0; i < 4; i++)
+		assert_dat_ok(post(s, srq, i));
+	assert_dat_ok(V(srq_set_lw)(srq, 3));
+	assert_dat_ok(V(srq_query)(srq, DAT_SRQ_FIELD_ALL, &param));
+	assert_int_equal(param.low_watermark, 3);
+	for (unsigned i = 0; i < 3; i++)
+		world_send(&w->client, 0, 8, i, 0);
+	ev = next_event(s->async_evd, WORLD_PATIENCE_US);
+	assert_ptr_equal(ev.event_data.asynch_error_event_data.dat_handle,
+			 (DAT_HANDLE)srq);
+	assert_int_equal(ev.event_data.asynch_error_event_data.reason,
+			 DAT_SRQ_LOW_WATERMARK_EVENT);
+	expect_empty(s->async_evd);
+	assert_dat_ok(V(srq_query)(srq, DAT_SRQ_FIELD_ALL, &param));
+	assert_int_equal(param.low_watermark, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		on_ib(create__bad_arguments),
+		on_ib(create__device_without),
+		on_ib(query__counts),
+		on_each(post__arguments_and_limit),
+		on_each(receive__finds_the_endpoint),
+		on_each(reset__with_completions_unread),
+		on_each(free__endpoint_with_completions_unread),
+		on_ib(endpoints__come_and_go),
+		on_each(set_lw__fires_once),
+	};
+
+	return world_run(tests);
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * world.c - two IAs on one fake device; see the header. Contains no test.
+ *
+ * The stubs at the top stand for libdat2, which a provider finds in the global
+ * scope: they record what is registered, and know the IAs of world_ia_open()
+ * by small numbers.
+ */
+#include "test/unit/world.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "dapl/common/objects/dapl_cno.h"
+#include "dapl/common/objects/dapl_ep.h"
+
+#define IA_MAX 64
+
+struct world_registry world_registry;
+DAT_PROVIDER_INFO world_info = {
+	.ia_name = WORLD_IA_NAME,
+	.dapl_version_major = 2,
+	.dapl_version_minor = 0,
+	.is_thread_safe = DAT_TRUE,
+};
+
+static DAT_IA_HANDLE known_ias[IA_MAX];
+
+/* ------------------------------------------- libdat2's part */
+
+DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
+				     const DAT_PROVIDER_INFO *info)
+{
+	world_registry.added++;
+	if (world_registry.answer != DAT_SUCCESS)
+		return world_registry.answer;
+	world_registry.vector = provider;
+	world_registry.info = *info;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
+					const DAT_PROVIDER_INFO *info)
+{
+	world_registry.removed++;
+	if (world_registry.vector == provider)
+		world_registry.vector = NULL;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE in, DAT_IA_HANDLE *out)
+{
+	DAT_IA_HANDLE number = world_user_ia(in);
+
+	if (!number)
+		return DAPL_BAD_HANDLE(IA);
+	*out = number;
+	return DAT_SUCCESS;
+}
+
+DAT_IA_HANDLE world_user_ia(DAT_IA_HANDLE ia)
+{
+	for (uintptr_t i = 0; i < IA_MAX; i++)
+		if (known_ias[i] && known_ias[i] == ia)
+			return (DAT_IA_HANDLE)(i + 1);
+	return NULL;
+}
+
+static void know_ia(DAT_IA_HANDLE ia)
+{
+	for (int i = 0; i < IA_MAX; i++)
+		if (!known_ias[i]) {
+			known_ias[i] = ia;
+			return;
+		}
+	fail_msg("too many IAs");
+}
+
+void world_forget_ia(DAT_IA_HANDLE ia)
+{
+	for (int i = 0; i < IA_MAX; i++)
+		if (known_ias[i] == ia)
+			known_ias[i] = NULL;
+}
+
+/* --------------------------------------------- the fixture */
+
+uint64_t world_now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+void world_pause(void)
+{
+	const struct timespec ts = {.tv_nsec = 100000};
+
+	nanosleep(&ts, NULL);
+}
+
+void world_load(enum fv_kind kind)
+{
+	fv_reset();
+	fv_devices_default(kind, 1);
+	memset(&world_registry, 0, sizeof(world_registry));
+	memset(known_ias, 0, sizeof(known_ias));
+	dat_provider_init(&world_info, WORLD_IA_PARAMS);
+	assert_non_null(world_registry.vector);
+}
+
+void world_unload(void)
+{
+	unsigned int live = fv_live();
+
+	dat_provider_fini(&world_info);
+	if (live)
+		fv_live_dump(stderr);
+	fv_reset();
+	assert_int_equal(live, 0);
+	assert_null(world_registry.vector);
+}
+
+DAT_IA_HANDLE world_ia_open(DAT_EVD_HANDLE *ret_async_evd)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia = NULL;
+
+	assert_dat_ok(V(ia_open)(WORLD_IA_NAME, 8, &evd, &ia));
+	know_ia(ia);
+	if (ret_async_evd)
+		*ret_async_evd = evd;
+	return ia;
+}
+
+void world_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
+{
+	assert_dat_ok(V(ia_close)(ia, flags));
+	world_forget_ia(ia);
+}
+
+DAT_PZ_HANDLE world_pz(DAT_IA_HANDLE ia)
+{
+	DAT_PZ_HANDLE pz = NULL;
+
+	assert_dat_ok(V(pz_create)(ia, &pz));
+	return pz;
+}
+
+DAT_EVD_HANDLE world_evd(DAT_IA_HANDLE ia, unsigned flags)
+{
+	return world_evd_cno(ia, flags, DAT_HANDLE_NULL);
+}
+
+DAT_EVD_HANDLE world_evd_cno(DAT_IA_HANDLE ia, unsigned flags,
+			     DAT_CNO_HANDLE cno)
+{
+	DAT_EVD_HANDLE evd = NULL;
+
+	assert_dat_ok(
+		V(evd_create)(ia, WORLD_QLEN, cno, (DAT_EVD_FLAGS)flags, &evd));
+	return evd;
+}
+
+DAT_LMR_HANDLE world_lmr(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, void *buf,
+			 size_t size, DAT_LMR_CONTEXT *ret_lkey,
+			 DAT_RMR_CONTEXT *ret_rkey)
+{
+	DAT_REGION_DESCRIPTION desc = {.for_va = buf};
+	DAT_LMR_HANDLE lmr = NULL;
+
+	assert_dat_ok(V(lmr_create)(ia, DAT_MEM_TYPE_VIRTUAL, desc, size, pz,
+				    WORLD_PRIV_ALL, DAT_VA_TYPE_VA, &lmr,
+				    ret_lkey, ret_rkey, NULL, NULL));
+	return lmr;
+}
+
+static void side_open(struct world_side *s)
+{
+	s->ia = world_ia_open(&s->async_evd);
+	s->pz = world_pz(s->ia);
+	s->recv_evd = world_evd(s->ia, DAT_EVD_DTO_FLAG);
+	s->req_evd = world_evd(s->ia, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+	s->conn_evd = world_evd(s->ia, DAT_EVD_CONNECTION_FLAG);
+	s->cr_evd = world_evd(s->ia, DAT_EVD_CR_FLAG);
+	s->mem.buf = calloc(1, WORLD_MEM_SIZE);
+	assert_non_null(s->mem.buf);
+	s->mem.lmr = world_lmr(s->ia, s->pz, s->mem.buf, WORLD_MEM_SIZE,
+			       &s->mem.lkey, &s->mem.rkey);
+}
+
+static void side_close(struct world_side *s)
+{
+	if (s->ia)
+		world_ia_close(s->ia, DAT_CLOSE_ABRUPT_FLAG);
+	free(s->mem.buf);
+	memset(s, 0, sizeof(*s));
+}
+
+static struct ibv_device *first_device(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL), *dev;
+
+	assert_non_null(list);
+	dev = list[0];
+	ibv_free_device_list(list);
+	return dev;
+}
+
+void world_open(struct world *w, enum fv_kind kind)
+{
+	memset(w, 0, sizeof(*w));
+	w->kind = kind;
+	world_load(kind);
+	w->dev = first_device();
+	side_open(&w->server);
+	side_open(&w->client);
+}
+
+void world_close(struct world *w)
+{
+	fv_fail_at(0, 0);
+	fv_pause(false);
+	side_close(&w->client);
+	side_close(&w->server);
+	world_unload();
+}
+
+static int setup(void **state, enum fv_kind kind)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return -1;
+	*state = w;
+	world_open(w, kind);
+	return 0;
+}
+
+int world_setup_ib(void **state)
+{
+	return setup(state, FV_IB);
+}
+
+int world_setup_roce(void **state)
+{
+	return setup(state, FV_ROCE);
+}
+
+int world_setup_iwarp(void **state)
+{
+	return setup(state, FV_IWARP);
+}
+
+int world_teardown(void **state)
+{
+	struct world *w = *state;
+
+	world_close(w);
+	free(w);
+	return 0;
+}
+
+/* ----------------------------------------------- endpoints */
+
+DAT_EP_HANDLE world_ep(struct world_side *s, const DAT_EP_ATTR *attr)
+{
+	DAT_EP_HANDLE ep = NULL;
+
+	assert_dat_ok(V(ep_create)(s->ia, s->pz, s->recv_evd, s->req_evd,
+				   s->conn_evd, attr, &ep));
+	return ep;
+}
+
+DAT_EP_ATTR world_ep_attr(struct world_side *s)
+{
+	DAT_EP_HANDLE ep = world_ep(s, NULL);
+	DAT_EP_PARAM param;
+
+	assert_dat_ok(V(ep_query)(ep, DAT_EP_FIELD_ALL, &param));
+	assert_dat_ok(V(ep_free)(ep));
+	return param.ep_attr;
+}
+
+DAT_EP_STATE world_ep_state(DAT_EP_HANDLE ep)
+{
+	DAT_EP_STATE state;
+
+	assert_dat_ok(V(ep_get_status)(ep, &state, NULL, NULL));
+	return state;
+}
+
+struct ibv_qp *world_qp(DAT_EP_HANDLE ep)
+{
+	return ((struct dapl_ep *)ep)->qp;
+}
+
+DAT_IA_ADDRESS_PTR world_addr(void)
+{
+	static struct sockaddr_in addr;
+
+	addr.sin_family = AF_INET;
+	addr.sin_addr.s_addr = inet_addr(WORLD_ADDR);
+	return (DAT_IA_ADDRESS_PTR)&addr;
+}
+
+void world_eps(struct world *w)
+{
+	if (!w->server.ep)
+		w->server.ep = world_ep(&w->server, NULL);
+	if (!w->client.ep)
+		w->client.ep = world_ep(&w->client, NULL);
+}
+
+void world_connect(struct world *w)
+{
+	world_eps(w);
+	world_connect_pair(w, w->server.ep, w->client.ep);
+}
+
+void world_connect_pair(struct world *w, DAT_EP_HANDLE server,
+			DAT_EP_HANDLE client)
+{
+	DAT_PSP_HANDLE psp = NULL;
+	DAT_EVENT ev;
+
+	assert_dat_ok(V(psp_create)(w->server.ia, WORLD_QUAL, w->server.cr_evd,
+				    DAT_PSP_CONSUMER_FLAG, &psp));
+	assert_dat_ok(V(ep_connect)(
+		client, world_addr(), WORLD_QUAL, WORLD_PATIENCE_US, 0, NULL,
+		DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	ev = expect_event(w->server.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	assert_dat_ok(
+		V(cr_accept)(ev.event_data.cr_arrival_event_data.cr_handle,
+			     server, 0, NULL));
+	ev = expect_event(w->client.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	assert_ptr_equal(ev.event_data.connect_event_data.ep_handle, client);
+	ev = expect_event(w->server.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	assert_ptr_equal(ev.event_data.connect_event_data.ep_handle, server);
+	assert_dat_ok(V(psp_free)(psp));
+}
+
+/* ------------------------------------------ data transfers */
+
+DAT_LMR_TRIPLET world_seg(const struct world_side *s, size_t offset,
+			  size_t length)
+{
+	return (DAT_LMR_TRIPLET){
+		.virtual_address = (DAT_VADDR)(uintptr_t)(s->mem.buf + offset),
+		.segment_length = length,
+		.lmr_context = s->mem.lkey,
+	};
+}
+
+DAT_RMR_TRIPLET world_target(const struct world_side *s, size_t offset,
+			     size_t length)
+{
+	return (DAT_RMR_TRIPLET){
+		.virtual_address = (DAT_VADDR)(uintptr_t)(s->mem.buf + offset),
+		.segment_length = length,
+		.rmr_context = s->mem.rkey,
+	};
+}
+
+DAT_DTO_COOKIE world_cookie(uint64_t n)
+{
+	return (DAT_DTO_COOKIE){.as_64 = n};
+}
+
+void world_recv(struct world_side *s, size_t offset, size_t length,
+		uint64_t cookie)
+{
+	DAT_LMR_TRIPLET seg = world_seg(s, offset, length);
+
+	assert_dat_ok(V(ep_post_recv)(s->ep, 1, &seg, world_cookie(cookie),
+				      DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+void world_send(struct world_side *s, size_t offset, size_t length,
+		uint64_t cookie, unsigned flags)
+{
+	DAT_LMR_TRIPLET seg = world_seg(s, offset, length);
+
+	assert_dat_ok(V(ep_post_send)(s->ep, 1, &seg, world_cookie(cookie),
+				      (DAT_COMPLETION_FLAGS)flags));
+}
+
+/* -------------------------------------------------- events */
+
+DAT_EVENT next_event(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout_us)
+{
+	uint64_t deadline = world_now_us() + timeout_us;
+	DAT_EVENT ev;
+	DAT_COUNT more;
+	DAT_RETURN ret;
+
+	memset(&ev, 0xa5, sizeof(ev));
+	do {
+		uint64_t now = world_now_us();
+
+		ret = V(evd_wait)(
+			evd, now < deadline ? (DAT_TIMEOUT)(deadline - now) : 0,
+			1, &ev, &more);
+	} while (DAT_GET_TYPE(ret) == DAT_INTERRUPTED_CALL);
+	if (ret != DAT_SUCCESS)
+		fail_msg("no event on evd %p within %u us: 0x%x", (void *)evd,
+			 timeout_us, ret);
+	assert_ptr_equal(ev.evd_handle, evd);
+	return ev;
+}
+
+DAT_EVENT expect_event(DAT_EVD_HANDLE evd, unsigned number)
+{
+	DAT_EVENT ev = next_event(evd, WORLD_PATIENCE_US);
+
+	if ((unsigned)ev.event_number != number)
+		fail_msg("event 0x%x, not 0x%x", (unsigned)ev.event_number,
+			 number);
+	return ev;
+}
+
+DAT_EVENT expect_dto(DAT_EVD_HANDLE evd, uint64_t cookie, unsigned status)
+{
+	DAT_EVENT ev = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto =
+		&ev.event_data.dto_completion_event_data;
+
+	assert_int_equal(dto->user_cookie.as_64, cookie);
+	assert_int_equal(dto->status, status);
+	return ev;
+}
+
+void expect_empty(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT ev = {0};
+	DAT_RETURN ret = V(evd_dequeue)(evd, &ev);
+
+	if (ret == DAT_SUCCESS)
+		fail_msg("unexpected event 0x%x", (unsigned)ev.event_number);
+	assert_int_equal(DAT_GET_TYPE(ret), DAT_QUEUE_EMPTY);
+}
+
+void world_post_se(DAT_EVD_HANDLE evd, void *pointer)
+{
+	DAT_EVENT ev = {.event_number = DAT_SOFTWARE_EVENT};
+
+	ev.event_data.software_event_data.pointer = pointer;
+	assert_dat_ok(V(evd_post_se)(evd, &ev));
+}
+
+int world_cno_waiters(DAT_CNO_HANDLE handle)
+{
+	struct dapl_cno *cno = (struct dapl_cno *)handle;
+	int n;
+
+	dapl_lock(&cno->lock);
+	n = cno->waiters;
+	dapl_unlock(&cno->lock);
+	return n;
+}
