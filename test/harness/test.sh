@@ -69,7 +69,8 @@ test_check()
         return
     fi
     find "$dir" -name '*.trs' -delete
-    make -C "$dir" -k -j"$build_jobs" check 2>&1 | tee "$console"
+    # Synchronised: two programs that print at once would garble a line.
+    make -C "$dir" -k -j"$build_jobs" --output-sync=target check 2>&1 | tee "$console"
     rc=${PIPESTATUS[0]}
     test_read_check "$console" >>"$test_rec"
     # A result that a program left but that was not printed must not be lost.
