@@ -79,6 +79,7 @@ static int qp_open_locked(struct dapl_ep *ep, struct ibv_cq *null_cq)
 	struct dapl_ia *ia = ep->obj.ia;
 	struct vb_qp_cfg cfg = {
 		.type = ep->ud ? IBV_QPT_UD : IBV_QPT_RC,
+		.max_send_wr = (uint32_t)ep->attr.max_request_dtos,
 		.max_recv_wr = (uint32_t)ep->attr.max_recv_dtos,
 		.max_recv_sge = (uint32_t)ep->attr.max_recv_iov,
 		.max_send_sge = (uint32_t)ep->attr.max_request_iov,
@@ -89,11 +90,6 @@ static int qp_open_locked(struct dapl_ep *ep, struct ibv_cq *null_cq)
 	uint32_t max_inline;
 	int ret;
 
-	/* One more than the consumer may use, for the drain marker. */
-	if (ep->attr.max_request_dtos)
-		cfg.max_send_wr = (uint32_t)ep->attr.max_request_dtos + 1;
-	if (cfg.max_send_wr > (uint32_t)ia->dev.attr.max_qp_wr)
-		cfg.max_send_wr = (uint32_t)ia->dev.attr.max_qp_wr;
 	cfg.send_cq = ep->request_evd ? ep->request_evd->cq : null_cq;
 	cfg.recv_cq = ep->recv_evd ? ep->recv_evd->cq : null_cq;
 	if (ep->srq) {
@@ -371,7 +367,7 @@ static void wq_free(struct dapl_wq *wq, struct dapl_evd *evd)
 {
 	if (!wq)
 		return;
-	dapl_evd_detach(evd, (int)wq->limit + 1, wq->credits);
+	dapl_evd_detach(evd, (int)wq->limit, wq->credits);
 	dapl_lock_fini(&wq->lock);
 	free(wq);
 }
@@ -389,7 +385,7 @@ static int wq_make(struct dapl_ep *ep, enum dapl_wq_kind kind, DAT_COUNT limit,
 	wq = dapl_wq_new(kind, (uint32_t)limit, ep);
 	if (!wq)
 		return -ENOMEM;
-	ret = dapl_evd_attach(evd, limit + 1, &credits);
+	ret = dapl_evd_attach(evd, limit, &credits);
 	if (ret) {
 		dapl_lock_fini(&wq->lock);
 		free(wq);

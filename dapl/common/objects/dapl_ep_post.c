@@ -139,8 +139,7 @@ static inline void slot_fill(struct dapl_slot *slot, unsigned op,
 
 /* Takes a slot for WR and posts it. 0 or an errno of either sign. */
 static inline int post_wr(struct dapl_ep *ep, struct ibv_send_wr *wr,
-			  unsigned op, uint32_t length, DAT_DTO_COOKIE cookie,
-			  uint32_t extra)
+			  unsigned op, uint32_t length, DAT_DTO_COOKIE cookie)
 {
 	struct dapl_wq *wq = ep->sq;
 	struct ibv_send_wr *bad;
@@ -149,7 +148,7 @@ static inline int post_wr(struct dapl_ep *ep, struct ibv_send_wr *wr,
 	int ret = ENOTCONN;
 
 	dapl_lock(&wq->lock);
-	slot = slot_next_locked(wq, wq->fast_limit + extra);
+	slot = slot_next_locked(wq, wq->fast_limit);
 	if (unlikely(!slot)) {
 		slot = slot_credit_locked(wq, wq->limit);
 		if (!slot) {
@@ -190,7 +189,7 @@ DAT_RETURN dapl_ep_post_request(struct dapl_ep *ep, struct ibv_send_wr *wr,
 		return post_refused(ep, ep->sq, not_now(state), wr->num_sge);
 	wr->next = NULL;
 	wr->send_flags |= verbs_flags(flags);
-	ret = post_wr(ep, wr, op, length, cookie, 0);
+	ret = post_wr(ep, wr, op, length, cookie);
 	if (ret && ret != -ENOBUFS && state == DAT_EP_STATE_DISCONNECTED)
 		ret = post_flushed(ep, ep->request_evd, cookie, op);
 	return ret ? post_refused(ep, ep->sq, ret > 0 ? -ret : ret, wr->num_sge)
@@ -205,10 +204,7 @@ int dapl_ep_post_marker(struct dapl_ep *ep)
 	};
 	DAT_DTO_COOKIE none = {.as_64 = 0};
 
-	/* Its slot is beyond the limit; there is no such credit. */
-	if (ep->sq->credits)
-		return -ENOBUFS;
-	return post_wr(ep, &wr, DAPL_OP_MARKER, 0, none, 1);
+	return post_wr(ep, &wr, DAPL_OP_MARKER, 0, none);
 }
 
 DAT_RETURN dapl_ep_post_bind(struct dapl_ep *ep, struct ibv_mw *mw,
@@ -328,7 +324,7 @@ transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 					cookie, remote, imm, flags);
 	length = fill_wr(ep, &wr, opcode, op, segments, iov, remote, imm);
 	wr.send_flags |= verbs_flags(flags);
-	ret = post_wr(ep, &wr, op, length, cookie, 0);
+	ret = post_wr(ep, &wr, op, length, cookie);
 	return likely(!ret) ? DAT_SUCCESS
 			    : post_refused(ep, ep->sq, ret > 0 ? -ret : ret,
 					   segments);

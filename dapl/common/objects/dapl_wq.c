@@ -12,7 +12,7 @@ struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit, void *owner)
 
 	if (limit >= DAPL_WQ_MAX)
 		return NULL;
-	while (size < limit + 1)
+	while (size < limit)
 		size *= 2;
 	wq = calloc(1, sizeof(*wq) + size * sizeof(wq->slots[0]));
 	if (!wq)

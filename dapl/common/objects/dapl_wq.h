@@ -79,7 +79,7 @@ static inline uint32_t dapl_wq_used(const struct dapl_wq *wq)
 	       __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE);
 }
 
-/* A ring for LIMIT requests and one of our own, or NULL. free() ends it. */
+/* A ring for LIMIT requests, or NULL. free() ends it. */
 struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit,
 			    void *owner);
 
