@@ -24,6 +24,7 @@
 #define UD_QKEY	      0x78654321 /* of all providers that offer UD */
 #define INLINE_PROBE  1024	 /* the most that is worth asking for */
 #define SIW_VENDOR_ID 0x626d74	 /* soft iWARP */
+#define SIW_PAD_CQE   20480	 /* entries of 32 bytes: beyond 0x90000 */
 
 /* After a call that returned NULL. Some drivers forget to set errno. */
 static int null_error(void)
@@ -151,6 +152,24 @@ out_pd:
 	return granted;
 }
 
+/*
+ * The library of soft iWARP takes the mmap offset 0x90000 of a queue for a
+ * failure, and the kernel hands offsets out from 0 upwards, so that some
+ * queue pair would not be created. A queue that lies across that offset from
+ * the beginning keeps it from ever being the first of another one.
+ */
+static void siw_pad(struct vb_dev *dev)
+{
+	if (dev->attr.vendor_id != SIW_VENDOR_ID)
+		return;
+	dev->siw_pad = ibv_create_cq(dev->ctx, SIW_PAD_CQE, NULL, NULL, 0);
+	if (!dev->siw_pad)
+		dapl_log(DAPL_LOG_WARN,
+			 "%s: no padding queue: %m; creating some queue pair "
+			 "may fail",
+			 dev->name);
+}
+
 int vb_open(const char *name, uint8_t port, struct vb_dev *ret_dev)
 {
 	struct vb_dev dev;
@@ -169,6 +188,7 @@ int vb_open(const char *name, uint8_t port, struct vb_dev *ret_dev)
 		vb_close(&dev);
 		return ret;
 	}
+	siw_pad(&dev);
 	dev.max_inline = probe_inline(&dev);
 	*ret_dev = dev;
 	return 0;
@@ -176,6 +196,8 @@ int vb_open(const char *name, uint8_t port, struct vb_dev *ret_dev)
 
 void vb_close(struct vb_dev *dev)
 {
+	if (dev->siw_pad)
+		vb_cq_destroy(dev->siw_pad);
 	errno = 0;
 	log_destroy("device", dev->ctx, ibv_close_device(dev->ctx));
 	dev->ctx = NULL;

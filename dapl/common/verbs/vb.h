@@ -25,11 +25,12 @@ struct vb_dev {
 	struct ibv_context *ctx;
 	char name[IBV_SYSFS_NAME_MAX];
 	uint8_t port;
-	bool iwarp;    /* transport is iWARP: no path, no UD, active sends first */
+	bool iwarp; /* transport is iWARP: no path, no UD, active sends first */
 	bool ethernet; /* link layer of the port */
 	struct ibv_device_attr attr;
 	struct ibv_port_attr port_attr;
 	uint32_t max_inline; /* what a queue pair can be asked for; 0: none */
+	struct ibv_cq *siw_pad; /* see vb.c; NULL on other devices */
 };
 
 /*
@@ -97,7 +98,8 @@ struct vb_qp_cfg {
 int vb_qp_create(struct ibv_pd *pd, const struct vb_qp_cfg *cfg,
 		 struct ibv_qp **ret_qp, uint32_t *ret_inline);
 int vb_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
-/* RESET to INIT, so that receives can be posted. ACCESS: IBV_ACCESS_REMOTE_*. */
+/* RESET to INIT, so that receives can be posted. ACCESS: IBV_ACCESS_REMOTE_*.
+ */
 int vb_qp_init(const struct vb_dev *dev, struct ibv_qp *qp, uint16_t pkey_index,
 	       int access);
 /* Any state to ERR: everything posted is flushed. */
