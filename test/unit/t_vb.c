@@ -45,6 +45,7 @@ static int setup_kind(enum fv_kind kind, uint32_t vendor_id)
 	cfg.max_inline = 100;
 	if (vendor_id)
 		cfg.attr.vendor_id = vendor_id;
+	cfg.attr.max_cqe = 1 << 16;
 	fv_device_add(&cfg);
 	return vb_open("fake0", 1, &dev) || vb_pd_create(&dev, &pd) ||
 	       vb_cq_create(&dev, 16, NULL, NULL, &cq);
@@ -634,6 +635,18 @@ static void qp_modify__passes_the_error(void **state)
 	vb_qp_destroy(qp);
 }
 
+/* A mapping across the offset that siw's library takes for an error. */
+static void open__siw_pads_its_offsets(void **state)
+{
+	assert_non_null(dev.siw_pad);
+	assert_true(dev.siw_pad->cqe * 32 > 0x90000);
+}
+
+static void open__no_padding_elsewhere(void **state)
+{
+	assert_null(dev.siw_pad);
+}
+
 #define BARE(f)	 cmocka_unit_test_setup_teardown(f, no_device, nothing_left)
 #define ON(k, f) cmocka_unit_test_setup_teardown(f, k, teardown)
 
@@ -646,6 +659,8 @@ int main(void)
 		BARE(open__no_such_port),
 		BARE(open__nth_call_fails),
 		BARE(open__finds_the_inline_limit),
+		ON(siw, open__siw_pads_its_offsets),
+		ON(iwarp, open__no_padding_elsewhere),
 		BARE(names__lists_whole_names),
 		ON(ib, refresh__sees_the_port_go_down),
 		ON(roce, gid__of_the_port),
