@@ -23,7 +23,16 @@ __attribute__((cold, noinline)) static DAT_RETURN
 no_handle(const char *call, enum dat_return_subtype subtype)
 {
 	return dat_fail(DAT_INVALID_HANDLE | (DAT_RETURN)subtype,
-			"%s: the handle is NULL", call);
+			"%s: the handle is NULL, or a number", call);
+}
+
+/*
+ * No object lives in the first page: NULL and small numbers, which programs
+ * pass by mistake for adapters or results, are told from pointers for free.
+ */
+static inline bool no_object(DAT_HANDLE handle)
+{
+	return (uintptr_t)handle < 4096;
 }
 
 __attribute__((cold, noinline)) static DAT_RETURN
@@ -71,21 +80,21 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
 
 DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_qlen)
 {
-	if (unlikely(!evd_handle))
+	if (unlikely(no_object(evd_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return CALL(evd_handle, evd_resize_func, evd_qlen);
 }
 
 DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
 {
-	if (unlikely(!evd_handle))
+	if (unlikely(no_object(evd_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return DAT_EVD_POST_SE(evd_handle, event);
 }
 
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
-	if (unlikely(!evd_handle))
+	if (unlikely(no_object(evd_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return DAT_EVD_DEQUEUE(evd_handle, event);
 }
@@ -94,14 +103,14 @@ DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle,
 			 DAT_EVD_PARAM_MASK evd_param_mask,
 			 DAT_EVD_PARAM *evd_param)
 {
-	if (unlikely(!evd_handle))
+	if (unlikely(no_object(evd_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return CALL(evd_handle, evd_query_func, evd_param_mask, evd_param);
 }
 
 DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 {
-	if (unlikely(!evd_handle))
+	if (unlikely(no_object(evd_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return CALL(evd_handle, evd_free_func);
 }
@@ -121,14 +130,14 @@ DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 DAT_RETURN dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle,
 			      DAT_CNO_HANDLE cno_handle)
 {
-	if (unlikely(!evd_handle))
+	if (unlikely(no_object(evd_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return CALL(evd_handle, evd_modify_cno_func, cno_handle);
 }
 
 DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd_handle)
 {
-	if (unlikely(!evd_handle))
+	if (unlikely(no_object(evd_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return CALL(evd_handle, evd_enable_func);
 }
@@ -136,28 +145,28 @@ DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd_handle)
 DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
 			DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore)
 {
-	if (unlikely(!evd_handle))
+	if (unlikely(no_object(evd_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return DAT_EVD_WAIT(evd_handle, timeout, threshold, event, nmore);
 }
 
 DAT_RETURN dat_evd_disable(DAT_EVD_HANDLE evd_handle)
 {
-	if (unlikely(!evd_handle))
+	if (unlikely(no_object(evd_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return CALL(evd_handle, evd_disable_func);
 }
 
 DAT_RETURN dat_evd_set_unwaitable(DAT_EVD_HANDLE evd_handle)
 {
-	if (unlikely(!evd_handle))
+	if (unlikely(no_object(evd_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return CALL(evd_handle, evd_set_unwaitable_func);
 }
 
 DAT_RETURN dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle)
 {
-	if (unlikely(!evd_handle))
+	if (unlikely(no_object(evd_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return CALL(evd_handle, evd_clear_unwaitable_func);
 }
@@ -176,7 +185,7 @@ DAT_RETURN dat_cno_create(DAT_IA_HANDLE ia_handle,
 DAT_RETURN dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle,
 				DAT_OS_WAIT_PROXY_AGENT agent)
 {
-	if (unlikely(!cno_handle))
+	if (unlikely(no_object(cno_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_CNO);
 	return CALL(cno_handle, cno_modify_agent_func, agent);
 }
@@ -185,14 +194,14 @@ DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno_handle,
 			 DAT_CNO_PARAM_MASK cno_param_mask,
 			 DAT_CNO_PARAM *cno_param)
 {
-	if (unlikely(!cno_handle))
+	if (unlikely(no_object(cno_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_CNO);
 	return CALL(cno_handle, cno_query_func, cno_param_mask, cno_param);
 }
 
 DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno_handle)
 {
-	if (unlikely(!cno_handle))
+	if (unlikely(no_object(cno_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_CNO);
 	return CALL(cno_handle, cno_free_func);
 }
@@ -200,7 +209,7 @@ DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno_handle)
 DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
 			DAT_EVD_HANDLE *evd_handle)
 {
-	if (unlikely(!cno_handle))
+	if (unlikely(no_object(cno_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_CNO);
 	return DAT_CNO_WAIT(cno_handle, timeout, evd_handle);
 }
@@ -218,7 +227,7 @@ DAT_RETURN dat_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *file_descriptor,
 DAT_RETURN dat_cno_trigger(DAT_CNO_HANDLE cno_handle,
 			   DAT_EVD_HANDLE *evd_handle)
 {
-	if (unlikely(!cno_handle))
+	if (unlikely(no_object(cno_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_CNO);
 	return CALL(cno_handle, cno_trigger_func, evd_handle);
 }
@@ -242,7 +251,7 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle,
 			DAT_EP_PARAM_MASK ep_param_mask, DAT_EP_PARAM *ep_param)
 {
-	if (unlikely(!ep_handle))
+	if (unlikely(no_object(ep_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_query_func, ep_param_mask, ep_param);
 }
@@ -251,7 +260,7 @@ DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle,
 			 DAT_EP_PARAM_MASK ep_param_mask,
 			 const DAT_EP_PARAM *ep_param)
 {
-	if (unlikely(!ep_handle))
+	if (unlikely(no_object(ep_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_modify_func, ep_param_mask, ep_param);
 }
@@ -262,7 +271,7 @@ dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_address,
 	       DAT_COUNT private_data_size, const DAT_PVOID private_data,
 	       DAT_QOS quality_of_service, DAT_CONNECT_FLAGS connect_flags)
 {
-	if (unlikely(!ep_handle))
+	if (unlikely(no_object(ep_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_connect_func, remote_ia_address,
 		    remote_conn_qual, timeout, private_data_size, private_data,
@@ -275,7 +284,7 @@ DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle,
 			      const DAT_PVOID private_data,
 			      DAT_QOS quality_of_service)
 {
-	if (unlikely(!ep_handle))
+	if (unlikely(no_object(ep_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_dup_connect_func, ep_dup_handle, timeout,
 		    private_data_size, private_data, quality_of_service);
@@ -287,7 +296,7 @@ DAT_RETURN dat_ep_common_connect(DAT_EP_HANDLE ep_handle,
 				 DAT_COUNT private_data_size,
 				 const DAT_PVOID private_data)
 {
-	if (unlikely(!ep_handle))
+	if (unlikely(no_object(ep_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_common_connect_func, remote_ia_address,
 		    timeout, private_data_size, private_data);
@@ -296,7 +305,7 @@ DAT_RETURN dat_ep_common_connect(DAT_EP_HANDLE ep_handle,
 DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle,
 			     DAT_CLOSE_FLAGS disconnect_flags)
 {
-	if (unlikely(!ep_handle))
+	if (unlikely(no_object(ep_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_disconnect_func, disconnect_flags);
 }
@@ -306,7 +315,7 @@ DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			    DAT_DTO_COOKIE user_cookie,
 			    DAT_COMPLETION_FLAGS completion_flags)
 {
-	if (unlikely(!ep_handle))
+	if (unlikely(no_object(ep_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return DAT_EP_POST_SEND(ep_handle, num_segments, local_iov, user_cookie,
 				completion_flags);
@@ -318,7 +327,7 @@ DAT_RETURN dat_ep_post_send_with_invalidate(
 	DAT_COMPLETION_FLAGS completion_flags, DAT_BOOLEAN invalidate_flag,
 	DAT_RMR_CONTEXT rmr_context)
 {
-	if (unlikely(!ep_handle))
+	if (unlikely(no_object(ep_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_post_send_with_invalidate_func, num_segments,
 		    local_iov, user_cookie, completion_flags, invalidate_flag,
@@ -330,7 +339,7 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			    DAT_DTO_COOKIE user_cookie,
 			    DAT_COMPLETION_FLAGS completion_flags)
 {
-	if (unlikely(!ep_handle))
+	if (unlikely(no_object(ep_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return DAT_EP_POST_RECV(ep_handle, num_segments, local_iov, user_cookie,
 				completion_flags);
@@ -343,7 +352,7 @@ DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle,
 				 const DAT_RMR_TRIPLET *remote_iov,
 				 DAT_COMPLETION_FLAGS completion_flags)
 {
-	if (unlikely(!ep_handle))
+	if (unlikely(no_object(ep_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return DAT_EP_POST_RDMA_READ(ep_handle, num_segments, local_iov,
 				     user_cookie, remote_iov, completion_flags);
@@ -355,7 +364,7 @@ DAT_RETURN dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
 					const DAT_RMR_TRIPLET *remote_iov,
 					DAT_COMPLETION_FLAGS completion_flags)
 {
-	if (unlikely(!ep_handle))
+	if (unlikely(no_object(ep_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_post_rdma_read_to_rmr_func, local_iov,
 		    user_cookie, remote_iov, completion_flags);
@@ -368,7 +377,7 @@ DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle,
 				  const DAT_RMR_TRIPLET *remote_iov,
 				  DAT_COMPLETION_FLAGS completion_flags)
 {
-	if (unlikely(!ep_handle))
+	if (unlikely(no_object(ep_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return DAT_EP_POST_RDMA_WRITE(ep_handle, num_segments, local_iov,
 				      user_cookie, remote_iov,
@@ -378,21 +387,21 @@ DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle,
 DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
 			     DAT_BOOLEAN *recv_idle, DAT_BOOLEAN *request_idle)
 {
-	if (unlikely(!ep_handle))
+	if (unlikely(no_object(ep_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return DAT_EP_GET_STATUS(ep_handle, ep_state, recv_idle, request_idle);
 }
 
 DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 {
-	if (unlikely(!ep_handle))
+	if (unlikely(no_object(ep_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_free_func);
 }
 
 DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 {
-	if (unlikely(!ep_handle))
+	if (unlikely(no_object(ep_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_reset_func);
 }
@@ -416,7 +425,7 @@ DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle,
 			     DAT_COUNT *nbufs_allocated,
 			     DAT_COUNT *bufs_alloc_span)
 {
-	if (unlikely(!ep_handle))
+	if (unlikely(no_object(ep_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_recv_query_func, nbufs_allocated,
 		    bufs_alloc_span);
@@ -426,7 +435,7 @@ DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle,
 				DAT_COUNT soft_high_watermark,
 				DAT_COUNT hard_high_watermark)
 {
-	if (unlikely(!ep_handle))
+	if (unlikely(no_object(ep_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_set_watermark_func, soft_high_watermark,
 		    hard_high_watermark);
@@ -461,14 +470,14 @@ DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp_handle,
 			 DAT_PSP_PARAM_MASK psp_param_mask,
 			 DAT_PSP_PARAM *psp_param)
 {
-	if (unlikely(!psp_handle))
+	if (unlikely(no_object(psp_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_PSP);
 	return CALL(psp_handle, psp_query_func, psp_param_mask, psp_param);
 }
 
 DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle)
 {
-	if (unlikely(!psp_handle))
+	if (unlikely(no_object(psp_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_PSP);
 	return CALL(psp_handle, psp_free_func);
 }
@@ -489,14 +498,14 @@ DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle,
 			 DAT_RSP_PARAM_MASK rsp_param_mask,
 			 DAT_RSP_PARAM *rsp_param)
 {
-	if (unlikely(!rsp_handle))
+	if (unlikely(no_object(rsp_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_RSP);
 	return CALL(rsp_handle, rsp_query_func, rsp_param_mask, rsp_param);
 }
 
 DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle)
 {
-	if (unlikely(!rsp_handle))
+	if (unlikely(no_object(rsp_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_RSP);
 	return CALL(rsp_handle, rsp_free_func);
 }
@@ -517,14 +526,14 @@ DAT_RETURN dat_csp_query(DAT_CSP_HANDLE csp_handle,
 			 DAT_CSP_PARAM_MASK csp_param_mask,
 			 DAT_CSP_PARAM *csp_param)
 {
-	if (unlikely(!csp_handle))
+	if (unlikely(no_object(csp_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_CSP);
 	return CALL(csp_handle, csp_query_func, csp_param_mask, csp_param);
 }
 
 DAT_RETURN dat_csp_free(DAT_CSP_HANDLE csp_handle)
 {
-	if (unlikely(!csp_handle))
+	if (unlikely(no_object(csp_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_CSP);
 	return CALL(csp_handle, csp_free_func);
 }
@@ -532,7 +541,7 @@ DAT_RETURN dat_csp_free(DAT_CSP_HANDLE csp_handle)
 DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle,
 			DAT_CR_PARAM_MASK cr_param_mask, DAT_CR_PARAM *cr_param)
 {
-	if (unlikely(!cr_handle))
+	if (unlikely(no_object(cr_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_CR);
 	return CALL(cr_handle, cr_query_func, cr_param_mask, cr_param);
 }
@@ -541,7 +550,7 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 			 DAT_COUNT private_data_size,
 			 const DAT_PVOID private_data)
 {
-	if (unlikely(!cr_handle))
+	if (unlikely(no_object(cr_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_CR);
 	return CALL(cr_handle, cr_accept_func, ep_handle, private_data_size,
 		    private_data);
@@ -550,14 +559,14 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 			 const DAT_PVOID private_data)
 {
-	if (unlikely(!cr_handle))
+	if (unlikely(no_object(cr_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_CR);
 	return CALL(cr_handle, cr_reject_func, private_data_size, private_data);
 }
 
 DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff_qual)
 {
-	if (unlikely(!cr_handle))
+	if (unlikely(no_object(cr_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_CR);
 	return CALL(cr_handle, cr_handoff_func, handoff_qual);
 }
@@ -574,21 +583,21 @@ DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
 DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle,
 			DAT_PZ_PARAM_MASK pz_param_mask, DAT_PZ_PARAM *pz_param)
 {
-	if (unlikely(!pz_handle))
+	if (unlikely(no_object(pz_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_PZ);
 	return CALL(pz_handle, pz_query_func, pz_param_mask, pz_param);
 }
 
 DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle)
 {
-	if (unlikely(!pz_handle))
+	if (unlikely(no_object(pz_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_PZ);
 	return CALL(pz_handle, pz_free_func);
 }
 
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {
-	if (unlikely(!lmr_handle))
+	if (unlikely(no_object(lmr_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_LMR);
 	return CALL(lmr_handle, lmr_free_func);
 }
@@ -636,14 +645,14 @@ DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle,
 			 DAT_LMR_PARAM_MASK lmr_param_mask,
 			 DAT_LMR_PARAM *lmr_param)
 {
-	if (unlikely(!lmr_handle))
+	if (unlikely(no_object(lmr_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_LMR);
 	return CALL(lmr_handle, lmr_query_func, lmr_param_mask, lmr_param);
 }
 
 DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle)
 {
-	if (unlikely(!pz_handle))
+	if (unlikely(no_object(pz_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_PZ);
 	return CALL(pz_handle, rmr_create_func, rmr_handle);
 }
@@ -651,7 +660,7 @@ DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle)
 DAT_RETURN dat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,
 				 DAT_RMR_HANDLE *rmr_handle)
 {
-	if (unlikely(!pz_handle))
+	if (unlikely(no_object(pz_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_PZ);
 	return CALL(pz_handle, rmr_create_for_ep_func, rmr_handle);
 }
@@ -660,7 +669,7 @@ DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
 			 DAT_RMR_PARAM_MASK rmr_param_mask,
 			 DAT_RMR_PARAM *rmr_param)
 {
-	if (unlikely(!rmr_handle))
+	if (unlikely(no_object(rmr_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_RMR);
 	return CALL(rmr_handle, rmr_query_func, rmr_param_mask, rmr_param);
 }
@@ -672,7 +681,7 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 			DAT_COMPLETION_FLAGS completion_flags,
 			DAT_RMR_CONTEXT *rmr_context)
 {
-	if (unlikely(!rmr_handle))
+	if (unlikely(no_object(rmr_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_RMR);
 	return DAT_RMR_BIND(rmr_handle, lmr_handle, lmr_triplet, mem_priv,
 			    va_type, ep_handle, user_cookie, completion_flags,
@@ -681,7 +690,7 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 
 DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 {
-	if (unlikely(!rmr_handle))
+	if (unlikely(no_object(rmr_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_RMR);
 	return CALL(rmr_handle, rmr_free_func);
 }
@@ -698,7 +707,7 @@ DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 
 DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 {
-	if (unlikely(!srq_handle))
+	if (unlikely(no_object(srq_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_SRQ);
 	return CALL(srq_handle, srq_free_func);
 }
@@ -707,7 +716,7 @@ DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov,
 			     DAT_DTO_COOKIE user_cookie)
 {
-	if (unlikely(!srq_handle))
+	if (unlikely(no_object(srq_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_SRQ);
 	return DAT_SRQ_POST_RECV(srq_handle, num_segments, local_iov,
 				 user_cookie);
@@ -717,21 +726,21 @@ DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle,
 			 DAT_SRQ_PARAM_MASK srq_param_mask,
 			 DAT_SRQ_PARAM *srq_param)
 {
-	if (unlikely(!srq_handle))
+	if (unlikely(no_object(srq_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_SRQ);
 	return CALL(srq_handle, srq_query_func, srq_param_mask, srq_param);
 }
 
 DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto)
 {
-	if (unlikely(!srq_handle))
+	if (unlikely(no_object(srq_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_SRQ);
 	return CALL(srq_handle, srq_resize_func, srq_max_recv_dto);
 }
 
 DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark)
 {
-	if (unlikely(!srq_handle))
+	if (unlikely(no_object(srq_handle)))
 		return no_handle(__func__, DAT_INVALID_HANDLE_SRQ);
 	return CALL(srq_handle, srq_set_lw_func, low_watermark);
 }

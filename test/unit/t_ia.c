@@ -468,7 +468,7 @@ static void async__qp_fault_names_the_ep(void **state)
 	}
 }
 
-/* Old programs know the end of an SRQ's use as EP_BROKEN: another reason. */
+/* The objects say themselves when an EP has taken its last receive. */
 static void async__last_wqe_reached_is_no_fault(void **state)
 {
 	struct world *w = *state;
@@ -477,13 +477,13 @@ static void async__last_wqe_reached_is_no_fault(void **state)
 
 	world_eps(w);
 	qp = world_qp(w->server.ep);
+	fv_inject_async_qp(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
 	fv_inject_async_qp(qp, IBV_EVENT_COMM_EST);
 	fv_inject_async_qp(qp, IBV_EVENT_SQ_DRAINED);
 	fv_inject_async_qp(qp, IBV_EVENT_PATH_MIG);
-	fv_inject_async_qp(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
-	d = expect_async(w->server.async_evd, DAT_ASYNC_ERROR_EP_BROKEN);
-	assert_ptr_equal(d.dat_handle, w->server.ep);
-	assert_int_equal(d.reason, DAT_EP_OTHER_ERROR);
+	fv_inject_async(qp->context, IBV_EVENT_DEVICE_FATAL, 1);
+	d = expect_async(w->server.async_evd, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	assert_int_equal(d.reason, DAT_IA_CATASTROPHIC_ERROR);
 }
 
 static void async__cq_error_names_the_evd(void **state)

@@ -265,6 +265,28 @@ static void endpoints__come_and_go(void **state)
 	assert_dat_ok(V(srq_free)(srq));
 }
 
+/* Whether or not the device says so itself, and once. */
+static void disconnect__tells_the_last_receive(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_SRQ_HANDLE srq = make_srq(s);
+	DAT_EVENT ev;
+
+	s->ep = ep_on(s, srq, s->recv_evd);
+	world_connect(w);
+	assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+	ev = expect_event(s->async_evd, DAT_ASYNC_ERROR_EP_BROKEN);
+	assert_ptr_equal(ev.event_data.asynch_error_event_data.dat_handle,
+			 s->ep);
+	assert_int_equal(ev.event_data.asynch_error_event_data.reason,
+			 DAT_EP_OTHER_ERROR);
+	expect_empty(s->async_evd);
+	/* The peer has no SRQ, and nothing of the kind to tell. */
+	expect_empty(w->client.async_evd);
+}
+
 static void set_lw__fires_once(void **state)
 {
 	struct world *w = *state;
@@ -307,6 +329,7 @@ int main(void)
 		on_each(reset__with_completions_unread),
 		on_each(free__endpoint_with_completions_unread),
 		on_ib(endpoints__come_and_go),
+		on_each(disconnect__tells_the_last_receive),
 		on_each(set_lw__fires_once),
 	};
 

@@ -269,6 +269,7 @@ struct ep_parts {
 	struct dapl_srq *srq;
 };
 
+/* IA is NULL where an EVD of any IA will do. */
 static DAT_RETURN check_evd(struct dapl_ia *ia, DAT_EVD_HANDLE handle,
 			    DAT_EVD_FLAGS flag, DAT_RETURN code,
 			    const char *what, struct dapl_evd **ret_evd)
@@ -278,7 +279,7 @@ static DAT_RETURN check_evd(struct dapl_ia *ia, DAT_EVD_HANDLE handle,
 	*ret_evd = evd;
 	if (handle == DAT_HANDLE_NULL)
 		return DAT_SUCCESS;
-	if (!evd || evd->obj.ia != ia)
+	if (!evd || (ia && evd->obj.ia != ia))
 		return dapl_fail(code, "%p is not an EVD of this IA",
 				 (void *)handle);
 	if (!dapl_evd_has(evd, flag))
@@ -300,7 +301,11 @@ static DAT_RETURN check_parts(struct dapl_ia *ia, DAT_PZ_HANDLE pz,
 	if (pz != DAT_HANDLE_NULL && (!parts.pz || parts.pz->obj.ia != ia))
 		return dapl_fail(DAPL_BAD_HANDLE(PZ),
 				 "%p is not a PZ of this IA", (void *)pz);
-	ret = check_evd(ia, connect_evd, DAT_EVD_CONNECTION_FLAG,
+	/*
+	 * Connection events need no device: programs share one EVD for them
+	 * among IAs (dapltest does).
+	 */
+	ret = check_evd(NULL, connect_evd, DAT_EVD_CONNECTION_FLAG,
 			DAPL_BAD_HANDLE(EVD_CONN), "connection",
 			&parts.conn_evd);
 	if (ret == DAT_SUCCESS)
@@ -333,7 +338,10 @@ static void parts_unuse(const struct ep_parts *p)
 	dapl_obj_unuse(p->pz ? &p->pz->obj : NULL);
 	dapl_obj_unuse(p->recv_evd ? &p->recv_evd->obj : NULL);
 	dapl_obj_unuse(p->request_evd ? &p->request_evd->obj : NULL);
-	dapl_obj_unuse(p->conn_evd ? &p->conn_evd->obj : NULL);
+	if (p->conn_evd) {
+		dapl_obj_unuse(&p->conn_evd->obj);
+		dapl_evd_put(p->conn_evd);
+	}
 	dapl_obj_unuse(p->srq ? dapl_srq_obj(p->srq) : NULL);
 }
 
@@ -353,6 +361,9 @@ static bool parts_use(struct ep_parts *p)
 	had.request_evd = p->request_evd;
 	if (!dapl_obj_use(p->conn_evd ? &p->conn_evd->obj : NULL))
 		goto undo;
+	/* Its IA may close before ours: keep the memory. */
+	if (p->conn_evd)
+		dapl_obj_get(&p->conn_evd->obj);
 	had.conn_evd = p->conn_evd;
 	if (!dapl_obj_use(p->srq ? dapl_srq_obj(p->srq) : NULL))
 		goto undo;

@@ -75,6 +75,19 @@ static struct dapl_cm_conn *conn_idle_locked(struct dapl_ep *ep)
 }
 
 /*
+ * A disconnected endpoint takes no more from its SRQ. Old programs (dtestsrq)
+ * wait for that, as an error of the endpoint; not every device reports it, so
+ * it is always said here, and the device's own event is ignored.
+ */
+static void tell_last_receive(struct dapl_ep *ep, DAT_EVENT_NUMBER number)
+{
+	if (ep->srq && (number == DAT_CONNECTION_EVENT_DISCONNECTED ||
+			number == DAT_CONNECTION_EVENT_BROKEN))
+		dapl_ia_async(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN,
+			      (DAT_HANDLE)ep, DAT_EP_OTHER_ERROR);
+}
+
+/*
  * Ends CONN of EP with event NUMBER, if it is still EP's connection. The
  * connection is taken first, so that nobody else ends it meanwhile; the state
  * follows when the queue pair is in ERR.
@@ -95,6 +108,7 @@ static void ep_end(struct dapl_ep *ep, const struct dapl_cm_conn *conn,
 	dapl_unlock(&ep->lock);
 
 	dapl_ep_qp_error(ep);
+	tell_last_receive(ep, number);
 
 	dapl_lock(&ep->lock);
 	ep->deadline_us = UINT64_MAX;

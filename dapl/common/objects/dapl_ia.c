@@ -83,15 +83,6 @@ static void ia_async_event(struct dapl_ia *ia,
 		dapl_ia_async(ia, DAT_ASYNC_ERROR_EP_BROKEN, (DAT_HANDLE)ep,
 			      DAT_EP_TRANSFER_TO_ERROR);
 		break;
-	case IBV_EVENT_QP_LAST_WQE_REACHED:
-		/*
-		 * No fault: a disconnected endpoint takes no more from its
-		 * SRQ. Old programs (dtestsrq) wait for it under this name.
-		 */
-		ep = event->element.qp->qp_context;
-		dapl_ia_async(ia, DAT_ASYNC_ERROR_EP_BROKEN, (DAT_HANDLE)ep,
-			      DAT_EP_OTHER_ERROR);
-		break;
 	case IBV_EVENT_SRQ_ERR:
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
 		dapl_srq_async(event->element.srq->srq_context,
