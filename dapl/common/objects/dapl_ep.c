@@ -144,8 +144,10 @@ static void wq_forget(struct dapl_ep *ep, struct dapl_wq *wq,
 	if (!wq)
 		return;
 	for (; wq->tail != wq->head; wq->tail++, left++) {
-		const struct dapl_slot *slot = &wq->slots[wq->tail & wq->mask];
+		struct dapl_slot *slot = &wq->slots[wq->tail & wq->mask];
 		unsigned op = slot->what & DAPL_OP_MASK;
+
+		slot->what &= ~(uint32_t)DAPL_OP_QUIET;
 
 		if (!evd && op == DAT_DTO_BIND_MW)
 			dapl_rmr_bind_forget(slot->cookie);
@@ -374,6 +376,56 @@ undo:
 	return false;
 }
 
+static enum dapl_evd_config recv_config(const DAT_EP_ATTR *attr)
+{
+	return dapl_evd_config_of(attr->recv_completion_flags, true);
+}
+
+static enum dapl_evd_config request_config(const DAT_EP_ATTR *attr)
+{
+	return dapl_evd_config_of(attr->request_completion_flags, false);
+}
+
+static void notify_leave(const struct ep_parts *p, const DAT_EP_ATTR *attr)
+{
+	dapl_evd_config_leave(p->recv_evd, recv_config(attr));
+	dapl_evd_config_leave(p->request_evd, request_config(attr));
+}
+
+static void notify_return(const struct ep_parts *p, const DAT_EP_ATTR *attr)
+{
+	dapl_evd_config_return(p->recv_evd, recv_config(attr));
+	dapl_evd_config_return(p->request_evd, request_config(attr));
+}
+
+/* Configures the EVDs as ATTR's completion flags say, or changes nothing. */
+static DAT_RETURN notify_enter(const struct ep_parts *p,
+			       const DAT_EP_ATTR *attr)
+{
+	const struct dapl_evd *evd = p->recv_evd;
+
+	if (dapl_evd_config_enter(p->recv_evd, recv_config(attr))) {
+		if (dapl_evd_config_enter(p->request_evd, request_config(attr)))
+			return DAT_SUCCESS;
+		dapl_evd_config_leave(p->recv_evd, recv_config(attr));
+		evd = p->request_evd;
+	}
+	return dapl_fail(DAPL_BAD_ARG(6),
+			 "ep: completion flags (receives 0x%x, requests 0x%x) "
+			 "differ from those of other users of evd %p, or it "
+			 "has streams that no sender can solicit",
+			 (unsigned)attr->recv_completion_flags,
+			 (unsigned)attr->request_completion_flags,
+			 (const void *)evd);
+}
+
+static void notify_apply(struct dapl_ep *ep)
+{
+	dapl_wq_set_notify(ep->sq,
+			   request_config(&ep->attr) == DAPL_EVD_NOTIFY);
+	dapl_wq_set_notify(ep->rq, recv_config(&ep->attr) == DAPL_EVD_NOTIFY);
+}
+
 static void wq_free(struct dapl_wq *wq, struct dapl_evd *evd)
 {
 	if (!wq)
@@ -427,6 +479,8 @@ static int ep_queues_open(struct dapl_ep *ep)
 				ep->recv_evd, &ep->rq);
 	if (ret)
 		goto err_free_sq;
+	/* Before there is a queue pair that a thread could post to. */
+	notify_apply(ep);
 	ret = qp_open(ep);
 	if (ret)
 		goto err_free_rq;
@@ -478,6 +532,7 @@ static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
 			 const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ret_ep)
 {
 	struct dapl_ep *ep;
+	DAT_RETURN refused;
 	int ret;
 
 	ep = dapl_obj_new(ia, DAT_HANDLE_TYPE_EP, sizeof(*ep));
@@ -497,6 +552,12 @@ static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
 		return dapl_fail(DAPL_BAD_HANDLE(PZ),
 				 "ep: the PZ or an EVD was freed meanwhile");
 	}
+	refused = notify_enter(parts, attr);
+	if (refused != DAT_SUCCESS) {
+		parts_unuse(parts);
+		ep_discard(ep);
+		return refused;
+	}
 	ep->pz = parts->pz;
 	ep->recv_evd = parts->recv_evd;
 	ep->request_evd = parts->request_evd;
@@ -504,6 +565,7 @@ static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
 	ep->srq = parts->srq;
 	ret = ep_queues_open(ep);
 	if (ret) {
+		notify_leave(parts, attr);
 		parts_unuse(parts);
 		ep_discard(ep);
 		return dapl_fail(dapl_err_dat(ret),
@@ -607,6 +669,21 @@ static bool queues_fit(const struct dapl_ep *ep, const struct ep_parts *parts,
 	       ep->attr.max_request_iov == attr->max_request_iov;
 }
 
+/* Other EVDs, or the same ones configured otherwise: all or nothing. */
+static DAT_RETURN notify_change(const struct dapl_ep *ep,
+				const struct ep_parts *parts,
+				const DAT_EP_ATTR *attr)
+{
+	struct ep_parts old = parts_of(ep);
+	DAT_RETURN ret;
+
+	notify_leave(&old, &ep->attr);
+	ret = notify_enter(parts, attr);
+	if (ret != DAT_SUCCESS)
+		notify_return(&old, &ep->attr);
+	return ret;
+}
+
 static int queues_change(struct dapl_ep *ep, const struct ep_parts *parts,
 			 const DAT_EP_ATTR *attr)
 {
@@ -632,7 +709,7 @@ DAT_RETURN dapl_ep_rebuild(struct dapl_ep *ep,
 {
 	struct dapl_ia *ia = ep->obj.ia;
 	struct ep_parts parts, old = parts_of(ep);
-	DAT_EP_ATTR attr;
+	DAT_EP_ATTR attr, old_attr = ep->attr;
 	DAT_RETURN ret;
 	int err = 0;
 
@@ -649,16 +726,27 @@ DAT_RETURN dapl_ep_rebuild(struct dapl_ep *ep,
 	if (!parts_use(&parts))
 		return dapl_fail(DAPL_BAD_HANDLE(PZ),
 				 "ep: the PZ or an EVD was freed meanwhile");
-	if (queues_fit(ep, &parts, &attr)) {
-		parts_set(ep, &parts, &attr);
-	} else if (ep->rq && dapl_wq_used(ep->rq)) {
+	if (!queues_fit(ep, &parts, &attr) && ep->rq && dapl_wq_used(ep->rq)) {
 		parts_unuse(&parts);
 		return dapl_fail(DAPL_ERR(DAT_INVALID_STATE, 0),
 				 "ep %p: receives are posted on the queue pair "
 				 "that would have to be made anew",
 				 (void *)ep);
+	}
+	ret = notify_change(ep, &parts, &attr);
+	if (ret != DAT_SUCCESS) {
+		parts_unuse(&parts);
+		return ret;
+	}
+	if (queues_fit(ep, &parts, &attr)) {
+		parts_set(ep, &parts, &attr);
+		notify_apply(ep);
 	} else {
 		err = queues_change(ep, &parts, &attr);
+	}
+	if (err) {
+		notify_leave(&parts, &attr);
+		notify_return(&old, &old_attr);
 	}
 	parts_unuse(err ? &parts : &old);
 	if (err)
@@ -704,6 +792,7 @@ void dapl_ep_shutdown(struct dapl_ep *ep)
 	ep_calls_cancel(ep);
 	ep_queues_close(ep);
 	parts = parts_of(ep);
+	notify_leave(&parts, &ep->attr);
 	parts_unuse(&parts);
 	dapl_ep_put(ep);
 }

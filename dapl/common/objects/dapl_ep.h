@@ -33,7 +33,7 @@ struct dapl_ep {
 	struct dapl_wq *sq; /* constant while the queue pair exists; or NULL */
 	struct dapl_wq *rq;
 	uint32_t max_inline; /* bytes; total length up to it goes inline */
-	bool ready;	     /* connected, RC, with a send queue; as state */
+	bool ready;	     /* connected, RC, plain send queue; as state */
 	int state;	     /* enum dat_ep_state; lock; read without */
 	bool draining; /* a graceful disconnect has yet to be made; lock */
 	bool ud;
@@ -76,7 +76,8 @@ static inline struct dapl_ep *dapl_ep_from(DAT_EP_HANDLE h)
 
 static inline void dapl_ep_set_state_locked(struct dapl_ep *ep, int state)
 {
-	bool ready = state == DAT_EP_STATE_CONNECTED && ep->sq && !ep->ud;
+	bool ready = state == DAT_EP_STATE_CONNECTED && ep->sq && !ep->ud &&
+		     !ep->sq->notify;
 
 	__atomic_store_n(&ep->state, state, __ATOMIC_RELEASE);
 	__atomic_store_n(&ep->ready, ready, __ATOMIC_RELEASE);

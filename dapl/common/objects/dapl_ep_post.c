@@ -176,6 +176,14 @@ static int not_now(int state)
 		       : -ENOTCONN;
 }
 
+/* The mark of a request that is to wake nobody: only where configured. */
+static unsigned quiet(const struct dapl_wq *wq, DAT_COMPLETION_FLAGS flags)
+{
+	return wq->notify && (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
+		       ? DAPL_OP_QUIET
+		       : 0;
+}
+
 DAT_RETURN dapl_ep_post_request(struct dapl_ep *ep, struct ibv_send_wr *wr,
 				unsigned op, uint32_t length,
 				DAT_DTO_COOKIE cookie,
@@ -189,7 +197,7 @@ DAT_RETURN dapl_ep_post_request(struct dapl_ep *ep, struct ibv_send_wr *wr,
 		return post_refused(ep, ep->sq, not_now(state), wr->num_sge);
 	wr->next = NULL;
 	wr->send_flags |= verbs_flags(flags);
-	ret = post_wr(ep, wr, op, length, cookie);
+	ret = post_wr(ep, wr, op | quiet(ep->sq, flags), length, cookie);
 	if (ret && ret != -ENOBUFS && state == DAT_EP_STATE_DISCONNECTED)
 		ret = post_flushed(ep, ep->request_evd, cookie, op);
 	return ret ? post_refused(ep, ep->sq, ret > 0 ? -ret : ret, wr->num_sge)
@@ -230,7 +238,8 @@ DAT_RETURN dapl_ep_post_bind(struct dapl_ep *ep, struct ibv_mw *mw,
 		dapl_unlock(&wq->lock);
 		return post_refused(ep, wq, -ENOBUFS, 0);
 	}
-	slot_fill(slot, DAT_DTO_BIND_MW, 0, cookie, wq, bind->send_flags);
+	slot_fill(slot, DAT_DTO_BIND_MW | quiet(wq, flags), 0, cookie, wq,
+		  bind->send_flags);
 	bind->wr_id = (uintptr_t)slot;
 	qp = __atomic_load_n(&ep->qp, __ATOMIC_ACQUIRE);
 	if (qp)
@@ -418,6 +427,22 @@ recv_refused(struct dapl_ep *ep, int err, DAT_COUNT segments,
 	return post_refused(ep, ep->rq, err > 0 ? -err : err, segments);
 }
 
+/* A slot where the fast path found none. */
+__attribute__((noinline)) static struct dapl_slot *
+recv_slot_careful_locked(struct dapl_wq *wq, DAT_COMPLETION_FLAGS flags)
+{
+	struct dapl_slot *slot;
+
+	if (wq->credits)
+		slot = slot_credit_locked(wq, wq->limit);
+	else
+		slot = slot_next_locked(wq, wq->limit);
+	if (slot)
+		slot->what = (slot->what & ~(uint32_t)DAPL_OP_QUIET) |
+			     quiet(wq, flags);
+	return slot;
+}
+
 DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments,
 			     DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 			     DAT_COMPLETION_FLAGS flags)
@@ -441,7 +466,7 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments,
 	dapl_lock(&wq->lock);
 	slot = slot_next_locked(wq, wq->fast_limit);
 	if (unlikely(!slot)) {
-		slot = slot_credit_locked(wq, wq->limit);
+		slot = recv_slot_careful_locked(wq, flags);
 		if (!slot) {
 			dapl_unlock(&wq->lock);
 			return recv_refused(ep, -ENOBUFS, segments, iov,

@@ -43,13 +43,14 @@ static bool ring_grow(struct dapl_ring *ring)
 	return true;
 }
 
-DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd)
+DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd, bool quiet)
 {
 	struct dapl_ring *ring = &evd->ring;
 
 	if (dapl_evd_queued(evd) == ring->size && !ring_grow(ring))
 		return NULL;
 	evd->slow |= DAPL_EVD_RING;
+	evd->loud += !quiet;
 	return &ring->slots[ring->head++ & (ring->size - 1)];
 }
 
@@ -195,7 +196,8 @@ DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask,
 	param.evd_state = (evd->enabled ? DAT_EVD_STATE_ENABLED
 					: DAT_EVD_STATE_DISABLED) |
 			  (evd->waitable ? DAT_EVD_STATE_WAITABLE
-					 : DAT_EVD_STATE_UNWAITABLE);
+					 : DAT_EVD_STATE_UNWAITABLE) |
+			  evd->config * DAT_EVD_STATE_CONFIG_NOTIFY;
 	param.cno_handle = (DAT_CNO_HANDLE)evd->cno;
 	param.evd_flags = evd->flags;
 	dapl_unlock(&evd->lock);
@@ -219,7 +221,7 @@ bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event)
 	DAT_EVENT *slot;
 
 	dapl_lock(&evd->lock);
-	slot = evd->dead ? NULL : dapl_evd_push_locked(evd);
+	slot = evd->dead ? NULL : dapl_evd_push_locked(evd, false);
 	if (slot) {
 		*slot = *event;
 		slot->evd_handle = (DAT_EVD_HANDLE)evd;
@@ -259,7 +261,7 @@ DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
 	if (dapl_evd_queued(evd) >= (uint32_t)evd->qlen) {
 		ret = DAPL_ERR(DAT_QUEUE_FULL, 0);
 	} else {
-		slot = dapl_evd_push_locked(evd);
+		slot = dapl_evd_push_locked(evd, false);
 		if (slot) {
 			memset(slot, 0, sizeof(*slot));
 			slot->event_number = DAT_SOFTWARE_EVENT;
@@ -367,7 +369,7 @@ void dapl_evd_harvest(struct dapl_evd *evd, struct dapl_ep *drop,
 		    event.event_data.dto_completion_event_data.ep_handle ==
 			    (DAT_EP_HANDLE)drop)
 			continue;
-		slot = dapl_evd_push_locked(evd);
+		slot = dapl_evd_push_locked(evd, after->quiet);
 		if (slot)
 			*slot = event;
 	}

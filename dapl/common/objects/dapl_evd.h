@@ -42,6 +42,14 @@ enum dapl_evd_slow {
 	DAPL_EVD_DEAD = 8,    /* the completion queue is going away */
 };
 
+/* Which completions wake somebody, as evd_state tells it. */
+enum dapl_evd_config {
+	DAPL_EVD_UNUSED = 0,	/* no endpoint completes here */
+	DAPL_EVD_NOTIFY = 1,	/* those not posted UNSIGNALLED */
+	DAPL_EVD_SOLICITED = 2, /* receives that the sender marked */
+	DAPL_EVD_THRESHOLD = 3, /* all; a waiter may ask for several */
+};
+
 struct dapl_evd {
 	struct dapl_obj obj;
 	struct dapl_lock lock;
@@ -61,6 +69,12 @@ struct dapl_evd {
 	int qlen;	     /* what query says; also read without the lock */
 	DAT_EVD_FLAGS flags; /* constant */
 
+	/* Notification; see dapl_evd_notify.c. */
+	enum dapl_evd_config config;
+	int config_users[4]; /* queues of endpoints, per configuration */
+	uint32_t loud;	     /* events that notify, ever put into the ring */
+	uint32_t cno_loud;   /* the same when the CNO was last told */
+
 	/* Room in the completion queue; see dapl_evd_attach(). */
 	struct dapl_lock ctl; /* role CTL: resizing and the two counts */
 	int cq_reserved;      /* slots promised to work queues */
@@ -74,6 +88,7 @@ struct dapl_evd_after {
 	struct dapl_ep *broken;	 /* referenced; its connection must be broken */
 	struct dapl_ep *drained; /* referenced; graceful disconnect goes on */
 	struct dapl_evd *failed; /* its completion queue gave up */
+	bool quiet;		 /* the event read last notifies nobody */
 };
 
 static inline struct dapl_evd *dapl_evd_from(DAT_EVD_HANDLE h)
@@ -176,8 +191,11 @@ static inline bool dapl_evd_cq_gave_up(struct dapl_evd *evd)
 /* Does what a reading has left to do. No lock held. */
 void dapl_evd_after(struct dapl_evd_after *after);
 
-/* A slot of the ring to fill, or NULL when there is no memory. */
-DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd);
+/*
+ * A slot of the ring to fill, or NULL when there is no memory. QUIET: its event
+ * notifies nobody.
+ */
+DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd, bool quiet);
 
 static inline uint32_t dapl_evd_queued(const struct dapl_evd *evd)
 {
@@ -197,6 +215,27 @@ static inline bool dapl_evd_pop_locked(struct dapl_evd *evd, DAT_EVENT *event)
 		evd->overflowed = false;
 	return true;
 }
+
+/* dapl_evd_notify.c: which completions notify. */
+
+/* What FLAGS of an endpoint's attributes ask of the EVD of that queue. */
+enum dapl_evd_config dapl_evd_config_of(DAT_COMPLETION_FLAGS flags, bool recv);
+/*
+ * One more queue of an endpoint that wants CONFIG; false when the others or
+ * the streams of EVD do not allow that. EVD may be NULL in these three.
+ */
+bool dapl_evd_config_enter(struct dapl_evd *evd, enum dapl_evd_config config);
+void dapl_evd_config_leave(struct dapl_evd *evd, enum dapl_evd_config config);
+/* Undoes a leave, whatever others have done since. */
+void dapl_evd_config_return(struct dapl_evd *evd, enum dapl_evd_config config);
+/* Why a waiter may not ask for several events; DAT_SUCCESS: it may. */
+DAT_RETURN dapl_evd_config_refuses(const struct dapl_evd *evd);
+/*
+ * Whether a waiter that went to sleep when evd->loud was LOUD is to return.
+ * RANG: the armed completion queue may have notified. Lock held.
+ */
+bool dapl_evd_notified(const struct dapl_evd *evd, uint32_t threshold,
+		       uint32_t loud, bool rang);
 
 /* The EVD vector entries. */
 DAT_RETURN dapl_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,

@@ -52,6 +52,7 @@ void dapl_evd_cno_enter_locked(struct dapl_evd *evd,
 		dapl_evd_cq_arm_locked(evd);
 		dapl_evd_cq_drain_locked(evd, after);
 	}
+	evd->cno_loud = evd->loud;
 	if (dapl_evd_queued(evd))
 		trigger_set(evd);
 }
@@ -65,21 +66,35 @@ void dapl_evd_cno_leave_locked(struct dapl_evd *evd)
 		cno_set(evd->cno, EPOLL_CTL_DEL, evd->chan->fd, evd);
 }
 
+/* The completion queue has notified. Whether that is for the CNO. Re-arms. */
+static bool cq_rang_locked(struct dapl_evd *evd, struct dapl_evd_after *after)
+{
+	bool loud;
+
+	/* The next completion must trigger again. */
+	dapl_evd_cq_arm_locked(evd);
+	if (evd->config != DAPL_EVD_NOTIFY)
+		return true;
+	dapl_evd_cq_drain_locked(evd, after);
+	loud = evd->loud != evd->cno_loud;
+	evd->cno_loud = evd->loud;
+	return loud;
+}
+
 bool dapl_evd_trigger_take(struct dapl_evd *evd, const struct dapl_cno *cno)
 {
+	struct dapl_evd_after after = {0};
 	uint64_t count;
 	bool took = false;
 
 	dapl_lock(&evd->lock);
 	if (evd->cno == cno && evd->enabled && !evd->waiting && !evd->dead) {
 		took = read(evd->wake_fd, &count, sizeof(count)) > 0;
-		if (dapl_evd_cq_ack_locked(evd)) {
-			/* The next completion must trigger again. */
-			dapl_evd_cq_arm_locked(evd);
+		if (dapl_evd_cq_ack_locked(evd) && cq_rang_locked(evd, &after))
 			took = true;
-		}
 	}
 	dapl_unlock(&evd->lock);
+	dapl_evd_after(&after);
 	return took;
 }
 

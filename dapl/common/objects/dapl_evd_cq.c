@@ -195,6 +195,7 @@ bool dapl_evd_cq_careful_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 	unsigned op = slot->what & DAPL_OP_MASK;
 	struct dapl_ep *ep = wq->owner;
 	bool ok = wc->status == IBV_WC_SUCCESS;
+	bool quiet = slot->what & DAPL_OP_QUIET;
 
 	ev->event_number = DAT_DTO_COMPLETION_EVENT;
 	ev->evd_handle = (DAT_EVD_HANDLE)evd;
@@ -205,6 +206,9 @@ bool dapl_evd_cq_careful_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 	dto->transfered_length = !ok			    ? 0
 				 : wq->kind == DAPL_WQ_SEND ? slot->length
 							    : wc->byte_len;
+	/* Receives are posted again without a look at the mark. */
+	if (quiet)
+		slot->what &= ~(uint32_t)DAPL_OP_QUIET;
 	if (wq->kind == DAPL_WQ_SRQ) {
 		ep = dapl_srq_complete(wq, slot, wc->qp_num);
 	} else {
@@ -214,6 +218,7 @@ bool dapl_evd_cq_careful_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 			__atomic_add_fetch(wq->credits, (int)n,
 					   __ATOMIC_RELAXED);
 	}
+	after->quiet = quiet && ok;
 	dto->ep_handle = (DAT_EP_HANDLE)ep;
 	if (!ok && wc->status != IBV_WC_WR_FLUSH_ERR && ep)
 		note_broken(ep, after, wc);
@@ -241,10 +246,12 @@ bool dapl_evd_cq_next_locked(struct dapl_evd *evd, DAT_EVENT *event,
 	struct ibv_wc wc;
 	int n;
 
-	while ((n = ibv_poll_cq(evd->cq, 1, &wc)) > 0)
+	while ((n = ibv_poll_cq(evd->cq, 1, &wc)) > 0) {
+		after->quiet = false;
 		if (dapl_evd_cq_fast(evd, &wc, event) ||
 		    dapl_evd_cq_careful_locked(evd, &wc, event, after))
 			return true;
+	}
 	if (n < 0)
 		dapl_evd_cq_failed_locked(evd, n, after);
 	return false;
@@ -256,7 +263,12 @@ void dapl_evd_cq_drain_locked(struct dapl_evd *evd,
 	DAT_EVENT event, *slot;
 
 	while (evd->cq && dapl_evd_cq_next_locked(evd, &event, after)) {
-		slot = dapl_evd_push_locked(evd);
+		/*
+		 * Verbs does not say of a completion whether it was solicited:
+		 * that the queue notifies tells the waiter.
+		 */
+		slot = dapl_evd_push_locked(
+			evd, after->quiet || evd->config == DAPL_EVD_SOLICITED);
 		if (slot)
 			*slot = event;
 		else
@@ -270,9 +282,10 @@ void dapl_evd_cq_arm_locked(struct dapl_evd *evd)
 {
 	int ret;
 
-	if (!evd->cq)
+	/* No endpoint, no completion: the first one will know what to arm. */
+	if (!evd->cq || evd->config == DAPL_EVD_UNUSED)
 		return;
-	ret = ibv_req_notify_cq(evd->cq, 0);
+	ret = ibv_req_notify_cq(evd->cq, evd->config == DAPL_EVD_SOLICITED);
 	if (ret)
 		dapl_log(DAPL_LOG_ERR,
 			 "evd %p: cannot arm the completion queue: %s",

@@ -155,17 +155,23 @@ static void wake_fd_clear(struct dapl_evd *evd)
 		dapl_log(DAPL_LOG_ERR, "evd %p: eventfd: %m", (void *)evd);
 }
 
-/* Waits with evd->waiting set until THRESHOLD events are in the ring. */
+/*
+ * Waits with evd->waiting set until THRESHOLD events are in the ring and, where
+ * not every event notifies, one of those that came since does. A completion
+ * that came just before the queue was armed may have been solicited.
+ */
 static DAT_RETURN evd_block_locked(struct dapl_evd *evd, uint64_t deadline,
 				   uint32_t threshold,
 				   struct dapl_evd_after *after)
 {
+	uint32_t loud = evd->loud;
+	bool rang = true;
 	int reason;
 
 	for (;;) {
 		dapl_evd_cq_arm_locked(evd);
 		dapl_evd_cq_drain_locked(evd, after);
-		if (dapl_evd_queued(evd) >= threshold)
+		if (dapl_evd_notified(evd, threshold, loud, rang))
 			return DAT_SUCCESS;
 		dapl_unlock(&evd->lock);
 		/* A broken connection posts an event, perhaps to this EVD. */
@@ -174,7 +180,7 @@ static DAT_RETURN evd_block_locked(struct dapl_evd *evd, uint64_t deadline,
 		reason = evd_sleep(evd, deadline);
 		dapl_lock(&evd->lock);
 		wake_fd_clear(evd);
-		dapl_evd_cq_ack_locked(evd);
+		rang = dapl_evd_cq_ack_locked(evd);
 		if (evd->dead)
 			return DAPL_ERR(DAT_ABORT, 0);
 		if (!evd->waitable)
@@ -182,7 +188,7 @@ static DAT_RETURN evd_block_locked(struct dapl_evd *evd, uint64_t deadline,
 		if (!reason)
 			continue;
 		dapl_evd_cq_drain_locked(evd, after);
-		if (dapl_evd_queued(evd) >= threshold)
+		if (dapl_evd_notified(evd, threshold, loud, rang))
 			return DAT_SUCCESS;
 		return nothing_came(evd, reason == EINTR ? DAT_INTERRUPTED_CALL
 							 : DAT_TIMEOUT_EXPIRED);
@@ -202,6 +208,11 @@ static DAT_RETURN evd_wait_locked(struct dapl_evd *evd, DAT_TIMEOUT timeout,
 		return DAPL_BAD_STATE(EVD_WAITER);
 	if (!evd->waitable)
 		return DAPL_BAD_STATE(EVD_UNWAITABLE);
+	if (threshold > 1) {
+		ret = dapl_evd_config_refuses(evd);
+		if (ret != DAT_SUCCESS)
+			return ret;
+	}
 	dapl_evd_cq_drain_locked(evd, after);
 	if (likely(dapl_evd_queued(evd) >= threshold))
 		return DAT_SUCCESS;
@@ -230,7 +241,7 @@ queue_locked(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
 		if (!dapl_evd_cq_fast(evd, &wc[i], &event) &&
 		    !dapl_evd_cq_careful_locked(evd, &wc[i], &event, after))
 			continue;
-		slot = dapl_evd_push_locked(evd);
+		slot = dapl_evd_push_locked(evd, false);
 		if (slot)
 			*slot = event;
 	}
@@ -275,6 +286,13 @@ wait_careful(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
 			  (void *)evd);
 	else if (ret == DAPL_BAD_STATE(EVD_UNWAITABLE))
 		dapl_fail(ret, "evd %p: it is unwaitable", (void *)evd);
+	else if (ret == DAPL_BAD_STATE(EVD_CONFIG_NOTIFY) ||
+		 ret == DAPL_BAD_STATE(EVD_CONFIG_SOLICITED))
+		dapl_fail(ret,
+			  "evd %p: threshold %d, but its endpoints' completion "
+			  "flags say that not every event wakes a waiter: only "
+			  "1 is allowed",
+			  (void *)evd, threshold);
 	else if (ret == DAPL_ERR(DAT_ABORT, 0))
 		dapl_fail(ret, "evd %p: destroyed", (void *)evd);
 	return ret;

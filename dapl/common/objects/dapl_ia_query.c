@@ -107,6 +107,7 @@ static void provider_attr_fill(struct dapl_ia *ia, DAT_PROVIDER_ATTR *attr)
 	attr->completion_flags_supported =
 		(DAT_COMPLETION_FLAGS)(DAT_COMPLETION_SUPPRESS_FLAG |
 				       DAT_COMPLETION_SOLICITED_WAIT_FLAG |
+				       DAT_COMPLETION_UNSIGNALLED_FLAG |
 				       DAT_COMPLETION_BARRIER_FENCE_FLAG |
 				       DAT_COMPLETION_EVD_THRESHOLD_FLAG);
 	attr->max_private_data_size =

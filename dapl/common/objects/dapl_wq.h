@@ -16,6 +16,7 @@
 #define DAPL_WQ_H
 
 #include <dat2/udat.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "dapl/common/services/dapl_list.h"
@@ -35,10 +36,11 @@ struct dapl_slot {
  * DAT_DTO_RECEIVE in receive queues. Those up to RECEIVE are the fast ones;
  * everything that needs a second look when it completes is above it.
  */
-#define DAPL_OP_MASK	   0x3f
+#define DAPL_OP_MASK	   0x1f
+#define DAPL_OP_QUIET	   0x20 /* posted UNSIGNALLED: its event wakes nobody */
 #define DAPL_OP_CAREFUL	   0x40 /* completes the slow way, for any reason */
 #define DAPL_OP_SUPPRESSED 0x80 /* never completes if it succeeds */
-#define DAPL_OP_MARKER	   0x3f /* request of our own: no event */
+#define DAPL_OP_MARKER	   0x1f /* request of our own: no event */
 #define DAPL_WQ_MAX	   (1u << 23)
 
 enum dapl_wq_kind {
@@ -51,13 +53,14 @@ struct dapl_wq {
 	struct dapl_lock lock; /* role WQ */
 	enum dapl_wq_kind kind;
 	uint32_t limit;	     /* requests the consumer may have outstanding */
-	uint32_t fast_limit; /* the same; below that with credits: see there */
-	uint32_t careful;    /* DAPL_OP_CAREFUL with credits, else 0 */
-	uint32_t mask;	     /* ring size - 1 */
-	uint32_t head;	     /* posted so far; lock */
-	uint32_t tail;	     /* completed so far; the EVD's lock */
-	int *credits;	     /* see dapl_evd_attach(); usually NULL */
-	void *owner;	     /* struct dapl_ep or struct dapl_srq */
+	uint32_t fast_limit; /* the same, or 0: the slow way finds the slot */
+	bool notify; /* posts may be UNSIGNALLED; see dapl_wq_set_notify() */
+	uint32_t careful; /* DAPL_OP_CAREFUL with credits, else 0 */
+	uint32_t mask;	  /* ring size - 1 */
+	uint32_t head;	  /* posted so far; lock */
+	uint32_t tail;	  /* completed so far; the EVD's lock */
+	int *credits;	  /* see dapl_evd_attach(); usually NULL */
+	void *owner;	  /* struct dapl_ep or struct dapl_srq */
 	struct dapl_slot slots[];
 };
 
@@ -94,6 +97,22 @@ static inline void dapl_wq_use_credits(struct dapl_wq *wq, int *credits)
 	wq->careful = DAPL_OP_CAREFUL;
 	for (uint32_t i = 0; i <= wq->mask; i++)
 		wq->slots[i].what |= DAPL_OP_CAREFUL;
+}
+
+/*
+ * Whether UNSIGNALLED means something on WQ. It is honoured on the slow ways of
+ * posting only: receives find the queue full then, requests the endpoint not
+ * ready. Role WQ.
+ */
+static inline void dapl_wq_set_notify(struct dapl_wq *wq, bool notify)
+{
+	if (!wq)
+		return;
+	dapl_lock(&wq->lock);
+	wq->notify = notify;
+	if (wq->kind == DAPL_WQ_RECV)
+		wq->fast_limit = notify || wq->credits ? 0 : wq->limit;
+	dapl_unlock(&wq->lock);
 }
 
 /*

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_evd_notify.c - which completions of an EVD wake a waiter or its CNO.
+ *
+ * The endpoints that complete to an EVD decide, by the completion flags of
+ * their attributes. Verbs can tell solicited messages apart when the queue is
+ * armed; requests posted UNSIGNALLED are told apart when they are read, by the
+ * mark on their slot. Dequeue, and a wait that finds events there when it
+ * begins, do not care: only who sleeps needs a notification.
+ * Verbs cannot take back an arming: a queue armed for every completion before
+ * its EVD became solicited notifies once too often, never too seldom.
+ *
+ * Locks: takes the EVD's, or is called with it. Rules: uDAPL 1.2
+ * specification, completion flags of endpoint attributes.
+ */
+#include <unistd.h>
+
+#include "dapl/common/objects/dapl_evd.h"
+
+enum dapl_evd_config dapl_evd_config_of(DAT_COMPLETION_FLAGS flags, bool recv)
+{
+	if (recv && (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG))
+		return DAPL_EVD_SOLICITED;
+	if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
+		return DAPL_EVD_NOTIFY;
+	return DAPL_EVD_THRESHOLD;
+}
+
+static bool is_selective(enum dapl_evd_config config)
+{
+	return config == DAPL_EVD_NOTIFY || config == DAPL_EVD_SOLICITED;
+}
+
+static enum dapl_evd_config config_now(const struct dapl_evd *evd)
+{
+	const int *users = evd->config_users;
+
+	/* Two kinds at once only while a failed modify is being undone. */
+	if (users[DAPL_EVD_THRESHOLD] ||
+	    (users[DAPL_EVD_NOTIFY] && users[DAPL_EVD_SOLICITED]))
+		return DAPL_EVD_THRESHOLD;
+	if (users[DAPL_EVD_NOTIFY])
+		return DAPL_EVD_NOTIFY;
+	return users[DAPL_EVD_SOLICITED] ? DAPL_EVD_SOLICITED : DAPL_EVD_UNUSED;
+}
+
+/* Whoever sleeps has armed the queue for the configuration before, or not. */
+static void config_update_locked(struct dapl_evd *evd,
+				 struct dapl_evd_after *after)
+{
+	enum dapl_evd_config config = config_now(evd);
+	uint32_t queued = dapl_evd_queued(evd);
+	uint64_t one = 1;
+	bool more;
+
+	if (config == evd->config)
+		return;
+	evd->config = config;
+	if (config == DAPL_EVD_UNUSED || evd->dead)
+		return;
+	if (!evd->waiting && !(evd->cno && evd->enabled))
+		return;
+	/* Now, before the endpoint can post: a sleeper may be slow to wake. */
+	dapl_evd_cq_arm_locked(evd);
+	if (!evd->waiting)
+		dapl_evd_cq_drain_locked(evd, after);
+	more = dapl_evd_queued(evd) != queued;
+	if ((evd->waiting || more) &&
+	    write(evd->wake_fd, &one, sizeof(one)) < 0)
+		dapl_log(DAPL_LOG_ERR, "evd %p: eventfd: %m", (void *)evd);
+}
+
+static void config_count(struct dapl_evd *evd, enum dapl_evd_config config,
+			 int n)
+{
+	struct dapl_evd_after after = {0};
+
+	if (!evd)
+		return;
+	dapl_lock(&evd->lock);
+	evd->config_users[config] += n;
+	config_update_locked(evd, &after);
+	dapl_unlock(&evd->lock);
+	dapl_evd_after(&after);
+}
+
+bool dapl_evd_config_enter(struct dapl_evd *evd, enum dapl_evd_config config)
+{
+	struct dapl_evd_after after = {0};
+	bool fits = true;
+
+	if (!evd)
+		return true;
+	/* The device cannot tell who solicits an event of another stream. */
+	if (config == DAPL_EVD_SOLICITED &&
+	    (evd->flags &
+	     ~(unsigned)(DAT_EVD_DTO_FLAG | DAT_EVD_EXTENSION_BASE)))
+		return false;
+	dapl_lock(&evd->lock);
+	for (int i = DAPL_EVD_UNUSED; i <= DAPL_EVD_THRESHOLD; i++)
+		if (i != (int)config && evd->config_users[i])
+			fits = false;
+	if (fits) {
+		evd->config_users[config]++;
+		config_update_locked(evd, &after);
+	}
+	dapl_unlock(&evd->lock);
+	dapl_evd_after(&after);
+	return fits;
+}
+
+void dapl_evd_config_leave(struct dapl_evd *evd, enum dapl_evd_config config)
+{
+	config_count(evd, config, -1);
+}
+
+void dapl_evd_config_return(struct dapl_evd *evd, enum dapl_evd_config config)
+{
+	config_count(evd, config, 1);
+}
+
+DAT_RETURN dapl_evd_config_refuses(const struct dapl_evd *evd)
+{
+	if (!is_selective(evd->config))
+		return DAT_SUCCESS;
+	return evd->config == DAPL_EVD_NOTIFY
+		       ? DAPL_BAD_STATE(EVD_CONFIG_NOTIFY)
+		       : DAPL_BAD_STATE(EVD_CONFIG_SOLICITED);
+}
+
+bool dapl_evd_notified(const struct dapl_evd *evd, uint32_t threshold,
+		       uint32_t loud, bool rang)
+{
+	if (dapl_evd_queued(evd) < threshold)
+		return false;
+	if (!is_selective(evd->config) || evd->loud != loud)
+		return true;
+	return rang && evd->config == DAPL_EVD_SOLICITED;
+}

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_notify.c - which completions wake a waiter or trigger a CNO, as the
+ * completion flags of the endpoints that use the EVD say.
+ *
+ * That an event wakes nobody is shown by letting it arrive while a waiter
+ * sleeps, and then something that wakes: the waiter returns only for that.
+ * Threads: one waiter; that it is asleep is seen in evd->waiting.
+ * Rules: uDAPL 1.2 specification, completion flags of EP attributes.
+ */
+#include "test/unit/world.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "dapl/common/objects/dapl_evd.h"
+
+#define DEFAULT	   0u
+#define THRESHOLD  ((unsigned)DAT_COMPLETION_EVD_THRESHOLD_FLAG)
+#define SOLICITED  ((unsigned)DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+#define UNSIGNALED ((unsigned)DAT_COMPLETION_UNSIGNALLED_FLAG)
+
+/* How long nothing happens where nothing is to happen. */
+#define QUIET_US 30000
+
+static DAT_EP_ATTR attr_with(struct world *w, unsigned recv, unsigned request)
+{
+	/* The server's EVDs must not be armed for other endpoints before. */
+	DAT_EP_ATTR attr = world_ep_attr(&w->client);
+
+	attr.recv_completion_flags = (DAT_COMPLETION_FLAGS)recv;
+	attr.request_completion_flags = (DAT_COMPLETION_FLAGS)request;
+	return attr;
+}
+
+/* Both sides with these flags on the server, connected, 8 receives each. */
+static void connect_with(struct world *w, unsigned recv, unsigned request)
+{
+	DAT_EP_ATTR attr = attr_with(w, recv, request);
+
+	w->server.ep = world_ep(&w->server, &attr);
+	world_connect(w);
+	for (unsigned i = 0; i < 8; i++)
+		world_recv(&w->client, i * 64, 64, 100 + i);
+}
+
+static unsigned config_of(DAT_EVD_HANDLE evd)
+{
+	DAT_EVD_PARAM param;
+
+	assert_dat_ok(V(evd_query)(evd, DAT_EVD_FIELD_ALL, &param));
+	return (unsigned)param.evd_state & DAT_EVD_STATE_CONFIG_THRESHOLD;
+}
+
+static DAT_RETURN create(struct world_side *s, const DAT_EP_ATTR *attr,
+			 DAT_EP_HANDLE *ret_ep)
+{
+	return V(ep_create)(s->ia, s->pz, s->recv_evd, s->req_evd, s->conn_evd,
+			    attr, ret_ep);
+}
+
+struct waiter {
+	pthread_t thread;
+	DAT_EVD_HANDLE evd;
+	DAT_RETURN ret;
+	DAT_EVENT ev;
+	DAT_COUNT more;
+};
+
+static void *run_waiter(void *arg)
+{
+	struct waiter *t = arg;
+
+	t->ret = V(evd_wait)(t->evd, WORLD_PATIENCE_US, 1, &t->ev, &t->more);
+	return NULL;
+}
+
+static void start(struct waiter *t, DAT_EVD_HANDLE evd)
+{
+	memset(t, 0, sizeof(*t));
+	t->evd = evd;
+	assert_int_equal(pthread_create(&t->thread, NULL, run_waiter, t), 0);
+	world_until(__atomic_load_n(&((struct dapl_evd *)evd)->waiting,
+				    __ATOMIC_ACQUIRE));
+	/* It has armed the queue when it let the lock go. */
+	dapl_lock(&((struct dapl_evd *)evd)->lock);
+	dapl_unlock(&((struct dapl_evd *)evd)->lock);
+}
+
+static bool asleep(struct waiter *t)
+{
+	return __atomic_load_n(&((struct dapl_evd *)t->evd)->waiting,
+			       __ATOMIC_ACQUIRE);
+}
+
+static void finish(struct waiter *t, uint64_t cookie, DAT_COUNT more)
+{
+	pthread_join(t->thread, NULL);
+	assert_dat_ok(t->ret);
+	assert_int_equal(
+		t->ev.event_data.dto_completion_event_data.user_cookie.as_64,
+		cookie);
+	assert_int_equal(t->more, more);
+}
+
+/* --------------------------------------------------- state */
+
+static void evd_query__config(void **state)
+{
+	static const struct {
+		unsigned recv, request, recv_config, request_config;
+	} rows[] = {
+		{DEFAULT, DEFAULT, 0x30, 0x30},
+		{THRESHOLD, THRESHOLD, 0x30, 0x30},
+		{SOLICITED, DEFAULT, 0x20, 0x30},
+		{DEFAULT, UNSIGNALED, 0x30, 0x10},
+		{UNSIGNALED, THRESHOLD, 0x10, 0x30},
+		{SOLICITED | UNSIGNALED, UNSIGNALED, 0x20, 0x10},
+		/* Odd, but programs exist. */
+		{0x38, SOLICITED | 0x39, 0x30, 0x30},
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		DAT_EP_ATTR attr = attr_with(w, rows[i].recv, rows[i].request);
+		DAT_EP_HANDLE ep = world_ep(&w->server, &attr);
+
+		assert_int_equal(config_of(w->server.recv_evd),
+				 rows[i].recv_config);
+		assert_int_equal(config_of(w->server.req_evd),
+				 rows[i].request_config);
+		assert_dat_ok(V(ep_free)(ep));
+		assert_int_equal(config_of(w->server.recv_evd), 0);
+		assert_int_equal(config_of(w->server.req_evd), 0);
+	}
+}
+
+static void provider_query__completion_flags(void **state)
+{
+	struct world *w = *state;
+	DAT_PROVIDER_ATTR attr;
+
+	assert_dat_ok(V(ia_query)(w->server.ia, NULL, DAT_IA_FIELD_NONE, NULL,
+				  DAT_PROVIDER_FIELD_ALL, &attr));
+	assert_true((unsigned)attr.completion_flags_supported & UNSIGNALED);
+	assert_true((unsigned)attr.completion_flags_supported & SOLICITED);
+	assert_true((unsigned)attr.completion_flags_supported & THRESHOLD);
+}
+
+static void ep_create__conflict(void **state)
+{
+	struct world *w = *state;
+	DAT_EP_ATTR plain = attr_with(w, DEFAULT, DEFAULT);
+	DAT_EP_ATTR threshold = attr_with(w, THRESHOLD, THRESHOLD);
+	DAT_EP_ATTR solicited = attr_with(w, SOLICITED, DEFAULT);
+	DAT_EP_ATTR quiet = attr_with(w, DEFAULT, UNSIGNALED);
+	DAT_EP_HANDLE a, b;
+
+	assert_dat_ok(create(&w->server, &plain, &a));
+	assert_dat_ok(create(&w->server, &threshold, &b));
+	assert_refused(create(&w->server, &solicited, &b), DAPL_BAD_ARG(6));
+	assert_refused(create(&w->server, &quiet, &b), DAPL_BAD_ARG(6));
+	assert_int_equal(config_of(w->server.recv_evd), 0x30);
+
+	assert_dat_ok(create(&w->client, &quiet, &a));
+	assert_dat_ok(create(&w->client, &quiet, &b));
+	assert_refused(create(&w->client, NULL, &b), DAPL_BAD_ARG(6));
+	assert_dat_ok(V(ep_free)(a));
+	assert_refused(create(&w->client, NULL, &b), DAPL_BAD_ARG(6));
+	assert_dat_ok(V(ep_free)(b));
+	assert_dat_ok(create(&w->client, &solicited, &b));
+}
+
+static void ep_create__solicited_with_other_streams(void **state)
+{
+	struct world *w = *state;
+	DAT_EP_ATTR attr = attr_with(w, SOLICITED, DEFAULT);
+	DAT_EVD_HANDLE merged = world_evd(
+		w->server.ia, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
+	DAT_EP_HANDLE ep;
+
+	assert_refused(V(ep_create)(w->server.ia, w->server.pz, merged,
+				    w->server.req_evd, w->server.conn_evd,
+				    &attr, &ep),
+		       DAPL_BAD_ARG(6));
+	/* Not for the requests of the same endpoint either. */
+	assert_refused(V(ep_create)(w->server.ia, w->server.pz,
+				    w->server.recv_evd, w->server.recv_evd,
+				    w->server.conn_evd, &attr, &ep),
+		       DAPL_BAD_ARG(6));
+	assert_int_equal(config_of(merged), 0);
+	assert_int_equal(config_of(w->server.recv_evd), 0);
+	assert_dat_ok(V(evd_free)(merged));
+}
+
+static DAT_RETURN modify_request(DAT_EP_HANDLE ep, unsigned flags)
+{
+	DAT_EP_PARAM param = {0};
+
+	param.ep_attr.request_completion_flags = (DAT_COMPLETION_FLAGS)flags;
+	return V(ep_modify)(ep, DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS,
+			    &param);
+}
+
+static void ep_modify__completion_flags(void **state)
+{
+	struct world *w = *state;
+	DAT_EP_HANDLE a = world_ep(&w->server, NULL), b;
+
+	assert_dat_ok(modify_request(a, UNSIGNALED));
+	assert_int_equal(config_of(w->server.req_evd), 0x10);
+	assert_dat_ok(modify_request(a, DEFAULT));
+	assert_int_equal(config_of(w->server.req_evd), 0x30);
+	b = world_ep(&w->server, NULL);
+	assert_refused(modify_request(a, UNSIGNALED), DAPL_BAD_ARG(6));
+	assert_int_equal(config_of(w->server.req_evd), 0x30);
+	assert_dat_ok(V(ep_free)(b));
+	assert_dat_ok(modify_request(a, UNSIGNALED));
+	assert_dat_ok(V(ep_free)(a));
+	assert_int_equal(config_of(w->server.req_evd), 0);
+}
+
+static void ep_create__nth_failure(void **state)
+{
+	struct world *w = *state;
+	DAT_EP_ATTR attr = attr_with(w, SOLICITED, UNSIGNALED);
+	DAT_EP_HANDLE ep;
+
+	assert_nth_failure(create(&w->server, &attr, &ep), V(ep_free)(ep));
+	assert_int_equal(config_of(w->server.recv_evd), 0);
+	assert_int_equal(config_of(w->server.req_evd), 0);
+}
+
+static void evd_wait__threshold(void **state)
+{
+	struct world *w = *state;
+	DAT_EP_ATTR attr = attr_with(w, SOLICITED, UNSIGNALED);
+	DAT_EP_HANDLE ep = world_ep(&w->server, &attr);
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	assert_refused(V(evd_wait)(w->server.recv_evd, 0, 2, &ev, &more),
+		       DAPL_BAD_STATE(EVD_CONFIG_SOLICITED));
+	assert_refused(V(evd_wait)(w->server.req_evd, 0, 2, &ev, &more),
+		       DAPL_BAD_STATE(EVD_CONFIG_NOTIFY));
+	assert_dat_ok(V(ep_free)(ep));
+	ep = world_ep(&w->server, NULL);
+	assert_int_equal(
+		DAT_GET_TYPE(V(evd_wait)(w->server.recv_evd, 0, 2, &ev, &more)),
+		DAT_TIMEOUT_EXPIRED);
+}
+
+/* ------------------------------------------------- waiting */
+
+static void evd_wait__unsignalled_request(void **state)
+{
+	struct world *w = *state;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+	struct waiter t;
+
+	connect_with(w, DEFAULT, UNSIGNALED);
+	start(&t, w->server.req_evd);
+	world_send(&w->server, 0, 8, 1, UNSIGNALED);
+	world_send(&w->server, 0, 8, 2, UNSIGNALED);
+	expect_dto(w->client.recv_evd, 100, DAT_DTO_SUCCESS);
+	expect_dto(w->client.recv_evd, 101, DAT_DTO_SUCCESS);
+	assert_true(asleep(&t));
+	world_send(&w->server, 0, 8, 3, DEFAULT);
+	finish(&t, 1, 2);
+	expect_dto(w->server.req_evd, 2, DAT_DTO_SUCCESS);
+	expect_dto(w->server.req_evd, 3, DAT_DTO_SUCCESS);
+	expect_empty(w->server.req_evd);
+
+	/* It is no news to a wait that begins when it is there. */
+	world_send(&w->server, 0, 8, 4, UNSIGNALED);
+	expect_dto(w->client.recv_evd, 102, DAT_DTO_SUCCESS);
+	expect_dto(w->client.recv_evd, 103, DAT_DTO_SUCCESS);
+	world_until(V(evd_wait)(w->server.req_evd, 0, 1, &ev, &more) ==
+		    DAT_SUCCESS);
+}
+
+static void evd_wait__unsignalled_timeout(void **state)
+{
+	struct world *w = *state;
+	struct waiter t;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	connect_with(w, DEFAULT, UNSIGNALED);
+	fv_pause(true);
+	world_send(&w->server, 0, 8, 1, UNSIGNALED);
+	start(&t, w->server.req_evd);
+	fv_pause(false);
+	expect_dto(w->client.recv_evd, 100, DAT_DTO_SUCCESS);
+	assert_true(asleep(&t));
+	assert_dat_ok(V(evd_set_unwaitable)(w->server.req_evd));
+	pthread_join(t.thread, NULL);
+	assert_int_equal(t.ret, DAPL_BAD_STATE(EVD_UNWAITABLE));
+	assert_dat_ok(V(evd_clear_unwaitable)(w->server.req_evd));
+	assert_dat_ok(V(evd_wait)(w->server.req_evd, 0, 1, &ev, &more));
+	assert_int_equal(more, 0);
+}
+
+static void evd_wait__unsignalled_not_configured(void **state)
+{
+	struct world *w = *state;
+	struct waiter t;
+
+	connect_with(w, DEFAULT, DEFAULT);
+	start(&t, w->server.req_evd);
+	world_send(&w->server, 0, 8, 1, UNSIGNALED);
+	finish(&t, 1, 0);
+}
+
+static void evd_wait__unsignalled_flushed(void **state)
+{
+	struct world *w = *state;
+	struct waiter t;
+
+	connect_with(w, DEFAULT, UNSIGNALED);
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	expect_event(w->server.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+	start(&t, w->server.req_evd);
+	world_send(&w->server, 0, 8, 1, UNSIGNALED);
+	finish(&t, 1, 0);
+	assert_int_equal(t.ev.event_data.dto_completion_event_data.status,
+			 DAT_DTO_ERR_FLUSHED);
+}
+
+static void recv_flags(struct world_side *s, uint64_t cookie, unsigned flags)
+{
+	DAT_LMR_TRIPLET seg = world_seg(s, 0, 64);
+
+	assert_dat_ok(V(ep_post_recv)(s->ep, 1, &seg, world_cookie(cookie),
+				      (DAT_COMPLETION_FLAGS)flags));
+}
+
+static void evd_wait__unsignalled_receive(void **state)
+{
+	struct world *w = *state;
+	struct waiter t;
+
+	connect_with(w, UNSIGNALED, DEFAULT);
+	/* More than the ring has slots: the mark must not stick to one. */
+	for (unsigned i = 0; i < 40; i++) {
+		recv_flags(&w->server, 2 * i, UNSIGNALED);
+		recv_flags(&w->server, 2 * i + 1, DEFAULT);
+		start(&t, w->server.recv_evd);
+		world_send(&w->client, 0, 8, 1, DEFAULT);
+		expect_dto(w->client.req_evd, 1, DAT_DTO_SUCCESS);
+		assert_true(asleep(&t));
+		world_send(&w->client, 0, 8, 2, DEFAULT);
+		expect_dto(w->client.req_evd, 2, DAT_DTO_SUCCESS);
+		finish(&t, 2 * i, 1);
+		expect_dto(w->server.recv_evd, 2 * i + 1, DAT_DTO_SUCCESS);
+	}
+	for (unsigned i = 0; i < 16; i++)
+		recv_flags(&w->server, i, UNSIGNALED * (i & 1));
+	assert_true(V(ep_post_recv)(w->server.ep, 0, NULL, world_cookie(0),
+				    DAT_COMPLETION_DEFAULT_FLAG) ==
+		    DAPL_NO_MEM);
+}
+
+static void evd_wait__solicited(void **state)
+{
+	struct world *w = *state;
+	struct waiter t;
+
+	connect_with(w, SOLICITED, DEFAULT);
+	for (unsigned i = 0; i < 4; i++)
+		world_recv(&w->server, i * 64, 64, i);
+	start(&t, w->server.recv_evd);
+	/* Arming comes after the look: wait until it sleeps for good. */
+	world_pause();
+	world_send(&w->client, 0, 8, 10, DEFAULT);
+	world_send(&w->client, 0, 8, 11, DEFAULT);
+	expect_dto(w->client.req_evd, 10, DAT_DTO_SUCCESS);
+	expect_dto(w->client.req_evd, 11, DAT_DTO_SUCCESS);
+	assert_true(asleep(&t));
+	world_send(&w->client, 0, 8, 12, SOLICITED);
+	finish(&t, 0, 2);
+	expect_dto(w->server.recv_evd, 1, DAT_DTO_SUCCESS);
+	expect_dto(w->server.recv_evd, 2, DAT_DTO_SUCCESS);
+
+	/* Errors wake as well. */
+	start(&t, w->server.recv_evd);
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	finish(&t, 3, 0);
+	assert_int_equal(t.ev.event_data.dto_completion_event_data.status,
+			 DAT_DTO_ERR_FLUSHED);
+}
+
+/* A waiter sleeps before an endpoint says what is to wake it. */
+static void evd_wait__configured_later(void **state)
+{
+	struct world *w = *state;
+	struct waiter t;
+
+	start(&t, w->server.recv_evd);
+	connect_with(w, SOLICITED, DEFAULT);
+	world_recv(&w->server, 0, 64, 1);
+	world_recv(&w->server, 64, 64, 2);
+	world_send(&w->client, 0, 8, 10, DEFAULT);
+	expect_dto(w->client.req_evd, 10, DAT_DTO_SUCCESS);
+	world_send(&w->client, 0, 8, 11, SOLICITED);
+	finish(&t, 1, 1);
+}
+
+/* ---------------------------------------------------- CNOs */
+
+static DAT_CNO_HANDLE cno_on(struct world *w, DAT_EVD_HANDLE evd)
+{
+	DAT_CNO_HANDLE cno = NULL;
+
+	assert_dat_ok(V(cno_create)(w->server.ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+				    &cno));
+	assert_dat_ok(V(evd_modify_cno)(evd, cno));
+	return cno;
+}
+
+static void expect_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
+{
+	DAT_EVD_HANDLE got = NULL;
+
+	assert_dat_ok(V(cno_wait)(cno, WORLD_PATIENCE_US, &got));
+	assert_ptr_equal(got, evd);
+}
+
+static void expect_no_trigger(DAT_CNO_HANDLE cno)
+{
+	DAT_EVD_HANDLE got;
+
+	assert_int_equal(DAT_GET_TYPE(V(cno_wait)(cno, QUIET_US, &got)),
+			 DAT_QUEUE_EMPTY);
+}
+
+static void cno_wait__unsignalled(void **state)
+{
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno = cno_on(w, w->server.req_evd);
+
+	connect_with(w, DEFAULT, UNSIGNALED);
+	world_send(&w->server, 0, 8, 1, UNSIGNALED);
+	expect_dto(w->client.recv_evd, 100, DAT_DTO_SUCCESS);
+	expect_no_trigger(cno);
+	world_send(&w->server, 0, 8, 2, DEFAULT);
+	expect_trigger(cno, w->server.req_evd);
+	expect_no_trigger(cno);
+	expect_dto(w->server.req_evd, 1, DAT_DTO_SUCCESS);
+	expect_dto(w->server.req_evd, 2, DAT_DTO_SUCCESS);
+	expect_empty(w->server.req_evd);
+}
+
+static void cno_wait__solicited(void **state)
+{
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno;
+
+	connect_with(w, SOLICITED, DEFAULT);
+	cno = cno_on(w, w->server.recv_evd);
+	for (unsigned i = 0; i < 3; i++)
+		world_recv(&w->server, i * 64, 64, i);
+	world_send(&w->client, 0, 8, 10, DEFAULT);
+	expect_dto(w->client.req_evd, 10, DAT_DTO_SUCCESS);
+	expect_no_trigger(cno);
+	world_send(&w->client, 0, 8, 11, SOLICITED);
+	expect_trigger(cno, w->server.recv_evd);
+	world_send(&w->client, 0, 8, 12, DEFAULT);
+	expect_dto(w->client.req_evd, 11, DAT_DTO_SUCCESS);
+	expect_dto(w->client.req_evd, 12, DAT_DTO_SUCCESS);
+	expect_no_trigger(cno);
+	for (unsigned i = 0; i < 3; i++)
+		expect_dto(w->server.recv_evd, i, DAT_DTO_SUCCESS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ib_test(evd_query__config),
+		ib_test(provider_query__completion_flags),
+		ib_test(ep_create__conflict),
+		ib_test(ep_create__solicited_with_other_streams),
+		ib_test(ep_modify__completion_flags),
+		ib_test(ep_create__nth_failure),
+		ib_test(evd_wait__threshold),
+		ib_test(evd_wait__unsignalled_request),
+		iwarp_test(evd_wait__unsignalled_request),
+		ib_test(evd_wait__unsignalled_timeout),
+		ib_test(evd_wait__unsignalled_not_configured),
+		ib_test(evd_wait__unsignalled_flushed),
+		ib_test(evd_wait__unsignalled_receive),
+		iwarp_test(evd_wait__unsignalled_receive),
+		ib_test(evd_wait__solicited),
+		iwarp_test(evd_wait__solicited),
+		ib_test(evd_wait__configured_later),
+		ib_test(cno_wait__unsignalled),
+		ib_test(cno_wait__solicited),
+	};
+
+	return world_run(tests);
+}
