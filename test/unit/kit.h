@@ -37,6 +37,16 @@ static inline DAT_PSP_HANDLE kit_listen(struct world *w)
 	return psp;
 }
 
+/* A PSP whose requests bring endpoints of the provider's. */
+static inline DAT_PSP_HANDLE kit_listen_provider(struct world *w)
+{
+	DAT_PSP_HANDLE psp = NULL;
+
+	assert_dat_ok(V(psp_create)(w->server.ia, WORLD_QUAL, w->server.cr_evd,
+				    DAT_PSP_PROVIDER_FLAG, &psp));
+	return psp;
+}
+
 static inline DAT_RETURN kit_connect(DAT_EP_HANDLE ep, DAT_TIMEOUT timeout_us,
 				     const void *pdata, DAT_COUNT size)
 {
@@ -52,6 +62,33 @@ static inline DAT_CR_HANDLE kit_request(struct world *w)
 		expect_event(w->server.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
 
 	return ev.event_data.cr_arrival_event_data.cr_handle;
+}
+
+/* The endpoint that a request brought, or NULL. */
+static inline DAT_EP_HANDLE kit_brought(DAT_CR_HANDLE cr)
+{
+	DAT_CR_PARAM param;
+
+	assert_dat_ok(V(cr_query)(cr, DAT_CR_FIELD_ALL, &param));
+	return param.local_ep_handle;
+}
+
+/* Gives the side's PZ and EVDs to EP. */
+static inline DAT_RETURN kit_furnish(struct world_side *s, DAT_EP_HANDLE ep)
+{
+	DAT_EP_PARAM param = {
+		.pz_handle = s->pz,
+		.recv_evd_handle = s->recv_evd,
+		.request_evd_handle = s->req_evd,
+		.connect_evd_handle = s->conn_evd,
+	};
+
+	return V(ep_modify)(ep,
+			    DAT_EP_FIELD_PZ_HANDLE |
+				    DAT_EP_FIELD_RECV_EVD_HANDLE |
+				    DAT_EP_FIELD_REQUEST_EVD_HANDLE |
+				    DAT_EP_FIELD_CONNECT_EVD_HANDLE,
+			    &param);
 }
 
 static inline DAT_CR_HANDLE kit_meet(struct world *w)

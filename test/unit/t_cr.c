@@ -271,6 +271,208 @@ static void handoff__from_an_rsp(void **state)
 	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
+/* ---------------------- endpoints that the provider made */
+
+/* The server's EP is the one that a new request of the client's brought. */
+static DAT_CR_HANDLE meet_provided(struct world *w)
+{
+	DAT_CR_HANDLE cr = kit_meet(w);
+
+	w->server.ep = kit_brought(cr);
+	kit_state(w->server.ep, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+	return cr;
+}
+
+static void provided__connects(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_CR_HANDLE cr;
+
+	kit_listen_provider(w);
+	w->client.ep = world_ep(&w->client, NULL);
+	cr = meet_provided(w);
+	assert_dat_ok(kit_furnish(s, s->ep));
+	world_recv(s, 0, 64, 1);
+	assert_dat_ok(V(cr_accept)(cr, DAT_HANDLE_NULL, 0, NULL));
+	assert_refused(V(cr_reject)(cr, 0, NULL), DAPL_BAD_HANDLE(CR));
+	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
+	world_recv(&w->client, 0, 64, 2);
+	world_send(&w->client, 0, 64, 3, 0);
+	expect_dto(s->recv_evd, 1, DAT_DTO_SUCCESS);
+	world_send(s, 0, 64, 4, 0);
+	expect_dto(w->client.recv_evd, 2, DAT_DTO_SUCCESS);
+	assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+	/* From now on like any other. */
+	assert_dat_ok(V(ep_reset)(s->ep));
+	kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
+	assert_dat_ok(V(ep_free)(s->ep));
+}
+
+static void provided__what_is_refused(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_EP_HANDLE other = world_ep(s, NULL);
+	DAT_RSP_HANDLE rsp;
+	DAT_CR_HANDLE cr;
+
+	kit_listen_provider(w);
+	w->client.ep = world_ep(&w->client, NULL);
+	cr = meet_provided(w);
+	assert_refused(V(cr_accept)(cr, other, 0, NULL), DAPL_BAD_HANDLE(EP));
+	assert_refused(V(cr_accept)(cr, s->ep, 0, NULL), DAPL_BAD_HANDLE(EP));
+	/* Not before it has a PZ and an EVD for its events. */
+	assert_refused(V(cr_accept)(cr, DAT_HANDLE_NULL, 0, NULL),
+		       DAPL_BAD_STATE(EP_NOTREADY));
+	assert_dat_ok(kit_furnish(s, s->ep));
+	assert_refused(V(ep_free)(s->ep), BAD_EP_STATE(TENTCONNPENDING));
+	assert_refused(V(ep_reset)(s->ep), BAD_EP_STATE(TENTCONNPENDING));
+	assert_refused(V(ep_disconnect)(s->ep, DAT_CLOSE_ABRUPT_FLAG),
+		       BAD_EP_STATE(TENTCONNPENDING));
+	assert_refused(kit_connect(s->ep, DAT_TIMEOUT_INFINITE, NULL, 0),
+		       BAD_EP_STATE(TENTCONNPENDING));
+	assert_refused(
+		V(rsp_create)(s->ia, WORLD_QUAL + 1, s->ep, s->cr_evd, &rsp),
+		BAD_EP_STATE(TENTCONNPENDING));
+	assert_dat_ok(V(cr_accept)(cr, DAT_HANDLE_NULL, 0, NULL));
+	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* The endpoint is gone, and uses nothing of the consumer's any more. */
+static void provided__rejected(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_CR_HANDLE cr;
+
+	kit_listen_provider(w);
+	w->client.ep = world_ep(&w->client, NULL);
+	cr = meet_provided(w);
+	assert_dat_ok(kit_furnish(s, s->ep));
+	world_recv(s, 0, 64, 1);
+	assert_refused(V(evd_free)(s->conn_evd), DAPL_BAD_STATE(EVD_IN_USE));
+	assert_dat_ok(V(cr_reject)(cr, 3, (DAT_PVOID) "no."));
+	assert_refused(V(ep_free)(s->ep), DAPL_BAD_HANDLE(EP));
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	expect_empty(s->conn_evd);
+	expect_empty(s->recv_evd);
+	assert_dat_ok(V(evd_free)(s->conn_evd));
+	assert_dat_ok(V(evd_free)(s->recv_evd));
+	assert_dat_ok(V(evd_free)(s->req_evd));
+	assert_dat_ok(V(lmr_free)(s->mem.lmr));
+	assert_dat_ok(V(pz_free)(s->pz));
+}
+
+static bool request_lives(DAT_CR_HANDLE cr)
+{
+	DAT_CR_PARAM param;
+
+	return V(cr_query)(cr, DAT_CR_FIELD_ALL, &param) == DAT_SUCCESS;
+}
+
+/* A failed accept leaves the endpoint with the request. */
+static void provided__nth_failure(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	bool hit = true;
+
+	kit_listen_provider(w);
+	for (unsigned n = 1; hit; n++) {
+		DAT_CR_HANDLE cr;
+		DAT_RETURN ret;
+
+		assert_in_range(n, 1, 60);
+		w->client.ep = world_ep(&w->client, NULL);
+		cr = meet_provided(w);
+		fv_fail_at(n, ENOMEM);
+		ret = kit_furnish(s, s->ep);
+		if (ret == DAT_SUCCESS)
+			ret = V(cr_accept)(cr, DAT_HANDLE_NULL, 0, NULL);
+		hit = fv_fail_hit();
+		fv_fail_at(0, 0);
+		if (ret != DAT_SUCCESS) {
+			assert_true(hit);
+			assert_int_equal(ret & 0xc0000000u, DAT_CLASS_ERROR);
+			expect_empty(s->conn_evd);
+			/* Or the kernel has ended the request for that. */
+			if (request_lives(cr)) {
+				kit_state(
+					s->ep,
+					DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+				assert_dat_ok(V(cr_reject)(cr, 0, NULL));
+			}
+			assert_refused(V(ep_free)(s->ep), DAPL_BAD_HANDLE(EP));
+			next_event(w->client.conn_evd, WORLD_PATIENCE_US);
+		} else {
+			next_event(w->client.conn_evd, WORLD_PATIENCE_US);
+			next_event(s->conn_evd, WORLD_PATIENCE_US);
+			assert_dat_ok(V(ep_free)(s->ep));
+		}
+		assert_dat_ok(V(ep_free)(w->client.ep));
+		while (V(evd_dequeue)(w->client.conn_evd, &(DAT_EVENT){0}) ==
+		       DAT_SUCCESS)
+			;
+	}
+}
+
+static void provided__peer_gave_up(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_CR_HANDLE cr;
+
+	kit_listen_provider(w);
+	w->client.ep = world_ep(&w->client, NULL);
+	cr = meet_provided(w);
+	assert_dat_ok(kit_furnish(s, s->ep));
+	assert_dat_ok(V(ep_free)(w->client.ep));
+	w->client.ep = NULL;
+	if (V(cr_accept)(cr, DAT_HANDLE_NULL, 0, NULL) == DAT_SUCCESS) {
+		next_event(s->conn_evd, WORLD_PATIENCE_US);
+		assert_dat_ok(V(ep_free)(s->ep));
+	} else {
+		if (request_lives(cr))
+			assert_dat_ok(V(cr_reject)(cr, 0, NULL));
+		assert_refused(V(ep_free)(s->ep), DAPL_BAD_HANDLE(EP));
+	}
+}
+
+static void provided__handed_off(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_EP_HANDLE first, mine = world_ep(s, NULL);
+	DAT_PSP_HANDLE provider, consumer;
+	DAT_CR_HANDLE cr;
+
+	kit_listen_provider(w);
+	assert_dat_ok(V(psp_create)(s->ia, WORLD_QUAL + 1, s->cr_evd,
+				    DAT_PSP_PROVIDER_FLAG, &provider));
+	assert_dat_ok(V(psp_create)(s->ia, WORLD_QUAL + 2, s->cr_evd,
+				    DAT_PSP_CONSUMER_FLAG, &consumer));
+	w->client.ep = world_ep(&w->client, NULL);
+	cr = meet_provided(w);
+	first = s->ep;
+	assert_dat_ok(V(cr_handoff)(cr, WORLD_QUAL + 1));
+	assert_refused(V(ep_free)(first), DAPL_BAD_HANDLE(EP));
+	cr = kit_request(w);
+	s->ep = kit_brought(cr);
+	assert_ptr_not_equal(s->ep, first);
+	assert_dat_ok(V(cr_handoff)(cr, WORLD_QUAL + 2));
+	assert_refused(V(ep_free)(s->ep), DAPL_BAD_HANDLE(EP));
+	cr = kit_request(w);
+	assert_null(kit_brought(cr));
+	s->ep = mine;
+	assert_dat_ok(V(cr_accept)(cr, s->ep, 0, NULL));
+	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +487,12 @@ int main(void)
 		on_each(reject__peer_gave_up),
 		on_each(handoff__to_another_point),
 		on_each(handoff__from_an_rsp),
+		on_each(provided__connects),
+		on_each(provided__what_is_refused),
+		on_each(provided__rejected),
+		on_each(provided__nth_failure),
+		on_each(provided__peer_gave_up),
+		on_ib(provided__handed_off),
 	};
 
 	return world_run(tests);

@@ -211,10 +211,9 @@ static void create_with_srq__bad_arguments(void **state)
 
 	foreign = srq_of(w->server.ia, w->server.pz);
 	other = srq_of(s->ia, other_pz);
-#define CREATE(recv_evd, srq_handle, ret)                                   \
-	V(ep_create_with_srq)                                               \
-	(s->ia, s->pz, recv_evd, s->req_evd, s->conn_evd, srq_handle, NULL, \
-	 ret)
+#define CREATE(recv_evd, srq_handle, ret) \
+	V(ep_create_with_srq)             \
+	(s->ia, s->pz, recv_evd, s->req_evd, s->conn_evd, srq_handle, NULL, ret)
 	assert_refused(CREATE(s->recv_evd, DAT_HANDLE_NULL, &ep),
 		       DAPL_BAD_HANDLE(SRQ));
 	assert_refused(CREATE(s->recv_evd, (DAT_SRQ_HANDLE)s->pz, &ep),
@@ -521,6 +520,63 @@ static void modify__reserved(void **state)
 	assert_int_equal(kit_query(s->ep).ep_attr.max_request_dtos, 6);
 }
 
+/* Where nothing was there, a queue gets default depths with its EVD. */
+static void modify__tentative(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_EP_PARAM param;
+	DAT_CR_HANDLE cr;
+
+	kit_listen_provider(w);
+	w->client.ep = world_ep(&w->client, NULL);
+	cr = kit_meet(w);
+	s->ep = kit_brought(cr);
+	param = kit_query(s->ep);
+	assert_ptr_equal(param.ia_handle, world_user_ia(s->ia));
+	assert_null(param.pz_handle);
+	assert_null(param.recv_evd_handle);
+	assert_null(param.request_evd_handle);
+	assert_null(param.connect_evd_handle);
+	assert_int_equal(param.ep_attr.service_type, DAT_SERVICE_TYPE_RC);
+	assert_int_equal(param.ep_attr.max_recv_dtos, 0);
+	assert_int_equal(param.ep_attr.max_request_dtos, 0);
+
+	/* One by one, in any order, and more than once. */
+	param.recv_evd_handle = s->recv_evd;
+	assert_refused(V(ep_modify)(s->ep,
+				    DAT_EP_FIELD_RECV_EVD_HANDLE |
+					    DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS,
+				    &param),
+		       DAPL_BAD_ARG(6));
+	assert_dat_ok(
+		V(ep_modify)(s->ep, DAT_EP_FIELD_RECV_EVD_HANDLE, &param));
+	assert_int_equal(kit_query(s->ep).ep_attr.max_recv_dtos, 16);
+	assert_int_equal(kit_query(s->ep).ep_attr.max_recv_iov, 4);
+	param.pz_handle = world_pz(s->ia);
+	assert_dat_ok(V(ep_modify)(s->ep, DAT_EP_FIELD_PZ_HANDLE, &param));
+	assert_refused(V(pz_free)(param.pz_handle), DAPL_BAD_STATE(PZ_IN_USE));
+	assert_refused(V(ep_modify)(s->ep,
+				    DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR,
+				    &param),
+		       BAD_EP_STATE(TENTCONNPENDING));
+	param.request_evd_handle = s->req_evd;
+	param.ep_attr.max_request_dtos = 3;
+	assert_dat_ok(
+		V(ep_modify)(s->ep,
+			     DAT_EP_FIELD_REQUEST_EVD_HANDLE |
+				     DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
+			     &param));
+	assert_int_equal(kit_query(s->ep).ep_attr.max_request_dtos, 3);
+	assert_int_equal(kit_query(s->ep).ep_attr.max_request_iov, 4);
+	assert_dat_ok(kit_furnish(s, s->ep));
+	assert_int_equal(kit_query(s->ep).ep_attr.max_request_dtos, 3);
+	assert_dat_ok(V(pz_free)(param.pz_handle));
+	assert_dat_ok(V(cr_accept)(cr, DAT_HANDLE_NULL, 0, NULL));
+	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
+	assert_refused(kit_furnish(s, s->ep), BAD_EP_STATE(CONNECTED));
+}
+
 static void modify__connected(void **state)
 {
 	struct world *w = *state;
@@ -605,6 +661,7 @@ int main(void)
 		on_ib(modify__moves_users),
 		on_each(modify__nth_failure),
 		on_ib(modify__reserved),
+		on_each(modify__tentative),
 		on_ib(modify__connected),
 		on_ib(free__twice),
 		on_ib(free__reserved),

@@ -38,8 +38,6 @@ static void psp_create__bad_arguments(void **state)
 	assert_refused(CREATE(s->ia, s->cr_evd, 0, NULL), DAPL_BAD_ARG(5));
 	assert_refused(CREATE(s->ia, s->cr_evd, (DAT_PSP_FLAGS)7, &psp),
 		       DAPL_BAD_ARG(4));
-	assert_refused(CREATE(s->ia, s->cr_evd, DAT_PSP_PROVIDER_FLAG, &psp),
-		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
 #undef CREATE
 	assert_refused(psp_create(s, 0, &psp), DAPL_BAD_ARG(2));
 	assert_refused(V(psp_create_any)(s->ia, NULL, s->cr_evd, 0, &psp),
@@ -191,6 +189,102 @@ static void psp__many_requests(void **state)
 	expect_empty(w->server.conn_evd);
 }
 
+static void psp_provider__one_endpoint_per_request(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_PROVIDER_ATTR attr;
+	DAT_PSP_PARAM param;
+	DAT_PSP_HANDLE psp = kit_listen_provider(w);
+	DAT_EP_HANDLE ep[4];
+
+	assert_dat_ok(V(ia_query)(s->ia, NULL, 0, NULL,
+				  DAT_PROVIDER_FIELD_EP_CREATOR, &attr));
+	assert_int_equal(attr.ep_creator, DAT_PSP_CREATES_EP_IFASKED);
+	assert_dat_ok(V(psp_query)(psp, DAT_PSP_FIELD_ALL, &param));
+	assert_int_equal(param.psp_flags, DAT_PSP_PROVIDER_FLAG);
+	for (int i = 0; i < 4; i++) {
+		DAT_CR_HANDLE cr;
+
+		w->client.ep = world_ep(&w->client, NULL);
+		cr = kit_meet(w);
+		ep[i] = kit_brought(cr);
+		assert_non_null(ep[i]);
+		kit_state(ep[i], DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+		for (int j = 0; j < i; j++)
+			assert_ptr_not_equal(ep[i], ep[j]);
+		assert_dat_ok(kit_furnish(s, ep[i]));
+		assert_dat_ok(V(cr_accept)(cr, DAT_HANDLE_NULL, 0, NULL));
+		s->ep = ep[i];
+		kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
+		kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
+	}
+	/* They are the consumer's now, and outlive the service point. */
+	assert_dat_ok(V(psp_free)(psp));
+	for (int i = 0; i < 4; i++) {
+		kit_state(ep[i], DAT_EP_STATE_CONNECTED);
+		assert_dat_ok(V(ep_free)(ep[i]));
+	}
+}
+
+static void psp_create_any__provider_endpoints(void **state)
+{
+	struct world *w = *state;
+	DAT_PSP_HANDLE psp;
+	DAT_CONN_QUAL qual;
+
+	world_eps(w);
+	assert_dat_ok(V(psp_create_any)(w->server.ia, &qual, w->server.cr_evd,
+					DAT_PSP_PROVIDER_FLAG, &psp));
+	assert_dat_ok(V(ep_connect)(
+		w->client.ep, world_addr(), qual, DAT_TIMEOUT_INFINITE, 0, NULL,
+		DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	kit_state(kit_brought(kit_request(w)),
+		  DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+}
+
+/* A request that was delivered stays valid, with its endpoint. */
+static void psp_free__provider_endpoint_pending(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_PSP_HANDLE psp = kit_listen_provider(w);
+	DAT_CR_HANDLE cr;
+
+	w->client.ep = world_ep(&w->client, NULL);
+	cr = kit_meet(w);
+	s->ep = kit_brought(cr);
+	assert_dat_ok(V(psp_free)(psp));
+	assert_dat_ok(kit_furnish(s, s->ep));
+	assert_dat_ok(V(cr_accept)(cr, DAT_HANDLE_NULL, 0, NULL));
+	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* Closing takes the endpoint of an unanswered request along. */
+static void ia_close__provider_endpoint_pending(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_EP_HANDLE bare, furnished;
+
+	kit_listen_provider(w);
+	w->client.ep = world_ep(&w->client, NULL);
+	bare = kit_brought(kit_meet(w));
+	w->client.ep = world_ep(&w->client, NULL);
+	furnished = kit_brought(kit_meet(w));
+	assert_dat_ok(kit_furnish(s, furnished));
+	s->ep = furnished;
+	world_recv(s, 0, 64, 1);
+	assert_refused(V(ia_close)(s->ia, DAT_CLOSE_GRACEFUL_FLAG),
+		       DAPL_BAD_STATE(IA_IN_USE));
+	assert_dat_ok(V(ia_close)(s->ia, DAT_CLOSE_ABRUPT_FLAG));
+	world_forget_ia(s->ia);
+	s->ia = DAT_HANDLE_NULL;
+	assert_refused(V(ep_free)(bare), DAPL_BAD_HANDLE(EP));
+	assert_refused(V(ep_free)(furnished), DAPL_BAD_HANDLE(EP));
+}
+
 /* ----------------------------------------------------- RSP */
 
 static void rsp_create__bad_arguments(void **state)
@@ -204,7 +298,7 @@ static void rsp_create__bad_arguments(void **state)
 #define CREATE(ia, ep, evd, ret) V(rsp_create)(ia, WORLD_QUAL, ep, evd, ret)
 	assert_refused(CREATE((DAT_IA_HANDLE)s->pz, s->ep, s->cr_evd, &rsp),
 		       DAPL_BAD_HANDLE(IA));
-	assert_refused(CREATE(s->ia, DAT_HANDLE_NULL, s->cr_evd, &rsp),
+	assert_refused(CREATE(s->ia, (DAT_EP_HANDLE)s->pz, s->cr_evd, &rsp),
 		       DAPL_BAD_HANDLE(EP));
 	assert_refused(CREATE(s->ia, w->client.ep, s->cr_evd, &rsp),
 		       DAPL_BAD_HANDLE(EP));
@@ -310,6 +404,63 @@ static void rsp__rejected(void **state)
 	world_connect(w);
 }
 
+/* Without an endpoint of the consumer's the request brings one. */
+static void rsp_provider__serves_once(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RSP_PARAM param;
+	DAT_RSP_HANDLE rsp;
+	DAT_CR_HANDLE cr;
+
+	assert_dat_ok(V(rsp_create)(s->ia, WORLD_QUAL, DAT_HANDLE_NULL,
+				    s->cr_evd, &rsp));
+	assert_dat_ok(V(rsp_query)(rsp, DAT_RSP_FIELD_ALL, &param));
+	assert_null(param.ep_handle);
+	w->client.ep = world_ep(&w->client, NULL);
+	cr = kit_meet(w);
+	world_until(V(rsp_free)(rsp) == DAPL_BAD_HANDLE(RSP));
+	s->ep = kit_brought(cr);
+	kit_state(s->ep, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+	assert_dat_ok(kit_furnish(s, s->ep));
+	assert_dat_ok(V(cr_accept)(cr, DAT_HANDLE_NULL, 0, NULL));
+	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
+	w->client.ep = world_ep(&w->client, NULL);
+	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+static void rsp_provider__never_asked(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RSP_HANDLE rsp;
+
+	assert_nth_failure(V(rsp_create)(s->ia, WORLD_QUAL, DAT_HANDLE_NULL,
+					 s->cr_evd, &rsp),
+			   assert_dat_ok(V(rsp_free)(rsp)));
+	assert_dat_ok(V(evd_free)(s->cr_evd));
+}
+
+static void rsp_provider__rejected(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RSP_HANDLE rsp;
+	DAT_EP_HANDLE ep;
+	DAT_CR_HANDLE cr;
+
+	assert_dat_ok(V(rsp_create)(s->ia, WORLD_QUAL, DAT_HANDLE_NULL,
+				    s->cr_evd, &rsp));
+	w->client.ep = world_ep(&w->client, NULL);
+	cr = kit_meet(w);
+	ep = kit_brought(cr);
+	assert_dat_ok(V(cr_reject)(cr, 0, NULL));
+	assert_refused(V(ep_free)(ep), DAPL_BAD_HANDLE(EP));
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_PEER_REJECTED);
+}
+
 /* ----------------------------------------------------- CSP */
 
 static void csp__life(void **state)
@@ -361,10 +512,17 @@ int main(void)
 		on_ib(psp_create_any__no_memory),
 		on_each(psp_free__with_requests_pending),
 		on_each(psp__many_requests),
+		on_each(psp_provider__one_endpoint_per_request),
+		on_ib(psp_create_any__provider_endpoints),
+		on_each(psp_free__provider_endpoint_pending),
+		on_each(ia_close__provider_endpoint_pending),
 		on_ib(rsp_create__bad_arguments),
 		on_ib(rsp_create__nth_failure),
 		on_each(rsp__serves_once),
 		on_each(rsp__rejected),
+		on_each(rsp_provider__serves_once),
+		on_ib(rsp_provider__never_asked),
+		on_each(rsp_provider__rejected),
 		on_ib(csp__life),
 	};
 

@@ -23,7 +23,10 @@ static void cr_put(struct dapl_cr *cr)
 		dapl_obj_release(&cr->obj);
 }
 
-/* An endpoint that came with the request is the consumer's again. */
+/*
+ * An endpoint that came with the request is the consumer's again, or the
+ * provider's if that had made it.
+ */
 static void cr_ep_back(struct dapl_cr *cr)
 {
 	struct dapl_ep *ep = cr->ep;
@@ -31,6 +34,8 @@ static void cr_ep_back(struct dapl_cr *cr)
 	if (!ep)
 		return;
 	cr->ep = NULL;
+	if (cr->ep_ours)
+		dapl_ep_take_back(ep);
 	dapl_lock(&ep->lock);
 	if (ep->state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
 		dapl_ep_set_state_locked(ep, DAT_EP_STATE_UNCONNECTED);
@@ -95,7 +100,9 @@ static DAT_RETURN accept_ep(struct dapl_cr *cr, DAT_EP_HANDLE handle,
 					 "cr %p brings its own endpoint",
 					 (void *)cr);
 		*ret_ep = cr->ep;
-		*ret_state = DAT_EP_STATE_PASSIVE_CONNECTION_PENDING;
+		*ret_state = cr->ep_ours
+				     ? DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING
+				     : DAT_EP_STATE_PASSIVE_CONNECTION_PENDING;
 		return DAT_SUCCESS;
 	}
 	if (!ep || ep->obj.ia != cr->obj.ia)

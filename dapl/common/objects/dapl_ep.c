@@ -528,8 +528,9 @@ static void ep_discard(struct dapl_ep *ep)
 	dapl_obj_release(&ep->obj);
 }
 
+/* An unconnected endpoint that is not visible yet. */
 static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
-			 const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ret_ep)
+			 const DAT_EP_ATTR *attr, struct dapl_ep **ret_ep)
 {
 	struct dapl_ep *ep;
 	DAT_RETURN refused;
@@ -574,6 +575,18 @@ static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
 				 ia->dev.name, attr->max_recv_dtos,
 				 attr->max_request_dtos, strerror(-ret));
 	}
+	*ret_ep = ep;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN ep_create(struct dapl_ia *ia, struct ep_parts *parts,
+			    const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ret_ep)
+{
+	struct dapl_ep *ep = NULL;
+	DAT_RETURN ret = ep_new(ia, parts, attr, &ep);
+
+	if (ret != DAT_SUCCESS)
+		return ret;
 	dapl_obj_enlist(&ep->obj);
 	*ret_ep = (DAT_EP_HANDLE)ep;
 	return DAT_SUCCESS;
@@ -600,7 +613,7 @@ DAT_RETURN dapl_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 				 false, &checked);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	return ep_new(ia, &parts, &checked, ret_ep);
+	return ep_create(ia, &parts, &checked, ret_ep);
 }
 
 DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
@@ -633,7 +646,27 @@ DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 				 true, &checked);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	return ep_new(ia, &parts, &checked, ret_ep);
+	return ep_create(ia, &parts, &checked, ret_ep);
+}
+
+DAT_RETURN dapl_ep_provide(struct dapl_ia *ia, struct dapl_ep **ret_ep)
+{
+	struct ep_parts none = {0};
+	struct dapl_ep *ep = NULL;
+	DAT_EP_ATTR attr;
+	DAT_RETURN ret;
+
+	ret = dapl_ep_attr_check(ia, NULL, false, false, false, &attr);
+	if (ret == DAT_SUCCESS)
+		ret = ep_new(ia, &none, &attr, &ep);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	ep->state = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
+	/* Before the IA's close can find the endpoint and end it. */
+	dapl_obj_get(&ep->obj);
+	dapl_obj_enlist(&ep->obj);
+	*ret_ep = ep;
+	return DAT_SUCCESS;
 }
 
 /* ------------------------------------------------- rebuild */
@@ -795,6 +828,20 @@ void dapl_ep_shutdown(struct dapl_ep *ep)
 	notify_leave(&parts, &ep->attr);
 	parts_unuse(&parts);
 	dapl_ep_put(ep);
+}
+
+void dapl_ep_take_back(struct dapl_ep *ep)
+{
+	int state;
+
+	dapl_lock(&ep->lock);
+	state = ep->state;
+	dapl_unlock(&ep->lock);
+	/* Not the one whose accept ran into a disconnect: that had its event.
+	 */
+	if (state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING &&
+	    dapl_obj_retire(&ep->obj, true))
+		dapl_ep_shutdown(ep);
 }
 
 DAT_RETURN dapl_ep_free(DAT_EP_HANDLE handle)

@@ -115,6 +115,18 @@ uint32_t dapl_ep_qp_num(struct dapl_ep *ep);
 /* The same if a failed attempt has left it in a state of no use. */
 void dapl_ep_qp_restore(struct dapl_ep *ep);
 
+/*
+ * An endpoint of the provider's own making for a request: TENTATIVE, default
+ * attributes, no PZ and no EVDs. The caller gets a reference besides the
+ * consumer's, who can see the endpoint from here on.
+ */
+DAT_RETURN dapl_ep_provide(struct dapl_ia *ia, struct dapl_ep **ret_ep);
+/*
+ * Frees such an endpoint unless it has been accepted with, which has made it
+ * the consumer's. The caller keeps its reference.
+ */
+void dapl_ep_take_back(struct dapl_ep *ep);
+
 DAT_RETURN dapl_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz,
 			  DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd,
 			  DAT_EVD_HANDLE connect_evd, const DAT_EP_ATTR *attr,

@@ -256,11 +256,11 @@ DAT_RETURN dapl_ep_set_watermark(DAT_EP_HANDLE handle, DAT_COUNT soft,
 	 DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR | DAT_EP_FIELD_REMOTE_PORT_QUAL | \
 	 DAT_EP_FIELD_SRQ_HANDLE)
 
-/* Not even while an RSP holds the endpoint. */
-#define MODIFY_UNCONNECTED                                                  \
-	(DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR | \
-	 DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR |                     \
-	 DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |                           \
+/* Only in UNCONNECTED. */
+#define MODIFY_SPECIFIC                                 \
+	(DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR |      \
+	 DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR | \
+	 DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |       \
 	 DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
 
 /* Copies the attributes that MASK names. */
@@ -294,10 +294,58 @@ static void attr_merge(DAT_EP_ATTR *attr, DAT_EP_PARAM_MASK mask,
 #undef MERGE
 }
 
+/* What an endpoint in STATE lets be changed; 0: nothing at all. */
+static DAT_EP_PARAM_MASK modifiable(int state)
+{
+	switch (state) {
+	case DAT_EP_STATE_UNCONNECTED:
+		return DAT_EP_FIELD_ALL;
+	case DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING:
+		return DAT_EP_FIELD_ALL & ~MODIFY_SPECIFIC;
+	case DAT_EP_STATE_RESERVED:
+	case DAT_EP_STATE_PASSIVE_CONNECTION_PENDING:
+		return DAT_EP_FIELD_ALL &
+		       ~(MODIFY_SPECIFIC | DAT_EP_FIELD_PZ_HANDLE);
+	default:
+		return 0;
+	}
+}
+
+/*
+ * A queue that was 0 deep for want of an EVD gets the defaults with its EVD,
+ * unless the consumer names its depth. An endpoint that the provider made has
+ * no other way to them.
+ */
+static void depth_defaults(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
+			   struct dapl_ep_new_parts *wish)
+{
+	DAT_IA_ATTR limits = ia_limits(ep->obj.ia);
+	DAT_EP_ATTR *attr = &wish->attr, def;
+
+	attr_defaults(&limits, true, true, &def);
+	if (wish->recv_evd != DAT_HANDLE_NULL && !ep->recv_evd) {
+		if (!(mask & DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS) &&
+		    !attr->max_recv_dtos)
+			attr->max_recv_dtos = def.max_recv_dtos;
+		if (!(mask & DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV) &&
+		    !attr->max_recv_iov)
+			attr->max_recv_iov = def.max_recv_iov;
+	}
+	if (wish->request_evd != DAT_HANDLE_NULL && !ep->request_evd) {
+		if (!(mask & DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS) &&
+		    !attr->max_request_dtos)
+			attr->max_request_dtos = def.max_request_dtos;
+		if (!(mask & DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_IOV) &&
+		    !attr->max_request_iov)
+			attr->max_request_iov = def.max_request_iov;
+	}
+}
+
 static DAT_RETURN check_modify(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 			       const DAT_EP_PARAM *param)
 {
 	int state = __atomic_load_n(&ep->state, __ATOMIC_RELAXED);
+	DAT_EP_PARAM_MASK may = modifiable(state);
 
 	if (mask & (MODIFY_NEVER | ~(DAT_EP_PARAM_MASK)DAT_EP_FIELD_ALL))
 		return dapl_fail(DAPL_BAD_ARG(2),
@@ -306,11 +354,7 @@ static DAT_RETURN check_modify(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 				 (const void *)ep, (unsigned long long)mask);
 	if (!param)
 		return dapl_fail(DAPL_BAD_ARG(3), "no parameters");
-	if ((state == DAT_EP_STATE_RESERVED ||
-	     state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING) &&
-	    !(mask & MODIFY_UNCONNECTED))
-		return DAT_SUCCESS;
-	if (state != DAT_EP_STATE_UNCONNECTED)
+	if (!may || (mask & ~may))
 		return dapl_ep_bad_state(ep, state, "dat_ep_modify");
 	return DAT_SUCCESS;
 }
@@ -340,5 +384,6 @@ DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask,
 	wish.conn_evd = mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE
 				? param->connect_evd_handle
 				: (DAT_EVD_HANDLE)ep->conn_evd;
+	depth_defaults(ep, mask, &wish);
 	return dapl_ep_rebuild(ep, &wish);
 }

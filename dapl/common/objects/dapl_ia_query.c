@@ -113,7 +113,7 @@ static void provider_attr_fill(struct dapl_ia *ia, DAT_PROVIDER_ATTR *attr)
 	attr->max_private_data_size =
 		count((long long)ia->cm->ops->max_pdata(ia->cm));
 	attr->supports_multipath = DAT_FALSE;
-	attr->ep_creator = DAT_PSP_CREATES_EP_NEVER;
+	attr->ep_creator = DAT_PSP_CREATES_EP_IFASKED;
 	attr->pz_support = DAT_PZ_UNIQUE;
 	attr->optimal_buffer_alignment = OPTIMAL_ALIGNMENT;
 	merging_fill(attr);

@@ -43,19 +43,34 @@ static struct dapl_cr *cr_new(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 		cr->pdata_size = sizeof(cr->pdata);
 	if (cr->pdata_size)
 		memcpy(cr->pdata, req->pdata, cr->pdata_size);
+	cr->ep_ours = sp->makes_ep;
+	if (cr->ep_ours &&
+	    dapl_ep_provide(sp->obj.ia, &cr->ep) != DAT_SUCCESS) {
+		dapl_obj_release(&cr->obj);
+		return NULL;
+	}
 	return cr;
 }
 
-/* An RSP serves one request: its endpoint goes with the CR. */
+/*
+ * An RSP serves one request: its endpoint goes with the CR. One that the
+ * provider makes comes with the request, as a reserved endpoint could not be
+ * given a PZ.
+ */
 static bool rsp_take_locked(struct dapl_sp *sp, struct dapl_cr *cr)
 {
 	struct dapl_ep *ep = sp->ep;
 	bool ok;
 
+	if (sp->makes_ep) {
+		sp->dead = true;
+		return true;
+	}
 	dapl_lock(&ep->lock);
 	ok = ep->state == DAT_EP_STATE_RESERVED && !ep->freed;
 	if (ok)
-		dapl_ep_set_state_locked(ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+		dapl_ep_set_state_locked(
+			ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
 	dapl_unlock(&ep->lock);
 	if (!ok)
 		return false;
@@ -216,9 +231,6 @@ static DAT_RETURN check_psp(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE evd_handle,
 	if (flags != DAT_PSP_CONSUMER_FLAG && flags != DAT_PSP_PROVIDER_FLAG)
 		return dapl_fail(DAPL_BAD_ARG(4), "unknown flag %d",
 				 (int)flags);
-	if (flags == DAT_PSP_PROVIDER_FLAG)
-		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
-				 "psp: endpoints are the consumer's to make");
 	*ret_ia = ia;
 	return DAT_SUCCESS;
 }
@@ -240,6 +252,7 @@ DAT_RETURN dapl_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL qual,
 	if (!sp)
 		return dapl_fail(DAPL_NO_MEM, "psp: no memory");
 	sp->psp_flags = flags;
+	sp->makes_ep = flags == DAT_PSP_PROVIDER_FLAG;
 	err = sp_listen(sp);
 	if (err) {
 		ret = listen_error(sp, err);
@@ -270,6 +283,7 @@ DAT_RETURN dapl_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *ret_qual,
 	if (!sp)
 		return dapl_fail(DAPL_NO_MEM, "psp: no memory");
 	sp->psp_flags = flags;
+	sp->makes_ep = flags == DAT_PSP_PROVIDER_FLAG;
 	for (int i = ANY_QUAL_FIRST; i <= ANY_QUAL_LAST; i++) {
 		uint32_t n = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
 
@@ -293,6 +307,34 @@ DAT_RETURN dapl_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *ret_qual,
 	return DAT_SUCCESS;
 }
 
+static DAT_RETURN rsp_reserve(struct dapl_sp *sp, struct dapl_ep *ep)
+{
+	int state;
+
+	dapl_lock(&ep->lock);
+	state = ep->state;
+	if (state == DAT_EP_STATE_UNCONNECTED)
+		dapl_ep_set_state_locked(ep, DAT_EP_STATE_RESERVED);
+	dapl_unlock(&ep->lock);
+	if (state != DAT_EP_STATE_UNCONNECTED)
+		return dapl_ep_bad_state(ep, state, "dat_rsp_create");
+	dapl_obj_get(&ep->obj);
+	sp->ep = ep;
+	return DAT_SUCCESS;
+}
+
+/* The endpoint that waited for a request is the consumer's again. */
+static void rsp_unreserve(struct dapl_ep *ep)
+{
+	if (!ep)
+		return;
+	dapl_lock(&ep->lock);
+	if (ep->state == DAT_EP_STATE_RESERVED)
+		dapl_ep_set_state_locked(ep, DAT_EP_STATE_UNCONNECTED);
+	dapl_unlock(&ep->lock);
+	dapl_ep_put(ep);
+}
+
 DAT_RETURN dapl_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL qual,
 			   DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd_handle,
 			   DAT_RSP_HANDLE *ret_rsp)
@@ -301,12 +343,12 @@ DAT_RETURN dapl_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL qual,
 	struct dapl_ep *ep = dapl_ep_from(ep_handle);
 	struct dapl_evd *evd;
 	struct dapl_sp *sp;
-	DAT_RETURN ret;
-	int err, state;
+	DAT_RETURN ret = DAT_SUCCESS;
+	int err;
 
 	if (!ia)
 		return dapl_fail(DAPL_BAD_HANDLE(IA), "no such IA");
-	if (!ep || ep->obj.ia != ia)
+	if (ep_handle != DAT_HANDLE_NULL && (!ep || ep->obj.ia != ia))
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
 	ret = check_sp_evd(ia, evd_handle, &evd);
 	if (ret != DAT_SUCCESS)
@@ -316,24 +358,17 @@ DAT_RETURN dapl_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL qual,
 	sp = sp_new(ia, DAT_HANDLE_TYPE_RSP, qual, evd);
 	if (!sp)
 		return dapl_fail(DAPL_NO_MEM, "rsp: no memory");
-	dapl_lock(&ep->lock);
-	state = ep->state;
-	if (state == DAT_EP_STATE_UNCONNECTED)
-		dapl_ep_set_state_locked(ep, DAT_EP_STATE_RESERVED);
-	dapl_unlock(&ep->lock);
-	if (state != DAT_EP_STATE_UNCONNECTED) {
+	sp->makes_ep = !ep;
+	if (ep)
+		ret = rsp_reserve(sp, ep);
+	if (ret != DAT_SUCCESS) {
 		sp_discard(sp);
-		return dapl_ep_bad_state(ep, state, "dat_rsp_create");
+		return ret;
 	}
-	dapl_obj_get(&ep->obj);
-	sp->ep = ep;
 	err = sp_listen(sp);
 	if (err) {
 		ret = listen_error(sp, err);
-		dapl_lock(&ep->lock);
-		dapl_ep_set_state_locked(ep, DAT_EP_STATE_UNCONNECTED);
-		dapl_unlock(&ep->lock);
-		dapl_ep_put(ep);
+		rsp_unreserve(ep);
 		sp_discard(sp);
 		return ret;
 	}
@@ -493,13 +528,7 @@ void dapl_sp_shutdown(struct dapl_sp *sp)
 	ep = sp->ep;
 	sp->ep = NULL;
 	dapl_unlock(&sp->lock);
-	if (ep) {
-		dapl_lock(&ep->lock);
-		if (ep->state == DAT_EP_STATE_RESERVED)
-			dapl_ep_set_state_locked(ep, DAT_EP_STATE_UNCONNECTED);
-		dapl_unlock(&ep->lock);
-		dapl_ep_put(ep);
-	}
+	rsp_unreserve(ep);
 	sp->obj.ia->cm->ops->unlisten(sp->listener);
 	dapl_obj_unuse(&sp->evd->obj);
 	dapl_sp_cm_unlistened(sp); /* the consumer's reference */

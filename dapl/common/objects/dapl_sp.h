@@ -5,7 +5,8 @@
  * A service point keeps two references: the consumer's, and the connection
  * manager's from listen() to the upcall unlistened(). A request that arrives
  * while the point is being freed is refused.
- * A CR owns its connection until it is accepted, rejected or handed on.
+ * A CR owns its connection until it is accepted, rejected or handed on, and so
+ * does it an endpoint that the provider made for it.
  */
 #ifndef DAPL_SP_H
 #define DAPL_SP_H
@@ -26,6 +27,7 @@ struct dapl_sp {
 	struct dapl_evd *evd;
 	DAT_PSP_FLAGS psp_flags;
 	struct dapl_ep *ep; /* of an RSP; referenced */
+	bool makes_ep;	    /* each request brings an endpoint; constant */
 	bool dead;	    /* lock: no more requests */
 
 	/* Of a CSP. */
@@ -37,6 +39,7 @@ struct dapl_cr {
 	struct dapl_obj obj;
 	struct dapl_cm_conn *conn;
 	struct dapl_ep *ep; /* that comes with the request, or NULL */
+	bool ep_ours; /* made for it by the provider; see dapl_ep_provide */
 	DAT_CONN_QUAL qual;
 	struct sockaddr_storage remote_addr;
 	DAT_PORT_QUAL remote_port;

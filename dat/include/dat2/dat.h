@@ -980,20 +980,22 @@ DAT_EXPORT DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle,
  * dat_cr_accept - accept a connection request.
  *
  *   cr_handle          request; dead after success, untouched after an error
+ *                      unless that ended the request itself
  *   ep_handle          unconnected endpoint with PZ and connect EVD, or
  *                      DAT_HANDLE_NULL when the request brought its own
  *   private_data_size  bytes for the peer, at most max_private_data_size
  *   private_data       may be NULL when the size is 0; free to reuse on return
  *
- * The endpoint goes to COMPLETION_PENDING.
+ * The endpoint goes to COMPLETION_PENDING; one that the provider made is the
+ * consumer's from then on.
  *
  * Returns:
  *   INVALID_HANDLE/CR       not a request
  *   INVALID_HANDLE/EP       bad or missing endpoint, or one too many
  *   INVALID_PARAMETER/ARG3  private data negative or too long
  *   INVALID_PARAMETER/ARG4  size without data
- *   INVALID_STATE           endpoint not unconnected, or without PZ or
- *                           connect EVD
+ *   INVALID_STATE           endpoint neither unconnected nor the request's
+ *                           own, or without PZ or connect EVD
  *   INSUFFICIENT_RESOURCES  memory or transport
  * Blocks: no. Threads: serialise.
  * Events: one on the endpoint's connect EVD: ESTABLISHED, or
@@ -1197,7 +1199,8 @@ DAT_EXPORT DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle,
  *
  * The PZ may change while UNCONNECTED or TENTATIVE, queues and attributes
  * also while RESERVED or PASSIVE, transport and provider attributes only
- * while UNCONNECTED.
+ * while UNCONNECTED. A queue of depth 0 that gets its EVD gets default depth
+ * and segments with it, unless the mask names them.
  *
  * Returns:
  *   INVALID_HANDLE/EP       not an EP
@@ -1733,7 +1736,8 @@ DAT_EXPORT DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle);
  *   INVALID_PARAMETER/ARG5  psp_handle NULL
  *   CONN_QUAL_IN_USE        somebody listens there
  *   CONN_QUAL_UNAVAILABLE   not usable on this adapter
- *   MODEL_NOT_SUPPORTED     provider endpoints, see ep_creator
+ *   MODEL_NOT_SUPPORTED     flags that the provider does not offer, see
+ *                           ep_creator
  *   INSUFFICIENT_RESOURCES  memory or transport
  * Blocks: may. Threads: safe.
  * Events: a DAT_CONNECTION_REQUEST_EVENT per request on evd_handle.
@@ -1800,8 +1804,8 @@ DAT_EXPORT DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle);
  *
  *   ia_handle   adapter
  *   conn_qual   qualifier that the peer names
- *   ep_handle   UNCONNECTED; becomes RESERVED. DAT_HANDLE_NULL: the provider
- *               makes one, where it can
+ *   ep_handle   UNCONNECTED; becomes RESERVED. DAT_HANDLE_NULL: the request
+ *               brings one of the provider's, as with DAT_PSP_PROVIDER_FLAG
  *   evd_handle  queue with CR flag
  *   rsp_handle  out
  *
@@ -1813,7 +1817,8 @@ DAT_EXPORT DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle);
  *   INSUFFICIENT_RESOURCES  memory or transport
  * Blocks: may. Threads: safe.
  * Events: one DAT_CONNECTION_REQUEST_EVENT on evd_handle; the endpoint is then
- * PASSIVE and the service point does not listen any more.
+ * PASSIVE (TENTATIVE when the provider made it) and the service point does not
+ * listen any more.
  * Rule: uDAPL 1.2 spec, dat_rsp_create.
  */
 DAT_EXPORT DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle,
