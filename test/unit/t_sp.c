@@ -371,8 +371,8 @@ static void rsp__serves_once(void **state)
 	assert_null(data->sp_handle.rsp_handle);
 	assert_int_equal(data->conn_qual, WORLD_QUAL);
 	kit_state(s->ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
-	/* Destroyed by itself. */
-	world_until(V(rsp_free)(rsp) == DAPL_BAD_HANDLE(RSP));
+	/* Destroyed by itself, before its event. */
+	assert_refused(V(rsp_free)(rsp), DAPL_BAD_HANDLE(RSP));
 	assert_dat_ok(
 		V(cr_query)(data->cr_handle, DAT_CR_FIELD_ALL, &cr_param));
 	assert_ptr_equal(cr_param.local_ep_handle, s->ep);
@@ -385,6 +385,21 @@ static void rsp__serves_once(void **state)
 	w->client.ep = world_ep(&w->client, NULL);
 	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
 	kit_conn(&w->client, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+/* The qualifier is free when the consumer hears of the request. */
+static void rsp__listens_again_at_once(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RSP_HANDLE rsp;
+
+	for (int i = 0; i < 20; i++) {
+		assert_dat_ok(V(rsp_create)(s->ia, WORLD_QUAL, DAT_HANDLE_NULL,
+					    s->cr_evd, &rsp));
+		w->client.ep = world_ep(&w->client, NULL);
+		kit_meet(w);
+	}
 }
 
 static void rsp__rejected(void **state)
@@ -419,7 +434,7 @@ static void rsp_provider__serves_once(void **state)
 	assert_null(param.ep_handle);
 	w->client.ep = world_ep(&w->client, NULL);
 	cr = kit_meet(w);
-	world_until(V(rsp_free)(rsp) == DAPL_BAD_HANDLE(RSP));
+	assert_refused(V(rsp_free)(rsp), DAPL_BAD_HANDLE(RSP));
 	s->ep = kit_brought(cr);
 	kit_state(s->ep, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
 	assert_dat_ok(kit_furnish(s, s->ep));
@@ -519,6 +534,7 @@ int main(void)
 		on_ib(rsp_create__bad_arguments),
 		on_ib(rsp_create__nth_failure),
 		on_each(rsp__serves_once),
+		on_each(rsp__listens_again_at_once),
 		on_each(rsp__rejected),
 		on_each(rsp_provider__serves_once),
 		on_ib(rsp_provider__never_asked),

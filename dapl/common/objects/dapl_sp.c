@@ -5,7 +5,8 @@
  *
  * Rules: uDAPL 1.2 specification, dat_psp_* and dat_rsp_*. The event of a
  * request is posted with the point's lock held, so that after free returns no
- * request of it appears on the EVD.
+ * request of it appears on the EVD. An RSP is retired before its request is
+ * posted, and so refuses that or the free.
  */
 #include "dapl/common/objects/dapl_sp.h"
 
@@ -62,10 +63,8 @@ static bool rsp_take_locked(struct dapl_sp *sp, struct dapl_cr *cr)
 	struct dapl_ep *ep = sp->ep;
 	bool ok;
 
-	if (sp->makes_ep) {
-		sp->dead = true;
+	if (sp->makes_ep)
 		return true;
-	}
 	dapl_lock(&ep->lock);
 	ok = ep->state == DAT_EP_STATE_RESERVED && !ep->freed;
 	if (ok)
@@ -76,14 +75,81 @@ static bool rsp_take_locked(struct dapl_sp *sp, struct dapl_cr *cr)
 		return false;
 	cr->ep = ep;
 	sp->ep = NULL;
-	sp->dead = true;
 	return true;
+}
+
+/* The endpoint that waited for a request is the consumer's again. */
+static void rsp_unreserve(struct dapl_ep *ep)
+{
+	if (!ep)
+		return;
+	dapl_lock(&ep->lock);
+	if (ep->state == DAT_EP_STATE_RESERVED)
+		dapl_ep_set_state_locked(ep, DAT_EP_STATE_UNCONNECTED);
+	dapl_unlock(&ep->lock);
+	dapl_ep_put(ep);
+}
+
+/* After this the qualifier is free, and no request starts. */
+static void sp_stop(struct dapl_sp *sp)
+{
+	struct dapl_ep *ep;
+
+	dapl_lock(&sp->lock);
+	sp->dead = true;
+	ep = sp->ep;
+	sp->ep = NULL;
+	dapl_unlock(&sp->lock);
+	rsp_unreserve(ep);
+	sp->obj.ia->cm->ops->unlisten(sp->listener);
+}
+
+static void sp_end(struct dapl_sp *sp)
+{
+	dapl_obj_unuse(&sp->evd->obj);
+	dapl_sp_cm_unlistened(sp); /* the consumer's reference */
+}
+
+void dapl_sp_shutdown(struct dapl_sp *sp)
+{
+	sp_stop(sp);
+	sp_end(sp);
+}
+
+/*
+ * An RSP ends with its request, and has ended when the consumer learns of it:
+ * he may want to listen there again.
+ */
+static bool rsp_request(struct dapl_sp *sp, struct dapl_cr *cr,
+			const DAT_EVENT *event)
+{
+	bool ok;
+
+	if (!dapl_obj_retire(&sp->obj, true))
+		return false;
+	dapl_lock(&sp->lock);
+	ok = rsp_take_locked(sp, cr);
+	dapl_unlock(&sp->lock);
+	sp_stop(sp);
+	ok = ok && dapl_evd_post(sp->evd, event);
+	sp_end(sp);
+	return ok;
+}
+
+static bool psp_request(struct dapl_sp *sp, const DAT_EVENT *event)
+{
+	bool ok;
+
+	dapl_lock(&sp->lock);
+	ok = !sp->dead && dapl_evd_post(sp->evd, event);
+	dapl_unlock(&sp->lock);
+	return ok;
 }
 
 void dapl_sp_cm_request(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 			const struct dapl_cm_request *req)
 {
-	bool rsp = sp->obj.type == DAT_HANDLE_TYPE_RSP, posted = false;
+	bool rsp = sp->obj.type == DAT_HANDLE_TYPE_RSP, posted;
 	DAT_CR_ARRIVAL_EVENT_DATA *data;
 	struct dapl_cr *cr;
 	DAT_EVENT event;
@@ -109,17 +175,9 @@ void dapl_sp_cm_request(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 		data->sp_handle.psp_handle = (DAT_PSP_HANDLE)sp; /* or CSP */
 
 	dapl_obj_enlist(&cr->obj);
-	dapl_lock(&sp->lock);
-	if (!sp->dead && (!rsp || rsp_take_locked(sp, cr)))
-		posted = dapl_evd_post(sp->evd, &event);
-	dapl_unlock(&sp->lock);
-	if (!posted) {
-		if (dapl_obj_retire(&cr->obj, true))
-			dapl_cr_shutdown(cr);
-		return;
-	}
-	if (rsp && dapl_obj_retire(&sp->obj, true))
-		dapl_sp_shutdown(sp);
+	posted = rsp ? rsp_request(sp, cr, &event) : psp_request(sp, &event);
+	if (!posted && dapl_obj_retire(&cr->obj, true))
+		dapl_cr_shutdown(cr);
 }
 
 void dapl_sp_cm_unlistened(struct dapl_sp *sp)
@@ -323,18 +381,6 @@ static DAT_RETURN rsp_reserve(struct dapl_sp *sp, struct dapl_ep *ep)
 	return DAT_SUCCESS;
 }
 
-/* The endpoint that waited for a request is the consumer's again. */
-static void rsp_unreserve(struct dapl_ep *ep)
-{
-	if (!ep)
-		return;
-	dapl_lock(&ep->lock);
-	if (ep->state == DAT_EP_STATE_RESERVED)
-		dapl_ep_set_state_locked(ep, DAT_EP_STATE_UNCONNECTED);
-	dapl_unlock(&ep->lock);
-	dapl_ep_put(ep);
-}
-
 DAT_RETURN dapl_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL qual,
 			   DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd_handle,
 			   DAT_RSP_HANDLE *ret_rsp)
@@ -518,21 +564,6 @@ DAT_RETURN dapl_rsp_query(DAT_RSP_HANDLE handle, DAT_RSP_PARAM_MASK mask,
 }
 
 /* ---------------------------------------------------- free */
-
-void dapl_sp_shutdown(struct dapl_sp *sp)
-{
-	struct dapl_ep *ep;
-
-	dapl_lock(&sp->lock);
-	sp->dead = true;
-	ep = sp->ep;
-	sp->ep = NULL;
-	dapl_unlock(&sp->lock);
-	rsp_unreserve(ep);
-	sp->obj.ia->cm->ops->unlisten(sp->listener);
-	dapl_obj_unuse(&sp->evd->obj);
-	dapl_sp_cm_unlistened(sp); /* the consumer's reference */
-}
 
 static DAT_RETURN sp_free(struct dapl_sp *sp, DAT_RETURN bad_handle)
 {
