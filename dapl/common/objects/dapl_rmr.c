@@ -262,6 +262,43 @@ static DAT_RETURN post_invalidate(struct dapl_rmr *rmr, struct dapl_ep *ep)
 	return ret;
 }
 
+/* An unbind of what is not bound: the consumer awaits its completion. */
+static DAT_RETURN post_nothing(struct dapl_rmr *rmr, struct dapl_ep *ep,
+			       DAT_DTO_COOKIE record,
+			       DAT_COMPLETION_FLAGS flags,
+			       DAT_RMR_CONTEXT *ret_key)
+{
+	struct ibv_send_wr wr = {.opcode = IBV_WR_RDMA_WRITE};
+
+	*ret_key = rmr->mw->rkey;
+	return dapl_ep_post_request(ep, &wr, DAT_DTO_BIND_MW, 0, record,
+				    flags);
+}
+
+/* Takes the bound region, and the window's use of it, out of the window. */
+static struct dapl_lmr *region_take(struct dapl_rmr *rmr)
+{
+	struct dapl_lmr *lmr;
+
+	dapl_lock(&rmr->lock);
+	lmr = rmr->lmr;
+	rmr->lmr = NULL;
+	dapl_unlock(&rmr->lock);
+	return lmr;
+}
+
+/* The unbind was refused. Another thread may have bound the window since. */
+static void region_return(struct dapl_rmr *rmr, struct dapl_lmr *lmr)
+{
+	dapl_lock(&rmr->lock);
+	if (!rmr->lmr) {
+		rmr->lmr = lmr;
+		lmr = NULL;
+	}
+	dapl_unlock(&rmr->lock);
+	dapl_obj_unuse(lmr ? &lmr->obj : NULL);
+}
+
 /*
  * A bind, or without INFO an unbind. A new bind of a bound window takes two
  * places in the queue. The device forgot a binding through a queue pair that
@@ -293,8 +330,7 @@ static DAT_RETURN post_type2(struct dapl_rmr *rmr, struct dapl_ep *ep,
 		wr.opcode = IBV_WR_LOCAL_INV;
 		wr.invalidate_rkey = rmr->mw->rkey;
 	} else {
-		/* Nothing to do, but the consumer awaits its completion. */
-		wr.opcode = IBV_WR_RDMA_WRITE;
+		return post_nothing(rmr, ep, record, flags, ret_key);
 	}
 	ret = dapl_ep_post_request(ep, &wr, DAT_DTO_BIND_MW, 0, record, flags);
 	if (ret == DAT_SUCCESS && info)
@@ -351,23 +387,33 @@ DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE handle, DAT_LMR_HANDLE lmr_handle,
 	record->quiet = flags & DAT_COMPLETION_SUPPRESS_FLAG;
 	flags &= ~(unsigned)DAT_COMPLETION_SUPPRESS_FLAG;
 	slot_cookie.as_ptr = record;
-	if (!unbind && !dapl_obj_use(&lmr->obj)) {
+	if (unbind) {
+		lmr = region_take(rmr);
+	} else if (!dapl_obj_use(&lmr->obj)) {
 		free(record);
 		return dapl_fail(DAPL_BAD_HANDLE(LMR), "the LMR was freed");
 	}
+	/* Drivers read the region of a type 1 window even to unbind it. */
+	bind.bind_info.mr = lmr ? lmr->mr : NULL;
 	if (rmr->mw->type == IBV_MW_TYPE_2)
 		ret = post_type2(rmr, ep, unbind ? NULL : &bind.bind_info,
 				 slot_cookie, flags, &key);
-	else
+	else if (lmr)
 		ret = dapl_ep_post_bind(ep, rmr->mw, &bind, slot_cookie, flags,
 					&key);
+	else
+		ret = post_nothing(rmr, ep, slot_cookie, flags, &key);
 	if (ret != DAT_SUCCESS) {
-		if (!unbind)
+		if (unbind)
+			region_return(rmr, lmr);
+		else
 			dapl_obj_unuse(&lmr->obj);
 		free(record);
 		return ret;
 	}
 	rmr_bound(rmr, unbind ? NULL : lmr, triplet, priv, va_type, key);
+	if (unbind)
+		dapl_obj_unuse(lmr ? &lmr->obj : NULL);
 	if (ret_context)
 		*ret_context = key;
 	return DAT_SUCCESS;

@@ -252,6 +252,9 @@ int fv__bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *b)
 
 	if (b->bind_info.mw_access_flags & ~(unsigned int)FV_REMOTE)
 		return EINVAL;
+	/* Drivers read the region even where a length of 0 unbinds. */
+	if (!b->bind_info.mr)
+		return EINVAL;
 	wr.bind_mw.mw = mw;
 	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
 	wr.bind_mw.bind_info = b->bind_info;
