@@ -62,6 +62,7 @@ static DAT_RETURN create(struct world_side *s, const DAT_EP_ATTR *attr,
 struct waiter {
 	pthread_t thread;
 	DAT_EVD_HANDLE evd;
+	DAT_TIMEOUT timeout;
 	DAT_RETURN ret;
 	DAT_EVENT ev;
 	DAT_COUNT more;
@@ -71,20 +72,26 @@ static void *run_waiter(void *arg)
 {
 	struct waiter *t = arg;
 
-	t->ret = V(evd_wait)(t->evd, WORLD_PATIENCE_US, 1, &t->ev, &t->more);
+	t->ret = V(evd_wait)(t->evd, t->timeout, 1, &t->ev, &t->more);
 	return NULL;
 }
 
-static void start(struct waiter *t, DAT_EVD_HANDLE evd)
+static void start_for(struct waiter *t, DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout)
 {
 	memset(t, 0, sizeof(*t));
 	t->evd = evd;
+	t->timeout = timeout;
 	assert_int_equal(pthread_create(&t->thread, NULL, run_waiter, t), 0);
 	world_until(__atomic_load_n(&((struct dapl_evd *)evd)->waiting,
 				    __ATOMIC_ACQUIRE));
 	/* It has armed the queue when it let the lock go. */
 	dapl_lock(&((struct dapl_evd *)evd)->lock);
 	dapl_unlock(&((struct dapl_evd *)evd)->lock);
+}
+
+static void start(struct waiter *t, DAT_EVD_HANDLE evd)
+{
+	start_for(t, evd, WORLD_PATIENCE_US);
 }
 
 static bool asleep(struct waiter *t)
@@ -280,7 +287,7 @@ static void evd_wait__unsignalled_request(void **state)
 		    DAT_SUCCESS);
 }
 
-static void evd_wait__unsignalled_timeout(void **state)
+static void evd_wait__unsignalled_unwaitable(void **state)
 {
 	struct world *w = *state;
 	struct waiter t;
@@ -300,6 +307,21 @@ static void evd_wait__unsignalled_timeout(void **state)
 	assert_dat_ok(V(evd_clear_unwaitable)(w->server.req_evd));
 	assert_dat_ok(V(evd_wait)(w->server.req_evd, 0, 1, &ev, &more));
 	assert_int_equal(more, 0);
+}
+
+/* It is counted, but no reason to return an event. */
+static void evd_wait__unsignalled_timeout(void **state)
+{
+	struct world *w = *state;
+	struct waiter t;
+
+	connect_with(w, DEFAULT, UNSIGNALED);
+	start_for(&t, w->server.req_evd, 1000000);
+	world_send(&w->server, 0, 8, 1, UNSIGNALED);
+	pthread_join(t.thread, NULL);
+	assert_int_equal(t.ret, DAT_TIMEOUT_EXPIRED);
+	assert_int_equal(t.more, 1);
+	expect_dto(w->server.req_evd, 1, DAT_DTO_SUCCESS);
 }
 
 static void evd_wait__unsignalled_not_configured(void **state)
@@ -486,6 +508,7 @@ int main(void)
 		ib_test(evd_wait__threshold),
 		ib_test(evd_wait__unsignalled_request),
 		iwarp_test(evd_wait__unsignalled_request),
+		ib_test(evd_wait__unsignalled_unwaitable),
 		ib_test(evd_wait__unsignalled_timeout),
 		ib_test(evd_wait__unsignalled_not_configured),
 		ib_test(evd_wait__unsignalled_flushed),
