@@ -36,11 +36,12 @@ static inline bool dapl_evd_cq_fast(struct dapl_evd *evd,
 		length = wc->byte_len;
 	}
 	wq = dapl_slot_wq(slot);
+	dto->user_cookie = slot->cookie;
+	/* From here on a post may use the slot again. */
 	dapl_wq_complete(wq, slot);
 	event->event_number = DAT_DTO_COMPLETION_EVENT;
 	event->evd_handle = (DAT_EVD_HANDLE)evd;
 	dto->ep_handle = (DAT_EP_HANDLE)wq->owner;
-	dto->user_cookie = slot->cookie;
 	dto->status = DAT_DTO_SUCCESS;
 	dto->transfered_length = length;
 	dto->operation = (DAT_DTOS)op;
