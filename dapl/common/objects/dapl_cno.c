@@ -2,11 +2,11 @@
 /*
  * dapl_cno.c - dat_cno_*: waiting for any of several EVDs.
  *
- * See dapl_cno.h for the design. An EVD found in the epoll set may be freed by
- * another thread before it is looked at: object memory is type-stable, and
- * dapl_evd_trigger_take() checks under the EVD's lock that it still belongs to
- * this CNO. Rules: uDAPL 1.2 specification, dat_cno_*; dat_cno_fd_create and
- * dat_cno_trigger are DAT 2.0 additions.
+ * See dapl_cno.h for the design. An EVD that epoll_wait() has named may be
+ * freed by another thread before it is looked at. So EVDs enter and leave the
+ * set under the CNO's lock, and it is read under it, without blocking: what it
+ * names then is alive and gets a reference. Rules: uDAPL 1.2 specification,
+ * dat_cno_*; dat_cno_fd_create and dat_cno_trigger are DAT 2.0 additions.
  */
 #include "dapl/common/objects/dapl_cno.h"
 
@@ -27,29 +27,51 @@ static pthread_cond_t left_cond = PTHREAD_COND_INITIALIZER;
 
 /* ------------------------------------------------ triggers */
 
+/* The EVDs that have a trigger now, referenced; returns how many. */
+static int cno_ready(struct dapl_cno *cno, struct dapl_evd *evds[CNO_BATCH])
+{
+	struct epoll_event ev[CNO_BATCH];
+	int n, found = 0;
+
+	dapl_lock(&cno->lock);
+	n = epoll_wait(cno->epfd, ev, CNO_BATCH, 0);
+	for (int i = 0; i < n; i++) {
+		struct dapl_evd *evd = ev[i].data.ptr;
+
+		if (!evd)
+			continue; /* the poke */
+		dapl_obj_get(&evd->obj);
+		evds[found++] = evd;
+	}
+	dapl_unlock(&cno->lock);
+	return found;
+}
+
 /*
- * Takes one trigger if there is one within TIMEOUT_MS. Returns 1 with
- * *RET_EVD, 0 when there was none in time, -EAGAIN when something else
- * happened (poked, or another thread was faster), else -errno.
+ * Takes one trigger if there is one within TIMEOUT_MS. Returns 1 with a
+ * reference in *RET_EVD, 0 when there was none in time, -EAGAIN when something
+ * else happened (poked, or another thread was faster), else -errno.
  */
 static int cno_take(struct dapl_cno *cno, int timeout_ms,
 		    struct dapl_evd **ret_evd)
 {
-	struct epoll_event ev[CNO_BATCH];
-	int n;
+	struct dapl_evd *evds[CNO_BATCH];
+	struct epoll_event ev;
+	int n, ret = -EAGAIN;
 
-	n = epoll_wait(cno->epfd, ev, CNO_BATCH, timeout_ms);
+	n = epoll_wait(cno->epfd, &ev, 1, timeout_ms);
 	if (n <= 0)
 		return n ? -errno : 0;
+	n = cno_ready(cno, evds);
 	for (int i = 0; i < n; i++) {
-		struct dapl_evd *evd = ev[i].data.ptr;
-
-		if (evd && dapl_evd_trigger_take(evd, cno)) {
-			*ret_evd = evd;
-			return 1;
+		if (ret != 1 && dapl_evd_trigger_take(evds[i], cno)) {
+			*ret_evd = evds[i];
+			ret = 1;
+		} else {
+			dapl_evd_put(evds[i]);
 		}
 	}
-	return -EAGAIN;
+	return ret;
 }
 
 /* The agent and the watch for it change together. 0 or -errno. */
@@ -107,6 +129,7 @@ static void cno_agent_run(struct dapl_watch *w, uint32_t events)
 				       (DAT_EVD_HANDLE)evd);
 	else
 		dapl_evd_trigger_back(evd, cno);
+	dapl_evd_put(evd);
 }
 
 /* ---------------------------------------------------- life */
@@ -284,6 +307,7 @@ static DAT_RETURN cno_wait(struct dapl_cno *cno, DAT_TIMEOUT timeout,
 		ret = cno_take(cno, ms_left(deadline), &evd);
 		if (ret == 1) {
 			*ret_evd = (DAT_EVD_HANDLE)evd;
+			dapl_evd_put(evd);
 			return DAT_SUCCESS;
 		}
 		if (ret == -EINTR)
@@ -363,6 +387,7 @@ DAT_RETURN dapl_cno_trigger(DAT_CNO_HANDLE handle, DAT_EVD_HANDLE *ret_evd)
 	if (cno_take(cno, 0, &evd) != 1)
 		return DAPL_ERR(DAT_QUEUE_EMPTY, 0);
 	*ret_evd = (DAT_EVD_HANDLE)evd;
+	dapl_evd_put(evd);
 	return DAT_SUCCESS;
 }
 

@@ -14,17 +14,19 @@
 #include "dapl/common/objects/dapl_cno.h"
 #include "dapl/common/objects/dapl_evd.h"
 
-static void cno_set(const struct dapl_cno *cno, int op, int fd,
-		    struct dapl_evd *evd)
+/* Under the CNO's lock, so that whoever reads the set finds living EVDs. */
+static void cno_set(struct dapl_cno *cno, int op, int fd, struct dapl_evd *evd)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = evd};
+	int ret;
 
-	if (!epoll_ctl(cno->epfd, op, fd, &ev))
-		return;
+	dapl_lock(&cno->lock);
+	ret = epoll_ctl(cno->epfd, op, fd, &ev);
+	dapl_unlock(&cno->lock);
 	/* Not in the set, or in it already: as wished. */
-	if (errno != ENOENT && errno != EEXIST)
+	if (ret && errno != ENOENT && errno != EEXIST)
 		dapl_log(DAPL_LOG_ERR, "cno %p evd %p: epoll_ctl: %m",
-			 (const void *)cno, (void *)evd);
+			 (void *)cno, (void *)evd);
 }
 
 static void trigger_set(struct dapl_evd *evd)
