@@ -13,6 +13,7 @@
 #define DAPL_LOG_H
 
 #include <dat2/udat.h>
+#include <stdbool.h>
 
 /*
  * Message classes: the bits of DAPL_DBG_TYPE (doc/dapl-env.7), unchanged from
@@ -42,17 +43,20 @@ enum dapl_log_class {
  */
 extern unsigned dapl__log_mask;
 
+/* Whether messages of class CLS are wanted: one load that nothing orders. */
+static inline bool dapl__log_wants(unsigned cls)
+{
+	return __atomic_load_n(&dapl__log_mask, __ATOMIC_RELAXED) & cls;
+}
+
 void dapl__log(unsigned cls, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Text is lower case, object first, "%m" for the system's error. */
-#define dapl_log(cls, ...)                                                     \
-	do {                                                                   \
-		if (__builtin_expect(__atomic_load_n(&dapl__log_mask,          \
-						     __ATOMIC_RELAXED) &       \
-					     (cls),                            \
-				     0))                                       \
-			dapl__log((cls), __VA_ARGS__);                         \
+#define dapl_log(cls, ...)                                     \
+	do {                                                   \
+		if (__builtin_expect(dapl__log_wants(cls), 0)) \
+			dapl__log((cls), __VA_ARGS__);         \
 	} while (0)
 
 /* Reads DAPL_DBG_TYPE, DAPL_DBG_LEVEL, DAPL_DBG_DEST. PROVIDER is a literal. */

@@ -161,6 +161,9 @@ static void unlock_and_wait(struct dapl_loop *loop, const void *obj)
 		return;
 	while (__atomic_load_n(&loop->run_seq, __ATOMIC_ACQUIRE) == seq)
 		dapl__futex_wait(&loop->run_seq, seq);
+	/* Says the same to tools that follow locks only. */
+	dapl_lock(&loop->lock);
+	dapl_unlock(&loop->lock);
 }
 
 /* Descriptors. */
