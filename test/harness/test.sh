@@ -11,12 +11,14 @@
 test_stages="native|900||unit and ABI tests, gcc
 clang|900||unit and ABI tests, clang
 san|1200||unit tests, address and undefined-behaviour sanitizers
+tsan|600||many threads, thread sanitizer
+helgrind|600||many threads, valgrind's helgrind
 fuzz|900||dat.conf parser, fuzzed
 dist|1200|quick|make distcheck
 vmself|400|no-vm|the guest harness itself
 interop|1500|no-vm|real devices: soft-RoCE and soft-iWARP"
 
-test_packages="clang llvm xz-utils"
+test_packages="clang llvm valgrind xz-utils"
 
 test_usage()
 {
@@ -59,6 +61,7 @@ test_read_check()
 }
 
 # test_check DIR LABEL CONFIGURE-ARGUMENT...: build, make check, records.
+# With test_only: only these test programs.
 test_check()
 {
     local dir=$1 label=$2 rc n console=$h_tmp/check.out
@@ -70,7 +73,8 @@ test_check()
     fi
     find "$dir" -name '*.trs' -delete
     # Synchronised: two programs that print at once would garble a line.
-    make -C "$dir" -k -j"$build_jobs" --output-sync=target check 2>&1 | tee "$console"
+    make -C "$dir" -k -j"$build_jobs" --output-sync=target check \
+        ${test_only:+TESTS="$test_only" check_PROGRAMS="$test_only"} 2>&1 | tee "$console"
     rc=${PIPESTATUS[0]}
     test_read_check "$console" >>"$test_rec"
     # A result that a program left but that was not printed must not be lost.
@@ -102,6 +106,32 @@ stage_clang()
 stage_san()
 {
     test_check "$h_top/build-san" sanitizers CC=gcc CXX=g++ --enable-werror --enable-sanitizers
+}
+
+# Only what has threads: the rest was checked by the stages before.
+stage_tsan()
+{
+    local test_only="test/unit/t_stress test/unit/t_evd test/unit/t_evd_wait"
+
+    test_only+=" test/unit/t_cno test/unit/t_ep test/unit/t_ep_conn test/unit/t_ep_post"
+    test_check "$h_top/build-tsan" tsan CC=gcc CXX=g++ --enable-werror \
+        --enable-sanitizers=thread
+}
+
+stage_helgrind()
+{
+    local dir=$h_top/build-helgrind rc
+
+    have valgrind || { rec S "helgrind: t_stress" "valgrind is not installed"; return; }
+    if ! build_tree "$dir" helgrind CC=gcc CXX=g++ CPPFLAGS=-DDAPL_PTHREAD_LOCKS \
+        CFLAGS="-g -O1 -fno-inline" ||
+        ! make -C "$dir" -j"$build_jobs" test/unit/t_stress; then
+        rec F "helgrind: build" "see the log"
+        return
+    fi
+    sh "$h_top/test/unit/helgrind.sh" "$dir" | tee "$h_tmp/helgrind.tap"
+    rc=${PIPESTATUS[0]}
+    awk -v src=t_stress -v rc="$rc" -f "$h_top/test/harness/tap.awk" "$h_tmp/helgrind.tap" >>"$test_rec"
 }
 
 stage_fuzz()
