@@ -374,12 +374,12 @@ static void modify__bad_arguments(void **state)
 	assert_refused(V(ep_modify)(ep,
 				    DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS,
 				    &param),
-		       DAPL_BAD_ARG(6));
+		       DAPL_BAD_ARG(3));
 	param = kit_query(ep);
 	param.ep_attr.max_recv_dtos = 1 << 20;
 	assert_refused(
 		V(ep_modify)(ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param),
-		DAPL_BAD_ARG(6));
+		DAPL_BAD_ARG(3));
 	assert_int_equal(kit_query(ep).ep_attr.max_recv_dtos, 16);
 }
 
@@ -462,7 +462,7 @@ static void modify__moves_users(void **state)
 	assert_dat_ok(V(pz_free)(old));
 	param.pz_handle = w->server.pz;
 	assert_refused(V(ep_modify)(s->ep, DAT_EP_FIELD_PZ_HANDLE, &param),
-		       DAPL_BAD_HANDLE(PZ));
+		       DAPL_BAD_ARG(3));
 }
 
 /* A failed change leaves an endpoint that works as before. */
@@ -548,7 +548,7 @@ static void modify__tentative(void **state)
 				    DAT_EP_FIELD_RECV_EVD_HANDLE |
 					    DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS,
 				    &param),
-		       DAPL_BAD_ARG(6));
+		       DAPL_BAD_ARG(3));
 	assert_dat_ok(
 		V(ep_modify)(s->ep, DAT_EP_FIELD_RECV_EVD_HANDLE, &param));
 	assert_int_equal(kit_query(s->ep).ep_attr.max_recv_dtos, 16);

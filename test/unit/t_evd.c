@@ -326,7 +326,7 @@ static void evd_resize__bad_arguments(void **state)
 
 	assert_refused(V(evd_resize)(evd, 0), DAPL_BAD_ARG(2));
 	assert_refused(V(evd_resize)(evd, -5), DAPL_BAD_ARG(2));
-	assert_refused(V(evd_resize)(evd, 8193), DAPL_BAD_ARG(2));
+	assert_refused(V(evd_resize)(evd, 8193), DAPL_NO_RES(TEVD));
 	assert_int_equal(query(evd).evd_qlen, WORLD_QLEN);
 }
 

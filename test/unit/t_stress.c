@@ -523,8 +523,7 @@ static void wait_cno(struct worker *me)
 	DAT_RETURN ret;
 
 	while (__atomic_load_n(&st->working, __ATOMIC_ACQUIRE) && !late(st)) {
-		ret = dice(me, 4) ? V(cno_wait)(st->cno, STEP_US, &evd)
-				  : V(cno_trigger)(st->cno, &evd);
+		ret = V(cno_wait)(st->cno, dice(me, 4) ? STEP_US : 0, &evd);
 		if (!need(st, harmless(ret)))
 			return;
 		while (take_soft(st))

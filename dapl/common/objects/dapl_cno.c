@@ -384,6 +384,9 @@ DAT_RETURN dapl_cno_trigger(DAT_CNO_HANDLE handle, DAT_EVD_HANDLE *ret_evd)
 	if (!ret_evd)
 		return dapl_fail(DAPL_BAD_ARG(2), "no place for the EVD");
 	*ret_evd = DAT_HANDLE_NULL;
+	if (cno->proxy_type != DAT_PROXY_TYPE_FD)
+		return dapl_fail(DAPL_BAD_HANDLE(CNO),
+				 "cno %p has no descriptor", (void *)cno);
 	if (cno_take(cno, 0, &evd) != 1)
 		return DAPL_ERR(DAT_QUEUE_EMPTY, 0);
 	*ret_evd = (DAT_EVD_HANDLE)evd;

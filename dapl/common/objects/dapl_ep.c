@@ -737,6 +737,16 @@ static int queues_change(struct dapl_ep *ep, const struct ep_parts *parts,
 	return ret;
 }
 
+/* To the caller of dat_ep_modify all of it came in one argument. */
+static DAT_RETURN modify_refused(DAT_RETURN ret)
+{
+	DAT_RETURN type = DAT_GET_TYPE(ret);
+
+	return type == DAT_INVALID_HANDLE || type == DAT_INVALID_PARAMETER
+		       ? DAPL_BAD_ARG(3)
+		       : ret;
+}
+
 DAT_RETURN dapl_ep_rebuild(struct dapl_ep *ep,
 			   const struct dapl_ep_new_parts *wish)
 {
@@ -755,7 +765,7 @@ DAT_RETURN dapl_ep_rebuild(struct dapl_ep *ep,
 	if (ret == DAT_SUCCESS && ep->srq)
 		ret = check_srq_parts(&parts);
 	if (ret != DAT_SUCCESS)
-		return ret;
+		return modify_refused(ret);
 	if (!parts_use(&parts))
 		return dapl_fail(DAPL_BAD_HANDLE(PZ),
 				 "ep: the PZ or an EVD was freed meanwhile");

@@ -392,7 +392,7 @@ DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
 				 "an EVD needs a queue length above 0, not %d",
 				 qlen);
 	if (qlen > evd->obj.ia->dev.attr.max_cqe)
-		return dapl_fail(DAPL_BAD_ARG(2),
+		return dapl_fail(DAPL_NO_RES(TEVD),
 				 "%d events are more than %s offers (%d)", qlen,
 				 evd->obj.ia->dev.name,
 				 evd->obj.ia->dev.attr.max_cqe);

@@ -1383,12 +1383,12 @@ DAT_EXPORT DAT_RETURN dat_ep_post_send_with_invalidate(
  *   num_segments      entries of local_iov, 0: for empty messages
  *   local_iov         where to; memory needs LOCAL_WRITE
  *   user_cookie       comes back in the completion
- *   completion_flags  not SUPPRESS
+ *   completion_flags  SUPPRESS has no meaning and is ignored
  *
  * Returns:
  *   INVALID_HANDLE/EP        not an EP
  *   INVALID_STATE/SRQ_IN_USE the endpoint receives from an SRQ
- *   INVALID_PARAMETER/ARG2, ARG3, ARG5  segments, iov, flags
+ *   INVALID_PARAMETER/ARG2, ARG3  segments, iov
  *   INSUFFICIENT_RESOURCES/MEMORY  max_recv_dtos are outstanding
  * Blocks: no; allocates nothing. Threads: serialise.
  * Events: one DAT_DTO_COMPLETION_EVENT on the receive EVD. A message longer
