@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * c_conn.c - cases of connecting, disconnecting and using again.
+ *
+ * Does not look below the public interface. Threads, ownership: conform.h.
+ * Rule: uDAPL 1.2 specification, dat_ep_connect and its kin, events.
+ */
+#include "test/conform/conform.h"
+
+#include <string.h>
+
+#define T(name) static void name(struct conf *c)
+
+/* What dat_ep_connect() takes; cases spoil one member. */
+struct ask {
+	DAT_EP_HANDLE ep;
+	DAT_IA_ADDRESS_PTR address;
+	DAT_TIMEOUT timeout;
+	DAT_COUNT size;
+	const void *data;
+	DAT_QOS qos;
+	DAT_CONNECT_FLAGS flags;
+};
+
+static struct ask good(struct conf *c)
+{
+	return (struct ask){
+		.ep = c->b.ep,
+		.address = conf_address(c),
+		.timeout = CONF_PATIENCE,
+		.qos = DAT_QOS_BEST_EFFORT,
+		.flags = DAT_CONNECT_DEFAULT_FLAG,
+	};
+}
+
+static DAT_RETURN ask(const struct ask *a)
+{
+	return dat_ep_connect(a->ep, a->address, CONF_QUAL, a->timeout, a->size,
+			      (DAT_PVOID)(uintptr_t)a->data, a->qos, a->flags);
+}
+
+static void expect_state(DAT_EP_HANDLE ep, DAT_EP_STATE state)
+{
+	EXPECT_EQ(conf_ep_state(ep), state);
+}
+
+T(ep_connect__both_sides_hear_of_it)
+{
+	DAT_EVENT ev;
+
+	EXPECT_OK(dat_cr_accept(conf_meet(c), c->a.ep, 0, NULL));
+	ev = conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	EXPECT(ev.event_data.connect_event_data.ep_handle == c->b.ep);
+	ev = conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	EXPECT(ev.event_data.connect_event_data.ep_handle == c->a.ep);
+	EXPECT_EQ(ev.event_data.connect_event_data.private_data_size, 0);
+	expect_state(c->a.ep, DAT_EP_STATE_CONNECTED);
+	expect_state(c->b.ep, DAT_EP_STATE_CONNECTED);
+}
+
+T(ep_connect__bad_handle)
+{
+	struct ask a = good(c);
+
+	a.ep = DAT_HANDLE_NULL;
+	BAD_HANDLE(ask(&a), EP);
+	a.ep = c->b.pz;
+	BAD_HANDLE(ask(&a), EP);
+}
+
+T(ep_connect__null_address)
+{
+	struct ask a = good(c);
+
+	a.address = NULL;
+	BAD_ARG(ask(&a), 2);
+	expect_state(c->b.ep, DAT_EP_STATE_UNCONNECTED);
+}
+
+T(ep_connect__timeout_0)
+{
+	struct ask a = good(c);
+
+	a.timeout = 0;
+	BAD_ARG(ask(&a), 4);
+}
+
+T(ep_connect__private_data_too_long)
+{
+	static char data[4096];
+	struct ask a = good(c);
+
+	a.data = data;
+	a.size = c->prov_attr.max_private_data_size + 1;
+	BAD_ARG(ask(&a), 5);
+	a.size = sizeof(data);
+	BAD_ARG(ask(&a), 5);
+	expect_state(c->b.ep, DAT_EP_STATE_UNCONNECTED);
+}
+
+T(ep_connect__private_data_negative)
+{
+	struct ask a = good(c);
+
+	a.data = "x";
+	a.size = -1;
+	BAD_ARG(ask(&a), 5);
+}
+
+T(ep_connect__private_data_null)
+{
+	struct ask a = good(c);
+
+	a.size = 4;
+	BAD_ARG(ask(&a), 6);
+}
+
+T(ep_connect__other_qos)
+{
+	struct ask a = good(c);
+
+	a.qos = DAT_QOS_PREMIUM;
+	EXPECT_TYPE(ask(&a), DAT_MODEL_NOT_SUPPORTED);
+}
+
+T(ep_connect__multipath_required)
+{
+	struct ask a = good(c);
+
+	a.flags = DAT_CONNECT_MULTIPATH_REQUIRED_FLAG;
+	EXPECT_TYPE(ask(&a), DAT_MODEL_NOT_SUPPORTED);
+}
+
+T(ep_connect__no_connect_evd)
+{
+	struct ask a = good(c);
+
+	EXPECT_OK(dat_ep_create(c->b.ia, c->b.pz, c->b.recv_evd, c->b.req_evd,
+				DAT_HANDLE_NULL, NULL, &a.ep));
+	BAD_HANDLE(ask(&a), EVD_CONN);
+}
+
+T(ep_connect__no_pz)
+{
+	struct ask a = good(c);
+
+	EXPECT_OK(dat_ep_create(c->b.ia, DAT_HANDLE_NULL, c->b.recv_evd,
+				c->b.req_evd, c->b.conn_evd, NULL, &a.ep));
+	BAD_STATE(ask(&a), EP_NOTREADY);
+}
+
+T(ep_connect__nobody_listens)
+{
+	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
+	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	expect_state(c->b.ep, DAT_EP_STATE_DISCONNECTED);
+}
+
+/* The other side never answers its request. */
+T(ep_connect__times_out)
+{
+	conf_listen(c);
+	EXPECT_OK(conf_try_connect(c, c->b.ep, 300000));
+	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_TIMED_OUT);
+	expect_state(c->b.ep, DAT_EP_STATE_DISCONNECTED);
+}
+
+T(ep_connect__again_after_reset)
+{
+	conf_disconnect(c);
+	EXPECT_OK(dat_ep_reset(c->a.ep));
+	EXPECT_OK(dat_ep_reset(c->b.ep));
+	expect_state(c->b.ep, DAT_EP_STATE_UNCONNECTED);
+	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
+	EXPECT_OK(dat_cr_accept(
+		conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT)
+			.event_data.cr_arrival_event_data.cr_handle,
+		c->a.ep, 0, NULL));
+	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	conf_post_recv(&c->a, 0, 64, 1);
+	conf_post_send(&c->b, 0, 8, 2);
+	conf_dto(c->a.recv_evd, 1, DAT_DTO_SUCCESS);
+}
+
+T(ep_connect__again_after_refusal)
+{
+	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
+	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	EXPECT_OK(dat_ep_reset(c->b.ep));
+	conf_connect(c);
+}
+
+T(ep_dup_connect__same_peer)
+{
+	DAT_EP_HANDLE dup = conf_ep(&c->b, NULL), other = conf_ep(&c->a, NULL);
+	DAT_EVENT ev;
+
+	EXPECT_OK(dat_ep_dup_connect(dup, c->b.ep, CONF_PATIENCE, 0, NULL,
+				     DAT_QOS_BEST_EFFORT));
+	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	EXPECT_OK(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle,
+				other, 0, NULL));
+	ev = conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	EXPECT(ev.event_data.connect_event_data.ep_handle == dup);
+}
+
+T(ep_dup_connect__bad_arguments)
+{
+	DAT_EP_HANDLE dup = conf_ep(&c->b, NULL);
+
+	BAD_HANDLE(dat_ep_dup_connect(DAT_HANDLE_NULL, c->b.ep, 1000, 0, NULL,
+				      DAT_QOS_BEST_EFFORT),
+		   EP);
+	BAD_HANDLE(dat_ep_dup_connect(dup, c->b.pz, 1000, 0, NULL,
+				      DAT_QOS_BEST_EFFORT),
+		   EP);
+	BAD_ARG(dat_ep_dup_connect(dup, c->b.ep, 0, 0, NULL,
+				   DAT_QOS_BEST_EFFORT),
+		3);
+}
+
+T(ep_dup_connect__other_is_not_connected)
+{
+	DAT_EP_HANDLE dup = conf_ep(&c->b, NULL);
+
+	BAD_STATE(dat_ep_dup_connect(dup, c->b.ep, CONF_PATIENCE, 0, NULL,
+				     DAT_QOS_BEST_EFFORT),
+		  EP_UNCONNECTED);
+}
+
+static void disconnect(struct conf *c, DAT_CLOSE_FLAGS flags)
+{
+	EXPECT_OK(dat_ep_disconnect(c->b.ep, flags));
+	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+	conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+	expect_state(c->a.ep, DAT_EP_STATE_DISCONNECTED);
+	expect_state(c->b.ep, DAT_EP_STATE_DISCONNECTED);
+	conf_no_event(c->b.conn_evd);
+	conf_no_event(c->a.conn_evd);
+}
+
+T(ep_disconnect__abrupt)
+{
+	disconnect(c, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+T(ep_disconnect__graceful)
+{
+	disconnect(c, DAT_CLOSE_GRACEFUL_FLAG);
+}
+
+T(ep_disconnect__passive_side)
+{
+	EXPECT_OK(dat_ep_disconnect(c->a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+T(ep_disconnect__flushes_receives)
+{
+	conf_post_recv(&c->a, 0, 64, 1);
+	conf_post_recv(&c->b, 0, 64, 2);
+	disconnect(c, DAT_CLOSE_ABRUPT_FLAG);
+	conf_dto(c->a.recv_evd, 1, DAT_DTO_ERR_FLUSHED);
+	conf_dto(c->b.recv_evd, 2, DAT_DTO_ERR_FLUSHED);
+}
+
+/* What was posted before arrives before the end. */
+T(ep_disconnect__graceful_lets_requests_finish)
+{
+	for (int i = 0; i < 4; i++)
+		conf_post_recv(&c->a, 64 * (size_t)i, 64, (uint64_t)i);
+	for (int i = 0; i < 4; i++)
+		conf_post_send(&c->b, 0, 8, (uint64_t)i);
+	disconnect(c, DAT_CLOSE_GRACEFUL_FLAG);
+	for (int i = 0; i < 4; i++) {
+		conf_dto(c->b.req_evd, (uint64_t)i, DAT_DTO_SUCCESS);
+		conf_dto(c->a.recv_evd, (uint64_t)i, DAT_DTO_SUCCESS);
+	}
+}
+
+T(ep_disconnect__twice_has_no_effect)
+{
+	disconnect(c, DAT_CLOSE_GRACEFUL_FLAG);
+	EXPECT_OK(dat_ep_disconnect(c->b.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	EXPECT_OK(dat_ep_disconnect(c->b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	conf_no_event(c->b.conn_evd);
+}
+
+T(ep_disconnect__while_connecting)
+{
+	conf_meet(c);
+	EXPECT_OK(dat_ep_disconnect(c->b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+	expect_state(c->b.ep, DAT_EP_STATE_DISCONNECTED);
+	conf_no_event(c->b.conn_evd);
+}
+
+T(ep_disconnect__unknown_flag)
+{
+	BAD_ARG(dat_ep_disconnect(c->b.ep, (DAT_CLOSE_FLAGS)6), 2);
+	expect_state(c->b.ep, DAT_EP_STATE_CONNECTED);
+}
+
+T(ep_disconnect__bad_handle)
+{
+	BAD_HANDLE(dat_ep_disconnect(DAT_HANDLE_NULL, DAT_CLOSE_ABRUPT_FLAG),
+		   EP);
+	BAD_HANDLE(dat_ep_disconnect(c->a.pz, DAT_CLOSE_ABRUPT_FLAG), EP);
+}
+
+T(ep_free__while_connected)
+{
+	EXPECT_OK(dat_ep_free(c->b.ep));
+	conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+	expect_state(c->a.ep, DAT_EP_STATE_DISCONNECTED);
+}
+
+#define CONNECT(x) CASE(ep_connect__##x, "6 dat_ep_connect", NEED_EPS)
+#define DISCONNECT(x) \
+	CASE(ep_disconnect__##x, "6 dat_ep_disconnect", NEED_CONNECTED)
+
+const struct conf_case cases_conn[] = {
+	CONNECT(both_sides_hear_of_it),
+	CONNECT(bad_handle),
+	CONNECT(null_address),
+	CONNECT(timeout_0),
+	CONNECT(private_data_too_long),
+	CONNECT(private_data_negative),
+	CONNECT(private_data_null),
+	CONNECT(other_qos),
+	CONNECT(multipath_required),
+	CONNECT(no_connect_evd),
+	CONNECT(no_pz),
+	CONNECT(nobody_listens),
+	CONNECT(times_out),
+	CASE(ep_connect__again_after_reset, "6 dat_ep_reset", NEED_CONNECTED),
+	CONNECT(again_after_refusal),
+	CASE(ep_dup_connect__same_peer, "6 dat_ep_dup_connect", NEED_CONNECTED),
+	CASE(ep_dup_connect__bad_arguments, "6 dat_ep_dup_connect",
+	     NEED_CONNECTED),
+	CASE(ep_dup_connect__other_is_not_connected, "6 dat_ep_dup_connect",
+	     NEED_EPS),
+	DISCONNECT(abrupt),
+	DISCONNECT(graceful),
+	DISCONNECT(passive_side),
+	DISCONNECT(flushes_receives),
+	DISCONNECT(graceful_lets_requests_finish),
+	DISCONNECT(twice_has_no_effect),
+	CASE(ep_disconnect__while_connecting, "6 dat_ep_disconnect", NEED_EPS),
+	DISCONNECT(unknown_flag),
+	DISCONNECT(bad_handle),
+	CASE(ep_free__while_connected, "6 dat_ep_free", NEED_CONNECTED),
+	{0},
+};

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * c_cr.c - cases of connection requests.
+ *
+ * Does not look below the public interface. Threads, ownership: conform.h.
+ * Rule: uDAPL 1.2 specification, dat_cr_*.
+ */
+#include "test/conform/conform.h"
+
+#include <string.h>
+
+#define T(name) static void name(struct conf *c)
+
+T(cr_query__who_asks)
+{
+	DAT_CR_HANDLE cr = conf_meet(c);
+	DAT_CR_PARAM p;
+
+	EXPECT_OK(dat_cr_query(cr, DAT_CR_FIELD_ALL, &p));
+	EXPECT(p.remote_ia_address_ptr);
+	EXPECT_EQ(p.remote_ia_address_ptr->sa_family,
+		  conf_address(c)->sa_family);
+	EXPECT(p.local_ep_handle == DAT_HANDLE_NULL);
+}
+
+/* Transports that pad may report more bytes than were given. */
+T(cr_query__private_data)
+{
+	DAT_COUNT size = c->prov_attr.max_private_data_size;
+	DAT_CR_PARAM p;
+	uint8_t data[512];
+	DAT_EVENT ev;
+
+	EXPECT(size > 0 && size <= (int)sizeof(data));
+	for (int i = 0; i < size; i++)
+		data[i] = (uint8_t)(i + 1);
+	conf_listen(c);
+	EXPECT_OK(dat_ep_connect(c->b.ep, conf_address(c), CONF_QUAL,
+				 CONF_PATIENCE, size, data, DAT_QOS_BEST_EFFORT,
+				 DAT_CONNECT_DEFAULT_FLAG));
+	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	EXPECT_OK(dat_cr_query(ev.event_data.cr_arrival_event_data.cr_handle,
+			       DAT_CR_FIELD_ALL, &p));
+	EXPECT(p.private_data_size >= size);
+	EXPECT(memcmp(p.private_data, data, (size_t)size) == 0);
+}
+
+T(cr_query__bad_arguments)
+{
+	DAT_CR_HANDLE cr = conf_meet(c);
+	DAT_CR_PARAM p;
+
+	BAD_HANDLE(dat_cr_query(DAT_HANDLE_NULL, DAT_CR_FIELD_ALL, &p), CR);
+	BAD_HANDLE(dat_cr_query(c->a.pz, DAT_CR_FIELD_ALL, &p), CR);
+	BAD_ARG(dat_cr_query(cr, (DAT_CR_PARAM_MASK)0x8000, &p), 2);
+	BAD_ARG(dat_cr_query(cr, DAT_CR_FIELD_ALL, NULL), 3);
+}
+
+T(cr_arrival__names_the_service_point)
+{
+	DAT_PSP_HANDLE psp = conf_listen(c);
+	DAT_CR_ARRIVAL_EVENT_DATA data;
+
+	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
+	data = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT)
+		       .event_data.cr_arrival_event_data;
+	EXPECT(data.sp_handle.psp_handle == psp);
+	EXPECT_EQ(data.conn_qual, CONF_QUAL);
+	EXPECT(data.local_ia_address_ptr);
+	EXPECT_EQ(data.truncate_flag, DAT_FALSE);
+}
+
+T(cr_accept__private_data_reaches_the_peer)
+{
+	char data[16] = "from the server";
+	DAT_EVENT ev;
+
+	EXPECT_OK(dat_cr_accept(conf_meet(c), c->a.ep, sizeof(data), data));
+	ev = conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	EXPECT(ev.event_data.connect_event_data.private_data_size >=
+	       (int)sizeof(data));
+	EXPECT(memcmp(ev.event_data.connect_event_data.private_data, data,
+		      sizeof(data)) == 0);
+}
+
+T(cr_accept__bad_handle)
+{
+	BAD_HANDLE(dat_cr_accept(DAT_HANDLE_NULL, c->a.ep, 0, NULL), CR);
+	BAD_HANDLE(dat_cr_accept(c->a.pz, c->a.ep, 0, NULL), CR);
+}
+
+/* A refused call leaves the request as it was. */
+static void still_good(struct conf *c, DAT_CR_HANDLE cr)
+{
+	EXPECT_OK(dat_cr_accept(cr, c->a.ep, 0, NULL));
+	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+T(cr_accept__no_ep)
+{
+	DAT_CR_HANDLE cr = conf_meet(c);
+
+	BAD_HANDLE(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL), EP);
+	still_good(c, cr);
+}
+
+T(cr_accept__ep_of_other_kind)
+{
+	DAT_CR_HANDLE cr = conf_meet(c);
+
+	BAD_HANDLE(dat_cr_accept(cr, c->a.pz, 0, NULL), EP);
+	still_good(c, cr);
+}
+
+T(cr_accept__ep_although_the_rsp_has_one)
+{
+	DAT_EP_HANDLE extra = conf_ep(&c->a, NULL);
+	DAT_RSP_HANDLE rsp;
+	DAT_EVENT ev;
+
+	EXPECT_OK(
+		dat_rsp_create(c->a.ia, CONF_QUAL, c->a.ep, c->a.cr_evd, &rsp));
+	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
+	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	EXPECT_TYPE(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle,
+				  extra, 0, NULL),
+		    DAT_INVALID_HANDLE);
+}
+
+T(cr_accept__private_data_null)
+{
+	DAT_CR_HANDLE cr = conf_meet(c);
+
+	BAD_ARG(dat_cr_accept(cr, c->a.ep, 8, NULL), 4);
+	still_good(c, cr);
+}
+
+T(cr_accept__private_data_too_long)
+{
+	static char data[4096];
+	DAT_CR_HANDLE cr = conf_meet(c);
+
+	BAD_ARG(dat_cr_accept(cr, c->a.ep, sizeof(data), data), 3);
+	BAD_ARG(dat_cr_accept(cr, c->a.ep, -1, data), 3);
+	still_good(c, cr);
+}
+
+T(cr_accept__ep_not_unconnected)
+{
+	DAT_CR_HANDLE cr = conf_meet(c);
+	DAT_RSP_HANDLE rsp;
+
+	EXPECT_OK(dat_rsp_create(c->a.ia, CONF_QUAL + 1, c->a.ep, c->a.cr_evd,
+				 &rsp));
+	EXPECT_TYPE(dat_cr_accept(cr, c->a.ep, 0, NULL), DAT_INVALID_STATE);
+}
+
+T(cr_accept__ep_without_pz)
+{
+	DAT_CR_HANDLE cr = conf_meet(c);
+	DAT_EP_HANDLE ep;
+
+	EXPECT_OK(dat_ep_create(c->a.ia, DAT_HANDLE_NULL, c->a.recv_evd,
+				c->a.req_evd, c->a.conn_evd, NULL, &ep));
+	EXPECT_TYPE(dat_cr_accept(cr, ep, 0, NULL), DAT_INVALID_STATE);
+	still_good(c, cr);
+}
+
+T(cr_reject__peer_hears_of_it)
+{
+	char data[12] = "not today";
+	DAT_EVENT ev;
+
+	EXPECT_OK(dat_cr_reject(conf_meet(c), sizeof(data), data));
+	ev = conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	EXPECT(ev.event_data.connect_event_data.private_data_size >=
+	       (int)sizeof(data));
+	EXPECT(memcmp(ev.event_data.connect_event_data.private_data, data,
+		      sizeof(data)) == 0);
+	EXPECT_EQ(conf_ep_state(c->b.ep), DAT_EP_STATE_DISCONNECTED);
+	conf_no_event(c->a.conn_evd);
+}
+
+T(cr_reject__without_data)
+{
+	EXPECT_OK(dat_cr_reject(conf_meet(c), 0, NULL));
+	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
+}
+
+T(cr_reject__bad_handle)
+{
+	BAD_HANDLE(dat_cr_reject(DAT_HANDLE_NULL, 0, NULL), CR);
+	BAD_HANDLE(dat_cr_reject(c->a.pz, 0, NULL), CR);
+}
+
+T(cr_reject__private_data_too_long)
+{
+	static char data[4096];
+	DAT_CR_HANDLE cr = conf_meet(c);
+
+	BAD_ARG(dat_cr_reject(cr, sizeof(data), data), 2);
+	BAD_ARG(dat_cr_reject(cr, 8, NULL), 3);
+	still_good(c, cr);
+}
+
+T(cr_reject__rsp_gives_its_ep_back)
+{
+	DAT_RSP_HANDLE rsp;
+	DAT_EVENT ev;
+
+	EXPECT_OK(
+		dat_rsp_create(c->a.ia, CONF_QUAL, c->a.ep, c->a.cr_evd, &rsp));
+	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
+	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	EXPECT_OK(dat_cr_reject(ev.event_data.cr_arrival_event_data.cr_handle,
+				0, NULL));
+	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	EXPECT_EQ(conf_ep_state(c->a.ep), DAT_EP_STATE_UNCONNECTED);
+}
+
+T(cr_handoff__other_listener_gets_it)
+{
+	DAT_PSP_HANDLE psp;
+	DAT_CR_HANDLE cr = conf_meet(c);
+	DAT_EVENT ev;
+	DAT_RETURN ret;
+
+	EXPECT_OK(dat_psp_create(c->a.ia, CONF_QUAL + 1, c->a.cr_evd,
+				 DAT_PSP_CONSUMER_FLAG, &psp));
+	ret = dat_cr_handoff(cr, CONF_QUAL + 1);
+	if (DAT_GET_TYPE(ret) == DAT_NOT_IMPLEMENTED)
+		conf_skip("the provider hands nothing off");
+	EXPECT_OK(ret);
+	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	EXPECT(ev.event_data.cr_arrival_event_data.sp_handle.psp_handle == psp);
+	EXPECT_EQ(ev.event_data.cr_arrival_event_data.conn_qual, CONF_QUAL + 1);
+	still_good(c, ev.event_data.cr_arrival_event_data.cr_handle);
+}
+
+T(cr_handoff__nobody_there)
+{
+	DAT_CR_HANDLE cr = conf_meet(c);
+	DAT_RETURN ret = dat_cr_handoff(cr, CONF_QUAL + 7);
+
+	if (DAT_GET_TYPE(ret) == DAT_NOT_IMPLEMENTED)
+		conf_skip("the provider hands nothing off");
+	BAD_ARG(ret, 2);
+	still_good(c, cr);
+}
+
+T(cr_handoff__bad_handle)
+{
+	BAD_HANDLE(dat_cr_handoff(DAT_HANDLE_NULL, CONF_QUAL), CR);
+	BAD_HANDLE(dat_cr_handoff(c->a.pz, CONF_QUAL), CR);
+}
+
+#define CR(x, call) CASE(cr_##x, "7 " call, NEED_EPS)
+
+const struct conf_case cases_cr[] = {
+	CR(query__who_asks, "dat_cr_query"),
+	CR(query__private_data, "dat_cr_query"),
+	CR(query__bad_arguments, "dat_cr_query"),
+	CR(arrival__names_the_service_point, "14.4 CR event data"),
+	CR(accept__private_data_reaches_the_peer, "dat_cr_accept"),
+	CR(accept__bad_handle, "dat_cr_accept"),
+	CR(accept__no_ep, "dat_cr_accept"),
+	CR(accept__ep_of_other_kind, "dat_cr_accept"),
+	CR(accept__ep_although_the_rsp_has_one, "dat_cr_accept"),
+	CR(accept__private_data_null, "dat_cr_accept"),
+	CR(accept__private_data_too_long, "dat_cr_accept"),
+	CR(accept__ep_not_unconnected, "dat_cr_accept"),
+	CR(accept__ep_without_pz, "dat_cr_accept"),
+	CR(reject__peer_hears_of_it, "dat_cr_reject"),
+	CR(reject__without_data, "dat_cr_reject"),
+	CR(reject__bad_handle, "dat_cr_reject"),
+	CR(reject__private_data_too_long, "dat_cr_reject"),
+	CR(reject__rsp_gives_its_ep_back, "dat_cr_reject"),
+	CR(handoff__other_listener_gets_it, "dat_cr_handoff"),
+	CR(handoff__nobody_there, "dat_cr_handoff"),
+	CR(handoff__bad_handle, "dat_cr_handoff"),
+	{0},
+};

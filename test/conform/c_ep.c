@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * c_ep.c - cases of endpoints: making, asking, changing.
+ *
+ * Does not look below the public interface. Threads, ownership: conform.h.
+ * Rule: uDAPL 1.2 specification, dat_ep_*.
+ */
+#include "test/conform/conform.h"
+
+#include <string.h>
+
+#define T(name) static void name(struct conf *c)
+
+/* What dat_ep_create() takes; cases spoil one member. */
+struct make {
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE recv, req, conn;
+	DAT_EP_ATTR attr;
+};
+
+static struct make good(struct conf *c)
+{
+	return (struct make){
+		.pz = c->a.pz,
+		.recv = c->a.recv_evd,
+		.req = c->a.req_evd,
+		.conn = c->a.conn_evd,
+		.attr = conf_ep_attr(&c->a),
+	};
+}
+
+static DAT_RETURN create(struct conf *c, const struct make *m,
+			 DAT_EP_HANDLE *ep)
+{
+	return dat_ep_create(c->a.ia, m->pz, m->recv, m->req, m->conn, &m->attr,
+			     ep);
+}
+
+T(ep_create__default_attributes)
+{
+	DAT_EP_HANDLE ep = conf_ep(&c->a, NULL);
+	DAT_EP_PARAM p;
+
+	EXPECT_OK(dat_ep_query(ep, DAT_EP_FIELD_ALL, &p));
+	EXPECT(p.ia_handle == c->a.ia);
+	EXPECT_EQ(p.ep_state, DAT_EP_STATE_UNCONNECTED);
+	EXPECT(p.pz_handle == c->a.pz);
+	EXPECT(p.recv_evd_handle == c->a.recv_evd);
+	EXPECT(p.request_evd_handle == c->a.req_evd);
+	EXPECT(p.connect_evd_handle == c->a.conn_evd);
+	EXPECT_EQ(p.ep_attr.service_type, DAT_SERVICE_TYPE_RC);
+	EXPECT(p.ep_attr.max_recv_dtos > 0);
+	EXPECT(p.ep_attr.max_request_dtos > 0);
+	EXPECT_OK(dat_ep_free(ep));
+}
+
+T(ep_create__gets_what_it_asks_for)
+{
+	struct make m = good(c);
+	DAT_EP_HANDLE ep;
+	DAT_EP_PARAM p;
+
+	m.attr.max_recv_dtos = 5;
+	m.attr.max_request_dtos = 7;
+	m.attr.max_recv_iov = 1;
+	m.attr.max_request_iov = 1;
+	EXPECT_OK(create(c, &m, &ep));
+	EXPECT_OK(dat_ep_query(ep, DAT_EP_FIELD_ALL, &p));
+	EXPECT(p.ep_attr.max_recv_dtos >= 5);
+	EXPECT(p.ep_attr.max_request_dtos >= 7);
+}
+
+T(ep_create__null_ia)
+{
+	DAT_EP_HANDLE ep;
+
+	BAD_HANDLE(dat_ep_create(DAT_HANDLE_NULL, c->a.pz, c->a.recv_evd,
+				 c->a.req_evd, c->a.conn_evd, NULL, &ep),
+		   IA);
+}
+
+T(ep_create__pz_of_other_kind)
+{
+	struct make m = good(c);
+	DAT_EP_HANDLE ep;
+
+	m.pz = c->a.recv_evd;
+	BAD_HANDLE(create(c, &m, &ep), PZ);
+}
+
+T(ep_create__connect_evd_without_flag)
+{
+	struct make m = good(c);
+	DAT_EP_HANDLE ep;
+
+	m.conn = c->a.recv_evd;
+	BAD_HANDLE(create(c, &m, &ep), EVD_CONN);
+}
+
+T(ep_create__connect_evd_of_other_kind)
+{
+	struct make m = good(c);
+	DAT_EP_HANDLE ep;
+
+	m.conn = c->a.pz;
+	BAD_HANDLE(create(c, &m, &ep), EVD_CONN);
+}
+
+T(ep_create__recv_evd_without_flag)
+{
+	struct make m = good(c);
+	DAT_EP_HANDLE ep;
+
+	m.recv = c->a.conn_evd;
+	BAD_HANDLE(create(c, &m, &ep), EVD_RECV);
+}
+
+T(ep_create__request_evd_without_flag)
+{
+	struct make m = good(c);
+	DAT_EP_HANDLE ep;
+
+	m.req = c->a.conn_evd;
+	BAD_HANDLE(create(c, &m, &ep), EVD_REQUEST);
+}
+
+T(ep_create__null_out)
+{
+	struct make m = good(c);
+
+	BAD_ARG(create(c, &m, NULL), 7);
+}
+
+T(ep_create__no_recv_evd_but_dtos)
+{
+	struct make m = good(c);
+	DAT_EP_HANDLE ep;
+
+	m.recv = DAT_HANDLE_NULL;
+	BAD_ARG(create(c, &m, &ep), 6);
+}
+
+T(ep_create__recv_evd_but_no_dtos)
+{
+	struct make m = good(c);
+	DAT_EP_HANDLE ep;
+
+	m.attr.max_recv_dtos = 0;
+	BAD_ARG(create(c, &m, &ep), 6);
+}
+
+T(ep_create__no_request_evd_but_dtos)
+{
+	struct make m = good(c);
+	DAT_EP_HANDLE ep;
+
+	m.req = DAT_HANDLE_NULL;
+	BAD_ARG(create(c, &m, &ep), 6);
+}
+
+T(ep_create__recv_suppressed)
+{
+	struct make m = good(c);
+	DAT_EP_HANDLE ep;
+
+	m.attr.recv_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
+	BAD_ARG(create(c, &m, &ep), 6);
+}
+
+T(ep_create__dtos_above_the_limit)
+{
+	struct make m = good(c);
+	DAT_EP_HANDLE ep;
+
+	m.attr.max_request_dtos = 0x7fffffff;
+	EXPECT_TYPE(create(c, &m, &ep), DAT_INVALID_PARAMETER);
+}
+
+T(ep_create__iov_above_the_limit)
+{
+	struct make m = good(c);
+	DAT_EP_HANDLE ep;
+
+	m.attr.max_recv_iov = c->ia_attr.max_iov_segments_per_dto + 1;
+	EXPECT_TYPE(create(c, &m, &ep), DAT_INVALID_PARAMETER);
+}
+
+T(ep_create__dtos_negative)
+{
+	struct make m = good(c);
+	DAT_EP_HANDLE ep;
+
+	m.attr.max_recv_dtos = -1;
+	BAD_ARG(create(c, &m, &ep), 6);
+}
+
+T(ep_create__unknown_service_type)
+{
+	struct make m = good(c);
+	DAT_EP_HANDLE ep;
+
+	m.attr.service_type = (DAT_SERVICE_TYPE)77;
+	EXPECT_TYPE(create(c, &m, &ep), DAT_MODEL_NOT_SUPPORTED);
+}
+
+T(ep_create__other_qos)
+{
+	struct make m = good(c);
+	DAT_EP_HANDLE ep;
+
+	m.attr.qos = DAT_QOS_PREMIUM;
+	EXPECT_TYPE(create(c, &m, &ep), DAT_MODEL_NOT_SUPPORTED);
+}
+
+T(ep_create__without_pz_and_connect_evd)
+{
+	struct make m = good(c);
+	DAT_EP_HANDLE ep;
+
+	m.pz = DAT_HANDLE_NULL;
+	m.conn = DAT_HANDLE_NULL;
+	EXPECT_OK(create(c, &m, &ep));
+	EXPECT_OK(dat_ep_free(ep));
+}
+
+T(ep_query__null_handle)
+{
+	DAT_EP_PARAM p;
+
+	BAD_HANDLE(dat_ep_query(DAT_HANDLE_NULL, DAT_EP_FIELD_ALL, &p), EP);
+}
+
+T(ep_query__other_kind)
+{
+	DAT_EP_PARAM p;
+
+	BAD_HANDLE(dat_ep_query(c->a.pz, DAT_EP_FIELD_ALL, &p), EP);
+}
+
+T(ep_query__unknown_mask)
+{
+	DAT_EP_PARAM p;
+
+	BAD_ARG(dat_ep_query(c->a.ep, UINT64_C(1) << 62, &p), 2);
+}
+
+T(ep_query__null_out)
+{
+	BAD_ARG(dat_ep_query(c->a.ep, DAT_EP_FIELD_ALL, NULL), 3);
+}
+
+T(ep_query__connected_has_addresses)
+{
+	DAT_EP_PARAM p;
+
+	EXPECT_OK(dat_ep_query(c->b.ep, DAT_EP_FIELD_ALL, &p));
+	EXPECT_EQ(p.ep_state, DAT_EP_STATE_CONNECTED);
+	EXPECT(p.local_ia_address_ptr);
+	EXPECT(p.remote_ia_address_ptr);
+	EXPECT_EQ(p.remote_port_qual, CONF_QUAL);
+}
+
+T(ep_get_status__new_is_idle)
+{
+	DAT_BOOLEAN recv = DAT_FALSE, req = DAT_FALSE;
+	DAT_EP_STATE state;
+
+	EXPECT_OK(dat_ep_get_status(c->a.ep, &state, &recv, &req));
+	EXPECT_EQ(state, DAT_EP_STATE_UNCONNECTED);
+	EXPECT_EQ(recv, DAT_TRUE);
+	EXPECT_EQ(req, DAT_TRUE);
+}
+
+T(ep_get_status__receive_posted)
+{
+	DAT_BOOLEAN recv = DAT_TRUE, req = DAT_FALSE;
+
+	conf_post_recv(&c->a, 0, 64, 1);
+	EXPECT_OK(dat_ep_get_status(c->a.ep, NULL, &recv, &req));
+	EXPECT_EQ(recv, DAT_FALSE);
+	EXPECT_EQ(req, DAT_TRUE);
+}
+
+T(ep_get_status__bad_handle)
+{
+	BAD_HANDLE(dat_ep_get_status(DAT_HANDLE_NULL, NULL, NULL, NULL), EP);
+	BAD_HANDLE(dat_ep_get_status(c->a.pz, NULL, NULL, NULL), EP);
+}
+
+T(ep_free__bad_handle)
+{
+	BAD_HANDLE(dat_ep_free(DAT_HANDLE_NULL), EP);
+	BAD_HANDLE(dat_ep_free(c->a.pz), EP);
+}
+
+T(ep_free__receives_posted)
+{
+	conf_post_recv(&c->a, 0, 64, 1);
+	EXPECT_OK(dat_ep_free(c->a.ep));
+}
+
+T(ep_reset__bad_handle)
+{
+	BAD_HANDLE(dat_ep_reset(DAT_HANDLE_NULL), EP);
+	BAD_HANDLE(dat_ep_reset(c->a.pz), EP);
+}
+
+T(ep_recv_query__works_or_says_no)
+{
+	DAT_COUNT n = -1, span = -1;
+	DAT_RETURN ret;
+
+	conf_post_recv(&c->a, 0, 64, 1);
+	ret = dat_ep_recv_query(c->a.ep, &n, &span);
+	if (DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED ||
+	    DAT_GET_TYPE(ret) == DAT_NOT_IMPLEMENTED)
+		return;
+	EXPECT_OK(ret);
+	EXPECT(n == 1 || n == DAT_VALUE_UNKNOWN);
+	EXPECT(span == 1 || span == DAT_VALUE_UNKNOWN);
+	EXPECT_OK(dat_ep_recv_query(c->a.ep, NULL, NULL));
+}
+
+T(ep_recv_query__bad_handle)
+{
+	DAT_COUNT n, span;
+
+	BAD_HANDLE(dat_ep_recv_query(DAT_HANDLE_NULL, &n, &span), EP);
+	BAD_HANDLE(dat_ep_recv_query(c->a.pz, &n, &span), EP);
+}
+
+T(ep_set_watermark__off)
+{
+	EXPECT_OK(
+		dat_ep_set_watermark(c->a.ep, DAT_HW_DEFAULT, DAT_HW_DEFAULT));
+}
+
+T(ep_set_watermark__negative)
+{
+	BAD_ARG(dat_ep_set_watermark(c->a.ep, -7, DAT_HW_DEFAULT), 2);
+	BAD_ARG(dat_ep_set_watermark(c->a.ep, DAT_HW_DEFAULT, -7), 3);
+}
+
+T(ep_set_watermark__bad_handle)
+{
+	BAD_HANDLE(dat_ep_set_watermark(DAT_HANDLE_NULL, -1, -1), EP);
+	BAD_HANDLE(dat_ep_set_watermark(c->a.pz, -1, -1), EP);
+}
+
+T(ep_modify__pz)
+{
+	DAT_EP_PARAM p;
+
+	memset(&p, 0, sizeof(p));
+	EXPECT_OK(dat_pz_create(c->a.ia, &p.pz_handle));
+	EXPECT_OK(dat_ep_modify(c->a.ep, DAT_EP_FIELD_PZ_HANDLE, &p));
+	BAD_STATE(dat_pz_free(p.pz_handle), PZ_IN_USE);
+	EXPECT_OK(dat_ep_query(c->a.ep, DAT_EP_FIELD_ALL, &p));
+	EXPECT(p.pz_handle != c->a.pz);
+}
+
+T(ep_modify__evds)
+{
+	DAT_EP_PARAM p, q;
+
+	memset(&p, 0, sizeof(p));
+	p.recv_evd_handle = conf_evd(&c->a, DAT_EVD_DTO_FLAG);
+	p.request_evd_handle = conf_evd(&c->a, DAT_EVD_DTO_FLAG);
+	p.connect_evd_handle = conf_evd(&c->a, DAT_EVD_CONNECTION_FLAG);
+	EXPECT_OK(dat_ep_modify(c->a.ep,
+				DAT_EP_FIELD_RECV_EVD_HANDLE |
+					DAT_EP_FIELD_REQUEST_EVD_HANDLE |
+					DAT_EP_FIELD_CONNECT_EVD_HANDLE,
+				&p));
+	EXPECT_OK(dat_ep_query(c->a.ep, DAT_EP_FIELD_ALL, &q));
+	EXPECT(q.recv_evd_handle == p.recv_evd_handle);
+	EXPECT(q.request_evd_handle == p.request_evd_handle);
+	EXPECT(q.connect_evd_handle == p.connect_evd_handle);
+	EXPECT_OK(dat_evd_free(c->a.recv_evd));
+	EXPECT_OK(dat_evd_free(c->a.req_evd));
+}
+
+/* IA, state, addresses and qualifiers are never the consumer's to change. */
+T(ep_modify__forbidden_fields)
+{
+	static const DAT_EP_PARAM_MASK fields[] = {
+		DAT_EP_FIELD_IA_HANDLE,
+		DAT_EP_FIELD_EP_STATE,
+		DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR,
+		DAT_EP_FIELD_LOCAL_PORT_QUAL,
+		DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR,
+		DAT_EP_FIELD_REMOTE_PORT_QUAL,
+	};
+	DAT_EP_PARAM p;
+
+	EXPECT_OK(dat_ep_query(c->a.ep, DAT_EP_FIELD_ALL, &p));
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		BAD_ARG(dat_ep_modify(c->a.ep, fields[i], &p), 2);
+}
+
+T(ep_modify__srq)
+{
+	DAT_EP_PARAM p;
+
+	EXPECT_OK(dat_ep_query(c->a.ep, DAT_EP_FIELD_ALL, &p));
+	BAD_ARG(dat_ep_modify(c->a.ep, DAT_EP_FIELD_SRQ_HANDLE, &p), 2);
+}
+
+T(ep_modify__null_param)
+{
+	BAD_ARG(dat_ep_modify(c->a.ep, DAT_EP_FIELD_PZ_HANDLE, NULL), 3);
+}
+
+T(ep_modify__pz_of_other_kind)
+{
+	DAT_EP_PARAM p;
+
+	EXPECT_OK(dat_ep_query(c->a.ep, DAT_EP_FIELD_ALL, &p));
+	p.pz_handle = c->a.recv_evd;
+	BAD_ARG(dat_ep_modify(c->a.ep, DAT_EP_FIELD_PZ_HANDLE, &p), 3);
+}
+
+T(ep_modify__evd_without_flag)
+{
+	DAT_EP_PARAM p;
+
+	EXPECT_OK(dat_ep_query(c->a.ep, DAT_EP_FIELD_ALL, &p));
+	p.recv_evd_handle = c->a.conn_evd;
+	BAD_ARG(dat_ep_modify(c->a.ep, DAT_EP_FIELD_RECV_EVD_HANDLE, &p), 3);
+}
+
+T(ep_modify__recv_suppressed)
+{
+	DAT_EP_PARAM p;
+
+	EXPECT_OK(dat_ep_query(c->a.ep, DAT_EP_FIELD_ALL, &p));
+	p.ep_attr.recv_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
+	BAD_ARG(dat_ep_modify(c->a.ep,
+			      DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS, &p),
+		3);
+}
+
+T(ep_modify__bad_handle)
+{
+	DAT_EP_PARAM p;
+
+	memset(&p, 0, sizeof(p));
+	BAD_HANDLE(dat_ep_modify(DAT_HANDLE_NULL, DAT_EP_FIELD_PZ_HANDLE, &p),
+		   EP);
+	BAD_HANDLE(dat_ep_modify(c->a.pz, DAT_EP_FIELD_PZ_HANDLE, &p), EP);
+}
+
+#define CREATE(x)   CASE(ep_create__##x, "6 dat_ep_create", NEED_IA)
+#define EP(x, call) CASE(ep_##x, "6 dat_ep_" call, NEED_EPS)
+
+const struct conf_case cases_ep[] = {
+	CREATE(default_attributes),
+	CREATE(gets_what_it_asks_for),
+	CREATE(null_ia),
+	CREATE(pz_of_other_kind),
+	CREATE(connect_evd_without_flag),
+	CREATE(connect_evd_of_other_kind),
+	CREATE(recv_evd_without_flag),
+	CREATE(request_evd_without_flag),
+	CREATE(null_out),
+	CREATE(no_recv_evd_but_dtos),
+	CREATE(recv_evd_but_no_dtos),
+	CREATE(no_request_evd_but_dtos),
+	CREATE(recv_suppressed),
+	CREATE(dtos_above_the_limit),
+	CREATE(iov_above_the_limit),
+	CREATE(dtos_negative),
+	CREATE(unknown_service_type),
+	CREATE(other_qos),
+	CREATE(without_pz_and_connect_evd),
+	EP(query__null_handle, "query"),
+	EP(query__other_kind, "query"),
+	EP(query__unknown_mask, "query"),
+	EP(query__null_out, "query"),
+	CASE(ep_query__connected_has_addresses, "6 dat_ep_query",
+	     NEED_CONNECTED),
+	EP(get_status__new_is_idle, "get_status"),
+	EP(get_status__receive_posted, "get_status"),
+	EP(get_status__bad_handle, "get_status"),
+	EP(free__bad_handle, "free"),
+	EP(free__receives_posted, "free"),
+	EP(reset__bad_handle, "reset"),
+	EP(recv_query__works_or_says_no, "recv_query"),
+	EP(recv_query__bad_handle, "recv_query"),
+	EP(set_watermark__off, "set_watermark"),
+	EP(set_watermark__negative, "set_watermark"),
+	EP(set_watermark__bad_handle, "set_watermark"),
+	EP(modify__pz, "modify"),
+	EP(modify__evds, "modify"),
+	EP(modify__forbidden_fields, "modify"),
+	EP(modify__srq, "modify"),
+	EP(modify__null_param, "modify"),
+	EP(modify__pz_of_other_kind, "modify"),
+	EP(modify__evd_without_flag, "modify"),
+	EP(modify__recv_suppressed, "modify"),
+	EP(modify__bad_handle, "modify"),
+	{0},
+};

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * c_evd.c - cases of event queues, except waiting (c_evd_wait.c).
+ *
+ * Does not look below the public interface. Threads, ownership: conform.h.
+ * Rule: uDAPL 1.2 specification, dat_evd_*.
+ */
+#include "test/conform/conform.h"
+
+#include <string.h>
+
+#define T(name) static void name(struct conf *c)
+
+static DAT_RETURN create(struct conf *c, DAT_COUNT qlen, unsigned flags,
+			 DAT_EVD_HANDLE *evd)
+{
+	return dat_evd_create(c->a.ia, qlen, DAT_HANDLE_NULL,
+			      (DAT_EVD_FLAGS)flags, evd);
+}
+
+static DAT_EVD_HANDLE software(struct conf *c)
+{
+	return conf_evd(&c->a, DAT_EVD_SOFTWARE_FLAG);
+}
+
+static DAT_EVD_PARAM query(DAT_EVD_HANDLE evd)
+{
+	DAT_EVD_PARAM p;
+
+	EXPECT_OK(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &p));
+	return p;
+}
+
+T(evd_create__new_is_enabled_and_waitable)
+{
+	DAT_EVD_PARAM p = query(software(c));
+
+	EXPECT(p.ia_handle == c->a.ia);
+	EXPECT(p.evd_qlen >= CONF_QLEN);
+	EXPECT_EQ(p.evd_state & 0xf,
+		  DAT_EVD_STATE_ENABLED | DAT_EVD_STATE_WAITABLE);
+	EXPECT(p.cno_handle == DAT_HANDLE_NULL);
+	EXPECT_EQ(p.evd_flags, DAT_EVD_SOFTWARE_FLAG);
+}
+
+/* Alone, every stream but ASYNC may have a queue. */
+T(evd_create__stream)
+{
+	DAT_EVD_HANDLE evd;
+
+	EXPECT_OK(create(c, 4, (unsigned)c->arg, &evd));
+	EXPECT_EQ(query(evd).evd_flags, c->arg);
+	EXPECT_OK(dat_evd_free(evd));
+}
+
+/* What may be shared is what the provider says. */
+T(evd_create__pairs_are_as_advertised)
+{
+	static const unsigned flag[] = {
+		DAT_EVD_SOFTWARE_FLAG, DAT_EVD_CR_FLAG,
+		DAT_EVD_DTO_FLAG,      DAT_EVD_CONNECTION_FLAG,
+		DAT_EVD_RMR_BIND_FLAG, DAT_EVD_ASYNC_FLAG,
+	};
+
+	for (int i = 0; i < 6; i++)
+		for (int j = 0; j < 6; j++) {
+			DAT_EVD_HANDLE evd;
+			DAT_RETURN ret = create(c, 4, flag[i] | flag[j], &evd);
+
+			if (c->prov_attr.evd_stream_merging_supported[i][j]) {
+				EXPECT_OK(ret);
+				EXPECT_OK(dat_evd_free(evd));
+			} else {
+				BAD_ARG(ret, 4);
+			}
+		}
+}
+
+T(evd_create__null_ia)
+{
+	DAT_EVD_HANDLE evd;
+
+	BAD_HANDLE(dat_evd_create(DAT_HANDLE_NULL, 4, DAT_HANDLE_NULL,
+				  DAT_EVD_SOFTWARE_FLAG, &evd),
+		   IA);
+}
+
+T(evd_create__qlen_0)
+{
+	DAT_EVD_HANDLE evd;
+
+	BAD_ARG(create(c, 0, DAT_EVD_SOFTWARE_FLAG, &evd), 2);
+}
+
+T(evd_create__qlen_negative)
+{
+	DAT_EVD_HANDLE evd;
+
+	BAD_ARG(create(c, -1, DAT_EVD_DTO_FLAG, &evd), 2);
+}
+
+T(evd_create__qlen_above_the_limit)
+{
+	DAT_EVD_HANDLE evd;
+
+	EXPECT_ERR(create(c, 0x7fffffff, DAT_EVD_DTO_FLAG, &evd),
+		   DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+}
+
+T(evd_create__cno_of_other_kind)
+{
+	DAT_EVD_HANDLE evd;
+
+	BAD_HANDLE(dat_evd_create(c->a.ia, 4, c->a.pz, DAT_EVD_SOFTWARE_FLAG,
+				  &evd),
+		   CNO);
+}
+
+T(evd_create__flags_0)
+{
+	DAT_EVD_HANDLE evd;
+
+	BAD_ARG(create(c, 4, 0, &evd), 4);
+}
+
+T(evd_create__flags_unknown)
+{
+	DAT_EVD_HANDLE evd;
+
+	BAD_ARG(create(c, 4, 0x4000, &evd), 4);
+}
+
+T(evd_create__null_out)
+{
+	BAD_ARG(create(c, 4, DAT_EVD_SOFTWARE_FLAG, NULL), 5);
+}
+
+T(evd_query__null_handle)
+{
+	DAT_EVD_PARAM p;
+
+	EXPECT_TYPE(dat_evd_query(DAT_HANDLE_NULL, DAT_EVD_FIELD_ALL, &p),
+		    DAT_INVALID_HANDLE);
+}
+
+T(evd_query__other_kind)
+{
+	DAT_EVD_PARAM p;
+
+	EXPECT_TYPE(dat_evd_query(c->a.pz, DAT_EVD_FIELD_ALL, &p),
+		    DAT_INVALID_HANDLE);
+}
+
+T(evd_query__unknown_mask)
+{
+	DAT_EVD_PARAM p;
+
+	BAD_ARG(dat_evd_query(c->a.cr_evd, (DAT_EVD_PARAM_MASK)0x8000, &p), 2);
+}
+
+T(evd_query__null_out)
+{
+	BAD_ARG(dat_evd_query(c->a.cr_evd, DAT_EVD_FIELD_ALL, NULL), 3);
+}
+
+T(evd_post_se__carries_the_pointer)
+{
+	DAT_EVD_HANDLE evd = software(c);
+	DAT_EVENT ev;
+	int x;
+
+	EXPECT_OK(conf_post_se(evd, &x));
+	ev = conf_event(evd, DAT_SOFTWARE_EVENT);
+	EXPECT(ev.event_data.software_event_data.pointer == &x);
+}
+
+T(evd_post_se__order)
+{
+	DAT_EVD_HANDLE evd = software(c);
+	DAT_EVENT ev;
+	char x[CONF_QLEN];
+
+	for (int i = 0; i < CONF_QLEN; i++)
+		EXPECT_OK(conf_post_se(evd, x + i));
+	for (int i = 0; i < CONF_QLEN; i++) {
+		EXPECT_OK(dat_evd_dequeue(evd, &ev));
+		EXPECT(ev.event_data.software_event_data.pointer == x + i);
+	}
+	conf_no_event(evd);
+}
+
+T(evd_post_se__null_handle)
+{
+	EXPECT_TYPE(conf_post_se(DAT_HANDLE_NULL, NULL), DAT_INVALID_HANDLE);
+}
+
+T(evd_post_se__other_kind)
+{
+	EXPECT_TYPE(conf_post_se(c->a.pz, NULL), DAT_INVALID_HANDLE);
+}
+
+T(evd_post_se__no_software_flag)
+{
+	BAD_ARG(conf_post_se(c->a.conn_evd, NULL), 1);
+}
+
+T(evd_post_se__null_event)
+{
+	BAD_ARG(dat_evd_post_se(software(c), NULL), 2);
+}
+
+T(evd_post_se__other_number)
+{
+	DAT_EVENT ev = {.event_number = DAT_CONNECTION_EVENT_BROKEN};
+
+	BAD_ARG(dat_evd_post_se(software(c), &ev), 2);
+}
+
+T(evd_post_se__full)
+{
+	DAT_EVD_HANDLE evd = software(c);
+	int n = query(evd).evd_qlen;
+
+	for (int i = 0; i < n; i++)
+		EXPECT_OK(conf_post_se(evd, NULL));
+	EXPECT_TYPE(conf_post_se(evd, NULL), DAT_QUEUE_FULL);
+	conf_no_event(c->a.async_evd);
+	for (int i = 0; i < n; i++)
+		conf_event(evd, DAT_SOFTWARE_EVENT);
+	conf_no_event(evd);
+}
+
+T(evd_dequeue__empty)
+{
+	DAT_EVENT ev;
+
+	EXPECT_TYPE(dat_evd_dequeue(software(c), &ev), DAT_QUEUE_EMPTY);
+}
+
+/* The whole value: an old program compares it. */
+T(evd_dequeue__empty_dto_queue_has_no_class)
+{
+	DAT_EVENT ev;
+
+	EXPECT_EQ(dat_evd_dequeue(c->a.recv_evd, &ev), DAT_QUEUE_EMPTY);
+}
+
+T(evd_dequeue__null_handle)
+{
+	DAT_EVENT ev;
+
+	EXPECT_TYPE(dat_evd_dequeue(DAT_HANDLE_NULL, &ev), DAT_INVALID_HANDLE);
+}
+
+T(evd_dequeue__other_kind)
+{
+	DAT_EVENT ev;
+
+	EXPECT_TYPE(dat_evd_dequeue(c->a.pz, &ev), DAT_INVALID_HANDLE);
+}
+
+T(evd_dequeue__null_event)
+{
+	BAD_ARG(dat_evd_dequeue(software(c), NULL), 2);
+}
+
+T(evd_dequeue__disabled_and_unwaitable)
+{
+	DAT_EVD_HANDLE evd = software(c);
+	DAT_EVENT ev;
+
+	EXPECT_OK(dat_evd_disable(evd));
+	EXPECT_OK(dat_evd_set_unwaitable(evd));
+	EXPECT_OK(conf_post_se(evd, NULL));
+	EXPECT_OK(dat_evd_dequeue(evd, &ev));
+	EXPECT_EQ(ev.event_number, DAT_SOFTWARE_EVENT);
+}
+
+T(evd_resize__keeps_events)
+{
+	DAT_EVD_HANDLE evd = software(c);
+	DAT_EVENT ev;
+	char x[8];
+
+	for (int i = 0; i < 8; i++)
+		EXPECT_OK(conf_post_se(evd, x + i));
+	EXPECT_OK(dat_evd_resize(evd, 4 * CONF_QLEN));
+	EXPECT(query(evd).evd_qlen >= 4 * CONF_QLEN);
+	for (int i = 8; i < 4 * CONF_QLEN; i++)
+		EXPECT_OK(conf_post_se(evd, NULL));
+	for (int i = 0; i < 8; i++) {
+		EXPECT_OK(dat_evd_dequeue(evd, &ev));
+		EXPECT(ev.event_data.software_event_data.pointer == x + i);
+	}
+}
+
+T(evd_resize__dto_queue)
+{
+	DAT_RETURN ret = dat_evd_resize(c->a.recv_evd, 2 * CONF_QLEN);
+
+	if (DAT_GET_TYPE(ret) == DAT_NOT_IMPLEMENTED ||
+	    DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED)
+		conf_skip("the device cannot resize");
+	EXPECT_OK(ret);
+	EXPECT(query(c->a.recv_evd).evd_qlen >= 2 * CONF_QLEN);
+}
+
+T(evd_resize__same_length)
+{
+	DAT_EVD_HANDLE evd = software(c);
+
+	EXPECT_OK(dat_evd_resize(evd, query(evd).evd_qlen));
+}
+
+T(evd_resize__shrink)
+{
+	DAT_EVD_HANDLE evd = software(c);
+
+	EXPECT_OK(conf_post_se(evd, NULL));
+	EXPECT_OK(dat_evd_resize(evd, 2));
+	EXPECT_OK(conf_post_se(evd, NULL));
+	conf_event(evd, DAT_SOFTWARE_EVENT);
+	conf_event(evd, DAT_SOFTWARE_EVENT);
+}
+
+T(evd_resize__more_pending)
+{
+	DAT_EVD_HANDLE evd = software(c);
+
+	for (int i = 0; i < 4; i++)
+		EXPECT_OK(conf_post_se(evd, NULL));
+	EXPECT_TYPE(dat_evd_resize(evd, 3), DAT_INVALID_STATE);
+	for (int i = 0; i < 4; i++)
+		conf_event(evd, DAT_SOFTWARE_EVENT);
+}
+
+T(evd_resize__length_0)
+{
+	BAD_ARG(dat_evd_resize(software(c), 0), 2);
+}
+
+T(evd_resize__length_negative)
+{
+	BAD_ARG(dat_evd_resize(software(c), -1), 2);
+}
+
+T(evd_resize__above_the_limit)
+{
+	EXPECT_TYPE(dat_evd_resize(c->a.recv_evd, 0x7fffffff),
+		    DAT_INSUFFICIENT_RESOURCES);
+}
+
+T(evd_resize__other_kind)
+{
+	EXPECT_TYPE(dat_evd_resize(c->a.pz, 4), DAT_INVALID_HANDLE);
+}
+
+T(evd_resize__null_handle)
+{
+	EXPECT_TYPE(dat_evd_resize(DAT_HANDLE_NULL, 4), DAT_INVALID_HANDLE);
+}
+
+/* Each is idempotent and shows in the state. */
+T(evd_enable__and_disable)
+{
+	DAT_EVD_HANDLE evd = software(c);
+
+	for (int i = 0; i < 2; i++) {
+		EXPECT_OK(dat_evd_disable(evd));
+		EXPECT_EQ(query(evd).evd_state & 0x3, DAT_EVD_STATE_DISABLED);
+	}
+	for (int i = 0; i < 2; i++) {
+		EXPECT_OK(dat_evd_enable(evd));
+		EXPECT_EQ(query(evd).evd_state & 0x3, DAT_EVD_STATE_ENABLED);
+	}
+}
+
+T(evd_set_unwaitable__and_clear)
+{
+	DAT_EVD_HANDLE evd = software(c);
+
+	for (int i = 0; i < 2; i++) {
+		EXPECT_OK(dat_evd_set_unwaitable(evd));
+		EXPECT_EQ(query(evd).evd_state & 0xc, DAT_EVD_STATE_UNWAITABLE);
+	}
+	for (int i = 0; i < 2; i++) {
+		EXPECT_OK(dat_evd_clear_unwaitable(evd));
+		EXPECT_EQ(query(evd).evd_state & 0xc, DAT_EVD_STATE_WAITABLE);
+	}
+}
+
+T(evd_enable__bad_handle)
+{
+	EXPECT_TYPE(dat_evd_enable(DAT_HANDLE_NULL), DAT_INVALID_HANDLE);
+	EXPECT_TYPE(dat_evd_enable(c->a.pz), DAT_INVALID_HANDLE);
+}
+
+T(evd_disable__bad_handle)
+{
+	EXPECT_TYPE(dat_evd_disable(DAT_HANDLE_NULL), DAT_INVALID_HANDLE);
+	EXPECT_TYPE(dat_evd_disable(c->a.pz), DAT_INVALID_HANDLE);
+}
+
+T(evd_set_unwaitable__bad_handle)
+{
+	EXPECT_TYPE(dat_evd_set_unwaitable(DAT_HANDLE_NULL),
+		    DAT_INVALID_HANDLE);
+	EXPECT_TYPE(dat_evd_set_unwaitable(c->a.pz), DAT_INVALID_HANDLE);
+}
+
+T(evd_clear_unwaitable__bad_handle)
+{
+	EXPECT_TYPE(dat_evd_clear_unwaitable(DAT_HANDLE_NULL),
+		    DAT_INVALID_HANDLE);
+	EXPECT_TYPE(dat_evd_clear_unwaitable(c->a.pz), DAT_INVALID_HANDLE);
+}
+
+T(evd_modify_cno__attaches_and_detaches)
+{
+	DAT_EVD_HANDLE evd = software(c);
+	DAT_CNO_HANDLE cno = conf_cno(&c->a);
+
+	EXPECT_OK(dat_evd_modify_cno(evd, cno));
+	EXPECT(query(evd).cno_handle == cno);
+	BAD_STATE(dat_cno_free(cno), CNO_IN_USE);
+	EXPECT_OK(dat_evd_modify_cno(evd, DAT_HANDLE_NULL));
+	EXPECT(query(evd).cno_handle == DAT_HANDLE_NULL);
+	EXPECT_OK(dat_cno_free(cno));
+}
+
+T(evd_modify_cno__cno_of_other_kind)
+{
+	BAD_HANDLE(dat_evd_modify_cno(software(c), c->a.pz), CNO);
+}
+
+T(evd_modify_cno__bad_handle)
+{
+	EXPECT_TYPE(dat_evd_modify_cno(DAT_HANDLE_NULL, DAT_HANDLE_NULL),
+		    DAT_INVALID_HANDLE);
+	EXPECT_TYPE(dat_evd_modify_cno(c->a.pz, DAT_HANDLE_NULL),
+		    DAT_INVALID_HANDLE);
+}
+
+T(evd_free__with_pending_events)
+{
+	DAT_EVD_HANDLE evd = software(c);
+
+	EXPECT_OK(conf_post_se(evd, NULL));
+	EXPECT_OK(dat_evd_free(evd));
+}
+
+T(evd_free__bad_handle)
+{
+	EXPECT_TYPE(dat_evd_free(DAT_HANDLE_NULL), DAT_INVALID_HANDLE);
+	EXPECT_TYPE(dat_evd_free(c->a.pz), DAT_INVALID_HANDLE);
+}
+
+T(evd_free__async_evd_of_the_ia)
+{
+	BAD_STATE(dat_evd_free(c->a.async_evd), EVD_IN_USE);
+}
+
+T(evd_free__ep_uses_it)
+{
+	BAD_STATE(dat_evd_free(c->a.recv_evd), EVD_IN_USE);
+	BAD_STATE(dat_evd_free(c->a.req_evd), EVD_IN_USE);
+	BAD_STATE(dat_evd_free(c->a.conn_evd), EVD_IN_USE);
+	EXPECT_OK(dat_ep_free(c->a.ep));
+	EXPECT_OK(dat_evd_free(c->a.recv_evd));
+	EXPECT_OK(dat_evd_free(c->a.req_evd));
+	EXPECT_OK(dat_evd_free(c->a.conn_evd));
+}
+
+T(evd_free__psp_uses_it)
+{
+	DAT_PSP_HANDLE psp = conf_listen(c);
+
+	BAD_STATE(dat_evd_free(c->a.cr_evd), EVD_IN_USE);
+	EXPECT_OK(dat_psp_free(psp));
+	EXPECT_OK(dat_evd_free(c->a.cr_evd));
+}
+
+#define EVD(x, call) CASE(evd_##x, "4 dat_evd_" call, NEED_IA)
+#define CREATE(x)    EVD(create__##x, "create")
+#define STREAM(x)                                                 \
+	CASE_ARG("evd_create__stream_" #x, "16 streams", NEED_IA, \
+		 evd_create__stream, DAT_EVD_##x##_FLAG)
+#define POST(x)	   EVD(post_se__##x, "post_se")
+#define DEQUEUE(x) EVD(dequeue__##x, "dequeue")
+#define RESIZE(x)  EVD(resize__##x, "resize")
+
+const struct conf_case cases_evd[] = {
+	CREATE(new_is_enabled_and_waitable),
+	STREAM(SOFTWARE),
+	STREAM(CR),
+	STREAM(DTO),
+	STREAM(CONNECTION),
+	STREAM(RMR_BIND),
+	CASE(evd_create__pairs_are_as_advertised, "16 streams", NEED_IA),
+	CREATE(null_ia),
+	CREATE(qlen_0),
+	CREATE(qlen_negative),
+	CREATE(qlen_above_the_limit),
+	CREATE(cno_of_other_kind),
+	CREATE(flags_0),
+	CREATE(flags_unknown),
+	CREATE(null_out),
+	EVD(query__null_handle, "query"),
+	EVD(query__other_kind, "query"),
+	EVD(query__unknown_mask, "query"),
+	EVD(query__null_out, "query"),
+	POST(carries_the_pointer),
+	POST(order),
+	POST(null_handle),
+	POST(other_kind),
+	POST(no_software_flag),
+	POST(null_event),
+	POST(other_number),
+	POST(full),
+	DEQUEUE(empty),
+	DEQUEUE(empty_dto_queue_has_no_class),
+	DEQUEUE(null_handle),
+	DEQUEUE(other_kind),
+	DEQUEUE(null_event),
+	DEQUEUE(disabled_and_unwaitable),
+	RESIZE(keeps_events),
+	RESIZE(dto_queue),
+	RESIZE(same_length),
+	RESIZE(shrink),
+	RESIZE(more_pending),
+	RESIZE(length_0),
+	RESIZE(length_negative),
+	RESIZE(above_the_limit),
+	RESIZE(other_kind),
+	RESIZE(null_handle),
+	EVD(enable__and_disable, "enable"),
+	EVD(enable__bad_handle, "enable"),
+	EVD(disable__bad_handle, "disable"),
+	EVD(set_unwaitable__and_clear, "set_unwaitable"),
+	EVD(set_unwaitable__bad_handle, "set_unwaitable"),
+	EVD(clear_unwaitable__bad_handle, "clear_unwaitable"),
+	EVD(modify_cno__attaches_and_detaches, "modify_cno"),
+	EVD(modify_cno__cno_of_other_kind, "modify_cno"),
+	EVD(modify_cno__bad_handle, "modify_cno"),
+	EVD(free__with_pending_events, "free"),
+	EVD(free__bad_handle, "free"),
+	EVD(free__async_evd_of_the_ia, "free"),
+	CASE(evd_free__ep_uses_it, "4 dat_evd_free", NEED_EPS),
+	EVD(free__psp_uses_it, "free"),
+	{0},
+};

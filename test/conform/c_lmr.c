@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * c_lmr.c - cases of local memory regions.
+ *
+ * Does not look below the public interface. Threads, ownership: conform.h.
+ * Rule: uDAPL 1.2 specification, dat_lmr_*; va_type: DAT 2.0.
+ */
+#include "test/conform/conform.h"
+
+#include <string.h>
+
+#define T(name) static void name(struct conf *c)
+
+struct region {
+	DAT_MEM_TYPE type;
+	DAT_REGION_DESCRIPTION desc;
+	DAT_VLEN length;
+	DAT_PZ_HANDLE pz;
+	unsigned priv;
+	DAT_VA_TYPE va;
+};
+
+/* A region that can be registered; cases spoil one member. */
+static struct region good(struct conf *c)
+{
+	struct region r = {
+		.type = DAT_MEM_TYPE_VIRTUAL,
+		.length = 4096,
+		.pz = c->a.pz,
+		.priv = DAT_MEM_PRIV_ALL_FLAG,
+		.va = DAT_VA_TYPE_VA,
+	};
+
+	r.desc.for_va = c->a.buf;
+	return r;
+}
+
+static DAT_RETURN create(struct conf *c, const struct region *r,
+			 DAT_LMR_HANDLE *lmr)
+{
+	return dat_lmr_create(c->a.ia, r->type, r->desc, r->length, r->pz,
+			      (DAT_MEM_PRIV_FLAGS)r->priv, r->va, lmr, NULL,
+			      NULL, NULL, NULL);
+}
+
+T(lmr_create__all_outputs)
+{
+	struct region r = good(c);
+	DAT_VADDR address = 0;
+	DAT_LMR_CONTEXT lkey;
+	DAT_RMR_CONTEXT rkey;
+	DAT_LMR_HANDLE lmr;
+	DAT_VLEN length = 0;
+
+	EXPECT_OK(dat_lmr_create(c->a.ia, r.type, r.desc, r.length, r.pz,
+				 DAT_MEM_PRIV_ALL_FLAG, r.va, &lmr, &lkey,
+				 &rkey, &length, &address));
+	EXPECT(address <= (DAT_VADDR)(uintptr_t)c->a.buf);
+	EXPECT(address + length >= (DAT_VADDR)(uintptr_t)c->a.buf + r.length);
+	EXPECT_OK(dat_lmr_free(lmr));
+}
+
+T(lmr_create__outputs_may_be_null)
+{
+	struct region r = good(c);
+	DAT_LMR_HANDLE lmr;
+
+	EXPECT_OK(create(c, &r, &lmr));
+	EXPECT_OK(dat_lmr_free(lmr));
+}
+
+T(lmr_create__same_memory_twice)
+{
+	struct region r = good(c);
+	DAT_LMR_HANDLE one, two;
+
+	EXPECT_OK(create(c, &r, &one));
+	EXPECT_OK(create(c, &r, &two));
+	EXPECT(one != two);
+	EXPECT_OK(dat_lmr_free(one));
+	EXPECT_OK(dat_lmr_free(two));
+}
+
+T(lmr_create__null_ia)
+{
+	struct region r = good(c);
+	DAT_LMR_HANDLE lmr;
+
+	BAD_HANDLE(dat_lmr_create(DAT_HANDLE_NULL, r.type, r.desc, r.length,
+				  r.pz, DAT_MEM_PRIV_ALL_FLAG, r.va, &lmr, NULL,
+				  NULL, NULL, NULL),
+		   IA);
+}
+
+T(lmr_create__null_pz)
+{
+	struct region r = good(c);
+	DAT_LMR_HANDLE lmr;
+
+	r.pz = DAT_HANDLE_NULL;
+	BAD_HANDLE(create(c, &r, &lmr), PZ);
+}
+
+T(lmr_create__pz_of_other_kind)
+{
+	struct region r = good(c);
+	DAT_LMR_HANDLE lmr;
+
+	r.pz = c->a.recv_evd;
+	BAD_HANDLE(create(c, &r, &lmr), PZ);
+}
+
+T(lmr_create__unknown_type)
+{
+	struct region r = good(c);
+	DAT_LMR_HANDLE lmr;
+
+	r.type = (DAT_MEM_TYPE)4;
+	BAD_ARG(create(c, &r, &lmr), 2);
+}
+
+T(lmr_create__length_0)
+{
+	struct region r = good(c);
+	DAT_LMR_HANDLE lmr;
+
+	r.length = 0;
+	EXPECT_TYPE(create(c, &r, &lmr), DAT_INVALID_PARAMETER);
+}
+
+T(lmr_create__not_mapped)
+{
+	struct region r = good(c);
+	DAT_LMR_HANDLE lmr;
+
+	r.desc.for_va = (DAT_PVOID)(uintptr_t)4096;
+	EXPECT_TYPE(create(c, &r, &lmr), DAT_INVALID_PARAMETER);
+}
+
+T(lmr_create__remote_write_without_local)
+{
+	struct region r = good(c);
+	DAT_LMR_HANDLE lmr;
+
+	r.priv = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
+	EXPECT_TYPE(create(c, &r, &lmr), DAT_PRIVILEGES_VIOLATION);
+}
+
+T(lmr_create__unknown_privileges)
+{
+	struct region r = good(c);
+	DAT_LMR_HANDLE lmr;
+
+	r.priv = 0x100000;
+	BAD_ARG(create(c, &r, &lmr), 6);
+}
+
+T(lmr_create__privileges_none)
+{
+	struct region r = good(c);
+	DAT_LMR_HANDLE lmr;
+
+	r.priv = DAT_MEM_PRIV_NONE_FLAG;
+	EXPECT_OK(create(c, &r, &lmr));
+	EXPECT_OK(dat_lmr_free(lmr));
+}
+
+T(lmr_create__unknown_va_type)
+{
+	struct region r = good(c);
+	DAT_LMR_HANDLE lmr;
+
+	r.va = (DAT_VA_TYPE)7;
+	BAD_ARG(create(c, &r, &lmr), 7);
+}
+
+T(lmr_create__zero_based)
+{
+	struct region r = good(c);
+	DAT_LMR_HANDLE lmr;
+
+	r.va = DAT_VA_TYPE_ZB;
+	if (!c->ia_attr.zb_supported) {
+		EXPECT_TYPE(create(c, &r, &lmr), DAT_MODEL_NOT_SUPPORTED);
+		return;
+	}
+	EXPECT_OK(create(c, &r, &lmr));
+	EXPECT_OK(dat_lmr_free(lmr));
+}
+
+T(lmr_create__null_out)
+{
+	struct region r = good(c);
+
+	BAD_ARG(create(c, &r, NULL), 8);
+}
+
+T(lmr_create__from_lmr)
+{
+	struct region r = good(c);
+	DAT_LMR_PARAM param;
+	DAT_LMR_HANDLE lmr;
+
+	r.type = DAT_MEM_TYPE_LMR;
+	r.desc.for_lmr_handle = c->a.lmr;
+	EXPECT_OK(create(c, &r, &lmr));
+	EXPECT_OK(dat_lmr_query(lmr, DAT_LMR_FIELD_ALL, &param));
+	EXPECT_EQ(param.mem_type, DAT_MEM_TYPE_LMR);
+	EXPECT(param.registered_size >= CONF_MEM);
+	EXPECT_OK(dat_lmr_free(lmr));
+}
+
+T(lmr_create__from_lmr_other_kind)
+{
+	struct region r = good(c);
+	DAT_LMR_HANDLE lmr;
+
+	r.type = DAT_MEM_TYPE_LMR;
+	r.desc.for_lmr_handle = c->a.pz;
+	BAD_HANDLE(create(c, &r, &lmr), LMR);
+}
+
+T(lmr_create__shared_virtual)
+{
+	char cookie[DAT_LMR_COOKIE_SIZE] = "one";
+	struct region r = good(c);
+	DAT_LMR_HANDLE one, two;
+
+	r.type = DAT_MEM_TYPE_SHARED_VIRTUAL;
+	r.desc.for_shared_memory.virtual_address = c->a.buf;
+	r.desc.for_shared_memory.shared_memory_id = &cookie;
+	EXPECT_OK(create(c, &r, &one));
+	EXPECT_OK(create(c, &r, &two));
+	EXPECT_OK(dat_lmr_free(one));
+	EXPECT_OK(dat_lmr_free(two));
+}
+
+T(lmr_query__what_was_asked_for)
+{
+	DAT_LMR_PARAM p;
+
+	EXPECT_OK(dat_lmr_query(c->a.lmr, DAT_LMR_FIELD_ALL, &p));
+	EXPECT(p.ia_handle == c->a.ia);
+	EXPECT_EQ(p.mem_type, DAT_MEM_TYPE_VIRTUAL);
+	EXPECT(p.region_desc.for_va == c->a.buf);
+	EXPECT_EQ(p.length, CONF_MEM);
+	EXPECT(p.pz_handle == c->a.pz);
+	EXPECT_EQ(p.mem_priv & DAT_MEM_PRIV_ALL_FLAG, DAT_MEM_PRIV_ALL_FLAG);
+	EXPECT_EQ(p.lmr_context, c->a.lkey);
+	EXPECT_EQ(p.rmr_context, c->a.rkey);
+	EXPECT(p.registered_size >= CONF_MEM);
+}
+
+T(lmr_query__null_handle)
+{
+	DAT_LMR_PARAM p;
+
+	BAD_HANDLE(dat_lmr_query(DAT_HANDLE_NULL, DAT_LMR_FIELD_ALL, &p), LMR);
+}
+
+T(lmr_query__other_kind)
+{
+	DAT_LMR_PARAM p;
+
+	BAD_HANDLE(dat_lmr_query(c->a.pz, DAT_LMR_FIELD_ALL, &p), LMR);
+}
+
+T(lmr_query__unknown_mask)
+{
+	DAT_LMR_PARAM p;
+
+	BAD_ARG(dat_lmr_query(c->a.lmr, (DAT_LMR_PARAM_MASK)0x8000, &p), 2);
+}
+
+T(lmr_query__null_out)
+{
+	BAD_ARG(dat_lmr_query(c->a.lmr, DAT_LMR_FIELD_ALL, NULL), 3);
+}
+
+T(lmr_free__null_handle)
+{
+	BAD_HANDLE(dat_lmr_free(DAT_HANDLE_NULL), LMR);
+}
+
+T(lmr_free__other_kind)
+{
+	BAD_HANDLE(dat_lmr_free(c->a.pz), LMR);
+}
+
+T(lmr_sync_rdma_read__works)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 0, 64);
+
+	EXPECT_OK(dat_lmr_sync_rdma_read(c->a.ia, &seg, 1));
+}
+
+T(lmr_sync_rdma_read__null_ia)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 0, 64);
+
+	BAD_HANDLE(dat_lmr_sync_rdma_read(DAT_HANDLE_NULL, &seg, 1), IA);
+}
+
+T(lmr_sync_rdma_read__null_segments)
+{
+	BAD_ARG(dat_lmr_sync_rdma_read(c->a.ia, NULL, 1), 2);
+}
+
+T(lmr_sync_rdma_read__outside_the_region)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->a, CONF_MEM - 8, 64);
+
+	BAD_ARG(dat_lmr_sync_rdma_read(c->a.ia, &seg, 1), 2);
+}
+
+T(lmr_sync_rdma_write__works)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 0, 64);
+
+	EXPECT_OK(dat_lmr_sync_rdma_write(c->a.ia, &seg, 1));
+}
+
+T(lmr_sync_rdma_write__null_ia)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 0, 64);
+
+	BAD_HANDLE(dat_lmr_sync_rdma_write(DAT_HANDLE_NULL, &seg, 1), IA);
+}
+
+T(lmr_sync_rdma_write__null_segments)
+{
+	BAD_ARG(dat_lmr_sync_rdma_write(c->a.ia, NULL, 1), 2);
+}
+
+T(lmr_sync_rdma_write__outside_the_region)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->a, CONF_MEM - 8, 64);
+
+	BAD_ARG(dat_lmr_sync_rdma_write(c->a.ia, &seg, 1), 2);
+}
+
+#define CREATE(x) CASE(lmr_create__##x, "9 dat_lmr_create", NEED_IA)
+#define QUERY(x)  CASE(lmr_query__##x, "9 dat_lmr_query", NEED_IA)
+#define FREE(x)	  CASE(lmr_free__##x, "9 dat_lmr_free", NEED_IA)
+#define SYNC_READ(x) \
+	CASE(lmr_sync_rdma_read__##x, "9 dat_lmr_sync_rdma_read", NEED_IA)
+#define SYNC_WRITE(x) \
+	CASE(lmr_sync_rdma_write__##x, "9 dat_lmr_sync_rdma_write", NEED_IA)
+
+const struct conf_case cases_lmr[] = {
+	CREATE(all_outputs),
+	CREATE(outputs_may_be_null),
+	CREATE(same_memory_twice),
+	CREATE(null_ia),
+	CREATE(null_pz),
+	CREATE(pz_of_other_kind),
+	CREATE(unknown_type),
+	CREATE(length_0),
+	CREATE(not_mapped),
+	CREATE(remote_write_without_local),
+	CREATE(unknown_privileges),
+	CREATE(privileges_none),
+	CREATE(unknown_va_type),
+	CREATE(zero_based),
+	CREATE(null_out),
+	CREATE(from_lmr),
+	CREATE(from_lmr_other_kind),
+	CREATE(shared_virtual),
+	QUERY(what_was_asked_for),
+	QUERY(null_handle),
+	QUERY(other_kind),
+	QUERY(unknown_mask),
+	QUERY(null_out),
+	FREE(null_handle),
+	FREE(other_kind),
+	SYNC_READ(works),
+	SYNC_READ(null_ia),
+	SYNC_READ(null_segments),
+	SYNC_READ(outside_the_region),
+	SYNC_WRITE(works),
+	SYNC_WRITE(null_ia),
+	SYNC_WRITE(null_segments),
+	SYNC_WRITE(outside_the_region),
+	{0},
+};

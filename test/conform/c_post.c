@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * c_post.c - cases of data transfer operations.
+ *
+ * Does not look below the public interface. Threads, ownership: conform.h.
+ * Rule: uDAPL 1.2 specification, dat_ep_post_*; DTO completion status.
+ */
+#include "test/conform/conform.h"
+
+#include <string.h>
+
+#define T(name) static void name(struct conf *c)
+
+typedef DAT_RETURN (*message_post)(DAT_EP_HANDLE ep, DAT_COUNT n,
+				   DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+				   DAT_COMPLETION_FLAGS flags);
+typedef DAT_RETURN (*rdma_post)(DAT_EP_HANDLE ep, DAT_COUNT n,
+				DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+				const DAT_RMR_TRIPLET *remote,
+				DAT_COMPLETION_FLAGS flags);
+
+#define NO_FLAGS DAT_COMPLETION_DEFAULT_FLAG
+
+static void fill(uint8_t *at, size_t n, unsigned seed)
+{
+	for (size_t i = 0; i < n; i++)
+		at[i] = (uint8_t)(seed + 7 * i);
+}
+
+T(ep_post_send__arrives)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA data;
+
+	fill(c->b.buf, 1000, 3);
+	conf_post_recv(&c->a, 0, 2000, 1);
+	conf_post_send(&c->b, 0, 1000, 2);
+	data = conf_dto(c->b.req_evd, 2, DAT_DTO_SUCCESS);
+	EXPECT(data.ep_handle == c->b.ep);
+	EXPECT_EQ(data.operation, DAT_DTO_SEND);
+	data = conf_dto(c->a.recv_evd, 1, DAT_DTO_SUCCESS);
+	EXPECT(data.ep_handle == c->a.ep);
+	EXPECT_EQ(data.operation, DAT_DTO_RECEIVE);
+	EXPECT_EQ(data.transfered_length, 1000);
+	EXPECT(memcmp(c->a.buf, c->b.buf, 1000) == 0);
+}
+
+T(ep_post_send__no_segments)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA data;
+
+	conf_post_recv(&c->a, 0, 64, 1);
+	EXPECT_OK(dat_ep_post_send(c->b.ep, 0, NULL, conf_cookie(2), NO_FLAGS));
+	conf_dto(c->b.req_evd, 2, DAT_DTO_SUCCESS);
+	data = conf_dto(c->a.recv_evd, 1, DAT_DTO_SUCCESS);
+	EXPECT_EQ(data.transfered_length, 0);
+}
+
+T(ep_post_send__gathers_and_scatters)
+{
+	DAT_LMR_TRIPLET out[3], in[2];
+
+	for (size_t i = 0; i < 3; i++) {
+		out[i] = conf_seg(&c->b, 1000 * i, 100);
+		fill(c->b.buf + 1000 * i, 100, (unsigned)i);
+	}
+	in[0] = conf_seg(&c->a, 0, 150);
+	in[1] = conf_seg(&c->a, 1000, 150);
+	EXPECT_OK(dat_ep_post_recv(c->a.ep, 2, in, conf_cookie(1), NO_FLAGS));
+	EXPECT_OK(dat_ep_post_send(c->b.ep, 3, out, conf_cookie(2), NO_FLAGS));
+	conf_dto(c->a.recv_evd, 1, DAT_DTO_SUCCESS);
+	EXPECT(memcmp(c->a.buf, c->b.buf, 100) == 0);
+	EXPECT(memcmp(c->a.buf + 100, c->b.buf + 1000, 50) == 0);
+	EXPECT(memcmp(c->a.buf + 1000, c->b.buf + 1050, 50) == 0);
+	EXPECT(memcmp(c->a.buf + 1050, c->b.buf + 2000, 100) == 0);
+}
+
+T(ep_post_send__order)
+{
+	for (uint64_t i = 0; i < 8; i++)
+		conf_post_recv(&c->a, 64 * i, 64, i);
+	for (uint64_t i = 0; i < 8; i++)
+		conf_post_send(&c->b, 64 * i, 8, i);
+	for (uint64_t i = 0; i < 8; i++) {
+		conf_dto(c->b.req_evd, i, DAT_DTO_SUCCESS);
+		conf_dto(c->a.recv_evd, i, DAT_DTO_SUCCESS);
+	}
+}
+
+T(ep_post_send__iov_is_the_consumers_again)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 64);
+
+	fill(c->b.buf, 64, 9);
+	conf_post_recv(&c->a, 0, 64, 1);
+	EXPECT_OK(dat_ep_post_send(c->b.ep, 1, &seg, conf_cookie(2), NO_FLAGS));
+	memset(&seg, 0xff, sizeof(seg));
+	conf_dto(c->b.req_evd, 2, DAT_DTO_SUCCESS);
+	conf_dto(c->a.recv_evd, 1, DAT_DTO_SUCCESS);
+	EXPECT(memcmp(c->a.buf, c->b.buf, 64) == 0);
+}
+
+T(ep_post_send__suppressed)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 8);
+
+	conf_post_recv(&c->a, 0, 64, 1);
+	conf_post_recv(&c->a, 64, 64, 2);
+	EXPECT_OK(dat_ep_post_send(c->b.ep, 1, &seg, conf_cookie(3),
+				   DAT_COMPLETION_SUPPRESS_FLAG));
+	conf_post_send(&c->b, 0, 8, 4);
+	conf_dto(c->b.req_evd, 4, DAT_DTO_SUCCESS);
+	conf_no_event(c->b.req_evd);
+	conf_dto(c->a.recv_evd, 1, DAT_DTO_SUCCESS);
+	conf_dto(c->a.recv_evd, 2, DAT_DTO_SUCCESS);
+}
+
+T(ep_post_send__longer_than_the_receive)
+{
+	conf_post_recv(&c->a, 0, 16, 1);
+	conf_post_send(&c->b, 0, 64, 2);
+	conf_dto(c->a.recv_evd, 1, DAT_DTO_ERR_LOCAL_LENGTH);
+	conf_broken(c, c->a.conn_evd);
+	EXPECT_EQ(conf_ep_state(c->a.ep), DAT_EP_STATE_DISCONNECTED);
+}
+
+T(ep_post_send__unknown_key)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 4000);
+	DAT_RETURN ret;
+
+	/* or an absent receive would be what is found first; too long to be
+	 * copied when it is posted, which needs no key */
+	conf_post_recv(&c->a, 0, 4000, 1);
+	seg.lmr_context ^= 0x5a5a00;
+	ret = dat_ep_post_send(c->b.ep, 1, &seg, conf_cookie(2), NO_FLAGS);
+	if (DAT_GET_TYPE(ret) == DAT_PROTECTION_VIOLATION)
+		return;
+	EXPECT_OK(ret);
+	conf_dto(c->b.req_evd, 2, DAT_DTO_ERR_LOCAL_PROTECTION);
+}
+
+T(ep_post_recv__too_many_outstanding)
+{
+	DAT_EP_ATTR attr = conf_ep_attr(&c->b);
+	DAT_RETURN ret = DAT_SUCCESS;
+	DAT_LMR_TRIPLET seg;
+	DAT_EP_PARAM p;
+	int n = 0;
+
+	attr.max_recv_dtos = 4;
+	c->b.ep = conf_ep(&c->b, &attr);
+	EXPECT_OK(dat_ep_query(c->b.ep, DAT_EP_FIELD_ALL, &p));
+	seg = conf_seg(&c->b, 0, 64);
+	while (n <= p.ep_attr.max_recv_dtos && ret == DAT_SUCCESS) {
+		ret = dat_ep_post_recv(c->b.ep, 1, &seg, conf_cookie(1),
+				       NO_FLAGS);
+		n++;
+	}
+	EXPECT_EQ(n, p.ep_attr.max_recv_dtos + 1);
+	EXPECT_ERR(ret, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+}
+
+static void bad_message(struct conf *c, message_post post, DAT_COUNT limit)
+{
+	DAT_LMR_TRIPLET seg[65];
+
+	for (size_t i = 0; i < 65; i++)
+		seg[i] = conf_seg(&c->b, 8 * i, 8);
+	EXPECT(limit < 65);
+	BAD_HANDLE(post(DAT_HANDLE_NULL, 1, seg, conf_cookie(1), NO_FLAGS), EP);
+	BAD_HANDLE(post(c->b.pz, 1, seg, conf_cookie(1), NO_FLAGS), EP);
+	BAD_ARG(post(c->b.ep, -1, seg, conf_cookie(1), NO_FLAGS), 2);
+	BAD_ARG(post(c->b.ep, limit + 1, seg, conf_cookie(1), NO_FLAGS), 2);
+	BAD_ARG(post(c->b.ep, 1, NULL, conf_cookie(1), NO_FLAGS), 3);
+}
+
+T(ep_post_send__bad_arguments)
+{
+	DAT_EP_PARAM p;
+
+	EXPECT_OK(dat_ep_query(c->b.ep, DAT_EP_FIELD_ALL, &p));
+	bad_message(c, dat_ep_post_send, p.ep_attr.max_request_iov);
+}
+
+T(ep_post_recv__bad_arguments)
+{
+	DAT_EP_PARAM p;
+
+	EXPECT_OK(dat_ep_query(c->b.ep, DAT_EP_FIELD_ALL, &p));
+	bad_message(c, dat_ep_post_recv, p.ep_attr.max_recv_iov);
+}
+
+T(ep_post_recv__suppressed)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 8);
+
+	/* Has no meaning here: doc/conformance.md. */
+	EXPECT_OK(dat_ep_post_recv(c->b.ep, 1, &seg, conf_cookie(1),
+				   DAT_COMPLETION_SUPPRESS_FLAG));
+	conf_post_send(&c->a, 0, 8, 2);
+	conf_dto(c->b.recv_evd, 1, DAT_DTO_SUCCESS);
+}
+
+T(ep_post_recv__before_the_connection)
+{
+	conf_post_recv(&c->a, 0, 64, 5);
+	conf_connect(c);
+	conf_post_send(&c->b, 0, 8, 6);
+	conf_dto(c->a.recv_evd, 5, DAT_DTO_SUCCESS);
+}
+
+T(ep_post_send__disconnected_is_flushed)
+{
+	conf_disconnect(c);
+	conf_post_send(&c->b, 0, 8, 6);
+	conf_dto(c->b.req_evd, 6, DAT_DTO_ERR_FLUSHED);
+}
+
+T(ep_post_recv__disconnected_is_flushed)
+{
+	conf_disconnect(c);
+	conf_post_recv(&c->b, 0, 8, 6);
+	conf_dto(c->b.recv_evd, 6, DAT_DTO_ERR_FLUSHED);
+}
+
+T(ep_post_rdma_write__arrives)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 1000);
+	DAT_RMR_TRIPLET to = conf_target(&c->a, 100, 1000);
+	DAT_DTO_COMPLETION_EVENT_DATA data;
+
+	fill(c->b.buf, 1000, 5);
+	EXPECT_OK(dat_ep_post_rdma_write(c->b.ep, 1, &seg, conf_cookie(2), &to,
+					 NO_FLAGS));
+	data = conf_dto(c->b.req_evd, 2, DAT_DTO_SUCCESS);
+	EXPECT_EQ(data.operation, DAT_DTO_RDMA_WRITE);
+	/* The peer learns of it by the message that follows. */
+	conf_post_recv(&c->a, 4000, 64, 3);
+	conf_post_send(&c->b, 4000, 8, 4);
+	conf_dto(c->a.recv_evd, 3, DAT_DTO_SUCCESS);
+	EXPECT(memcmp(c->a.buf + 100, c->b.buf, 1000) == 0);
+	conf_no_event(c->a.recv_evd);
+}
+
+T(ep_post_rdma_read__arrives)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 1000);
+	DAT_RMR_TRIPLET from = conf_target(&c->a, 100, 1000);
+	DAT_DTO_COMPLETION_EVENT_DATA data;
+
+	fill(c->a.buf + 100, 1000, 5);
+	EXPECT_OK(dat_ep_post_rdma_read(c->b.ep, 1, &seg, conf_cookie(2), &from,
+					NO_FLAGS));
+	data = conf_dto(c->b.req_evd, 2, DAT_DTO_SUCCESS);
+	EXPECT_EQ(data.operation, DAT_DTO_RDMA_READ);
+	EXPECT(memcmp(c->a.buf + 100, c->b.buf, 1000) == 0);
+}
+
+static void bad_rdma(struct conf *c, rdma_post post)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 64);
+	DAT_RMR_TRIPLET at = conf_target(&c->a, 0, 64);
+	DAT_DTO_COOKIE k = conf_cookie(1);
+
+	BAD_HANDLE(post(DAT_HANDLE_NULL, 1, &seg, k, &at, NO_FLAGS), EP);
+	BAD_HANDLE(post(c->b.pz, 1, &seg, k, &at, NO_FLAGS), EP);
+	BAD_ARG(post(c->b.ep, -1, &seg, k, &at, NO_FLAGS), 2);
+	BAD_ARG(post(c->b.ep, 1, NULL, k, &at, NO_FLAGS), 3);
+	BAD_ARG(post(c->b.ep, 1, &seg, k, NULL, NO_FLAGS), 5);
+}
+
+T(ep_post_rdma_write__bad_arguments)
+{
+	bad_rdma(c, dat_ep_post_rdma_write);
+}
+
+T(ep_post_rdma_read__bad_arguments)
+{
+	bad_rdma(c, dat_ep_post_rdma_read);
+}
+
+static void remote_fault(struct conf *c, rdma_post post, DAT_RMR_TRIPLET at)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 64);
+
+	fill(c->b.buf, 64, 1);
+	EXPECT_OK(post(c->b.ep, 1, &seg, conf_cookie(2), &at, NO_FLAGS));
+	conf_remote_fault(c, 2);
+	for (int i = 0; i < 64; i++)
+		EXPECT_EQ(c->a.buf[i], 0);
+}
+
+T(ep_post_rdma_write__unknown_key)
+{
+	DAT_RMR_TRIPLET at = conf_target(&c->a, 0, 64);
+
+	at.rmr_context ^= 0x5a5a00;
+	remote_fault(c, dat_ep_post_rdma_write, at);
+}
+
+T(ep_post_rdma_write__outside_the_region)
+{
+	remote_fault(c, dat_ep_post_rdma_write,
+		     conf_target(&c->a, CONF_MEM - 8, 64));
+}
+
+T(ep_post_rdma_read__unknown_key)
+{
+	DAT_RMR_TRIPLET at = conf_target(&c->a, 0, 64);
+
+	at.rmr_context ^= 0x5a5a00;
+	remote_fault(c, dat_ep_post_rdma_read, at);
+}
+
+T(ep_post_rdma_write__region_is_read_only)
+{
+	DAT_REGION_DESCRIPTION desc = {.for_va = c->a.buf};
+	DAT_RMR_TRIPLET at = conf_target(&c->a, 0, 64);
+	DAT_LMR_CONTEXT lkey;
+	DAT_LMR_HANDLE lmr;
+
+	EXPECT_OK(dat_lmr_create(
+		c->a.ia, DAT_MEM_TYPE_VIRTUAL, desc, 4096, c->a.pz,
+		DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG,
+		DAT_VA_TYPE_VA, &lmr, &lkey, &at.rmr_context, NULL, NULL));
+	remote_fault(c, dat_ep_post_rdma_write, at);
+}
+
+T(ep_post_send_with_invalidate__works_or_says_no)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 8);
+	DAT_RETURN ret;
+
+	conf_post_recv(&c->a, 0, 64, 1);
+	ret = dat_ep_post_send_with_invalidate(c->b.ep, 1, &seg, conf_cookie(2),
+					       NO_FLAGS, DAT_FALSE, 0);
+	if (DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED)
+		return;
+	EXPECT_OK(ret);
+	conf_dto(c->b.req_evd, 2, DAT_DTO_SUCCESS);
+	conf_dto(c->a.recv_evd, 1, DAT_DTO_SUCCESS);
+}
+
+T(ep_post_send_with_invalidate__bad_handle)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 8);
+
+	BAD_HANDLE(dat_ep_post_send_with_invalidate(DAT_HANDLE_NULL, 1, &seg,
+						    conf_cookie(2), NO_FLAGS,
+						    DAT_FALSE, 0),
+		   EP);
+}
+
+T(ep_get_status__idle_again)
+{
+	DAT_BOOLEAN recv = DAT_FALSE, req = DAT_FALSE;
+
+	conf_post_recv(&c->a, 0, 64, 1);
+	conf_post_send(&c->b, 0, 8, 2);
+	conf_dto(c->b.req_evd, 2, DAT_DTO_SUCCESS);
+	conf_dto(c->a.recv_evd, 1, DAT_DTO_SUCCESS);
+	EXPECT_OK(dat_ep_get_status(c->a.ep, NULL, &recv, NULL));
+	EXPECT_OK(dat_ep_get_status(c->b.ep, NULL, NULL, &req));
+	EXPECT_EQ(recv, DAT_TRUE);
+	EXPECT_EQ(req, DAT_TRUE);
+}
+
+#define POST(x, call) CASE(ep_post_##x, "6 dat_ep_post_" call, NEED_CONNECTED)
+
+const struct conf_case cases_post[] = {
+	POST(send__arrives, "send"),
+	POST(send__no_segments, "send"),
+	POST(send__gathers_and_scatters, "send"),
+	POST(send__order, "send"),
+	POST(send__iov_is_the_consumers_again, "send"),
+	POST(send__suppressed, "send"),
+	POST(send__longer_than_the_receive, "send"),
+	POST(send__unknown_key, "send"),
+	POST(send__bad_arguments, "send"),
+	POST(send__disconnected_is_flushed, "send"),
+	POST(recv__bad_arguments, "recv"),
+	POST(recv__suppressed, "recv"),
+	CASE(ep_post_recv__too_many_outstanding, "6 dat_ep_post_recv",
+	     NEED_EPS),
+	CASE(ep_post_recv__before_the_connection, "6 dat_ep_post_recv",
+	     NEED_EPS),
+	POST(recv__disconnected_is_flushed, "recv"),
+	POST(rdma_write__arrives, "rdma_write"),
+	POST(rdma_write__bad_arguments, "rdma_write"),
+	POST(rdma_write__unknown_key, "rdma_write"),
+	POST(rdma_write__outside_the_region, "rdma_write"),
+	POST(rdma_write__region_is_read_only, "rdma_write"),
+	POST(rdma_read__arrives, "rdma_read"),
+	POST(rdma_read__bad_arguments, "rdma_read"),
+	POST(rdma_read__unknown_key, "rdma_read"),
+	POST(send_with_invalidate__works_or_says_no, "send_with_invalidate"),
+	POST(send_with_invalidate__bad_handle, "send_with_invalidate"),
+	CASE(ep_get_status__idle_again, "6 dat_ep_get_status", NEED_CONNECTED),
+	{0},
+};

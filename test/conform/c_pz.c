@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * c_pz.c - cases of protection zones.
+ *
+ * Does not look below the public interface. Threads, ownership: conform.h.
+ * Rule: uDAPL 1.2 specification, dat_pz_*.
+ */
+#include "test/conform/conform.h"
+
+#include <string.h>
+
+#define T(name) static void name(struct conf *c)
+
+T(pz_create__works)
+{
+	DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
+
+	EXPECT_OK(dat_pz_create(c->a.ia, &pz));
+	EXPECT(pz);
+	EXPECT_OK(dat_pz_free(pz));
+}
+
+T(pz_create__null_ia)
+{
+	DAT_PZ_HANDLE pz;
+
+	BAD_HANDLE(dat_pz_create(DAT_HANDLE_NULL, &pz), IA);
+}
+
+T(pz_create__unknown_ia)
+{
+	DAT_PZ_HANDLE pz;
+
+	BAD_HANDLE(dat_pz_create((DAT_IA_HANDLE)(uintptr_t)40, &pz), IA);
+}
+
+T(pz_create__null_out)
+{
+	BAD_ARG(dat_pz_create(c->a.ia, NULL), 2);
+}
+
+T(pz_query__names_the_ia)
+{
+	DAT_PZ_PARAM param;
+
+	EXPECT_OK(dat_pz_query(c->a.pz, DAT_PZ_FIELD_ALL, &param));
+	EXPECT(param.ia_handle == c->a.ia);
+}
+
+T(pz_query__null_handle)
+{
+	DAT_PZ_PARAM param;
+
+	BAD_HANDLE(dat_pz_query(DAT_HANDLE_NULL, DAT_PZ_FIELD_ALL, &param), PZ);
+}
+
+T(pz_query__other_kind)
+{
+	DAT_PZ_PARAM param;
+
+	BAD_HANDLE(dat_pz_query(c->a.lmr, DAT_PZ_FIELD_ALL, &param), PZ);
+}
+
+T(pz_query__unknown_mask)
+{
+	DAT_PZ_PARAM param;
+
+	BAD_ARG(dat_pz_query(c->a.pz, (DAT_PZ_PARAM_MASK)0x8000, &param), 2);
+}
+
+T(pz_query__null_out)
+{
+	BAD_ARG(dat_pz_query(c->a.pz, DAT_PZ_FIELD_ALL, NULL), 3);
+}
+
+T(pz_free__null_handle)
+{
+	BAD_HANDLE(dat_pz_free(DAT_HANDLE_NULL), PZ);
+}
+
+T(pz_free__other_kind)
+{
+	BAD_HANDLE(dat_pz_free(c->a.recv_evd), PZ);
+}
+
+T(pz_free__lmr_uses_it)
+{
+	BAD_STATE(dat_pz_free(c->a.pz), PZ_IN_USE);
+	EXPECT_OK(dat_lmr_free(c->a.lmr));
+	EXPECT_OK(dat_pz_free(c->a.pz));
+}
+
+T(pz_free__ep_uses_it)
+{
+	DAT_PZ_HANDLE pz;
+	DAT_EP_HANDLE ep;
+
+	EXPECT_OK(dat_pz_create(c->a.ia, &pz));
+	EXPECT_OK(dat_ep_create(c->a.ia, pz, c->a.recv_evd, c->a.req_evd,
+				c->a.conn_evd, NULL, &ep));
+	BAD_STATE(dat_pz_free(pz), PZ_IN_USE);
+	EXPECT_OK(dat_ep_free(ep));
+	EXPECT_OK(dat_pz_free(pz));
+}
+
+T(pz_free__rmr_uses_it)
+{
+	DAT_PZ_HANDLE pz;
+	DAT_RMR_HANDLE rmr;
+
+	EXPECT_OK(dat_pz_create(c->a.ia, &pz));
+	EXPECT_OK(dat_rmr_create(pz, &rmr));
+	BAD_STATE(dat_pz_free(pz), PZ_IN_USE);
+	EXPECT_OK(dat_rmr_free(rmr));
+	EXPECT_OK(dat_pz_free(pz));
+}
+
+T(pz_free__srq_uses_it)
+{
+	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
+	DAT_PZ_HANDLE pz;
+	DAT_SRQ_HANDLE srq;
+
+	EXPECT_OK(dat_pz_create(c->a.ia, &pz));
+	EXPECT_OK(dat_srq_create(c->a.ia, pz, &attr, &srq));
+	BAD_STATE(dat_pz_free(pz), PZ_IN_USE);
+	EXPECT_OK(dat_srq_free(srq));
+	EXPECT_OK(dat_pz_free(pz));
+}
+
+const struct conf_case cases_pz[] = {
+	CASE(pz_create__works, "8 dat_pz_create", NEED_IA),
+	CASE(pz_create__null_ia, "8 dat_pz_create", NEED_IA),
+	CASE(pz_create__unknown_ia, "8 dat_pz_create", NEED_IA),
+	CASE(pz_create__null_out, "8 dat_pz_create", NEED_IA),
+	CASE(pz_query__names_the_ia, "8 dat_pz_query", NEED_IA),
+	CASE(pz_query__null_handle, "8 dat_pz_query", NEED_IA),
+	CASE(pz_query__other_kind, "8 dat_pz_query", NEED_IA),
+	CASE(pz_query__unknown_mask, "1.3 query masks", NEED_IA),
+	CASE(pz_query__null_out, "8 dat_pz_query", NEED_IA),
+	CASE(pz_free__null_handle, "8 dat_pz_free", NEED_IA),
+	CASE(pz_free__other_kind, "8 dat_pz_free", NEED_IA),
+	CASE(pz_free__lmr_uses_it, "8 dat_pz_free", NEED_IA),
+	CASE(pz_free__ep_uses_it, "8 dat_pz_free", NEED_IA),
+	CASE(pz_free__rmr_uses_it, "8 dat_pz_free", NEED_IA | NEED_RMR),
+	CASE(pz_free__srq_uses_it, "8 dat_pz_free", NEED_IA | NEED_SRQ),
+	{0},
+};

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * c_sp.c - cases of service points: public, reserved, common.
+ *
+ * Does not look below the public interface. Threads, ownership: conform.h.
+ * Rule: uDAPL 1.2 specification, dat_psp_*, dat_rsp_*; dat_csp_*: DAT 2.0.
+ */
+#include "test/conform/conform.h"
+
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define T(name) static void name(struct conf *c)
+
+static DAT_RETURN listen_on(struct conf *c, DAT_EVD_HANDLE evd, int flags,
+			    DAT_PSP_HANDLE *psp)
+{
+	return dat_psp_create(c->a.ia, CONF_QUAL, evd, (DAT_PSP_FLAGS)flags,
+			      psp);
+}
+
+static DAT_RETURN reserve(struct conf *c, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd,
+			  DAT_RSP_HANDLE *rsp)
+{
+	return dat_rsp_create(c->a.ia, CONF_QUAL, ep, evd, rsp);
+}
+
+T(psp_create__again_after_free)
+{
+	for (int i = 0; i < 3; i++)
+		EXPECT_OK(dat_psp_free(conf_listen(c)));
+}
+
+T(psp_create__null_ia)
+{
+	DAT_PSP_HANDLE psp;
+
+	BAD_HANDLE(dat_psp_create(DAT_HANDLE_NULL, CONF_QUAL, c->a.cr_evd,
+				  DAT_PSP_CONSUMER_FLAG, &psp),
+		   IA);
+}
+
+T(psp_create__null_evd)
+{
+	DAT_PSP_HANDLE psp;
+
+	BAD_HANDLE(listen_on(c, DAT_HANDLE_NULL, 0, &psp), EVD_CR);
+}
+
+T(psp_create__evd_without_flag)
+{
+	DAT_PSP_HANDLE psp;
+
+	BAD_HANDLE(listen_on(c, c->a.conn_evd, 0, &psp), EVD_CR);
+}
+
+T(psp_create__evd_of_other_kind)
+{
+	DAT_PSP_HANDLE psp;
+
+	BAD_HANDLE(listen_on(c, c->a.pz, 0, &psp), EVD_CR);
+}
+
+T(psp_create__unknown_flags)
+{
+	DAT_PSP_HANDLE psp;
+
+	BAD_ARG(listen_on(c, c->a.cr_evd, 9, &psp), 4);
+}
+
+T(psp_create__null_out)
+{
+	BAD_ARG(listen_on(c, c->a.cr_evd, 0, NULL), 5);
+}
+
+T(psp_create__qualifier_taken)
+{
+	DAT_PSP_HANDLE psp;
+
+	conf_listen(c);
+	EXPECT_TYPE(listen_on(c, c->a.cr_evd, 0, &psp), DAT_CONN_QUAL_IN_USE);
+}
+
+T(psp_create__qualifier_taken_by_other_instance)
+{
+	DAT_PSP_HANDLE psp;
+
+	conf_listen(c);
+	EXPECT_TYPE(dat_psp_create(c->b.ia, CONF_QUAL, c->b.cr_evd,
+				   DAT_PSP_CONSUMER_FLAG, &psp),
+		    DAT_CONN_QUAL_IN_USE);
+}
+
+/* What the attribute promises is what the call does. */
+T(psp_create__provider_flag_as_advertised)
+{
+	DAT_PSP_HANDLE psp;
+	DAT_RETURN ret = listen_on(c, c->a.cr_evd, DAT_PSP_PROVIDER_FLAG, &psp);
+
+	if (c->prov_attr.ep_creator == DAT_PSP_CREATES_EP_NEVER)
+		EXPECT_TYPE(ret, DAT_MODEL_NOT_SUPPORTED);
+	else
+		EXPECT_OK(ret);
+}
+
+T(psp_create_any__picks_a_usable_one)
+{
+	DAT_CONN_QUAL qual[2] = {0, 0};
+	DAT_PSP_HANDLE psp[2];
+
+	for (int i = 0; i < 2; i++)
+		EXPECT_OK(dat_psp_create_any(c->a.ia, &qual[i], c->a.cr_evd,
+					     DAT_PSP_CONSUMER_FLAG, &psp[i]));
+	EXPECT(qual[0] >= 1024 && qual[1] >= 1024);
+	EXPECT(qual[0] != qual[1]);
+}
+
+T(psp_create_any__peer_can_connect)
+{
+	DAT_CONN_QUAL qual = 0;
+	DAT_PSP_HANDLE psp;
+	DAT_EVENT ev;
+
+	EXPECT_OK(dat_psp_create_any(c->a.ia, &qual, c->a.cr_evd,
+				     DAT_PSP_CONSUMER_FLAG, &psp));
+	EXPECT_OK(dat_ep_connect(c->b.ep, conf_address(c), qual, CONF_PATIENCE,
+				 0, NULL, DAT_QOS_BEST_EFFORT,
+				 DAT_CONNECT_DEFAULT_FLAG));
+	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	EXPECT_EQ(ev.event_data.cr_arrival_event_data.conn_qual, qual);
+}
+
+T(psp_create_any__bad_arguments)
+{
+	DAT_CONN_QUAL qual;
+	DAT_PSP_HANDLE psp;
+
+	BAD_HANDLE(dat_psp_create_any(DAT_HANDLE_NULL, &qual, c->a.cr_evd,
+				      DAT_PSP_CONSUMER_FLAG, &psp),
+		   IA);
+	BAD_ARG(dat_psp_create_any(c->a.ia, NULL, c->a.cr_evd,
+				   DAT_PSP_CONSUMER_FLAG, &psp),
+		2);
+	BAD_HANDLE(dat_psp_create_any(c->a.ia, &qual, c->a.conn_evd,
+				      DAT_PSP_CONSUMER_FLAG, &psp),
+		   EVD_CR);
+	BAD_ARG(dat_psp_create_any(c->a.ia, &qual, c->a.cr_evd,
+				   DAT_PSP_CONSUMER_FLAG, NULL),
+		5);
+}
+
+T(psp_query__what_was_asked_for)
+{
+	DAT_PSP_PARAM p;
+
+	EXPECT_OK(dat_psp_query(conf_listen(c), DAT_PSP_FIELD_ALL, &p));
+	EXPECT(p.ia_handle == c->a.ia);
+	EXPECT_EQ(p.conn_qual, CONF_QUAL);
+	EXPECT(p.evd_handle == c->a.cr_evd);
+	EXPECT_EQ(p.psp_flags, DAT_PSP_CONSUMER_FLAG);
+}
+
+T(psp_query__bad_arguments)
+{
+	DAT_PSP_HANDLE psp = conf_listen(c);
+	DAT_PSP_PARAM p;
+
+	BAD_HANDLE(dat_psp_query(DAT_HANDLE_NULL, DAT_PSP_FIELD_ALL, &p), PSP);
+	BAD_HANDLE(dat_psp_query(c->a.pz, DAT_PSP_FIELD_ALL, &p), PSP);
+	BAD_ARG(dat_psp_query(psp, (DAT_PSP_PARAM_MASK)0x8000, &p), 2);
+	BAD_ARG(dat_psp_query(psp, DAT_PSP_FIELD_ALL, NULL), 3);
+}
+
+T(psp_free__bad_handle)
+{
+	BAD_HANDLE(dat_psp_free(DAT_HANDLE_NULL), PSP);
+	BAD_HANDLE(dat_psp_free(c->a.pz), PSP);
+}
+
+T(psp_free__delivered_request_stays_valid)
+{
+	DAT_PSP_HANDLE psp = conf_listen(c);
+	DAT_EVENT ev;
+
+	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
+	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	EXPECT_OK(dat_psp_free(psp));
+	EXPECT_OK(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle,
+				c->a.ep, 0, NULL));
+	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+T(psp_free__later_request_is_refused)
+{
+	EXPECT_OK(dat_psp_free(conf_listen(c)));
+	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
+	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+T(rsp_create__reserves_and_gives_back)
+{
+	DAT_RSP_HANDLE rsp;
+
+	EXPECT_OK(reserve(c, c->a.ep, c->a.cr_evd, &rsp));
+	EXPECT_EQ(conf_ep_state(c->a.ep), DAT_EP_STATE_RESERVED);
+	EXPECT_OK(dat_rsp_free(rsp));
+	EXPECT_EQ(conf_ep_state(c->a.ep), DAT_EP_STATE_UNCONNECTED);
+}
+
+T(rsp_create__bad_handles)
+{
+	DAT_RSP_HANDLE rsp;
+
+	BAD_HANDLE(dat_rsp_create(DAT_HANDLE_NULL, CONF_QUAL, c->a.ep,
+				  c->a.cr_evd, &rsp),
+		   IA);
+	BAD_HANDLE(reserve(c, c->a.pz, c->a.cr_evd, &rsp), EP);
+	BAD_HANDLE(reserve(c, c->a.ep, c->a.conn_evd, &rsp), EVD_CR);
+	BAD_HANDLE(reserve(c, c->a.ep, DAT_HANDLE_NULL, &rsp), EVD_CR);
+	BAD_ARG(reserve(c, c->a.ep, c->a.cr_evd, NULL), 5);
+	EXPECT_EQ(conf_ep_state(c->a.ep), DAT_EP_STATE_UNCONNECTED);
+}
+
+T(rsp_create__qualifier_taken)
+{
+	DAT_RSP_HANDLE rsp;
+
+	conf_listen(c);
+	EXPECT_TYPE(reserve(c, c->a.ep, c->a.cr_evd, &rsp),
+		    DAT_CONN_QUAL_IN_USE);
+	EXPECT_EQ(conf_ep_state(c->a.ep), DAT_EP_STATE_UNCONNECTED);
+}
+
+T(rsp_create__serves_one_request)
+{
+	DAT_RSP_HANDLE rsp;
+	DAT_EVENT ev;
+
+	EXPECT_OK(reserve(c, c->a.ep, c->a.cr_evd, &rsp));
+	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
+	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	EXPECT(ev.event_data.cr_arrival_event_data.sp_handle.rsp_handle ==
+	       DAT_HANDLE_NULL);
+	EXPECT_EQ(conf_ep_state(c->a.ep),
+		  DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	EXPECT_OK(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle,
+				DAT_HANDLE_NULL, 0, NULL));
+	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+T(rsp_query__what_was_asked_for)
+{
+	DAT_RSP_HANDLE rsp;
+	DAT_RSP_PARAM p;
+
+	EXPECT_OK(reserve(c, c->a.ep, c->a.cr_evd, &rsp));
+	EXPECT_OK(dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &p));
+	EXPECT(p.ia_handle == c->a.ia);
+	EXPECT_EQ(p.conn_qual, CONF_QUAL);
+	EXPECT(p.evd_handle == c->a.cr_evd);
+	EXPECT(p.ep_handle == c->a.ep);
+}
+
+T(rsp_query__bad_arguments)
+{
+	DAT_RSP_HANDLE rsp;
+	DAT_RSP_PARAM p;
+
+	EXPECT_OK(reserve(c, c->a.ep, c->a.cr_evd, &rsp));
+	BAD_HANDLE(dat_rsp_query(DAT_HANDLE_NULL, DAT_RSP_FIELD_ALL, &p), RSP);
+	BAD_HANDLE(dat_rsp_query(c->a.pz, DAT_RSP_FIELD_ALL, &p), RSP);
+	BAD_ARG(dat_rsp_query(rsp, (DAT_RSP_PARAM_MASK)0x8000, &p), 2);
+	BAD_ARG(dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, NULL), 3);
+}
+
+T(rsp_free__bad_handle)
+{
+	BAD_HANDLE(dat_rsp_free(DAT_HANDLE_NULL), RSP);
+	BAD_HANDLE(dat_rsp_free(c->a.pz), RSP);
+}
+
+T(csp_create__works_or_says_no)
+{
+	DAT_COMM comm = {AF_INET, SOCK_STREAM, IPPROTO_TCP};
+	DAT_CSP_HANDLE csp = DAT_HANDLE_NULL;
+	struct sockaddr_storage addr;
+	DAT_CSP_PARAM p;
+	DAT_RETURN ret;
+
+	memcpy(&addr, conf_address(c), sizeof(struct sockaddr_in));
+	((struct sockaddr_in *)(void *)&addr)->sin_port = htons(CONF_QUAL);
+	ret = dat_csp_create(c->a.ia, &comm, (DAT_IA_ADDRESS_PTR)&addr,
+			     c->a.cr_evd, &csp);
+	if (DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED)
+		return;
+	EXPECT_OK(ret);
+	EXPECT_OK(dat_csp_query(csp, DAT_CSP_FIELD_ALL, &p));
+	EXPECT(p.ia_handle == c->a.ia);
+	EXPECT(p.evd_handle == c->a.cr_evd);
+	EXPECT_OK(dat_csp_free(csp));
+}
+
+T(csp_free__bad_handle)
+{
+	BAD_HANDLE(dat_csp_free(DAT_HANDLE_NULL), CSP);
+	BAD_HANDLE(dat_csp_free(c->a.pz), CSP);
+}
+
+#define SP(x, call) CASE(x, "7 " call, NEED_EPS)
+
+const struct conf_case cases_sp[] = {
+	SP(psp_create__again_after_free, "dat_psp_create"),
+	SP(psp_create__null_ia, "dat_psp_create"),
+	SP(psp_create__null_evd, "dat_psp_create"),
+	SP(psp_create__evd_without_flag, "dat_psp_create"),
+	SP(psp_create__evd_of_other_kind, "dat_psp_create"),
+	SP(psp_create__unknown_flags, "dat_psp_create"),
+	SP(psp_create__null_out, "dat_psp_create"),
+	SP(psp_create__qualifier_taken, "dat_psp_create"),
+	SP(psp_create__qualifier_taken_by_other_instance, "dat_psp_create"),
+	SP(psp_create__provider_flag_as_advertised, "dat_psp_create"),
+	SP(psp_create_any__picks_a_usable_one, "dat_psp_create_any"),
+	SP(psp_create_any__peer_can_connect, "dat_psp_create_any"),
+	SP(psp_create_any__bad_arguments, "dat_psp_create_any"),
+	SP(psp_query__what_was_asked_for, "dat_psp_query"),
+	SP(psp_query__bad_arguments, "dat_psp_query"),
+	SP(psp_free__bad_handle, "dat_psp_free"),
+	SP(psp_free__delivered_request_stays_valid, "dat_psp_free"),
+	SP(psp_free__later_request_is_refused, "dat_psp_free"),
+	SP(rsp_create__reserves_and_gives_back, "dat_rsp_create"),
+	SP(rsp_create__bad_handles, "dat_rsp_create"),
+	SP(rsp_create__qualifier_taken, "dat_rsp_create"),
+	SP(rsp_create__serves_one_request, "dat_rsp_create"),
+	SP(rsp_query__what_was_asked_for, "dat_rsp_query"),
+	SP(rsp_query__bad_arguments, "dat_rsp_query"),
+	SP(rsp_free__bad_handle, "dat_rsp_free"),
+	SP(csp_create__works_or_says_no, "dat_csp_create"),
+	SP(csp_free__bad_handle, "dat_csp_free"),
+	{0},
+};

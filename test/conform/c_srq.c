@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * c_srq.c - cases of shared receive queues.
+ *
+ * Does not look below the public interface. Threads, ownership: conform.h.
+ * Rule: DAT 2.0, dat_srq_*.
+ */
+#include "test/conform/conform.h"
+
+#include <string.h>
+
+#define T(name) static void name(struct conf *c)
+
+#define DTOS 4
+
+static DAT_SRQ_HANDLE make(struct conf *c)
+{
+	DAT_SRQ_ATTR attr = {.max_recv_dtos = DTOS, .max_recv_iov = 1};
+	DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
+
+	EXPECT_OK(dat_srq_create(c->a.ia, c->a.pz, &attr, &srq));
+	EXPECT(srq);
+	return srq;
+}
+
+static DAT_RETURN post(struct conf *c, DAT_SRQ_HANDLE srq, uint64_t cookie)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 64 * cookie, 64);
+
+	return dat_srq_post_recv(srq, 1, &seg, conf_cookie(cookie));
+}
+
+static DAT_EP_HANDLE make_ep(struct conf *c, DAT_SRQ_HANDLE srq)
+{
+	DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+
+	EXPECT_OK(dat_ep_create_with_srq(c->a.ia, c->a.pz, c->a.recv_evd,
+					 c->a.req_evd, c->a.conn_evd, srq, NULL,
+					 &ep));
+	return ep;
+}
+
+static DAT_SRQ_PARAM query(DAT_SRQ_HANDLE srq)
+{
+	DAT_SRQ_PARAM p;
+
+	EXPECT_OK(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &p));
+	return p;
+}
+
+T(srq_create__works)
+{
+	EXPECT_OK(dat_srq_free(make(c)));
+}
+
+T(srq_create__null_ia)
+{
+	DAT_SRQ_ATTR attr = {.max_recv_dtos = DTOS, .max_recv_iov = 1};
+	DAT_SRQ_HANDLE srq;
+
+	BAD_HANDLE(dat_srq_create(DAT_HANDLE_NULL, c->a.pz, &attr, &srq), IA);
+}
+
+T(srq_create__null_pz)
+{
+	DAT_SRQ_ATTR attr = {.max_recv_dtos = DTOS, .max_recv_iov = 1};
+	DAT_SRQ_HANDLE srq;
+
+	BAD_HANDLE(dat_srq_create(c->a.ia, DAT_HANDLE_NULL, &attr, &srq), PZ);
+}
+
+T(srq_create__null_attr)
+{
+	DAT_SRQ_HANDLE srq;
+
+	BAD_ARG(dat_srq_create(c->a.ia, c->a.pz, NULL, &srq), 3);
+}
+
+T(srq_create__watermark_set)
+{
+	DAT_SRQ_ATTR attr = {DTOS, 1, 2};
+	DAT_SRQ_HANDLE srq;
+
+	BAD_ARG(dat_srq_create(c->a.ia, c->a.pz, &attr, &srq), 3);
+}
+
+T(srq_create__dtos_0)
+{
+	DAT_SRQ_ATTR attr = {0, 1, DAT_SRQ_LW_DEFAULT};
+	DAT_SRQ_HANDLE srq;
+
+	BAD_ARG(dat_srq_create(c->a.ia, c->a.pz, &attr, &srq), 3);
+}
+
+T(srq_create__dtos_negative)
+{
+	DAT_SRQ_ATTR attr = {-1, 1, DAT_SRQ_LW_DEFAULT};
+	DAT_SRQ_HANDLE srq;
+
+	BAD_ARG(dat_srq_create(c->a.ia, c->a.pz, &attr, &srq), 3);
+}
+
+T(srq_create__dtos_absurd)
+{
+	DAT_SRQ_ATTR attr = {0x7fffffff, 1, DAT_SRQ_LW_DEFAULT};
+	DAT_SRQ_HANDLE srq;
+
+	EXPECT_TYPE(dat_srq_create(c->a.ia, c->a.pz, &attr, &srq),
+		    DAT_INSUFFICIENT_RESOURCES);
+}
+
+T(srq_create__null_out)
+{
+	DAT_SRQ_ATTR attr = {.max_recv_dtos = DTOS, .max_recv_iov = 1};
+
+	BAD_ARG(dat_srq_create(c->a.ia, c->a.pz, &attr, NULL), 4);
+}
+
+T(srq_query__new)
+{
+	DAT_SRQ_PARAM p = query(make(c));
+
+	EXPECT(p.ia_handle == c->a.ia);
+	EXPECT(p.pz_handle == c->a.pz);
+	EXPECT_EQ(p.srq_state, DAT_SRQ_STATE_OPERATIONAL);
+	EXPECT(p.max_recv_dtos >= DTOS);
+	EXPECT(p.max_recv_iov >= 1);
+	EXPECT_EQ(p.low_watermark, DAT_SRQ_LW_DEFAULT);
+	EXPECT_EQ(p.outstanding_dto_count, 0);
+}
+
+T(srq_query__counts)
+{
+	DAT_SRQ_HANDLE srq = make(c);
+
+	EXPECT_OK(post(c, srq, 0));
+	EXPECT_OK(post(c, srq, 1));
+	EXPECT_EQ(query(srq).outstanding_dto_count, 2);
+}
+
+T(srq_query__null_handle)
+{
+	DAT_SRQ_PARAM p;
+
+	BAD_HANDLE(dat_srq_query(DAT_HANDLE_NULL, DAT_SRQ_FIELD_ALL, &p), SRQ);
+}
+
+T(srq_query__other_kind)
+{
+	DAT_SRQ_PARAM p;
+
+	BAD_HANDLE(dat_srq_query(c->a.pz, DAT_SRQ_FIELD_ALL, &p), SRQ);
+}
+
+T(srq_query__unknown_mask)
+{
+	DAT_SRQ_PARAM p;
+
+	BAD_ARG(dat_srq_query(make(c), (DAT_SRQ_PARAM_MASK)0x8000, &p), 2);
+}
+
+T(srq_query__null_out)
+{
+	BAD_ARG(dat_srq_query(make(c), DAT_SRQ_FIELD_ALL, NULL), 3);
+}
+
+T(srq_post_recv__null_handle)
+{
+	BAD_HANDLE(post(c, DAT_HANDLE_NULL, 0), SRQ);
+}
+
+T(srq_post_recv__other_kind)
+{
+	BAD_HANDLE(post(c, c->a.pz, 0), SRQ);
+}
+
+T(srq_post_recv__full)
+{
+	DAT_SRQ_HANDLE srq = make(c);
+	int limit = query(srq).max_recv_dtos;
+
+	for (int i = 0; i < limit; i++)
+		EXPECT_OK(post(c, srq, (uint64_t)i));
+	EXPECT_ERR(post(c, srq, 99), DAT_INSUFFICIENT_RESOURCES,
+		   DAT_RESOURCE_MEMORY);
+}
+
+T(srq_post_recv__too_many_segments)
+{
+	DAT_LMR_TRIPLET seg[64];
+	DAT_SRQ_HANDLE srq = make(c);
+	int n = query(srq).max_recv_iov + 1;
+
+	EXPECT(n <= 64);
+	for (int i = 0; i < n; i++)
+		seg[i] = conf_seg(&c->a, (size_t)i * 8, 8);
+	BAD_ARG(dat_srq_post_recv(srq, n, seg, conf_cookie(1)), 2);
+}
+
+T(srq_post_recv__negative_segments)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 0, 8);
+
+	BAD_ARG(dat_srq_post_recv(make(c), -1, &seg, conf_cookie(1)), 2);
+}
+
+T(srq_post_recv__null_iov)
+{
+	BAD_ARG(dat_srq_post_recv(make(c), 1, NULL, conf_cookie(1)), 3);
+}
+
+T(srq_post_recv__message_arrives)
+{
+	DAT_SRQ_HANDLE srq = make(c);
+	DAT_DTO_COMPLETION_EVENT_DATA data;
+
+	c->a.ep = make_ep(c, srq);
+	c->b.ep = conf_ep(&c->b, NULL);
+	EXPECT_OK(post(c, srq, 3));
+	conf_connect(c);
+	memcpy(c->b.buf, "hello", 6);
+	conf_post_send(&c->b, 0, 6, 1);
+	conf_dto(c->b.req_evd, 1, DAT_DTO_SUCCESS);
+	data = conf_dto(c->a.recv_evd, 3, DAT_DTO_SUCCESS);
+	EXPECT(data.ep_handle == c->a.ep);
+	EXPECT_EQ(data.transfered_length, 6);
+	EXPECT(memcmp(c->a.buf + 3 * 64, "hello", 6) == 0);
+	EXPECT_EQ(query(srq).outstanding_dto_count, 0);
+}
+
+T(srq_resize__grow)
+{
+	DAT_SRQ_HANDLE srq = make(c);
+
+	DAT_RETURN ret;
+
+	EXPECT_OK(post(c, srq, 0));
+	ret = dat_srq_resize(srq, 2 * DTOS);
+	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES)
+		conf_skip("the provider cannot enlarge an SRQ");
+	EXPECT_OK(ret);
+	EXPECT(query(srq).max_recv_dtos >= 2 * DTOS);
+	EXPECT_EQ(query(srq).outstanding_dto_count, 1);
+	for (int i = 1; i < 2 * DTOS; i++)
+		EXPECT_OK(post(c, srq, (uint64_t)i));
+}
+
+T(srq_resize__fewer_than_outstanding)
+{
+	DAT_SRQ_HANDLE srq = make(c);
+
+	for (int i = 0; i < 3; i++)
+		EXPECT_OK(post(c, srq, (uint64_t)i));
+	EXPECT_TYPE(dat_srq_resize(srq, 2), DAT_INVALID_STATE);
+}
+
+T(srq_resize__not_positive)
+{
+	DAT_SRQ_HANDLE srq = make(c);
+
+	BAD_ARG(dat_srq_resize(srq, 0), 2);
+	BAD_ARG(dat_srq_resize(srq, -5), 2);
+}
+
+T(srq_resize__null_handle)
+{
+	BAD_HANDLE(dat_srq_resize(DAT_HANDLE_NULL, 8), SRQ);
+}
+
+T(srq_resize__other_kind)
+{
+	BAD_HANDLE(dat_srq_resize(c->a.pz, 8), SRQ);
+}
+
+T(srq_set_lw__works_or_says_no)
+{
+	DAT_RETURN ret = dat_srq_set_lw(make(c), 1);
+
+	if (DAT_GET_TYPE(ret) != DAT_MODEL_NOT_SUPPORTED)
+		EXPECT_OK(ret);
+}
+
+T(srq_set_lw__above_the_size)
+{
+	DAT_SRQ_HANDLE srq = make(c);
+
+	BAD_ARG(dat_srq_set_lw(srq, query(srq).max_recv_dtos + 1), 2);
+}
+
+T(srq_set_lw__negative)
+{
+	BAD_ARG(dat_srq_set_lw(make(c), -1), 2);
+}
+
+T(srq_set_lw__null_handle)
+{
+	BAD_HANDLE(dat_srq_set_lw(DAT_HANDLE_NULL, 1), SRQ);
+}
+
+T(srq_free__null_handle)
+{
+	BAD_HANDLE(dat_srq_free(DAT_HANDLE_NULL), SRQ);
+}
+
+T(srq_free__other_kind)
+{
+	BAD_HANDLE(dat_srq_free(c->a.pz), SRQ);
+}
+
+T(srq_free__ep_uses_it)
+{
+	DAT_SRQ_HANDLE srq = make(c);
+	DAT_EP_HANDLE ep = make_ep(c, srq);
+
+	BAD_STATE(dat_srq_free(srq), SRQ_IN_USE);
+	EXPECT_OK(dat_ep_free(ep));
+	EXPECT_OK(dat_srq_free(srq));
+}
+
+T(srq_free__buffers_posted)
+{
+	DAT_SRQ_HANDLE srq = make(c);
+
+	EXPECT_OK(post(c, srq, 0));
+	EXPECT_OK(dat_srq_free(srq));
+}
+
+T(ep_create_with_srq__query_names_it)
+{
+	DAT_SRQ_HANDLE srq = make(c);
+	DAT_EP_PARAM p;
+
+	EXPECT_OK(dat_ep_query(make_ep(c, srq), DAT_EP_FIELD_ALL, &p));
+	EXPECT(p.srq_handle == srq);
+	EXPECT_EQ(p.ep_state, DAT_EP_STATE_UNCONNECTED);
+}
+
+T(ep_create_with_srq__null_srq)
+{
+	DAT_EP_HANDLE ep;
+
+	BAD_HANDLE(dat_ep_create_with_srq(c->a.ia, c->a.pz, c->a.recv_evd,
+					  c->a.req_evd, c->a.conn_evd,
+					  DAT_HANDLE_NULL, NULL, &ep),
+		   SRQ);
+}
+
+T(ep_create_with_srq__srq_of_other_kind)
+{
+	DAT_EP_HANDLE ep;
+
+	BAD_HANDLE(dat_ep_create_with_srq(c->a.ia, c->a.pz, c->a.recv_evd,
+					  c->a.req_evd, c->a.conn_evd, c->a.pz,
+					  NULL, &ep),
+		   SRQ);
+}
+
+T(ep_create_with_srq__null_out)
+{
+	BAD_ARG(dat_ep_create_with_srq(c->a.ia, c->a.pz, c->a.recv_evd,
+				       c->a.req_evd, c->a.conn_evd, make(c),
+				       NULL, NULL),
+		8);
+}
+
+T(ep_post_recv__ep_has_srq)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 0, 64);
+
+	BAD_STATE(dat_ep_post_recv(make_ep(c, make(c)), 1, &seg, conf_cookie(1),
+				   DAT_COMPLETION_DEFAULT_FLAG),
+		  SRQ_IN_USE);
+}
+
+#define SRQ(x, clause) CASE(x, "11 " clause, NEED_IA | NEED_SRQ)
+
+const struct conf_case cases_srq[] = {
+	SRQ(srq_create__works, "dat_srq_create"),
+	SRQ(srq_create__null_ia, "dat_srq_create"),
+	SRQ(srq_create__null_pz, "dat_srq_create"),
+	SRQ(srq_create__null_attr, "dat_srq_create"),
+	SRQ(srq_create__watermark_set, "dat_srq_create"),
+	SRQ(srq_create__dtos_0, "dat_srq_create"),
+	SRQ(srq_create__dtos_negative, "dat_srq_create"),
+	SRQ(srq_create__dtos_absurd, "dat_srq_create"),
+	SRQ(srq_create__null_out, "dat_srq_create"),
+	SRQ(srq_query__new, "dat_srq_query"),
+	SRQ(srq_query__counts, "dat_srq_query"),
+	SRQ(srq_query__null_handle, "dat_srq_query"),
+	SRQ(srq_query__other_kind, "dat_srq_query"),
+	SRQ(srq_query__unknown_mask, "dat_srq_query"),
+	SRQ(srq_query__null_out, "dat_srq_query"),
+	SRQ(srq_post_recv__null_handle, "dat_srq_post_recv"),
+	SRQ(srq_post_recv__other_kind, "dat_srq_post_recv"),
+	SRQ(srq_post_recv__full, "dat_srq_post_recv"),
+	SRQ(srq_post_recv__too_many_segments, "dat_srq_post_recv"),
+	SRQ(srq_post_recv__negative_segments, "dat_srq_post_recv"),
+	SRQ(srq_post_recv__null_iov, "dat_srq_post_recv"),
+	CASE(srq_post_recv__message_arrives, "11 dat_srq_post_recv",
+	     NEED_BOTH | NEED_SRQ),
+	SRQ(srq_resize__grow, "dat_srq_resize"),
+	SRQ(srq_resize__fewer_than_outstanding, "dat_srq_resize"),
+	SRQ(srq_resize__not_positive, "dat_srq_resize"),
+	SRQ(srq_resize__null_handle, "dat_srq_resize"),
+	SRQ(srq_resize__other_kind, "dat_srq_resize"),
+	SRQ(srq_set_lw__works_or_says_no, "dat_srq_set_lw"),
+	SRQ(srq_set_lw__above_the_size, "dat_srq_set_lw"),
+	SRQ(srq_set_lw__negative, "dat_srq_set_lw"),
+	SRQ(srq_set_lw__null_handle, "dat_srq_set_lw"),
+	SRQ(srq_free__null_handle, "dat_srq_free"),
+	SRQ(srq_free__other_kind, "dat_srq_free"),
+	SRQ(srq_free__ep_uses_it, "dat_srq_free"),
+	SRQ(srq_free__buffers_posted, "dat_srq_free"),
+	CASE(ep_create_with_srq__query_names_it, "6 dat_ep_create_with_srq",
+	     NEED_IA | NEED_SRQ),
+	CASE(ep_create_with_srq__null_srq, "6 dat_ep_create_with_srq", NEED_IA),
+	CASE(ep_create_with_srq__srq_of_other_kind, "6 dat_ep_create_with_srq",
+	     NEED_IA),
+	CASE(ep_create_with_srq__null_out, "6 dat_ep_create_with_srq",
+	     NEED_IA | NEED_SRQ),
+	CASE(ep_post_recv__ep_has_srq, "6 dat_ep_post_recv",
+	     NEED_IA | NEED_SRQ),
+	{0},
+};

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * conform.h - the frame of the conformance suite: what a case is, how it says
+ * that something is wrong, and the two sides that cases work with.
+ *
+ * Cases use the public interface only. They do not know which provider or
+ * device is below; what may be missing there is asked for and skipped.
+ * Threads: every case runs in a process of its own, on one thread unless it
+ * starts more. Ownership: conf_fini() closes the adapters that conf_init()
+ * opened, abruptly, and with them all that a case left behind.
+ * Rule: uDAPL 1.2 specification with the DAT 2.0 additions; doc/conformance.md
+ * lists where old programs decide instead.
+ */
+#ifndef CONFORM_H
+#define CONFORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dat2/udat.h>
+
+#define CONF_MEM      16384
+#define CONF_QLEN     16
+#define CONF_QUAL     20248
+#define CONF_PATIENCE 15000000 /* us; a real device refuses after 3 s */
+#define ANY_SUBTYPE   (-1)
+
+/* What a case needs before it starts. */
+enum conf_need {
+	NEED_NOTHING = 0,
+	NEED_IA = 0x1,	      /* side a */
+	NEED_BOTH = 0x3,      /* sides a and b, not connected, without EPs */
+	NEED_EPS = 0x7,	      /* both sides with an EP each */
+	NEED_CONNECTED = 0xf, /* the EPs are connected, b was the active side */
+	NEED_SRQ = 0x10,
+	NEED_RMR = 0x20,
+};
+
+struct conf_side {
+	DAT_IA_HANDLE ia;
+	DAT_EVD_HANDLE async_evd, recv_evd, req_evd, conn_evd, cr_evd;
+	DAT_PZ_HANDLE pz;
+	DAT_EP_HANDLE ep;
+	uint8_t *buf;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT lkey;
+	DAT_RMR_CONTEXT rkey;
+};
+
+struct conf {
+	const char *name;    /* of the adapter, in dat.conf */
+	const char *address; /* or NULL: the adapter's own */
+	int arg;	     /* of the case */
+	struct conf_side a;  /* passive in connections */
+	struct conf_side b;  /* active */
+	DAT_IA_ATTR ia_attr; /* of a */
+	DAT_PROVIDER_ATTR prov_attr;
+};
+
+struct conf_case {
+	const char *name; /* <call>__<condition> */
+	const char *clause;
+	unsigned needs;
+	void (*run)(struct conf *c);
+	int arg;
+};
+
+#define CASE(fn, clause, needs)           \
+	{                                 \
+#fn, clause, needs, fn, 0 \
+	}
+#define CASE_ARG(name, clause, needs, fn, arg) \
+	{                                      \
+		name, clause, needs, fn, arg   \
+	}
+
+/* One table per object, each ends with a case without name. */
+extern const struct conf_case cases_registry[], cases_ia[], cases_evd[],
+	cases_evd_wait[], cases_cno[], cases_pz[], cases_lmr[], cases_rmr[],
+	cases_srq[], cases_ep[], cases_ep_state[], cases_conn[], cases_sp[],
+	cases_cr[], cases_post[], cases_context[], cases_strerror[];
+
+/* End the case. The text goes to the TAP output. */
+_Noreturn void conf_fail(const char *file, int line, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+_Noreturn void conf_skip(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2)));
+
+void conf_expect_ret(const char *file, int line, const char *call,
+		     DAT_RETURN got, DAT_RETURN type, int subtype);
+
+/* Only type and subtype count: see DAT_GET_TYPE() in dat_error.h. */
+#define EXPECT_ERR(call, type, subtype) \
+	conf_expect_ret(__FILE__, __LINE__, #call, (call), (type), (subtype))
+#define EXPECT_OK(call)		EXPECT_ERR(call, DAT_SUCCESS, 0)
+#define EXPECT_TYPE(call, type) EXPECT_ERR(call, type, ANY_SUBTYPE)
+#define BAD_HANDLE(call, x) \
+	EXPECT_ERR(call, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_##x)
+#define BAD_ARG(call, n) \
+	EXPECT_ERR(call, DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
+#define BAD_STATE(call, x) \
+	EXPECT_ERR(call, DAT_INVALID_STATE, DAT_INVALID_STATE_##x)
+#define EXPECT(cond)                                                        \
+	do {                                                                \
+		if (!(cond))                                                \
+			conf_fail(__FILE__, __LINE__, "not so: %s", #cond); \
+	} while (0)
+#define EXPECT_EQ(got, want)                                                  \
+	do {                                                                  \
+		long long got_ = (long long)(got);                            \
+		long long want_ = (long long)(want);                          \
+		if (got_ != want_)                                            \
+			conf_fail(__FILE__, __LINE__,                         \
+				  "%s is %lld (0x%llx), expected %lld", #got, \
+				  got_, (unsigned long long)got_, want_);     \
+	} while (0)
+
+/* sides.c */
+void conf_init(struct conf *c, unsigned needs);
+void conf_fini(struct conf *c);
+void conf_open(struct conf *c, struct conf_side *s);
+DAT_IA_ADDRESS_PTR conf_address(struct conf *c);
+
+DAT_EVD_HANDLE conf_evd(struct conf_side *s, unsigned flags);
+DAT_CNO_HANDLE conf_cno(struct conf_side *s);
+DAT_EP_HANDLE conf_ep(struct conf_side *s, const DAT_EP_ATTR *attr);
+DAT_EP_ATTR conf_ep_attr(struct conf_side *s);
+DAT_EP_STATE conf_ep_state(DAT_EP_HANDLE ep);
+int conf_state_subtype(DAT_EP_STATE state);
+/* An EP in that state, by what the interface offers; skips the case when the
+ * provider has no such state. */
+DAT_EP_HANDLE conf_reach(struct conf *c, DAT_EP_STATE state);
+
+DAT_PSP_HANDLE conf_listen(struct conf *c);
+DAT_RETURN conf_try_connect(struct conf *c, DAT_EP_HANDLE ep,
+			    DAT_TIMEOUT timeout_us);
+/* b's EP asks a for a connection. */
+DAT_CR_HANDLE conf_meet(struct conf *c);
+void conf_connect(struct conf *c);
+void conf_disconnect(struct conf *c);
+
+DAT_LMR_TRIPLET conf_seg(const struct conf_side *s, size_t offset,
+			 size_t length);
+DAT_RMR_TRIPLET conf_target(const struct conf_side *s, size_t offset,
+			    size_t length);
+DAT_DTO_COOKIE conf_cookie(uint64_t n);
+void conf_post_recv(struct conf_side *s, size_t offset, size_t length,
+		    uint64_t cookie);
+void conf_post_send(struct conf_side *s, size_t offset, size_t length,
+		    uint64_t cookie);
+
+DAT_EVENT conf_event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
+/* A completion with that cookie and status. */
+DAT_DTO_COMPLETION_EVENT_DATA conf_dto(DAT_EVD_HANDLE evd, uint64_t cookie,
+				       DAT_DTO_COMPLETION_STATUS status);
+/* The end that a fault of b's request brings, and b's completion of it. An
+ * iWARP peer only closes the connection: what b sees is left open there. */
+void conf_remote_fault(struct conf *c, uint64_t cookie);
+/* The connection is over because of a fault. */
+void conf_broken(struct conf *c, DAT_EVD_HANDLE conn_evd);
+void conf_no_event(DAT_EVD_HANDLE evd);
+DAT_RETURN conf_post_se(DAT_EVD_HANDLE evd, void *pointer);
+uint64_t conf_now_us(void);
+
+/* device_*.c: prepares the devices below; false: there is none of that kind */
+bool conf_device(const char *kind);
+
+#endif
