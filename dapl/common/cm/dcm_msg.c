@@ -129,10 +129,10 @@ int dcm_msg_decode_header(const uint8_t *buf, struct dcm_msg *ret_msg)
 	ret_msg->version = version;
 	ret_msg->op = op;
 	ret_msg->p_size = p_size;
-	ret_msg->sport =
-		get16(buf + AT_SPORT) | (uint32_t)buf[AT_SPORT_HIGH] << 16;
-	ret_msg->dport =
-		get16(buf + AT_DPORT) | (uint32_t)buf[AT_DPORT_HIGH] << 16;
+	ret_msg->sport = get16(buf + AT_SPORT) | (uint32_t)buf[AT_SPORT_HIGH]
+							 << 16;
+	ret_msg->dport = get16(buf + AT_DPORT) | (uint32_t)buf[AT_DPORT_HIGH]
+							 << 16;
 	ret_msg->sqpn = get32(buf + AT_SQPN);
 	ret_msg->dqpn = get32(buf + AT_DQPN);
 	ret_msg->s_id = get32(buf + AT_S_ID);

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dcm_engine.h - one end of a CM network: its connections, its listeners, and
+ * which of them a message is for.
+ *
+ * Carries out what dcm_proto.h decides, through a table of operations, so
+ * that providers and the simulation run the same code. Takes no lock, reads no
+ * clock, does no I/O: all calls for one engine come from one thread at a time
+ * (in a provider, the service thread), with the time as an argument.
+ * Operations of the table must not call the engine.
+ *
+ * Memory of connections and listeners is the caller's.
+ */
+#ifndef DCM_ENGINE_H
+#define DCM_ENGINE_H
+
+#include "dapl/common/cm/dcm_map.h"
+#include "dapl/common/cm/dcm_msg.h"
+#include "dapl/common/cm/dcm_proto.h"
+#include "dapl/common/services/dapl_list.h"
+
+struct dcm_engine;
+struct dcm_conn;
+
+/* Where datagrams go to. */
+struct dcm_peer {
+	uint8_t gid[16];
+	uint16_t lid;
+	uint8_t sl;
+	uint32_t qpn; /* of its CM queue pair */
+};
+
+struct dcm_listener {
+	struct dcm_map_node by_port;
+	uint32_t port;
+	int backlog; /* requests that the consumer may leave unanswered */
+	int waiting; /* of them */
+};
+
+struct dcm_conn {
+	struct dcm_proto proto;
+	struct dcm_engine *eng;
+	struct dcm_map_node by_id;   /* datagrams: every connection */
+	struct dcm_map_node by_peer; /* datagrams: the passive ones */
+	struct dapl_list timewait;
+
+	struct dcm_listener *listener; /* that counts this one as waiting */
+	uint32_t id;		       /* own; 0 on streams */
+	struct dcm_peer peer;	       /* datagrams */
+
+	/* What each message of ours says; op and repeats are filled in. */
+	struct dcm_msg own;
+	/* Stream: own socket name, for the answer to a request. */
+	struct dcm_block local;
+
+	/* Of the peer's REQ or REP. */
+	struct {
+		uint16_t version;
+		uint8_t rd_in;
+		uint8_t mtu; /* 0: not told */
+		struct dcm_ib ib;
+	} remote;
+};
+
+/* The consumer's yes. */
+struct dcm_answer {
+	struct dcm_ib ib; /* the endpoint's queue pair */
+	uint8_t rd_in;
+	uint8_t mtu;
+	uint16_t p_size;
+	uint8_t pdata[DCM_PDATA];
+};
+
+struct dcm_engine_ops {
+	/* Streams: begin to set up the stream; DIALED or LOST follows, not
+	 * before the return. 0, or a negative errno in place of LOST. */
+	int (*dial)(struct dcm_conn *conn);
+	/*
+	 * MSG on its way: over CONN's stream, or as a datagram to TO (CONN may
+	 * be NULL then). May be lost; must not block. FILLER: with two bytes
+	 * between header and data.
+	 */
+	void (*send)(struct dcm_engine *eng, struct dcm_conn *conn,
+		     const struct dcm_peer *to, const struct dcm_msg *msg,
+		     bool filler);
+	/* Streams: close, after what was sent. May be called without one. */
+	void (*hangup)(struct dcm_conn *conn);
+	void (*arm)(struct dcm_conn *conn, uint64_t deadline_us);
+	void (*disarm)(struct dcm_conn *conn);
+	/* Move the queue pair to RTS, by conn->remote. 0 or -errno. */
+	int (*qp_connect)(struct dcm_conn *conn);
+	void (*qp_error)(struct dcm_conn *conn);
+
+	/* Datagrams: memory for a passive connection, zeroed; or NULL. */
+	struct dcm_conn *(*conn_new)(struct dcm_engine *eng);
+	/* The upcalls of dapl_cm.h. */
+	void (*request)(struct dcm_listener *l, struct dcm_conn *conn,
+			const struct dcm_msg *msg);
+	/* The peer withdrew a request that is not answered yet. */
+	void (*request_gone)(struct dcm_conn *conn);
+	void (*event)(struct dcm_conn *conn, enum dapl_cm_event event,
+		      const void *pdata, size_t size);
+	/* The engine has forgotten CONN; its memory is free. */
+	void (*freed)(struct dcm_conn *conn);
+};
+
+struct dcm_engine_stats {
+	uint64_t received;
+	uint64_t malformed; /* not a message, or not from whom it says */
+	uint64_t unmatched; /* for nobody here */
+	uint64_t repeated;  /* requests that were here before */
+	uint64_t refused;   /* requests without listener, or room */
+};
+
+struct dcm_engine {
+	const struct dcm_engine_ops *ops;
+	const struct dcm_rules *rules;
+	struct dcm_ib self; /* datagrams: lid, gid, and qpn of the CM's own */
+	struct dcm_map conns;
+	struct dcm_map passive;
+	struct dcm_map listeners;
+	struct dapl_list timewait; /* oldest first */
+	size_t timewait_n;
+	size_t conns_max;
+	uint32_t last_id;
+	uint32_t random;
+	struct dcm_rtt rtt_consumer;
+	struct dcm_rtt rtt_peer;
+	struct dcm_engine_stats stats;
+};
+
+/* Ids and time-wait are bounded. */
+#define DCM_CONNS_MAX	 (1u << 18)
+#define DCM_TIMEWAIT_MAX (1u << 14)
+
+void dcm_engine_init(struct dcm_engine *eng, const struct dcm_engine_ops *ops,
+		     const struct dcm_rules *rules, uint32_t seed);
+/* Frees tables; connections must have been forgotten or are the caller's. */
+void dcm_engine_fini(struct dcm_engine *eng);
+
+/* 0 or -EADDRINUSE. Streams: no PORT, nothing can be taken. */
+int dcm_engine_listen(struct dcm_engine *eng, struct dcm_listener *l,
+		      uint32_t port, int backlog);
+/* Requests that wait stay what they are. */
+void dcm_engine_unlisten(struct dcm_engine *eng, struct dcm_listener *l);
+
+/*
+ * Begins an attempt: CONN's fields peer (datagrams), own.daddr, own.saddr,
+ * own.rd_in, own.mtu and own's private data are set. PORT is the listener's.
+ * 0 or -EAGAIN: no id is free; nothing has happened then.
+ */
+int dcm_engine_connect(struct dcm_engine *eng, struct dcm_conn *conn,
+		       uint32_t port, uint64_t now_us);
+void dcm_engine_accept(struct dcm_conn *conn, const struct dcm_answer *answer,
+		       uint64_t now_us);
+void dcm_engine_reject(struct dcm_conn *conn, const void *pdata, size_t size,
+		       uint64_t now_us);
+/*
+ * Everything else: DISCONNECT, RELEASE (also of a connection that never was
+ * given to the engine), DIALED, LOST, TIMER, and messages of a stream with
+ * MSG, where the four-byte goodbye is DREQ without MSG. CONN may be forgotten
+ * by this.
+ */
+void dcm_engine_input(struct dcm_conn *conn, enum dcm_input in,
+		      const struct dcm_msg *msg, uint64_t now_us);
+
+/* A datagram from the queue pair SRC_QPN. Any bytes. */
+void dcm_engine_datagram(struct dcm_engine *eng, const uint8_t *buf, size_t len,
+			 uint32_t src_qpn, uint64_t now_us);
+/*
+ * Stream: MSG, a REQ, came for L. CONN is new and zeroed but for what its
+ * transport needs to send on it. -EPROTO or -EBUSY when it was refused; then
+ * the engine has said so to the peer and knows nothing of CONN.
+ */
+int dcm_engine_stream_request(struct dcm_engine *eng, struct dcm_listener *l,
+			      struct dcm_conn *conn, const struct dcm_msg *msg,
+			      uint64_t now_us);
+
+#endif
