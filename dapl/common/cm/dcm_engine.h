@@ -34,17 +34,17 @@ struct dcm_listener {
 	struct dcm_map_node by_port;
 	uint32_t port;
 	int backlog; /* requests that the consumer may leave unanswered */
-	int waiting; /* of them */
+	int waiting_n;
+	struct dapl_list waiting; /* the connections of these */
 };
 
 struct dcm_conn {
 	struct dcm_proto proto;
 	struct dcm_engine *eng;
-	struct dcm_map_node by_id;   /* datagrams: every connection */
-	struct dcm_map_node by_peer; /* datagrams: the passive ones */
-	struct dapl_list timewait;
-
-	struct dcm_listener *listener; /* that counts this one as waiting */
+	struct dcm_map_node by_id;     /* datagrams: every connection */
+	struct dcm_map_node by_peer;   /* datagrams: the passive ones */
+	struct dapl_list queue;	       /* listener->waiting or eng->timewait */
+	struct dcm_listener *listener; /* that has this one waiting */
 	uint32_t id;		       /* own; 0 on streams */
 	struct dcm_peer peer;	       /* datagrams */
 
@@ -141,13 +141,15 @@ void dcm_engine_fini(struct dcm_engine *eng);
 /* 0 or -EADDRINUSE. Streams: no PORT, nothing can be taken. */
 int dcm_engine_listen(struct dcm_engine *eng, struct dcm_listener *l,
 		      uint32_t port, int backlog);
-/* Requests that wait stay what they are. */
+/* Requests that wait stay what they are, and L's memory is free. */
 void dcm_engine_unlisten(struct dcm_engine *eng, struct dcm_listener *l);
 
+/* What every connection needs that is prepared by the caller. Any thread. */
+void dcm_conn_init(struct dcm_conn *conn, struct dcm_engine *eng);
 /*
- * Begins an attempt: CONN's fields peer (datagrams), own.daddr, own.saddr,
- * own.rd_in, own.mtu and own's private data are set. PORT is the listener's.
- * 0 or -EAGAIN: no id is free; nothing has happened then.
+ * Begins an attempt: CONN was initialised, and its fields peer (datagrams),
+ * own.daddr, own.saddr, own.rd_in, own.mtu and own's private data are set. PORT
+ * is the listener's. 0 or -EAGAIN: no id is free; nothing has happened then.
  */
 int dcm_engine_connect(struct dcm_engine *eng, struct dcm_conn *conn,
 		       uint32_t port, uint64_t now_us);
@@ -156,8 +158,8 @@ void dcm_engine_accept(struct dcm_conn *conn, const struct dcm_answer *answer,
 void dcm_engine_reject(struct dcm_conn *conn, const void *pdata, size_t size,
 		       uint64_t now_us);
 /*
- * Everything else: DISCONNECT, RELEASE (also of a connection that never was
- * given to the engine), DIALED, LOST, TIMER, and messages of a stream with
+ * Everything else: DISCONNECT, RELEASE (also of a connection that was only
+ * initialised), DIALED, LOST, TIMER, and messages of a stream with
  * MSG, where the four-byte goodbye is DREQ without MSG. CONN may be forgotten
  * by this.
  */

@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dcm_engine.c - carries out the protocol's effects, and finds the connection
+ * or listener that a message is for.
+ *
+ * Decides nothing that dcm_proto.c could. Each call ends with the table's
+ * effects done; a connection that was forgotten is not touched again.
+ *
+ * Datagrams are matched as old peers do it (doc/cm-protocol.md): a request by
+ * its sender, everything else by our id, and if that leads nowhere by our
+ * port, which is the id too on the active side. Ids are never believed: CM
+ * queue pair and address of the sender must be the connection's.
+ */
+#include "dapl/common/cm/dcm_engine.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+/* Ports are compared as old peers fill them in. */
+#define PORT_MASK 0xffff
+#define ID_MASK	  0xffffff /* what a port field holds */
+
+static void input(struct dcm_conn *conn, enum dcm_input in,
+		  const struct dcm_msg *msg, uint64_t now_us);
+
+/* ----------------------------------------------------- connections */
+
+static struct dcm_conn *by_id(const struct dcm_engine *eng, uint32_t id)
+{
+	struct dcm_map_node *node = id ? dcm_map_find(&eng->conns, id) : NULL;
+
+	return node ? dapl_container_of(node, struct dcm_conn, by_id) : NULL;
+}
+
+static struct dcm_listener *by_port(const struct dcm_engine *eng, uint32_t port)
+{
+	struct dcm_map_node *node =
+		dcm_map_find(&eng->listeners, port & PORT_MASK);
+
+	return node ? dapl_container_of(node, struct dcm_listener, by_port)
+		    : NULL;
+}
+
+/*
+ * The next id, round robin, so that one that was just used is not used again
+ * soon. Those of listeners are left out: on the active side the id is the port
+ * that answers come to.
+ */
+static uint32_t new_id(struct dcm_engine *eng)
+{
+	uint32_t tries;
+
+	if (eng->conns.n >= eng->conns_max)
+		return 0;
+	for (tries = 0; tries <= eng->conns_max; tries++) {
+		eng->last_id = eng->last_id % eng->conns_max + 1;
+		if (!by_id(eng, eng->last_id) && !by_port(eng, eng->last_id))
+			return eng->last_id;
+	}
+	return 0;
+}
+
+void dcm_conn_init(struct dcm_conn *conn, struct dcm_engine *eng)
+{
+	conn->eng = eng;
+	dapl_list_init(&conn->queue);
+}
+
+/* Any spread will do. */
+static uint32_t new_random(struct dcm_engine *eng)
+{
+	eng->random = eng->random * 1664525 + 1013904223;
+	return eng->random;
+}
+
+/* Takes CONN from where it waits: for its consumer, or the end of its time. */
+static void dequeue(struct dcm_conn *conn)
+{
+	if (dapl_list_empty(&conn->queue))
+		return;
+	dapl_list_del(&conn->queue);
+	if (conn->listener)
+		conn->listener->waiting_n--;
+	else
+		conn->eng->timewait_n--;
+	conn->listener = NULL;
+}
+
+static void forget(struct dcm_conn *conn)
+{
+	struct dcm_engine *eng = conn->eng;
+
+	dequeue(conn);
+	dcm_map_del(&eng->conns, &conn->by_id);
+	dcm_map_del(&eng->passive, &conn->by_peer);
+	eng->ops->disarm(conn);
+	eng->ops->freed(conn);
+}
+
+/* --------------------------------------------------------- effects */
+
+static void send_msg(struct dcm_conn *conn, const struct dcm_effect *e)
+{
+	struct dcm_msg *own = &conn->own;
+	uint32_t d_id = own->d_id;
+
+	own->op = e->send.op;
+	own->rtns = e->send.rtns;
+	if (e->send.stranger)
+		own->d_id = 0;
+	conn->eng->ops->send(conn->eng, conn, &conn->peer, own, e->send.filler);
+	own->d_id = d_id;
+}
+
+static void send_event(struct dcm_conn *conn, enum dapl_cm_event event,
+		       const struct dcm_msg *msg)
+{
+	bool pdata = msg && msg->p_size &&
+		     (event == DAPL_CM_PEER_REJECTED ||
+		      (event == DAPL_CM_ESTABLISHED && !conn->proto.passive));
+
+	conn->eng->ops->event(conn, event, pdata ? msg->pdata : NULL,
+			      pdata ? msg->p_size : 0);
+}
+
+/* Carries out E; the input that follows from it, or DCM_IN_N. */
+static enum dcm_input perform(struct dcm_conn *conn, const struct dcm_effect *e,
+			      const struct dcm_msg *msg)
+{
+	struct dcm_engine *eng = conn->eng;
+
+	switch (e->type) {
+	case DCM_DO_DIAL:
+		if (eng->ops->dial(conn))
+			return DCM_IN_LOST;
+		break;
+	case DCM_DO_SEND:
+		send_msg(conn, e);
+		break;
+	case DCM_DO_ARM:
+		eng->ops->arm(conn, e->deadline_us);
+		break;
+	case DCM_DO_DISARM:
+		eng->ops->disarm(conn);
+		break;
+	case DCM_DO_QP_CONNECT:
+		return eng->ops->qp_connect(conn) ? DCM_IN_QP_FAILED
+						  : DCM_IN_QP_READY;
+	case DCM_DO_QP_ERROR:
+		eng->ops->qp_error(conn);
+		break;
+	case DCM_DO_EVENT:
+		send_event(conn, e->event, msg);
+		break;
+	case DCM_DO_GONE:
+		eng->ops->request_gone(conn);
+		break;
+	case DCM_DO_HANGUP:
+		eng->ops->hangup(conn);
+		break;
+	case DCM_DO_SAMPLE:
+		dcm_rtt_sample(e->sample.consumer ? &eng->rtt_consumer
+						  : &eng->rtt_peer,
+			       e->sample.us);
+		break;
+	case DCM_DO_FREE:
+		forget(conn);
+		break;
+	}
+	return DCM_IN_N;
+}
+
+/* Keeps the queues true to the state. */
+static void after_step(struct dcm_conn *conn, uint64_t now_us)
+{
+	struct dcm_engine *eng = conn->eng;
+	enum dcm_state state = conn->proto.state;
+	struct dcm_conn *oldest;
+
+	if (conn->listener ? state != DCM_REQ_RCVD : state != DCM_TIMEWAIT)
+		dequeue(conn);
+	if (state != DCM_TIMEWAIT || !dapl_list_empty(&conn->queue))
+		return;
+	dapl_list_add_tail(&eng->timewait, &conn->queue);
+	eng->timewait_n++;
+	if (eng->timewait_n <= DCM_TIMEWAIT_MAX)
+		return;
+	/* Time-wait is bounded: the oldest makes room. */
+	oldest = dapl_list_first(&eng->timewait, struct dcm_conn, queue);
+	eng->ops->disarm(oldest);
+	input(oldest, DCM_IN_TIMER, NULL, now_us);
+}
+
+/* What the peer says of its end, from REQ or REP. */
+static void learn(struct dcm_conn *conn, const struct dcm_msg *msg)
+{
+	conn->remote.version = msg->version;
+	conn->remote.rd_in = msg->rd_in;
+	conn->remote.mtu = msg->mtu;
+	dcm_block_get_ib(&msg->saddr, &conn->remote.ib);
+	if (conn->eng->rules->stream) {
+		/* The four bytes of RTU repeat the version that answered. */
+		conn->own.version = msg->version;
+		return;
+	}
+	conn->own.d_id = msg->s_id;
+	conn->own.daddr = msg->saddr;
+}
+
+/*
+ * One step, and those that follow from its effects. CONN is not to be used
+ * afterwards.
+ */
+static void input(struct dcm_conn *conn, enum dcm_input in,
+		  const struct dcm_msg *msg, uint64_t now_us)
+{
+	struct dcm_engine *eng = conn->eng;
+	const struct dcm_step step = {
+		.rules = eng->rules,
+		.rtt_consumer = &eng->rtt_consumer,
+		.rtt_peer = &eng->rtt_peer,
+		.now_us = now_us,
+		.msg = msg,
+	};
+	struct dcm_effects out;
+	enum dcm_input next;
+	int i;
+
+	while (in != DCM_IN_N) {
+		if (in == DCM_IN_REP && conn->proto.state == DCM_REQ_SENT)
+			learn(conn, msg);
+		dcm_proto_step(&conn->proto, in, &step, &out);
+		next = DCM_IN_N;
+		for (i = 0; i < out.n; i++) {
+			assert(next == DCM_IN_N);
+			next = perform(conn, &out.e[i], msg);
+			if (out.e[i].type == DCM_DO_FREE)
+				return;
+		}
+		in = next;
+	}
+	after_step(conn, now_us);
+}
+
+/* ------------------------------------------------ set up and tear down */
+
+void dcm_engine_init(struct dcm_engine *eng, const struct dcm_engine_ops *ops,
+		     const struct dcm_rules *rules, uint32_t seed)
+{
+	memset(eng, 0, sizeof(*eng));
+	eng->ops = ops;
+	eng->rules = rules;
+	eng->random = seed;
+	eng->conns_max = DCM_CONNS_MAX;
+	dapl_list_init(&eng->timewait);
+}
+
+void dcm_engine_fini(struct dcm_engine *eng)
+{
+	dcm_map_fini(&eng->conns);
+	dcm_map_fini(&eng->passive);
+	dcm_map_fini(&eng->listeners);
+}
+
+int dcm_engine_listen(struct dcm_engine *eng, struct dcm_listener *l,
+		      uint32_t port, int backlog)
+{
+	if (port && by_port(eng, port))
+		return -EADDRINUSE;
+	l->port = port;
+	l->backlog = backlog;
+	l->waiting_n = 0;
+	dapl_list_init(&l->waiting);
+	if (port)
+		dcm_map_add(&eng->listeners, &l->by_port, port & PORT_MASK);
+	return 0;
+}
+
+void dcm_engine_unlisten(struct dcm_engine *eng, struct dcm_listener *l)
+{
+	dcm_map_del(&eng->listeners, &l->by_port);
+	while (!dapl_list_empty(&l->waiting))
+		dequeue(dapl_list_first(&l->waiting, struct dcm_conn, queue));
+}
+
+/* ------------------------------------------------ calls of the consumer */
+
+int dcm_engine_connect(struct dcm_engine *eng, struct dcm_conn *conn,
+		       uint32_t port, uint64_t now_us)
+{
+	struct dcm_msg *own = &conn->own;
+
+	conn->proto.random = new_random(eng);
+	own->version = DCM_VERSION;
+	if (!eng->rules->stream) {
+		conn->id = new_id(eng);
+		if (!conn->id)
+			return -EAGAIN;
+		dcm_map_add(&eng->conns, &conn->by_id, conn->id);
+		own->sport = conn->id;
+		own->s_id = conn->id;
+		own->dport = port;
+		own->sqpn = eng->self.qpn;
+		own->dqpn = conn->peer.qpn;
+	}
+	input(conn, DCM_IN_CONNECT, NULL, now_us);
+	return 0;
+}
+
+void dcm_engine_accept(struct dcm_conn *conn, const struct dcm_answer *answer,
+		       uint64_t now_us)
+{
+	struct dcm_msg *own = &conn->own;
+
+	if (conn->proto.state == DCM_REQ_RCVD) {
+		if (conn->eng->rules->stream) {
+			memset(own, 0, sizeof(*own));
+			own->daddr = conn->local;
+		}
+		own->version = DCM_VERSION;
+		dcm_block_set_ib(&own->saddr, &answer->ib);
+		own->rd_in = answer->rd_in;
+		own->mtu = answer->mtu;
+		own->p_size = answer->p_size;
+		memcpy(own->pdata, answer->pdata, answer->p_size);
+	}
+	input(conn, DCM_IN_ACCEPT, NULL, now_us);
+}
+
+void dcm_engine_reject(struct dcm_conn *conn, const void *pdata, size_t size,
+		       uint64_t now_us)
+{
+	if (conn->proto.state == DCM_REQ_RCVD) {
+		assert(size <= DCM_PDATA);
+		conn->own.p_size = (uint16_t)size;
+		if (size)
+			memcpy(conn->own.pdata, pdata, size);
+	}
+	input(conn, DCM_IN_REJECT, NULL, now_us);
+}
+
+void dcm_engine_input(struct dcm_conn *conn, enum dcm_input in,
+		      const struct dcm_msg *msg, uint64_t now_us)
+{
+	input(conn, in, msg, now_us);
+}
+
+/* ---------------------------------------------------------- requests */
+
+static bool is_rc(const struct dcm_msg *msg)
+{
+	struct dcm_ib ib;
+
+	dcm_block_get_ib(&msg->saddr, &ib);
+	return ib.qp_type == DCM_QP_RC;
+}
+
+/* CONN, whose messages can be told already, waits for L's consumer. */
+static void report(struct dcm_listener *l, struct dcm_conn *conn,
+		   const struct dcm_msg *msg)
+{
+	conn->proto.passive = true;
+	conn->proto.random = new_random(conn->eng);
+	conn->proto.state = DCM_REQ_RCVD;
+	conn->listener = l;
+	dapl_list_add_tail(&l->waiting, &conn->queue);
+	l->waiting_n++;
+	conn->eng->ops->request(l, conn, msg);
+}
+
+int dcm_engine_stream_request(struct dcm_engine *eng, struct dcm_listener *l,
+			      struct dcm_conn *conn, const struct dcm_msg *msg,
+			      uint64_t now_us)
+{
+	struct dcm_msg no = *msg;
+	int ret = 0;
+
+	eng->stats.received++;
+	if (!is_rc(msg))
+		ret = -EPROTO;
+	else if (l->waiting_n >= l->backlog)
+		ret = -EBUSY;
+	if (ret) {
+		eng->stats.refused++;
+		no.op = DCM_REJ_CM;
+		no.p_size = 0;
+		eng->ops->send(eng, conn, &conn->peer, &no, false);
+		return ret;
+	}
+	dcm_conn_init(conn, eng);
+	learn(conn, msg);
+	/* A reject is the request, sent back. */
+	conn->own = *msg;
+	conn->own.p_size = 0;
+	report(l, conn, msg);
+	return 0;
+}
+
+/* ---------------------------------------------------------- datagrams */
+
+static void peer_of(const struct dcm_msg *msg, struct dcm_peer *ret_peer)
+{
+	struct dcm_ib ib;
+
+	dcm_block_get_ib(&msg->saddr, &ib);
+	memcpy(ret_peer->gid, ib.gid, sizeof(ret_peer->gid));
+	ret_peer->lid = ib.lid;
+	ret_peer->sl = ib.sl;
+	ret_peer->qpn = msg->sqpn;
+}
+
+/* A LID tells hosts apart; where there is none, the GID does. */
+static bool same_peer(const struct dcm_peer *a, const struct dcm_peer *b)
+{
+	return a->qpn == b->qpn && a->lid == b->lid &&
+	       (a->lid || !memcmp(a->gid, b->gid, sizeof(a->gid)));
+}
+
+static uint64_t peer_key(const struct dcm_msg *msg)
+{
+	return (uint64_t)msg->sqpn << 32 | msg->s_id;
+}
+
+/* The connection of an earlier copy of the request MSG. */
+static struct dcm_conn *by_request(const struct dcm_engine *eng,
+				   const struct dcm_msg *msg)
+{
+	struct dcm_map_node *node = dcm_map_find(&eng->passive, peer_key(msg));
+	struct dcm_peer peer;
+
+	peer_of(msg, &peer);
+	for (; node; node = dcm_map_next(node)) {
+		struct dcm_conn *conn =
+			dapl_container_of(node, struct dcm_conn, by_peer);
+
+		if (same_peer(&conn->peer, &peer) &&
+		    conn->own.dport == msg->sport)
+			return conn;
+	}
+	return NULL;
+}
+
+/*
+ * The active side asked for an address, and is answered from one that goes
+ * with its own: there only the LID can be compared.
+ */
+static bool belongs(const struct dcm_conn *conn, const struct dcm_msg *msg)
+{
+	const struct dcm_peer *known = &conn->peer;
+	struct dcm_peer peer;
+
+	peer_of(msg, &peer);
+	return (conn->proto.passive
+			? same_peer(known, &peer)
+			: known->qpn == peer.qpn && known->lid == peer.lid) &&
+	       !((conn->own.sport ^ msg->dport) & PORT_MASK) &&
+	       !((conn->own.dport ^ msg->sport) & PORT_MASK);
+}
+
+static struct dcm_conn *by_message(const struct dcm_engine *eng,
+				   const struct dcm_msg *msg)
+{
+	struct dcm_conn *conn = by_id(eng, msg->d_id);
+
+	if (conn && belongs(conn, msg))
+		return conn;
+	/* A peer that knows no id of ours: a reject, or a DREQ of one that
+	 * never had our REP. */
+	conn = by_id(eng, msg->dport & ID_MASK);
+	if (conn && belongs(conn, msg))
+		return conn;
+	conn = by_request(eng, msg);
+	return conn && belongs(conn, msg) ? conn : NULL;
+}
+
+/*
+ * Answers MSG without a connection. A reject of this kind tells nothing but
+ * who was asked; SADDR is what the peer takes us for, with the type that it
+ * asked for, since old clients go by that.
+ */
+static void answer(struct dcm_engine *eng, const struct dcm_msg *msg,
+		   enum dcm_op op)
+{
+	struct dcm_msg no = {
+		.version = DCM_VERSION,
+		.op = (uint16_t)op,
+		.sport = msg->dport,
+		.dport = msg->sport,
+		.sqpn = msg->dqpn,
+		.dqpn = msg->sqpn,
+		.saddr = msg->daddr,
+		.daddr = msg->saddr,
+	};
+	struct dcm_peer peer;
+	struct dcm_ib ib, from;
+
+	dcm_block_get_ib(&msg->saddr, &from);
+	dcm_block_get_ib(&msg->daddr, &ib);
+	ib.qp_type = from.qp_type;
+	dcm_block_set_ib(&no.saddr, &ib);
+	if (op != DCM_REJ_CM) {
+		no.s_id = msg->d_id;
+		no.d_id = msg->s_id;
+	}
+	peer_of(msg, &peer);
+	eng->ops->send(eng, NULL, &peer, &no, false);
+}
+
+static void refuse(struct dcm_engine *eng, const struct dcm_msg *msg)
+{
+	eng->stats.refused++;
+	answer(eng, msg, DCM_REJ_CM);
+}
+
+static void own_of_request(struct dcm_engine *eng, struct dcm_conn *conn,
+			   const struct dcm_msg *msg)
+{
+	struct dcm_msg *own = &conn->own;
+	struct dcm_ib ib = eng->self;
+
+	/* Until there is an endpoint. */
+	ib.family = 0;
+	ib.qpn = 0;
+	ib.qp_type = DCM_QP_RC;
+	own->version = DCM_VERSION;
+	own->sport = msg->dport;
+	own->dport = msg->sport;
+	own->sqpn = msg->dqpn;
+	own->dqpn = msg->sqpn;
+	own->s_id = conn->id;
+	own->rd_in = msg->rd_in;
+	own->mtu = msg->mtu;
+	dcm_block_set_ib(&own->saddr, &ib);
+}
+
+static void new_request(struct dcm_engine *eng, const struct dcm_msg *msg)
+{
+	struct dcm_listener *l = by_port(eng, msg->dport);
+	struct dcm_conn *conn;
+	uint32_t id;
+
+	if (!l || !is_rc(msg) || l->waiting_n >= l->backlog) {
+		refuse(eng, msg);
+		return;
+	}
+	id = new_id(eng);
+	conn = id ? eng->ops->conn_new(eng) : NULL;
+	if (!conn) {
+		refuse(eng, msg);
+		return;
+	}
+	dcm_conn_init(conn, eng);
+	conn->id = id;
+	dcm_map_add(&eng->conns, &conn->by_id, id);
+	dcm_map_add(&eng->passive, &conn->by_peer, peer_key(msg));
+	peer_of(msg, &conn->peer);
+	learn(conn, msg);
+	own_of_request(eng, conn, msg);
+	conn->own.d_id = msg->s_id;
+	report(l, conn, msg);
+}
+
+static void on_request(struct dcm_engine *eng, const struct dcm_msg *msg,
+		       uint64_t now_us)
+{
+	struct dcm_conn *conn = by_request(eng, msg);
+	struct dcm_ib ib;
+
+	dcm_block_get_ib(&msg->saddr, &ib);
+	if (conn && conn->remote.ib.qpn == ib.qpn) {
+		eng->stats.repeated++;
+		input(conn, DCM_IN_REQ, msg, now_us);
+		return;
+	}
+	/* Same id, another endpoint: the peer's ids have come round. */
+	if (conn)
+		dcm_map_del(&eng->passive, &conn->by_peer);
+	new_request(eng, msg);
+}
+
+/*
+ * A disconnect of what is not known any more is answered, so that the peer
+ * need not repeat it; and one that accepts what is long given up is told.
+ */
+static void on_unmatched(struct dcm_engine *eng, const struct dcm_msg *msg)
+{
+	eng->stats.unmatched++;
+	if (msg->op == DCM_DREQ)
+		answer(eng, msg, DCM_DREP);
+	else if (msg->op == DCM_REP)
+		answer(eng, msg, DCM_DREQ);
+}
+
+void dcm_engine_datagram(struct dcm_engine *eng, const uint8_t *buf, size_t len,
+			 uint32_t src_qpn, uint64_t now_us)
+{
+	struct dcm_msg msg;
+	enum dcm_input in;
+	struct dcm_conn *conn;
+
+	eng->stats.received++;
+	if (dcm_msg_decode(buf, len, &msg) || msg.sqpn != src_qpn ||
+	    msg.dqpn != eng->self.qpn) {
+		eng->stats.malformed++;
+		return;
+	}
+	in = dcm_input_of(msg.op);
+	if (in == DCM_IN_REQ) {
+		on_request(eng, &msg, now_us);
+		return;
+	}
+	if (in == DCM_IN_N) {
+		eng->stats.malformed++;
+		return;
+	}
+	conn = by_message(eng, &msg);
+	if (conn)
+		input(conn, in, &msg, now_us);
+	else
+		on_unmatched(eng, &msg);
+}
