@@ -16,7 +16,8 @@
  * does it leave word.
  *
  * dcm->lock (role CONN) guards the lists, what is asked, and the few flags
- * marked with it. Nothing is called under it but dapl_loop_defer().
+ * marked with it. Nothing is called under it but dapl_loop_defer() and
+ * dapl_timer_arm(), so that stop() cannot come between.
  */
 #ifndef DCM_H
 #define DCM_H
@@ -76,7 +77,8 @@ struct dapl_cm_listener {
 	struct dcm_listener dcm; /* must stay first; the service thread's */
 	struct dcm_node node;
 	struct dapl_sp *sp;
-	bool closing; /* lock */
+	struct dcm_map_node taken; /* lock; in dcm->ports */
+	bool closing;		   /* lock */
 };
 
 struct dcm_transport {
@@ -87,9 +89,10 @@ struct dcm_transport {
 
 	/*
 	 * Any thread. Checks ADDR (hostile, of a family not checked yet) and
-	 * QUAL; fills conn->port and, for datagrams, conn->dcm.peer, and what
-	 * else of CONN dial() needs; and conn->peer_addr, conn->peer_port.
-	 * -EAFNOSUPPORT, -EADDRNOTAVAIL, -EINVAL, reason by dapl_fail().
+	 * QUAL; fills conn->port and, for datagrams, conn->dcm.peer and
+	 * conn->dcm.own.daddr, and what else of CONN dial() needs; and
+	 * conn->peer_addr, conn->peer_port. -EAFNOSUPPORT, -EADDRNOTAVAIL,
+	 * -EINVAL, reason by dapl_fail().
 	 */
 	int (*target)(struct dcm *dcm, struct dapl_cm_conn *conn,
 		      const struct sockaddr *addr, DAT_CONN_QUAL qual);
@@ -132,6 +135,7 @@ struct dcm {
 	struct dcm_rules rules;
 	struct dcm_engine eng;
 	struct dcm_path path;
+	struct dcm_path_wish wish;
 	struct dapl_work work;
 
 	struct dapl_lock lock;

@@ -1,0 +1,792 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dcm.c - the operations of dapl_cm.h for providers that bring their own
+ * messages: what the objects ask, and what the engine answers.
+ *
+ * Knows no transport and decides nothing of the protocol. Threads and locks:
+ * the head of dcm.h.
+ *
+ * End of life. The engine forgets a connection after its release, on the
+ * service thread, and that frees it. From stop() on nothing is freed until
+ * dcm_fini(), since the objects may release later; and the list of nodes does
+ * not change any more, so stop() can walk it.
+ */
+#include "dapl/common/cm/dcm.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* For deciding lines: leaves the reason behind, gives ERR back. */
+#define DCM_FAIL(err, ...) \
+	((void)dapl_fail(dapl_err_dat(err), __VA_ARGS__), (err))
+
+static struct dapl_cm_conn *conn_of(struct dcm_node *node)
+{
+	return dapl_container_of(node, struct dapl_cm_conn, node);
+}
+
+static struct dapl_cm_listener *listener_of(struct dcm_node *node)
+{
+	return dapl_container_of(node, struct dapl_cm_listener, node);
+}
+
+/* ----------------------------------------------------------- nodes */
+
+static int node_add(struct dcm *dcm, struct dcm_node *node, bool is_listener)
+{
+	bool stopped;
+
+	node->dcm = dcm;
+	node->is_listener = is_listener;
+	dapl_list_init(&node->link);
+	dapl_list_init(&node->todo);
+	dapl_lock(&dcm->lock);
+	stopped = dcm->stopped;
+	if (!stopped)
+		dapl_list_add_tail(&dcm->nodes, &node->link);
+	dapl_unlock(&dcm->lock);
+	return stopped ? -ECANCELED : 0;
+}
+
+/* False after stop(): then the node stays where it is, and alive. */
+static bool node_del(struct dcm_node *node)
+{
+	struct dcm *dcm = node->dcm;
+	bool stopped;
+
+	dapl_lock(&dcm->lock);
+	stopped = dcm->stopped;
+	if (!stopped) {
+		dapl_list_del(&node->link);
+		dapl_list_del(&node->todo);
+	}
+	dapl_unlock(&dcm->lock);
+	return !stopped;
+}
+
+static void ask_locked(struct dcm_node *node, enum dcm_ask what)
+{
+	struct dcm *dcm = node->dcm;
+
+	if (dcm->stopped)
+		return;
+	node->asked |= what;
+	if (dapl_list_empty(&node->todo))
+		dapl_list_add_tail(&dcm->todo, &node->todo);
+	dapl_loop_defer(dcm->base.loop, &dcm->work);
+}
+
+static void ask(struct dcm_node *node, enum dcm_ask what)
+{
+	dapl_lock(&node->dcm->lock);
+	ask_locked(node, what);
+	dapl_unlock(&node->dcm->lock);
+}
+
+static void conn_free(struct dapl_cm_conn *conn)
+{
+	free(conn);
+}
+
+static struct dapl_cm_conn *conn_alloc(struct dcm *dcm)
+{
+	struct dapl_cm_conn *conn = calloc(1, dcm->tp->conn_size);
+
+	if (conn)
+		dcm_conn_init(&conn->dcm, &dcm->eng);
+	return conn;
+}
+
+/* -------------------------------------- what the service thread is asked */
+
+static void run_connect(struct dapl_cm_conn *conn)
+{
+	struct dcm *dcm = conn->node.dcm;
+
+	if (!dcm_engine_connect(&dcm->eng, &conn->dcm, conn->port,
+				dapl_now_us()))
+		return;
+	dapl_log(DAPL_LOG_ERR, "conn %p: no id is free, limit %zu",
+		 (void *)conn, dcm->eng.conns_max);
+	dcm->base.up->event(conn->ep, conn, DAPL_CM_BROKEN, NULL, 0);
+}
+
+static void run_release(struct dapl_cm_conn *conn)
+{
+	const struct dapl_cm_up *up = conn->node.dcm->base.up;
+	struct dapl_ep *ep = conn->ep;
+
+	dcm_engine_input(&conn->dcm, DCM_IN_RELEASE, NULL, dapl_now_us());
+	/* CONN may be gone. */
+	if (ep)
+		up->gone(ep);
+}
+
+static void run_conn(struct dapl_cm_conn *conn, unsigned asked)
+{
+	/* An attempt that was given up before it began leaves no trace. */
+	if ((asked & DCM_ASK_CONNECT) && !(asked & DCM_ASK_RELEASE))
+		run_connect(conn);
+	if (asked & DCM_ASK_ACCEPT)
+		dcm_engine_accept(&conn->dcm, &conn->answer, dapl_now_us());
+	if (asked & DCM_ASK_REJECT)
+		dcm_engine_reject(&conn->dcm, conn->answer.pdata,
+				  conn->answer.p_size, dapl_now_us());
+	if (asked & DCM_ASK_DISCONNECT)
+		dcm_engine_input(&conn->dcm, DCM_IN_DISCONNECT, NULL,
+				 dapl_now_us());
+	if (asked & DCM_ASK_RELEASE)
+		run_release(conn);
+}
+
+static void run_listener(struct dapl_cm_listener *l, unsigned asked)
+{
+	struct dcm *dcm = l->node.dcm;
+	const struct dapl_cm_up *up = dcm->base.up;
+	struct dapl_sp *sp = l->sp;
+
+	/* Ports are reserved under the lock, so this cannot fail. */
+	if (asked & DCM_ASK_LISTEN)
+		(void)dcm_engine_listen(&dcm->eng, &l->dcm, l->dcm.port,
+					l->dcm.backlog);
+	if (!(asked & DCM_ASK_UNLISTEN))
+		return;
+	dcm_engine_unlisten(&dcm->eng, &l->dcm);
+	if (!node_del(&l->node))
+		return; /* stop() will say it */
+	free(l);
+	up->unlistened(sp);
+}
+
+static struct dcm_node *next_todo(struct dcm *dcm, unsigned *ret_asked)
+{
+	struct dcm_node *node = NULL;
+
+	dapl_lock(&dcm->lock);
+	if (!dcm->stopped && !dapl_list_empty(&dcm->todo)) {
+		node = dapl_list_first(&dcm->todo, struct dcm_node, todo);
+		dapl_list_del(&node->todo);
+		*ret_asked = node->asked;
+		node->asked = 0;
+	}
+	dapl_unlock(&dcm->lock);
+	return node;
+}
+
+void dcm_run(struct dcm *dcm)
+{
+	struct dcm_node *node;
+	unsigned asked;
+
+	while ((node = next_todo(dcm, &asked))) {
+		if (node->is_listener)
+			run_listener(listener_of(node), asked);
+		else
+			run_conn(conn_of(node), asked);
+	}
+}
+
+static void on_work(struct dapl_work *work)
+{
+	dcm_run(dapl_container_of(work, struct dcm, work));
+}
+
+static void on_timer(struct dapl_timer *timer)
+{
+	struct dapl_cm_conn *conn =
+		dapl_container_of(timer, struct dapl_cm_conn, timer);
+
+	dcm_engine_input(&conn->dcm, DCM_IN_TIMER, NULL, dapl_now_us());
+}
+
+/* ------------------------------------- what the engine asks: its table */
+
+static int engine_dial(struct dcm_conn *dc)
+{
+	return dcm_of_engine(dc->eng)->tp->dial(dc);
+}
+
+static void engine_send(struct dcm_engine *eng, struct dcm_conn *dc,
+			const struct dcm_peer *to, const struct dcm_msg *msg,
+			bool filler)
+{
+	dapl_log(DAPL_LOG_CM, "conn %p: %s, repeat %u", (void *)dc,
+		 dcm_op_name(msg->op), msg->rtns);
+	dcm_of_engine(eng)->tp->send(eng, dc, to, msg, filler);
+}
+
+static void engine_hangup(struct dcm_conn *dc)
+{
+	dcm_of_engine(dc->eng)->tp->hangup(dc);
+}
+
+static void engine_arm(struct dcm_conn *dc, uint64_t deadline_us)
+{
+	struct dapl_cm_conn *conn = dcm_conn_from(dc);
+	struct dcm *dcm = conn->node.dcm;
+	int ret = 0;
+
+	conn->timer.fn = on_timer;
+	dapl_lock(&dcm->lock);
+	if (!dcm->stopped)
+		ret = dapl_timer_arm(dcm->base.loop, &conn->timer, deadline_us);
+	dapl_unlock(&dcm->lock);
+	if (ret)
+		dapl_log(DAPL_LOG_ERR, "conn %p: no timer: %s", (void *)conn,
+			 strerror(-ret));
+}
+
+static void engine_disarm(struct dcm_conn *dc)
+{
+	struct dapl_cm_conn *conn = dcm_conn_from(dc);
+
+	dapl_timer_cancel(conn->node.dcm->base.loop, &conn->timer);
+}
+
+/*
+ * Active side. What was told to the peer stays; but where its GID is of
+ * another kind, the way there begins at one of ours that goes with it.
+ */
+static int engine_qp_connect(struct dcm_conn *dc)
+{
+	struct dapl_cm_conn *conn = dcm_conn_from(dc);
+	struct dcm *dcm = conn->node.dcm;
+	struct dcm_path_ends *ends = &conn->ends;
+
+	dcm_path_own(&dcm->path, conn->qp_num, dc->remote.ib.gid, ends);
+	ends->peer = dc->remote.ib;
+	ends->mtu = dcm_path_mtu(&dcm->path, dc->remote.mtu);
+	dc->own.mtu = ends->mtu;
+	dcm_path_agree(&conn->depths, dc->remote.version, dc->remote.rd_in);
+	return dcm_path_connect(&dcm->path, ends, &conn->depths, conn->ep,
+				conn->qp_num);
+}
+
+static void engine_qp_error(struct dcm_conn *dc)
+{
+	struct dapl_cm_conn *conn = dcm_conn_from(dc);
+
+	if (conn->ep)
+		dcm_path_error(conn->ep, conn->qp_num);
+}
+
+static struct dcm_conn *engine_conn_new(struct dcm_engine *eng)
+{
+	struct dapl_cm_conn *conn = dcm_conn_new(dcm_of_engine(eng));
+
+	return conn ? &conn->dcm : NULL;
+}
+
+static void engine_request(struct dcm_listener *dl, struct dcm_conn *dc,
+			   const struct dcm_msg *msg)
+{
+	struct dapl_cm_listener *l = (struct dapl_cm_listener *)dl;
+	struct dapl_cm_conn *conn = dcm_conn_from(dc);
+	struct dcm *dcm = conn->node.dcm;
+	struct dapl_cm_request req = {
+		.pdata = msg->p_size ? msg->pdata : NULL,
+		.pdata_size = msg->p_size,
+	};
+	bool closing;
+
+	dcm->tp->peer(conn, msg);
+	dapl_lock(&dcm->lock);
+	closing = l->closing;
+	if (closing)
+		ask_locked(&conn->node, DCM_ASK_RELEASE);
+	dapl_unlock(&dcm->lock);
+	if (closing)
+		return;
+	req.peer_addr = (struct sockaddr *)&conn->peer_addr;
+	req.peer_port = conn->peer_port;
+	dapl_log(DAPL_LOG_CM, "sp %p: request, conn %p, %u bytes",
+		 (void *)l->sp, (void *)conn, msg->p_size);
+	dcm->base.up->request(l->sp, conn, &req);
+}
+
+static void engine_request_gone(struct dcm_conn *dc)
+{
+	struct dapl_cm_conn *conn = dcm_conn_from(dc);
+	struct dcm *dcm = conn->node.dcm;
+
+	dapl_lock(&dcm->lock);
+	conn->gone = true;
+	dapl_unlock(&dcm->lock);
+}
+
+static void engine_event(struct dcm_conn *dc, enum dapl_cm_event event,
+			 const void *pdata, size_t size)
+{
+	struct dapl_cm_conn *conn = dcm_conn_from(dc);
+	struct dcm *dcm = conn->node.dcm;
+
+	if (event == DAPL_CM_ESTABLISHED) {
+		dapl_lock(&dcm->lock);
+		conn->up = true;
+		dapl_unlock(&dcm->lock);
+	}
+	dapl_log(DAPL_LOG_CM, "conn %p: ep %p: event %d", (void *)conn,
+		 (void *)conn->ep, event);
+	dcm->base.up->event(conn->ep, conn, event, pdata, size);
+}
+
+static void engine_freed(struct dcm_conn *dc)
+{
+	struct dapl_cm_conn *conn = dcm_conn_from(dc);
+
+	if (node_del(&conn->node))
+		conn_free(conn);
+}
+
+static const struct dcm_engine_ops engine_ops = {
+	.dial = engine_dial,
+	.send = engine_send,
+	.hangup = engine_hangup,
+	.arm = engine_arm,
+	.disarm = engine_disarm,
+	.qp_connect = engine_qp_connect,
+	.qp_error = engine_qp_error,
+	.conn_new = engine_conn_new,
+	.request = engine_request,
+	.request_gone = engine_request_gone,
+	.event = engine_event,
+	.freed = engine_freed,
+};
+
+/* -------------------------------------------------- for the transports */
+
+struct dapl_cm_conn *dcm_conn_new(struct dcm *dcm)
+{
+	struct dapl_cm_conn *conn = conn_alloc(dcm);
+
+	if (!conn)
+		return NULL;
+	conn->passive = true;
+	if (node_add(dcm, &conn->node, false)) {
+		conn_free(conn);
+		return NULL;
+	}
+	return conn;
+}
+
+void dcm_conn_discard(struct dapl_cm_conn *conn)
+{
+	if (node_del(&conn->node))
+		conn_free(conn);
+}
+
+int dcm_request(struct dapl_cm_listener *l, struct dapl_cm_conn *conn,
+		const struct dcm_msg *msg)
+{
+	struct dcm *dcm = l->node.dcm;
+	bool closing;
+
+	dapl_lock(&dcm->lock);
+	closing = l->closing || dcm->stopped;
+	dapl_unlock(&dcm->lock);
+	if (closing)
+		return -ECANCELED;
+	return dcm_engine_stream_request(&dcm->eng, &l->dcm, &conn->dcm, msg,
+					 dapl_now_us());
+}
+
+void dcm_input(struct dapl_cm_conn *conn, enum dcm_input in,
+	       const struct dcm_msg *msg)
+{
+	dcm_engine_input(&conn->dcm, in, msg, dapl_now_us());
+}
+
+/* ----------------------------------------------------------- instance */
+
+void dcm_init(struct dcm *dcm, const struct dapl_cm *base,
+	      const struct dcm_transport *tp, const struct dcm_rules *rules,
+	      const struct dcm_path_wish *wish)
+{
+	dcm->base = *base;
+	dcm->tp = tp;
+	dcm->rules = *rules;
+	dcm->wish = *wish;
+	dcm_engine_init(&dcm->eng, &engine_ops, &dcm->rules,
+			(uint32_t)dapl_now_us() ^ (uint32_t)getpid() << 16);
+	dapl_work_init(&dcm->work, on_work);
+	dapl_lock_init(&dcm->lock, DAPL_LOCK_CONN);
+	dapl_list_init(&dcm->nodes);
+	dapl_list_init(&dcm->todo);
+	dapl_list_init(&dcm->dead);
+	dcm->stopped = true;
+}
+
+static bool set_stopped(struct dcm *dcm, bool stopped)
+{
+	bool was;
+
+	dapl_lock(&dcm->lock);
+	was = dcm->stopped;
+	dcm->stopped = stopped;
+	dapl_unlock(&dcm->lock);
+	return was;
+}
+
+DAT_RETURN dcm_start(struct dapl_cm *base)
+{
+	struct dcm *dcm = dcm_from(base);
+	DAT_RETURN ret;
+
+	ret = dcm_path_init(&dcm->path, base, &dcm->wish);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	set_stopped(dcm, false);
+	ret = dcm->tp->start(dcm);
+	if (ret != DAT_SUCCESS)
+		set_stopped(dcm, true);
+	return ret;
+}
+
+/* From here on the service thread does nothing for us. */
+static void quiesce(struct dcm *dcm)
+{
+	struct dcm_node *node;
+
+	dapl_work_cancel(dcm->base.loop, &dcm->work);
+	dcm->tp->stop(dcm);
+	/* No node comes or goes any more, and no timer is armed. */
+	dapl_list_for_each(node, &dcm->nodes, link)
+		if (!node->is_listener)
+			dapl_timer_cancel(dcm->base.loop,
+					  &conn_of(node)->timer);
+}
+
+static void abandon_listener(struct dapl_cm_listener *l)
+{
+	struct dcm *dcm = l->node.dcm;
+
+	if (!l->closing && dcm->tp->unlisten)
+		dcm->tp->unlisten(l);
+	l->closing = true;
+	dcm->base.up->unlistened(l->sp);
+}
+
+static void abandon_conn(struct dapl_cm_conn *conn)
+{
+	struct dcm *dcm = conn->node.dcm;
+	bool released = conn->dcm.proto.released;
+
+	/* The peer is told, as far as that can be done without waiting. */
+	if (!released)
+		dcm_engine_input(&conn->dcm, DCM_IN_RELEASE, NULL,
+				 dapl_now_us());
+	if (dcm->tp->hangup)
+		dcm->tp->hangup(&conn->dcm);
+	if (!released && conn->ep)
+		dcm->base.up->gone(conn->ep);
+}
+
+void dcm_stop(struct dapl_cm *base)
+{
+	struct dcm *dcm = dcm_from(base);
+	struct dcm_node *node, *tmp;
+
+	if (set_stopped(dcm, true))
+		return;
+	quiesce(dcm);
+	dapl_list_for_each_safe(node, tmp, &dcm->nodes, link) {
+		dapl_list_del(&node->link);
+		dapl_list_del(&node->todo);
+		dapl_list_add_tail(&dcm->dead, &node->link);
+		if (node->is_listener)
+			abandon_listener(listener_of(node));
+		else
+			abandon_conn(conn_of(node));
+	}
+}
+
+void dcm_fini(struct dcm *dcm)
+{
+	struct dcm_node *node, *tmp;
+
+	dcm_stop(&dcm->base);
+	dapl_list_for_each_safe(node, tmp, &dcm->dead, link) {
+		dapl_list_del(&node->link);
+		if (node->is_listener)
+			free(listener_of(node));
+		else
+			conn_free(conn_of(node));
+	}
+	dcm_engine_fini(&dcm->eng);
+	dcm_map_fini(&dcm->ports);
+	dcm_path_fini(&dcm->path);
+	dapl_lock_fini(&dcm->lock);
+}
+
+/* -------------------------------------------------- entries: listening */
+
+size_t dcm_max_pdata(const struct dapl_cm *base)
+{
+	return ((const struct dcm *)base)->tp->pdata_max;
+}
+
+static int take_port(struct dcm *dcm, struct dapl_cm_listener *l, uint32_t port)
+{
+	bool taken;
+
+	dapl_lock(&dcm->lock);
+	taken = dcm_map_find(&dcm->ports, port);
+	if (!taken) {
+		l->dcm.port = port;
+		dcm_map_add(&dcm->ports, &l->taken, port);
+		ask_locked(&l->node, DCM_ASK_LISTEN);
+	}
+	dapl_unlock(&dcm->lock);
+	if (taken)
+		return DCM_FAIL(-EADDRINUSE, "sp %p: port %u is taken",
+				(void *)l->sp, port);
+	return 0;
+}
+
+int dcm_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, int backlog,
+	       struct dapl_sp *sp, struct dapl_cm_listener **ret_l)
+{
+	struct dcm *dcm = dcm_from(base);
+	struct dapl_cm_listener *l = calloc(1, dcm->tp->listener_size);
+	uint32_t port = 0;
+	int ret;
+
+	if (!l)
+		return -ENOMEM;
+	l->sp = sp;
+	/* Without a port this only prepares L: requests may come at once. */
+	(void)dcm_engine_listen(&dcm->eng, &l->dcm, 0,
+				backlog > 0 ? backlog : 1);
+	ret = node_add(dcm, &l->node, true);
+	if (ret)
+		goto err_free;
+	*ret_l = l;
+	ret = dcm->tp->listen(dcm, l, qual, backlog, &port);
+	if (!ret && port)
+		ret = take_port(dcm, l, port);
+	if (ret)
+		goto err_del;
+	dapl_log(DAPL_LOG_CM, "sp %p: listens on qualifier %llu", (void *)sp,
+		 (unsigned long long)qual);
+	return 0;
+
+err_del:
+	*ret_l = NULL;
+	node_del(&l->node);
+err_free:
+	free(l);
+	return ret;
+}
+
+void dcm_unlisten(struct dapl_cm_listener *l)
+{
+	struct dcm *dcm = l->node.dcm;
+	bool closing;
+
+	dapl_lock(&dcm->lock);
+	closing = l->closing || dcm->stopped;
+	l->closing = true;
+	dcm_map_del(&dcm->ports, &l->taken);
+	dapl_unlock(&dcm->lock);
+	if (closing)
+		return;
+	if (dcm->tp->unlisten)
+		dcm->tp->unlisten(l);
+	ask(&l->node, DCM_ASK_UNLISTEN);
+}
+
+/* ------------------------------------------------ entries: connections */
+
+int dcm_prepare(struct dapl_cm *base, struct dapl_ep *ep,
+		struct dapl_cm_conn **ret_conn)
+{
+	struct dcm *dcm = dcm_from(base);
+	struct dapl_cm_conn *conn = conn_alloc(dcm);
+	int ret;
+
+	if (!conn)
+		return -ENOMEM;
+	conn->ep = ep;
+	ret = node_add(dcm, &conn->node, false);
+	if (ret) {
+		conn_free(conn);
+		return ret;
+	}
+	*ret_conn = conn;
+	return 0;
+}
+
+static int check_pdata(const struct dcm *dcm, const struct dapl_cm_conn *conn,
+		       size_t size, bool ud)
+{
+	if (size > dcm->tp->pdata_max || ud)
+		return DCM_FAIL(-EINVAL,
+				"conn %p: more private data than %zu, "
+				"or a datagram endpoint",
+				(void *)conn, dcm->tp->pdata_max);
+	return 0;
+}
+
+int dcm_connect(struct dapl_cm_conn *conn, const struct dapl_cm_connect *req)
+{
+	struct dcm *dcm = conn->node.dcm;
+	struct dcm_msg *own = &conn->dcm.own;
+	int ret;
+
+	ret = check_pdata(dcm, conn, req->pdata_size, req->qp.ud);
+	if (!ret)
+		ret = dcm->tp->target(dcm, conn, req->addr, req->qual);
+	if (ret)
+		return ret;
+	conn->qp_num = req->qp.qp_num;
+	conn->depths = dcm_path_depths(&dcm->path, &req->qp);
+	dcm_path_own(&dcm->path, conn->qp_num, NULL, &conn->ends);
+	dcm_block_set_ib(&own->saddr, &conn->ends.own);
+	own->rd_in = conn->depths.in;
+	own->mtu = dcm->path.mtu;
+	own->p_size = (uint16_t)req->pdata_size;
+	if (req->pdata_size)
+		memcpy(own->pdata, req->pdata, req->pdata_size);
+	ask(&conn->node, DCM_ASK_CONNECT);
+	return 0;
+}
+
+/* Only one answer, and none to a peer that has gone. */
+static int answer_begin(struct dapl_cm_conn *conn)
+{
+	int ret = 0;
+
+	dapl_lock(&conn->node.dcm->lock);
+	if (!conn->passive || conn->answered)
+		ret = -EINVAL;
+	else if (conn->gone)
+		ret = -ECONNABORTED;
+	else
+		conn->answered = true;
+	dapl_unlock(&conn->node.dcm->lock);
+	return ret;
+}
+
+static int answer_undo(struct dapl_cm_conn *conn, int ret)
+{
+	dapl_lock(&conn->node.dcm->lock);
+	conn->answered = false;
+	if (conn->gone)
+		ret = -ECONNABORTED;
+	dapl_unlock(&conn->node.dcm->lock);
+	return ret;
+}
+
+static void set_answer(struct dapl_cm_conn *conn, const void *pdata,
+		       size_t size)
+{
+	conn->answer.p_size = (uint16_t)size;
+	if (size)
+		memcpy(conn->answer.pdata, pdata, size);
+}
+
+/* The request's end is constant since it was reported. */
+static int answer_yes(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
+		      struct dapl_ep *ep)
+{
+	const struct dcm_path *path = &conn->node.dcm->path;
+	struct dcm_path_ends *ends = &conn->ends;
+
+	dcm_path_own(path, qp->qp_num, conn->dcm.remote.ib.gid, ends);
+	ends->peer = conn->dcm.remote.ib;
+	ends->mtu = dcm_path_mtu(path, conn->dcm.remote.mtu);
+	conn->depths = dcm_path_depths(path, qp);
+	conn->answer.ib = ends->own;
+	conn->answer.rd_in = conn->depths.in;
+	conn->answer.mtu = ends->mtu;
+	dcm_path_agree(&conn->depths, conn->dcm.remote.version,
+		       conn->dcm.remote.rd_in);
+	return dcm_path_connect(path, ends, &conn->depths, ep, qp->qp_num);
+}
+
+int dcm_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
+	       struct dapl_ep *ep, const void *pdata, size_t size)
+{
+	struct dcm *dcm = conn->node.dcm;
+	int ret;
+
+	ret = check_pdata(dcm, conn, size, qp->ud);
+	if (ret)
+		return ret;
+	ret = answer_begin(conn);
+	if (!ret) {
+		ret = answer_yes(conn, qp, ep);
+		if (ret)
+			ret = answer_undo(conn, ret);
+	}
+	if (ret)
+		return DCM_FAIL(ret, "conn %p: not accepted: %s", (void *)conn,
+				ret == -ECONNABORTED ? "the peer has given up"
+						     : strerror(-ret));
+	set_answer(conn, pdata, size);
+	dapl_lock(&dcm->lock);
+	conn->qp_num = qp->qp_num;
+	conn->ep = ep;
+	ask_locked(&conn->node, DCM_ASK_ACCEPT);
+	dapl_unlock(&dcm->lock);
+	return 0;
+}
+
+int dcm_reject(struct dapl_cm_conn *conn, const void *pdata, size_t size)
+{
+	int ret;
+
+	ret = check_pdata(conn->node.dcm, conn, size, false);
+	if (ret)
+		return ret;
+	ret = answer_begin(conn);
+	if (ret == -ECONNABORTED)
+		return 0; /* as good as refused */
+	if (ret)
+		return DCM_FAIL(ret, "conn %p: not an open request",
+				(void *)conn);
+	set_answer(conn, pdata, size);
+	ask(&conn->node, DCM_ASK_REJECT);
+	return 0;
+}
+
+int dcm_disconnect(struct dapl_cm_conn *conn)
+{
+	struct dcm *dcm = conn->node.dcm;
+	bool up;
+
+	dapl_lock(&dcm->lock);
+	up = conn->up;
+	if (up)
+		ask_locked(&conn->node, DCM_ASK_DISCONNECT);
+	dapl_unlock(&dcm->lock);
+	if (!up)
+		return DCM_FAIL(-ENOTCONN, "conn %p: not established",
+				(void *)conn);
+	return 0;
+}
+
+void dcm_release(struct dapl_cm_conn *conn)
+{
+	ask(&conn->node, DCM_ASK_RELEASE);
+}
+
+int dcm_addrs(const struct dapl_cm_conn *conn,
+	      struct sockaddr_storage *ret_peer, DAT_PORT_QUAL *ret_peer_port,
+	      DAT_PORT_QUAL *ret_local_port)
+{
+	struct dcm *dcm = conn->node.dcm;
+	bool up;
+
+	dapl_lock(&dcm->lock);
+	up = conn->up;
+	dapl_unlock(&dcm->lock);
+	if (!up)
+		return -ENOTCONN;
+	*ret_peer = conn->peer_addr;
+	*ret_peer_port = conn->peer_port;
+	*ret_local_port = conn->local_port;
+	return 0;
+}
