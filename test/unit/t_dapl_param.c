@@ -63,6 +63,7 @@ static void read__historic_defaults(void **state)
 	assert_int_equal(p.ack_retry, 7);
 	assert_int_equal(p.rnr_timer, 12);
 	assert_int_equal(p.rnr_retry, 7);
+	assert_int_equal(p.gid_index, -1);
 	assert_int_equal(p.global_routing, 0);
 	assert_int_equal(p.hop_limit, 255);
 	assert_int_equal(p.tclass, 0);

@@ -48,6 +48,8 @@ const struct dapl_param dapl__param_table[] = {
 	 "more bits for DAPL_DBG_TYPE"},
 	{"DAPL_DBG_TYPE", DAPL_PARAM_MASK, 0, 0, 0, 0,
 	 "which log lines; \"help\" lists the classes"},
+	{"DAPL_GID_INDEX", DAPL_PARAM_INT, FIELD(gid_index), 0, 255, -1,
+	 "entry of the port's GID table to use"},
 	{"DAPL_GLOBAL_ROUTING", DAPL_PARAM_INT, FIELD(global_routing),
 	 0, INT_MAX, 0, "not 0: global route header on InfiniBand too"},
 	{"DAPL_HOP_LIMIT", DAPL_PARAM_INT, FIELD(hop_limit), 0, 255, 255,

@@ -33,6 +33,7 @@ struct dapl_params {
 	int ack_retry;
 	int rnr_timer;
 	int rnr_retry;
+	int gid_index; /* -1: the best one */
 	int global_routing;
 	int hop_limit;
 	int tclass;
