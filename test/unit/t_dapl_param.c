@@ -48,7 +48,7 @@ static int with(const struct dapl_param *row, long long value)
 	return field(row, &p);
 }
 
-static void read__historic_defaults(void **state)
+static void read__defaults(void **state)
 {
 	struct dapl_params p;
 
@@ -65,7 +65,7 @@ static void read__historic_defaults(void **state)
 	assert_int_equal(p.rnr_retry, 7);
 	assert_int_equal(p.gid_index, -1);
 	assert_int_equal(p.global_routing, 0);
-	assert_int_equal(p.hop_limit, 255);
+	assert_int_equal(p.hop_limit, 64);
 	assert_int_equal(p.tclass, 0);
 	assert_int_equal(p.cm_arp_timeout_ms, 4000);
 	assert_int_equal(p.cm_arp_retry_count, 15);
@@ -264,7 +264,7 @@ static void page__lists_exactly_the_rows_of_the_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(read__historic_defaults),
+		T(read__defaults),
 		T(read__range_of_each_number),
 		T(read__each_number_has_its_own_field),
 		T(read__hex_and_octal),

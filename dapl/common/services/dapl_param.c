@@ -52,7 +52,7 @@ const struct dapl_param dapl__param_table[] = {
 	 "entry of the port's GID table to use"},
 	{"DAPL_GLOBAL_ROUTING", DAPL_PARAM_INT, FIELD(global_routing),
 	 0, INT_MAX, 0, "not 0: global route header on InfiniBand too"},
-	{"DAPL_HOP_LIMIT", DAPL_PARAM_INT, FIELD(hop_limit), 0, 255, 255,
+	{"DAPL_HOP_LIMIT", DAPL_PARAM_INT, FIELD(hop_limit), 0, 255, 64,
 	 "hop limit of the global route header"},
 	{"DAPL_IB_MTU", DAPL_PARAM_INT, FIELD(ib_mtu), 1, 65535, -1,
 	 "upper limit of the path MTU, bytes"},
