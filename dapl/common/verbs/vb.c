@@ -14,9 +14,11 @@
 
 #include "dapl/common/verbs/vb.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dapl/common/services/dapl_log.h"
@@ -242,6 +244,51 @@ int vb_gid_get(const struct vb_dev *dev, int index, union ibv_gid *ret_gid)
 	if (!ret)
 		*ret_gid = gid;
 	return ret;
+}
+
+/* Of all ports, which is how the device tells them. 0 or more, or -errno. */
+static ssize_t gids_query(const struct vb_dev *dev, struct ibv_gid_entry *gids,
+			  size_t max)
+{
+	ssize_t n;
+
+	errno = 0;
+	n = ibv_query_gid_table(dev->ctx, gids, max, 0);
+	return n < 0 ? int_error((int)n) : n;
+}
+
+int vb_gid_table(const struct vb_dev *dev, struct ibv_gid_entry **ret_gids)
+{
+	size_t max =
+		(size_t)dev->port_attr.gid_tbl_len * dev->attr.phys_port_cnt;
+	struct ibv_gid_entry *gids;
+	ssize_t all;
+	int n = 0;
+
+	gids = calloc(max + 1, sizeof(*gids));
+	if (!gids)
+		return -ENOMEM;
+	all = gids_query(dev, gids, max);
+	for (ssize_t i = 0; i < all; i++)
+		if (gids[i].port_num == dev->port)
+			gids[n++] = gids[i];
+	if (n) {
+		*ret_gids = gids;
+		return n;
+	}
+	free(gids);
+	return all < 0 ? (int)all : 0;
+}
+
+int vb_pkey_find(const struct vb_dev *dev, uint16_t pkey, uint16_t *ret_index)
+{
+	int index = ibv_get_pkey_index(dev->ctx, dev->port, htobe16(pkey));
+
+	/* Read to its end or to an error: the library does not tell. */
+	if (index < 0)
+		return -ENOENT;
+	*ret_index = (uint16_t)index;
+	return 0;
 }
 
 int vb_async_get(struct vb_dev *dev, struct ibv_async_event *ret_event)

@@ -47,6 +47,13 @@ int vb_port_refresh(struct vb_dev *dev);
 /* Names of the devices there are, separated by blanks, for error texts. */
 void vb_device_names(char *buf, size_t size);
 int vb_gid_get(const struct vb_dev *dev, int index, union ibv_gid *ret_gid);
+/*
+ * The GIDs of the port that are not null, in the order of their index. Returns
+ * how many, with memory for free() if there are any; or -errno.
+ */
+int vb_gid_table(const struct vb_dev *dev, struct ibv_gid_entry **ret_gids);
+/* Where PKEY is in the port's table; -ENOENT: nowhere. */
+int vb_pkey_find(const struct vb_dev *dev, uint16_t pkey, uint16_t *ret_index);
 
 /*
  * The next asynchronous event; -EAGAIN when there is none. The event must be
