@@ -22,24 +22,9 @@
 #include "dapl/common/cm/dapl_cm.h"
 #include "dapl/common/cm/dcm_msg.h"
 
-/* More entries than a port has in use anywhere. */
-#define DCM_GIDS_MAX 256
-
-enum dcm_gid_type {
-	DCM_GID_IB,
-	DCM_GID_ROCE_V1,
-	DCM_GID_ROCE_V2,
-};
-
-struct dcm_gid {
-	union ibv_gid gid;
-	int index;
-	enum dcm_gid_type type;
-};
-
-/* What a consumer asked for in ia_params or the environment. */
+/* What ia_params said; goes before DAPL_GID_INDEX. */
 struct dcm_path_wish {
-	int gid_index; /* -1: choose */
+	int gid_index; /* -1: nothing */
 };
 
 /* Depths of RDMA reads that a connection may use at most. */
@@ -62,13 +47,14 @@ struct dcm_path {
 	uint16_t lid;
 	uint8_t mtu; /* enum ibv_mtu: the most this side can, or was told to */
 	bool ethernet;
-	int n;		     /* GIDs that are not null */
-	struct dcm_gid *gid; /* best first */
+	int n;			   /* GIDs to choose from, at least 1 */
+	struct ibv_gid_entry *gid; /* best first */
 };
 
 /*
- * Reads the port's LID, MTU and GIDs and ranks these. Errors with their reason:
- * no GID that could be used on RoCE, a wish that is not there or null.
+ * Takes the port's LID and MTU, reads its GIDs and ranks these. Errors with
+ * their reason: no GID, a wish that is not there or null, iWARP. CM's device
+ * must be open.
  */
 DAT_RETURN dcm_path_init(struct dcm_path *path, const struct dapl_cm *cm,
 			 const struct dcm_path_wish *wish);
@@ -81,7 +67,7 @@ void dcm_path_fini(struct dcm_path *path);
 void dcm_path_own(const struct dcm_path *path, uint32_t qpn,
 		  const uint8_t *peer_gid, struct dcm_path_ends *ret_ends);
 
-/* What both sides can: OFFER is the peer's, 0 when it did not say. */
+/* What both sides can: OFFER is the peer's, any byte, 0: it did not say. */
 uint8_t dcm_path_mtu(const struct dcm_path *path, uint8_t offer);
 
 /* What EP and device allow, and what the peer (if VERSION says it) allows. */
@@ -95,14 +81,15 @@ void dcm_path_av(const struct dcm_path *path, int own_index,
 		 const struct dcm_ib *peer, struct ibv_ah_attr *ret_av);
 
 /*
- * EP's queue pair QP_NUM from INIT to RTS. 0 or -errno; after a failure it may
- * be in INIT or RTR. Takes the CTL role.
+ * EP's queue pair QP_NUM from INIT to RTS. 0 or -errno with a log line, as of
+ * dapl_cm_qp_modify(), -EINVAL also for a peer that cannot be one; after a
+ * failure it may be in INIT or RTR. Takes the CTL role.
  */
 int dcm_path_connect(const struct dcm_path *path,
 		     const struct dcm_path_ends *ends,
 		     const struct dcm_depths *depths, struct dapl_ep *ep,
 		     uint32_t qp_num);
-/* EP's queue pair QP_NUM to ERR, from any state. */
+/* EP's queue pair QP_NUM to ERR, from any state. Nothing if it is gone. */
 void dcm_path_error(struct dapl_ep *ep, uint32_t qp_num);
 
 #endif
