@@ -237,7 +237,7 @@ T(srq_resize__grow)
 	EXPECT_OK(post(c, srq, 0));
 	ret = dat_srq_resize(srq, 2 * DTOS);
 	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES)
-		conf_skip("the provider cannot enlarge an SRQ");
+		conf_skip("the device cannot enlarge an SRQ");
 	EXPECT_OK(ret);
 	EXPECT(query(srq).max_recv_dtos >= 2 * DTOS);
 	EXPECT_EQ(query(srq).outstanding_dto_count, 1);

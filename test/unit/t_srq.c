@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "dapl/common/objects/dapl_srq.h"
 #include "test/unit/kit.h"
 
 #define DEPTH 8
@@ -138,6 +139,189 @@ static void post__arguments_and_limit(void **state)
 	for (unsigned i = 0; i < DEPTH; i++)
 		assert_dat_ok(post(s, srq, i));
 	assert_refused(post(s, srq, 99), DAPL_NO_MEM);
+}
+
+static DAT_SRQ_PARAM param_of(DAT_SRQ_HANDLE srq)
+{
+	DAT_SRQ_PARAM param;
+
+	assert_dat_ok(V(srq_query)(srq, DAT_SRQ_FIELD_ALL, &param));
+	return param;
+}
+
+/* What the device was asked for last. */
+static uint32_t device_size(DAT_SRQ_HANDLE srq)
+{
+	struct ibv_srq_attr attr;
+
+	assert_int_equal(
+		ibv_query_srq(dapl_srq_verbs(dapl_srq_from(srq)), &attr), 0);
+	return attr.max_wr;
+}
+
+static DAT_COUNT evd_qlen(DAT_EVD_HANDLE evd)
+{
+	DAT_EVD_PARAM param;
+
+	assert_dat_ok(V(evd_query)(evd, DAT_EVD_FIELD_ALL, &param));
+	return param.evd_qlen;
+}
+
+/* Buffers that are posted already stay where they are and complete. */
+static void resize__grows_with_buffers_posted(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_SRQ_HANDLE srq = make_srq(s);
+	unsigned size = DEPTH, n = 0;
+
+	s->ep = ep_on(s, srq, s->recv_evd);
+	world_connect(w);
+	for (; size <= 5 * DEPTH; size += DEPTH + 3) {
+		if (size > DEPTH)
+			assert_dat_ok(V(srq_resize)(srq, (DAT_COUNT)size));
+		assert_int_equal(param_of(srq).max_recv_dtos, size);
+		assert_in_range(device_size(srq), size, 2 * size);
+		while (n < size)
+			assert_dat_ok(post(s, srq, n++));
+		assert_refused(post(s, srq, 99), DAPL_NO_MEM);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		world_send(&w->client, 0, 64, i, 0);
+		expect_dto(w->client.req_evd, i, DAT_DTO_SUCCESS);
+		expect_dto(s->recv_evd, i, DAT_DTO_SUCCESS);
+	}
+	assert_int_equal(param_of(srq).outstanding_dto_count, 0);
+}
+
+/* All buffers complete before the consumer reads one: there is room. */
+static void resize__completion_queue_follows(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_SRQ_HANDLE srq = make_srq(s);
+	DAT_COUNT size = 4 * WORLD_QLEN;
+
+	s->ep = ep_on(s, srq, s->recv_evd);
+	world_connect(w);
+	/* An iWARP device cannot resize it: it was made large. */
+	assert_true(w->kind == FV_IWARP || evd_qlen(s->recv_evd) < size);
+	assert_dat_ok(V(srq_resize)(srq, size));
+	assert_true(evd_qlen(s->recv_evd) >= size);
+	for (int i = 0; i < size; i++) {
+		DAT_LMR_TRIPLET seg = world_seg(s, 0, 8);
+
+		assert_dat_ok(V(srq_post_recv)(srq, 1, &seg,
+					       world_cookie((unsigned)i)));
+		world_send(&w->client, 0, 8, (unsigned)i, 0);
+		expect_dto(w->client.req_evd, (unsigned)i, DAT_DTO_SUCCESS);
+	}
+	for (int i = 0; i < size; i++)
+		expect_dto(s->recv_evd, (unsigned)i, DAT_DTO_SUCCESS);
+	expect_empty(s->async_evd);
+}
+
+/* Each buffer completes once, whatever number of endpoints could take it. */
+static void endpoints__share_the_room_on_an_evd(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_SRQ_HANDLE srq = make_srq(s);
+	DAT_EVD_HANDLE evd = world_evd(s->ia, DAT_EVD_DTO_FLAG);
+	DAT_COUNT before = evd_qlen(evd);
+	DAT_EP_HANDLE ep[2 * WORLD_QLEN / DEPTH];
+
+	for (size_t i = 0; i < sizeof(ep) / sizeof(*ep); i++)
+		ep[i] = ep_on(s, srq, evd);
+	assert_int_equal(evd_qlen(evd), before);
+	for (size_t i = 0; i < sizeof(ep) / sizeof(*ep); i++)
+		assert_dat_ok(V(ep_free)(ep[i]));
+	/* Nothing is reserved any more. */
+	assert_dat_ok(V(evd_resize)(evd, 1));
+	assert_dat_ok(V(evd_free)(evd));
+}
+
+static void resize__shrinks(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_SRQ_HANDLE srq = make_srq(s);
+
+	for (unsigned i = 0; i < 3; i++)
+		assert_dat_ok(post(s, srq, i));
+	assert_dat_ok(V(srq_set_lw)(srq, 4));
+	assert_refused(V(srq_resize)(srq, 3), DAPL_ERR(DAT_INVALID_STATE, 0));
+	assert_dat_ok(V(srq_resize)(srq, 4));
+	assert_int_equal(param_of(srq).max_recv_dtos, 4);
+	assert_int_equal(device_size(srq), 4);
+	assert_dat_ok(post(s, srq, 3));
+	assert_refused(post(s, srq, 4), DAPL_NO_MEM);
+	assert_refused(V(srq_set_lw)(srq, 5), DAPL_BAD_ARG(2));
+	assert_dat_ok(V(srq_resize)(srq, DEPTH));
+	for (unsigned i = 4; i < DEPTH; i++)
+		assert_dat_ok(post(s, srq, i));
+	assert_refused(post(s, srq, 99), DAPL_NO_MEM);
+}
+
+static void resize__device_cannot(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_SRQ_HANDLE srq = make_srq(s);
+	DAT_COUNT qlen;
+
+	s->ep = ep_on(s, srq, s->recv_evd);
+	fv_device_cfg_get(w->dev)->attr.device_cap_flags &=
+		~(unsigned)IBV_DEVICE_SRQ_RESIZE;
+	qlen = evd_qlen(s->recv_evd);
+	assert_refused(V(srq_resize)(srq, DEPTH + 1), DAPL_NO_RES(SRQ));
+	assert_int_equal(param_of(srq).max_recv_dtos, DEPTH);
+	assert_int_equal(evd_qlen(s->recv_evd), qlen);
+	/* A smaller queue it need not really have. */
+	assert_dat_ok(V(srq_resize)(srq, 2));
+	assert_int_equal(param_of(srq).max_recv_dtos, 2);
+	assert_dat_ok(post(s, srq, 0));
+	assert_dat_ok(post(s, srq, 1));
+	assert_refused(post(s, srq, 2), DAPL_NO_MEM);
+	assert_refused(V(srq_resize)(srq, 1 << 30), DAPL_NO_RES(SRQ));
+}
+
+/* The queue and both EVDs grow, or all stay as they are. */
+static void resize__all_or_nothing(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_SRQ_HANDLE srq = make_srq(s);
+	DAT_EVD_HANDLE evd = world_evd(s->ia, DAT_EVD_DTO_FLAG);
+	DAT_COUNT size = 4 * WORLD_QLEN;
+
+	ep_on(s, srq, s->recv_evd);
+	ep_on(s, srq, evd);
+	fv_device_cfg_get(w->dev)->round_up = false;
+	for (unsigned n = 1;; n++) {
+		bool hit;
+		DAT_RETURN ret;
+
+		assert_in_range(n, 1, 20);
+		fv_fail_from(n, ENOMEM);
+		ret = V(srq_resize)(srq, size);
+		hit = fv_fail_hit();
+		fv_fail_at(0, 0);
+		if (!hit) {
+			assert_dat_ok(ret);
+			break;
+		}
+		assert_int_equal(ret, DAPL_NO_RES(SRQ));
+		assert_int_equal(param_of(srq).max_recv_dtos, DEPTH);
+		assert_int_equal(device_size(srq), DEPTH);
+		/* What was reserved on the way is free again. */
+		assert_dat_ok(V(evd_resize)(evd, DEPTH));
+		assert_dat_ok(V(evd_resize)(s->recv_evd, DEPTH));
+		assert_int_equal(evd_qlen(evd), DEPTH);
+	}
+	assert_int_equal(device_size(srq), size);
+	assert_true(evd_qlen(evd) >= size);
+	assert_true(evd_qlen(s->recv_evd) >= size);
 }
 
 /* Two endpoints, two EVDs: each buffer completes where its message came. */
@@ -325,6 +509,12 @@ int main(void)
 		on_ib(create__device_without),
 		on_ib(query__counts),
 		on_each(post__arguments_and_limit),
+		on_each(resize__grows_with_buffers_posted),
+		on_each(resize__completion_queue_follows),
+		on_ib(endpoints__share_the_room_on_an_evd),
+		on_ib(resize__shrinks),
+		on_each(resize__device_cannot),
+		on_ib(resize__all_or_nothing),
 		on_each(receive__finds_the_endpoint),
 		on_each(reset__with_completions_unread),
 		on_each(free__endpoint_with_completions_unread),

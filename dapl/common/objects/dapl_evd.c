@@ -9,6 +9,7 @@
  */
 #include "dapl/common/objects/dapl_evd.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -292,51 +293,72 @@ static void evd_qlen_set(struct dapl_evd *evd, int qlen)
 	dapl_unlock(&evd->lock);
 }
 
-int dapl_evd_attach(struct dapl_evd *evd, int depth, int **ret_credits)
+/* Promises N slots, growing the completion queue. Holds CTL. */
+static int cq_reserve(struct dapl_evd *evd, int n)
 {
-	int *credits = NULL, need, ret = 0;
+	int need = evd->cq_reserved + n, wish, ret = 0;
 
-	if (!evd || !evd->cq)
-		return -EINVAL;
-	dapl_lock(&evd->ctl);
-	need = evd->cq_reserved + depth;
-	if (need > evd->cq->cqe && !evd->users_dto)
-		evd->credits = 0;
 	if (need > evd->cq->cqe) {
-		int wish = need < evd->cq->cqe * 2 ? evd->cq->cqe * 2 : need;
-
+		wish = need < evd->cq->cqe * 2 ? evd->cq->cqe * 2 : need;
 		if (wish > evd->obj.ia->dev.attr.max_cqe)
 			wish = evd->obj.ia->dev.attr.max_cqe;
 		ret = wish >= need ? vb_cq_resize(evd->cq, wish) : -EOPNOTSUPP;
 		if (ret && wish > need)
 			ret = vb_cq_resize(evd->cq, need);
 	}
-	if (!ret) {
-		evd->cq_reserved = need;
-	} else {
-		/* Everything not promised yet becomes a pool of credits. */
-		int spare = evd->cq->cqe - evd->cq_reserved;
-
-		if (spare > 0) {
-			__atomic_add_fetch(&evd->credits, spare,
-					   __ATOMIC_RELAXED);
-			evd->cq_reserved = evd->cq->cqe;
-			evd->cq_pool += spare;
-		}
-		if (evd->cq_pool > 0) {
-			credits = &evd->credits;
-			ret = 0;
-		}
-	}
 	if (!ret)
+		evd->cq_reserved = need;
+	return ret;
+}
+
+/* Everything not promised yet becomes a pool of credits. False: it is empty. */
+static bool cq_pool(struct dapl_evd *evd)
+{
+	int spare = evd->cq->cqe - evd->cq_reserved;
+
+	if (spare > 0) {
+		__atomic_add_fetch(&evd->credits, spare, __ATOMIC_RELAXED);
+		evd->cq_reserved = evd->cq->cqe;
+		evd->cq_pool += spare;
+	}
+	return evd->cq_pool > 0;
+}
+
+int dapl_evd_attach(struct dapl_evd *evd, int depth, int **ret_credits)
+{
+	int *credits = NULL, ret;
+
+	if (!evd || !evd->cq)
+		return -EINVAL;
+	dapl_lock(&evd->ctl);
+	ret = cq_reserve(evd, depth);
+	if (ret && ret_credits && cq_pool(evd)) {
+		credits = &evd->credits;
+		ret = 0;
+	}
+	if (!ret) {
 		evd->users_dto++;
+		evd_qlen_set(evd, evd->qlen);
+	}
+	dapl_unlock(&evd->ctl);
+	if (!ret && ret_credits)
+		*ret_credits = credits;
+	return ret;
+}
+
+int dapl_evd_reserve(struct dapl_evd *evd, int n)
+{
+	int ret = 0;
+
+	dapl_lock(&evd->ctl);
+	if (n < 0)
+		evd->cq_reserved += n;
+	else
+		ret = cq_reserve(evd, n);
 	if (!ret)
 		evd_qlen_set(evd, evd->qlen);
 	dapl_unlock(&evd->ctl);
-	if (ret)
-		return ret;
-	*ret_credits = credits;
-	return 0;
+	return ret;
 }
 
 void dapl_evd_detach(struct dapl_evd *evd, int depth, const int *credits)

@@ -114,10 +114,15 @@ bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event);
  * Promises room for DEPTH completions of a new work queue, growing the
  * completion queue. *RET_CREDITS is NULL then. Where the device cannot grow
  * it, the work queue takes its slots one by one from *RET_CREDITS, so that a
- * post is refused before the queue could overrun. 0 or -errno.
- * Takes role CTL; may sleep in the kernel.
+ * post is refused before the queue could overrun; without RET_CREDITS attaching
+ * fails there. 0 or -errno. Takes role CTL; may sleep in the kernel.
  */
 int dapl_evd_attach(struct dapl_evd *evd, int depth, int **ret_credits);
+/*
+ * N more slots for a work queue that is attached without credits; fewer, which
+ * does not fail, when N is negative. 0 or -errno. As attach.
+ */
+int dapl_evd_reserve(struct dapl_evd *evd, int n);
 void dapl_evd_detach(struct dapl_evd *evd, int depth, const int *credits);
 
 /*

@@ -6,7 +6,8 @@
  * endpoints, so its slots are a free list and not a ring, under a lock of role
  * WQ that the completing side takes as well (after the EVD's: see
  * doc/locking.md). Which endpoint took a buffer is known by its queue pair
- * number.
+ * number. A lock of role SRQ, taken before any CTL, orders what changes or
+ * depends on the size: resizing and the endpoints that come and go.
  */
 #ifndef DAPL_SRQ_H
 #define DAPL_SRQ_H
@@ -29,7 +30,7 @@ struct dapl_pz *dapl_srq_pz(const struct dapl_srq *srq);
 int dapl_srq_qp_enter(struct dapl_srq *srq, struct dapl_ep *ep,
 		      uint32_t qp_num);
 void dapl_srq_qp_leave(struct dapl_srq *srq, struct dapl_ep *ep);
-/* Room on EVD for completions of SRQ's buffers. */
+/* Room on EVD for completions of all of SRQ's buffers, while it is attached. */
 int dapl_srq_evd_attach(struct dapl_srq *srq, struct dapl_evd *evd);
 void dapl_srq_evd_detach(struct dapl_srq *srq, struct dapl_evd *evd);
 

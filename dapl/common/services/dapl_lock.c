@@ -57,6 +57,7 @@ void dapl__lock_wake(struct dapl_lock *l)
 static const char *const role_names[] = {
 	[DAPL_LOCK_PROVIDER] = "provider",
 	[DAPL_LOCK_IA] = "ia",
+	[DAPL_LOCK_SRQ] = "srq",
 	[DAPL_LOCK_CTL] = "ctl",
 	[DAPL_LOCK_SP] = "sp",
 	[DAPL_LOCK_EP] = "ep",

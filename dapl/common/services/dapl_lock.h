@@ -24,6 +24,7 @@
 enum dapl_lock_role {
 	DAPL_LOCK_PROVIDER, /* the plugin's list of registered names */
 	DAPL_LOCK_IA,	    /* object lists of one IA */
+	DAPL_LOCK_SRQ,	    /* size of one shared receive queue */
 	DAPL_LOCK_CTL,	    /* verbs objects of one EP or EVD; see doc/locking.md */
 	DAPL_LOCK_SP,	    /* one service point */
 	DAPL_LOCK_EP,	    /* state of one endpoint */

@@ -2050,7 +2050,9 @@ DAT_EXPORT DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle,
  *   INVALID_HANDLE/SRQ      not an SRQ
  *   INVALID_PARAMETER/ARG2  not positive
  *   INVALID_STATE           fewer than outstanding, or below the watermark
- *   INSUFFICIENT_RESOURCES  above the adapter's limit, or no memory
+ *   INSUFFICIENT_RESOURCES/SRQ  above the adapter's limit, no memory, or an
+ *                           adapter that cannot enlarge the queue or the
+ *                           completion queue of an endpoint's receive EVD
  * Blocks: no. Threads: serialise. Events: none; no buffer is lost.
  * Rule: uDAPL 1.2 spec, dat_srq_resize.
  */
