@@ -1244,6 +1244,26 @@ static void error__flushes_all_in_order(void **state)
 	pair_close(&p);
 }
 
+/* A device whose receive queue is memory that it does not watch in ERR. */
+static void error__late_receive_stays(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	pair_open(&p, IBV_QPT_RC, 7);
+	fv_device_cfg_get(p.a.qp->context->device)->err_recv_stays = true;
+	assert_int_equal(post_recv(&p.a, 1, 0, 4), 0);
+	assert_int_equal(to_state(p.a.qp, IBV_QPS_ERR), 0);
+	expect_wc(&p.a, 1, IBV_WC_WR_FLUSH_ERR);
+	assert_int_equal(post_recv(&p.a, 2, 0, 4), 0);
+	assert_int_equal(post_send(&p.a, 3, 0, 4, 0), 0);
+	expect_wc(&p.a, 3, IBV_WC_WR_FLUSH_ERR);
+	expect_empty(&p.a);
+	assert_int_equal(to_state(p.a.qp, IBV_QPS_ERR), 0);
+	expect_wc(&p.a, 2, IBV_WC_WR_FLUSH_ERR);
+	pair_close(&p);
+}
+
 static void error__first_failure_flushes_the_rest(void **state)
 {
 	struct pair p;
@@ -1755,6 +1775,7 @@ int main(void)
 		T(rdma__queue_pair_without_remote_access),
 		T(atomic__swap_and_add),
 		T(error__flushes_all_in_order),
+		T(error__late_receive_stays),
 		T(error__first_failure_flushes_the_rest),
 		T(reset__drops_silently_and_frees_slots),
 		T(destroy_qp__stale_completions_stay),

@@ -109,6 +109,7 @@ static int qp_open_locked(struct dapl_ep *ep, struct ibv_cq *null_cq)
 		return ret;
 	}
 	ep->max_inline = max_inline;
+	dapl_wq_set_over(ep->rq, false);
 	__atomic_store_n(&ep->qp, qp, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -244,8 +245,10 @@ uint32_t dapl_ep_qp_num(struct dapl_ep *ep)
 void dapl_ep_qp_error(struct dapl_ep *ep)
 {
 	dapl_lock(&ep->ctl);
-	if (ep->qp)
+	if (ep->qp) {
+		dapl_wq_set_over(ep->rq, true);
 		vb_qp_error(ep->qp);
+	}
 	dapl_unlock(&ep->ctl);
 }
 
@@ -255,8 +258,11 @@ int dapl_cm_qp_modify(struct dapl_ep *ep, uint32_t qp_num,
 	int ret = -ENOTCONN;
 
 	dapl_lock(&ep->ctl);
-	if (ep->qp && ep->qp->qp_num == qp_num)
+	if (ep->qp && ep->qp->qp_num == qp_num) {
+		if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR)
+			dapl_wq_set_over(ep->rq, true);
 		ret = vb_qp_modify(ep->qp, attr, mask);
+	}
 	dapl_unlock(&ep->ctl);
 	return ret;
 }

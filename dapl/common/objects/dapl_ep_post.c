@@ -53,22 +53,27 @@ post_refused(struct dapl_ep *ep, const struct dapl_wq *wq, int err,
 }
 
 /*
- * A device that takes no posts on a queue pair in error still owes the
- * consumer a flush in DISCONNECTED.
+ * Devices that take no posts on a queue pair in error, or forget them, still
+ * owe the consumer a flush in DISCONNECTED. It goes behind those of the device
+ * that are there.
  */
 __attribute__((cold, noinline)) static int post_flushed(struct dapl_ep *ep,
 							struct dapl_evd *evd,
 							DAT_DTO_COOKIE cookie,
 							unsigned op)
 {
+	struct dapl_evd_after after = {0};
 	DAT_EVENT event;
+	bool posted;
 
 	if (op == DAPL_OP_MARKER)
 		return 0;
 	dapl_evd_flush_event(ep, op, cookie, &event);
+	dapl_evd_harvest(evd, NULL, &after);
+	posted = dapl_evd_post(evd, &event);
+	dapl_evd_after(&after);
 	/* The cookie of a bind is used up: it cannot be refused any more. */
-	return dapl_evd_post(evd, &event) || op == DAT_DTO_BIND_MW ? 0
-								   : -ENOMEM;
+	return posted || op == DAT_DTO_BIND_MW ? 0 : -ENOMEM;
 }
 
 /* Verbs flags for the low four bits of DAT_COMPLETION_FLAGS. */
@@ -419,11 +424,14 @@ recv_refused(struct dapl_ep *ep, int err, DAT_COUNT segments,
 		return post_refused(ep, ep->rq, -E2BIG, segments);
 	if (!iov && segments)
 		return post_refused(ep, ep->rq, -EFAULT, segments);
-	if (err && err != -ENOBUFS &&
-	    __atomic_load_n(&ep->state, __ATOMIC_RELAXED) ==
-		    DAT_EP_STATE_DISCONNECTED &&
+	if ((err == -ESHUTDOWN ||
+	     (err && err != -ENOBUFS &&
+	      __atomic_load_n(&ep->state, __ATOMIC_RELAXED) ==
+		      DAT_EP_STATE_DISCONNECTED)) &&
 	    !post_flushed(ep, ep->recv_evd, cookie, DAT_DTO_RECEIVE))
 		return DAT_SUCCESS;
+	if (err == -ESHUTDOWN)
+		err = -ENOMEM;
 	return post_refused(ep, ep->rq, err > 0 ? -err : err, segments);
 }
 
@@ -433,6 +441,8 @@ recv_slot_careful_locked(struct dapl_wq *wq, DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_slot *slot;
 
+	if (wq->over)
+		return NULL;
 	if (wq->credits)
 		slot = slot_credit_locked(wq, wq->limit);
 	else
@@ -468,9 +478,9 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments,
 	if (unlikely(!slot)) {
 		slot = recv_slot_careful_locked(wq, flags);
 		if (!slot) {
+			ret = wq->over ? -ESHUTDOWN : -ENOBUFS;
 			dapl_unlock(&wq->lock);
-			return recv_refused(ep, -ENOBUFS, segments, iov,
-					    cookie);
+			return recv_refused(ep, ret, segments, iov, cookie);
 		}
 	}
 	slot->cookie = cookie;

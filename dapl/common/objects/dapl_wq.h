@@ -55,6 +55,7 @@ struct dapl_wq {
 	uint32_t limit;	     /* requests the consumer may have outstanding */
 	uint32_t fast_limit; /* the same, or 0: the slow way finds the slot */
 	bool notify; /* posts may be UNSIGNALLED; see dapl_wq_set_notify() */
+	bool over;   /* receives are flushed; see dapl_wq_set_over() */
 	uint32_t careful; /* DAPL_OP_CAREFUL with credits, else 0 */
 	uint32_t mask;	  /* ring size - 1 */
 	uint32_t head;	  /* posted so far; lock */
@@ -99,6 +100,13 @@ static inline void dapl_wq_use_credits(struct dapl_wq *wq, int *credits)
 		wq->slots[i].what |= DAPL_OP_CAREFUL;
 }
 
+static inline void dapl_wq_choose_way_locked(struct dapl_wq *wq)
+{
+	if (wq->kind == DAPL_WQ_RECV)
+		wq->fast_limit =
+			wq->notify || wq->over || wq->credits ? 0 : wq->limit;
+}
+
 /*
  * Whether UNSIGNALLED means something on WQ. It is honoured on the slow ways of
  * posting only: receives find the queue full then, requests the endpoint not
@@ -110,8 +118,21 @@ static inline void dapl_wq_set_notify(struct dapl_wq *wq, bool notify)
 		return;
 	dapl_lock(&wq->lock);
 	wq->notify = notify;
-	if (wq->kind == DAPL_WQ_RECV)
-		wq->fast_limit = notify || wq->credits ? 0 : wq->limit;
+	dapl_wq_choose_way_locked(wq);
+	dapl_unlock(&wq->lock);
+}
+
+/*
+ * Receives posted from now on do not reach the device: its queue pair is going
+ * to ERR, and not every device looks at what is posted there later. Role WQ.
+ */
+static inline void dapl_wq_set_over(struct dapl_wq *wq, bool over)
+{
+	if (!wq)
+		return;
+	dapl_lock(&wq->lock);
+	wq->over = over;
+	dapl_wq_choose_way_locked(wq);
 	dapl_unlock(&wq->lock);
 }
 

@@ -182,6 +182,8 @@ void fv_device_cfg_init(struct fv_device_cfg *cfg, enum fv_kind kind,
 	cfg_attr_init(&cfg->attr);
 	cfg->attr.node_guid = htobe64(0x0002000000000000 + (uint64_t)n * 16);
 	cfg->attr.sys_image_guid = cfg->attr.node_guid;
+	/* As the soft devices: their receive queue is memory without a bell. */
+	cfg->err_recv_stays = kind != FV_IB;
 	if (kind == FV_IWARP) {
 		cfg->attr.max_sge_rd = 1;
 		cfg->attr.atomic_cap = IBV_ATOMIC_NONE;

@@ -295,6 +295,7 @@ struct fv_recv *fv__srq_pop(struct ibv_srq *srq);
 /* fake_qp.c */
 struct fv_qp *fv__qp(uint32_t qpn);
 void fv__qp_to_error(struct fv_qp *qp);
+void fv__flush_sends(struct fv_qp *qp);
 void fv__qp_event(struct fv_qp *qp, enum ibv_event_type type);
 int fv__modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 void fv__qp_set_state(struct fv_qp *qp, enum ibv_qp_state state);

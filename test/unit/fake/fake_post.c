@@ -214,7 +214,7 @@ int fv__post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 		queue_send(q, wr);
 	}
 	if (q->attr.qp_state == IBV_QPS_ERR)
-		fv__qp_to_error(q);
+		fv__flush_sends(q);
 	else
 		fv__kick(q);
 	fv__leave();
@@ -240,10 +240,10 @@ int fv__post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 			break;
 		}
 	}
-	if (q->attr.qp_state == IBV_QPS_ERR)
-		fv__qp_to_error(q);
-	else
+	if (q->attr.qp_state != IBV_QPS_ERR)
 		fv__kick_all();
+	else if (!fv__device(qp->context)->cfg.err_recv_stays)
+		fv__qp_to_error(q);
 	fv__leave();
 	return err;
 }

@@ -171,10 +171,8 @@ void fv__qp_event(struct fv_qp *q, enum ibv_event_type type)
 	fv__async(q->qp.context, &ev);
 }
 
-static void flush(struct fv_qp *q)
+void fv__flush_sends(struct fv_qp *q)
 {
-	struct fv_recv *r;
-
 	while (!fv_link_empty(&q->sends)) {
 		struct fv_send *s =
 			fv_container(q->sends.next, struct fv_send, link);
@@ -182,6 +180,13 @@ static void flush(struct fv_qp *q)
 		fv_link_del(&s->link);
 		fv__send_done(q, s, IBV_WC_WR_FLUSH_ERR, 0);
 	}
+}
+
+static void flush(struct fv_qp *q)
+{
+	struct fv_recv *r;
+
+	fv__flush_sends(q);
 	while ((r = fv__rq_pop(&q->rq)))
 		fv__recv_flush(q, r);
 }

@@ -51,6 +51,8 @@ struct fv_device_cfg {
 	bool round_up;	   /* grant more than asked for, as hardware does */
 	bool comm_est;	   /* raise COMM_EST on the first packet in RTR */
 	bool read_sink_rw; /* a read's sink needs remote write (iWARP) */
+	/* a receive posted in ERR stays until the next modify to ERR (rxe) */
+	bool err_recv_stays;
 	bool old_abi;	   /* no verbs_context: the inline helpers fall back */
 };
 
