@@ -8,6 +8,8 @@
 #include "test/conform/conform.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define T(name) static void name(struct conf *c)
 
@@ -180,12 +182,20 @@ T(lmr_create__zero_based)
 	DAT_LMR_HANDLE lmr;
 
 	r.va = DAT_VA_TYPE_ZB;
+	r.length = (DAT_VLEN)sysconf(_SC_PAGESIZE);
+	r.desc.for_va = mmap(NULL, (size_t)r.length, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	EXPECT(r.desc.for_va != MAP_FAILED);
 	if (!c->ia_attr.zb_supported) {
 		EXPECT_TYPE(create(c, &r, &lmr), DAT_MODEL_NOT_SUPPORTED);
 		return;
 	}
 	EXPECT_OK(create(c, &r, &lmr));
 	EXPECT_OK(dat_lmr_free(lmr));
+	/* doc/conformance.md: only what begins with a page */
+	r.desc.for_va = (char *)r.desc.for_va + 64;
+	r.length -= 64;
+	BAD_ARG(create(c, &r, &lmr), 3);
 }
 
 T(lmr_create__null_out)

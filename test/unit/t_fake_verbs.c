@@ -563,6 +563,7 @@ static void reg_mr__bad_arguments(void **state)
 
 static void reg_mr__zero_based(void **state)
 {
+	static char page[4096] __attribute__((aligned(4096)));
 	struct ibv_mr *mr;
 	struct pair p;
 	struct ibv_send_wr wr = {.wr_id = 5,
@@ -571,14 +572,16 @@ static void reg_mr__zero_based(void **state)
 
 	(void)state;
 	pair_open(&p, IBV_QPT_RC, 7);
-	mr = ibv_reg_mr_iova(p.b.pd, p.b.buf + 100, 50, 0, ALL_ACCESS);
+	assert_null(ibv_reg_mr_iova(p.b.pd, page + 100, 50, 0, ALL_ACCESS));
+	assert_int_equal(errno, EINVAL);
+	mr = ibv_reg_mr_iova(p.b.pd, page, 50, 0, ALL_ACCESS);
 	assert_non_null(mr);
 	wr.wr.rdma.remote_addr = 10;
 	wr.wr.rdma.rkey = mr->rkey;
 	p.a.buf[0] = 'Z';
 	assert_int_equal(post_op(&p.a, &wr, 0, 1), 0);
 	expect_wc(&p.a, 5, IBV_WC_SUCCESS);
-	assert_int_equal(p.b.buf[110], 'Z');
+	assert_int_equal(page[10], 'Z');
 	assert_int_equal(ibv_dereg_mr(mr), 0);
 	pair_close(&p);
 }

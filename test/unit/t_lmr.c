@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-static uint8_t buf[8192];
+static uint8_t buf[8192] __attribute__((aligned(4096)));
 
 /* Arguments of one create, with everything right at first. */
 struct lmr_args {
@@ -265,6 +265,36 @@ static void lmr_create__zero_based(void **state)
 	assert_dat_ok(V(lmr_free)(a.lmr));
 }
 
+/* The kernel refuses it on every device: the reason is told before. */
+static void lmr_create__zero_based_within_a_page(void **state)
+{
+	struct world *w = *state;
+	struct lmr_args a = args_of(&w->server);
+
+	a.va_type = DAT_VA_TYPE_ZB;
+	a.desc.for_va = buf + 64;
+	assert_refused(create(&a), DAPL_BAD_ARG(3));
+	assert_non_null(strstr(dapl__fail_text(), "page"));
+}
+
+static void lmr_create__zero_based_on_siw(void **state)
+{
+	struct world *w = *state;
+	struct lmr_args a = args_of(&w->server);
+	DAT_IA_HANDLE ia;
+	DAT_IA_ATTR attr;
+
+	fv_device_cfg_get(w->dev)->attr.vendor_id = 0x626d74;
+	ia = world_ia_open(NULL);
+	assert_dat_ok(V(ia_query)(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
+	assert_int_equal(attr.zb_supported, DAT_FALSE);
+	a.ia = ia;
+	a.pz = world_pz(ia);
+	a.va_type = DAT_VA_TYPE_ZB;
+	assert_refused(create(&a), DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
+	world_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
 static void lmr_query__bad_arguments(void **state)
 {
 	struct world *w = *state;
@@ -373,6 +403,8 @@ int main(void)
 		ib_test(lmr_create__shared_virtual),
 		ib_test(lmr_create__zero_based),
 		roce_test(lmr_create__zero_based),
+		ib_test(lmr_create__zero_based_within_a_page),
+		iwarp_test(lmr_create__zero_based_on_siw),
 		ib_test(lmr_query__bad_arguments),
 		ib_test(lmr_free__twice),
 		ib_test(lmr_free__window_bound),

@@ -26,7 +26,7 @@
 static struct vb_dev dev;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
-static char memory[4096];
+static char memory[4096] __attribute__((aligned(4096)));
 
 static int no_device(void **state)
 {
@@ -385,21 +385,25 @@ static void mr__errors_write_nothing(void **state)
 	assert_ptr_equal(mr, memory);
 }
 
-/* Soft iWARP would take the request and keep the address. */
-static void mr__zero_based_refused_on_siw(void **state)
+static void mr__zero_based_within_a_page(void **state)
 {
 	struct ibv_mr *mr;
 
-	assert_int_equal(vb_mr_create(pd, memory, 8, true, 0, &mr),
-			 -EOPNOTSUPP);
-	assert_int_equal(vb_mr_create(pd, memory, 8, false, 0, &mr), 0);
-	vb_mr_destroy(mr);
+	assert_int_equal(vb_mr_create(pd, memory + 8, 8, true, 0, &mr),
+			 -EINVAL);
+}
+
+/* Soft iWARP would take the request and keep the address. */
+static void open__siw_is_not_zero_based(void **state)
+{
+	assert_false(dev.zero_based);
 }
 
 static void mr__zero_based_on_other_iwarp(void **state)
 {
 	struct ibv_mr *mr;
 
+	assert_true(dev.zero_based);
 	assert_int_equal(vb_mr_create(pd, memory, 8, true, 0, &mr), 0);
 	vb_mr_destroy(mr);
 }
@@ -671,7 +675,8 @@ int main(void)
 		ON(ib, cq_resize__errors),
 		ON(ib, mr__plain_and_zero_based),
 		ON(ib, mr__errors_write_nothing),
-		ON(siw, mr__zero_based_refused_on_siw),
+		ON(ib, mr__zero_based_within_a_page),
+		ON(siw, open__siw_is_not_zero_based),
 		ON(iwarp, mr__zero_based_on_other_iwarp),
 		ON(ib, mw__both_types),
 		ON(ib, srq__create_resize_arm),

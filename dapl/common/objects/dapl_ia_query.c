@@ -71,10 +71,7 @@ void dapl_ia_attr_fill(struct dapl_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_rdma_read_out = attr->max_rdma_read_per_ep_out;
 	attr->max_rdma_read_per_ep_in_guaranteed = DAT_TRUE;
 	attr->max_rdma_read_per_ep_out_guaranteed = DAT_TRUE;
-	attr->zb_supported =
-		dev->device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B
-			? DAT_TRUE
-			: DAT_FALSE;
+	attr->zb_supported = ia->dev.zero_based ? DAT_TRUE : DAT_FALSE;
 	/* Immediate data and atomics are what the IB extension is about. */
 	attr->extension_supported =
 		ia->dev.iwarp ? DAT_EXTENSION_NONE : DAT_EXTENSION_IB;

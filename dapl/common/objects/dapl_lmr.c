@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "dapl/common/objects/dapl_ia.h"
 
@@ -74,6 +75,27 @@ static DAT_RETURN check_privileges(DAT_MEM_PRIV_FLAGS priv)
 		return dapl_fail(DAPL_ERR(DAT_PRIVILEGES_VIOLATION,
 					  DAT_PRIVILEGES_WRITE),
 				 "remote write needs local write as well");
+	return DAT_SUCCESS;
+}
+
+/*
+ * The kernel maps pages whole, so a region keeps its place in the first one:
+ * addresses that begin at 0 begin with a page. Any other base would let what
+ * the consumer did not name be reached.
+ */
+static DAT_RETURN check_zero_based(const struct dapl_ia *ia, const void *addr)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+	if (!ia->dev.zero_based)
+		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
+				 "lmr: %s has no regions with addresses from 0",
+				 ia->dev.name);
+	if ((uintptr_t)addr & (page - 1))
+		return dapl_fail(DAPL_BAD_ARG(3),
+				 "lmr: a region with addresses from 0 must "
+				 "begin with a page of %zu bytes, not at %p",
+				 (size_t)page, addr);
 	return DAT_SUCCESS;
 }
 
@@ -147,6 +169,9 @@ DAT_RETURN dapl_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	if (va_type != DAT_VA_TYPE_VA && !zero_based)
 		return dapl_fail(DAPL_BAD_ARG(7), "no address type %d",
 				 (int)va_type);
+	ret = zero_based ? check_zero_based(ia, addr) : DAT_SUCCESS;
+	if (ret != DAT_SUCCESS)
+		return ret;
 	if (!ret_lmr)
 		return dapl_fail(DAPL_BAD_ARG(8), "no place for the handle");
 	lmr = dapl_obj_new(ia, DAT_HANDLE_TYPE_LMR, sizeof(*lmr));

@@ -122,6 +122,11 @@ static int device_query(struct vb_dev *dev)
 	if (dev->port < 1 || dev->port > dev->attr.phys_port_cnt)
 		return -EINVAL;
 	dev->iwarp = dev->ctx->device->transport_type == IBV_TRANSPORT_IWARP;
+	/*
+	 * All drivers know the addresses of a region, but soft iWARP: it takes
+	 * the wish and keeps its own.
+	 */
+	dev->zero_based = dev->attr.vendor_id != SIW_VENDOR_ID;
 	return port_query(dev);
 }
 
@@ -377,25 +382,12 @@ void vb_cq_destroy(struct ibv_cq *cq)
 
 /* Memory. */
 
-/* The soft iWARP driver takes the request and keeps the address all the same.
- */
-static bool ignores_iova(struct ibv_context *ctx)
-{
-	struct ibv_device_attr attr;
-
-	if (ctx->device->transport_type != IBV_TRANSPORT_IWARP)
-		return false;
-	return ibv_query_device(ctx, &attr) || attr.vendor_id == SIW_VENDOR_ID;
-}
-
 int vb_mr_create(struct ibv_pd *pd, void *addr, size_t length, bool iova_zero,
 		 int access, struct ibv_mr **ret_mr)
 {
 	struct ibv_mr *mr;
 	int ret;
 
-	if (iova_zero && ignores_iova(pd->context))
-		return -EOPNOTSUPP;
 	errno = 0;
 	if (iova_zero)
 		mr = ibv_reg_mr_iova(pd, addr, length, 0, access);

@@ -26,7 +26,8 @@ struct vb_dev {
 	char name[IBV_SYSFS_NAME_MAX];
 	uint8_t port;
 	bool iwarp; /* transport is iWARP: no path, no UD, active sends first */
-	bool ethernet; /* link layer of the port */
+	bool ethernet;	 /* link layer of the port */
+	bool zero_based; /* a region's addresses may begin at 0 */
 	struct ibv_device_attr attr;
 	struct ibv_port_attr port_attr;
 	uint32_t max_inline; /* what a queue pair can be asked for; 0: none */
@@ -75,7 +76,10 @@ int vb_cq_create(struct vb_dev *dev, int cqe, struct ibv_comp_channel *chan,
 int vb_cq_resize(struct ibv_cq *cq, int cqe);
 void vb_cq_destroy(struct ibv_cq *cq);
 
-/* IOVA_ZERO registers with a zero based address. ACCESS: IBV_ACCESS_*. */
+/*
+ * IOVA_ZERO: the region's addresses begin at 0, which takes a device that is
+ * zero_based and an ADDR at the beginning of a page. ACCESS: IBV_ACCESS_*.
+ */
 int vb_mr_create(struct ibv_pd *pd, void *addr, size_t length, bool iova_zero,
 		 int access, struct ibv_mr **ret_mr);
 void vb_mr_destroy(struct ibv_mr *mr);

@@ -278,7 +278,8 @@ struct dat_provider_attr {
  *   length              bytes, > 0; ignored for LMR
  *   pz_handle           zone
  *   privileges          DAT_MEM_PRIV_*; REMOTE_WRITE wants LOCAL_WRITE too
- *   va_type             DAT_VA_TYPE_VA, or ZB where zb_supported
+ *   va_type             DAT_VA_TYPE_VA, or ZB where zb_supported and the
+ *                       region begins with a page
  *   lmr_handle          out
  *   lmr_context         out, for local triplets; may be NULL
  *   rmr_context         out, for the peer's triplets, means something only
@@ -289,7 +290,8 @@ struct dat_provider_attr {
  * Returns:
  *   INVALID_HANDLE/IA, PZ, LMR  bad handle
  *   INVALID_PARAMETER/ARG2  unknown type
- *   INVALID_PARAMETER/ARG3, ARG4  range not mapped, or empty
+ *   INVALID_PARAMETER/ARG3, ARG4  range not mapped, or empty; ARG3: ZB and
+ *                           the address is not that of a page
  *   INVALID_PARAMETER/ARG6, ARG7  unknown privileges, va_type
  *   INVALID_PARAMETER/ARG8  lmr_handle NULL (old providers say ARG7)
  *   PRIVILEGES_VIOLATION    remote without local write, read-only pages

@@ -106,7 +106,15 @@ static bool mapped(void *addr, size_t length)
 	       !mincore((void *)last, 1, &vec);
 }
 
-static int check_mr(struct ibv_pd *pd, void *addr, size_t length,
+/* The kernel's own check, whatever the device: both at one place in a page. */
+static bool same_offset(const void *addr, uint64_t iova)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	return !(((uintptr_t)addr ^ iova) & (page - 1));
+}
+
+static int check_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 		    unsigned int access)
 {
 	const struct ibv_device_attr *a = &fv__device(pd->context)->cfg.attr;
@@ -121,7 +129,8 @@ static int check_mr(struct ibv_pd *pd, void *addr, size_t length,
 	    !(access & IBV_ACCESS_LOCAL_WRITE))
 		return EINVAL;
 	if (!length || length > a->max_mr_size ||
-	    (uintptr_t)addr + length < (uintptr_t)addr)
+	    (uintptr_t)addr + length < (uintptr_t)addr ||
+	    !same_offset(addr, iova))
 		return EINVAL;
 	if (count_on(FV_OBJ_MR, pd->context) >= a->max_mr)
 		return ENOMEM;
@@ -136,7 +145,7 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
 
 	if (fv__call("ibv_reg_mr"))
 		return NULL;
-	err = check_mr(pd, addr, length, access);
+	err = check_mr(pd, addr, length, iova, access);
 	if (err) {
 		fv__leave();
 		errno = err;
