@@ -411,7 +411,7 @@ static void post__disconnected(void **state)
 }
 
 /* Each comes back once and in order, and not again after a reset. */
-static void post_recv__before_and_after_the_end(void **state)
+static void post__before_and_after_the_end(void **state)
 {
 	struct world *w = *state;
 	struct world_side *c = &w->client;
@@ -422,15 +422,21 @@ static void post_recv__before_and_after_the_end(void **state)
 	assert_dat_ok(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
 	kit_conn(c, DAT_CONNECTION_EVENT_DISCONNECTED);
 	kit_conn(&w->server, DAT_CONNECTION_EVENT_DISCONNECTED);
-	for (unsigned i = 3; i < 6; i++)
+	for (unsigned i = 3; i < 6; i++) {
 		assert_dat_ok(post_recv(c, 64, i));
+		assert_dat_ok(post_send(
+			c, 64, i, i == 4 ? DAT_COMPLETION_SUPPRESS_FLAG : 0));
+	}
 	for (unsigned i = 0; i < 6; i++)
 		expect_dto(c->recv_evd, i, DAT_DTO_ERR_FLUSHED);
+	for (unsigned i = 3; i < 6; i++)
+		expect_dto(c->req_evd, i, DAT_DTO_ERR_FLUSHED);
 	assert_dat_ok(post_recv(c, 64, 6));
 	assert_dat_ok(V(ep_reset)(c->ep));
 	assert_dat_ok(V(ep_reset)(w->server.ep));
 	expect_dto(c->recv_evd, 6, DAT_DTO_ERR_FLUSHED);
 	expect_empty(c->recv_evd);
+	expect_empty(c->req_evd);
 	assert_dat_ok(post_recv(c, 64, 7));
 	world_connect(w);
 	world_send(&w->server, 0, 64, 8, 0);
@@ -700,7 +706,7 @@ int main(void)
 		on_ib(post__refused_by_the_device),
 		on_each(post__in_every_state),
 		on_each(post__disconnected),
-		on_each(post_recv__before_and_after_the_end),
+		on_each(post__before_and_after_the_end),
 		on_each(flush__own_disconnect),
 		on_each(flush__peers_disconnect),
 		on_each(flush__reset),

@@ -73,6 +73,13 @@ DAT_RETURN dapl_ep_bad_state(const struct dapl_ep *ep, int state,
 
 /* ---------------------------------------------- queue pair */
 
+/* What is posted never comes back from a queue pair that is, or was, in ERR. */
+static void set_over(struct dapl_ep *ep, bool over)
+{
+	dapl_wq_set_over(ep->sq, over);
+	dapl_wq_set_over(ep->rq, over);
+}
+
 /* Work queues and queue pair of EP. Lock ctl held; 0 or -errno. */
 static int qp_open_locked(struct dapl_ep *ep, struct ibv_cq *null_cq)
 {
@@ -109,7 +116,7 @@ static int qp_open_locked(struct dapl_ep *ep, struct ibv_cq *null_cq)
 		return ret;
 	}
 	ep->max_inline = max_inline;
-	dapl_wq_set_over(ep->rq, false);
+	set_over(ep, false);
 	__atomic_store_n(&ep->qp, qp, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -246,7 +253,7 @@ void dapl_ep_qp_error(struct dapl_ep *ep)
 {
 	dapl_lock(&ep->ctl);
 	if (ep->qp) {
-		dapl_wq_set_over(ep->rq, true);
+		set_over(ep, true);
 		vb_qp_error(ep->qp);
 	}
 	dapl_unlock(&ep->ctl);
@@ -260,7 +267,7 @@ int dapl_cm_qp_modify(struct dapl_ep *ep, uint32_t qp_num,
 	dapl_lock(&ep->ctl);
 	if (ep->qp && ep->qp->qp_num == qp_num) {
 		if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR)
-			dapl_wq_set_over(ep->rq, true);
+			set_over(ep, true);
 		ret = vb_qp_modify(ep->qp, attr, mask);
 	}
 	dapl_unlock(&ep->ctl);

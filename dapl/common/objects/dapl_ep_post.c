@@ -76,6 +76,21 @@ __attribute__((cold, noinline)) static int post_flushed(struct dapl_ep *ep,
 	return posted || op == DAT_DTO_BIND_MW ? 0 : -ENOMEM;
 }
 
+/*
+ * A request that got no slot, or that the device refused, while the endpoint
+ * was in STATE.
+ */
+__attribute__((cold, noinline)) static DAT_RETURN
+post_failed(struct dapl_ep *ep, int err, int state, unsigned op,
+	    DAT_DTO_COOKIE cookie, DAT_COUNT segments)
+{
+	if (err == -ESHUTDOWN ||
+	    (err != -ENOBUFS && state == DAT_EP_STATE_DISCONNECTED))
+		err = post_flushed(ep, ep->request_evd, cookie, op);
+	return err ? post_refused(ep, ep->sq, err > 0 ? -err : err, segments)
+		   : DAT_SUCCESS;
+}
+
 /* Verbs flags for the low four bits of DAT_COMPLETION_FLAGS. */
 #define S IBV_SEND_SIGNALED
 #define W IBV_SEND_SOLICITED
@@ -113,7 +128,7 @@ slot_credit_locked(struct dapl_wq *wq, uint32_t limit)
 {
 	struct dapl_slot *slot;
 
-	if (!wq->credits)
+	if (!wq->credits || wq->over)
 		return NULL;
 	if (__atomic_sub_fetch(wq->credits, 1, __ATOMIC_RELAXED) >= 0) {
 		slot = slot_next_locked(wq, limit);
@@ -142,7 +157,16 @@ static inline void slot_fill(struct dapl_slot *slot, unsigned op,
 		     (flags & IBV_SEND_SIGNALED ? 0 : DAPL_OP_SUPPRESSED);
 }
 
-/* Takes a slot for WR and posts it. 0 or an errno of either sign. */
+/* Why there was no slot. */
+static inline int no_slot_locked(const struct dapl_wq *wq)
+{
+	return wq->over ? -ESHUTDOWN : -ENOBUFS;
+}
+
+/*
+ * Takes a slot for WR and posts it. 0 or an errno of either sign; -ESHUTDOWN:
+ * the connection has ended, WR is to be flushed.
+ */
 static inline int post_wr(struct dapl_ep *ep, struct ibv_send_wr *wr,
 			  unsigned op, uint32_t length, DAT_DTO_COOKIE cookie)
 {
@@ -157,8 +181,9 @@ static inline int post_wr(struct dapl_ep *ep, struct ibv_send_wr *wr,
 	if (unlikely(!slot)) {
 		slot = slot_credit_locked(wq, wq->limit);
 		if (!slot) {
+			ret = no_slot_locked(wq);
 			dapl_unlock(&wq->lock);
-			return -ENOBUFS;
+			return ret;
 		}
 	}
 	slot_fill(slot, op, length, cookie, wq, wr->send_flags);
@@ -203,9 +228,7 @@ DAT_RETURN dapl_ep_post_request(struct dapl_ep *ep, struct ibv_send_wr *wr,
 	wr->next = NULL;
 	wr->send_flags |= verbs_flags(flags);
 	ret = post_wr(ep, wr, op | quiet(ep->sq, flags), length, cookie);
-	if (ret && ret != -ENOBUFS && state == DAT_EP_STATE_DISCONNECTED)
-		ret = post_flushed(ep, ep->request_evd, cookie, op);
-	return ret ? post_refused(ep, ep->sq, ret > 0 ? -ret : ret, wr->num_sge)
+	return ret ? post_failed(ep, ret, state, op, cookie, wr->num_sge)
 		   : DAT_SUCCESS;
 }
 
@@ -216,8 +239,10 @@ int dapl_ep_post_marker(struct dapl_ep *ep)
 		.send_flags = IBV_SEND_SIGNALED,
 	};
 	DAT_DTO_COOKIE none = {.as_64 = 0};
+	int ret = post_wr(ep, &wr, DAPL_OP_MARKER, 0, none);
 
-	return post_wr(ep, &wr, DAPL_OP_MARKER, 0, none);
+	/* All that is posted is being flushed: nothing is behind it. */
+	return ret == -ESHUTDOWN ? 0 : ret;
 }
 
 DAT_RETURN dapl_ep_post_bind(struct dapl_ep *ep, struct ibv_mw *mw,
@@ -228,6 +253,7 @@ DAT_RETURN dapl_ep_post_bind(struct dapl_ep *ep, struct ibv_mw *mw,
 	int state = __atomic_load_n(&ep->state, __ATOMIC_RELAXED);
 	struct dapl_wq *wq = ep->sq;
 	struct dapl_slot *slot;
+	DAT_RETURN result = DAT_SUCCESS;
 	struct ibv_qp *qp;
 	int ret = ENOTCONN;
 
@@ -239,26 +265,25 @@ DAT_RETURN dapl_ep_post_bind(struct dapl_ep *ep, struct ibv_mw *mw,
 	slot = slot_next_locked(wq, wq->fast_limit);
 	if (!slot)
 		slot = slot_credit_locked(wq, wq->limit);
-	if (!slot) {
-		dapl_unlock(&wq->lock);
-		return post_refused(ep, wq, -ENOBUFS, 0);
+	if (slot) {
+		slot_fill(slot, DAT_DTO_BIND_MW | quiet(wq, flags), 0, cookie,
+			  wq, bind->send_flags);
+		bind->wr_id = (uintptr_t)slot;
+		qp = __atomic_load_n(&ep->qp, __ATOMIC_ACQUIRE);
+		if (qp)
+			ret = ibv_bind_mw(qp, mw, bind);
+		if (ret)
+			slot_undo_locked(wq);
+	} else {
+		ret = no_slot_locked(wq);
 	}
-	slot_fill(slot, DAT_DTO_BIND_MW | quiet(wq, flags), 0, cookie, wq,
-		  bind->send_flags);
-	bind->wr_id = (uintptr_t)slot;
-	qp = __atomic_load_n(&ep->qp, __ATOMIC_ACQUIRE);
-	if (qp)
-		ret = ibv_bind_mw(qp, mw, bind);
-	if (ret)
-		slot_undo_locked(wq);
 	dapl_unlock(&wq->lock);
-	if (ret && state == DAT_EP_STATE_DISCONNECTED)
-		ret = post_flushed(ep, ep->request_evd, cookie,
-				   DAT_DTO_BIND_MW);
 	if (ret)
-		return post_refused(ep, wq, ret > 0 ? -ret : ret, 0);
-	*ret_key = mw->rkey;
-	return DAT_SUCCESS;
+		result =
+			post_failed(ep, ret, state, DAT_DTO_BIND_MW, cookie, 0);
+	if (result == DAT_SUCCESS)
+		*ret_key = mw->rkey;
+	return result;
 }
 
 static inline uint64_t iov_length(const DAT_LMR_TRIPLET *iov,
@@ -340,8 +365,8 @@ transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 	wr.send_flags |= verbs_flags(flags);
 	ret = post_wr(ep, &wr, op, length, cookie);
 	return likely(!ret) ? DAT_SUCCESS
-			    : post_refused(ep, ep->sq, ret > 0 ? -ret : ret,
-					   segments);
+			    : post_failed(ep, ret, DAT_EP_STATE_CONNECTED, op,
+					  cookie, segments);
 }
 
 DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments,
@@ -439,13 +464,11 @@ recv_refused(struct dapl_ep *ep, int err, DAT_COUNT segments,
 __attribute__((noinline)) static struct dapl_slot *
 recv_slot_careful_locked(struct dapl_wq *wq, DAT_COMPLETION_FLAGS flags)
 {
-	struct dapl_slot *slot;
+	struct dapl_slot *slot = NULL;
 
-	if (wq->over)
-		return NULL;
 	if (wq->credits)
 		slot = slot_credit_locked(wq, wq->limit);
-	else
+	else if (!wq->over)
 		slot = slot_next_locked(wq, wq->limit);
 	if (slot)
 		slot->what = (slot->what & ~(uint32_t)DAPL_OP_QUIET) |
@@ -478,7 +501,7 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments,
 	if (unlikely(!slot)) {
 		slot = recv_slot_careful_locked(wq, flags);
 		if (!slot) {
-			ret = wq->over ? -ESHUTDOWN : -ENOBUFS;
+			ret = no_slot_locked(wq);
 			dapl_unlock(&wq->lock);
 			return recv_refused(ep, ret, segments, iov, cookie);
 		}

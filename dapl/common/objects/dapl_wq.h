@@ -55,7 +55,7 @@ struct dapl_wq {
 	uint32_t limit;	     /* requests the consumer may have outstanding */
 	uint32_t fast_limit; /* the same, or 0: the slow way finds the slot */
 	bool notify; /* posts may be UNSIGNALLED; see dapl_wq_set_notify() */
-	bool over;   /* receives are flushed; see dapl_wq_set_over() */
+	bool over;   /* posts are flushed; see dapl_wq_set_over() */
 	uint32_t careful; /* DAPL_OP_CAREFUL with credits, else 0 */
 	uint32_t mask;	  /* ring size - 1 */
 	uint32_t head;	  /* posted so far; lock */
@@ -102,9 +102,10 @@ static inline void dapl_wq_use_credits(struct dapl_wq *wq, int *credits)
 
 static inline void dapl_wq_choose_way_locked(struct dapl_wq *wq)
 {
-	if (wq->kind == DAPL_WQ_RECV)
-		wq->fast_limit =
-			wq->notify || wq->over || wq->credits ? 0 : wq->limit;
+	bool slow = wq->over || wq->credits ||
+		    (wq->notify && wq->kind == DAPL_WQ_RECV);
+
+	wq->fast_limit = slow ? 0 : wq->limit;
 }
 
 /*
@@ -123,7 +124,7 @@ static inline void dapl_wq_set_notify(struct dapl_wq *wq, bool notify)
 }
 
 /*
- * Receives posted from now on do not reach the device: its queue pair is going
+ * What is posted from now on does not reach the device: its queue pair is going
  * to ERR, and not every device looks at what is posted there later. Role WQ.
  */
 static inline void dapl_wq_set_over(struct dapl_wq *wq, bool over)

@@ -184,6 +184,7 @@ void fv_device_cfg_init(struct fv_device_cfg *cfg, enum fv_kind kind,
 	cfg->attr.sys_image_guid = cfg->attr.node_guid;
 	/* As the soft devices: their receive queue is memory without a bell. */
 	cfg->err_recv_stays = kind != FV_IB;
+	cfg->err_send_stays = kind == FV_IWARP;
 	if (kind == FV_IWARP) {
 		cfg->attr.max_sge_rd = 1;
 		cfg->attr.atomic_cap = IBV_ATOMIC_NONE;

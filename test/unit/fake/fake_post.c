@@ -213,10 +213,10 @@ int fv__post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 		}
 		queue_send(q, wr);
 	}
-	if (q->attr.qp_state == IBV_QPS_ERR)
-		fv__flush_sends(q);
-	else
+	if (q->attr.qp_state != IBV_QPS_ERR)
 		fv__kick(q);
+	else if (!fv__device(qp->context)->cfg.err_send_stays)
+		fv__flush_sends(q);
 	fv__leave();
 	return err;
 }

@@ -53,6 +53,7 @@ struct fv_device_cfg {
 	bool read_sink_rw; /* a read's sink needs remote write (iWARP) */
 	/* a receive posted in ERR stays until the next modify to ERR (rxe) */
 	bool err_recv_stays;
+	bool err_send_stays; /* the same of requests (siw) */
 	bool old_abi;	   /* no verbs_context: the inline helpers fall back */
 };
 
