@@ -599,6 +599,57 @@ static void error__receive_too_short(void **state)
 	broken_once(w, false);
 }
 
+/* Rule: DAT 2.0, DAT_DTO_COMPLETION_STATUS. */
+static void error__every_status(void **state)
+{
+	static const struct {
+		enum ibv_wc_status verbs;
+		DAT_DTO_COMPLETION_STATUS dat;
+	} rows[] = {
+		{IBV_WC_LOC_LEN_ERR, DAT_DTO_ERR_LOCAL_LENGTH},
+		{IBV_WC_LOC_QP_OP_ERR, DAT_DTO_ERR_LOCAL_EP},
+		{IBV_WC_LOC_EEC_OP_ERR, DAT_DTO_ERR_LOCAL_EP},
+		{IBV_WC_LOC_PROT_ERR, DAT_DTO_ERR_LOCAL_PROTECTION},
+		{IBV_WC_WR_FLUSH_ERR, DAT_DTO_ERR_FLUSHED},
+		{IBV_WC_MW_BIND_ERR, DAT_RMR_OPERATION_FAILED},
+		{IBV_WC_BAD_RESP_ERR, DAT_DTO_ERR_BAD_RESPONSE},
+		{IBV_WC_LOC_ACCESS_ERR, DAT_DTO_ERR_LOCAL_PROTECTION},
+		{IBV_WC_REM_INV_REQ_ERR, DAT_DTO_ERR_REMOTE_RESPONDER},
+		{IBV_WC_REM_ACCESS_ERR, DAT_DTO_ERR_REMOTE_ACCESS},
+		{IBV_WC_REM_OP_ERR, DAT_DTO_ERR_REMOTE_RESPONDER},
+		{IBV_WC_RETRY_EXC_ERR, DAT_DTO_ERR_TRANSPORT},
+		{IBV_WC_RNR_RETRY_EXC_ERR, DAT_DTO_ERR_RECEIVER_NOT_READY},
+		{IBV_WC_LOC_RDD_VIOL_ERR, DAT_DTO_ERR_LOCAL_PROTECTION},
+		{IBV_WC_REM_INV_RD_REQ_ERR, DAT_DTO_ERR_REMOTE_RESPONDER},
+		{IBV_WC_REM_ABORT_ERR, DAT_DTO_ERR_REMOTE_RESPONDER},
+		{IBV_WC_INV_EECN_ERR, DAT_DTO_ERR_TRANSPORT},
+		{IBV_WC_INV_EEC_STATE_ERR, DAT_DTO_ERR_TRANSPORT},
+		{IBV_WC_FATAL_ERR, DAT_DTO_ERR_TRANSPORT},
+		{IBV_WC_RESP_TIMEOUT_ERR, DAT_DTO_ERR_RECEIVER_NOT_READY},
+		{IBV_WC_GENERAL_ERR, DAT_DTO_ERR_TRANSPORT},
+	};
+	struct world *w = *state;
+	struct world_side *c = &w->client;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		c->ep = w->server.ep = NULL;
+		world_connect(w);
+		fv_pause(true);
+		assert_dat_ok(post_send(c, 64, i, 0));
+		fv_request_fails(world_qp(c->ep), rows[i].verbs);
+		expect_dto(c->req_evd, i, rows[i].dat);
+		fv_pause(false);
+		if (rows[i].dat != DAT_DTO_ERR_FLUSHED) {
+			broken_once(w, true);
+			continue;
+		}
+		/* A flush tells of an end, it is none. */
+		kit_state(c->ep, DAT_EP_STATE_CONNECTED);
+		assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
+		kit_over(w);
+	}
+}
+
 /* The flush of one must not hide the failure of another on the same EVD. */
 static void error__two_endpoints_of_one_evd(void **state)
 {
@@ -714,6 +765,7 @@ int main(void)
 		on_each(error__remote_access),
 		on_each(error__local_protection),
 		on_each(error__receive_too_short),
+		on_ib(error__every_status),
 		on_each(error__two_endpoints_of_one_evd),
 		on_ib(threads__post_and_reap),
 	};

@@ -19,6 +19,11 @@
 #include "dapl/common/objects/dapl_srq.h"
 #include "dapl/common/objects/dapl_wq.h"
 
+/*
+ * What the device says is passed on. The soft devices say LOC_QP_OP of every
+ * local fault, a bad key or a message that is too long included; nothing that
+ * is known here would tell them apart.
+ */
 static DAT_DTO_COMPLETION_STATUS dto_status(enum ibv_wc_status status)
 {
 	switch (status) {
@@ -45,6 +50,7 @@ static DAT_DTO_COMPLETION_STATUS dto_status(enum ibv_wc_status status)
 	case IBV_WC_REM_ABORT_ERR:
 		return DAT_DTO_ERR_REMOTE_RESPONDER;
 	case IBV_WC_RNR_RETRY_EXC_ERR:
+	case IBV_WC_RESP_TIMEOUT_ERR:
 		return DAT_DTO_ERR_RECEIVER_NOT_READY;
 	case IBV_WC_MW_BIND_ERR:
 		return DAT_RMR_OPERATION_FAILED;

@@ -392,6 +392,20 @@ void fv_qp_error(struct ibv_qp *qp)
 	fv__leave();
 }
 
+void fv_request_fails(struct ibv_qp *qp, enum ibv_wc_status status)
+{
+	struct fv_qp *q = qp_of(qp);
+	struct fv_send *s;
+
+	fv__enter();
+	if (fv_link_empty(&q->sends))
+		fv__die("fv_request_fails: nothing is outstanding");
+	s = fv_container(q->sends.next, struct fv_send, link);
+	fv_link_del(&s->link);
+	fv__send_done(q, s, status, 0);
+	fv__leave();
+}
+
 int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
 	(void)qp, (void)gid, (void)lid;

@@ -122,6 +122,8 @@ void fv_inject_async_cq(struct ibv_cq *cq, enum ibv_event_type type);
 void fv_inject_async_srq(struct ibv_srq *srq, enum ibv_event_type type);
 /* The device itself moves the QP to ERR and flushes it. */
 void fv_qp_error(struct ibv_qp *qp);
+/* The oldest request that is outstanding on the QP fails with @status. */
+void fv_request_fails(struct ibv_qp *qp, enum ibv_wc_status status);
 enum ibv_qp_state fv_qp_state(struct ibv_qp *qp);
 /* Completions waiting in a CQ; a CQE of the test's own making. */
 unsigned int fv_cq_depth(struct ibv_cq *cq);
