@@ -15,6 +15,7 @@
 struct ask {
 	DAT_EP_HANDLE ep;
 	DAT_IA_ADDRESS_PTR address;
+	DAT_CONN_QUAL qual;
 	DAT_TIMEOUT timeout;
 	DAT_COUNT size;
 	const void *data;
@@ -27,6 +28,7 @@ static struct ask good(struct conf *c)
 	return (struct ask){
 		.ep = c->b.ep,
 		.address = conf_address(c),
+		.qual = c->qual,
 		.timeout = CONF_PATIENCE,
 		.qos = DAT_QOS_BEST_EFFORT,
 		.flags = DAT_CONNECT_DEFAULT_FLAG,
@@ -35,7 +37,7 @@ static struct ask good(struct conf *c)
 
 static DAT_RETURN ask(const struct ask *a)
 {
-	return dat_ep_connect(a->ep, a->address, CONF_QUAL, a->timeout, a->size,
+	return dat_ep_connect(a->ep, a->address, a->qual, a->timeout, a->size,
 			      (DAT_PVOID)(uintptr_t)a->data, a->qos, a->flags);
 }
 

@@ -38,8 +38,8 @@ static DAT_HANDLE of_kind(struct conf *c, DAT_HANDLE_TYPE kind)
 	case DAT_HANDLE_TYPE_CR:
 		return conf_meet(c);
 	case DAT_HANDLE_TYPE_RSP:
-		EXPECT_OK(dat_rsp_create(c->a.ia, CONF_QUAL, c->a.ep,
-					 c->a.cr_evd, &h));
+		EXPECT_OK(dat_rsp_create(c->a.ia, c->qual, c->a.ep, c->a.cr_evd,
+					 &h));
 		return h;
 	case DAT_HANDLE_TYPE_RMR:
 		EXPECT_OK(dat_rmr_create(c->a.pz, &h));

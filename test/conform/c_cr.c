@@ -35,7 +35,7 @@ T(cr_query__private_data)
 	for (int i = 0; i < size; i++)
 		data[i] = (uint8_t)(i + 1);
 	conf_listen(c);
-	EXPECT_OK(dat_ep_connect(c->b.ep, conf_address(c), CONF_QUAL,
+	EXPECT_OK(dat_ep_connect(c->b.ep, conf_address(c), c->qual,
 				 CONF_PATIENCE, size, data, DAT_QOS_BEST_EFFORT,
 				 DAT_CONNECT_DEFAULT_FLAG));
 	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
@@ -65,7 +65,7 @@ T(cr_arrival__names_the_service_point)
 	data = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT)
 		       .event_data.cr_arrival_event_data;
 	EXPECT(data.sp_handle.psp_handle == psp);
-	EXPECT_EQ(data.conn_qual, CONF_QUAL);
+	EXPECT_EQ(data.conn_qual, c->qual);
 	EXPECT(data.local_ia_address_ptr);
 	EXPECT_EQ(data.truncate_flag, DAT_FALSE);
 }
@@ -119,8 +119,7 @@ T(cr_accept__ep_although_the_rsp_has_one)
 	DAT_RSP_HANDLE rsp;
 	DAT_EVENT ev;
 
-	EXPECT_OK(
-		dat_rsp_create(c->a.ia, CONF_QUAL, c->a.ep, c->a.cr_evd, &rsp));
+	EXPECT_OK(dat_rsp_create(c->a.ia, c->qual, c->a.ep, c->a.cr_evd, &rsp));
 	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
 	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
 	EXPECT_TYPE(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle,
@@ -151,7 +150,7 @@ T(cr_accept__ep_not_unconnected)
 	DAT_CR_HANDLE cr = conf_meet(c);
 	DAT_RSP_HANDLE rsp;
 
-	EXPECT_OK(dat_rsp_create(c->a.ia, CONF_QUAL + 1, c->a.ep, c->a.cr_evd,
+	EXPECT_OK(dat_rsp_create(c->a.ia, c->qual + 1, c->a.ep, c->a.cr_evd,
 				 &rsp));
 	EXPECT_TYPE(dat_cr_accept(cr, c->a.ep, 0, NULL), DAT_INVALID_STATE);
 }
@@ -209,8 +208,7 @@ T(cr_reject__rsp_gives_its_ep_back)
 	DAT_RSP_HANDLE rsp;
 	DAT_EVENT ev;
 
-	EXPECT_OK(
-		dat_rsp_create(c->a.ia, CONF_QUAL, c->a.ep, c->a.cr_evd, &rsp));
+	EXPECT_OK(dat_rsp_create(c->a.ia, c->qual, c->a.ep, c->a.cr_evd, &rsp));
 	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
 	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
 	EXPECT_OK(dat_cr_reject(ev.event_data.cr_arrival_event_data.cr_handle,
@@ -226,22 +224,22 @@ T(cr_handoff__other_listener_gets_it)
 	DAT_EVENT ev;
 	DAT_RETURN ret;
 
-	EXPECT_OK(dat_psp_create(c->a.ia, CONF_QUAL + 1, c->a.cr_evd,
+	EXPECT_OK(dat_psp_create(c->a.ia, c->qual + 1, c->a.cr_evd,
 				 DAT_PSP_CONSUMER_FLAG, &psp));
-	ret = dat_cr_handoff(cr, CONF_QUAL + 1);
+	ret = dat_cr_handoff(cr, c->qual + 1);
 	if (DAT_GET_TYPE(ret) == DAT_NOT_IMPLEMENTED)
 		conf_skip("the provider hands nothing off");
 	EXPECT_OK(ret);
 	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
 	EXPECT(ev.event_data.cr_arrival_event_data.sp_handle.psp_handle == psp);
-	EXPECT_EQ(ev.event_data.cr_arrival_event_data.conn_qual, CONF_QUAL + 1);
+	EXPECT_EQ(ev.event_data.cr_arrival_event_data.conn_qual, c->qual + 1);
 	still_good(c, ev.event_data.cr_arrival_event_data.cr_handle);
 }
 
 T(cr_handoff__nobody_there)
 {
 	DAT_CR_HANDLE cr = conf_meet(c);
-	DAT_RETURN ret = dat_cr_handoff(cr, CONF_QUAL + 7);
+	DAT_RETURN ret = dat_cr_handoff(cr, c->qual + 7);
 
 	if (DAT_GET_TYPE(ret) == DAT_NOT_IMPLEMENTED)
 		conf_skip("the provider hands nothing off");
@@ -251,8 +249,8 @@ T(cr_handoff__nobody_there)
 
 T(cr_handoff__bad_handle)
 {
-	BAD_HANDLE(dat_cr_handoff(DAT_HANDLE_NULL, CONF_QUAL), CR);
-	BAD_HANDLE(dat_cr_handoff(c->a.pz, CONF_QUAL), CR);
+	BAD_HANDLE(dat_cr_handoff(DAT_HANDLE_NULL, c->qual), CR);
+	BAD_HANDLE(dat_cr_handoff(c->a.pz, c->qual), CR);
 }
 
 #define CR(x, call) CASE(cr_##x, "7 " call, NEED_EPS)

@@ -257,7 +257,7 @@ T(ep_query__connected_has_addresses)
 	EXPECT_EQ(p.ep_state, DAT_EP_STATE_CONNECTED);
 	EXPECT(p.local_ia_address_ptr);
 	EXPECT(p.remote_ia_address_ptr);
-	EXPECT_EQ(p.remote_port_qual, CONF_QUAL);
+	EXPECT_EQ(p.remote_port_qual, c->qual);
 }
 
 T(ep_get_status__new_is_idle)

@@ -48,7 +48,7 @@ T(reserve)
 	DAT_RSP_HANDLE rsp;
 
 	judge(c, "dat_rsp_create",
-	      dat_rsp_create(s->ia, CONF_QUAL + 1, ep, s->cr_evd, &rsp));
+	      dat_rsp_create(s->ia, c->qual + 1, ep, s->cr_evd, &rsp));
 }
 
 T(disconnect)

@@ -16,14 +16,13 @@
 static DAT_RETURN listen_on(struct conf *c, DAT_EVD_HANDLE evd, int flags,
 			    DAT_PSP_HANDLE *psp)
 {
-	return dat_psp_create(c->a.ia, CONF_QUAL, evd, (DAT_PSP_FLAGS)flags,
-			      psp);
+	return dat_psp_create(c->a.ia, c->qual, evd, (DAT_PSP_FLAGS)flags, psp);
 }
 
 static DAT_RETURN reserve(struct conf *c, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd,
 			  DAT_RSP_HANDLE *rsp)
 {
-	return dat_rsp_create(c->a.ia, CONF_QUAL, ep, evd, rsp);
+	return dat_rsp_create(c->a.ia, c->qual, ep, evd, rsp);
 }
 
 T(psp_create__again_after_free)
@@ -36,7 +35,7 @@ T(psp_create__null_ia)
 {
 	DAT_PSP_HANDLE psp;
 
-	BAD_HANDLE(dat_psp_create(DAT_HANDLE_NULL, CONF_QUAL, c->a.cr_evd,
+	BAD_HANDLE(dat_psp_create(DAT_HANDLE_NULL, c->qual, c->a.cr_evd,
 				  DAT_PSP_CONSUMER_FLAG, &psp),
 		   IA);
 }
@@ -87,7 +86,7 @@ T(psp_create__qualifier_taken_by_other_instance)
 	DAT_PSP_HANDLE psp;
 
 	conf_listen(c);
-	EXPECT_TYPE(dat_psp_create(c->b.ia, CONF_QUAL, c->b.cr_evd,
+	EXPECT_TYPE(dat_psp_create(c->b.ia, c->qual, c->b.cr_evd,
 				   DAT_PSP_CONSUMER_FLAG, &psp),
 		    DAT_CONN_QUAL_IN_USE);
 }
@@ -156,7 +155,7 @@ T(psp_query__what_was_asked_for)
 
 	EXPECT_OK(dat_psp_query(conf_listen(c), DAT_PSP_FIELD_ALL, &p));
 	EXPECT(p.ia_handle == c->a.ia);
-	EXPECT_EQ(p.conn_qual, CONF_QUAL);
+	EXPECT_EQ(p.conn_qual, c->qual);
 	EXPECT(p.evd_handle == c->a.cr_evd);
 	EXPECT_EQ(p.psp_flags, DAT_PSP_CONSUMER_FLAG);
 }
@@ -213,7 +212,7 @@ T(rsp_create__bad_handles)
 {
 	DAT_RSP_HANDLE rsp;
 
-	BAD_HANDLE(dat_rsp_create(DAT_HANDLE_NULL, CONF_QUAL, c->a.ep,
+	BAD_HANDLE(dat_rsp_create(DAT_HANDLE_NULL, c->qual, c->a.ep,
 				  c->a.cr_evd, &rsp),
 		   IA);
 	BAD_HANDLE(reserve(c, c->a.pz, c->a.cr_evd, &rsp), EP);
@@ -259,7 +258,7 @@ T(rsp_query__what_was_asked_for)
 	EXPECT_OK(reserve(c, c->a.ep, c->a.cr_evd, &rsp));
 	EXPECT_OK(dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &p));
 	EXPECT(p.ia_handle == c->a.ia);
-	EXPECT_EQ(p.conn_qual, CONF_QUAL);
+	EXPECT_EQ(p.conn_qual, c->qual);
 	EXPECT(p.evd_handle == c->a.cr_evd);
 	EXPECT(p.ep_handle == c->a.ep);
 }
@@ -291,7 +290,8 @@ T(csp_create__works_or_says_no)
 	DAT_RETURN ret;
 
 	memcpy(&addr, conf_address(c), sizeof(struct sockaddr_in));
-	((struct sockaddr_in *)(void *)&addr)->sin_port = htons(CONF_QUAL);
+	((struct sockaddr_in *)(void *)&addr)->sin_port =
+		htons((uint16_t)c->qual);
 	ret = dat_csp_create(c->a.ia, &comm, (DAT_IA_ADDRESS_PTR)&addr,
 			     c->a.cr_evd, &csp);
 	if (DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED)

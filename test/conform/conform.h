@@ -22,7 +22,7 @@
 
 #define CONF_MEM      16384
 #define CONF_QLEN     16
-#define CONF_QUAL     20248
+#define CONF_QUAL     20248    /* the first case's */
 #define CONF_PATIENCE 15000000 /* us; a real device refuses after 3 s */
 #define ANY_SUBTYPE   (-1)
 
@@ -51,6 +51,7 @@ struct conf_side {
 struct conf {
 	const char *name;    /* of the adapter, in dat.conf */
 	const char *address; /* or NULL: the adapter's own */
+	DAT_CONN_QUAL qual;  /* to listen on; a few behind it are free too */
 	int arg;	     /* of the case */
 	struct conf_side a;  /* passive in connections */
 	struct conf_side b;  /* active */

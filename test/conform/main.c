@@ -3,9 +3,11 @@
  * main.c - runs the cases and prints TAP, one line each, with the clause.
  *
  * It knows no case and no device. Each case is a child process: one that
- * crashes, hangs or leaks is one failed case. The parent makes no DAT call.
+ * crashes, hangs or leaks is one failed case. Some may run side by side, each
+ * with connection qualifiers of its own; they are shown in their order. The
+ * parent makes no DAT call.
  * Threads: the parent has one. Ownership: the note that a child leaves lives
- * in a page that both share.
+ * in memory that both share.
  * Rule: TAP version 12; doc/testing.md.
  */
 #include "test/conform/conform.h"
@@ -23,7 +25,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EXIT_SKIP 77
+#define EXIT_SKIP  77
+#define NOTE_LEN   512
+#define MAX_SLOTS  64
+#define SLOT_QUALS 16	    /* qualifiers that a case may use */
+#define GRACE_US   15000000 /* from the kill to the end: kernels take time */
+#define SLOW_US	   5000000  /* worth a line */
 
 static const struct conf_case *const tables[] = {
 	cases_registry, cases_strerror, cases_ia,   cases_evd, cases_evd_wait,
@@ -38,15 +45,21 @@ static const struct conf_case *const tables[] = {
 
 struct options {
 	const char *name, *address, *pattern, *kind;
-	int timeout_s;
+	int timeout_s, slots;
 	bool list;
 };
 
-struct note {
-	char text[512];
+/* One case to run. Lives in memory that is shared with the child. */
+struct job {
+	const struct conf_case *c;
+	char note[NOTE_LEN]; /* the child's */
+	pid_t pid;
+	uint64_t start_us, deadline_us, took_us;
+	bool late, done;
+	int status;
 };
 
-static struct note *note; /* shared with the child */
+static char *note; /* in the child: its job's */
 
 void conf_fail(const char *file, int line, const char *fmt, ...)
 {
@@ -54,11 +67,10 @@ void conf_fail(const char *file, int line, const char *fmt, ...)
 	size_t used;
 	va_list ap;
 
-	snprintf(note->text, sizeof(note->text),
-		 "%s:%d: ", base ? base + 1 : file, line);
-	used = strlen(note->text);
+	snprintf(note, NOTE_LEN, "%s:%d: ", base ? base + 1 : file, line);
+	used = strlen(note);
 	va_start(ap, fmt);
-	vsnprintf(note->text + used, sizeof(note->text) - used, fmt, ap);
+	vsnprintf(note + used, NOTE_LEN - used, fmt, ap);
 	va_end(ap);
 	/* no destructors: threads of the provider may be in the way */
 	_exit(EXIT_FAILURE);
@@ -69,7 +81,7 @@ void conf_skip(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(note->text, sizeof(note->text), fmt, ap);
+	vsnprintf(note, NOTE_LEN, fmt, ap);
 	va_end(ap);
 	_exit(EXIT_SKIP);
 }
@@ -88,44 +100,67 @@ void conf_expect_ret(const char *file, int line, const char *call,
 		  call, got, major, minor, type, subtype);
 }
 
-static _Noreturn void child(const struct conf_case *k,
+static _Noreturn void child(struct job *job, int slot,
 			    const struct options *opt)
 {
 	struct conf c = {
 		.name = opt->name,
 		.address = opt->address,
-		.arg = k->arg,
+		.qual = CONF_QUAL + (DAT_CONN_QUAL)slot * SLOT_QUALS,
+		.arg = job->c->arg,
 	};
 
+	note = job->note;
 	dup2(STDERR_FILENO, STDOUT_FILENO); /* stdout is for TAP alone */
 	if (!conf_device(opt->kind))
 		conf_fail(__FILE__, __LINE__, "no device of kind %s",
 			  opt->kind ? opt->kind : "(none)");
-	conf_init(&c, k->needs);
-	k->run(&c);
+	conf_init(&c, job->c->needs);
+	job->c->run(&c);
 	conf_fini(&c);
 	/* not _exit(): what runs then, a leak check too, belongs to the case */
 	exit(EXIT_SUCCESS);
 }
 
-/* Waits for the child; false: it had to be killed. */
-static bool reap(pid_t pid, int timeout_s, int *ret_status)
+static bool start(struct job *job, int slot, const struct options *opt)
 {
-	struct timespec limit = {.tv_sec = timeout_s};
 	sigset_t set;
+	pid_t pid;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	while (waitpid(pid, ret_status, WNOHANG) == 0) {
-		if (sigtimedwait(&set, NULL, &limit) < 0 && errno == EAGAIN) {
-			kill(pid, SIGKILL);
-			limit.tv_sec = 5;
-			if (sigtimedwait(&set, NULL, &limit) == SIGCHLD)
-				waitpid(pid, ret_status, WNOHANG);
-			return false;
-		}
+	fflush(stdout);
+	job->start_us = conf_now_us();
+	job->deadline_us = job->start_us + (uint64_t)opt->timeout_s * 1000000;
+	pid = fork();
+	if (pid == 0) {
+		sigemptyset(&set);
+		sigprocmask(SIG_SETMASK, &set, NULL);
+		child(job, slot, opt);
 	}
-	return true;
+	job->pid = pid; /* not in the child: the memory is shared */
+	if (pid > 0)
+		return true;
+	snprintf(job->note, NOTE_LEN, "fork: %s", strerror(errno));
+	job->status = EXIT_FAILURE << 8;
+	job->done = true;
+	return false;
+}
+
+/* True when the job has left its slot. */
+static bool ended(struct job *job)
+{
+	uint64_t now_us = conf_now_us();
+
+	job->took_us = now_us - job->start_us;
+	if (waitpid(job->pid, &job->status, WNOHANG) != 0)
+		return job->done = true;
+	if (now_us < job->deadline_us)
+		return false;
+	if (job->late) /* stuck in the kernel */
+		return job->done = true;
+	kill(job->pid, SIGKILL);
+	job->late = true;
+	job->deadline_us = now_us + GRACE_US;
+	return false;
 }
 
 static void one_line(char *s)
@@ -135,94 +170,98 @@ static void one_line(char *s)
 			*s = ' ';
 }
 
-/* The line of a case that was run; true unless it failed. */
-static bool report(int n, const struct conf_case *k, bool in_time, int status)
+static void explain(const struct job *job)
 {
-	bool skip = in_time && WIFEXITED(status) &&
-		    WEXITSTATUS(status) == EXIT_SKIP;
-	bool ok = in_time && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-
-	one_line(note->text);
-	printf("%s %d - %s (%s)", ok || skip ? "ok" : "not ok", n, k->name,
-	       k->clause);
-	if (skip)
-		printf(" # SKIP %s", note->text);
-	putchar('\n');
-	if (ok || skip)
-		return true;
-	if (note->text[0])
-		printf("# %s\n", note->text);
-	if (!in_time)
+	if (job->note[0])
+		printf("# %s\n", job->note);
+	if (job->late)
 		printf("# not finished in time, killed\n");
-	else if (WIFSIGNALED(status))
-		printf("# died of signal %d (%s)\n", WTERMSIG(status),
-		       strsignal(WTERMSIG(status)));
+	else if (WIFSIGNALED(job->status))
+		printf("# died of signal %d (%s)\n", WTERMSIG(job->status),
+		       strsignal(WTERMSIG(job->status)));
 	else
-		printf("# exit code %d\n", WEXITSTATUS(status));
-	return false;
+		printf("# exit code %d\n", WEXITSTATUS(job->status));
 }
 
-static bool run_case(int n, const struct conf_case *k,
-		     const struct options *opt)
+/* The line of a case that was run; true unless it failed. */
+static bool report(int n, struct job *job)
 {
-	bool in_time;
-	int status = 0;
-	pid_t pid;
+	bool exited = !job->late && WIFEXITED(job->status);
+	bool skip = exited && WEXITSTATUS(job->status) == EXIT_SKIP;
+	bool ok = skip || (exited && WEXITSTATUS(job->status) == 0);
 
-	note->text[0] = '\0';
-	fflush(stdout);
-	pid = fork();
-	if (pid < 0) {
-		printf("not ok %d - %s (%s)\n# fork: %s\n", n, k->name,
-		       k->clause, strerror(errno));
-		return false;
-	}
-	if (pid == 0) {
-		sigset_t set;
-
-		sigemptyset(&set);
-		sigprocmask(SIG_SETMASK, &set, NULL);
-		child(k, opt);
-	}
-	in_time = reap(pid, opt->timeout_s, &status);
-	return report(n, k, in_time, status);
+	one_line(job->note);
+	printf("%s %d - %s (%s)", ok ? "ok" : "not ok", n, job->c->name,
+	       job->c->clause);
+	if (skip)
+		printf(" # SKIP %s", job->note);
+	putchar('\n');
+	if (!ok)
+		explain(job);
+	if (job->took_us >= SLOW_US)
+		printf("# took %.1f s\n", (double)job->took_us / 1e6);
+	return ok;
 }
 
-static int run_all(const struct options *opt)
+/* Until a child has ended or some deadline is near. */
+static void wait_for_child(void)
 {
-	int n = 0, bad = 0;
+	static const struct timespec tick = {.tv_nsec = 200000000};
 	sigset_t set;
 
-	/* sigtimedwait() wants it blocked */
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigtimedwait(&set, NULL, &tick);
+}
+
+static int run_all(struct job *jobs, int n, const struct options *opt)
+{
+	struct job *slots[MAX_SLOTS] = {NULL};
+	int next = 0, shown = 0, bad = 0;
+
+	while (shown < n) {
+		for (int i = 0; i < opt->slots; i++) {
+			if (slots[i] && ended(slots[i]))
+				slots[i] = NULL;
+			if (!slots[i] && next < n &&
+			    start(&jobs[next++], i, opt))
+				slots[i] = &jobs[next - 1];
+		}
+		for (; shown < n && jobs[shown].done; shown++)
+			bad += !report(shown + 1, &jobs[shown]);
+		if (shown < n)
+			wait_for_child();
+	}
+	printf("1..%d\n", n);
+	return bad ? 1 : 0;
+}
+
+/* Fills jobs, if there are any; the number of cases that match. */
+static int pick(struct job *jobs, const char *pattern)
+{
+	int n = 0;
+
 	for_each_case(k)
 	{
-		if (fnmatch(opt->pattern, k->name, 0) != 0)
+		if (fnmatch(pattern, k->name, 0) != 0)
 			continue;
-		if (opt->list)
-			printf("%s (%s)\n", k->name, k->clause);
-		else if (!run_case(++n, k, opt))
-			bad++;
+		if (jobs)
+			jobs[n].c = k;
+		n++;
 	}
-	if (opt->list)
-		return 0;
-	printf("1..%d\n", n);
-	if (!n)
-		fprintf(stderr, "conform: no case matches %s\n", opt->pattern);
-	return bad || !n ? 1 : 0;
+	return n;
 }
 
 static _Noreturn void usage(FILE *to, int code)
 {
 	fprintf(to, "usage: conform -P NAME [-a ADDRESS] [-f PATTERN] "
-		    "[-k KIND] [-t SECONDS] [-l]\n"
+		    "[-k KIND] [-t SECONDS] [-j N] [-l]\n"
 		    "  -P NAME           adapter, a name in dat.conf\n"
 		    "  -a ADDRESS        to connect to, if not the adapter's\n"
 		    "  -f PATTERN        only cases that match\n"
 		    "  -k KIND           fake device: ib, roce, iwarp\n"
 		    "  -t, --timeout N   seconds for a case, default 60\n"
+		    "  -j N              so many cases side by side\n"
 		    "  -l                list the cases\n");
 	exit(code);
 }
@@ -234,10 +273,10 @@ static struct options parse(int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
-	struct options opt = {.pattern = "*", .timeout_s = 60};
+	struct options opt = {.pattern = "*", .timeout_s = 60, .slots = 1};
 	int o;
 
-	while ((o = getopt_long(argc, argv, "P:a:f:k:t:lh", longs, NULL)) !=
+	while ((o = getopt_long(argc, argv, "P:a:f:k:t:j:lh", longs, NULL)) !=
 	       -1) {
 		switch (o) {
 		case 'P':
@@ -255,6 +294,9 @@ static struct options parse(int argc, char **argv)
 		case 't':
 			opt.timeout_s = atoi(optarg);
 			break;
+		case 'j':
+			opt.slots = atoi(optarg);
+			break;
 		case 'l':
 			opt.list = true;
 			break;
@@ -264,7 +306,8 @@ static struct options parse(int argc, char **argv)
 			usage(stderr, 2);
 		}
 	}
-	if (optind != argc || opt.timeout_s < 1 || (!opt.name && !opt.list))
+	if (optind != argc || opt.timeout_s < 1 || opt.slots < 1 ||
+	    opt.slots > MAX_SLOTS || (!opt.name && !opt.list))
 		usage(stderr, 2);
 	return opt;
 }
@@ -272,12 +315,29 @@ static struct options parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct options opt = parse(argc, argv);
+	int n = pick(NULL, opt.pattern);
+	struct job *jobs;
+	sigset_t set;
 
-	note = mmap(NULL, sizeof(*note), PROT_READ | PROT_WRITE,
+	if (!n) {
+		fprintf(stderr, "conform: no case matches %s\n", opt.pattern);
+		return 2;
+	}
+	jobs = mmap(NULL, (size_t)n * sizeof(*jobs), PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (note == MAP_FAILED) {
+	if (jobs == MAP_FAILED) {
 		perror("conform: mmap");
 		return 2;
 	}
-	return run_all(&opt);
+	pick(jobs, opt.pattern);
+	if (opt.list) {
+		for (int i = 0; i < n; i++)
+			printf("%s (%s)\n", jobs[i].c->name, jobs[i].c->clause);
+		return 0;
+	}
+	/* sigtimedwait() wants it blocked */
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return run_all(jobs, n, &opt);
 }

@@ -181,8 +181,7 @@ static DAT_EP_HANDLE reach_reserved(struct conf *c)
 {
 	DAT_RSP_HANDLE rsp;
 
-	EXPECT_OK(
-		dat_rsp_create(c->a.ia, CONF_QUAL, c->a.ep, c->a.cr_evd, &rsp));
+	EXPECT_OK(dat_rsp_create(c->a.ia, c->qual, c->a.ep, c->a.cr_evd, &rsp));
 	return c->a.ep;
 }
 
@@ -202,7 +201,7 @@ static DAT_EP_HANDLE reach_tentative(struct conf *c)
 	DAT_EVENT ev;
 	DAT_RETURN ret;
 
-	ret = dat_psp_create(c->a.ia, CONF_QUAL, c->a.cr_evd,
+	ret = dat_psp_create(c->a.ia, c->qual, c->a.cr_evd,
 			     DAT_PSP_PROVIDER_FLAG, &psp);
 	if (DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED)
 		conf_skip("the provider makes no endpoints");
@@ -266,7 +265,7 @@ DAT_PSP_HANDLE conf_listen(struct conf *c)
 {
 	DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
 
-	EXPECT_OK(dat_psp_create(c->a.ia, CONF_QUAL, c->a.cr_evd,
+	EXPECT_OK(dat_psp_create(c->a.ia, c->qual, c->a.cr_evd,
 				 DAT_PSP_CONSUMER_FLAG, &psp));
 	return psp;
 }
@@ -274,9 +273,8 @@ DAT_PSP_HANDLE conf_listen(struct conf *c)
 DAT_RETURN conf_try_connect(struct conf *c, DAT_EP_HANDLE ep,
 			    DAT_TIMEOUT timeout_us)
 {
-	return dat_ep_connect(ep, conf_address(c), CONF_QUAL, timeout_us, 0,
-			      NULL, DAT_QOS_BEST_EFFORT,
-			      DAT_CONNECT_DEFAULT_FLAG);
+	return dat_ep_connect(ep, conf_address(c), c->qual, timeout_us, 0, NULL,
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
 DAT_CR_HANDLE conf_meet(struct conf *c)
