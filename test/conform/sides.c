@@ -88,8 +88,11 @@ static void side_close(struct conf_side *s)
 
 void conf_fini(struct conf *c)
 {
-	side_close(&c->b);
+	/* The passive side first: what it has not answered is refused then.
+	 * An iWARP kernel keeps the other's queue pair until there is an
+	 * answer, or 10 s. */
 	side_close(&c->a);
+	side_close(&c->b);
 }
 
 DAT_IA_ADDRESS_PTR conf_address(struct conf *c)
