@@ -8,7 +8,6 @@
 #include "test/conform/conform.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 
 #define T(name) static void name(struct conf *c)
@@ -29,40 +28,10 @@ static DAT_RETURN wait_for(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout,
 	return dat_evd_wait(evd, timeout, threshold, &ev, more);
 }
 
-/* A thread in dat_evd_wait(). */
-struct waiter {
-	pthread_t thread;
-	DAT_EVD_HANDLE evd;
-	DAT_COUNT threshold, more;
-	DAT_RETURN ret;
-};
-
-static void *wait_thread(void *arg)
+static void start(struct conf_waiter *w, DAT_EVD_HANDLE evd,
+		  DAT_COUNT threshold)
 {
-	struct waiter *w = arg;
-
-	w->ret = wait_for(w->evd, LONG, w->threshold, &w->more);
-	return NULL;
-}
-
-/* Returns when the thread waits: another one is then refused. */
-static void start(struct waiter *w, DAT_EVD_HANDLE evd, DAT_COUNT threshold)
-{
-	DAT_RETURN ret;
-	DAT_EVENT ev;
-
-	*w = (struct waiter){.evd = evd, .threshold = threshold};
-	EXPECT_EQ(pthread_create(&w->thread, NULL, wait_thread, w), 0);
-	do {
-		sched_yield();
-		ret = dat_evd_dequeue(evd, &ev);
-	} while (DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY);
-	EXPECT_TYPE(ret, DAT_INVALID_STATE);
-}
-
-static void join(struct waiter *w)
-{
-	EXPECT_EQ(pthread_join(w->thread, NULL), 0);
+	conf_wait(w, evd, threshold, LONG);
 }
 
 T(evd_wait__null_event)
@@ -175,12 +144,12 @@ T(evd_wait__nmore_after_timeout)
 T(evd_wait__threshold)
 {
 	DAT_EVD_HANDLE evd = software(c);
-	struct waiter w;
+	struct conf_waiter w;
 
 	start(&w, evd, 3);
 	for (int i = 0; i < 3; i++)
 		EXPECT_OK(conf_post_se(evd, NULL));
-	join(&w);
+	conf_woken(&w);
 	EXPECT_OK(w.ret);
 	EXPECT_EQ(w.more, 2);
 }
@@ -188,23 +157,23 @@ T(evd_wait__threshold)
 T(evd_wait__woken_by_event)
 {
 	DAT_EVD_HANDLE evd = software(c);
-	struct waiter w;
+	struct conf_waiter w;
 
 	start(&w, evd, 1);
 	EXPECT_OK(conf_post_se(evd, NULL));
-	join(&w);
+	conf_woken(&w);
 	EXPECT_OK(w.ret);
 }
 
 T(evd_wait__disabled_still_waits)
 {
 	DAT_EVD_HANDLE evd = software(c);
-	struct waiter w;
+	struct conf_waiter w;
 
 	EXPECT_OK(dat_evd_disable(evd));
 	start(&w, evd, 1);
 	EXPECT_OK(conf_post_se(evd, NULL));
-	join(&w);
+	conf_woken(&w);
 	EXPECT_OK(w.ret);
 }
 
@@ -212,35 +181,35 @@ T(evd_wait__second_waiter)
 {
 	DAT_EVD_HANDLE evd = software(c);
 	DAT_COUNT more;
-	struct waiter w;
+	struct conf_waiter w;
 
 	start(&w, evd, 1);
 	EXPECT_TYPE(wait_for(evd, 0, 1, &more), DAT_INVALID_STATE);
 	EXPECT_OK(conf_post_se(evd, NULL));
-	join(&w);
+	conf_woken(&w);
 	EXPECT_OK(w.ret);
 }
 
 T(evd_resize__thread_waits)
 {
 	DAT_EVD_HANDLE evd = software(c);
-	struct waiter w;
+	struct conf_waiter w;
 
 	start(&w, evd, 1);
 	EXPECT_TYPE(dat_evd_resize(evd, 64), DAT_INVALID_STATE);
 	EXPECT_OK(conf_post_se(evd, NULL));
-	join(&w);
+	conf_woken(&w);
 }
 
 T(evd_free__thread_waits)
 {
 	DAT_EVD_HANDLE evd = software(c);
-	struct waiter w;
+	struct conf_waiter w;
 
 	start(&w, evd, 1);
 	EXPECT_TYPE(dat_evd_free(evd), DAT_INVALID_STATE);
 	EXPECT_OK(conf_post_se(evd, NULL));
-	join(&w);
+	conf_woken(&w);
 	EXPECT_OK(dat_evd_free(evd));
 }
 
@@ -258,11 +227,11 @@ T(evd_wait__unwaitable_at_entry)
 
 static void made_unwaitable(DAT_EVD_HANDLE evd)
 {
-	struct waiter w;
+	struct conf_waiter w;
 
 	start(&w, evd, 1);
 	EXPECT_OK(dat_evd_set_unwaitable(evd));
-	join(&w);
+	conf_woken(&w);
 	EXPECT_TYPE(w.ret, DAT_INVALID_STATE);
 }
 
@@ -278,12 +247,12 @@ T(evd_wait__made_unwaitable_dto)
 
 static void aborted(struct conf *c, DAT_EVD_HANDLE evd)
 {
-	struct waiter w;
+	struct conf_waiter w;
 
 	start(&w, evd, 1);
 	EXPECT_OK(dat_ia_close(c->a.ia, DAT_CLOSE_ABRUPT_FLAG));
 	c->a.ia = DAT_HANDLE_NULL;
-	join(&w);
+	conf_woken(&w);
 	EXPECT_TYPE(w.ret, DAT_ABORT);
 }
 
@@ -309,15 +278,12 @@ static void nothing(int sig)
 static void interrupted(DAT_EVD_HANDLE evd)
 {
 	struct sigaction act = {.sa_handler = nothing};
-	struct timespec pause = {.tv_nsec = 1000000};
-	struct waiter w;
+	struct conf_waiter w;
 
 	EXPECT_EQ(sigaction(SIGUSR1, &act, NULL), 0);
 	start(&w, evd, 1);
-	/* A signal between its check and its sleep is lost: send more. */
-	while (pthread_kill(w.thread, SIGUSR1) == 0 &&
-	       pthread_tryjoin_np(w.thread, NULL) != 0)
-		nanosleep(&pause, NULL);
+	EXPECT_EQ(pthread_kill(w.thread, SIGUSR1), 0);
+	conf_woken(&w);
 	EXPECT_TYPE(w.ret, DAT_INTERRUPTED_CALL);
 }
 

@@ -14,6 +14,7 @@
 #ifndef CONFORM_H
 #define CONFORM_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -163,6 +164,24 @@ void conf_broken(struct conf *c, DAT_EVD_HANDLE conn_evd);
 void conf_no_event(DAT_EVD_HANDLE evd);
 DAT_RETURN conf_post_se(DAT_EVD_HANDLE evd, void *pointer);
 uint64_t conf_now_us(void);
+
+/* waiter.c: a thread in dat_evd_wait() */
+struct conf_waiter {
+	pthread_t thread;
+	int tid;
+	DAT_EVD_HANDLE evd;
+	DAT_COUNT threshold, more;
+	DAT_TIMEOUT timeout_us;
+	DAT_RETURN ret;
+	DAT_EVENT ev;
+};
+
+/* Returns when the thread sleeps. */
+void conf_wait(struct conf_waiter *w, DAT_EVD_HANDLE evd, DAT_COUNT threshold,
+	       DAT_TIMEOUT timeout_us);
+void conf_still_asleep(struct conf_waiter *w);
+/* When it has come back. */
+void conf_woken(struct conf_waiter *w);
 
 /* device_*.c: prepares the devices below; false: there is none of that kind */
 bool conf_device(const char *kind);
