@@ -81,7 +81,8 @@ struct conf_case {
 extern const struct conf_case cases_registry[], cases_ia[], cases_evd[],
 	cases_evd_wait[], cases_cno[], cases_pz[], cases_lmr[], cases_rmr[],
 	cases_srq[], cases_ep[], cases_ep_state[], cases_conn[], cases_sp[],
-	cases_cr[], cases_post[], cases_context[], cases_strerror[];
+	cases_cr[], cases_post[], cases_context[], cases_strerror[],
+	cases_notify[], cases_sp_provider[];
 
 /* End the case. The text goes to the TAP output. */
 _Noreturn void conf_fail(const char *file, int line, const char *fmt, ...)
@@ -135,6 +136,13 @@ int conf_state_subtype(DAT_EP_STATE state);
 DAT_EP_HANDLE conf_reach(struct conf *c, DAT_EP_STATE state);
 
 DAT_PSP_HANDLE conf_listen(struct conf *c);
+/* The case is skipped when the provider makes no endpoints. */
+void conf_need_provider_eps(const struct conf *c);
+DAT_PSP_HANDLE conf_listen_provider(struct conf *c);
+/* The endpoint that the provider made for a request. */
+DAT_EP_HANDLE conf_brought(DAT_CR_HANDLE cr);
+/* Gives it the PZ and EVDs of the side. */
+void conf_furnish(struct conf_side *s, DAT_EP_HANDLE ep);
 DAT_RETURN conf_try_connect(struct conf *c, DAT_EP_HANDLE ep,
 			    DAT_TIMEOUT timeout_us);
 /* b's EP asks a for a connection. */

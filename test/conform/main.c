@@ -33,10 +33,11 @@
 #define SLOW_US	   5000000  /* worth a line */
 
 static const struct conf_case *const tables[] = {
-	cases_registry, cases_strerror, cases_ia,   cases_evd, cases_evd_wait,
-	cases_cno,	cases_pz,	cases_lmr,  cases_rmr, cases_srq,
-	cases_ep,	cases_ep_state, cases_conn, cases_sp,  cases_cr,
-	cases_post,	cases_context,
+	cases_registry, cases_strerror, cases_ia,	   cases_evd,
+	cases_evd_wait, cases_cno,	cases_pz,	   cases_lmr,
+	cases_rmr,	cases_srq,	cases_ep,	   cases_ep_state,
+	cases_conn,	cases_sp,	cases_sp_provider, cases_cr,
+	cases_post,	cases_notify,	cases_context,
 };
 
 #define for_each_case(k)                                                 \

@@ -196,37 +196,35 @@ static DAT_EP_HANDLE reach_passive(struct conf *c)
 	return c->a.ep;
 }
 
-static DAT_EP_HANDLE reach_tentative(struct conf *c)
+void conf_furnish(struct conf_side *s, DAT_EP_HANDLE ep)
 {
-	DAT_PSP_HANDLE psp;
-	DAT_CR_PARAM param;
 	DAT_EP_PARAM parts;
-	DAT_EVENT ev;
-	DAT_RETURN ret;
 
-	ret = dat_psp_create(c->a.ia, c->qual, c->a.cr_evd,
-			     DAT_PSP_PROVIDER_FLAG, &psp);
-	if (DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED)
-		conf_skip("the provider makes no endpoints");
-	EXPECT_OK(ret);
-	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
-	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
-	EXPECT_OK(dat_cr_query(ev.event_data.cr_arrival_event_data.cr_handle,
-			       DAT_CR_FIELD_ALL, &param));
-	EXPECT(param.local_ep_handle);
-	/* Complete but for the connection, so that only the state refuses. */
 	memset(&parts, 0, sizeof(parts));
-	parts.pz_handle = c->a.pz;
-	parts.recv_evd_handle = c->a.recv_evd;
-	parts.request_evd_handle = c->a.req_evd;
-	parts.connect_evd_handle = c->a.conn_evd;
-	EXPECT_OK(dat_ep_modify(param.local_ep_handle,
+	parts.pz_handle = s->pz;
+	parts.recv_evd_handle = s->recv_evd;
+	parts.request_evd_handle = s->req_evd;
+	parts.connect_evd_handle = s->conn_evd;
+	EXPECT_OK(dat_ep_modify(ep,
 				DAT_EP_FIELD_PZ_HANDLE |
 					DAT_EP_FIELD_RECV_EVD_HANDLE |
 					DAT_EP_FIELD_REQUEST_EVD_HANDLE |
 					DAT_EP_FIELD_CONNECT_EVD_HANDLE,
 				&parts));
-	return param.local_ep_handle;
+}
+
+static DAT_EP_HANDLE reach_tentative(struct conf *c)
+{
+	DAT_EP_HANDLE ep;
+	DAT_EVENT ev;
+
+	conf_listen_provider(c);
+	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
+	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	ep = conf_brought(ev.event_data.cr_arrival_event_data.cr_handle);
+	/* Complete but for the connection, so that only the state refuses. */
+	conf_furnish(&c->a, ep);
+	return ep;
 }
 
 DAT_EP_HANDLE conf_reach(struct conf *c, DAT_EP_STATE state)
@@ -271,6 +269,31 @@ DAT_PSP_HANDLE conf_listen(struct conf *c)
 	EXPECT_OK(dat_psp_create(c->a.ia, c->qual, c->a.cr_evd,
 				 DAT_PSP_CONSUMER_FLAG, &psp));
 	return psp;
+}
+
+void conf_need_provider_eps(const struct conf *c)
+{
+	if (c->prov_attr.ep_creator == DAT_PSP_CREATES_EP_NEVER)
+		conf_skip("the provider makes no endpoints");
+}
+
+DAT_PSP_HANDLE conf_listen_provider(struct conf *c)
+{
+	DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+
+	conf_need_provider_eps(c);
+	EXPECT_OK(dat_psp_create(c->a.ia, c->qual, c->a.cr_evd,
+				 DAT_PSP_PROVIDER_FLAG, &psp));
+	return psp;
+}
+
+DAT_EP_HANDLE conf_brought(DAT_CR_HANDLE cr)
+{
+	DAT_CR_PARAM param;
+
+	EXPECT_OK(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
+	EXPECT(param.local_ep_handle);
+	return param.local_ep_handle;
 }
 
 DAT_RETURN conf_try_connect(struct conf *c, DAT_EP_HANDLE ep,
