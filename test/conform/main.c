@@ -260,7 +260,7 @@ static _Noreturn void usage(FILE *to, int code)
 		    "  -P NAME           adapter, a name in dat.conf\n"
 		    "  -a ADDRESS        to connect to, if not the adapter's\n"
 		    "  -f PATTERN        only cases that match\n"
-		    "  -k KIND           fake device: ib, roce, iwarp\n"
+		    "  -k KIND           fake device: ib, roce, iwarp, siw\n"
 		    "  -t, --timeout N   seconds for a case, default 60\n"
 		    "  -j N              so many cases side by side\n"
 		    "  -l                list the cases\n");

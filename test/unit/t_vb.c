@@ -21,8 +21,6 @@
 
 #include "test/unit/fake/fake_verbs.h"
 
-#define SIW_VENDOR_ID 0x626d74
-
 static struct vb_dev dev;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
@@ -35,7 +33,7 @@ static int no_device(void **state)
 }
 
 /* A device of KIND with two ports, open on the first. */
-static int setup_kind(enum fv_kind kind, uint32_t vendor_id)
+static int setup_kind(enum fv_kind kind)
 {
 	struct fv_device_cfg cfg;
 
@@ -43,8 +41,6 @@ static int setup_kind(enum fv_kind kind, uint32_t vendor_id)
 	fv_device_cfg_init(&cfg, kind, "fake0", "10.0.0.1");
 	cfg.attr.phys_port_cnt = 2;
 	cfg.max_inline = 100;
-	if (vendor_id)
-		cfg.attr.vendor_id = vendor_id;
 	cfg.attr.max_cqe = 1 << 16;
 	fv_device_add(&cfg);
 	return vb_open("fake0", 1, &dev) || vb_pd_create(&dev, &pd) ||
@@ -53,22 +49,22 @@ static int setup_kind(enum fv_kind kind, uint32_t vendor_id)
 
 static int roce(void **state)
 {
-	return setup_kind(FV_ROCE, 0);
+	return setup_kind(FV_ROCE);
 }
 
 static int ib(void **state)
 {
-	return setup_kind(FV_IB, 0);
+	return setup_kind(FV_IB);
 }
 
 static int iwarp(void **state)
 {
-	return setup_kind(FV_IWARP, 0);
+	return setup_kind(FV_IWARP);
 }
 
 static int siw(void **state)
 {
-	return setup_kind(FV_IWARP, SIW_VENDOR_ID);
+	return setup_kind(FV_SIW);
 }
 
 static int nothing_left(void **state)

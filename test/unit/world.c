@@ -257,6 +257,11 @@ int world_setup_iwarp(void **state)
 	return setup(state, FV_IWARP);
 }
 
+int world_setup_siw(void **state)
+{
+	return setup(state, FV_SIW);
+}
+
 int world_teardown(void **state)
 {
 	struct world *w = *state;

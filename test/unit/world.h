@@ -96,6 +96,7 @@ void world_close(struct world *w);
 int world_setup_ib(void **state);
 int world_setup_roce(void **state);
 int world_setup_iwarp(void **state);
+int world_setup_siw(void **state);
 int world_teardown(void **state);
 
 /*
@@ -228,5 +229,7 @@ void world_pause(void);
 	cmocka_unit_test_setup_teardown(f, world_setup_roce, world_teardown)
 #define iwarp_test(f) \
 	cmocka_unit_test_setup_teardown(f, world_setup_iwarp, world_teardown)
+#define siw_test(f) \
+	cmocka_unit_test_setup_teardown(f, world_setup_siw, world_teardown)
 
 #endif

@@ -240,7 +240,8 @@ int fv__req_notify(struct ibv_cq *cq, int solicited_only)
 	/* asking for less does not take back what was asked for before */
 	if (!solicited_only)
 		c->arm = FV_ARM_ANY;
-	else if (c->arm == FV_ARM_NONE)
+	else if (c->arm == FV_ARM_NONE &&
+		 !fv__device(cq->context)->cfg.deaf_to_solicited)
 		c->arm = FV_ARM_SOLICITED;
 	fv__leave();
 	return 0;

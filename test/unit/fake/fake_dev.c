@@ -163,12 +163,25 @@ static void cfg_gids_init(struct fv_port_cfg *p, enum fv_kind kind,
 	}
 }
 
+static void siw_init(struct fv_device_cfg *cfg, const char *name,
+		     const char *addr)
+{
+	fv_device_cfg_init(cfg, FV_IWARP, name, addr);
+	cfg->attr.vendor_id = FV_SIW_VENDOR_ID;
+	cfg->attr.max_cqe = 1 << 16;
+	cfg->deaf_to_solicited = true;
+}
+
 void fv_device_cfg_init(struct fv_device_cfg *cfg, enum fv_kind kind,
 			const char *name, const char *addr)
 {
 	static int serial; /* guarded by the lock: distinct LIDs and GUIDs */
 	int i, n;
 
+	if (kind == FV_SIW) {
+		siw_init(cfg, name, addr);
+		return;
+	}
 	fv__enter();
 	n = ++serial;
 	fv__leave();

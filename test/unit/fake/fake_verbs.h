@@ -24,10 +24,13 @@
 #define FV_PKEYS 4
 #define FV_ADDRS 4
 
+#define FV_SIW_VENDOR_ID 0x626d74
+
 enum fv_kind {
 	FV_IB,	  /* InfiniBand link layer, LIDs */
 	FV_ROCE,  /* Ethernet link layer, GIDs from the IP addresses */
 	FV_IWARP, /* RNIC: the connection manager moves the QP */
+	FV_SIW,	  /* the same with the ways of Linux' soft iWARP */
 };
 
 struct fv_port_cfg {
@@ -48,6 +51,8 @@ struct fv_device_cfg {
 	struct fv_port_cfg port[FV_PORTS]; /* attr.phys_port_cnt are used */
 	uint32_t max_inline;
 	int num_comp_vectors;
+	/* a queue armed for solicited completions never fires (siw) */
+	bool deaf_to_solicited;
 	bool round_up;	   /* grant more than asked for, as hardware does */
 	bool comm_est;	   /* raise COMM_EST on the first packet in RTR */
 	bool read_sink_rw; /* a read's sink needs remote write (iWARP) */
