@@ -154,6 +154,31 @@ static void provider_query__completion_flags(void **state)
 	assert_true((unsigned)attr.completion_flags_supported & THRESHOLD);
 }
 
+/* Where nobody can tell solicited messages apart, all of them notify. */
+static void evd_wait__solicited_on_a_deaf_device(void **state)
+{
+	struct world *w = *state;
+	DAT_PROVIDER_ATTR attr;
+	struct waiter t;
+
+	assert_dat_ok(V(ia_query)(w->server.ia, NULL, DAT_IA_FIELD_NONE, NULL,
+				  DAT_PROVIDER_FIELD_ALL, &attr));
+	assert_false((unsigned)attr.completion_flags_supported & SOLICITED);
+	assert_true((unsigned)attr.completion_flags_supported & UNSIGNALED);
+	connect_with(w, SOLICITED, DEFAULT);
+	assert_int_equal(config_of(w->server.recv_evd), 0x30);
+	world_recv(&w->server, 0, 64, 0);
+	world_recv(&w->server, 64, 64, 1);
+	start(&t, w->server.recv_evd);
+	world_send(&w->client, 0, 8, 10, DEFAULT);
+	finish(&t, 0, 0);
+	start(&t, w->server.recv_evd);
+	world_send(&w->client, 0, 8, 11, SOLICITED);
+	finish(&t, 1, 0);
+	assert_dat_ok(V(ep_free)(w->server.ep));
+	assert_int_equal(config_of(w->server.recv_evd), 0);
+}
+
 static void ep_create__conflict(void **state)
 {
 	struct world *w = *state;
@@ -517,6 +542,7 @@ int main(void)
 		ib_test(evd_wait__solicited),
 		iwarp_test(evd_wait__solicited),
 		ib_test(evd_wait__configured_later),
+		siw_test(evd_wait__solicited_on_a_deaf_device),
 		ib_test(cno_wait__unsignalled),
 		ib_test(cno_wait__solicited),
 	};

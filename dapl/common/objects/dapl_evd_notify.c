@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "dapl/common/objects/dapl_evd.h"
+#include "dapl/common/objects/dapl_ia.h"
 
 enum dapl_evd_config dapl_evd_config_of(DAT_COMPLETION_FLAGS flags, bool recv)
 {
@@ -70,6 +71,16 @@ static void config_update_locked(struct dapl_evd *evd,
 		dapl_log(DAPL_LOG_ERR, "evd %p: eventfd: %m", (void *)evd);
 }
 
+/* A device that cannot tell solicited messages apart notifies of all. */
+static enum dapl_evd_config config_on(const struct dapl_evd *evd,
+				      enum dapl_evd_config config)
+{
+	return config == DAPL_EVD_SOLICITED &&
+			       evd->obj.ia->dev.deaf_to_solicited
+		       ? DAPL_EVD_THRESHOLD
+		       : config;
+}
+
 static void config_count(struct dapl_evd *evd, enum dapl_evd_config config,
 			 int n)
 {
@@ -78,7 +89,7 @@ static void config_count(struct dapl_evd *evd, enum dapl_evd_config config,
 	if (!evd)
 		return;
 	dapl_lock(&evd->lock);
-	evd->config_users[config] += n;
+	evd->config_users[config_on(evd, config)] += n;
 	config_update_locked(evd, &after);
 	dapl_unlock(&evd->lock);
 	dapl_evd_after(&after);
@@ -91,6 +102,7 @@ bool dapl_evd_config_enter(struct dapl_evd *evd, enum dapl_evd_config config)
 
 	if (!evd)
 		return true;
+	config = config_on(evd, config);
 	/* The device cannot tell who solicits an event of another stream. */
 	if (config == DAPL_EVD_SOLICITED &&
 	    (evd->flags &

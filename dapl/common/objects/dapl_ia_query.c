@@ -85,6 +85,18 @@ static void merging_fill(DAT_PROVIDER_ATTR *attr)
 			attr->evd_stream_merging_supported[i][j] = DAT_TRUE;
 }
 
+static DAT_COMPLETION_FLAGS completion_flags(const struct vb_dev *dev)
+{
+	int flags = DAT_COMPLETION_SUPPRESS_FLAG |
+		    DAT_COMPLETION_UNSIGNALLED_FLAG |
+		    DAT_COMPLETION_BARRIER_FENCE_FLAG |
+		    DAT_COMPLETION_EVD_THRESHOLD_FLAG;
+
+	if (!dev->deaf_to_solicited)
+		flags |= DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	return (DAT_COMPLETION_FLAGS)flags;
+}
+
 static void provider_attr_fill(struct dapl_ia *ia, DAT_PROVIDER_ATTR *attr)
 {
 	memset(attr, 0, sizeof(*attr));
@@ -101,12 +113,7 @@ static void provider_attr_fill(struct dapl_ia *ia, DAT_PROVIDER_ATTR *attr)
 			       DAT_MEM_TYPE_SHARED_VIRTUAL);
 	attr->iov_ownership_on_return = DAT_IOV_CONSUMER;
 	attr->dat_qos_supported = DAT_QOS_BEST_EFFORT;
-	attr->completion_flags_supported =
-		(DAT_COMPLETION_FLAGS)(DAT_COMPLETION_SUPPRESS_FLAG |
-				       DAT_COMPLETION_SOLICITED_WAIT_FLAG |
-				       DAT_COMPLETION_UNSIGNALLED_FLAG |
-				       DAT_COMPLETION_BARRIER_FENCE_FLAG |
-				       DAT_COMPLETION_EVD_THRESHOLD_FLAG);
+	attr->completion_flags_supported = completion_flags(&ia->dev);
 	attr->max_private_data_size =
 		count((long long)ia->cm->ops->max_pdata(ia->cm));
 	attr->supports_multipath = DAT_FALSE;

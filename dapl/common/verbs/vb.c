@@ -167,14 +167,22 @@ out_pd:
  */
 static void siw_pad(struct vb_dev *dev)
 {
-	if (dev->attr.vendor_id != SIW_VENDOR_ID)
-		return;
 	dev->siw_pad = ibv_create_cq(dev->ctx, SIW_PAD_CQE, NULL, NULL, 0);
 	if (!dev->siw_pad)
 		dapl_log(DAPL_LOG_WARN,
 			 "%s: no padding queue: %m; creating some queue pair "
 			 "may fail",
 			 dev->name);
+}
+
+/* What no attribute tells. */
+static void siw_ways(struct vb_dev *dev)
+{
+	if (dev->attr.vendor_id != SIW_VENDOR_ID)
+		return;
+	siw_pad(dev);
+	/* The driver completes every receive as one that was not solicited. */
+	dev->deaf_to_solicited = true;
 }
 
 int vb_open(const char *name, uint8_t port, struct vb_dev *ret_dev)
@@ -195,7 +203,7 @@ int vb_open(const char *name, uint8_t port, struct vb_dev *ret_dev)
 		vb_close(&dev);
 		return ret;
 	}
-	siw_pad(&dev);
+	siw_ways(&dev);
 	dev.max_inline = probe_inline(&dev);
 	*ret_dev = dev;
 	return 0;

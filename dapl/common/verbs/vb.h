@@ -32,6 +32,8 @@ struct vb_dev {
 	struct ibv_port_attr port_attr;
 	uint32_t max_inline; /* what a queue pair can be asked for; 0: none */
 	struct ibv_cq *siw_pad; /* see vb.c; NULL on other devices */
+	/* A queue that is armed for solicited completions only never fires. */
+	bool deaf_to_solicited;
 };
 
 /*
