@@ -241,6 +241,70 @@ static void gid__of_the_port(void **state)
 	assert_memory_equal(&gid, &before, sizeof(gid));
 }
 
+static void gid_table__of_the_port_without_holes(void **state)
+{
+	struct fv_device_cfg *cfg = fv_device_cfg_get(dev.ctx->device);
+	struct ibv_gid_entry *gids;
+
+	memset(&cfg->port[0].gid[1], 0, sizeof(union ibv_gid));
+	assert_int_equal(vb_gid_table(&dev, &gids), 3);
+	for (int i = 0; i < 3; i++) {
+		int index = i ? i + 1 : 0;
+
+		assert_int_equal(gids[i].gid_index, index);
+		assert_int_equal(gids[i].port_num, 1);
+		assert_int_equal(gids[i].gid_type,
+				 cfg->port[0].gid_type[index]);
+		assert_memory_equal(&gids[i].gid, &cfg->port[0].gid[index],
+				    sizeof(union ibv_gid));
+	}
+	free(gids);
+}
+
+static void gid_table__of_another_port(void **state)
+{
+	struct fv_device_cfg *cfg = fv_device_cfg_get(dev.ctx->device);
+	struct vb_dev second = dev;
+	struct ibv_gid_entry *gids;
+
+	second.port = 2;
+	assert_int_equal(vb_gid_table(&second, &gids), 2);
+	assert_int_equal(gids[0].port_num, 2);
+	assert_memory_equal(&gids[0].gid, &cfg->port[1].gid[0],
+			    sizeof(union ibv_gid));
+	free(gids);
+}
+
+static void gid_table__empty_or_unreadable(void **state)
+{
+	struct fv_device_cfg *cfg = fv_device_cfg_get(dev.ctx->device);
+	struct ibv_gid_entry *gids = NULL;
+
+	fv_fail_at(1, EIO);
+	assert_int_equal(vb_gid_table(&dev, &gids), -EIO);
+	assert_true(fv_fail_hit());
+	memset(cfg->port[0].gid, 0, sizeof(cfg->port[0].gid));
+	assert_int_equal(vb_gid_table(&dev, &gids), 0);
+	assert_null(gids);
+}
+
+static void pkey__found_by_its_value(void **state)
+{
+	struct fv_device_cfg *cfg = fv_device_cfg_get(dev.ctx->device);
+	uint16_t index = 77;
+
+	cfg->port[0].pkey[1] = 0x8001;
+	cfg->port[0].pkey[2] = 0x8123;
+	cfg->port[0].attr.pkey_tbl_len = 2;
+	assert_int_equal(vb_pkey_find(&dev, 0x8123, &index), -ENOENT);
+	assert_int_equal(vb_pkey_find(&dev, 0x0001, &index), -ENOENT);
+	assert_int_equal(index, 77);
+	assert_int_equal(vb_pkey_find(&dev, 0x8001, &index), 0);
+	assert_int_equal(index, 1);
+	fv_fail_at(1, EIO);
+	assert_int_equal(vb_pkey_find(&dev, 0x8001, &index), -ENOENT);
+}
+
 static void async__event_or_eagain(void **state)
 {
 	struct ibv_async_event event;
@@ -664,6 +728,10 @@ int main(void)
 		BARE(names__lists_whole_names),
 		ON(ib, refresh__sees_the_port_go_down),
 		ON(roce, gid__of_the_port),
+		ON(roce, gid_table__of_the_port_without_holes),
+		ON(roce, gid_table__of_another_port),
+		ON(roce, gid_table__empty_or_unreadable),
+		ON(ib, pkey__found_by_its_value),
 		ON(ib, async__event_or_eagain),
 		ON(ib, create__nth_call_fails_pd_channel_cq_srq_mw),
 		ON(ib, channel__does_not_block),
