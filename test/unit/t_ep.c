@@ -6,6 +6,7 @@
  * Connections are in t_ep_conn.c, transfers in t_ep_post.c.
  * Rules: DAT 2.0 dat_ep_*, in the order in which they list their errors.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "dapl/common/objects/dapl_ep.h"
@@ -43,6 +44,42 @@ static void create__defaults(void **state)
 	assert_int_equal(attr.max_rdma_read_in, 4);
 	assert_int_equal(attr.max_rdma_read_out, 4);
 	assert_true(attr.max_message_size > 0);
+}
+
+/* Index of the partition of an endpoint of a new IA, with DAPL_IB_PKEY=KEY. */
+static int partition_with(const char *key)
+{
+	struct world_side s = {0};
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	setenv("DAPL_IB_PKEY", key, 1);
+	s.ia = world_ia_open(&s.async_evd);
+	unsetenv("DAPL_IB_PKEY");
+	s.pz = world_pz(s.ia);
+	s.recv_evd = world_evd(s.ia, DAT_EVD_DTO_FLAG);
+	s.req_evd = world_evd(s.ia, DAT_EVD_DTO_FLAG);
+	s.conn_evd = world_evd(s.ia, DAT_EVD_CONNECTION_FLAG);
+	s.ep = world_ep(&s, NULL);
+	assert_int_equal(
+		ibv_query_qp(world_qp(s.ep), &attr, IBV_QP_PKEY_INDEX, &init),
+		0);
+	world_ia_close(s.ia, DAT_CLOSE_ABRUPT_FLAG);
+	return attr.pkey_index;
+}
+
+static void create__partition_of_the_environment(void **state)
+{
+	struct world *w = *state;
+	struct fv_port_cfg *port = &fv_device_cfg_get(w->dev)->port[0];
+
+	port->attr.pkey_tbl_len = 3;
+	port->pkey[1] = 0x8001;
+	port->pkey[2] = 0x0002;
+	assert_int_equal(partition_with("0"), 0);
+	assert_int_equal(partition_with("0x8001"), 1);
+	assert_int_equal(partition_with("2"), 2);
+	assert_int_equal(partition_with("0x8002"), 0);
 }
 
 static void create__bad_handles(void **state)
@@ -643,6 +680,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		on_each(create__defaults),
+		on_ib(create__partition_of_the_environment),
 		on_ib(create__bad_handles),
 		on_ib(create__queues_against_evds),
 		on_each(create__beyond_limits),

@@ -107,7 +107,7 @@ static int qp_open_locked(struct dapl_ep *ep, struct ibv_cq *null_cq)
 	ret = vb_qp_create(ep->pz->pd, &cfg, &qp, &max_inline);
 	if (ret)
 		return ret;
-	ret = vb_qp_init(&ia->dev, qp, 0,
+	ret = vb_qp_init(&ia->dev, qp, ia->dev.pkey_index,
 			 QP_ACCESS | (ia->dev.iwarp ? 0 : QP_ACCESS_IB));
 	if (!ret && ep->srq)
 		ret = dapl_srq_qp_enter(ep->srq, ep, qp->qp_num);

@@ -229,6 +229,22 @@ static DAT_RETURN open_error(const struct dapl_cm *cm, int err)
 			 cm->port, cm->dev_name, strerror(-err), names);
 }
 
+/*
+ * The partition of every queue pair. Where rdma_cm moves them it sets its own,
+ * which comes from the network interface.
+ */
+static void partition_set(struct dapl_ia *ia)
+{
+	struct vb_dev *dev = &ia->dev;
+	uint16_t pkey = (uint16_t)ia->params.ib_pkey;
+
+	if (pkey && !dev->iwarp && vb_pkey_find(dev, pkey, &dev->pkey_index))
+		dapl_log(DAPL_LOG_WARN,
+			 "DAPL_IB_PKEY: 0x%04x is not in the table of %s port "
+			 "%u; using its first entry",
+			 pkey, dev->name, dev->port);
+}
+
 static DAT_RETURN device_open(struct dapl_ia *ia)
 {
 	int ret;
@@ -236,6 +252,7 @@ static DAT_RETURN device_open(struct dapl_ia *ia)
 	ret = vb_open(ia->cm->dev_name, ia->cm->port, &ia->dev);
 	if (ret)
 		return open_error(ia->cm, ret);
+	partition_set(ia);
 	ia->max_inline = (uint32_t)(ia->params.max_inline >= 0
 					    ? ia->params.max_inline
 					    : ia->cm->ops->default_inline);

@@ -31,6 +31,7 @@ struct vb_dev {
 	struct ibv_device_attr attr;
 	struct ibv_port_attr port_attr;
 	uint32_t max_inline; /* what a queue pair can be asked for; 0: none */
+	uint16_t pkey_index; /* for vb_qp_init(); 0 unless its user sets it */
 	struct ibv_cq *siw_pad; /* see vb.c; NULL on other devices */
 	/* A queue that is armed for solicited completions only never fires. */
 	bool deaf_to_solicited;
