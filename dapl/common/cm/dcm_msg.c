@@ -129,18 +129,20 @@ int dcm_msg_decode_header(const uint8_t *buf, struct dcm_msg *ret_msg)
 	ret_msg->version = version;
 	ret_msg->op = op;
 	ret_msg->p_size = p_size;
-	ret_msg->sport = get16(buf + AT_SPORT) | (uint32_t)buf[AT_SPORT_HIGH]
-							 << 16;
-	ret_msg->dport = get16(buf + AT_DPORT) | (uint32_t)buf[AT_DPORT_HIGH]
-							 << 16;
+	ret_msg->sport = get16(buf + AT_SPORT);
+	ret_msg->dport = get16(buf + AT_DPORT);
 	ret_msg->sqpn = get32(buf + AT_SQPN);
 	ret_msg->dqpn = get32(buf + AT_DQPN);
 	ret_msg->s_id = get32(buf + AT_S_ID);
 	ret_msg->d_id = get32(buf + AT_D_ID);
 	ret_msg->rd_in = buf[AT_RD_IN];
-	ret_msg->rtns = buf[AT_RTNS];
-	/* Before it had a meaning, this byte could be anything. */
+	ret_msg->rtns = 0;
 	ret_msg->mtu = version < DCM_VERSION_MTU ? 0 : buf[AT_MTU];
+	if (version >= DCM_VERSION_EXT) {
+		ret_msg->sport |= (uint32_t)buf[AT_SPORT_HIGH] << 16;
+		ret_msg->dport |= (uint32_t)buf[AT_DPORT_HIGH] << 16;
+		ret_msg->rtns = buf[AT_RTNS];
+	}
 	memcpy(&ret_msg->saddr, buf + AT_SADDR, sizeof(ret_msg->saddr));
 	memcpy(&ret_msg->daddr, buf + AT_DADDR, sizeof(ret_msg->daddr));
 	return 0;

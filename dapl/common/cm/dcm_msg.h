@@ -23,7 +23,9 @@
 #define DCM_VERSION_MIN 6 /* older ones have another layout */
 /* Up to this version stream peers put two bytes between header and data. */
 #define DCM_VERSION_FILLER 7
-#define DCM_VERSION_MTU	   9 /* byte "mtu" means something */
+/* From when on bytes mean something; they could be anything before. */
+#define DCM_VERSION_EXT	   8 /* bits 16 to 23 of the ports, "rtns" */
+#define DCM_VERSION_MTU	   9 /* "mtu" */
 #define DCM_VERSION_RD_IN  7
 
 #define DCM_HEADER 148
