@@ -20,7 +20,6 @@
 
 #define PAGE	  4096
 #define EVD_SPARE 8
-#define NAMES_MAX 256
 
 #define ALL_PRIVILEGES DAT_MEM_PRIV_ALL_FLAG
 
@@ -39,28 +38,6 @@ static int failed(struct dtest *d, DAT_RETURN ret, const char *call,
 		  const char *remedy)
 {
 	return dt_dat_fail(&d->r, DT_ENVIRONMENT, ret, call, remedy);
-}
-
-/* Which names would have worked. */
-static void list_providers(struct dtest *d)
-{
-	DAT_PROVIDER_INFO *info = calloc(NAMES_MAX, sizeof(*info));
-	DAT_PROVIDER_INFO *list[NAMES_MAX];
-	DAT_COUNT n = 0;
-
-	if (!info)
-		return;
-	for (int i = 0; i < NAMES_MAX; i++)
-		list[i] = &info[i];
-	if (dat_registry_list_providers(NAMES_MAX, &n, list) == DAT_SUCCESS) {
-		fprintf(stderr, "%d: names in dat.conf:%s", d->r.pid,
-			n > 0 ? "" : " none; is there a dat.conf?");
-		for (int i = 0; i < n && i < NAMES_MAX; i++)
-			fprintf(stderr, " %.*s", DAT_NAME_MAX_LENGTH,
-				info[i].ia_name);
-		fputc('\n', stderr);
-	}
-	free(info);
 }
 
 static int open_ia(struct dtest *d)
@@ -82,7 +59,7 @@ static int open_ia(struct dtest *d)
 			    : "is its device there and its port up? "
 			      "(rdma link)");
 	if (DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND)
-		list_providers(d);
+		dt_list_providers(&d->r);
 	return rc;
 }
 

@@ -14,10 +14,15 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SLICE_NS  (250 * DT_NS_PER_MS)
 #define POLL_SPIN 1024
+/* Dequeues before a thread that shares its processor lets others run. */
+#define YIELD_SPIN 16
+#define NAMES_MAX  256
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -111,6 +116,27 @@ int dt_dat_fail(struct dt_report *r, enum dt_exit code, DAT_RETURN ret,
 		       remedy ? remedy : "");
 }
 
+void dt_list_providers(struct dt_report *r)
+{
+	DAT_PROVIDER_INFO *info = calloc(NAMES_MAX, sizeof(*info));
+	DAT_PROVIDER_INFO *list[NAMES_MAX];
+	DAT_COUNT n = 0;
+
+	if (!info)
+		return;
+	for (int i = 0; i < NAMES_MAX; i++)
+		list[i] = &info[i];
+	if (dat_registry_list_providers(NAMES_MAX, &n, list) == DAT_SUCCESS) {
+		fprintf(stderr, "%d: names in dat.conf:%s", r->pid,
+			n > 0 ? "" : " none; is there a dat.conf?");
+		for (int i = 0; i < n && i < NAMES_MAX; i++)
+			fprintf(stderr, " %.*s", DAT_NAME_MAX_LENGTH,
+				info[i].ia_name);
+		fputc('\n', stderr);
+	}
+	free(info);
+}
+
 static bool is_empty(DAT_RETURN ret)
 {
 	return DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY;
@@ -152,7 +178,9 @@ static int wait_event(struct dt_waiter *w, DAT_EVD_HANDLE evd, uint64_t ns,
 
 static int wait_poll(struct dt_waiter *w, DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
-	for (int i = 0; i < POLL_SPIN; i++) {
+	int spins = w->yield ? YIELD_SPIN : POLL_SPIN;
+
+	for (int i = 0; i < spins; i++) {
 		DAT_RETURN ret = dat_evd_dequeue(evd, event);
 
 		if (ret == DAT_SUCCESS)
@@ -163,6 +191,8 @@ static int wait_poll(struct dt_waiter *w, DAT_EVD_HANDLE evd, DAT_EVENT *event)
 		}
 		w->polls++;
 	}
+	if (w->yield)
+		sched_yield();
 	return -EAGAIN;
 }
 

@@ -14,6 +14,7 @@
 #include "test/dtest/common/dt_report.h"
 
 #include <dat2/udat.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum dt_wait_mode {
@@ -29,6 +30,7 @@ struct dt_waiter {
 	DAT_EVD_HANDLE conn_evd;
 	/* the event that said so, 0: none. Whoever waits for it looks here. */
 	DAT_EVENT_NUMBER gone;
+	bool yield;	/* polls, and others have work for its processor */
 	DAT_RETURN ret; /* of the call that failed, with -EIO */
 	uint64_t polls; /* dequeues that found nothing */
 };
@@ -44,6 +46,9 @@ const char *dt_dto_status_name(DAT_DTO_COMPLETION_STATUS status);
  */
 int dt_dat_fail(struct dt_report *r, enum dt_exit code, DAT_RETURN ret,
 		const char *call, const char *remedy);
+
+/* Names the entries of dat.conf, on standard error, for who gave another. */
+void dt_list_providers(struct dt_report *r);
 
 /*
  * Waits for an event. `how` overrides w->mode, for queues without CNO.

@@ -21,6 +21,7 @@
 int dt_report_open(struct dt_report *r, const char *tool, const char *json_path)
 {
 	memset(r, 0, sizeof(*r));
+	pthread_mutex_init(&r->lock, NULL);
 	r->text = stdout;
 	r->pid = (int)getpid();
 	snprintf(r->tool, sizeof(r->tool), "%s", tool);
@@ -47,14 +48,24 @@ void dt_report_provider(struct dt_report *r, const char *provider,
 	snprintf(r->device, sizeof(r->device), "%s", device);
 }
 
-#define PRINT(r, fmt)                           \
-	do {                                    \
-		va_list ap;                     \
-                                                \
-		va_start(ap, fmt);              \
-		vfprintf((r)->text, (fmt), ap); \
-		va_end(ap);                     \
-		fflush((r)->text);              \
+static void wipe_progress(struct dt_report *r)
+{
+	if (r->progress)
+		fputs("\r\033[K", stderr);
+	r->progress = false;
+}
+
+#define PRINT(r, fmt)                             \
+	do {                                      \
+		va_list ap;                       \
+                                                  \
+		pthread_mutex_lock(&(r)->lock);   \
+		wipe_progress(r);                 \
+		va_start(ap, fmt);                \
+		vfprintf((r)->text, (fmt), ap);   \
+		va_end(ap);                       \
+		fflush((r)->text);                \
+		pthread_mutex_unlock(&(r)->lock); \
 	} while (0)
 
 void dt_say(struct dt_report *r, const char *fmt, ...)
@@ -75,6 +86,21 @@ void dt_line(struct dt_report *r, const char *fmt, ...)
 		PRINT(r, fmt);
 }
 
+void dt_progress(struct dt_report *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (r->quiet || !isatty(STDERR_FILENO))
+		return;
+	pthread_mutex_lock(&r->lock);
+	wipe_progress(r);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	r->progress = true;
+	pthread_mutex_unlock(&r->lock);
+}
+
 int dt_fail(struct dt_report *r, enum dt_exit code, const char *fmt, ...)
 {
 	char text[sizeof(r->error)];
@@ -83,6 +109,8 @@ int dt_fail(struct dt_report *r, enum dt_exit code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	pthread_mutex_lock(&r->lock);
+	wipe_progress(r);
 	fflush(r->text);
 	/* "ERR" is what scripts look for in the log of a failed run. */
 	fprintf(stderr, "%d: ERR: %s\n", r->pid, text);
@@ -90,6 +118,7 @@ int dt_fail(struct dt_report *r, enum dt_exit code, const char *fmt, ...)
 		r->code = code;
 		memcpy(r->error, text, sizeof(text));
 	}
+	pthread_mutex_unlock(&r->lock);
 	return code;
 }
 
@@ -132,22 +161,32 @@ static void put_record(struct dt_report *r, const struct dt_result *res)
 	dt_json_end(&j);
 }
 
-void dt_report_result(struct dt_report *r, const struct dt_result *res)
+static bool add_row(struct dt_report *r, const struct dt_result *res)
 {
-	if (r->json)
-		put_record(r, res);
 	if (r->row_count == r->row_room) {
 		size_t room = r->row_room ? 2 * r->row_room : 16;
 		struct dt_result *rows = realloc(r->rows, room * sizeof(*rows));
 
-		if (!rows) {
-			dt_fail(r, DT_ENVIRONMENT, "no memory for the table");
-			return;
-		}
+		if (!rows)
+			return false;
 		r->rows = rows;
 		r->row_room = room;
 	}
 	r->rows[r->row_count++] = *res;
+	return true;
+}
+
+void dt_report_result(struct dt_report *r, const struct dt_result *res)
+{
+	bool added;
+
+	pthread_mutex_lock(&r->lock);
+	if (r->json)
+		put_record(r, res);
+	added = add_row(r, res);
+	pthread_mutex_unlock(&r->lock);
+	if (!added)
+		dt_fail(r, DT_ENVIRONMENT, "no memory for the table");
 }
 
 void dt_report_skipped(struct dt_report *r, const char *test, const char *op,
@@ -240,6 +279,7 @@ int dt_report_close(struct dt_report *r, int code)
 {
 	bool broken = false;
 
+	wipe_progress(r);
 	if (!code)
 		code = r->code;
 	put_table(r, DT_LATENCY);
@@ -261,5 +301,6 @@ int dt_report_close(struct dt_report *r, int code)
 	free(r->rows);
 	r->rows = NULL;
 	r->row_count = r->row_room = 0;
+	pthread_mutex_destroy(&r->lock);
 	return broken && !code ? DT_FAILED : code;
 }

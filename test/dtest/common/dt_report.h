@@ -4,7 +4,8 @@
  *
  * Does not decide whether a test passed. People read text; programs read the
  * historic result lines or, with --json, JSON Lines.
- * Threads: one reporter per process, used by one thread.
+ * Threads: one reporter per process. Opened, closed and set up by one thread;
+ * what is said and reported may come from many.
  * Ownership: the streams belong to the reporter from open to close; texts
  * that are handed in are copied.
  * Rule: one error is reported where it is found (dt_fail) and its code is
@@ -15,6 +16,7 @@
 
 #include "test/dtest/common/dt_stats.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +55,7 @@ struct dt_result {
 };
 
 struct dt_report {
+	pthread_mutex_t lock; /* guards code, error, rows and the lines */
 	FILE *text;
 	FILE *json; /* NULL: none */
 	bool quiet;
@@ -67,6 +70,7 @@ struct dt_report {
 	struct dt_result *rows;
 	size_t row_count;
 	size_t row_room;
+	bool progress; /* a progress line is shown */
 };
 
 /*
@@ -91,6 +95,13 @@ __attribute__((format(printf, 2, 3))) void dt_trace(struct dt_report *r,
 /* The historic result lines; --quiet leaves them out for the table. */
 __attribute__((format(printf, 2, 3))) void dt_line(struct dt_report *r,
 						   const char *fmt, ...);
+
+/*
+ * Shows a line that the next output replaces, so that somebody who watches a
+ * long run knows that it moves. Only on a terminal, and not with --quiet.
+ */
+__attribute__((format(printf, 2, 3))) void dt_progress(struct dt_report *r,
+						       const char *fmt, ...);
 
 /*
  * Reports an error on standard error and remembers the first one. Returns
