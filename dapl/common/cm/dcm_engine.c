@@ -441,6 +441,25 @@ static struct dcm_conn *by_request(const struct dcm_engine *eng,
 	return NULL;
 }
 
+/* Whether BLOCK can mean the queue pair QPN; 0: whoever said it knew none. */
+static bool means_qp(const struct dcm_block *block, uint32_t qpn)
+{
+	struct dcm_ib ib;
+
+	dcm_block_get_ib(block, &ib);
+	return !ib.qpn || !qpn || ib.qpn == qpn;
+}
+
+/* The queue pairs of the data tell a late message from an id used again. */
+static bool same_qps(const struct dcm_conn *conn, const struct dcm_msg *msg)
+{
+	struct dcm_ib own;
+
+	dcm_block_get_ib(&conn->own.saddr, &own);
+	return means_qp(&msg->daddr, own.qpn) &&
+	       means_qp(&msg->saddr, conn->remote.ib.qpn);
+}
+
 /*
  * The active side asked for an address, and is answered from one that goes
  * with its own: there only the LID can be compared.
@@ -455,7 +474,8 @@ static bool belongs(const struct dcm_conn *conn, const struct dcm_msg *msg)
 			? same_peer(known, &peer)
 			: known->qpn == peer.qpn && known->lid == peer.lid) &&
 	       !((conn->own.sport ^ msg->dport) & PORT_MASK) &&
-	       !((conn->own.dport ^ msg->sport) & PORT_MASK);
+	       !((conn->own.dport ^ msg->sport) & PORT_MASK) &&
+	       same_qps(conn, msg);
 }
 
 static struct dcm_conn *by_message(const struct dcm_engine *eng,
@@ -499,10 +519,11 @@ static void answer(struct dcm_engine *eng, const struct dcm_msg *msg,
 	dcm_block_get_ib(&msg->daddr, &ib);
 	ib.qp_type = from.qp_type;
 	dcm_block_set_ib(&no.saddr, &ib);
-	if (op != DCM_REJ_CM) {
+	if (op != DCM_REJ_CM)
 		no.s_id = msg->d_id;
+	/* A DREQ that names the peer's id says that it was connected. */
+	if (op == DCM_DREP)
 		no.d_id = msg->s_id;
-	}
 	peer_of(msg, &peer);
 	eng->ops->send(eng, NULL, &peer, &no, false);
 }
