@@ -25,6 +25,8 @@
 #define PAUSE_MAX_US (16000 * MS)
 /* Repeats of DREQ in all: after that the peer is taken for dead. */
 #define DREQ_REPEATS 8
+/* A peer that repeats a REP so often does not understand our DREQ to it. */
+#define OLD_PEER_REPEATS 3
 
 typedef void cell_fn(struct dcm_proto *p, const struct dcm_step *s,
 		     struct dcm_effects *out);
@@ -360,6 +362,7 @@ static void qp_ready(struct dcm_proto *p, const struct dcm_step *s,
 		     struct dcm_effects *out)
 {
 	p->state = DCM_UP;
+	p->up = true;
 	emit(p, DCM_RTU, out);
 	event(p, DAPL_CM_ESTABLISHED, out);
 }
@@ -551,17 +554,24 @@ static void dreq_sent_dreq(struct dcm_proto *p, const struct dcm_step *s,
 }
 
 /*
- * The peer has not had our RTU, or accepted what was given up. Old peers do
- * not take a DREQ in this state: one that repeats its REP gets the RTU first.
+ * The peer has not had our RTU, or accepted what was given up. Its consumer
+ * should not hear of a connection that never was; but old peers do not take a
+ * DREQ in this state, and show it by repeating their REP: they get the RTU
+ * first, since otherwise they would repeat it for minutes.
  */
+static void rtu_and_dreq(struct dcm_proto *p, const struct dcm_step *s,
+			 struct dcm_effects *out)
+{
+	if (p->up || (s->msg && s->msg->rtns >= OLD_PEER_REPEATS))
+		emit(p, DCM_RTU, out);
+	emit(p, DCM_DREQ, out);
+}
+
 static void dreq_sent_rep(struct dcm_proto *p, const struct dcm_step *s,
 			  struct dcm_effects *out)
 {
-	if (p->passive)
-		return;
-	if (s->msg && s->msg->rtns)
-		emit(p, DCM_RTU, out);
-	emit(p, DCM_DREQ, out);
+	if (!p->passive)
+		rtu_and_dreq(p, s, out);
 }
 
 /* The peer never had our REP, and the connection is given up here. */
@@ -606,8 +616,7 @@ static void timewait_rep(struct dcm_proto *p, const struct dcm_step *s,
 		emit(p, DCM_REJ_CM, out);
 		return;
 	}
-	emit(p, DCM_RTU, out);
-	emit(p, DCM_DREQ, out);
+	rtu_and_dreq(p, s, out);
 }
 
 static void timewait_dreq(struct dcm_proto *p, const struct dcm_step *s,
