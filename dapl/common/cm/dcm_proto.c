@@ -442,7 +442,8 @@ static void rep_sent_timer(struct dcm_proto *p, const struct dcm_step *s,
 {
 	if (exhausted(p, s, s->rules->rtu_patience_us)) {
 		broken_off(p, DAPL_CM_ACCEPT_FAILED, out);
-		over_at_once(p, s, out);
+		/* It may be the RTUs that were lost: the peer is connected. */
+		send_dreq(p, s, out);
 		return;
 	}
 	repeat(p, s, DCM_REP, s->rules->rtu_wait_us, s->rules->rtu_patience_us,
