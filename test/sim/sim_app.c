@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * sim_app.c - consumers, as the objects above a provider make them look.
+ *
+ * Each makes up its mind at the start and does it at its time: connects,
+ * answers, stays, disconnects, or goes away at any point. It follows the
+ * contract of dapl_cm.h: a release per connection, after which nothing is
+ * heard. Its calls take effect a little later, together with what was asked
+ * meanwhile, as in dcm.c: the world may have changed until then.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/sim/sim.h"
+
+enum {
+	ASK_CONNECT = 1 << 0,
+	ASK_ACCEPT = 1 << 1,
+	ASK_REJECT = 1 << 2,
+	ASK_DISCONNECT = 1 << 3,
+	ASK_RELEASE = 1 << 4,
+};
+
+static struct sim_rng *rng_of(struct sim_conn *conn)
+{
+	return &conn->node->sim->rng;
+}
+
+static uint64_t now_of(const struct sim_conn *conn)
+{
+	return conn->node->sim->clock.now_us;
+}
+
+/* From MIN to MAX, each order of magnitude as likely as any other. */
+static uint64_t any_time(struct sim_rng *rng, uint64_t min, uint64_t max)
+{
+	uint64_t top = min;
+
+	while (top < max && sim_chance(rng, 0.8))
+		top *= 10;
+	if (top > max)
+		top = max;
+	return min + sim_below(rng, top - min + 1);
+}
+
+static void make_plan(struct sim_conn *conn)
+{
+	struct sim_plan *plan = &conn->plan;
+	struct sim_rng *rng = rng_of(conn);
+
+	*plan = (struct sim_plan){
+		.patience_us = UINT64_MAX,
+		.answer_us = conn->node->sim->opt.accept_us,
+		.stay_us = any_time(rng, 10, SIM_S),
+		.at_last_us = 1000 * SIM_S + sim_below(rng, SIM_S),
+	};
+	if (conn->node->sim->opt.tidy)
+		return;
+	if (sim_chance(rng, 0.3))
+		plan->answer = sim_chance(rng, 0.5) ? SIM_REJECT : SIM_DROP;
+	if (sim_chance(rng, 0.5))
+		plan->answer_us = any_time(rng, 10, 600 * SIM_S);
+	plan->qp_fails = sim_chance(rng, 0.05);
+	if (sim_chance(rng, 0.4))
+		plan->patience_us = any_time(rng, 10, 500 * SIM_S);
+	plan->ending = (enum sim_ending)sim_below(rng, SIM_ENDING_N);
+	plan->stay_us = any_time(rng, 1, 100 * SIM_S);
+	plan->hasty = sim_chance(rng, 0.3);
+}
+
+/* ----------------------------------------------------- what is asked */
+
+static void connect_now(struct sim_conn *conn)
+{
+	struct sim *sim = conn->node->sim;
+
+	sim->stats.attempts++;
+	sim_trace(conn, "connects qp 0x%x to node %u port %u", conn->check.qpn,
+		  conn->target, conn->port);
+	if (!dcm_engine_connect(&conn->node->eng, &conn->dcm, conn->port,
+				sim->clock.now_us))
+		return;
+	/* No id is free. */
+	sim_check_event(&conn->check, DAPL_CM_BROKEN, NULL, 0);
+	sim_app_event(conn, DAPL_CM_BROKEN);
+}
+
+static void accept_now(struct sim_conn *conn)
+{
+	struct dcm_answer answer = {.rd_in = 4, .mtu = 3};
+
+	answer.ib = conn->node->eng.self;
+	answer.ib.qpn = conn->check.qpn;
+	answer.p_size =
+		(uint16_t)sim_pdata(DCM_REP, conn->check.qpn, answer.pdata);
+	conn->accepted_us = now_of(conn);
+	sim_trace(conn, "accepts with qp 0x%x", conn->check.qpn);
+	dcm_engine_accept(&conn->dcm, &answer, now_of(conn));
+}
+
+static void reject_now(struct sim_conn *conn)
+{
+	uint8_t pdata[DCM_PDATA];
+	size_t size = sim_pdata(DCM_REJ_USER, conn->check.peer_qpn, pdata);
+
+	sim_trace(conn, "rejects");
+	dcm_engine_reject(&conn->dcm, size ? pdata : NULL, size, now_of(conn));
+}
+
+/* In the order of dcm.c. */
+static void do_asked(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct sim_conn *conn = arg;
+	unsigned asked = conn->asked;
+
+	conn->asked = 0;
+	if ((asked & ASK_CONNECT) && !(asked & ASK_RELEASE))
+		connect_now(conn);
+	if (asked & ASK_ACCEPT)
+		accept_now(conn);
+	if (asked & ASK_REJECT)
+		reject_now(conn);
+	if (asked & ASK_DISCONNECT)
+		sim_conn_input(conn, DCM_IN_DISCONNECT, NULL);
+	if (asked & ASK_RELEASE) {
+		sim_check_release(&conn->check);
+		sim_conn_input(conn, DCM_IN_RELEASE, NULL);
+	}
+}
+
+static void ask(struct sim_conn *conn, unsigned what)
+{
+	uint64_t soon = conn->node->sim->opt.tidy
+				? 1
+				: any_time(rng_of(conn), 1, 10 * SIM_MS);
+
+	if (conn->through)
+		return;
+	if (!conn->asked)
+		sim_conn_at(conn, now_of(conn) + soon, do_asked, 0);
+	conn->asked |= what;
+	conn->through = what & ASK_RELEASE;
+}
+
+/* ------------------------------------------------------ at its time */
+
+static void give_up(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct sim_conn *conn = arg;
+
+	if (!conn->up)
+		ask(conn, ASK_RELEASE);
+}
+
+static void at_last(struct sim *sim, void *arg, uint64_t tag)
+{
+	ask(arg, ASK_RELEASE);
+}
+
+static void answer(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct sim_conn *conn = arg;
+
+	if (conn->through)
+		return;
+	if (conn->withdrawn || conn->plan.answer == SIM_DROP) {
+		ask(conn, ASK_RELEASE);
+		return;
+	}
+	if (conn->plan.answer == SIM_REJECT || conn->plan.qp_fails) {
+		ask(conn, ASK_REJECT | ASK_RELEASE);
+		return;
+	}
+	sim_check_accept(&conn->check,
+			 sim_qp_new(&sim->checks, SIM_QP_PASSIVE));
+	ask(conn, ASK_ACCEPT);
+	if (conn->plan.patience_us != UINT64_MAX)
+		sim_conn_at(conn, sim->clock.now_us + conn->plan.patience_us,
+			    give_up, 0);
+}
+
+static void end(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct sim_conn *conn = arg;
+
+	switch (conn->plan.ending) {
+	case SIM_DISCONNECT:
+		if (conn->check.told)
+			return;
+		ask(conn, ASK_DISCONNECT);
+		if (conn->plan.hasty)
+			sim_conn_at(conn,
+				    sim->clock.now_us +
+					    any_time(&sim->rng, 1, SIM_S),
+				    at_last, 0);
+		break;
+	case SIM_RELEASE:
+		ask(conn, ASK_RELEASE);
+		break;
+	default:
+		break;
+	}
+}
+
+/* -------------------------------------------- what the engine reports */
+
+void sim_app_event(struct sim_conn *conn, enum dapl_cm_event event)
+{
+	struct sim *sim = conn->node->sim;
+
+	if (event != DAPL_CM_ESTABLISHED) {
+		sim->stats.ended++;
+		/* RTUs may be lost for all the time that there is. */
+		if (event == DAPL_CM_ACCEPT_FAILED &&
+		    sim->clock.now_us >=
+			    conn->accepted_us + sim->rules.rtu_patience_us)
+			sim_qp_of(&sim->checks, conn->check.qpn)->given_up =
+				true;
+		ask(conn, ASK_RELEASE);
+		return;
+	}
+	conn->up = true;
+	sim->stats.established++;
+	sim->stats.last_established_us = sim->clock.now_us;
+	/* In tidy worlds the active side is the one that ends it. */
+	if (sim->opt.tidy && conn->check.passive)
+		return;
+	sim_conn_at(conn, sim->clock.now_us + conn->plan.stay_us, end, 0);
+}
+
+void sim_app_request(struct sim_conn *conn)
+{
+	struct sim_node *node = conn->node;
+	uint64_t at = now_of(conn);
+
+	make_plan(conn);
+	/* One consumer answers one after the other. */
+	if (node->app_busy_until_us < at)
+		node->app_busy_until_us = at;
+	if (node->sim->opt.tidy)
+		at = node->app_busy_until_us += conn->plan.answer_us;
+	else
+		at += conn->plan.answer_us;
+	sim_conn_at(conn, at, answer, 0);
+	sim_conn_at(conn, now_of(conn) + conn->plan.at_last_us, at_last, 0);
+}
+
+void sim_app_connect(struct sim_node *node, unsigned target, uint32_t port)
+{
+	struct sim *sim = node->sim;
+	struct sim_conn *conn = sim_conn_new(node);
+	struct dcm_msg *own = &conn->dcm.own;
+	struct dcm_ib ib = node->eng.self;
+
+	make_plan(conn);
+	conn->target = target;
+	conn->port = port;
+	conn->check.qpn = sim_qp_new(&sim->checks, SIM_QP_ACTIVE);
+	ib.qpn = conn->check.qpn;
+	dcm_block_set_ib(&own->saddr, &ib);
+	ib = sim->node[target].eng.self;
+	conn->dcm.peer.qpn = ib.qpn;
+	conn->dcm.peer.lid = ib.lid;
+	memcpy(conn->dcm.peer.gid, ib.gid, sizeof(ib.gid));
+	ib.family = AF_INET6;
+	ib.qpn = 0;
+	ib.qp_type = DCM_QP_UD;
+	dcm_block_set_ib(&own->daddr, &ib);
+	own->rd_in = 4;
+	own->mtu = 3;
+	own->p_size = (uint16_t)sim_pdata(DCM_REQ, conn->check.qpn, own->pdata);
+	if (!sim->opt.tidy && sim_chance(&sim->rng, 0.02))
+		conn->dcm.peer.qpn = SIM_QPN(sim->opt.nodes); /* nobody */
+	ask(conn, ASK_CONNECT);
+	if (conn->plan.patience_us != UINT64_MAX)
+		sim_conn_at(conn, sim->clock.now_us + conn->plan.patience_us,
+			    give_up, 0);
+	sim_conn_at(conn, sim->clock.now_us + conn->plan.at_last_us, at_last,
+		    0);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * sim_net.c - the network: datagrams that are lost, doubled, late and out of
+ * order; streams that are slow, but deliver everything in order and say when
+ * they end.
+ *
+ * Every node has a receive queue with an end, and takes its time for each
+ * message; what does not fit is dropped, as on a queue pair without a posted
+ * receive. Messages cross as bytes: the codec is part of what is tested.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/sim/sim.h"
+
+static bool reachable(const struct sim *sim, unsigned a, unsigned b)
+{
+	return sim->clock.now_us >= sim->heal_us ||
+	       (a < sim->half) == (b < sim->half);
+}
+
+static uint64_t flight_us(struct sim *sim)
+{
+	const struct sim_options *o = &sim->opt;
+	uint64_t us = o->delay_us + sim_below(&sim->rng, o->jitter_us + 1);
+
+	if (o->spike_us && sim_chance(&sim->rng, 0.01))
+		us += sim_below(&sim->rng, o->spike_us);
+	return us;
+}
+
+/* --------------------------------------------------- datagrams */
+
+struct packet {
+	struct sim_node *to;
+	uint32_t src_qpn;
+	size_t len;
+	uint8_t bytes[DCM_MSG];
+};
+
+/*
+ * Old peers leave a DREQ without an answer while they wait for an RTU or a
+ * REP (doc/cm-protocol.md).
+ */
+static bool old_peer_ignores(const struct sim_node *node,
+			     const struct packet *p)
+{
+	struct dcm_map_node *found;
+	struct dcm_conn *conn;
+	struct dcm_msg msg;
+
+	if (!node->old || dcm_msg_decode(p->bytes, p->len, &msg) ||
+	    msg.op != DCM_DREQ)
+		return false;
+	found = dcm_map_find(&node->eng.conns, msg.d_id);
+	if (!found)
+		return true;
+	conn = dapl_container_of(found, struct dcm_conn, by_id);
+	return conn->proto.state == DCM_REP_SENT ||
+	       conn->proto.state == DCM_REQ_SENT ||
+	       conn->proto.state == DCM_REQ_RCVD;
+}
+
+static void packet_served(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct packet *p = arg;
+	struct sim_node *node = p->to;
+
+	node->queued--;
+	if (!node->dead && !old_peer_ignores(node, p)) {
+		sim->stats.delivered++;
+		dcm_engine_datagram(&node->eng, p->bytes, p->len, p->src_qpn,
+				    sim->clock.now_us);
+	}
+	free(p);
+}
+
+static void packet_arrived(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct packet *p = arg;
+	struct sim_node *node = p->to;
+
+	if (node->dead || node->queued >= sim->opt.queue) {
+		sim->stats.overrun += !node->dead;
+		free(p);
+		return;
+	}
+	node->queued++;
+	if (node->queued > sim->stats.most_waiting)
+		sim->stats.most_waiting = node->queued;
+	if (node->busy_until_us < sim->clock.now_us)
+		node->busy_until_us = sim->clock.now_us;
+	node->busy_until_us += sim->opt.service_us;
+	sim_at(sim, node->busy_until_us, packet_served, p, 0);
+}
+
+static void fly(struct sim *sim, const struct packet *p)
+{
+	struct packet *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		sim_fail("no memory");
+	*copy = *p;
+	sim_at(sim, sim->clock.now_us + flight_us(sim), packet_arrived, copy,
+	       0);
+}
+
+void sim_net_datagram(struct sim_node *from, const struct dcm_peer *to,
+		      const struct dcm_msg *msg)
+{
+	struct sim *sim = from->sim;
+	unsigned index = to->qpn - SIM_QPN(0);
+	struct packet p = {.src_qpn = from->eng.self.qpn};
+
+	sim->stats.sent++;
+	if (msg->op < DCM_OP_N)
+		sim->stats.op[msg->op]++;
+	SIM_REQUIRE(msg->dqpn == to->qpn && msg->sqpn == p.src_qpn,
+		    "a message names the queue pairs that it goes between");
+	p.len = dcm_msg_encode(msg, p.bytes);
+	if (index >= sim->opt.nodes || !reachable(sim, from->index, index) ||
+	    sim_chance(&sim->rng, sim->opt.loss)) {
+		sim->stats.lost++;
+		return;
+	}
+	p.to = &sim->node[index];
+	fly(sim, &p);
+	if (sim_chance(&sim->rng, sim->opt.dup))
+		fly(sim, &p);
+}
+
+/* ----------------------------------------------------- streams */
+
+struct side {
+	struct sim_node *node;
+	struct sim_conn *conn; /* NULL: none yet, or hung up */
+	bool closed;
+	uint64_t last_us; /* when the last thing for it arrives */
+};
+
+struct sim_stream {
+	struct sim_stream *next;
+	struct sim *sim;
+	bool connected;
+	bool saw_request;
+	struct side side[2]; /* 0 dialed */
+	uint32_t port;
+};
+
+/* What arrives at one end: the stream itself, a message, or the end of it. */
+enum thing_type {
+	THING_DIALED,
+	THING_MSG,
+	THING_END
+};
+
+struct thing {
+	enum thing_type type;
+	struct sim_stream *stream;
+	int end;
+	bool filler;
+	struct dcm_msg msg;
+};
+
+static void thing_arrived(struct sim *sim, void *arg, uint64_t tag);
+
+static void lay(struct sim_stream *st, int end, enum thing_type type,
+		const struct dcm_msg *msg, bool filler)
+{
+	struct sim *sim = st->sim;
+	struct side *to = &st->side[end];
+	struct thing *t = calloc(1, sizeof(*t));
+	uint64_t at = sim->clock.now_us + flight_us(sim);
+
+	if (!t)
+		sim_fail("no memory");
+	t->type = type;
+	t->stream = st;
+	t->end = end;
+	t->filler = filler;
+	if (msg)
+		t->msg = *msg;
+	/* What is lost in between is repeated below, until it arrives. */
+	if (!reachable(sim, st->side[0].node->index, st->side[1].node->index))
+		at = sim->heal_us + flight_us(sim);
+	if (to->last_us < at)
+		to->last_us = at;
+	sim_at(sim, to->last_us, thing_arrived, t, 0);
+}
+
+/* The end that did this is closed for what was sent before, too. */
+static void close_side(struct sim_stream *st, int end)
+{
+	struct side *s = &st->side[end];
+
+	if (s->closed)
+		return;
+	s->closed = true;
+	if (s->conn)
+		s->conn->stream = NULL;
+	s->conn = NULL;
+	if (!s->node->silent)
+		lay(st, !end, THING_END, NULL, false);
+}
+
+void sim_net_dial(struct sim_conn *conn)
+{
+	struct sim *sim = conn->node->sim;
+	struct sim_stream *st = calloc(1, sizeof(*st));
+
+	if (!st)
+		sim_fail("no memory");
+	SIM_REQUIRE(!conn->stream, "dialed with a stream at hand");
+	st->sim = sim;
+	st->next = sim->streams;
+	sim->streams = st;
+	st->side[0].node = conn->node;
+	st->side[0].conn = conn;
+	st->side[1].node = &sim->node[conn->target];
+	st->port = conn->port;
+	conn->stream = st;
+	conn->end = 0;
+	lay(st, 1, THING_DIALED, NULL, false);
+}
+
+void sim_net_send(struct sim_conn *conn, const struct dcm_msg *msg, bool filler)
+{
+	struct sim *sim = conn->node->sim;
+	uint8_t bytes[DCM_MSG];
+	struct dcm_msg copy;
+
+	sim->stats.sent++;
+	if (msg->op < DCM_OP_N)
+		sim->stats.op[msg->op]++;
+	if (!conn->stream)
+		return;
+	if (dcm_msg_decode(bytes, dcm_msg_encode(msg, bytes), &copy))
+		sim_fail("a message of our own does not decode");
+	lay(conn->stream, !conn->end, THING_MSG, &copy, filler);
+}
+
+void sim_net_hangup(struct sim_conn *conn)
+{
+	if (conn->stream)
+		close_side(conn->stream, conn->end);
+}
+
+static struct dcm_listener *listener_at(struct sim_node *node, uint32_t port)
+{
+	size_t i;
+
+	for (i = 0; i < 2; i++)
+		if (port == SIM_PORT + i)
+			return &node->listener[i];
+	return NULL;
+}
+
+static void on_request(struct sim_stream *st, const struct thing *t)
+{
+	struct sim_node *node = st->side[1].node;
+	struct sim_conn *conn;
+
+	/* A peer of version 7 hangs up on what it cannot read. */
+	if (st->saw_request || t->msg.op != DCM_REQ ||
+	    (node->old && !t->filler)) {
+		close_side(st, 1);
+		return;
+	}
+	st->saw_request = true;
+	conn = sim_conn_new(node);
+	conn->stream = st;
+	conn->end = 1;
+	st->side[1].conn = conn;
+	conn->check.passive = true;
+	if (!dcm_engine_stream_request(&node->eng, listener_at(node, st->port),
+				       &conn->dcm, &t->msg,
+				       node->sim->clock.now_us))
+		return;
+	/* Refused: the engine never knew it. */
+	node->sim->stats.refused++;
+	close_side(st, 1);
+	conn->check.released = true;
+	sim_engine_ops.freed(&conn->dcm);
+}
+
+static void msg_arrived(struct sim_stream *st, const struct thing *t)
+{
+	struct sim_conn *conn = st->side[t->end].conn;
+
+	if (!conn) {
+		on_request(st, t);
+		return;
+	}
+	st->sim->stats.delivered++;
+	switch (t->msg.op) {
+	case DCM_RTU:
+		sim_conn_input(conn, DCM_IN_RTU, NULL);
+		break;
+	case DCM_DREQ:
+	case DCM_DREP: /* the same four bytes */
+		sim_conn_input(conn, DCM_IN_DREQ, NULL);
+		break;
+	default:
+		sim_conn_input(conn, dcm_input_of(t->msg.op), &t->msg);
+	}
+}
+
+static void dialed(struct sim_stream *st)
+{
+	struct sim_node *node = st->side[1].node;
+
+	if (st->side[0].closed || node->silent)
+		return;
+	if (node->dead || !listener_at(node, st->port)) {
+		st->side[1].closed = true;
+		lay(st, 0, THING_END, NULL, false);
+		return;
+	}
+	st->connected = true;
+	lay(st, 0, THING_DIALED, NULL, false);
+}
+
+static void thing_arrived(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct thing *t = arg;
+	struct sim_stream *st = t->stream;
+	struct side *s = &st->side[t->end];
+
+	if (t->type == THING_DIALED && t->end == 1)
+		dialed(st);
+	else if (s->node->dead || s->closed)
+		; /* nobody is there */
+	else if (t->type == THING_MSG)
+		msg_arrived(st, t);
+	else if (t->type == THING_DIALED)
+		sim_conn_input(s->conn, DCM_IN_DIALED, NULL);
+	else if (s->conn)
+		sim_conn_input(s->conn, DCM_IN_LOST, NULL);
+	else
+		close_side(st, t->end);
+	free(t);
+}
+
+void sim_net_fini(struct sim *sim)
+{
+	struct sim_stream *st;
+
+	while ((st = sim->streams)) {
+		sim->streams = st->next;
+		free(st);
+	}
+}

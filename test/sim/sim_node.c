@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * sim_node.c - a node: an engine and the table that it works through.
+ *
+ * What the engine asks for is checked (sim_check.c), then done, or handed to
+ * the network and the consumers. Memory of a connection outlives it until no
+ * event points there any more.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/sim/sim.h"
+
+void sim_trace(const struct sim_conn *conn, const char *format, ...)
+{
+	const struct sim *sim = conn->node->sim;
+	va_list ap;
+
+	if (!sim->opt.verbose)
+		return;
+	printf("%12.6f node %u conn %u %s: ",
+	       (double)sim->clock.now_us / (double)SIM_S, conn->node->index,
+	       conn->no, dcm_state_name(conn->dcm.proto.state));
+	va_start(ap, format);
+	vprintf(format, ap);
+	va_end(ap);
+	putchar('\n');
+}
+
+/* ----------------------------------------------------- connections */
+
+struct sim_conn *sim_conn_new(struct sim_node *node)
+{
+	struct sim_conn *conn = calloc(1, sizeof(*conn));
+
+	if (!conn)
+		sim_fail("no memory");
+	dcm_conn_init(&conn->dcm, &node->eng);
+	conn->node = node;
+	conn->no = node->sim->conn_no++;
+	conn->check.all = &node->sim->checks;
+	dapl_list_add_tail(&node->conns, &conn->link);
+	node->sim->live++;
+	return conn;
+}
+
+static void conn_free(struct sim_conn *conn)
+{
+	if (conn->gone_for_good && !conn->pending)
+		free(conn);
+}
+
+static void conn_gone(struct sim_conn *conn)
+{
+	dapl_list_del(&conn->link);
+	conn->node->sim->live--;
+	conn->node->sim->armed -= conn->armed;
+	conn->armed = false;
+	conn->gone_for_good = true;
+	conn_free(conn);
+}
+
+/* The event with what it is about; the engine's memory may be gone by then. */
+struct later {
+	struct sim_conn *conn;
+	sim_fn *fn;
+};
+
+static void later_now(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct later later = *(struct later *)arg;
+
+	free(arg);
+	later.conn->pending--;
+	if (later.conn->gone_for_good)
+		conn_free(later.conn);
+	else
+		later.fn(sim, later.conn, tag);
+}
+
+void sim_conn_at(struct sim_conn *conn, uint64_t at_us, sim_fn *fn,
+		 uint64_t tag)
+{
+	struct later *later = malloc(sizeof(*later));
+
+	if (!later)
+		sim_fail("no memory");
+	*later = (struct later){.conn = conn, .fn = fn};
+	conn->pending++;
+	sim_at(conn->node->sim, at_us, later_now, later, tag);
+}
+
+void sim_conn_input(struct sim_conn *conn, enum dcm_input in,
+		    const struct dcm_msg *msg)
+{
+	struct sim *sim = conn->node->sim;
+
+	sim_trace(conn, "%s comes", dcm_input_name(in));
+	dcm_engine_input(&conn->dcm, in, msg, sim->clock.now_us);
+	SIM_REQUIRE(sim->armed <= sim->live, "more timers than connections");
+}
+
+/* -------------------------------------------------- the engine's table */
+
+static int on_dial(struct dcm_conn *dcm)
+{
+	struct sim_conn *conn = sim_conn_of(dcm);
+
+	sim_trace(conn, "dials node %u", conn->target);
+	if (sim_chance(&conn->node->sim->rng, 0.02))
+		return -ENETUNREACH;
+	sim_net_dial(conn);
+	return 0;
+}
+
+static void on_send(struct dcm_engine *eng, struct dcm_conn *dcm,
+		    const struct dcm_peer *to, const struct dcm_msg *msg,
+		    bool filler)
+{
+	struct sim_node *node = dapl_container_of(eng, struct sim_node, eng);
+
+	if (dcm)
+		sim_trace(sim_conn_of(dcm), "sends %s, repeat %u",
+			  dcm_op_name(msg->op), msg->rtns);
+	if (!eng->rules->stream)
+		sim_net_datagram(node, to, msg);
+	else
+		sim_net_send(sim_conn_of(dcm), msg, filler);
+}
+
+static void on_hangup(struct dcm_conn *dcm)
+{
+	sim_net_hangup(sim_conn_of(dcm));
+}
+
+static void timer_due(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct sim_conn *conn = arg;
+
+	if (!conn->armed || conn->timer_tag != tag)
+		return;
+	conn->armed = false;
+	sim->armed--;
+	sim_conn_input(conn, DCM_IN_TIMER, NULL);
+}
+
+static void on_arm(struct dcm_conn *dcm, uint64_t deadline_us)
+{
+	struct sim_conn *conn = sim_conn_of(dcm);
+	struct sim *sim = conn->node->sim;
+
+	SIM_REQUIRE(deadline_us >= sim->clock.now_us &&
+			    deadline_us - sim->clock.now_us < 60 * SIM_MIN,
+		    "timer armed for a time to come");
+	sim->armed += !conn->armed;
+	conn->armed = true;
+	sim_conn_at(conn, deadline_us, timer_due, ++conn->timer_tag);
+}
+
+static void on_disarm(struct dcm_conn *dcm)
+{
+	struct sim_conn *conn = sim_conn_of(dcm);
+
+	conn->node->sim->armed -= conn->armed;
+	conn->armed = false;
+}
+
+static int on_qp_connect(struct dcm_conn *dcm)
+{
+	struct sim_conn *conn = sim_conn_of(dcm);
+	struct sim_node *node = conn->node;
+
+	if (conn->plan.qp_fails) {
+		sim_trace(conn, "queue pair fails");
+		return -EIO;
+	}
+	node->busy_until_us += node->sim->opt.qp_us;
+	sim_check_qp_connect(&conn->check, dcm->remote.ib.qpn);
+	return 0;
+}
+
+static void on_qp_error(struct dcm_conn *dcm)
+{
+	sim_check_qp_error(&sim_conn_of(dcm)->check);
+}
+
+static struct dcm_conn *on_conn_new(struct dcm_engine *eng)
+{
+	struct sim_node *node = dapl_container_of(eng, struct sim_node, eng);
+
+	if (!node->sim->opt.tidy && sim_chance(&node->sim->rng, 0.01))
+		return NULL;
+	return &sim_conn_new(node)->dcm;
+}
+
+static void on_request(struct dcm_listener *l, struct dcm_conn *dcm,
+		       const struct dcm_msg *msg)
+{
+	struct sim_conn *conn = sim_conn_of(dcm);
+	struct dcm_ib ib;
+
+	dcm_block_get_ib(&msg->saddr, &ib);
+	sim_trace(conn, "request of qp 0x%x", ib.qpn);
+	SIM_REQUIRE(l->waiting_n <= l->backlog, "backlog");
+	sim_check_request(&conn->check, ib.qpn, msg);
+	sim_app_request(conn);
+}
+
+static void on_request_gone(struct dcm_conn *dcm)
+{
+	struct sim_conn *conn = sim_conn_of(dcm);
+
+	sim_trace(conn, "request withdrawn");
+	sim_check_gone(&conn->check);
+	conn->withdrawn = true;
+}
+
+static void on_event(struct dcm_conn *dcm, enum dapl_cm_event event,
+		     const void *pdata, size_t size)
+{
+	struct sim_conn *conn = sim_conn_of(dcm);
+
+	sim_trace(conn, "event %d", event);
+	sim_check_event(&conn->check, event, pdata, size);
+	sim_app_event(conn, event);
+}
+
+static void on_freed(struct dcm_conn *dcm)
+{
+	struct sim_conn *conn = sim_conn_of(dcm);
+
+	sim_trace(conn, "forgotten");
+	sim_check_forgotten(&conn->check);
+	SIM_REQUIRE(!conn->armed, "forgotten with its timer armed");
+	SIM_REQUIRE(!conn->stream, "forgotten with its stream open");
+	conn_gone(conn);
+}
+
+const struct dcm_engine_ops sim_engine_ops = {
+	.dial = on_dial,
+	.send = on_send,
+	.hangup = on_hangup,
+	.arm = on_arm,
+	.disarm = on_disarm,
+	.qp_connect = on_qp_connect,
+	.qp_error = on_qp_error,
+	.conn_new = on_conn_new,
+	.request = on_request,
+	.request_gone = on_request_gone,
+	.event = on_event,
+	.freed = on_freed,
+};
+
+/* ------------------------------------------------------------- node */
+
+void sim_node_start(struct sim_node *node)
+{
+	struct sim *sim = node->sim;
+	uint32_t i;
+
+	dcm_engine_init(&node->eng, &sim_engine_ops, &sim->rules,
+			(uint32_t)sim_random(&sim->rng));
+	if (sim->opt.conns_max)
+		node->eng.conns_max = sim->opt.conns_max;
+	node->eng.self.lid = (uint16_t)(node->index % 3); /* 0: none */
+	node->eng.self.gid[15] = (uint8_t)node->index;
+	node->eng.self.gid[14] = (uint8_t)(node->index >> 8);
+	node->eng.self.qpn = SIM_QPN(node->index);
+	node->eng.self.qp_type = DCM_QP_RC;
+	for (i = 0; i < 2; i++)
+		dcm_engine_listen(&node->eng, &node->listener[i], SIM_PORT + i,
+				  sim->opt.backlog);
+	dapl_list_init(&node->conns);
+	node->dead = false;
+	node->silent = false;
+}
+
+/* Nothing of it is left but what others know of it. */
+static void drop_all(struct sim_node *node)
+{
+	struct sim_conn *conn, *tmp;
+
+	dapl_list_for_each_safe(conn, tmp, &node->conns, link) {
+		sim_net_hangup(conn);
+		conn_gone(conn);
+	}
+	dcm_engine_fini(&node->eng);
+}
+
+void sim_node_crash(struct sim_node *node)
+{
+	node->dead = true;
+	drop_all(node);
+}
+
+void sim_node_fini(struct sim_node *node)
+{
+	if (!node->dead)
+		dcm_engine_fini(&node->eng);
+}

@@ -1,0 +1,672 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * sim_pair.c - one pair of nodes, and every sequence of inputs that the layers
+ * above and below may make, to a depth.
+ *
+ * Inputs are what a consumer may call at that point (dapl_cm.h), what the
+ * network may do with what is under way (deliver, deliver and keep, lose; cut a
+ * stream), a timer that is due, and whether a queue pair can be moved. The good
+ * case is cut into stations, and each is a start. After the last input both
+ * consumers release, and the network delivers everything, or nothing any more:
+ * then everything must come to its end.
+ * Every sequence is played from its beginning, so nothing has to be undone.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "test/sim/sim.h"
+
+#define CONNS_MAX   8 /* per sequence */
+#define FLIGHT_MAX  24
+#define MOVES_MAX   128
+#define CHOICES_MAX 256
+
+/* ------------------------------------------------------------ choices */
+
+/* All combinations of choices, like an odometer (the last one turns first). */
+static struct {
+	unsigned value[CHOICES_MAX], last[CHOICES_MAX];
+	int n, at;
+	bool fixed; /* not now: the first of each */
+} choices;
+
+static unsigned choose(unsigned n)
+{
+	if (choices.fixed)
+		return 0;
+	if (choices.at == choices.n) {
+		SIM_REQUIRE(choices.n < CHOICES_MAX, "too many choices");
+		choices.value[choices.n] = 0;
+		choices.last[choices.n++] = n - 1;
+	}
+	SIM_REQUIRE(choices.last[choices.at] == n - 1, "choices differ");
+	return choices.value[choices.at++];
+}
+
+static bool next_choices(void)
+{
+	choices.at = 0;
+	while (choices.n &&
+	       choices.value[choices.n - 1] == choices.last[choices.n - 1])
+		choices.n--;
+	if (!choices.n)
+		return false;
+	choices.value[choices.n - 1]++;
+	return true;
+}
+
+/* --------------------------------------------------------------- pair */
+
+struct side {
+	struct dcm_engine eng;
+	struct dcm_listener listener;
+};
+
+struct pair_conn {
+	struct dcm_conn dcm; /* must stay first */
+	struct sim_check check;
+	struct side *side;
+	bool armed;
+	uint64_t deadline_us;
+	bool began;    /* connect() or request */
+	bool answered; /* passive */
+	bool disconnected;
+	bool open;     /* stream */
+	unsigned pipe; /* which one: an attempt may need a second */
+};
+
+/* Something under way. Streams: of PIPE, and in order. */
+struct flight {
+	unsigned to;
+	bool is_msg;
+	bool dialed; /* else, if it is no message: the end of the stream */
+	unsigned pipe;
+	struct dcm_msg msg;
+};
+
+static struct {
+	bool stream;
+	bool silent; /* the network swallows all from here on */
+	struct dcm_rules rules;
+	struct sim_checks checks;
+	uint64_t now_us;
+	unsigned pipes;
+	bool half_open; /* the newest pipe has no passive side yet */
+	struct side side[2];
+	struct pair_conn conn[CONNS_MAX];
+	int conns;
+	struct flight flight[FLIGHT_MAX];
+	int flights;
+} pair;
+
+static struct pair_conn *conn_of(struct dcm_conn *dcm)
+{
+	return (struct pair_conn *)dcm;
+}
+
+static unsigned index_of(const struct side *side)
+{
+	return (unsigned)(side - pair.side);
+}
+
+static struct pair_conn *conn_new(struct side *side)
+{
+	struct pair_conn *conn = &pair.conn[pair.conns++];
+
+	SIM_REQUIRE(pair.conns <= CONNS_MAX, "one request, many connections");
+	memset(conn, 0, sizeof(*conn));
+	dcm_conn_init(&conn->dcm, &side->eng);
+	conn->side = side;
+	conn->check.all = &pair.checks;
+	return conn;
+}
+
+static void take_off(const struct flight *f)
+{
+	if (pair.silent)
+		return;
+	SIM_REQUIRE(pair.flights < FLIGHT_MAX, "a storm of messages");
+	pair.flight[pair.flights++] = *f;
+}
+
+static void land(int i)
+{
+	memmove(&pair.flight[i], &pair.flight[i + 1],
+		(size_t)(--pair.flights - i) * sizeof(pair.flight[0]));
+}
+
+/* -------------------------------------------------- the engine's table */
+
+static int on_dial(struct dcm_conn *dcm)
+{
+	struct pair_conn *conn = conn_of(dcm);
+	struct flight f = {.to = 0, .dialed = true};
+
+	SIM_REQUIRE(!conn->open, "dialed with a stream at hand");
+	if (choose(2))
+		return -ENETUNREACH;
+	conn->open = true;
+	conn->pipe = ++pair.pipes;
+	pair.half_open = true;
+	f.pipe = conn->pipe;
+	take_off(&f);
+	return 0;
+}
+
+static void on_send(struct dcm_engine *eng, struct dcm_conn *dcm,
+		    const struct dcm_peer *to, const struct dcm_msg *msg,
+		    bool filler)
+{
+	struct side *side = dapl_container_of(eng, struct side, eng);
+	struct flight f = {.to = !index_of(side), .is_msg = true, .msg = *msg};
+
+	if (pair.stream) {
+		if (!dcm || !conn_of(dcm)->open)
+			return;
+		f.pipe = conn_of(dcm)->pipe;
+	}
+	take_off(&f);
+}
+
+static void on_hangup(struct dcm_conn *dcm)
+{
+	struct pair_conn *conn = conn_of(dcm);
+	struct flight f = {.to = !index_of(conn->side), .pipe = conn->pipe};
+
+	if (!conn->open)
+		return;
+	conn->open = false;
+	take_off(&f);
+}
+
+static void on_arm(struct dcm_conn *dcm, uint64_t deadline_us)
+{
+	struct pair_conn *conn = conn_of(dcm);
+
+	/* Perhaps in the past: timers may fire late here. */
+	conn->armed = true;
+	conn->deadline_us = deadline_us;
+}
+
+static void on_disarm(struct dcm_conn *dcm)
+{
+	conn_of(dcm)->armed = false;
+}
+
+static int on_qp_connect(struct dcm_conn *dcm)
+{
+	if (choose(2))
+		return -EIO;
+	sim_check_qp_connect(&conn_of(dcm)->check, dcm->remote.ib.qpn);
+	return 0;
+}
+
+static void on_qp_error(struct dcm_conn *dcm)
+{
+	sim_check_qp_error(&conn_of(dcm)->check);
+}
+
+static struct dcm_conn *on_conn_new(struct dcm_engine *eng)
+{
+	return &conn_new(dapl_container_of(eng, struct side, eng))->dcm;
+}
+
+static void on_request(struct dcm_listener *l, struct dcm_conn *dcm,
+		       const struct dcm_msg *msg)
+{
+	struct pair_conn *conn = conn_of(dcm);
+	struct dcm_ib ib;
+
+	dcm_block_get_ib(&msg->saddr, &ib);
+	conn->began = true;
+	sim_check_request(&conn->check, ib.qpn, msg);
+}
+
+static void on_request_gone(struct dcm_conn *dcm)
+{
+	sim_check_gone(&conn_of(dcm)->check);
+}
+
+static void on_event(struct dcm_conn *dcm, enum dapl_cm_event event,
+		     const void *pdata, size_t size)
+{
+	sim_check_event(&conn_of(dcm)->check, event, pdata, size);
+}
+
+static void on_freed(struct dcm_conn *dcm)
+{
+	struct pair_conn *conn = conn_of(dcm);
+
+	SIM_REQUIRE(!conn->armed && !conn->open,
+		    "forgotten with its timer or stream");
+	sim_check_forgotten(&conn->check);
+}
+
+static const struct dcm_engine_ops ops = {
+	.dial = on_dial,
+	.send = on_send,
+	.hangup = on_hangup,
+	.arm = on_arm,
+	.disarm = on_disarm,
+	.qp_connect = on_qp_connect,
+	.qp_error = on_qp_error,
+	.conn_new = on_conn_new,
+	.request = on_request,
+	.request_gone = on_request_gone,
+	.event = on_event,
+	.freed = on_freed,
+};
+
+/* --------------------------------------------------- what may happen */
+
+enum move_type {
+	MOVE_CONNECT,
+	MOVE_ACCEPT,
+	MOVE_REJECT,
+	MOVE_DISCONNECT,
+	MOVE_RELEASE,
+	MOVE_TIMER,
+	MOVE_DELIVER,
+	MOVE_DOUBLE, /* deliver, and keep for later */
+	MOVE_LOSE,
+	MOVE_CUT, /* a stream */
+	MOVE_N
+};
+
+struct move {
+	enum move_type type;
+	int of; /* a connection, or what is under way */
+};
+
+static const char *const move_names[MOVE_N] = {
+	"connect", "accept",  "reject", "disconnect", "release",
+	"timer",   "deliver", "double", "lose",	      "cut",
+};
+
+static void connect_now(struct pair_conn *conn)
+{
+	struct dcm_msg *own = &conn->dcm.own;
+	struct dcm_ib ib = pair.side[0].eng.self;
+
+	conn->began = true;
+	conn->check.qpn = sim_qp_new(&pair.checks, SIM_QP_ACTIVE);
+	ib.qpn = conn->check.qpn;
+	dcm_block_set_ib(&own->saddr, &ib);
+	conn->dcm.peer.qpn = pair.side[1].eng.self.qpn;
+	conn->dcm.peer.lid = pair.side[1].eng.self.lid;
+	own->p_size = (uint16_t)sim_pdata(DCM_REQ, ib.qpn, own->pdata);
+	dcm_engine_connect(conn->dcm.eng, &conn->dcm, SIM_PORT, pair.now_us);
+}
+
+static void accept_now(struct pair_conn *conn)
+{
+	struct dcm_answer answer = {.ib = conn->dcm.eng->self};
+
+	conn->answered = true;
+	answer.ib.qpn = sim_qp_new(&pair.checks, SIM_QP_PASSIVE);
+	sim_check_accept(&conn->check, answer.ib.qpn);
+	answer.p_size =
+		(uint16_t)sim_pdata(DCM_REP, answer.ib.qpn, answer.pdata);
+	dcm_engine_accept(&conn->dcm, &answer, pair.now_us);
+}
+
+static void release_now(struct pair_conn *conn)
+{
+	sim_check_release(&conn->check);
+	dcm_engine_input(&conn->dcm, DCM_IN_RELEASE, NULL, pair.now_us);
+}
+
+/* A reject is followed by the release at once. */
+static void reject_now(struct pair_conn *conn)
+{
+	uint8_t pdata[DCM_PDATA];
+	size_t size = sim_pdata(DCM_REJ_USER, conn->check.peer_qpn, pdata);
+
+	conn->answered = true;
+	dcm_engine_reject(&conn->dcm, pdata, size, pair.now_us);
+	release_now(conn);
+}
+
+static struct pair_conn *end_of(const struct flight *f)
+{
+	int i;
+
+	for (i = 0; i < pair.conns; i++) {
+		struct pair_conn *conn = &pair.conn[i];
+
+		if (index_of(conn->side) == f->to && conn->open &&
+		    conn->pipe == f->pipe)
+			return conn;
+	}
+	return NULL;
+}
+
+/* The first message of a pipe makes its passive side. */
+static void stream_request(const struct flight *f)
+{
+	struct pair_conn *conn = conn_new(&pair.side[1]);
+
+	pair.half_open = false;
+	conn->open = true;
+	conn->pipe = f->pipe;
+	if (!dcm_engine_stream_request(&pair.side[1].eng,
+				       &pair.side[1].listener, &conn->dcm,
+				       &f->msg, pair.now_us))
+		return;
+	conn->check.released = true;
+	on_hangup(&conn->dcm);
+	sim_check_forgotten(&conn->check);
+}
+
+static enum dcm_input stream_input(const struct flight *f)
+{
+	if (!f->is_msg)
+		return f->dialed ? DCM_IN_DIALED : DCM_IN_LOST;
+	/* The four bytes that say goodbye and answer that are the same. */
+	return f->msg.op == DCM_DREP ? DCM_IN_DREQ : dcm_input_of(f->msg.op);
+}
+
+static void deliver_stream(const struct flight *f)
+{
+	struct pair_conn *conn = end_of(f);
+	enum dcm_input in = stream_input(f);
+	bool words = in == DCM_IN_RTU || in == DCM_IN_DREQ;
+
+	if (conn)
+		dcm_engine_input(&conn->dcm, in,
+				 f->is_msg && !words ? &f->msg : NULL,
+				 pair.now_us);
+	else if (f->to == 1 && f->is_msg && f->msg.op == DCM_REQ &&
+		 f->pipe == pair.pipes && pair.half_open)
+		stream_request(f);
+}
+
+static void deliver(const struct flight *f)
+{
+	struct side *side = &pair.side[f->to];
+	uint8_t bytes[DCM_MSG];
+	size_t len;
+
+	if (pair.stream) {
+		deliver_stream(f);
+		return;
+	}
+	len = dcm_msg_encode(&f->msg, bytes);
+	dcm_engine_datagram(&side->eng, bytes, len,
+			    pair.side[!f->to].eng.self.qpn, pair.now_us);
+}
+
+/* The stream of CONN breaks: nothing more arrives but that. */
+static void cut(struct pair_conn *conn)
+{
+	int i;
+
+	for (i = 0; i < pair.flights;)
+		if (pair.flight[i].pipe == conn->pipe)
+			land(i);
+		else
+			i++;
+	take_off(&(struct flight){.to = 0, .pipe = conn->pipe});
+	take_off(&(struct flight){.to = 1, .pipe = conn->pipe});
+}
+
+static void timer_now(struct pair_conn *conn)
+{
+	if (pair.now_us < conn->deadline_us)
+		pair.now_us = conn->deadline_us;
+	conn->armed = false;
+	dcm_engine_input(&conn->dcm, DCM_IN_TIMER, NULL, pair.now_us);
+}
+
+static void make(const struct move *m)
+{
+	struct pair_conn *conn = &pair.conn[m->of];
+	struct flight f;
+
+	sim_story_add(move_names[m->type], m->of);
+	/* Time passes: nothing happens at once. */
+	pair.now_us += 10;
+	switch (m->type) {
+	case MOVE_CONNECT:
+		connect_now(conn);
+		break;
+	case MOVE_ACCEPT:
+		accept_now(conn);
+		break;
+	case MOVE_REJECT:
+		reject_now(conn);
+		break;
+	case MOVE_DISCONNECT:
+		conn->disconnected = true;
+		dcm_engine_input(&conn->dcm, DCM_IN_DISCONNECT, NULL,
+				 pair.now_us);
+		break;
+	case MOVE_RELEASE:
+		release_now(conn);
+		break;
+	case MOVE_TIMER:
+		timer_now(conn);
+		break;
+	case MOVE_DELIVER:
+	case MOVE_DOUBLE:
+		f = pair.flight[m->of];
+		if (m->type == MOVE_DELIVER)
+			land(m->of);
+		deliver(&f);
+		break;
+	case MOVE_LOSE:
+		land(m->of);
+		break;
+	case MOVE_CUT:
+		cut(conn);
+		break;
+	default:
+		break;
+	}
+}
+
+static int add_move(struct move *moves, int n, enum move_type type, int of)
+{
+	SIM_REQUIRE(n < MOVES_MAX, "too many moves");
+	moves[n] = (struct move){.type = type, .of = of};
+	return n + 1;
+}
+
+/* What the consumer of connection I may call, and its timer. */
+static int conn_moves(struct move *moves, int n, int i)
+{
+	const struct pair_conn *conn = &pair.conn[i];
+	const struct sim_check *c = &conn->check;
+
+	if (c->forgotten)
+		return n;
+	if (!c->released) {
+		if (!conn->began)
+			n = add_move(moves, n, MOVE_CONNECT, i);
+		/* Also one that crosses the end, or what withdraws it. */
+		if (c->passive && !conn->answered) {
+			n = add_move(moves, n, MOVE_ACCEPT, i);
+			n = add_move(moves, n, MOVE_REJECT, i);
+		}
+		if (c->established && !conn->disconnected)
+			n = add_move(moves, n, MOVE_DISCONNECT, i);
+		n = add_move(moves, n, MOVE_RELEASE, i);
+	}
+	if (conn->armed)
+		n = add_move(moves, n, MOVE_TIMER, i);
+	if (pair.stream && conn->open)
+		n = add_move(moves, n, MOVE_CUT, i);
+	return n;
+}
+
+static bool first_of_pipe(int i)
+{
+	int j;
+
+	for (j = 0; j < i; j++)
+		if (pair.flight[j].to == pair.flight[i].to &&
+		    pair.flight[j].pipe == pair.flight[i].pipe)
+			return false;
+	return true;
+}
+
+static int all_moves(struct move *moves)
+{
+	int i, n = 0;
+
+	for (i = 0; i < pair.conns; i++)
+		n = conn_moves(moves, n, i);
+	for (i = 0; i < pair.flights; i++) {
+		if (pair.stream) {
+			if (first_of_pipe(i))
+				n = add_move(moves, n, MOVE_DELIVER, i);
+			continue;
+		}
+		n = add_move(moves, n, MOVE_DELIVER, i);
+		n = add_move(moves, n, MOVE_DOUBLE, i);
+		n = add_move(moves, n, MOVE_LOSE, i);
+	}
+	return n;
+}
+
+/* ---------------------------------------------------------- sequences */
+
+static void pair_begin(bool stream)
+{
+	struct sim_options opt;
+	int i;
+
+	sim_defaults(&opt);
+	opt.stream = stream;
+	sim_checks_fini(&pair.checks);
+	memset(&pair, 0, sizeof(pair));
+	pair.stream = stream;
+	pair.now_us = SIM_S;
+	sim_rules(&opt, &pair.rules);
+	for (i = 0; i < 2; i++) {
+		struct dcm_engine *eng = &pair.side[i].eng;
+
+		dcm_engine_init(eng, &ops, &pair.rules, 1);
+		eng->self.qpn = SIM_QPN(i);
+		eng->self.lid = (uint16_t)(i + 1);
+		eng->self.qp_type = DCM_QP_RC;
+	}
+	dcm_engine_listen(&pair.side[1].eng, &pair.side[1].listener,
+			  stream ? 0 : SIM_PORT, 4);
+	conn_new(&pair.side[0]);
+	sim_story_begin();
+}
+
+/* Goes through the good case as far as STATION. */
+static void go_to(int station)
+{
+	static const struct move datagram[] = {
+		{MOVE_CONNECT, 0}, {MOVE_DELIVER, 0}, {MOVE_ACCEPT, 1},
+		{MOVE_DELIVER, 0}, {MOVE_DELIVER, 0}, {MOVE_DISCONNECT, 0},
+		{MOVE_DELIVER, 0}, {MOVE_DELIVER, 0},
+	};
+	static const struct move stream[] = {
+		{MOVE_CONNECT, 0},    {MOVE_DELIVER, 0}, {MOVE_DELIVER, 0},
+		{MOVE_ACCEPT, 1},     {MOVE_DELIVER, 0}, {MOVE_DELIVER, 0},
+		{MOVE_DISCONNECT, 1}, {MOVE_DELIVER, 0},
+	};
+	const struct move *good = pair.stream ? stream : datagram;
+	int i;
+
+	choices.fixed = true;
+	for (i = 0; i < station; i++)
+		make(&good[i]);
+	choices.fixed = false;
+}
+
+#define STATIONS 9
+
+static void all_release(void)
+{
+	int i;
+
+	for (i = 0; i < pair.conns; i++)
+		if (!pair.conn[i].check.released)
+			make(&(struct move){.type = MOVE_RELEASE, .of = i});
+}
+
+static bool next_timer(void)
+{
+	struct move m = {.type = MOVE_TIMER, .of = -1};
+	int i;
+
+	for (i = 0; i < pair.conns; i++)
+		if (pair.conn[i].armed &&
+		    (m.of < 0 ||
+		     pair.conn[i].deadline_us < pair.conn[m.of].deadline_us))
+			m.of = i;
+	if (m.of >= 0)
+		make(&m);
+	return m.of >= 0;
+}
+
+static void come_to_rest(void)
+{
+	int i, steps = 0;
+
+	pair.silent = choose(2);
+	if (pair.silent && pair.stream) {
+		/* Not for ever: a dead host's streams end, too. */
+		pair.silent = false;
+		for (i = 0; i < pair.conns; i++)
+			if (pair.conn[i].open)
+				make(&(struct move){MOVE_CUT, i});
+	}
+	if (pair.silent)
+		pair.flights = 0;
+	do {
+		SIM_REQUIRE(++steps < 2000, "does not come to rest");
+		all_release();
+		while (pair.flights)
+			make(&(struct move){.type = MOVE_DELIVER});
+		all_release();
+	} while (pair.flights || next_timer());
+	for (i = 0; i < pair.conns; i++)
+		SIM_REQUIRE(pair.conn[i].check.forgotten,
+			    "connection %d is left, %s", i,
+			    dcm_state_name(pair.conn[i].dcm.proto.state));
+	for (i = 0; i < 2; i++) {
+		SIM_REQUIRE(!pair.side[i].eng.conns.n &&
+				    !pair.side[i].eng.timewait_n &&
+				    !pair.side[i].listener.waiting_n,
+			    "node %d still knows of it", i);
+		dcm_engine_fini(&pair.side[i].eng);
+	}
+}
+
+static void play(bool stream, int station, int depth)
+{
+	struct move moves[MOVES_MAX];
+	int n;
+
+	pair_begin(stream);
+	go_to(station);
+	for (; depth; depth--) {
+		n = all_moves(moves);
+		if (!n)
+			break;
+		make(&moves[choose((unsigned)n)]);
+	}
+	come_to_rest();
+}
+
+uint64_t sim_pair_all(bool stream, int depth)
+{
+	uint64_t n = 0;
+	int station;
+
+	for (station = 0; station < STATIONS; station++) {
+		choices.n = choices.at = 0;
+		do {
+			play(stream, station, depth);
+			n++;
+		} while (next_choices());
+	}
+	sim_checks_fini(&pair.checks);
+	return n;
+}
