@@ -64,6 +64,28 @@ int fv__gid_index(const struct fv_port_cfg *p, const union ibv_gid *gid)
 	return -1;
 }
 
+static bool is_ipv4(const union ibv_gid *gid)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(gid, mapped, sizeof(mapped));
+}
+
+/*
+ * The kernel finds a RoCE peer's MAC address through IP, so both ends must be
+ * of one family; only RoCE v1 reads it from a link-local GID.
+ */
+static bool can_be_found(const struct fv_port_cfg *p, int index,
+			 const union ibv_gid *dgid)
+{
+	if (p->attr.link_layer != IBV_LINK_LAYER_ETHERNET)
+		return true;
+	if (p->gid_type[index] == IBV_GID_TYPE_ROCE_V1 &&
+	    dgid->raw[0] == 0xfe && (dgid->raw[1] & 0xc0) == 0x80)
+		return true;
+	return is_ipv4(&p->gid[index]) == is_ipv4(dgid);
+}
+
 /* What a driver checks of an address vector when it is given one. */
 int fv__check_av(struct ibv_context *ctx, const struct ibv_ah_attr *av)
 {
@@ -82,7 +104,7 @@ int fv__check_av(struct ibv_context *ctx, const struct ibv_ah_attr *av)
 	    !memcmp(&p->gid[index], &zero, sizeof(zero)) ||
 	    !memcmp(&av->grh.dgid, &zero, sizeof(zero)))
 		return EINVAL;
-	return 0;
+	return can_be_found(p, index, &av->grh.dgid) ? 0 : EINVAL;
 }
 
 static void cfg_attr_init(struct ibv_device_attr *a)
