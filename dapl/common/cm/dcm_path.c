@@ -196,6 +196,7 @@ DAT_RETURN dcm_path_init(struct dcm_path *path, const struct dapl_cm *cm,
 {
 	const struct vb_dev *dev = cm->dev;
 	DAT_RETURN ret;
+	int n;
 
 	memset(path, 0, sizeof(*path));
 	path->params = cm->params;
@@ -208,11 +209,12 @@ DAT_RETURN dcm_path_init(struct dcm_path *path, const struct dapl_cm *cm,
 				 "can connect: use libdaplofa",
 				 dev->name);
 	path->mtu = mtu_own(cm->params, dev);
-	path->n = vb_gid_table(dev, &path->gid);
-	if (path->n < 0)
-		return dapl_fail(dapl_err_dat(path->n),
+	n = vb_gid_table(dev, &path->gid);
+	if (n < 0)
+		return dapl_fail(dapl_err_dat(n),
 				 "%s port %u: cannot read the GIDs: %s",
-				 dev->name, dev->port, strerror(-path->n));
+				 dev->name, dev->port, strerror(-n));
+	path->n = n;
 	ret = gids_choose(path, cm, wish);
 	if (ret != DAT_SUCCESS)
 		dcm_path_fini(path);

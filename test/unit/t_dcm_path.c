@@ -1,0 +1,815 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_dcm_path.c - tests of the paths of SCM and UCM on the fake device.
+ *
+ * Calls covered: everything in dcm_path.h. Queue pairs are the test's own;
+ * dapl_cm_qp_modify(), which belongs to the endpoints, is a stub here.
+ * Rules: attributes of the historic providers, doc/dapl-env.7.
+ */
+#include "dapl/common/cm/dcm_path.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "dapl/common/services/dapl_log.h"
+#include "test/unit/fake/fake_verbs.h"
+
+#define MASK_RTR "mask 0x129181"
+#define MASK_RTS "mask 0x12e01"
+
+#define V1 IBV_GID_TYPE_ROCE_V1
+#define V2 IBV_GID_TYPE_ROCE_V2
+
+struct dapl_ep {
+	struct ibv_qp *qp;
+};
+
+static const struct dcm_path_wish no_wish = {.gid_index = -1};
+static struct dapl_params params;
+static struct vb_dev dev;
+static struct dapl_cm cm;
+static struct dcm_path path;
+static struct fv_port_cfg *port; /* of the device that is open */
+
+/* -------------------------------------------------- stubs */
+
+static bool no_memory;
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return no_memory ? NULL : __real_calloc(n, size);
+}
+
+int dapl_cm_qp_modify(struct dapl_ep *ep, uint32_t qp_num,
+		      struct ibv_qp_attr *attr, int mask)
+{
+	if (!ep->qp || ep->qp->qp_num != qp_num)
+		return -ENOTCONN;
+	return vb_qp_modify(ep->qp, attr, mask);
+}
+
+/* ----------------------------------------------- fixtures */
+
+static int device(enum fv_kind kind)
+{
+	struct fv_device_cfg cfg;
+
+	fv_reset();
+	fv_device_cfg_init(&cfg, kind, "fake0", "10.0.0.1");
+	cfg.port[0].attr.gid_tbl_len = FV_GIDS;
+	fv_device_add(&cfg);
+	if (vb_open("fake0", 1, &dev))
+		return -1;
+	port = &fv_device_cfg_get(dev.ctx->device)->port[0];
+	dapl_params_read(&params);
+	memset(&cm, 0, sizeof(cm));
+	cm.params = &params;
+	cm.dev = &dev;
+	cm.port = 1;
+	return 0;
+}
+
+static int ib(void **state)
+{
+	return device(FV_IB);
+}
+
+static int roce(void **state)
+{
+	return device(FV_ROCE);
+}
+
+static int iwarp(void **state)
+{
+	return device(FV_IWARP);
+}
+
+static int teardown(void **state)
+{
+	dcm_path_fini(&path);
+	fv_fail_at(0, 0);
+	vb_close(&dev);
+	if (fv_live())
+		fv_live_dump(stderr);
+	assert_int_equal(fv_live(), 0);
+	fv_reset();
+	return 0;
+}
+
+static void open_path(void)
+{
+	dcm_path_fini(&path);
+	assert_int_equal(dcm_path_init(&path, &cm, &no_wish), DAT_SUCCESS);
+}
+
+/* WHAT must be part of the reason. */
+static void assert_no_path(const struct dcm_path_wish *wish, const char *what)
+{
+	DAT_RETURN ret;
+
+	dcm_path_fini(&path);
+	dapl_fail(DAT_SUCCESS, "%s", "");
+	ret = dcm_path_init(&path, &cm, wish);
+	assert_int_equal(ret & 0xc0000000u, DAT_CLASS_ERROR);
+	assert_null(path.gid);
+	if (!strstr(dapl__fail_text(), what))
+		fail_msg("no \"%s\" in \"%s\"", what, dapl__fail_text());
+}
+
+static void gid_of(const char *text, uint8_t *ret_raw)
+{
+	assert_int_equal(inet_pton(AF_INET6, text, ret_raw), 1);
+}
+
+struct entry {
+	int index;
+	enum ibv_gid_type type;
+	const char *gid; /* NULL ends a table */
+};
+
+static void fill_table(const struct entry *table)
+{
+	memset(port->gid, 0, sizeof(port->gid));
+	for (; table->gid; table++) {
+		gid_of(table->gid, port->gid[table->index].raw);
+		port->gid_type[table->index] = table->type;
+	}
+}
+
+/* Index of our end for a peer with that GID (NULL: not known yet). */
+static int own_index(const char *peer)
+{
+	struct dcm_path_ends ends;
+	uint8_t raw[16];
+
+	if (peer)
+		gid_of(peer, raw);
+	dcm_path_own(&path, 0x123, peer ? raw : NULL, &ends);
+	assert_memory_equal(ends.own.gid, port->gid[ends.own_index].raw, 16);
+	return ends.own_index;
+}
+
+/* ---------------------------------------------------- MTU */
+
+static void mtu__limit_of_the_environment(void **state)
+{
+	static const struct {
+		enum ibv_mtu active;
+		int bytes;
+		uint8_t mtu;
+	} rows[] = {
+		{IBV_MTU_4096, -1, IBV_MTU_4096},
+		{IBV_MTU_256, -1, IBV_MTU_256},
+		{IBV_MTU_4096, 256, IBV_MTU_256},
+		{IBV_MTU_4096, 512, IBV_MTU_512},
+		{IBV_MTU_4096, 4096, IBV_MTU_4096},
+		{IBV_MTU_1024, 4096, IBV_MTU_1024},
+		{IBV_MTU_4096, 777, IBV_MTU_1024},
+		{IBV_MTU_4096, 1, IBV_MTU_1024},
+		{IBV_MTU_4096, 128, IBV_MTU_1024},
+		{IBV_MTU_4096, 8192, IBV_MTU_1024},
+		{IBV_MTU_512, 777, IBV_MTU_512},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		dev.port_attr.active_mtu = rows[i].active;
+		params.ib_mtu = rows[i].bytes;
+		open_path();
+		assert_int_equal(path.mtu, rows[i].mtu);
+	}
+}
+
+static void mtu__the_lesser_of_both(void **state)
+{
+	for (uint8_t own = IBV_MTU_256; own <= IBV_MTU_4096; own++) {
+		dev.port_attr.active_mtu = own;
+		open_path();
+		for (int offer = 1; offer <= UINT8_MAX; offer++)
+			assert_int_equal(dcm_path_mtu(&path, (uint8_t)offer),
+					 offer < own ? offer : own);
+	}
+}
+
+static void mtu__peer_that_does_not_say(void **state)
+{
+	dev.port_attr.active_mtu = IBV_MTU_4096;
+	open_path();
+	assert_int_equal(dcm_path_mtu(&path, 0), IBV_MTU_2048);
+	params.ib_mtu = 4096;
+	open_path();
+	assert_int_equal(dcm_path_mtu(&path, 0), IBV_MTU_4096);
+	params.ib_mtu = 512;
+	open_path();
+	assert_int_equal(dcm_path_mtu(&path, 0), IBV_MTU_512);
+	params.ib_mtu = -1;
+	dev.port_attr.active_mtu = IBV_MTU_1024;
+	open_path();
+	assert_int_equal(dcm_path_mtu(&path, 0), IBV_MTU_1024);
+}
+
+/* ------------------------------------------ GIDs on RoCE */
+
+static void gid__best_first(void **state)
+{
+	static const struct {
+		struct entry table[5];
+		int best;
+	} rows[] = {
+		{{{0, V1, "fe80::1"},
+		  {1, V2, "fe80::1"},
+		  {2, V1, "::ffff:10.0.0.1"},
+		  {3, V2, "::ffff:10.0.0.1"}},
+		 3},
+		{{{0, V2, "fe80::1"},
+		  {1, V2, "fd00::1"},
+		  {2, V2, "2001:db8::1"},
+		  {5, V2, "::ffff:10.0.0.1"}},
+		 5},
+		{{{0, V2, "fe80::1"},
+		  {1, V1, "::ffff:10.0.0.1"},
+		  {2, V2, "fd00::1"},
+		  {3, V2, "2001:db8::1"}},
+		 2},
+		{{{0, V1, "fe80::1"}, {1, V2, "fe80::1"}}, 1},
+		{{{2, V1, "fe80::1"}, {4, V1, "::ffff:10.0.0.1"}}, 2},
+		{{{7, V2, "::ffff:10.0.0.7"}, {6, V2, "::ffff:10.0.0.6"}}, 6},
+		/* not link-local, though it begins alike */
+		{{{0, V2, "fe80::1"}, {1, V2, "fec0::1"}}, 1},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		fill_table(rows[i].table);
+		open_path();
+		assert_int_equal(own_index(NULL), rows[i].best);
+	}
+}
+
+static void gid__address_of_the_adapter_first(void **state)
+{
+	static const struct entry table[] = {
+		{0, V2, "::ffff:10.0.0.1"},
+		{1, V1, "::ffff:10.9.0.1"},
+		{2, V2, "::ffff:10.9.0.1"},
+		{3, V2, "fd00::1"},
+		{0, V1, NULL},
+	};
+	struct sockaddr_in *in = (struct sockaddr_in *)&cm.addr;
+
+	fill_table(table);
+	in->sin_family = AF_INET;
+	inet_pton(AF_INET, "10.9.0.1", &in->sin_addr);
+	open_path();
+	assert_int_equal(own_index(NULL), 2);
+	/* of another network card */
+	inet_pton(AF_INET, "192.0.2.1", &in->sin_addr);
+	open_path();
+	assert_int_equal(own_index(NULL), 0);
+}
+
+static void gid__none(void **state)
+{
+	memset(port->gid, 0, sizeof(port->gid));
+	assert_no_path(&no_wish, "has no GID");
+}
+
+static void gid__wish(void **state)
+{
+	struct dcm_path_wish wish = {.gid_index = 1};
+
+	params.gid_index = 2;
+	open_path();
+	assert_int_equal(own_index(NULL), 2);
+	dcm_path_fini(&path);
+	assert_int_equal(dcm_path_init(&path, &cm, &wish), DAT_SUCCESS);
+	assert_int_equal(own_index(NULL), 1);
+	/* It holds for whatever peer. */
+	assert_int_equal(own_index("::ffff:10.0.0.2"), 1);
+}
+
+static void gid__wish_not_there(void **state)
+{
+	struct dcm_path_wish wish = {.gid_index = 4}; /* null */
+
+	assert_no_path(&wish, "index 4, which ia_params asks");
+	wish.gid_index = FV_GIDS;
+	assert_no_path(&wish, "index 8, which ia_params asks");
+	wish.gid_index = 256;
+	assert_no_path(&wish, "index 256, which ia_params asks");
+	params.gid_index = 5;
+	assert_no_path(&no_wish, "index 5, which DAPL_GID_INDEX asks");
+	wish.gid_index = 3;
+	assert_int_equal(dcm_path_init(&path, &cm, &wish), DAT_SUCCESS);
+}
+
+static void own__of_the_peers_kind(void **state)
+{
+	static const struct entry table[] = {
+		{0, V1, "fe80::1"},
+		{1, V2, "fe80::1"},
+		{2, V1, "::ffff:10.0.0.1"},
+		{3, V2, "::ffff:10.0.0.1"},
+		{4, V1, "fd00::1"},
+		{5, V2, "fd00::1"},
+		{0, V1, NULL},
+	};
+
+	fill_table(table);
+	open_path();
+	assert_int_equal(own_index("::ffff:172.16.0.1"), 3);
+	assert_int_equal(own_index("fd99::2"), 5);
+	assert_int_equal(own_index("2001:db8::2"), 5);
+	assert_int_equal(own_index("::"), 5);
+	/* The peer knows no other than index 0. */
+	assert_int_equal(own_index("fe80::2"), 0);
+}
+
+static void own__nearest_network(void **state)
+{
+	static const struct entry table[] = {
+		{0, V2, "fe80::1"},
+		{1, V2, "::ffff:10.0.0.1"},
+		{2, V2, "::ffff:10.1.0.1"},
+		{3, V1, "::ffff:10.1.0.1"},
+		{4, V2, "2001:db8:1::1"},
+		{5, V2, "2001:db8:2::1"},
+		{0, V1, NULL},
+	};
+
+	fill_table(table);
+	open_path();
+	assert_int_equal(own_index(NULL), 1);
+	assert_int_equal(own_index("::ffff:10.0.0.9"), 1);
+	assert_int_equal(own_index("::ffff:10.1.0.9"), 2);
+	assert_int_equal(own_index("::ffff:10.1.0.1"), 2);
+	assert_int_equal(own_index("::ffff:192.168.0.9"), 1);
+	assert_int_equal(own_index("2001:db8:2::9"), 5);
+	assert_int_equal(own_index("2001:db8:1::9"), 4);
+}
+
+static void own__link_local_only(void **state)
+{
+	static const struct entry table[] = {
+		{0, V1, "fe80::1"}, {1, V2, "fe80::1"}, {0, V1, NULL}};
+
+	fill_table(table);
+	open_path();
+	/* Two new peers without addresses agree on RoCE v2. */
+	assert_int_equal(own_index("fe80::2"), 1);
+	assert_int_equal(own_index("::ffff:10.0.0.2"), 1);
+}
+
+static void own__what_the_message_says(void **state)
+{
+	struct dcm_path_ends ends;
+
+	memset(&ends, 0x5a, sizeof(ends));
+	dev.port_attr.lid = 0x1234;
+	params.ib_sl = 3;
+	open_path();
+	dcm_path_own(&path, 0xabcdef, NULL, &ends);
+	assert_int_equal(ends.own.family, 0);
+	assert_int_equal(ends.own.lid, 0x1234);
+	assert_int_equal(ends.own.qpn, 0xabcdef);
+	assert_int_equal(ends.own.sl, 3);
+	assert_int_equal(ends.own.qp_type, DCM_QP_RC);
+}
+
+/* -------------------------------- GIDs on other devices */
+
+static void gid__infiniband_takes_index_0(void **state)
+{
+	struct dcm_path_wish wish = {.gid_index = 1};
+
+	fill_table((const struct entry[]){{0, IBV_GID_TYPE_IB, "fe80::1"},
+					  {1, IBV_GID_TYPE_IB, "fec0::1"},
+					  {0, V1, NULL}});
+	open_path();
+	assert_int_equal(own_index(NULL), 0);
+	assert_int_equal(own_index("fec0::2"), 0);
+	dcm_path_fini(&path);
+	assert_int_equal(dcm_path_init(&path, &cm, &wish), DAT_SUCCESS);
+	assert_int_equal(own_index("fe80::2"), 1);
+	wish.gid_index = 2;
+	assert_no_path(&wish, "index 2, which ia_params asks");
+	memset(&port->gid[0], 0, sizeof(port->gid[0]));
+	assert_no_path(&no_wish, "index 0, which InfiniBand asks");
+}
+
+static void init__refuses_iwarp(void **state)
+{
+	assert_no_path(&no_wish, "iWARP");
+}
+
+static void init__nth_call_fails(void **state)
+{
+	for (unsigned n = 1;; n++) {
+		assert_in_range(n, 1, 10);
+		fv_fail_at(n, EIO);
+		if (dcm_path_init(&path, &cm, &no_wish) == DAT_SUCCESS)
+			break;
+		assert_true(fv_fail_hit());
+		assert_non_null(strstr(dapl__fail_text(), "cannot read"));
+		assert_null(path.gid);
+		assert_int_equal(path.n, 0);
+	}
+	assert_false(fv_fail_hit());
+	fv_fail_at(0, 0);
+	dcm_path_fini(&path);
+	no_memory = true;
+	assert_int_equal(dcm_path_init(&path, &cm, &no_wish),
+			 dapl_err_dat(-ENOMEM));
+	no_memory = false;
+	assert_null(path.gid);
+}
+
+/* ------------------------------------------------- depths */
+
+static void depths__of_endpoint_and_device(void **state)
+{
+	struct dapl_cm_qp qp = {.rd_in = 4, .rd_out = 5};
+	struct dcm_depths d;
+
+	open_path();
+	d = dcm_path_depths(&path, &qp);
+	assert_int_equal(d.in, 4);
+	assert_int_equal(d.out, 5);
+	dev.attr.max_qp_rd_atom = 3;
+	dev.attr.max_qp_init_rd_atom = 2;
+	d = dcm_path_depths(&path, &qp);
+	assert_int_equal(d.in, 3);
+	assert_int_equal(d.out, 2);
+	qp.rd_in = qp.rd_out = UINT8_MAX;
+	dev.attr.max_qp_rd_atom = 1000;
+	dev.attr.max_qp_init_rd_atom = -1;
+	d = dcm_path_depths(&path, &qp);
+	assert_int_equal(d.in, UINT8_MAX);
+	assert_int_equal(d.out, 0);
+}
+
+static void depths__lowered_to_the_peers(void **state)
+{
+	struct dcm_depths d = {.in = 8, .out = 8};
+
+	dcm_path_agree(&d, 6, 1); /* that version had no such field */
+	assert_int_equal(d.out, 8);
+	dcm_path_agree(&d, 7, UINT8_MAX);
+	assert_int_equal(d.out, 8);
+	dcm_path_agree(&d, 7, 3);
+	assert_int_equal(d.out, 3);
+	dcm_path_agree(&d, 9, 0);
+	assert_int_equal(d.out, 0);
+	assert_int_equal(d.in, 8);
+}
+
+/* --------------------------------------------- queue pair */
+
+/* Two queue pairs of the one port, in INIT. */
+struct pair {
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct dapl_ep ep[2];
+	struct dcm_path_ends ends[2];
+	struct dcm_depths depths;
+};
+
+static void pair_open(struct pair *p)
+{
+	struct vb_qp_cfg cfg = {.type = IBV_QPT_RC,
+				.max_send_wr = 2,
+				.max_recv_wr = 2,
+				.max_send_sge = 1,
+				.max_recv_sge = 1};
+	uint32_t granted;
+
+	assert_int_equal(vb_pd_create(&dev, &p->pd), 0);
+	assert_int_equal(vb_cq_create(&dev, 16, NULL, NULL, &p->cq), 0);
+	cfg.send_cq = cfg.recv_cq = p->cq;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(
+			vb_qp_create(p->pd, &cfg, &p->ep[i].qp, &granted), 0);
+		assert_int_equal(vb_qp_init(&dev, p->ep[i].qp, 0, 0), 0);
+		dcm_path_own(&path, p->ep[i].qp->qp_num, NULL, &p->ends[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		p->ends[i].peer = p->ends[!i].own;
+		p->ends[i].mtu = path.mtu;
+	}
+	p->depths = (struct dcm_depths){.in = 4, .out = 3};
+}
+
+static void pair_close(struct pair *p)
+{
+	for (int i = 0; i < 2; i++)
+		vb_qp_destroy(p->ep[i].qp);
+	vb_cq_destroy(p->cq);
+	vb_pd_destroy(p->pd);
+}
+
+static int connect_end(struct pair *p, int i)
+{
+	return dcm_path_connect(&path, &p->ends[i], &p->depths, &p->ep[i],
+				p->ep[i].qp->qp_num);
+}
+
+static struct ibv_qp_attr attr_of(const struct dapl_ep *ep)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	assert_int_equal(ibv_query_qp(ep->qp, &attr, IBV_QP_STATE, &init), 0);
+	return attr;
+}
+
+/* An empty message from the one to the other. */
+static void transfer(struct pair *p, int from)
+{
+	struct ibv_recv_wr recv = {.wr_id = 7}, *bad_recv;
+	struct ibv_send_wr send = {.wr_id = 8,
+				   .opcode = IBV_WR_SEND,
+				   .send_flags = IBV_SEND_SIGNALED},
+			   *bad_send;
+	struct ibv_wc wc[2];
+
+	assert_int_equal(ibv_post_recv(p->ep[!from].qp, &recv, &bad_recv), 0);
+	assert_int_equal(ibv_post_send(p->ep[from].qp, &send, &bad_send), 0);
+	assert_int_equal(ibv_poll_cq(p->cq, 2, wc), 2);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(wc[i].status, IBV_WC_SUCCESS);
+	assert_int_equal(wc[0].wr_id + wc[1].wr_id, 15);
+}
+
+static void connect_and_transfer(void)
+{
+	struct pair p;
+
+	open_path();
+	pair_open(&p);
+	assert_int_equal(connect_end(&p, 1), 0);
+	assert_int_equal(connect_end(&p, 0), 0);
+	transfer(&p, 0);
+	transfer(&p, 1);
+	pair_close(&p);
+}
+
+static void connect__data_goes_both_ways(void **state)
+{
+	connect_and_transfer();
+	params.global_routing = 1; /* no difference on Ethernet */
+	connect_and_transfer();
+}
+
+static void connect__lid_route_without_grh(void **state)
+{
+	struct ibv_qp_attr attr;
+	struct pair p;
+
+	dev.port_attr.lid = 0x77;
+	open_path();
+	pair_open(&p);
+	assert_int_equal(connect_end(&p, 0), 0);
+	attr = attr_of(&p.ep[0]);
+	assert_int_equal(attr.ah_attr.is_global, 0);
+	assert_int_equal(attr.ah_attr.dlid, 0x77);
+	assert_int_equal(attr.ah_attr.port_num, 1);
+	pair_close(&p);
+}
+
+static void connect__grh_on_infiniband_by_request(void **state)
+{
+	struct ibv_qp_attr attr;
+	struct pair p;
+
+	params.global_routing = 1;
+	open_path();
+	pair_open(&p);
+	assert_int_equal(connect_end(&p, 0), 0);
+	attr = attr_of(&p.ep[0]);
+	assert_int_equal(attr.ah_attr.is_global, 1);
+	assert_int_equal(attr.ah_attr.dlid, port->attr.lid);
+	assert_int_equal(attr.ah_attr.grh.sgid_index, 0);
+	assert_memory_equal(&attr.ah_attr.grh.dgid, &port->gid[0], 16);
+	pair_close(&p);
+}
+
+static void connect__default_attributes(void **state)
+{
+	struct ibv_qp_attr attr;
+	struct pair p;
+
+	open_path();
+	pair_open(&p);
+	fv_trace(true);
+	assert_int_equal(connect_end(&p, 0), 0);
+	assert_non_null(strstr(fv_trace_get(), MASK_RTR));
+	assert_non_null(strstr(fv_trace_get(), MASK_RTS));
+	fv_trace(false);
+	attr = attr_of(&p.ep[0]);
+	assert_int_equal(attr.qp_state, IBV_QPS_RTS);
+	assert_int_equal(attr.path_mtu, IBV_MTU_1024);
+	assert_int_equal(attr.dest_qp_num, p.ep[1].qp->qp_num);
+	assert_int_equal(attr.rq_psn, 1);
+	assert_int_equal(attr.sq_psn, 1);
+	assert_int_equal(attr.max_dest_rd_atomic, 4);
+	assert_int_equal(attr.max_rd_atomic, 3);
+	assert_int_equal(attr.min_rnr_timer, 12);
+	assert_int_equal(attr.timeout, 20);
+	assert_int_equal(attr.retry_cnt, 7);
+	assert_int_equal(attr.rnr_retry, 7);
+	assert_int_equal(attr.ah_attr.is_global, 1);
+	assert_int_equal(attr.ah_attr.sl, 0);
+	assert_int_equal(attr.ah_attr.src_path_bits, 0);
+	assert_int_equal(attr.ah_attr.static_rate, 0);
+	assert_int_equal(attr.ah_attr.grh.sgid_index, 3);
+	assert_memory_equal(&attr.ah_attr.grh.dgid, &port->gid[3], 16);
+	assert_int_equal(attr.ah_attr.grh.hop_limit, 64);
+	assert_int_equal(attr.ah_attr.grh.traffic_class, 0);
+	assert_int_equal(attr.ah_attr.grh.flow_label, 0);
+	pair_close(&p);
+}
+
+static void connect__attributes_of_the_environment(void **state)
+{
+	struct ibv_qp_attr attr;
+	struct pair p;
+
+	params.ib_sl = 5;
+	params.tclass = 0xa0;
+	params.hop_limit = 2;
+	params.rnr_timer = 31;
+	params.ack_timer = 18;
+	params.ack_retry = 1;
+	params.rnr_retry = 0;
+	open_path();
+	pair_open(&p);
+	assert_int_equal(connect_end(&p, 0), 0);
+	attr = attr_of(&p.ep[0]);
+	assert_int_equal(attr.ah_attr.sl, 5);
+	assert_int_equal(attr.ah_attr.grh.traffic_class, 0xa0);
+	assert_int_equal(attr.ah_attr.grh.hop_limit, 2);
+	assert_int_equal(attr.min_rnr_timer, 31);
+	assert_int_equal(attr.timeout, 18);
+	assert_int_equal(attr.retry_cnt, 1);
+	assert_int_equal(attr.rnr_retry, 0);
+	pair_close(&p);
+}
+
+static void connect__timeout_covers_the_ack_delay(void **state)
+{
+	struct pair p;
+
+	dev.attr.local_ca_ack_delay = 15;
+	params.ack_timer = 10;
+	open_path();
+	pair_open(&p);
+	assert_int_equal(connect_end(&p, 0), 0);
+	assert_int_equal(attr_of(&p.ep[0]).timeout, 15);
+	pair_close(&p);
+}
+
+static void assert_peer_refused(struct pair *p)
+{
+	fv_trace(true);
+	assert_int_equal(connect_end(p, 0), -EINVAL);
+	assert_null(strstr(fv_trace_get(), "ibv_modify_qp"));
+	fv_trace(false);
+	assert_int_equal(fv_qp_state(p->ep[0].qp), IBV_QPS_INIT);
+}
+
+static void connect__hostile_peer(void **state)
+{
+	struct pair p;
+
+	open_path();
+	pair_open(&p);
+	p.ends[0].peer.qpn = 0x1000000;
+	assert_peer_refused(&p);
+	p.ends[0].peer.qpn = 5;
+	memset(p.ends[0].peer.gid, 0, 16);
+	assert_peer_refused(&p);
+	gid_of("ff02::1", p.ends[0].peer.gid);
+	assert_peer_refused(&p);
+	pair_close(&p);
+}
+
+static void connect__hostile_peer_on_infiniband(void **state)
+{
+	struct pair p;
+
+	open_path();
+	pair_open(&p);
+	memset(p.ends[0].peer.gid, 0, 16); /* not used */
+	p.ends[0].peer.lid = 0;
+	assert_peer_refused(&p);
+	p.ends[0].peer.lid = 1;
+	assert_int_equal(connect_end(&p, 0), 0);
+	pair_close(&p);
+}
+
+/* As kernels do: they look the peer up through IP. */
+static void connect__ipv4_and_ipv6_do_not_mix(void **state)
+{
+	struct pair p;
+
+	open_path();
+	pair_open(&p);
+	gid_of("fe80::2", p.ends[0].peer.gid);
+	assert_int_equal(connect_end(&p, 0), -EINVAL);
+	dcm_path_own(&path, p.ep[0].qp->qp_num, p.ends[0].peer.gid, &p.ends[0]);
+	assert_int_equal(connect_end(&p, 0), 0);
+	pair_close(&p);
+}
+
+static void connect__nth_call_fails(void **state)
+{
+	static const enum ibv_qp_state left[] = {IBV_QPS_INIT, IBV_QPS_RTR};
+	struct pair p;
+
+	open_path();
+	for (unsigned n = 1;; n++) {
+		assert_in_range(n, 1, 3);
+		pair_open(&p);
+		fv_fail_at(n, ENOMEM);
+		if (!connect_end(&p, 0))
+			break;
+		assert_true(fv_fail_hit());
+		fv_fail_at(0, 0);
+		assert_int_equal(fv_qp_state(p.ep[0].qp), left[n - 1]);
+		dcm_path_error(&p.ep[0], p.ep[0].qp->qp_num);
+		assert_int_equal(fv_qp_state(p.ep[0].qp), IBV_QPS_ERR);
+		pair_close(&p);
+	}
+	assert_false(fv_fail_hit());
+	pair_close(&p);
+}
+
+static void connect__endpoint_has_gone(void **state)
+{
+	uint32_t qp_num;
+	struct pair p;
+
+	open_path();
+	pair_open(&p);
+	qp_num = p.ep[0].qp->qp_num;
+	assert_int_equal(dcm_path_connect(&path, &p.ends[0], &p.depths,
+					  &p.ep[0], qp_num + 1000),
+			 -ENOTCONN);
+	assert_int_equal(fv_qp_state(p.ep[0].qp), IBV_QPS_INIT);
+	dcm_path_error(&p.ep[0], qp_num + 1000);
+	assert_int_equal(fv_qp_state(p.ep[0].qp), IBV_QPS_INIT);
+	pair_close(&p);
+}
+
+#define ON(k, f)                                \
+	{                                       \
+#f "." #k, f, k, teardown, NULL \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ON(ib, mtu__limit_of_the_environment),
+		ON(ib, mtu__the_lesser_of_both),
+		ON(ib, mtu__peer_that_does_not_say),
+		ON(roce, gid__best_first),
+		ON(roce, gid__address_of_the_adapter_first),
+		ON(roce, gid__none),
+		ON(roce, gid__wish),
+		ON(roce, gid__wish_not_there),
+		ON(roce, own__of_the_peers_kind),
+		ON(roce, own__nearest_network),
+		ON(roce, own__link_local_only),
+		ON(ib, own__what_the_message_says),
+		ON(ib, gid__infiniband_takes_index_0),
+		ON(iwarp, init__refuses_iwarp),
+		ON(roce, init__nth_call_fails),
+		ON(ib, init__nth_call_fails),
+		ON(ib, depths__of_endpoint_and_device),
+		ON(ib, depths__lowered_to_the_peers),
+		ON(ib, connect__data_goes_both_ways),
+		ON(roce, connect__data_goes_both_ways),
+		ON(ib, connect__lid_route_without_grh),
+		ON(ib, connect__grh_on_infiniband_by_request),
+		ON(roce, connect__default_attributes),
+		ON(roce, connect__attributes_of_the_environment),
+		ON(roce, connect__timeout_covers_the_ack_delay),
+		ON(roce, connect__hostile_peer),
+		ON(ib, connect__hostile_peer_on_infiniband),
+		ON(roce, connect__ipv4_and_ipv6_do_not_mix),
+		ON(ib, connect__nth_call_fails),
+		ON(roce, connect__nth_call_fails),
+		ON(roce, connect__endpoint_has_gone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
