@@ -6,11 +6,15 @@
  * Decides nothing about connections. Constant after dcm_path_init(), so any
  * thread may read it; dcm_path_connect() sleeps in the kernel.
  *
- * On RoCE every message names the GID that its sender's queue pair uses, and
- * the two GIDs must be of one kind (RoCE version, IPv4 or IPv6 scope) to reach
- * one another. The active side names its best one; the passive side takes the
- * best of its own that goes with it. So new peers meet on routable addresses,
- * and an old one that knows only index 0 is met there.
+ * On RoCE every message names the GID that its sender's queue pair uses. Two
+ * GIDs reach one another only if both are IPv4 or both IPv6 (kernels refuse
+ * other paths with EINVAL) and both of one RoCE version. The active side names
+ * its best one, unless it knows the peer's GID; the passive side takes the best
+ * of its own that goes with it. So new peers meet on routable addresses.
+ *
+ * An old peer uses index 0 of its table, as a rule a link-local GID, whatever
+ * it is told. As the active side it is met there. As the passive side it
+ * cannot accept a request that names an IPv4 GID: dat_cr_accept() fails there.
  */
 #ifndef DCM_PATH_H
 #define DCM_PATH_H
