@@ -858,11 +858,129 @@ static void free__by_several_threads(void **state)
 	}
 }
 
+/* ----------------------- an EVD, freed while others call */
+
+#define CALL_THREADS 4
+
+struct calling {
+	struct world_side *s;
+	DAT_EVD_HANDLE evd; /* atomic; the one there is, or was just now */
+	DAT_CNO_HANDLE cno;
+	uint64_t seed;
+	int next;	  /* atomic */
+	bool over;	  /* atomic */
+	DAT_RETURN wrong; /* atomic: an answer that is none */
+};
+
+/* An EVD that is gone or going, in the way of another call, or at work. */
+static bool call_answer_ok(DAT_RETURN ret)
+{
+	switch (DAT_GET_TYPE(ret)) {
+	case DAT_INVALID_HANDLE:
+	case DAT_ABORT:
+	case DAT_QUEUE_FULL:
+		return true;
+	default:
+		return harmless(ret);
+	}
+}
+
+static DAT_RETURN call_some(struct calling *c, struct worker *me)
+{
+	DAT_EVD_HANDLE evd = __atomic_load_n(&c->evd, __ATOMIC_ACQUIRE);
+	DAT_EVENT ev = {.event_number = DAT_SOFTWARE_EVENT};
+	DAT_EVD_PARAM param;
+	DAT_COUNT more;
+
+	switch (dice(me, 11)) {
+	case 0:
+		return V(evd_modify_cno)(evd, dice(me, 2) ? c->cno : NULL);
+	case 1:
+		return V(evd_enable)(evd);
+	case 2:
+		return V(evd_disable)(evd);
+	case 3:
+		return V(evd_set_unwaitable)(evd);
+	case 4:
+		return V(evd_clear_unwaitable)(evd);
+	case 5:
+		return V(evd_resize)(evd, 32 + (int)dice(me, 500));
+	case 6:
+		return V(evd_query)(evd, DAT_EVD_FIELD_ALL, &param);
+	case 7:
+		return V(evd_wait)(evd, dice(me, 2) * 300, 1, &ev, &more);
+	case 8:
+		return V(evd_dequeue)(evd, &ev);
+	default:
+		return V(evd_post_se)(evd, &ev);
+	}
+}
+
+static void *call_main(void *arg)
+{
+	struct calling *c = arg;
+	int nr = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
+	struct worker me = {.random = (c->seed + (uint64_t)nr + 1) *
+				      0x9e3779b97f4a7c15u};
+
+	while (!__atomic_load_n(&c->over, __ATOMIC_ACQUIRE)) {
+		DAT_RETURN ret = call_some(c, &me);
+
+		if (!call_answer_ok(ret))
+			__atomic_store_n(&c->wrong, ret, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+/* Frees C's EVD as soon as nobody waits on it. */
+static void free_under_calls(struct calling *c)
+{
+	uint64_t until = world_now_us() + WORLD_PATIENCE_US;
+	DAT_RETURN ret;
+
+	do {
+		assert_true(world_now_us() < until);
+		ret = V(evd_free)(c->evd);
+	} while (DAT_GET_TYPE(ret) == DAT_INVALID_STATE);
+	assert_dat_ok(ret);
+}
+
+static void evd_free__while_others_call(void **state)
+{
+	struct world *w = *state;
+	struct calling c = {.s = &w->client, .seed = seed_of_run()};
+	pthread_t threads[CALL_THREADS];
+	unsigned flags = DAT_EVD_SOFTWARE_FLAG;
+
+	assert_dat_ok(
+		V(cno_create)(c.s->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &c.cno));
+	c.evd = world_evd(c.s->ia, flags);
+	for (int i = 0; i < CALL_THREADS; i++)
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, call_main, &c), 0);
+	for (int i = 0; i < portion(2000); i++) {
+		DAT_EVD_HANDLE evd;
+
+		free_under_calls(&c);
+		flags ^= DAT_EVD_DTO_FLAG;
+		evd = world_evd(c.s->ia, flags);
+		__atomic_store_n(&c.evd, evd, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&c.over, true, __ATOMIC_RELEASE);
+	for (int i = 0; i < CALL_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(c.wrong, 0);
+	assert_dat_ok(V(evd_free)(c.evd));
+	/* No EVD has left the CNO in use. */
+	assert_dat_ok(V(cno_free)(c.cno));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		on_each(all_calls__from_many_threads),
 		on_ib(free__by_several_threads),
+		on_each(evd_free__while_others_call),
 	};
 
 	return world_run(tests);

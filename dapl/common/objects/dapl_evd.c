@@ -10,6 +10,7 @@
 #include "dapl/common/objects/dapl_evd.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -78,27 +79,49 @@ static int evd_open_cq(struct dapl_evd *evd, struct dapl_ia *ia, DAT_COUNT qlen)
 	return ret;
 }
 
+/* Who holds a handle of the EVD before may look, and finds a dead one. */
+static void evd_clear(struct dapl_evd *evd)
+{
+	dapl_lock(&evd->lock);
+	memset(&evd->slow, 0, sizeof(*evd) - offsetof(struct dapl_evd, slow));
+	evd->slow = DAPL_EVD_DEAD;
+	evd->dead = true;
+	dapl_unlock(&evd->lock);
+}
+
 static struct dapl_evd *evd_alloc(struct dapl_ia *ia, DAT_COUNT qlen,
 				  DAT_EVD_FLAGS flags)
 {
 	struct dapl_evd *evd;
+	bool fresh;
 
-	evd = dapl_obj_new(ia, DAT_HANDLE_TYPE_EVD, sizeof(*evd));
+	evd = dapl_obj_new_uncleared(ia, DAT_HANDLE_TYPE_EVD, sizeof(*evd),
+				     &fresh);
 	if (!evd)
 		return NULL;
-	dapl_lock_init(&evd->lock, DAPL_LOCK_EVD);
+	if (fresh)
+		dapl_lock_init(&evd->lock, DAPL_LOCK_EVD);
+	evd_clear(evd);
 	dapl_lock_init(&evd->ctl, DAPL_LOCK_CTL);
 	evd->flags = flags;
-	evd->qlen = qlen;
+	__atomic_store_n(&evd->qlen, qlen, __ATOMIC_RELAXED);
 	evd->enabled = true;
 	evd->waitable = true;
-	evd->slow = DAPL_EVD_NO_CQ;
 	evd->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (evd->wake_fd < 0) {
-		dapl_obj_release(&evd->obj);
+		dapl_evd_put(evd);
 		return NULL;
 	}
 	return evd;
+}
+
+/* From here on calls find an EVD that they can use. */
+static void evd_begin(struct dapl_evd *evd)
+{
+	dapl_lock(&evd->lock);
+	evd->dead = false;
+	evd->slow = evd->cq ? 0 : DAPL_EVD_NO_CQ;
+	dapl_unlock(&evd->lock);
 }
 
 DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen,
@@ -122,10 +145,11 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen,
 					 "%d entries: %s",
 					 ia->dev.name, qlen, strerror(-ret));
 		}
-		evd->slow = 0;
 		if (evd->cq->cqe > qlen)
-			evd->qlen = evd->cq->cqe;
+			__atomic_store_n(&evd->qlen, evd->cq->cqe,
+					 __ATOMIC_RELAXED);
 	}
+	evd_begin(evd);
 	if (!dapl_obj_use(cno ? dapl_cno_obj(cno) : NULL)) {
 		dapl_evd_shutdown(evd);
 		dapl_evd_put(evd);
@@ -177,15 +201,32 @@ DAT_RETURN dapl_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT qlen,
 	return ret;
 }
 
-DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask,
-			  DAT_EVD_PARAM *ret_param)
+/*
+ * Calls besides dequeue and wait keep the EVD while they run, so that they may
+ * race its free: they come before it, or find the EVD dead.
+ */
+static struct dapl_evd *evd_hold(DAT_EVD_HANDLE handle)
 {
-	struct dapl_evd *evd = dapl_evd_from(handle);
-	DAT_EVD_PARAM param = {0};
+	struct dapl_evd *evd = dapl_obj_hold(handle, DAT_HANDLE_TYPE_EVD);
 
-	if (!evd)
-		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
-				 "no such EVD");
+	if (evd && !dapl_evd_from(handle)) {
+		dapl_evd_put(evd);
+		evd = NULL;
+	}
+	return evd;
+}
+
+static DAT_RETURN no_evd(DAT_RETURN subtype)
+{
+	return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, subtype), "no such EVD");
+}
+
+static DAT_RETURN evd_query(struct dapl_evd *evd, DAT_EVD_PARAM_MASK mask,
+			    DAT_EVD_PARAM *ret_param)
+{
+	DAT_EVD_PARAM param = {0};
+	bool dead;
+
 	if (mask & ~(unsigned)DAT_EVD_FIELD_ALL)
 		return dapl_fail(DAPL_BAD_ARG(2), "unknown bits in mask 0x%x",
 				 (unsigned)mask);
@@ -193,6 +234,7 @@ DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask,
 		return dapl_fail(DAPL_BAD_ARG(3), "no place for the result");
 	param.ia_handle = dapl_obj_ia_handle(&evd->obj);
 	dapl_lock(&evd->lock);
+	dead = evd->dead;
 	param.evd_qlen = evd->qlen;
 	param.evd_state = (evd->enabled ? DAT_EVD_STATE_ENABLED
 					: DAT_EVD_STATE_DISABLED) |
@@ -202,8 +244,23 @@ DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask,
 	param.cno_handle = (DAT_CNO_HANDLE)evd->cno;
 	param.evd_flags = evd->flags;
 	dapl_unlock(&evd->lock);
+	if (dead)
+		return no_evd(0);
 	*ret_param = param;
 	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask,
+			  DAT_EVD_PARAM *ret_param)
+{
+	struct dapl_evd *evd = evd_hold(handle);
+	DAT_RETURN ret;
+
+	if (!evd)
+		return no_evd(0);
+	ret = evd_query(evd, mask, ret_param);
+	dapl_evd_put(evd);
+	return ret;
 }
 
 static bool evd_wake_locked(struct dapl_evd *evd)
@@ -243,15 +300,11 @@ bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event)
 	return posted;
 }
 
-DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
+static DAT_RETURN evd_post_se(struct dapl_evd *evd, const DAT_EVENT *event)
 {
-	struct dapl_evd *evd = dapl_evd_from(handle);
 	DAT_RETURN ret = DAT_SUCCESS;
 	DAT_EVENT *slot;
 
-	if (!evd)
-		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
-				 "no such EVD");
 	if (!(evd->flags & DAT_EVD_SOFTWARE_FLAG))
 		return dapl_fail(DAPL_BAD_ARG(1),
 				 "evd %p takes no software events",
@@ -259,14 +312,16 @@ DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
 	if (!event || event->event_number != DAT_SOFTWARE_EVENT)
 		return dapl_fail(DAPL_BAD_ARG(2), "not a software event");
 	dapl_lock(&evd->lock);
-	if (dapl_evd_queued(evd) >= (uint32_t)evd->qlen) {
+	if (evd->dead) {
+		ret = DAPL_ERR(DAT_INVALID_HANDLE, 0);
+	} else if (dapl_evd_queued(evd) >= (uint32_t)evd->qlen) {
 		ret = DAPL_ERR(DAT_QUEUE_FULL, 0);
 	} else {
 		slot = dapl_evd_push_locked(evd, false);
 		if (slot) {
 			memset(slot, 0, sizeof(*slot));
 			slot->event_number = DAT_SOFTWARE_EVENT;
-			slot->evd_handle = handle;
+			slot->evd_handle = (DAT_EVD_HANDLE)evd;
 			slot->event_data.software_event_data =
 				event->event_data.software_event_data;
 			evd_wake_locked(evd);
@@ -277,7 +332,22 @@ DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
 	dapl_unlock(&evd->lock);
 	if (ret != DAT_SUCCESS)
 		dapl_fail(ret, "evd %p: %s", (void *)evd,
-			  ret == DAPL_NO_MEM ? "no memory" : "queue is full");
+			  ret == DAPL_NO_MEM ? "no memory"
+			  : DAT_GET_TYPE(ret) == DAT_QUEUE_FULL
+				  ? "queue is full"
+				  : "freed");
+	return ret;
+}
+
+DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
+{
+	struct dapl_evd *evd = evd_hold(handle);
+	DAT_RETURN ret;
+
+	if (!evd)
+		return no_evd(0);
+	ret = evd_post_se(evd, event);
+	dapl_evd_put(evd);
 	return ret;
 }
 
@@ -385,7 +455,7 @@ void dapl_evd_harvest(struct dapl_evd *evd, struct dapl_ep *drop,
 	if (!evd || !evd->cq)
 		return;
 	dapl_lock(&evd->lock);
-	while (dapl_evd_cq_next_locked(evd, &event, after)) {
+	while (!evd->dead && dapl_evd_cq_next_locked(evd, &event, after)) {
 		if (drop &&
 		    event.event_number != DAT_RMR_BIND_COMPLETION_EVENT &&
 		    event.event_data.dto_completion_event_data.ep_handle ==
@@ -398,17 +468,44 @@ void dapl_evd_harvest(struct dapl_evd *evd, struct dapl_ep *drop,
 	dapl_unlock(&evd->lock);
 }
 
-DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
+static DAT_RETURN evd_resize_ctl(struct dapl_evd *evd, DAT_COUNT qlen)
 {
-	struct dapl_evd *evd = dapl_evd_from(handle);
-	struct dapl_evd_after after = {0};
-	DAT_RETURN ret = DAT_SUCCESS;
-	int err = 0, depth = qlen;
+	bool dead, busy;
+	int depth = qlen, err = 0;
 
-	if (!evd)
-		return dapl_fail(
-			DAPL_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
-			"no such EVD");
+	dapl_lock(&evd->lock);
+	dead = evd->dead;
+	busy = evd->waiting || dapl_evd_queued(evd) > (uint32_t)qlen;
+	dapl_unlock(&evd->lock);
+	if (dead)
+		return no_evd(DAT_INVALID_HANDLE1);
+	if (busy)
+		return dapl_fail(DAPL_ERR(DAT_INVALID_STATE, 0),
+				 "evd %p: a thread waits on it, or more than "
+				 "%d events are queued",
+				 (void *)evd, qlen);
+	if (depth < evd->cq_reserved)
+		depth = evd->cq_reserved;
+	if (evd->cq && depth != evd->cq->cqe)
+		err = vb_cq_resize(evd->cq, depth);
+	/* A queue that is large enough already serves a smaller wish as well.
+	 */
+	if (err == -EOPNOTSUPP && evd->cq->cqe >= depth)
+		err = 0;
+	if (err)
+		return dapl_fail(dapl_err_dat(err),
+				 "evd %p: %s cannot resize to %d: %s",
+				 (void *)evd, evd->obj.ia->dev.name, qlen,
+				 strerror(-err));
+	evd_qlen_set(evd, qlen);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN evd_resize(struct dapl_evd *evd, DAT_COUNT qlen)
+{
+	struct dapl_evd_after after = {0};
+	DAT_RETURN ret;
+
 	if (qlen <= 0)
 		return dapl_fail(DAPL_BAD_ARG(2),
 				 "an EVD needs a queue length above 0, not %d",
@@ -421,80 +518,82 @@ DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
 	dapl_evd_harvest(evd, NULL, &after);
 	dapl_evd_after(&after);
 	dapl_lock(&evd->ctl);
-	dapl_lock(&evd->lock);
-	if (evd->waiting || dapl_evd_queued(evd) > (uint32_t)qlen)
-		ret = DAPL_ERR(DAT_INVALID_STATE, 0);
-	dapl_unlock(&evd->lock);
-	if (depth < evd->cq_reserved)
-		depth = evd->cq_reserved;
-	if (ret == DAT_SUCCESS && evd->cq && depth != evd->cq->cqe)
-		err = vb_cq_resize(evd->cq, depth);
-	/* A queue that is large enough already serves a smaller wish as well.
-	 */
-	if (err == -EOPNOTSUPP && evd->cq->cqe >= depth)
-		err = 0;
-	if (ret == DAT_SUCCESS && !err)
-		evd_qlen_set(evd, qlen);
+	ret = evd_resize_ctl(evd, qlen);
 	dapl_unlock(&evd->ctl);
-	if (ret != DAT_SUCCESS)
-		return dapl_fail(ret,
-				 "evd %p: a thread waits on it, or more than "
-				 "%d events are queued",
-				 (void *)evd, qlen);
-	if (err)
-		return dapl_fail(dapl_err_dat(err),
-				 "evd %p: %s cannot resize to %d: %s",
-				 (void *)evd, evd->obj.ia->dev.name, qlen,
-				 strerror(-err));
-	return DAT_SUCCESS;
+	return ret;
+}
+
+DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
+{
+	struct dapl_evd *evd = evd_hold(handle);
+	DAT_RETURN ret;
+
+	if (!evd)
+		return no_evd(DAT_INVALID_HANDLE1);
+	ret = evd_resize(evd, qlen);
+	dapl_evd_put(evd);
+	return ret;
 }
 
 /* ---------------------------------------------- switches */
 
-DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno_handle)
+static DAT_RETURN evd_modify_cno(struct dapl_evd *evd, DAT_CNO_HANDLE handle)
 {
-	struct dapl_evd *evd = dapl_evd_from(handle);
-	struct dapl_cno *cno = dapl_cno_from(cno_handle), *old;
+	struct dapl_cno *cno = dapl_cno_from(handle), *old = cno;
 	struct dapl_evd_after after = {0};
+	bool dead;
 
-	if (!evd)
-		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
-				 "no such EVD");
-	if ((cno_handle != DAT_HANDLE_NULL &&
+	if ((handle != DAT_HANDLE_NULL &&
 	     (!cno || cno->obj.ia != evd->obj.ia)) ||
 	    !dapl_obj_use(cno ? dapl_cno_obj(cno) : NULL))
 		return dapl_fail(DAPL_BAD_HANDLE(CNO),
-				 "%p is not a CNO of this IA",
-				 (void *)cno_handle);
+				 "%p is not a CNO of this IA", (void *)handle);
 	dapl_lock(&evd->lock);
-	old = evd->cno;
-	dapl_evd_cno_leave_locked(evd);
-	evd->cno = cno;
-	dapl_evd_cno_enter_locked(evd, &after);
+	dead = evd->dead;
+	if (!dead) {
+		old = evd->cno;
+		dapl_evd_cno_leave_locked(evd);
+		evd->cno = cno;
+		dapl_evd_cno_enter_locked(evd, &after);
+	}
 	dapl_unlock(&evd->lock);
 	dapl_evd_after(&after);
 	if (old)
 		dapl_cno_unuse(old);
-	return DAT_SUCCESS;
+	return dead ? no_evd(0) : DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno)
+{
+	struct dapl_evd *evd = evd_hold(handle);
+	DAT_RETURN ret;
+
+	if (!evd)
+		return no_evd(0);
+	ret = evd_modify_cno(evd, cno);
+	dapl_evd_put(evd);
+	return ret;
 }
 
 static DAT_RETURN evd_set_enabled(DAT_EVD_HANDLE handle, bool enabled)
 {
-	struct dapl_evd *evd = dapl_evd_from(handle);
+	struct dapl_evd *evd = evd_hold(handle);
 	struct dapl_evd_after after = {0};
+	bool dead;
 
 	if (!evd)
-		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
-				 "no such EVD");
+		return no_evd(0);
 	dapl_lock(&evd->lock);
-	if (evd->enabled != enabled) {
+	dead = evd->dead;
+	if (!dead && evd->enabled != enabled) {
 		dapl_evd_cno_leave_locked(evd);
 		evd->enabled = enabled;
 		dapl_evd_cno_enter_locked(evd, &after);
 	}
 	dapl_unlock(&evd->lock);
 	dapl_evd_after(&after);
-	return DAT_SUCCESS;
+	dapl_evd_put(evd);
+	return dead ? no_evd(0) : DAT_SUCCESS;
 }
 
 DAT_RETURN dapl_evd_enable(DAT_EVD_HANDLE handle)
@@ -509,17 +608,19 @@ DAT_RETURN dapl_evd_disable(DAT_EVD_HANDLE handle)
 
 static DAT_RETURN evd_set_waitable(DAT_EVD_HANDLE handle, bool waitable)
 {
-	struct dapl_evd *evd = dapl_evd_from(handle);
+	struct dapl_evd *evd = evd_hold(handle);
+	bool dead;
 
 	if (!evd)
-		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
-				 "no such EVD");
+		return no_evd(0);
 	dapl_lock(&evd->lock);
+	dead = evd->dead;
 	evd->waitable = waitable;
-	if (!waitable && evd->waiting)
+	if (!dead && !waitable && evd->waiting)
 		evd_wake_locked(evd);
 	dapl_unlock(&evd->lock);
-	return DAT_SUCCESS;
+	dapl_evd_put(evd);
+	return dead ? no_evd(0) : DAT_SUCCESS;
 }
 
 DAT_RETURN dapl_evd_set_unwaitable(DAT_EVD_HANDLE handle)
@@ -538,12 +639,10 @@ void dapl_evd_put(struct dapl_evd *evd)
 {
 	if (!dapl_obj_put(&evd->obj))
 		return;
-	close(evd->wake_fd);
+	if (evd->wake_fd >= 0)
+		close(evd->wake_fd);
 	free(evd->ring.slots);
-	/*
-	 * Not the lock: a thread that has looked at the handle just before may
-	 * take it, only to find the EVD dead. The memory stays an EVD's.
-	 */
+	/* The lock lives on: see struct dapl_evd. */
 	dapl_lock_fini(&evd->ctl);
 	dapl_obj_release(&evd->obj);
 }
@@ -563,20 +662,19 @@ void dapl_evd_shutdown(struct dapl_evd *evd)
 	dapl_evd_wait_left(evd);
 	if (cno)
 		dapl_cno_unuse(cno);
+	/* A resize may be at it. */
+	dapl_lock(&evd->ctl);
 	if (evd->cq) {
 		vb_cq_destroy(evd->cq);
 		vb_channel_destroy(evd->chan);
 	}
+	dapl_unlock(&evd->ctl);
 }
 
-DAT_RETURN dapl_evd_free(DAT_EVD_HANDLE handle)
+static DAT_RETURN evd_free(struct dapl_evd *evd)
 {
-	struct dapl_evd *evd = dapl_evd_from(handle);
 	bool waiting;
 
-	if (!evd)
-		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
-				 "no such EVD");
 	dapl_lock(&evd->lock);
 	waiting = evd->waiting;
 	dapl_unlock(&evd->lock);
@@ -591,4 +689,16 @@ DAT_RETURN dapl_evd_free(DAT_EVD_HANDLE handle)
 	dapl_evd_shutdown(evd);
 	dapl_evd_put(evd);
 	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_evd_free(DAT_EVD_HANDLE handle)
+{
+	struct dapl_evd *evd = evd_hold(handle);
+	DAT_RETURN ret;
+
+	if (!evd)
+		return no_evd(0);
+	ret = evd_free(evd);
+	dapl_evd_put(evd);
+	return ret;
 }

@@ -52,12 +52,19 @@ enum dapl_evd_config {
 
 struct dapl_evd {
 	struct dapl_obj obj;
+
+	/*
+	 * What calls look at that began before the EVD was freed: the same as
+	 * long as the memory is one. They find it dead, and read no further.
+	 */
 	struct dapl_lock lock;
+	int qlen; /* what query says; also read without the lock */
+
 	int slow;	   /* DAPL_EVD_* */
 	struct ibv_cq *cq; /* constant; NULL when no stream needs one */
 	struct dapl_ring ring;
 	bool waiting; /* as DAPL_EVD_WAITING; also read without the lock */
-	bool dead;    /* being destroyed; nothing is posted any more */
+	bool dead;    /* not made yet or being destroyed: nothing may be done */
 	bool enabled; /* may trigger the CNO */
 	bool waitable;
 	bool overflowed; /* ring beyond qlen, reported once until drained */
@@ -66,7 +73,6 @@ struct dapl_evd {
 	struct ibv_comp_channel *chan; /* constant */
 	struct dapl_cno *cno;
 	int wake_fd;	     /* eventfd; constant */
-	int qlen;	     /* what query says; also read without the lock */
 	DAT_EVD_FLAGS flags; /* constant */
 
 	/* Notification; see dapl_evd_notify.c. */

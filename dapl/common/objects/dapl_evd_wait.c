@@ -52,7 +52,8 @@ bad_arguments(DAT_EVD_HANDLE handle, const DAT_EVENT *event,
 	return dapl_fail(DAPL_BAD_ARG(3),
 			 "evd %p: threshold %d is not between 1 and the queue "
 			 "length %d",
-			 (const void *)evd, threshold, evd->qlen);
+			 (const void *)evd, threshold,
+			 __atomic_load_n(&evd->qlen, __ATOMIC_RELAXED));
 }
 
 /*

@@ -57,21 +57,36 @@ static struct dapl_obj *pool_take(DAT_HANDLE_TYPE type)
 	return obj;
 }
 
-void *dapl_obj_new(struct dapl_ia *ia, DAT_HANDLE_TYPE type, size_t size)
+void *dapl_obj_new_uncleared(struct dapl_ia *ia, DAT_HANDLE_TYPE type,
+			     size_t size, bool *ret_fresh)
 {
 	struct dapl_obj *obj = pool_take(type);
 
-	if (obj)
-		memset(obj, 0, size);
-	else
+	*ret_fresh = !obj;
+	if (!obj)
 		obj = calloc(1, size);
 	if (!obj)
 		return NULL;
+	/* Not the magic, which is 0: a stale handle may be looked at now. */
 	obj->provider = ia ? ia->obj.provider : NULL;
 	obj->ia = ia;
-	obj->type = type;
-	obj->refs = 1;
+	obj->context = (DAT_CONTEXT){0};
 	dapl_list_init(&obj->link);
+	obj->users = 0;
+	obj->type = type;
+	__atomic_store_n(&obj->refs, 1, __ATOMIC_RELEASE);
+	return obj;
+}
+
+void *dapl_obj_new(struct dapl_ia *ia, DAT_HANDLE_TYPE type, size_t size)
+{
+	char *obj;
+	bool fresh;
+
+	obj = dapl_obj_new_uncleared(ia, type, size, &fresh);
+	if (obj && !fresh)
+		memset(obj + sizeof(struct dapl_obj), 0,
+		       size - sizeof(struct dapl_obj));
 	return obj;
 }
 

@@ -72,6 +72,12 @@ static inline bool dapl_obj_is(DAT_HANDLE h, DAT_HANDLE_TYPE type)
 
 /* Zeroed object of SIZE bytes with one reference, or NULL. Not yet visible. */
 void *dapl_obj_new(struct dapl_ia *ia, DAT_HANDLE_TYPE type, size_t size);
+/*
+ * The same for a type whose calls may look at an object that has just ended:
+ * what is behind struct dapl_obj is as that one left it, unless *RET_FRESH.
+ */
+void *dapl_obj_new_uncleared(struct dapl_ia *ia, DAT_HANDLE_TYPE type,
+			     size_t size, bool *ret_fresh);
 /* Makes the handle valid and puts it on the IA's list. */
 void dapl_obj_enlist(struct dapl_obj *obj);
 /*
@@ -83,6 +89,21 @@ bool dapl_obj_retire(struct dapl_obj *obj, bool force);
 static inline void dapl_obj_get(struct dapl_obj *obj)
 {
 	__atomic_fetch_add(&obj->refs, 1, __ATOMIC_RELAXED);
+}
+/*
+ * A reference on H if it is a living object of TYPE: it does not become
+ * another one until the put. Else NULL.
+ */
+static inline void *dapl_obj_hold(DAT_HANDLE h, DAT_HANDLE_TYPE type)
+{
+	struct dapl_obj *obj = dapl_obj_from(h, type);
+	int refs = obj ? __atomic_load_n(&obj->refs, __ATOMIC_RELAXED) : 0;
+
+	while (refs &&
+	       !__atomic_compare_exchange_n(&obj->refs, &refs, refs + 1, 1,
+					    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		;
+	return refs ? obj : NULL;
 }
 /* True when that was the last reference: the caller runs its destructor. */
 static inline bool dapl_obj_put(struct dapl_obj *obj)
