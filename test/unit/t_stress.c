@@ -7,18 +7,12 @@
  * It looks for no particular interleaving: the thread sanitizer and helgrind
  * judge the accesses, this file that each cookie comes back exactly once, that
  * no call answers what it must not, and (world_close()) that nothing is left.
- * The choices come from one seed, which is printed; DAPL_STRESS_SEED replays
- * them, DAPL_STRESS_PERCENT does more or less of everything.
- * Threads report through need() only: cmocka's assertions belong to the main
- * thread. Every wait is bounded, the whole by alarm().
+ * Service points, windows, SRQs, extensions and agents: t_stress_objs.c.
+ * Every wait is bounded, the whole by alarm().
  */
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "test/unit/kit.h"
+#include "test/unit/stress.h"
 
 #define SEND_THREADS 3
 #define RECV_THREADS 2
@@ -48,6 +42,7 @@ struct tally {
 };
 
 struct stress {
+	struct stress_run run;
 	struct world *w;
 	struct tally tally[KINDS];
 	int messages;	/* to be sent by all threads together */
@@ -57,10 +52,7 @@ struct stress {
 	DAT_CNO_HANDLE cno;
 	DAT_EVD_HANDLE soft_evd;
 	DAT_IA_ADDRESS_PTR addr;
-	uint64_t deadline_us;
-	int working;	   /* atomic: threads that still post */
-	const char *wrong; /* atomic: the first need() that was not met */
-	int wrong_line;
+	int working; /* atomic: threads that still post */
 };
 
 struct worker {
@@ -73,39 +65,6 @@ struct worker {
 };
 
 /* ------------------------------------------------ helpers */
-
-static bool stopped(struct stress *st)
-{
-	return __atomic_load_n(&st->wrong, __ATOMIC_ACQUIRE) != NULL;
-}
-
-static bool met(struct stress *st, bool ok, const char *text, int line)
-{
-	const char *none = NULL;
-
-	if (!ok &&
-	    __atomic_compare_exchange_n(&st->wrong, &none, text, 0,
-					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		st->wrong_line = line;
-	return ok;
-}
-
-/* A condition that must hold; the first that does not ends the test. */
-#define need(st, cond) met((st), (cond), #cond, __LINE__)
-
-static bool late(struct stress *st)
-{
-	return stopped(st) ||
-	       !need(st, world_now_us() < st->deadline_us /* in time */);
-}
-
-static unsigned dice(struct worker *me, unsigned sides)
-{
-	me->random ^= me->random << 13;
-	me->random ^= me->random >> 7;
-	me->random ^= me->random << 17;
-	return (unsigned)(me->random >> 20) % sides;
-}
 
 static void tally_init(struct tally *t, int max)
 {
@@ -398,7 +357,7 @@ static void life_turn(struct life *l)
 		need(st, V(ep_reset)(l->server) == DAT_SUCCESS);
 	}
 	/* Sometimes one end is freed while it is connected. */
-	if (!stopped(st) && dice(l->me, 2) && life_connect(l)) {
+	if (!stress_stopped(&st->run) && dice(l->me, 2) && life_connect(l)) {
 		life_transfer(l);
 		need(st, V(ep_free)(l->client) == DAT_SUCCESS);
 		need(st, own_event(st, l->server_conn, &ev) ==
@@ -434,7 +393,7 @@ static void lives(struct worker *me)
 		return;
 	for (int i = 0; i < st->life_turns && !late(st); i++)
 		life_turn(&l);
-	if (stopped(st))
+	if (stress_stopped(&st->run))
 		return; /* closing the IA cleans up */
 	need(st, V(psp_free)(l.psp) == DAT_SUCCESS);
 	need(st, V(evd_free)(l.cr_evd) == DAT_SUCCESS);
@@ -678,42 +637,6 @@ static void *worker_main(void *arg)
 	return NULL;
 }
 
-/* A number from the environment, or OTHERWISE. */
-static uint64_t env_number(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-	char *end;
-	uint64_t n;
-
-	if (!text || !*text)
-		return otherwise;
-	n = strtoull(text, &end, 0);
-	if (*end)
-		fail_msg("%s is no number: %s", name, text);
-	return n;
-}
-
-static int portion(int of)
-{
-	uint64_t percent = env_number("DAPL_STRESS_PERCENT", 100);
-	uint64_t n = (uint64_t)of * (percent > 1000 ? 1000 : percent) / 100;
-
-	return n ? (int)n : 1;
-}
-
-static uint64_t seed_of_run(void)
-{
-	uint64_t seed = env_number("DAPL_STRESS_SEED", 0);
-
-	if (!seed)
-		seed = ((uint64_t)time(NULL) << 16 ^ (uint64_t)getpid()) &
-		       0xffffffff;
-	printf("# seed %llu; DAPL_STRESS_SEED=%llu makes the same choices\n",
-	       (unsigned long long)seed, (unsigned long long)seed);
-	fflush(stdout);
-	return seed;
-}
-
 static void crew_run(struct stress *st, uint64_t seed)
 {
 	struct worker workers[32];
@@ -726,8 +649,7 @@ static void crew_run(struct stress *st, uint64_t seed)
 				.fn = crew[i].fn,
 				.nr = n,
 				.posts = crew[i].posts,
-				.random = (seed + (uint64_t)n + 1) *
-					  0x9e3779b97f4a7c15u,
+				.random = stress_series(seed, n),
 			};
 	for (int i = 0; i < n; i++)
 		st->working += workers[i].posts;
@@ -737,9 +659,7 @@ static void crew_run(struct stress *st, uint64_t seed)
 				 0);
 	for (int i = 0; i < n; i++)
 		pthread_join(workers[i].thread, NULL);
-	if (st->wrong)
-		fail_msg("t_stress.c:%d: not so: %s", st->wrong_line,
-			 st->wrong);
+	assert_stress_ok(st);
 }
 
 /* Each message arrived once, in whichever receive. */
@@ -762,13 +682,13 @@ static void all_calls__from_many_threads(void **state)
 {
 	struct world *w = *state;
 	struct stress st = {.w = w, .addr = world_addr()};
-	uint64_t seed = seed_of_run();
+	uint64_t seed = stress_seed();
 
-	st.messages = portion(3000);
+	st.messages = stress_portion(3000);
 	if (st.messages > (int)MESSAGE_MAX)
 		st.messages = (int)MESSAGE_MAX;
-	st.life_turns = portion(40);
-	st.turns = portion(400);
+	st.life_turns = stress_portion(40);
+	st.turns = stress_portion(400);
 	tally_init(&st.tally[SENT], st.messages);
 	tally_init(&st.tally[RECEIVED], st.messages);
 	tally_init(&st.tally[LIFE], st.life_turns * LIFE_THREADS * 16);
@@ -778,13 +698,13 @@ static void all_calls__from_many_threads(void **state)
 				    &st.cno));
 	st.soft_evd =
 		world_evd_cno(w->server.ia, DAT_EVD_SOFTWARE_FLAG, st.cno);
-	st.deadline_us = world_now_us() + LIMIT_US;
+	st.run.deadline_us = world_now_us() + LIMIT_US;
 
 	crew_run(&st, seed);
 
 	while (take_soft(&st))
 		;
-	assert_null(st.wrong);
+	assert_stress_ok(&st);
 	assert_int_equal(tally_got(&st, SOFT), st.turns);
 	assert_int_equal(tally_got(&st, SENT), st.messages);
 	assert_int_equal(tally_got(&st, RECEIVED), st.messages);
@@ -846,7 +766,7 @@ static void free__by_several_threads(void **state)
 	struct world_side *s = &w->client;
 	DAT_CNO_HANDLE cno;
 
-	for (int i = 0; i < portion(60); i++) {
+	for (int i = 0; i < stress_portion(60); i++) {
 		free_at_once(V(evd_free), world_evd(s->ia, DAT_EVD_DTO_FLAG));
 		free_at_once(V(ep_free), world_ep(s, NULL));
 		free_at_once(V(pz_free), world_pz(s->ia));
@@ -920,8 +840,7 @@ static void *call_main(void *arg)
 {
 	struct calling *c = arg;
 	int nr = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
-	struct worker me = {.random = (c->seed + (uint64_t)nr + 1) *
-				      0x9e3779b97f4a7c15u};
+	struct worker me = {.random = stress_series(c->seed, nr)};
 
 	while (!__atomic_load_n(&c->over, __ATOMIC_ACQUIRE)) {
 		DAT_RETURN ret = call_some(c, &me);
@@ -948,7 +867,7 @@ static void free_under_calls(struct calling *c)
 static void evd_free__while_others_call(void **state)
 {
 	struct world *w = *state;
-	struct calling c = {.s = &w->client, .seed = seed_of_run()};
+	struct calling c = {.s = &w->client, .seed = stress_seed()};
 	pthread_t threads[CALL_THREADS];
 	unsigned flags = DAT_EVD_SOFTWARE_FLAG;
 
@@ -958,7 +877,7 @@ static void evd_free__while_others_call(void **state)
 	for (int i = 0; i < CALL_THREADS; i++)
 		assert_int_equal(
 			pthread_create(&threads[i], NULL, call_main, &c), 0);
-	for (int i = 0; i < portion(2000); i++) {
+	for (int i = 0; i < stress_portion(2000); i++) {
 		DAT_EVD_HANDLE evd;
 
 		free_under_calls(&c);
