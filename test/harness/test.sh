@@ -111,9 +111,9 @@ stage_san()
 # Only what has threads: the rest was checked by the stages before.
 stage_tsan()
 {
-    local test_only="test/unit/t_stress test/unit/t_evd test/unit/t_evd_wait"
+    local test_only="test/unit/t_stress test/unit/t_stress_objs test/unit/t_evd"
 
-    test_only+=" test/unit/t_cno test/unit/t_ep test/unit/t_ep_conn test/unit/t_ep_post"
+    test_only+=" test/unit/t_evd_wait test/unit/t_srq test/unit/t_cno test/unit/t_ep test/unit/t_ep_conn test/unit/t_ep_post"
     test_check "$h_top/build-tsan" tsan CC=gcc CXX=g++ --enable-werror \
         --enable-sanitizers=thread
 }
@@ -125,7 +125,7 @@ stage_helgrind()
     have valgrind || { rec S "helgrind: t_stress" "valgrind is not installed"; return; }
     if ! build_tree "$dir" helgrind CC=gcc CXX=g++ CPPFLAGS=-DDAPL_PTHREAD_LOCKS \
         CFLAGS="-g -O1 -fno-inline" ||
-        ! make -C "$dir" -j"$build_jobs" test/unit/t_stress; then
+        ! make -C "$dir" -j"$build_jobs" test/unit/t_stress test/unit/t_stress_objs; then
         rec F "helgrind: build" "see the log"
         return
     fi

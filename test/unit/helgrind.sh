@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# helgrind.sh - t_stress under valgrind's helgrind, which checks the order of
-# locks and that shared data has one.
+# helgrind.sh - t_stress and t_stress_objs under valgrind's helgrind, which
+# checks the order of locks and that shared data has one.
 #
 # usage: helgrind.sh BUILD_DIR
 #   BUILD_DIR  configured with CPPFLAGS=-DDAPL_PTHREAD_LOCKS and
-#              CFLAGS='-g -O1 -fno-inline', and t_stress built in it
+#              CFLAGS='-g -O1 -fno-inline', and both built in it
 # helgrind sees neither futexes nor, in suppressions, inlined functions: hence
 # these options. What is atomic is named in helgrind.supp, with the reason.
 # A tenth of the usual work, unless DAPL_STRESS_PERCENT says otherwise.
@@ -19,9 +19,10 @@ here=$(cd "$(dirname "$0")" && pwd -P) || exit 2
     echo "usage: helgrind.sh BUILD_DIR" >&2
     exit 2
 }
-echo 1..1
+echo 1..2
 if ! command -v valgrind >/dev/null; then
-    echo "ok 1 - helgrind # SKIP valgrind is not installed"
+    echo "ok 1 - helgrind t_stress # SKIP valgrind is not installed"
+    echo "ok 2 - helgrind t_stress_objs # SKIP valgrind is not installed"
     exit 0
 fi
 cd "$1" || exit 2
@@ -29,18 +30,24 @@ tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 DAPL_STRESS_PERCENT=${DAPL_STRESS_PERCENT:-10}
 export DAPL_STRESS_PERCENT
-./libtool --mode=execute timeout 100 valgrind --tool=helgrind \
-    --suppressions="$here/helgrind.supp" --error-exitcode=9 \
-    --log-file="$tmp/log" test/unit/t_stress >"$tmp/out" 2>&1
-rc=$?
-sed -n 's/^==[0-9]*== ERROR SUMMARY:/# helgrind:/p' "$tmp/log"
-sed -n 's/^# seed/# t_stress: seed/p' "$tmp/out"
-if [ $rc = 0 ]; then
-    echo "ok 1 - helgrind"
-    exit 0
-fi
-echo "# exit status $rc; what was printed:"
-tail -n 40 "$tmp/out" | sed 's/^/# /'
-head -n 200 "$tmp/log" | sed 's/^/# /'
-echo "not ok 1 - helgrind"
-exit 1
+n=0
+bad=0
+for prog in t_stress t_stress_objs; do
+    n=$((n + 1))
+    ./libtool --mode=execute timeout 100 valgrind --tool=helgrind \
+        --suppressions="$here/helgrind.supp" --error-exitcode=9 \
+        --log-file="$tmp/log" "test/unit/$prog" >"$tmp/out" 2>&1
+    rc=$?
+    sed -n 's/^==[0-9]*== ERROR SUMMARY:/# helgrind:/p' "$tmp/log"
+    sed -n "s/^# seed/# $prog: seed/p" "$tmp/out"
+    if [ $rc = 0 ]; then
+        echo "ok $n - helgrind $prog"
+        continue
+    fi
+    bad=1
+    echo "# exit status $rc; what was printed:"
+    tail -n 40 "$tmp/out" | sed 's/^/# /'
+    head -n 200 "$tmp/log" | sed 's/^/# /'
+    echo "not ok $n - helgrind $prog"
+done
+exit $bad

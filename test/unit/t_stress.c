@@ -784,11 +784,12 @@ static void free__by_several_threads(void **state)
 
 struct calling {
 	struct world_side *s;
-	DAT_EVD_HANDLE evd; /* atomic; the one there is, or was just now */
+	pthread_mutex_t mutex;
+	DAT_EVD_HANDLE evd; /* mutex; the one there is, or was just now */
+	bool over;	    /* mutex */
 	DAT_CNO_HANDLE cno;
 	uint64_t seed;
 	int next;	  /* atomic */
-	bool over;	  /* atomic */
 	DAT_RETURN wrong; /* atomic: an answer that is none */
 };
 
@@ -805,9 +806,29 @@ static bool call_answer_ok(DAT_RETURN ret)
 	}
 }
 
-static DAT_RETURN call_some(struct calling *c, struct worker *me)
+/* Ended by OVER, the handle is published by a lock that helgrind knows. */
+static bool evd_now(struct calling *c, DAT_EVD_HANDLE *ret_evd)
 {
-	DAT_EVD_HANDLE evd = __atomic_load_n(&c->evd, __ATOMIC_ACQUIRE);
+	bool over;
+
+	pthread_mutex_lock(&c->mutex);
+	over = c->over;
+	*ret_evd = c->evd;
+	pthread_mutex_unlock(&c->mutex);
+	return !over;
+}
+
+static void evd_is(struct calling *c, DAT_EVD_HANDLE evd, bool over)
+{
+	pthread_mutex_lock(&c->mutex);
+	c->evd = evd;
+	c->over = over;
+	pthread_mutex_unlock(&c->mutex);
+}
+
+static DAT_RETURN call_some(struct calling *c, struct worker *me,
+			    DAT_EVD_HANDLE evd)
+{
 	DAT_EVENT ev = {.event_number = DAT_SOFTWARE_EVENT};
 	DAT_EVD_PARAM param;
 	DAT_COUNT more;
@@ -841,9 +862,10 @@ static void *call_main(void *arg)
 	struct calling *c = arg;
 	int nr = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
 	struct worker me = {.random = stress_series(c->seed, nr)};
+	DAT_EVD_HANDLE evd;
 
-	while (!__atomic_load_n(&c->over, __ATOMIC_ACQUIRE)) {
-		DAT_RETURN ret = call_some(c, &me);
+	while (evd_now(c, &evd)) {
+		DAT_RETURN ret = call_some(c, &me, evd);
 
 		if (!call_answer_ok(ret))
 			__atomic_store_n(&c->wrong, ret, __ATOMIC_RELEASE);
@@ -871,6 +893,7 @@ static void evd_free__while_others_call(void **state)
 	pthread_t threads[CALL_THREADS];
 	unsigned flags = DAT_EVD_SOFTWARE_FLAG;
 
+	pthread_mutex_init(&c.mutex, NULL);
 	assert_dat_ok(
 		V(cno_create)(c.s->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &c.cno));
 	c.evd = world_evd(c.s->ia, flags);
@@ -878,18 +901,16 @@ static void evd_free__while_others_call(void **state)
 		assert_int_equal(
 			pthread_create(&threads[i], NULL, call_main, &c), 0);
 	for (int i = 0; i < stress_portion(2000); i++) {
-		DAT_EVD_HANDLE evd;
-
 		free_under_calls(&c);
 		flags ^= DAT_EVD_DTO_FLAG;
-		evd = world_evd(c.s->ia, flags);
-		__atomic_store_n(&c.evd, evd, __ATOMIC_RELEASE);
+		evd_is(&c, world_evd(c.s->ia, flags), false);
 	}
-	__atomic_store_n(&c.over, true, __ATOMIC_RELEASE);
+	evd_is(&c, c.evd, true);
 	for (int i = 0; i < CALL_THREADS; i++)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(c.wrong, 0);
 	assert_dat_ok(V(evd_free)(c.evd));
+	pthread_mutex_destroy(&c.mutex);
 	/* No EVD has left the CNO in use. */
 	assert_dat_ok(V(cno_free)(c.cno));
 }
