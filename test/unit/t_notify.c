@@ -438,6 +438,128 @@ static void evd_wait__solicited(void **state)
 			 DAT_DTO_ERR_FLUSHED);
 }
 
+static void bind_window(struct world_side *s, DAT_RMR_HANDLE rmr,
+			uint64_t cookie, unsigned flags)
+{
+	DAT_LMR_TRIPLET seg = world_seg(s, 0, 64);
+	DAT_RMR_COOKIE c = {.as_64 = cookie};
+	DAT_RMR_CONTEXT key;
+
+	assert_dat_ok(V(rmr_bind)(
+		rmr, s->mem.lmr, &seg,
+		(DAT_MEM_PRIV_FLAGS)DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+		DAT_VA_TYPE_VA, s->ep, c, (DAT_COMPLETION_FLAGS)flags, &key));
+}
+
+static void expect_bind(const DAT_EVENT *ev, uint64_t cookie)
+{
+	assert_int_equal(ev->event_number, DAT_RMR_BIND_COMPLETION_EVENT);
+	assert_int_equal(
+		ev->event_data.rmr_completion_event_data.user_cookie.as_64,
+		cookie);
+}
+
+/* A bind is a request like the others. */
+static void evd_wait__unsignalled_bind(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RMR_HANDLE rmr;
+	struct waiter t;
+	DAT_EVENT ev;
+
+	connect_with(w, DEFAULT, UNSIGNALED);
+	assert_dat_ok(V(rmr_create)(s->pz, &rmr));
+	/* The second round finds slots that were marked. */
+	for (unsigned i = 0; i < 8; i++) {
+		start(&t, s->req_evd);
+		bind_window(s, rmr, 4 * i, UNSIGNALED);
+		world_send(s, 0, 8, 4 * i + 1, UNSIGNALED);
+		expect_dto(w->client.recv_evd, 100 + i, DAT_DTO_SUCCESS);
+		assert_true(asleep(&t));
+		bind_window(s, rmr, 4 * i + 2, DEFAULT);
+		pthread_join(t.thread, NULL);
+		assert_dat_ok(t.ret);
+		assert_int_equal(t.more, 2);
+		expect_bind(&t.ev, 4 * i);
+		expect_dto(s->req_evd, 4 * i + 1, DAT_DTO_SUCCESS);
+		ev = expect_event(s->req_evd, DAT_RMR_BIND_COMPLETION_EVENT);
+		expect_bind(&ev, 4 * i + 2);
+	}
+	assert_dat_ok(V(rmr_free)(rmr));
+}
+
+/* As connect_with(), with 4 buffers in an SRQ for the server. */
+static DAT_SRQ_HANDLE connect_srq_with(struct world *w, unsigned recv)
+{
+	DAT_EP_ATTR attr = attr_with(w, recv, DEFAULT);
+	DAT_SRQ_ATTR srq_attr = {.max_recv_dtos = 8, .max_recv_iov = 1};
+	struct world_side *s = &w->server;
+	DAT_SRQ_HANDLE srq;
+
+	assert_dat_ok(V(srq_create)(s->ia, s->pz, &srq_attr, &srq));
+	assert_dat_ok(V(ep_create_with_srq)(s->ia, s->pz, s->recv_evd,
+					    s->req_evd, s->conn_evd, srq, &attr,
+					    &s->ep));
+	world_connect(w);
+	for (unsigned i = 0; i < 4; i++) {
+		DAT_LMR_TRIPLET seg = world_seg(s, i * 64, 64);
+
+		assert_dat_ok(V(srq_post_recv)(srq, 1, &seg, world_cookie(i)));
+	}
+	return srq;
+}
+
+static void evd_wait__solicited_srq(void **state)
+{
+	struct world *w = *state;
+	struct waiter t;
+
+	connect_srq_with(w, SOLICITED);
+	assert_int_equal(config_of(w->server.recv_evd), 0x20);
+	start(&t, w->server.recv_evd);
+	world_send(&w->client, 0, 8, 10, DEFAULT);
+	world_send(&w->client, 0, 8, 11, DEFAULT);
+	expect_dto(w->client.req_evd, 10, DAT_DTO_SUCCESS);
+	expect_dto(w->client.req_evd, 11, DAT_DTO_SUCCESS);
+	assert_true(asleep(&t));
+	world_send(&w->client, 0, 8, 12, SOLICITED);
+	finish(&t, 0, 2);
+	expect_dto(w->server.recv_evd, 1, DAT_DTO_SUCCESS);
+	expect_dto(w->server.recv_evd, 2, DAT_DTO_SUCCESS);
+}
+
+/* A buffer of an SRQ is posted without flags: each notifies. */
+static void evd_wait__unsignalled_srq(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_SRQ_HANDLE srq = connect_srq_with(w, UNSIGNALED);
+	DAT_EP_ATTR attr = attr_with(w, SOLICITED, DEFAULT);
+	struct waiter t;
+	DAT_EP_HANDLE ep;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	assert_int_equal(config_of(s->recv_evd), 0x10);
+	for (unsigned i = 0; i < 3; i++) {
+		start(&t, s->recv_evd);
+		world_send(&w->client, 0, 8, 10, UNSIGNALED);
+		expect_dto(w->client.req_evd, 10, DAT_DTO_SUCCESS);
+		finish(&t, i, 0);
+	}
+	assert_refused(V(evd_wait)(s->recv_evd, 0, 2, &ev, &more),
+		       DAPL_BAD_STATE(EVD_CONFIG_NOTIFY));
+	/* An SRQ does not make endpoints agree; another EVD does. */
+	assert_refused(V(ep_create_with_srq)(s->ia, s->pz, s->recv_evd,
+					     s->req_evd, s->conn_evd, srq,
+					     &attr, &ep),
+		       DAPL_BAD_ARG(6));
+	assert_dat_ok(V(ep_create_with_srq)(
+		s->ia, s->pz, world_evd(s->ia, DAT_EVD_DTO_FLAG), s->req_evd,
+		s->conn_evd, srq, &attr, &ep));
+}
+
 /* A waiter sleeps before an endpoint says what is to wake it. */
 static void evd_wait__configured_later(void **state)
 {
@@ -521,6 +643,24 @@ static void cno_wait__solicited(void **state)
 		expect_dto(w->server.recv_evd, i, DAT_DTO_SUCCESS);
 }
 
+static void cno_wait__solicited_srq(void **state)
+{
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno;
+
+	connect_srq_with(w, SOLICITED);
+	cno = cno_on(w, w->server.recv_evd);
+	world_send(&w->client, 0, 8, 10, DEFAULT);
+	expect_dto(w->client.req_evd, 10, DAT_DTO_SUCCESS);
+	expect_no_trigger(cno);
+	world_send(&w->client, 0, 8, 11, SOLICITED);
+	expect_dto(w->client.req_evd, 11, DAT_DTO_SUCCESS);
+	expect_trigger(cno, w->server.recv_evd);
+	expect_no_trigger(cno);
+	expect_dto(w->server.recv_evd, 0, DAT_DTO_SUCCESS);
+	expect_dto(w->server.recv_evd, 1, DAT_DTO_SUCCESS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -541,10 +681,16 @@ int main(void)
 		iwarp_test(evd_wait__unsignalled_receive),
 		ib_test(evd_wait__solicited),
 		iwarp_test(evd_wait__solicited),
+		ib_test(evd_wait__unsignalled_bind),
+		iwarp_test(evd_wait__unsignalled_bind),
+		ib_test(evd_wait__solicited_srq),
+		iwarp_test(evd_wait__solicited_srq),
+		ib_test(evd_wait__unsignalled_srq),
 		ib_test(evd_wait__configured_later),
 		siw_test(evd_wait__solicited_on_a_deaf_device),
 		ib_test(cno_wait__unsignalled),
 		ib_test(cno_wait__solicited),
+		ib_test(cno_wait__solicited_srq),
 	};
 
 	return world_run(tests);
