@@ -243,6 +243,26 @@ static void psp_create_any__provider_endpoints(void **state)
 		  DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
 }
 
+/* An SRQ is chosen when an endpoint is created, and never later. */
+static void psp_create__provider_endpoint_has_no_srq(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
+	DAT_EP_PARAM param;
+	DAT_SRQ_HANDLE srq;
+
+	kit_listen_provider(w);
+	w->client.ep = world_ep(&w->client, NULL);
+	s->ep = kit_brought(kit_meet(w));
+	assert_dat_ok(V(srq_create)(s->ia, s->pz, &attr, &srq));
+	param = kit_query(s->ep);
+	assert_null(param.srq_handle);
+	param.srq_handle = srq;
+	assert_refused(V(ep_modify)(s->ep, DAT_EP_FIELD_SRQ_HANDLE, &param),
+		       DAPL_BAD_ARG(2));
+}
+
 /* A request that was delivered stays valid, with its endpoint. */
 static void psp_free__provider_endpoint_pending(void **state)
 {
@@ -529,6 +549,7 @@ int main(void)
 		on_each(psp__many_requests),
 		on_each(psp_provider__one_endpoint_per_request),
 		on_ib(psp_create_any__provider_endpoints),
+		on_ib(psp_create__provider_endpoint_has_no_srq),
 		on_each(psp_free__provider_endpoint_pending),
 		on_each(ia_close__provider_endpoint_pending),
 		on_ib(rsp_create__bad_arguments),
