@@ -4,8 +4,10 @@
 # t_conform_fake.sh: the conformance suite on the fake device, once as each
 # kind of adapter. The libraries are those that were built, not installed ones.
 # It contains no case. TAP; the numbers of the runs are put behind each other.
-# Input: top_builddir, as `make check` sets it.
+# Input: top_srcdir and top_builddir, as `make check` sets them; CONFORM_OUT, if
+# it is set, is where the TAP of each run is left.
 
+top_srcdir=${top_srcdir:-.}
 top_builddir=${top_builddir:-.}
 prog=$top_builddir/test/conform/conform_fake
 lib=$top_builddir/dapl/openib_cma/.libs/libdaplofa.so.2
@@ -26,13 +28,11 @@ bad=0
 for kind in ib roce iwarp; do
     "$prog" -P conform -k $kind --timeout 60 >"$tmp/$kind"
     rc=$?
+    [ -z "$CONFORM_OUT" ] || cp "$tmp/$kind" "$CONFORM_OUT/fake-$kind.tap"
     # A run that broke off has printed no plan.
     grep -q '^1\.\.' "$tmp/$kind" || { echo "Bail out! $kind: exit code $rc"; exit 1; }
     [ $rc = 0 ] || bad=1
-    awk -v n=$n -v kind=$kind '
-        /^1\.\./ { next }
-        /^(not )?ok / { sub(/ok [0-9]+ - /, "ok " ++n " - " kind ": ") }
-        { print }' "$tmp/$kind"
+    awk -v n=$n -v label=$kind -f "$top_srcdir/test/conform/number.awk" "$tmp/$kind"
     n=$((n + $(grep -cE '^(not )?ok ' "$tmp/$kind")))
 done
 echo "1..$n"

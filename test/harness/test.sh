@@ -210,7 +210,7 @@ stage_interop()
         vm_opt_timeout=1400
         vm_opt_out=$logs
         cd "$h_top" || exit 1
-        vm_run_guest env STAGE="$dir/stage/usr/local" DEBIAN_DAPL="$interop_debian" \
+        vm_run_guest env STAGE="$dir/stage/usr/local" BUILD="$dir" DEBIAN_DAPL="$interop_debian" \
             DEBIAN_DAPL_REASON="$interop_reason" \
             bash "$h_top/test/interop/all.sh"
     ) | tee "$h_tmp/interop.out"

@@ -4,7 +4,8 @@
 # combine our and Debian's libraries, and pairs of a server and a client.
 # It looks at programs from outside only: output, exit codes, open ports.
 # Sourced by t_*.sh; one pair at a time, since the tools' TCP port is fixed.
-# Input: STAGE (our installation), DEBIAN_DAPL (Debian's, or empty, then
+# Input: STAGE (our installation), BUILD (the build directory, for programs that
+# are not installed), DEBIAN_DAPL (Debian's, or empty, then
 # DEBIAN_DAPL_REASON says why), VM_OUT (where logs go).
 # Everything that is waited for has a limit.
 
