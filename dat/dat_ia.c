@@ -139,6 +139,8 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
 	DAT_RETURN ret;
 	void *use;
 
+	if (dat_forked())
+		return dat_forked_fail("dat_ia_close");
 	if (!dat_handle_begin_close(ia_handle, &raw, &use))
 		return dat_fail(DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA,
 				"dat_ia_close: IA %p is not open", ia_handle);
@@ -254,9 +256,12 @@ static void put_query(struct query *query)
 DAT_RETURN dat_query_close(DAT_HANDLE handle, DAT_EXTENDED_OP operation,
 			   va_list args)
 {
-	struct query *query = take_query(handle);
+	struct query *query;
 	DAT_RETURN ret;
 
+	if (dat_forked())
+		return dat_forked_fail("dat_ib_close_query");
+	query = take_query(handle);
 	if (!query)
 		return dat_fail(DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA,
 				"dat_ib_close_query: %p is not open", handle);

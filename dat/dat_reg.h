@@ -44,4 +44,12 @@ void dat_registry_init(const char *override);
 /* As when it is unloaded. Keeps everything if an adapter is still open. */
 void dat_registry_fini(void);
 
+/*
+ * Whether this process was forked from one that had adapters open, and the
+ * error of a call that cannot be made there: it would wait for threads that are
+ * not there, or take the parent's adapters away.
+ */
+bool dat_forked(void);
+DAT_RETURN dat_forked_fail(const char *call);
+
 #endif

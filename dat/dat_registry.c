@@ -43,6 +43,7 @@ static pthread_cond_t busy_changed = PTHREAD_COND_INITIALIZER;
 struct registration *dat_registrations;
 static struct dat_use *uses; /* dat_registry_lock */
 static bool torn_down;	     /* dat_registry_lock */
+static bool forked;	     /* set while there is one thread */
 
 /* The provider whose library, init or fini this thread is running. */
 static __thread struct dat_use *inside;
@@ -276,6 +277,8 @@ static DAT_RETURN acquire_locked(const struct dat_request *request,
 
 	if (torn_down)
 		return dat_fail(DAT_INVALID_STATE, "libdat2 is being unloaded");
+	if (forked)
+		return dat_forked_fail("dat_ia_open");
 	/* two providers that open each other would wait for ever */
 	if (inside)
 		return dat_fail(DAT_INVALID_STATE,
@@ -430,6 +433,42 @@ void dat_registry_fini(void)
 	pthread_mutex_unlock(&dat_registry_lock);
 }
 
+/*
+ * Fork. The lock is the forking thread's meanwhile, so the child finds lists
+ * that are whole. Other threads do not exist there: what they were loading, or
+ * had open, is out of reach for ever.
+ */
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&dat_registry_lock);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&dat_registry_lock);
+}
+
+static void after_fork_in_child(void)
+{
+	if (uses)
+		forked = true;
+	pthread_mutex_unlock(&dat_registry_lock);
+}
+
+bool dat_forked(void)
+{
+	return forked;
+}
+
+DAT_RETURN dat_forked_fail(const char *call)
+{
+	return dat_fail(DAT_INVALID_STATE | DAT_INVALID_STATE_IA_IN_USE,
+			"%s: this process was forked from one that had "
+			"adapters open; it may only exec or _exit",
+			call);
+}
+
 /* Base 0, so that 0x10 works; something else than a number is 0 (historic). */
 static unsigned env_mask(const char *name, unsigned unset)
 {
@@ -447,6 +486,9 @@ __attribute__((constructor)) static void library_loaded(void)
 	dat_log_setup(env_mask("DAT_DBG_TYPE", 0),
 		      env_mask("DAT_DBG_DEST", DAT_LOG_STDOUT));
 	dat_registry_init(secure_getenv("DAT_OVERRIDE"));
+	if (pthread_atfork(before_fork, after_fork, after_fork_in_child))
+		dat_log(DAT_LOG_ERROR, "a child after fork() will not know "
+				       "that it is one: no memory");
 }
 
 __attribute__((destructor)) static void library_unloaded(void)

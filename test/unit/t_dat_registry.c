@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -638,6 +639,76 @@ static void openv__waits_for_a_load(void **state)
 	assert_int_equal(stub_count.finis, 1);
 }
 
+/* What the child found is its exit status; it must not hang. */
+static void in_child(bool (*fine)(DAT_IA_HANDLE ia), DAT_IA_HANDLE ia)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		alarm(20);
+		_exit(fine(ia) ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+#define FORKED \
+	(DAT_CLASS_ERROR | DAT_INVALID_STATE | DAT_INVALID_STATE_IA_IN_USE)
+
+static bool child_is_refused(DAT_IA_HANDLE ia)
+{
+	DAT_IA_HANDLE other;
+
+	return open_name("a", &other) == (DAT_RETURN)FORKED &&
+	       strstr(dat_error_detail(), "forked") &&
+	       dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == (DAT_RETURN)FORKED &&
+	       strstr(dat_error_detail(), "forked");
+}
+
+static bool child_may_open(DAT_IA_HANDLE none)
+{
+	DAT_IA_HANDLE ia;
+
+	(void)none;
+	return open_name("a", &ia) == DAT_SUCCESS &&
+	       dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS;
+}
+
+static void fork__adapter_open(void **state)
+{
+	DAT_IA_HANDLE ia;
+
+	use_conf(STD("a", "ok"));
+	ia = must_open("a");
+	in_child(child_is_refused, ia);
+	must_close(ia);
+	assert_int_equal(stub_count.finis, 1);
+	in_child(child_may_open, DAT_HANDLE_NULL);
+}
+
+/* The thread that would end the loading is not there in the child. */
+static void fork__while_a_thread_loads(void **state)
+{
+	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+	pthread_t thread;
+	void *failed;
+
+	use_conf(STD("a", "ok"));
+	sem_init(&in_init, 0, 0);
+	sem_init(&waiting, 0, 0);
+	stub_count.gate = wait_for_the_other;
+	assert_int_equal(pthread_create(&thread, NULL, open_a, &ia), 0);
+	sem_wait(&in_init);
+	in_child(child_is_refused, (DAT_IA_HANDLE)1);
+	sem_post(&waiting);
+	assert_int_equal(pthread_join(thread, &failed), 0);
+	assert_null(failed);
+	must_close(ia);
+}
+
 /* A program may end with adapters open; providers still call us then. */
 static void registry_fini__with_an_adapter_open(void **state)
 {
@@ -935,6 +1006,8 @@ int main(void)
 		TEST(init__registers_another_name),
 		TEST(openv__eight_threads),
 		TEST(openv__waits_for_a_load),
+		TEST(fork__adapter_open),
+		TEST(fork__while_a_thread_loads),
 		TEST(registry_fini__with_an_adapter_open),
 		TEST(add_provider__of_the_program),
 		TEST(add_provider__instead_of_the_file),

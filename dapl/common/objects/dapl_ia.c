@@ -335,6 +335,8 @@ DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen,
 	struct dapl_ia *ia;
 	DAT_RETURN ret;
 
+	if (dapl_obj_forked())
+		return dapl_fail(DAPL_BAD_STATE(IA_IN_USE), "forked");
 	if (!async_evd)
 		return dapl_fail(DAPL_BAD_ARG(3),
 				 "no place for the async EVD handle");

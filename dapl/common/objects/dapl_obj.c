@@ -9,6 +9,7 @@
 #include "dapl/common/objects/dapl_obj.h"
 
 #include <dat2/dat_registry.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,11 +27,38 @@ struct pool {
 static struct dapl_lock pool_lock;
 static struct pool pools[DAPL_OBJ_TYPES];
 
+/* For the child of a fork, which has no locks: made last; atomic. */
+static struct dapl_obj *objects;
+static int adapters; /* atomic: IAs there are, in whatever state */
+static bool forked;  /* set while there is one thread */
+
+static void after_fork_in_child(void)
+{
+	struct dapl_obj *obj;
+
+	if (!__atomic_load_n(&adapters, __ATOMIC_RELAXED))
+		return;
+	forked = true;
+	dapl__fail_always("this process was forked from one that had adapters "
+			  "open; it may only exec or _exit");
+	for (obj = __atomic_load_n(&objects, __ATOMIC_ACQUIRE); obj;
+	     obj = obj->made_before)
+		__atomic_store_n(&obj->magic, 0, __ATOMIC_RELAXED);
+}
+
+bool dapl_obj_forked(void)
+{
+	return forked;
+}
+
 __attribute__((constructor)) static void pools_init(void)
 {
 	dapl_lock_init(&pool_lock, DAPL_LOCK_LEAF);
 	for (int i = 0; i < DAPL_OBJ_TYPES; i++)
 		dapl_list_init(&pools[i].free);
+	if (pthread_atfork(NULL, NULL, after_fork_in_child))
+		dapl_log(DAPL_LOG_ERR, "a child after fork() will not know "
+				       "that it is one: no memory");
 }
 
 __attribute__((destructor)) static void pools_fini(void)
@@ -57,6 +85,19 @@ static struct dapl_obj *pool_take(DAT_HANDLE_TYPE type)
 	return obj;
 }
 
+static struct dapl_obj *obj_make(size_t size)
+{
+	struct dapl_obj *obj = calloc(1, size);
+
+	if (!obj)
+		return NULL;
+	dapl_lock(&pool_lock);
+	obj->made_before = objects;
+	__atomic_store_n(&objects, obj, __ATOMIC_RELEASE);
+	dapl_unlock(&pool_lock);
+	return obj;
+}
+
 void *dapl_obj_new_uncleared(struct dapl_ia *ia, DAT_HANDLE_TYPE type,
 			     size_t size, bool *ret_fresh)
 {
@@ -64,9 +105,11 @@ void *dapl_obj_new_uncleared(struct dapl_ia *ia, DAT_HANDLE_TYPE type,
 
 	*ret_fresh = !obj;
 	if (!obj)
-		obj = calloc(1, size);
+		obj = obj_make(size);
 	if (!obj)
 		return NULL;
+	if (type == DAT_HANDLE_TYPE_IA)
+		__atomic_add_fetch(&adapters, 1, __ATOMIC_RELAXED);
 	/* Not the magic, which is 0: a stale handle may be looked at now. */
 	obj->provider = ia ? ia->obj.provider : NULL;
 	obj->ia = ia;
@@ -94,6 +137,8 @@ void dapl_obj_release(struct dapl_obj *obj)
 {
 	struct pool *pool = &pools[obj->type];
 
+	if (obj->type == DAT_HANDLE_TYPE_IA)
+		__atomic_sub_fetch(&adapters, 1, __ATOMIC_RELAXED);
 	dapl_lock(&pool_lock);
 	dapl_list_add_tail(&pool->free, &obj->link);
 	pool->count++;

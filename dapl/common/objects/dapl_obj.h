@@ -14,6 +14,10 @@
  * returns the memory). "Users" are objects that depend on it by the rules of
  * DAT (an EP uses its PZ); references are pointers held by code.
  * Lists, users and the alive mark are guarded by the IA's lock.
+ *
+ * In a child of fork() no handle is valid, if there was an IA in the parent:
+ * the child has neither the threads nor the right to the devices behind them,
+ * and locks may be held for ever. No call gets beyond its handle there.
  */
 #ifndef DAPL_OBJ_H
 #define DAPL_OBJ_H
@@ -39,6 +43,7 @@ struct dapl_obj {
 	struct dapl_list link; /* in the IA's list of this type */
 	int users;
 	DAT_HANDLE_TYPE type;
+	struct dapl_obj *made_before; /* of all there are; constant */
 };
 
 /* Shorthand for error codes of the specification. */
@@ -110,6 +115,8 @@ static inline bool dapl_obj_put(struct dapl_obj *obj)
 {
 	return __atomic_sub_fetch(&obj->refs, 1, __ATOMIC_ACQ_REL) == 0;
 }
+/* Whether this process is a child as above: it can have no new IA either. */
+bool dapl_obj_forked(void);
 /* Returns the memory to the pool. */
 void dapl_obj_release(struct dapl_obj *obj);
 

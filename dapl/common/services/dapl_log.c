@@ -115,6 +115,7 @@ static uint64_t last_us; /* time of the last line */
 static bool help_shown;
 
 static __thread char fail_text[TEXT_SIZE];
+static const char *fail_reason; /* of all; set while there is one thread */
 
 static uint64_t now_us(void)
 {
@@ -308,6 +309,11 @@ void dapl__log_setup(const char *provider)
 	errno = saved;
 }
 
+void dapl__fail_always(const char *why)
+{
+	fail_reason = why;
+}
+
 DAT_RETURN dapl_fail(DAT_RETURN ret, const char *fmt, ...)
 {
 	int saved = errno;
@@ -319,6 +325,8 @@ DAT_RETURN dapl_fail(DAT_RETURN ret, const char *fmt, ...)
 	va_start(ap, fmt);
 	format_text(text, sizeof(text), saved, fmt, ap);
 	va_end(ap);
+	if (fail_reason)
+		snprintf(text, sizeof(text), "%s", fail_reason);
 	memcpy(fail_text, text, strlen(text) + 1);
 	if (set_detail)
 		set_detail(text);

@@ -62,6 +62,9 @@ void dapl__log(unsigned cls, const char *fmt, ...)
 /* Reads DAPL_DBG_TYPE, DAPL_DBG_LEVEL, DAPL_DBG_DEST. PROVIDER is a literal. */
 void dapl__log_setup(const char *provider);
 
+/* From now on every failure has the reason WHY, a literal. */
+void dapl__fail_always(const char *why);
+
 /*
  * Stores the reason of a failure for the calling thread, logs it in class
  * DAPL_LOG_ERR, and returns RET, so that the deciding line reads

@@ -41,7 +41,9 @@ extern "C" {
  *   unless the provider says is_thread_safe.
  * Events: what the call causes to be queued, and where.
  * Rule: where this comes from. Nothing is safe in a signal handler unless
- *   the provider says is_signal_safe; nothing survives a fork.
+ *   the provider says is_signal_safe; nothing survives a fork: in
+ *   a child, calls on what the parent has open are INVALID_HANDLE, and
+ *   opening and closing INVALID_STATE.
  */
 
 typedef char *DAT_NAME_PTR;
