@@ -275,6 +275,11 @@ static void gid__address_of_the_adapter_first(void **state)
 	inet_pton(AF_INET, "192.0.2.1", &in->sin_addr);
 	open_path();
 	assert_int_equal(own_index(NULL), 0);
+	/* the same bytes, where UCM has a queue pair number */
+	inet_pton(AF_INET, "10.9.0.1", &in->sin_addr);
+	in->sin_family = AF_INET6;
+	open_path();
+	assert_int_equal(own_index(NULL), 0);
 }
 
 static void gid__none(void **state)
@@ -303,13 +308,26 @@ static void gid__wish_not_there(void **state)
 
 	assert_no_path(&wish, "index 4, which ia_params asks");
 	wish.gid_index = FV_GIDS;
-	assert_no_path(&wish, "index 8, which ia_params asks");
-	wish.gid_index = 256;
-	assert_no_path(&wish, "index 256, which ia_params asks");
+	assert_no_path(&wish, "index 260, which ia_params asks");
 	params.gid_index = 5;
 	assert_no_path(&no_wish, "index 5, which DAPL_GID_INDEX asks");
 	wish.gid_index = 3;
 	assert_int_equal(dcm_path_init(&path, &cm, &wish), DAT_SUCCESS);
+}
+
+/* Devices have longer tables than queue pairs can name entries of. */
+static void gid__index_beyond_8_bits(void **state)
+{
+	static const struct entry table[] = {{255, V2, "fe80::1"},
+					     {256, V2, "::ffff:10.0.0.1"},
+					     {0, V1, NULL}};
+	struct dcm_path_wish wish = {.gid_index = 256};
+
+	fill_table(table);
+	open_path();
+	assert_int_equal(own_index(NULL), 255);
+	assert_int_equal(own_index("::ffff:10.0.0.2"), 255);
+	assert_no_path(&wish, "index 256, which ia_params asks");
 }
 
 static void own__of_the_peers_kind(void **state)
@@ -786,6 +804,7 @@ int main(void)
 		ON(roce, gid__none),
 		ON(roce, gid__wish),
 		ON(roce, gid__wish_not_there),
+		ON(roce, gid__index_beyond_8_bits),
 		ON(roce, own__of_the_peers_kind),
 		ON(roce, own__nearest_network),
 		ON(roce, own__link_local_only),

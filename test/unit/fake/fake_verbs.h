@@ -20,7 +20,7 @@
 #include <stdio.h>
 
 #define FV_PORTS 2
-#define FV_GIDS	 8
+#define FV_GIDS	 260 /* more than the 8 bits of an address vector name */
 #define FV_PKEYS 4
 #define FV_ADDRS 4
 
