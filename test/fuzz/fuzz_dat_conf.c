@@ -5,26 +5,14 @@
  * Checks what must hold for every input: each line gives at most one record
  * or diagnostic, in order; strings end; a diagnostic can be printed; parsing
  * line by line finds the same records, so that no line affects another.
- * Built with a fuzzing engine, or with STANDALONE to replay files.
  * One thread.
  */
 #include "dat/dat_conf.h"
 
 #include <dat2/dat.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define REQUIRE(condition)                                                 \
-	do {                                                               \
-		if (!(condition)) {                                        \
-			fprintf(stderr, "line %d: not so: %s\n", __LINE__, \
-				#condition);                               \
-			abort();                                           \
-		}                                                          \
-	} while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "test/fuzz/fuzz.h"
 
 static void check_record(const struct dat_conf_record *r)
 {
@@ -108,40 +96,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	dat_conf_free(&conf);
 	return 0;
 }
-
-#ifdef STANDALONE
-static int replay(const char *path)
-{
-	static uint8_t bytes[1 << 20];
-	uint8_t *copy;
-	size_t size;
-	FILE *f;
-
-	f = fopen(path, "rb");
-	if (!f) {
-		perror(path);
-		return 1;
-	}
-	size = fread(bytes, 1, sizeof(bytes), f);
-	fclose(f);
-	/* exactly as large, so that reading past the end is noticed */
-	copy = malloc(size ? size : 1);
-	if (!copy)
-		return 1;
-	memcpy(copy, bytes, size);
-	LLVMFuzzerTestOneInput(copy, size);
-	free(copy);
-	return 0;
-}
-
-int main(int argc, char **argv)
-{
-	int i;
-
-	for (i = 1; i < argc; i++)
-		if (replay(argv[i]))
-			return 1;
-	printf("%d files replayed\n", argc - 1);
-	return 0;
-}
-#endif

@@ -4,7 +4,8 @@
 # run-fuzz.sh - builds a fuzz target and runs it a given number of times.
 #
 # usage: run-fuzz.sh TARGET RUNS [BUILD_DIR]
-#   TARGET     dat_conf
+#        run-fuzz.sh --list
+#   TARGET     one of those in the file targets, which --list names
 #   RUNS       executions, 1 or more
 #   BUILD_DIR  kept afterwards, outside the source tree; default: a temporary
 #              directory
@@ -17,30 +18,33 @@ set -u
 
 usage()
 {
-    echo "usage: run-fuzz.sh TARGET RUNS [BUILD_DIR]" >&2
+    echo "usage: run-fuzz.sh TARGET RUNS [BUILD_DIR], or run-fuzz.sh --list" >&2
     exit 2
 }
 
+here=$(cd "$(dirname "$0")" && pwd -P) || exit 2
+top=${here%/test/fuzz}
+
+if [ "$*" = --list ]; then
+    awk '!/^#/ && NF { print $1 }' "$here/targets"
+    exit 0
+fi
 case $# in
 2 | 3) ;;
 *) usage ;;
 esac
 target=$1
 runs=$2
-here=$(cd "$(dirname "$0")" && pwd -P) || exit 2
-top=${here%/test/fuzz}
 clang=${CLANG:-clang}
 
 case $runs in
 '' | *[!0-9]* | 0*) usage ;;
 esac
-case $target in
-dat_conf) sources="$here/fuzz_dat_conf.c $top/dat/dat_conf.c" ;;
-*)
-    echo "run-fuzz.sh: no target '$target'; there is: dat_conf" >&2
+row=$(awk -v t="$target" '$1 == t' "$here/targets")
+if [ -z "$row" ]; then
+    echo "run-fuzz.sh: no target '$target' in $here/targets" >&2
     exit 2
-    ;;
-esac
+fi
 if ! command -v "$clang" >/dev/null 2>&1; then
     echo "run-fuzz.sh: $clang is not installed" >&2
     exit 2
@@ -55,7 +59,7 @@ else
 fi
 build=$(cd "$build" && pwd -P) || exit 2
 case $build/ in
-"$top"/dat/* | "$top"/test/*)
+"$top"/dat/* | "$top"/dapl/* | "$top"/test/*)
     echo "run-fuzz.sh: $build is in the source tree" >&2
     exit 2
     ;;
@@ -63,11 +67,19 @@ esac
 mkdir -p "$build/corpus" || exit 2
 
 # shellcheck disable=SC2086
-"$clang" -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
+set -- $row
+max_len=$2
+shift 2
+sources=$here/fuzz_$target.c
+for source; do
+    sources="$sources $top/$source"
+done
+# shellcheck disable=SC2086
+"$clang" -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined \
     -fno-sanitize-recover=all -I"$top" -I"$top/dat/include" \
     -o "$build/fuzz_$target" $sources || exit 2
 
-set -- -runs="$runs" -seed=1 -max_len=4096 -timeout=10
+set -- -runs="$runs" -seed=1 -max_len="$max_len" -timeout=10
 [ ! -f "$here/$target.dict" ] || set -- "$@" -dict="$here/$target.dict"
 cd "$build" || exit 2
 "./fuzz_$target" "$@" "$build/corpus" "$here/corpus/$target"

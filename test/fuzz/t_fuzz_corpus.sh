@@ -9,9 +9,13 @@
 set -u
 : "${top_srcdir:?not set}" "${top_builddir:?not set}"
 
-targets='dat_conf'
+targets=$(sh "$top_srcdir/test/fuzz/run-fuzz.sh" --list)
 
 n=0
+if [ -z "$targets" ]; then
+    echo "Bail out! no fuzz targets"
+    exit 1
+fi
 for target in $targets; do
     replay=$top_builddir/test/fuzz/replay_$target
     found=no

@@ -13,7 +13,7 @@ clang|900||unit and ABI tests, clang
 san|1200||unit tests, address and undefined-behaviour sanitizers
 tsan|600||many threads, thread sanitizer
 helgrind|600||many threads, valgrind's helgrind
-fuzz|900||dat.conf parser, fuzzed
+fuzz|900||parsers and connection protocol, fuzzed
 dist|1200|quick|make distcheck
 vmself|400|no-vm|the guest harness itself
 interop|1500|no-vm|real devices: soft-RoCE and soft-iWARP"
@@ -25,7 +25,8 @@ test_usage()
     cat <<'E'
 usage: ./run test [--quick] [--no-vm] [--only PATTERN] [--list]
 
-  --quick         100,000 fuzz executions in place of 1,000,000, no distcheck
+  --quick         100,000 fuzz executions of each target in place of
+                  1,000,000, no distcheck
   --no-vm         nothing that needs the guest
   --only PATTERN  only stages whose name matches the shell pattern
   --list          the stages
@@ -136,17 +137,20 @@ stage_helgrind()
 
 stage_fuzz()
 {
-    local runs=1000000 log=$h_tmp/fuzz.out rc
+    local runs=1000000 script=$h_top/test/fuzz/run-fuzz.sh target log rc
 
     [ "$test_quick" = no ] || runs=100000
-    have clang || { rec S "fuzz: dat.conf" "clang is not installed"; return; }
-    bash "$h_top/test/fuzz/run-fuzz.sh" dat_conf "$runs" 2>&1 | tee "$log"
-    rc=${PIPESTATUS[0]}
-    if [ "$rc" = 0 ] && grep -qE "Done $runs runs" "$log"; then
-        rec P "fuzz: dat.conf, $runs executions"
-    else
-        rec F "fuzz: dat.conf, $runs executions" "exit code $rc"
-    fi
+    have clang || { rec S "fuzz: all targets" "clang is not installed"; return; }
+    for target in $(sh "$script" --list); do
+        log=$h_tmp/fuzz-$target.out
+        sh "$script" "$target" "$runs" 2>&1 | tee "$log"
+        rc=${PIPESTATUS[0]}
+        if [ "$rc" = 0 ] && grep -qE "Done $runs runs" "$log"; then
+            rec P "fuzz: $target, $runs executions"
+        else
+            rec F "fuzz: $target, $runs executions" "exit code $rc"
+        fi
+    done
 }
 
 stage_dist()
