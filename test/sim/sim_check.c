@@ -111,7 +111,8 @@ void sim_check_request(struct sim_check *c, uint32_t peer_qpn,
 {
 	c->passive = true;
 	c->peer_qpn = peer_qpn;
-	SIM_REQUIRE(sim_pdata_is(DCM_REQ, peer_qpn, msg->pdata, msg->p_size),
+	SIM_REQUIRE(c->all->hostile || sim_pdata_is(DCM_REQ, peer_qpn,
+						    msg->pdata, msg->p_size),
 		    "request with private data of its sender");
 }
 
@@ -142,6 +143,10 @@ static void check_pair(struct sim_check *c, const void *pdata, size_t size)
 	struct sim_qp *mine = sim_qp_of(c->all, c->qpn);
 	struct sim_qp *peer = sim_qp_of(c->all, mine->partner);
 
+	SIM_REQUIRE(!c->passive || !size, "private data on the passive side");
+	mine->established = true;
+	if (c->all->hostile)
+		return;
 	SIM_REQUIRE(peer, "qp 0x%x is connected to 0x%x, which never was",
 		    c->qpn, mine->partner);
 	SIM_REQUIRE(peer->role != mine->role, "one active, one passive side");
@@ -153,16 +158,13 @@ static void check_pair(struct sim_check *c, const void *pdata, size_t size)
 			    c->qpn, mine->partner, peer->partner);
 		SIM_REQUIRE(peer->moved, "established with a peer in RTS");
 	}
-	if (c->passive) {
+	if (c->passive)
 		SIM_REQUIRE(peer->established || peer->given_up,
 			    "qp 0x%x established, its active peer 0x%x not",
 			    c->qpn, mine->partner);
-		SIM_REQUIRE(!size, "private data on the passive side");
-	} else {
+	else
 		SIM_REQUIRE(sim_pdata_is(DCM_REP, mine->partner, pdata, size),
 			    "established with private data of its peer");
-	}
-	mine->established = true;
 }
 
 void sim_check_event(struct sim_check *c, enum dapl_cm_event event,
@@ -190,8 +192,10 @@ void sim_check_event(struct sim_check *c, enum dapl_cm_event event,
 	SIM_REQUIRE(c->passive || event != DAPL_CM_ACCEPT_FAILED,
 		    "accept failed on the active side");
 	if (event == DAPL_CM_PEER_REJECTED)
-		SIM_REQUIRE(sim_pdata_is(DCM_REJ_USER, c->qpn, pdata, size),
-			    "rejected with private data of its peer");
+		SIM_REQUIRE(
+			c->all->hostile ||
+				sim_pdata_is(DCM_REJ_USER, c->qpn, pdata, size),
+			"rejected with private data of its peer");
 	else
 		SIM_REQUIRE(!size && !pdata, "event %d with data", event);
 	SIM_REQUIRE(!qp->moved || c->qp_error,

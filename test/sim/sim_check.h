@@ -40,6 +40,8 @@ struct sim_qp {
 struct sim_checks {
 	struct sim_qp *qp;
 	size_t n, room;
+	/* Peers are none of ours: what they say need not be true. */
+	bool hostile;
 };
 
 /* One connection. */
