@@ -225,7 +225,7 @@ static int try_addr(struct cma *cm, const struct sockaddr_storage *addr)
 }
 
 static DAT_RETURN choose(struct cma *cm, const struct cma_target *t,
-			 const struct cma_addrs *addrs)
+			 const struct dapl_addrs *addrs)
 {
 	char devices[256], addr[64];
 	int i, ret = -ENODEV;
@@ -234,8 +234,8 @@ static DAT_RETURN choose(struct cma *cm, const struct cma_target *t,
 		ret = try_addr(cm, &addrs->addr[i]);
 	if (ret) {
 		vb_device_names(devices, sizeof(devices));
-		cma_addr_text((const struct sockaddr *)&addrs->addr[0], addr,
-			      sizeof(addr));
+		dapl_addr_text((const struct sockaddr *)&addrs->addr[0], addr,
+			       sizeof(addr));
 		return dapl_fail(
 			BAD_ADDRESS,
 			"%s: its address %s is not on an RDMA device (%s); devices: %s",
@@ -259,7 +259,7 @@ static DAT_RETURN no_such_name(const struct ifaddrs *ifs,
 {
 	char names[512];
 
-	cma_addr_netdevs_text(ifs, names, sizeof(names));
+	dapl_addr_netdevs_text(ifs, names, sizeof(names));
 	if (err == -EADDRNOTAVAIL)
 		return dapl_fail(
 			BAD_ADDRESS,
@@ -274,15 +274,15 @@ static DAT_RETURN no_such_name(const struct ifaddrs *ifs,
 static DAT_RETURN find(struct cma *cm, const struct ifaddrs *ifs,
 		       const struct cma_target *t)
 {
-	struct cma_addrs addrs = {.n = 1};
-	int ret = cma_addr_netdev(ifs, t->name, &addrs);
+	struct dapl_addrs addrs = {.n = 1};
+	int ret = dapl_addr_netdev(ifs, t->name, &addrs);
 
 	if (ret == -EADDRNOTAVAIL)
 		return dapl_fail(
 			BAD_ADDRESS,
 			"%s: the interface has no address; give it one",
 			t->name);
-	if (ret && cma_addr_numeric(t->name, &addrs.addr[0])) {
+	if (ret && dapl_addr_numeric(t->name, &addrs.addr[0])) {
 		ret = cma_addr_host(ifs, t->name, &addrs);
 		if (ret)
 			return no_such_name(ifs, t, ret);

@@ -421,7 +421,7 @@ int cma_addrs(const struct dapl_cm_conn *conn,
 		return -ENOTCONN;
 	peer = rdma_get_peer_addr(conn->id);
 	memset(ret_peer, 0, sizeof(*ret_peer));
-	memcpy(ret_peer, peer, cma_addr_len(peer));
+	memcpy(ret_peer, peer, dapl_addr_len(peer));
 	*ret_peer_port = be16toh(rdma_get_dst_port(conn->id));
 	*ret_local_port = be16toh(rdma_get_src_port(conn->id));
 	return 0;

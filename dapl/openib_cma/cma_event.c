@@ -43,7 +43,7 @@ static void unreachable(struct dapl_cm_conn *conn, const char *what, int err)
 {
 	char peer[64];
 
-	cma_addr_text((struct sockaddr *)&conn->peer, peer, sizeof(peer));
+	dapl_addr_text((struct sockaddr *)&conn->peer, peer, sizeof(peer));
 	dapl_log(DAPL_LOG_CM_WARN, "conn %p: %s: %s: %s", (void *)conn, peer,
 		 what, err ? strerror(abs(err)) : "no reason given");
 	cma_conn_finish(conn, DAPL_CM_UNREACHABLE, NULL, 0);

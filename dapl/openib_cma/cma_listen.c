@@ -31,7 +31,7 @@ static int id_listen(struct dapl_cm_listener *l, uint16_t port, int backlog)
 		backlog = 1;
 	if (backlog > BACKLOG_MAX)
 		backlog = BACKLOG_MAX;
-	cma_addr_set_port(&addr, port);
+	dapl_addr_set_port(&addr, port);
 	if (rdma_bind_addr(l->id, (struct sockaddr *)&addr) ||
 	    rdma_listen(l->id, backlog))
 		return -errno;
