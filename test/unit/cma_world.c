@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * cma_world.c - two instances of the CMA provider with a recorder; see the
- * header. Contains no test. dapl_cm_qp_modify() and the provider registry are
- * the objects' and are stubbed here and in the tests.
+ * cma_world.c - two instances of a provider with a recorder; see the header.
+ * Contains no test. dapl_cm_qp_modify() and the provider registry are the
+ * objects' and are stubbed here and in the tests.
  */
 #include "test/unit/cma_world.h"
 
@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#define SEEN_MAX 4096
+#define SEEN_MAX 16384
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -55,10 +55,10 @@ static void up_request(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 	s.peer_port = req->peer_port;
 	keep(&s, req->pdata, req->pdata_size);
 	if (sp->refuse)
-		cma_ops.release(conn);
+		WORLD_CM.release(conn);
 	if (sp->once) {
 		sp->once = false;
-		cma_ops.unlisten(sp->listener);
+		WORLD_CM.unlisten(sp->listener);
 	}
 	record(&s);
 }
@@ -72,10 +72,10 @@ static void up_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 	keep(&s, pdata, size);
 	s.in_err = ep->qp && fv_qp_state(ep->qp) == IBV_QPS_ERR;
 	if (ep->hang_up && event == DAPL_CM_ESTABLISHED)
-		cma_ops.disconnect(conn);
+		WORLD_CM.disconnect(conn);
 	if (ep->drop) {
 		ep->drop = false;
-		cma_ops.release(conn);
+		WORLD_CM.release(conn);
 	}
 	record(&s);
 }
@@ -132,17 +132,18 @@ void side_params(struct dapl_params *ret_params)
 	ret_params->cm_arp_retry_count = 3;
 	ret_params->cm_route_timeout_ms = 100;
 	ret_params->cm_route_retry_count = 3;
+	ret_params->scm_netdev = "lo";
 }
 
 DAT_RETURN side_try_open(struct side *s, const char *ia_params)
 {
 	struct dapl_cm base = {
-		.ops = &cma_ops, .up = &recorder, .params = &s->params};
+		.ops = &WORLD_CM, .up = &recorder, .params = &s->params};
 	DAT_RETURN ret;
 
 	assert_int_equal(dapl_loop_open("test", &s->loop), 0);
 	base.loop = s->loop;
-	ret = cma_ops.open(ia_params, &base, &s->cm);
+	ret = WORLD_CM.open(ia_params, &base, &s->cm);
 	if (ret != DAT_SUCCESS)
 		goto err_loop;
 	if (vb_open(s->cm->dev_name, s->cm->port, &s->dev)) {
@@ -150,12 +151,12 @@ DAT_RETURN side_try_open(struct side *s, const char *ia_params)
 		goto err_cm;
 	}
 	s->cm->dev = &s->dev;
-	ret = cma_ops.start(s->cm);
+	ret = WORLD_CM.start(s->cm);
 	if (ret == DAT_SUCCESS)
 		return ret;
 	vb_close(&s->dev);
 err_cm:
-	cma_ops.close(s->cm);
+	WORLD_CM.close(s->cm);
 err_loop:
 	dapl_loop_close(s->loop);
 	return ret;
@@ -171,10 +172,10 @@ void side_open(struct side *s, const char *ia_params)
 
 void side_close(struct side *s)
 {
-	cma_ops.stop(s->cm);
+	WORLD_CM.stop(s->cm);
 	vb_cq_destroy(s->cq);
 	vb_pd_destroy(s->pd);
-	cma_ops.close(s->cm);
+	WORLD_CM.close(s->cm);
 	vb_close(&s->dev);
 	dapl_loop_close(s->loop);
 }
@@ -189,8 +190,8 @@ void world_open(struct world *w, enum fv_kind kind)
 	fv_device_cfg_init(&cfg, kind, "fake1", "10.0.0.2");
 	fv_device_add(&cfg);
 	seen_n = 0;
-	side_open(&w->a, "10.0.0.1 0");
-	side_open(&w->b, "10.0.0.2 0");
+	side_open(&w->a, WORLD_PARAMS_A);
+	side_open(&w->b, WORLD_PARAMS_B);
 }
 
 static const char *const kind_names[] = {"request", "event", "gone",
@@ -307,7 +308,7 @@ void peer_b(struct sockaddr_storage *ret_addr)
 
 	memset(ret_addr, 0, sizeof(*ret_addr));
 	in->sin_family = AF_INET;
-	in->sin_addr.s_addr = inet_addr("10.0.0.2");
+	in->sin_addr.s_addr = inet_addr(WORLD_ADDR_B);
 }
 
 struct dapl_cm_conn *begin(struct dapl_ep *ep, DAT_CONN_QUAL qual,
@@ -322,28 +323,28 @@ struct dapl_cm_conn *begin(struct dapl_ep *ep, DAT_CONN_QUAL qual,
 				      .pdata_size = size};
 
 	peer_b(&addr);
-	assert_int_equal(cma_ops.prepare(ep->side->cm, ep, &conn), 0);
+	assert_int_equal(WORLD_CM.prepare(ep->side->cm, ep, &conn), 0);
 	ep->refs++;
-	assert_int_equal(cma_ops.connect(conn, &req), 0);
+	assert_int_equal(WORLD_CM.connect(conn, &req), 0);
 	return conn;
 }
 
 void finish(struct dapl_cm_conn *conn, struct dapl_ep *ep)
 {
-	cma_ops.release(conn);
+	WORLD_CM.release(conn);
 	take(SEEN_GONE, ep);
 }
 
 struct dapl_cm_listener *listen_on(struct dapl_sp *sp, DAT_CONN_QUAL qual)
 {
 	assert_int_equal(
-		cma_ops.listen(sp->side->cm, qual, 8, sp, &sp->listener), 0);
+		WORLD_CM.listen(sp->side->cm, qual, 8, sp, &sp->listener), 0);
 	return sp->listener;
 }
 
 void unlisten(struct dapl_sp *sp, struct dapl_cm_listener *l)
 {
-	cma_ops.unlisten(l);
+	WORLD_CM.unlisten(l);
 	take(SEEN_UNLISTENED, sp);
 }
 
@@ -356,7 +357,8 @@ void pair_open(struct world *w, struct pair *p, DAT_CONN_QUAL qual)
 	p->eb = ep_new(&w->b);
 	p->ca = begin(p->ea, qual, NULL, 0);
 	p->cb = take(SEEN_REQUEST, &sp).conn;
-	assert_int_equal(cma_ops.accept(p->cb, &p->eb->cfg, p->eb, NULL, 0), 0);
+	assert_int_equal(WORLD_CM.accept(p->cb, &p->eb->cfg, p->eb, NULL, 0),
+			 0);
 	p->eb->refs++;
 	take_event(p->ea, DAPL_CM_ESTABLISHED);
 	take_event(p->eb, DAPL_CM_ESTABLISHED);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * cma_world.h - two instances of the CMA provider over the fake rdma_cm, with
- * endpoints and a recorder in place of the objects, for the t_cma_* tests.
+ * cma_world.h - two instances of a provider over the fake devices, with
+ * endpoints and a recorder in place of the objects: of CMA over the fake
+ * rdma_cm for the t_cma_* tests, of another one where the build defines
+ * WORLD_CM, its table of operations, and how its instances are opened.
  *
  * The recorder keeps each upcall until a test asks for it; one that nobody
  * asked for fails the test in world_close(). Waits are for events and give up
@@ -18,7 +20,14 @@
 
 #define WORLD_PATIENCE_MS 10000
 
-extern const struct dapl_cm_ops cma_ops;
+#ifndef WORLD_CM
+#define WORLD_CM       cma_ops
+#define WORLD_PARAMS_A "10.0.0.1 0"
+#define WORLD_PARAMS_B "10.0.0.2 0"
+#define WORLD_ADDR_B   "10.0.0.2"
+#endif
+
+extern const struct dapl_cm_ops WORLD_CM;
 
 /* One open provider instance with what its endpoints need. */
 struct side {
@@ -69,11 +78,11 @@ struct seen {
 };
 
 struct world {
-	struct side a; /* the active one: 10.0.0.1 */
-	struct side b; /* the passive one: 10.0.0.2 */
+	struct side a; /* the active one: fake0, 10.0.0.1 */
+	struct side b; /* the passive one: fake1, 10.0.0.2 */
 };
 
-/* Parameters with short timeouts and 3 attempts. */
+/* Parameters with short timeouts and 3 attempts; sockets stay on this host. */
 void side_params(struct dapl_params *ret_params);
 DAT_RETURN side_try_open(struct side *s, const char *ia_params);
 void side_open(struct side *s, const char *ia_params);

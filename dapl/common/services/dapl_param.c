@@ -68,6 +68,8 @@ const struct dapl_param dapl__param_table[] = {
 	 "code of the pause the peer shall make before these"},
 	{"DAPL_SCM_NETDEV", DAPL_PARAM_STR, FIELD(scm_netdev), 1, IF_NAMESIZE - 1,
 	 0, "network interface whose address is the adapter's"},
+	{"DAPL_SCM_PORT_RANGE", DAPL_PARAM_STR, FIELD(scm_port_range), 3, 11,
+	 0, "TCP ports that connections are made from, first-last"},
 	{"DAPL_TCLASS", DAPL_PARAM_INT, FIELD(tclass), 0, 255, 0,
 	 "traffic class of the global route header"},
 	{"DAPL_WR_MAX", DAPL_PARAM_INT, FIELD(wr_max), 1, INT_MAX, -1,

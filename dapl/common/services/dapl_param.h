@@ -42,7 +42,9 @@ struct dapl_params {
 	int cm_route_timeout_ms;
 	int cm_route_retry_count;
 	int cm_tos;
-	const char *scm_netdev; /* NULL: not set; points into the environment */
+	/* NULL: not set; they point into the environment. */
+	const char *scm_netdev;
+	const char *scm_port_range;
 };
 
 struct dapl_param {

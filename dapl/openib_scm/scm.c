@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * scm.c - an instance of the SCM provider: its adapter's address, start and
+ * stop, and the transport's table.
+ *
+ * An instance belongs to the IA that opened it. The address is chosen when it
+ * is opened and constant then; rules: dat.conf(5) and dapl-env(7).
+ */
+#include "dapl/openib_scm/scm.h"
+
+#include <errno.h>
+#include <ifaddrs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/common/cm/dcm_device.h"
+
+#define SYSFS "/sys"
+
+#define BAD_ADDRESS   (DAT_CLASS_ERROR | DAT_INVALID_ADDRESS)
+#define BAD_IA_PARAMS (BAD_ADDRESS | DAT_INVALID_ADDRESS_MALFORMED)
+
+/*
+ * TCP repeats what is lost and tells the end. The one wait that has a limit is
+ * for a peer that was accepted and has nothing left to think about.
+ */
+static const struct dcm_rules rules = {
+	.stream = true,
+	.rtu_patience_us = 120000000,
+};
+
+static const struct scm_limits limits = {
+	.half_max = 512,
+	.half_us = 10000000,
+	.half_grace_us = 1000000,
+};
+
+/* ------------------------------------------------- transport's table */
+
+/*
+ * The request names its sender's address as well. That is the same, or not
+ * true, or one that means nothing here.
+ */
+static void peer(struct dapl_cm_conn *conn, const struct dcm_msg *req)
+{
+	(void)conn; /* known since it was accepted */
+	(void)req;
+}
+
+static DAT_RETURN start(struct dcm *dcm)
+{
+	(void)dcm; /* there are no sockets yet */
+	return DAT_SUCCESS;
+}
+
+static void mute(struct dcm_node *node)
+{
+	struct dapl_cm_conn *conn;
+
+	if (node->is_listener) {
+		scm_listener_mute((struct scm_listener *)dapl_container_of(
+			node, struct dapl_cm_listener, node));
+		return;
+	}
+	conn = dapl_container_of(node, struct dapl_cm_conn, node);
+	dapl_loop_del(node->dcm->base.loop, &scm_conn_from(conn)->watch);
+}
+
+/* Listeners first: they make connections. */
+static void stop(struct dcm *dcm)
+{
+	struct dcm_node *node;
+
+	dapl_list_for_each(node, &dcm->nodes, link)
+		if (node->is_listener)
+			mute(node);
+	dapl_list_for_each(node, &dcm->nodes, link)
+		if (!node->is_listener)
+			mute(node);
+	dapl_timer_cancel(dcm->base.loop, &scm_from(dcm)->half_timer);
+}
+
+static const struct dcm_transport transport = {
+	.conn_size = sizeof(struct scm_conn),
+	.listener_size = sizeof(struct scm_listener),
+	.pdata_max = DCM_PDATA,
+	.target = scm_target,
+	.listen = scm_listen,
+	.unlisten = scm_unlisten,
+	.peer = peer,
+	.dial = scm_dial,
+	.send = scm_send,
+	.hangup = scm_hangup,
+	.start = start,
+	.stop = stop,
+};
+
+/* ------------------------------------------------------ open, close */
+
+static DAT_RETURN no_such_netdev(const struct ifaddrs *ifs, const char *name,
+				 int err)
+{
+	char names[512];
+
+	dapl_addr_netdevs_text(ifs, names, sizeof(names));
+	return dapl_fail(BAD_ADDRESS, "DAPL_SCM_NETDEV: %s %s; interfaces: %s",
+			 name,
+			 err == -ENODEV ? "is no network interface"
+					: "has no IP address",
+			 names);
+}
+
+static DAT_RETURN find_addr(const struct dapl_cm *base,
+			    const struct ifaddrs *ifs,
+			    struct sockaddr_storage *ret_addr)
+{
+	const char *name = base->params->scm_netdev;
+	struct dapl_addrs addrs;
+	int ret;
+
+	if (name) {
+		ret = dapl_addr_netdev(ifs, name, &addrs);
+		if (ret)
+			return no_such_netdev(ifs, name, ret);
+		*ret_addr = addrs.addr[0];
+		return DAT_SUCCESS;
+	}
+	if (scm_addr_device(SYSFS, ifs, base->dev_name, base->port, ret_addr) &&
+	    scm_addr_any(ifs, ret_addr))
+		return dapl_fail(BAD_ADDRESS,
+				 "no network interface that is up has an IP "
+				 "address; for this host alone, set "
+				 "DAPL_SCM_NETDEV=lo");
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN choose_addr(struct dapl_cm *base)
+{
+	struct ifaddrs *ifs;
+	char text[64];
+	DAT_RETURN ret;
+
+	if (getifaddrs(&ifs))
+		return dapl_fail(dapl_err_dat(-errno),
+				 "cannot list the interfaces: %m");
+	ret = find_addr(base, ifs, &base->addr);
+	freeifaddrs(ifs);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	dapl_addr_text((struct sockaddr *)&base->addr, text, sizeof(text));
+	dapl_log(DAPL_LOG_CM, "%s port %u: address %s", base->dev_name,
+		 base->port, text);
+	return DAT_SUCCESS;
+}
+
+static void choose_ports(struct scm *cm)
+{
+	const char *text = cm->dcm.base.params->scm_port_range;
+
+	if (text && !scm_ports_parse(text, &cm->ports))
+		dapl_log(DAPL_LOG_WARN,
+			 "DAPL_SCM_PORT_RANGE: '%s' is not first-last; ignored",
+			 text);
+	cm->next_port = cm->ports.first;
+}
+
+static DAT_RETURN parse(const char *ia_params, struct dcm_device *ret_device)
+{
+	const char *why;
+
+	if (!dcm_device_parse(ia_params, ret_device, &why))
+		return DAT_SUCCESS;
+	return dapl_fail(BAD_IA_PARAMS,
+			 "ia_params \"%.64s\": %s; write \"<verbs device> "
+			 "<port>\"",
+			 ia_params ? ia_params : "", why);
+}
+
+static struct scm *scm_new(const struct dapl_cm *base,
+			   const struct dcm_path_wish *wish)
+{
+	struct scm *cm = calloc(1, sizeof(*cm));
+
+	if (!cm)
+		return NULL;
+	dcm_init(&cm->dcm, base, &transport, &rules, wish);
+	cm->limits = limits;
+	dapl_list_init(&cm->listeners);
+	dapl_list_init(&cm->half);
+	dapl_timer_init(&cm->half_timer, scm_half_timer);
+	choose_ports(cm);
+	return cm;
+}
+
+DAT_RETURN scm_open(const char *ia_params, const struct dapl_cm *base,
+		    struct dapl_cm **ret_cm)
+{
+	struct dapl_cm own = *base;
+	struct dcm_device device;
+	struct scm *cm;
+	DAT_RETURN ret;
+
+	ret = parse(ia_params, &device);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	snprintf(own.dev_name, sizeof(own.dev_name), "%s", device.name);
+	own.port = device.port;
+	ret = choose_addr(&own);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	cm = scm_new(&own, &device.wish);
+	if (!cm)
+		return dapl_fail(dapl_err_dat(-ENOMEM), "scm: no memory");
+	*ret_cm = &cm->dcm.base;
+	return DAT_SUCCESS;
+}
+
+void scm_close(struct dapl_cm *cm)
+{
+	dcm_fini(dcm_from(cm));
+	free(cm);
+}

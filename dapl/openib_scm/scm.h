@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * scm.h - what the files of the SCM provider share: connection management over
+ * TCP, one socket for each connection, as a transport of dcm.h.
+ *
+ * The protocol and the operations are dcm's; here are sockets and nothing
+ * else. All of them are non-blocking and watched by the IA's loop; there is no
+ * thread. A socket belongs to its connection or listener and is closed by
+ * scm_hangup() or unlisten(), by nobody else.
+ *
+ * Threads: the service thread, but for target(), listen() and unlisten().
+ * dcm.lock guards the list of listeners. When stop() is under way no node is
+ * freed any more (dcm.c), so it may walk them.
+ */
+#ifndef SCM_H
+#define SCM_H
+
+#include "dapl/common/cm/dcm.h"
+#include "dapl/openib_scm/scm_addr.h"
+#include "dapl/openib_scm/scm_frame.h"
+
+/*
+ * Half-open: accepted, but the request is not complete. Whoever connects and
+ * says nothing must cost little.
+ */
+struct scm_limits {
+	unsigned half_max;
+	uint64_t half_us;	/* how long a request may take to arrive */
+	uint64_t half_grace_us; /* what even a crowd gives it */
+};
+
+struct scm {
+	struct dcm dcm; /* must stay first */
+	struct scm_limits limits;
+	struct scm_ports ports; /* of outgoing connections */
+	uint16_t next_port;	/* of these, the next to try */
+
+	struct dapl_list listeners; /* dcm.lock */
+	struct dapl_list half;	    /* oldest first */
+	unsigned half_n;
+	struct dapl_timer half_timer; /* for the oldest */
+	/* Whose input is being handled; NULL again once that has hung up. */
+	struct scm_conn *reading;
+};
+
+struct scm_conn {
+	struct dapl_cm_conn base; /* must stay first */
+	struct dapl_watch watch;
+	int fd; /* while OPEN */
+	bool open;
+	bool dialing;
+	struct scm_frame frame;
+
+	/* Passive. */
+	struct dapl_list half;
+	uint64_t since_us;
+	uint16_t port; /* that was connected to */
+};
+
+struct scm_listener {
+	struct dapl_cm_listener base; /* must stay first */
+	struct dapl_watch watch;
+	struct dapl_timer pause; /* after a failure of accept() */
+	int fd;
+	struct dapl_list link; /* dcm.lock */
+	uint16_t port;
+	DAT_CONN_QUAL qual;
+};
+
+static inline struct scm *scm_from(struct dcm *dcm)
+{
+	return (struct scm *)dcm;
+}
+
+static inline struct scm_conn *scm_conn_from(struct dapl_cm_conn *conn)
+{
+	return (struct scm_conn *)conn;
+}
+
+/* For deciding lines of ops: leaves the reason behind, gives ERR back. */
+#define SCM_FAIL(err, ...) \
+	((void)dapl_fail(dapl_err_dat(err), __VA_ARGS__), (err))
+
+/* scm.c */
+
+DAT_RETURN scm_open(const char *ia_params, const struct dapl_cm *base,
+		    struct dapl_cm **ret_cm);
+void scm_close(struct dapl_cm *cm);
+
+/* scm_conn.c: entries of struct dcm_transport */
+
+int scm_target(struct dcm *dcm, struct dapl_cm_conn *conn,
+	       const struct sockaddr *addr, DAT_CONN_QUAL qual);
+int scm_dial(struct dcm_conn *conn);
+void scm_send(struct dcm_engine *eng, struct dcm_conn *conn,
+	      const struct dcm_peer *to, const struct dcm_msg *msg,
+	      bool filler);
+void scm_hangup(struct dcm_conn *conn);
+
+/*
+ * Takes over the accepted socket FD of CONN, whose base.peer_addr is set, and
+ * waits for a request. 0 or -errno; then FD is still the caller's.
+ */
+int scm_conn_accepted(struct scm_conn *conn, int fd);
+
+/* scm_listen.c: entries of struct dcm_transport */
+
+int scm_listen(struct dcm *dcm, struct dapl_cm_listener *l, DAT_CONN_QUAL qual,
+	       int backlog, uint32_t *ret_port);
+void scm_unlisten(struct dapl_cm_listener *l);
+
+/* MSG, a REQ, came on the half-open CONN, which may be gone afterwards. */
+void scm_half_request(struct scm_conn *conn, const struct dcm_msg *msg);
+/* A half-open CONN that is not worth more is closed and freed. */
+void scm_half_drop(struct scm_conn *conn, const char *why);
+void scm_half_remove(struct scm_conn *conn);
+void scm_half_timer(struct dapl_timer *timer);
+/* Part of stop(). */
+void scm_listener_mute(struct scm_listener *l);
+
+/* scm_entry.c */
+
+extern const struct dapl_cm_ops scm_ops;
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_scm_addr.c - scm_qual_port, scm_ports_parse, scm_addr_device,
+ * scm_addr_any. Interfaces are made up, and sysfs is a temporary directory.
+ */
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "dapl/openib_scm/scm_addr.h"
+
+static void qual_port__rule(void **state)
+{
+	static const struct {
+		DAT_CONN_QUAL qual;
+		unsigned port;
+	} rows[] = {
+		{0, 1000},    {1, 1001},     {45248, 46248}, {64535, 65535},
+		{65535, 999}, {65536, 1000}, {70000, 5464},  {1ULL << 32, 1000},
+	};
+	uint16_t port = 7;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(scm_qual_port(rows[i].qual, &port), 0);
+		assert_int_equal(port, rows[i].port);
+	}
+	port = 7;
+	assert_int_equal(scm_qual_port(64536, &port), -EINVAL);
+	assert_int_equal(scm_qual_port(64536 + 65536, &port), -EINVAL);
+	assert_int_equal(port, 7);
+}
+
+static void ports__range(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"-",
+		"1",
+		"1-",
+		"-1",
+		"0-5",
+		"5-4",
+		"1-65536",
+		"1-2 ",
+		" 1-2",
+		"+1-2",
+		"1--2",
+		"1 - 2",
+		"0x10-0x20",
+		"a-b",
+		"65536-65537",
+		"1-99999999999999999999",
+	};
+	struct scm_ports p = {.first = 7};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (scm_ports_parse(bad[i], &p))
+			fail_msg("\"%s\" was taken", bad[i]);
+	assert_int_equal(p.first, 7);
+	assert_true(scm_ports_parse("5000-5010", &p));
+	assert_int_equal(p.first, 5000);
+	assert_int_equal(p.last, 5010);
+	assert_true(scm_ports_parse("1-65535", &p));
+	assert_true(scm_ports_parse("9-9", &p));
+}
+
+/* A made-up list of interfaces: name, address, flags. */
+struct entry {
+	struct ifaddrs ifa;
+	struct sockaddr_storage addr;
+};
+
+struct def {
+	const char *name;
+	const char *addr;
+	unsigned flags;
+};
+
+#define LIST_MAX 8
+
+static struct entry list[LIST_MAX];
+
+static struct ifaddrs *make(const struct def *def)
+{
+	int i;
+
+	memset(list, 0, sizeof(list));
+	for (i = 0; def[i].name; i++) {
+		list[i].ifa.ifa_name = (char *)(uintptr_t)def[i].name;
+		list[i].ifa.ifa_flags = def[i].flags;
+		list[i].ifa.ifa_next = &list[i + 1].ifa;
+		if (!def[i].addr)
+			continue;
+		assert_int_equal(dapl_addr_numeric(def[i].addr, &list[i].addr),
+				 0);
+		list[i].ifa.ifa_addr = (struct sockaddr *)&list[i].addr;
+	}
+	list[i - 1].ifa.ifa_next = NULL;
+	return &list[0].ifa;
+}
+
+static void any_is(const struct def *def, const char *expected)
+{
+	struct sockaddr_storage addr;
+	char text[64];
+
+	assert_int_equal(scm_addr_any(make(def), &addr), 0);
+	dapl_addr_text((struct sockaddr *)&addr, text, sizeof(text));
+	assert_string_equal(text, expected);
+}
+
+#define LO (IFF_UP | IFF_LOOPBACK)
+
+static void any__order(void **state)
+{
+	any_is((const struct def[]){{"lo", "127.0.0.1", LO},
+				    {"ib0", "192.0.2.1", IFF_UP},
+				    {"eth0", "2001:db8::1", IFF_UP},
+				    {"eth0", "192.0.2.2", IFF_UP},
+				    {"eth1", "192.0.2.3", IFF_UP},
+				    {NULL}},
+	       "192.0.2.2");
+	any_is((const struct def[]){{"eth0", "192.0.2.2", 0},
+				    {"eth1", "2001:db8::1", IFF_UP},
+				    {"ib0", "192.0.2.1", IFF_UP},
+				    {NULL}},
+	       "192.0.2.1");
+	any_is((const struct def[]){{"eth0", "fe80::1%1", IFF_UP},
+				    {"eth1", "2001:db8::1", IFF_UP},
+				    {NULL}},
+	       "2001:db8::1");
+}
+
+static void any__nothing_fits(void **state)
+{
+	const struct def def[] = {{"lo", "127.0.0.1", LO},
+				  {"eth0", "192.0.2.2", 0},
+				  {"eth1", NULL, IFF_UP},
+				  {NULL}};
+	struct sockaddr_storage addr = {.ss_family = 99};
+
+	assert_int_equal(scm_addr_any(make(def), &addr), -EADDRNOTAVAIL);
+	assert_int_equal(scm_addr_any(NULL, &addr), -EADDRNOTAVAIL);
+	assert_int_equal(addr.ss_family, 99);
+}
+
+/* ------------------------------------------------------------- sysfs */
+
+static char root[] = "/tmp/t_scm_addr.XXXXXX";
+
+static void ndev_path(char *path, size_t size, int index)
+{
+	static const char *const dirs[] = {
+		"/class",
+		"/class/infiniband",
+		"/class/infiniband/rxe0",
+		"/class/infiniband/rxe0/ports",
+		"/class/infiniband/rxe0/ports/1",
+		"/class/infiniband/rxe0/ports/1/gid_attrs",
+		"/class/infiniband/rxe0/ports/1/gid_attrs/ndevs",
+	};
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		snprintf(path, size, "%s%s", root, dirs[i]);
+		assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
+	}
+	snprintf(path + strlen(path), size - strlen(path), "/%d", index);
+}
+
+/* Entry INDEX of the table; without NAME it is not in use: cannot be read. */
+static void ndev(int index, const char *name)
+{
+	char path[256];
+	FILE *f;
+
+	ndev_path(path, sizeof(path), index);
+	if (!name) {
+		assert_int_equal(mkdir(path, 0700), 0);
+		return;
+	}
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fprintf(f, "%s\n", name);
+	fclose(f);
+}
+
+static int make_root(void **state)
+{
+	return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", root);
+	return system(command);
+}
+
+static void device__interface_of_the_port(void **state)
+{
+	const struct def def[] = {
+		{"eth0", "192.0.2.2", IFF_UP}, {"down0", "192.0.2.3", 0},
+		{"bare0", NULL, IFF_UP},       {"eth1", "2001:db8::1", IFF_UP},
+		{"eth1", "192.0.2.4", IFF_UP}, {NULL}};
+	struct sockaddr_storage addr = {.ss_family = 99};
+	struct ifaddrs *ifs = make(def);
+	char text[64];
+
+	ndev(0, NULL);
+	ndev(1, "down0");
+	ndev(2, "bare0");
+	ndev(3, "gone0");
+	assert_int_equal(scm_addr_device(root, ifs, "rxe0", 1, &addr), -ENODEV);
+	ndev(4, "eth1");
+	assert_int_equal(scm_addr_device(root, ifs, "rxe0", 2, &addr), -ENODEV);
+	assert_int_equal(scm_addr_device(root, ifs, "rxe1", 1, &addr), -ENODEV);
+	assert_int_equal(
+		scm_addr_device(root, ifs, "../infiniband/rxe0", 1, &addr),
+		-ENODEV);
+	assert_int_equal(addr.ss_family, 99);
+	assert_int_equal(scm_addr_device(root, ifs, "rxe0", 1, &addr), 0);
+	dapl_addr_text((struct sockaddr *)&addr, text, sizeof(text));
+	assert_string_equal(text, "192.0.2.4");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(qual_port__rule),
+		cmocka_unit_test(ports__range),
+		cmocka_unit_test(any__order),
+		cmocka_unit_test(any__nothing_fits),
+		cmocka_unit_test_setup_teardown(device__interface_of_the_port,
+						make_root, remove_root),
+	};
+
+	return cmocka_run_group_tests_name("t_scm_addr", tests, NULL, NULL);
+}

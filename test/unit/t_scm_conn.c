@@ -1,0 +1,701 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_scm_conn.c - connections of the SCM provider, both sides of it in this
+ * process: listen, connect, accept, reject, disconnect, release, stop.
+ *
+ * Real sockets on the loopback address, fake devices; the objects are a
+ * recorder (cma_world.h). Every test leaves the descriptors as they were.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "dapl/common/services/dapl_log.h"
+#include "dapl/openib_scm/scm.h"
+#include "test/unit/cma_world.h"
+#include "test/unit/scm_raw.h"
+
+static struct world world;
+static int files;
+
+static int setup(void **state)
+{
+	files = raw_open_files();
+	world_open(&world, FV_ROCE);
+	return 0;
+}
+
+static int setup_ib(void **state)
+{
+	files = raw_open_files();
+	world_open(&world, FV_IB);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	world_close(&world);
+	assert_int_equal(raw_open_files(), files);
+	return 0;
+}
+
+static DAT_CONN_QUAL qual_of(uint16_t port)
+{
+	return (DAT_CONN_QUAL)(uint16_t)(port - RAW_QUAL_BASE);
+}
+
+static DAT_CONN_QUAL free_qual(void)
+{
+	return qual_of(raw_free_port());
+}
+
+static uint16_t tcp_port(DAT_CONN_QUAL qual)
+{
+	return (uint16_t)(qual + RAW_QUAL_BASE);
+}
+
+static void accept_ok(struct dapl_cm_conn *conn, struct dapl_ep *ep,
+		      const void *pdata, size_t size)
+{
+	assert_int_equal(scm_ops.accept(conn, &ep->cfg, ep, pdata, size), 0);
+	ep->refs++;
+}
+
+/* ------------------------------------------------------- the good case */
+
+static void addresses(struct dapl_cm_conn *ca, struct dapl_cm_conn *cb,
+		      DAT_CONN_QUAL qual)
+{
+	struct sockaddr_storage a, b;
+	DAT_PORT_QUAL a_peer, a_own, b_peer, b_own;
+
+	assert_int_equal(scm_ops.addrs(ca, &a, &a_peer, &a_own), 0);
+	assert_int_equal(scm_ops.addrs(cb, &b, &b_peer, &b_own), 0);
+	assert_int_equal(a_peer, qual);
+	assert_int_equal(b_own, qual);
+	assert_int_equal(a_own, b_peer);
+	assert_int_equal(dapl_addr_port(&b), b_peer);
+	assert_int_equal(dapl_addr_port(&a), tcp_port(qual));
+	assert_true(dapl_addr_same_host((struct sockaddr *)&a,
+					(struct sockaddr *)&b));
+}
+
+static void connect__both_sides(void **state)
+{
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_listener *l = listen_on(&sp, qual);
+	struct dapl_cm_conn *ca = begin(ea, qual, "ping", 5), *cb;
+	struct seen s = take(SEEN_REQUEST, &sp);
+
+	assert_int_equal(s.size, 5);
+	assert_memory_equal(s.pdata, "ping", 5);
+	assert_int_equal(s.peer.ss_family, AF_INET);
+	accept_ok(s.conn, eb, "pong!", 6);
+	cb = s.conn;
+	s = take(SEEN_EVENT, ea);
+	assert_int_equal(s.event, DAPL_CM_ESTABLISHED);
+	assert_int_equal(s.size, 6);
+	assert_memory_equal(s.pdata, "pong!", 6);
+	take_event(eb, DAPL_CM_ESTABLISHED);
+	addresses(ca, cb, qual);
+	assert_int_equal(ep_state(ea), IBV_QPS_RTS);
+	assert_int_equal(ep_state(eb), IBV_QPS_RTS);
+	unlisten(&sp, l);
+	/* The IA goes with everything established. */
+	scm_ops.stop(world.a.cm);
+	take(SEEN_GONE, ea);
+	take_event(eb, DAPL_CM_DISCONNECTED);
+	scm_ops.stop(world.b.cm);
+	take(SEEN_GONE, eb);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+static void connect__largest_private_data(void **state)
+{
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_listener *l = listen_on(&sp, qual);
+	uint8_t data[DCM_PDATA];
+	struct dapl_cm_conn *ca;
+	struct seen r, s;
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i + 1);
+	assert_int_equal(scm_ops.max_pdata(world.a.cm), sizeof(data));
+	ca = begin(ea, qual, data, sizeof(data));
+	r = take(SEEN_REQUEST, &sp);
+	assert_int_equal(r.size, sizeof(data));
+	assert_memory_equal(r.pdata, data, sizeof(data));
+	accept_ok(r.conn, eb, data, sizeof(data));
+	s = take(SEEN_EVENT, ea);
+	assert_int_equal(s.size, sizeof(data));
+	assert_memory_equal(s.pdata, data, sizeof(data));
+	take_event(eb, DAPL_CM_ESTABLISHED);
+	part(ca, ea, r.conn, eb);
+	unlisten(&sp, l);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+/* As if the interface had nothing else. */
+static void use_ipv6(struct side *s)
+{
+	struct sockaddr_in6 *own = (struct sockaddr_in6 *)&s->cm->addr;
+
+	memset(&s->cm->addr, 0, sizeof(s->cm->addr));
+	own->sin6_family = AF_INET6;
+	own->sin6_addr = in6addr_loopback;
+}
+
+static void connect__ipv6(void **state)
+{
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_connect req = {.qp = ea->cfg, .qual = qual};
+	struct dapl_cm_listener *l;
+	struct dapl_cm_conn *ca;
+	struct seen r;
+
+	use_ipv6(&world.a);
+	use_ipv6(&world.b);
+	l = listen_on(&sp, qual);
+	assert_int_equal(scm_ops.prepare(world.a.cm, ea, &ca), 0);
+	ea->refs++;
+	req.addr = (struct sockaddr *)&world.b.cm->addr;
+	assert_int_equal(scm_ops.connect(ca, &req), 0);
+	r = take(SEEN_REQUEST, &sp);
+	assert_int_equal(r.peer.ss_family, AF_INET6);
+	accept_ok(r.conn, eb, NULL, 0);
+	take_event(ea, DAPL_CM_ESTABLISHED);
+	take_event(eb, DAPL_CM_ESTABLISHED);
+	addresses(ca, r.conn, qual);
+	part(ca, ea, r.conn, eb);
+	unlisten(&sp, l);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+static void connect__addresses_that_cannot_be(void **state)
+{
+	struct dapl_ep *ea = ep_new(&world.a);
+	struct sockaddr_storage addr;
+	struct dapl_cm_connect req = {
+		.qp = ea->cfg, .addr = (struct sockaddr *)&addr, .qual = 5};
+	struct dapl_cm_conn *ca;
+
+	assert_int_equal(scm_ops.prepare(world.a.cm, ea, &ca), 0);
+	ea->refs++;
+	memset(&addr, 0, sizeof(addr));
+	addr.ss_family = AF_INET6;
+	assert_int_equal(scm_ops.connect(ca, &req), -EAFNOSUPPORT);
+	addr.ss_family = AF_INET;
+	assert_int_equal(scm_ops.connect(ca, &req), -EADDRNOTAVAIL);
+	peer_b(&addr);
+	req.qual = 64536;
+	assert_int_equal(scm_ops.connect(ca, &req), -EINVAL);
+	assert_string_not_equal(dapl__fail_text(), "");
+	finish(ca, ea);
+	ep_del(ea);
+}
+
+static void disconnect__by_either_side(void **state)
+{
+	struct pair p;
+
+	pair_open(&world, &p, free_qual());
+	assert_int_equal(scm_ops.disconnect(p.ca), 0);
+	take_event(p.ea, DAPL_CM_DISCONNECTED);
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+	assert_int_equal(ep_state(p.ea), IBV_QPS_ERR);
+	assert_int_equal(ep_state(p.eb), IBV_QPS_ERR);
+	pair_close(&p);
+
+	pair_open(&world, &p, free_qual());
+	assert_int_equal(scm_ops.disconnect(p.cb), 0);
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+	take_event(p.ea, DAPL_CM_DISCONNECTED);
+	pair_close(&p);
+}
+
+static void disconnect__both_at_once(void **state)
+{
+	struct pair p;
+
+	for (int i = 0; i < 20; i++) {
+		pair_open(&world, &p, free_qual());
+		assert_int_equal(scm_ops.disconnect(p.ca), 0);
+		assert_int_equal(scm_ops.disconnect(p.cb), 0);
+		take_event(p.ea, DAPL_CM_DISCONNECTED);
+		take_event(p.eb, DAPL_CM_DISCONNECTED);
+		pair_close(&p);
+	}
+}
+
+static void disconnect__inside_the_upcall(void **state)
+{
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_listener *l = listen_on(&sp, qual);
+	struct dapl_cm_conn *ca = begin(ea, qual, NULL, 0), *cb;
+
+	ea->hang_up = true;
+	cb = take(SEEN_REQUEST, &sp).conn;
+	accept_ok(cb, eb, NULL, 0);
+	take_event(ea, DAPL_CM_ESTABLISHED);
+	take_event(ea, DAPL_CM_DISCONNECTED);
+	/* RTU and goodbye follow one another at once. */
+	take_event(eb, DAPL_CM_ESTABLISHED);
+	take_event(eb, DAPL_CM_DISCONNECTED);
+	finish(ca, ea);
+	finish(cb, eb);
+	unlisten(&sp, l);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+static void release__of_an_established_connection(void **state)
+{
+	struct pair p;
+
+	pair_open(&world, &p, free_qual());
+	finish(p.cb, p.eb);
+	take_event(p.ea, DAPL_CM_DISCONNECTED);
+	finish(p.ca, p.ea);
+	ep_del(p.ea);
+	ep_del(p.eb);
+}
+
+static void reject__by_the_consumer(void **state)
+{
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_ep *ea = ep_new(&world.a);
+	struct dapl_cm_listener *l = listen_on(&sp, qual);
+	struct dapl_cm_conn *ca = begin(ea, qual, "x", 1), *cb;
+	struct seen s;
+
+	cb = take(SEEN_REQUEST, &sp).conn;
+	assert_int_equal(scm_ops.reject(cb, "no way", 7), 0);
+	scm_ops.release(cb);
+	s = take(SEEN_EVENT, ea);
+	assert_int_equal(s.event, DAPL_CM_PEER_REJECTED);
+	assert_int_equal(s.size, 7);
+	assert_memory_equal(s.pdata, "no way", 7);
+	finish(ca, ea);
+	unlisten(&sp, l);
+	ep_del(ea);
+}
+
+static void reject__by_the_provider(void **state)
+{
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_sp sp = {.side = &world.b, .refuse = true};
+	struct dapl_ep *ea = ep_new(&world.a);
+	struct dapl_cm_listener *l = listen_on(&sp, qual);
+	struct dapl_cm_conn *ca = begin(ea, qual, NULL, 0);
+
+	take(SEEN_REQUEST, &sp);
+	take_event(ea, DAPL_CM_NON_PEER_REJECTED);
+	finish(ca, ea);
+	unlisten(&sp, l);
+	ep_del(ea);
+}
+
+static void reject__of_more_than_the_backlog(void **state)
+{
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_ep *ea = ep_new(&world.a), *other = ep_new(&world.a);
+	struct dapl_cm_conn *ca, *co, *cb;
+
+	assert_int_equal(scm_ops.listen(world.b.cm, qual, 1, &sp, &sp.listener),
+			 0);
+	ca = begin(ea, qual, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	co = begin(other, qual, NULL, 0);
+	take_event(other, DAPL_CM_NON_PEER_REJECTED);
+	finish(co, other);
+	scm_ops.release(cb);
+	take_event(ea, DAPL_CM_NON_PEER_REJECTED);
+	finish(ca, ea);
+	unlisten(&sp, sp.listener);
+	ep_del(ea);
+	ep_del(other);
+}
+
+static void connect__nobody_listens(void **state)
+{
+	struct dapl_ep *ea = ep_new(&world.a);
+	struct dapl_cm_conn *ca = begin(ea, free_qual(), NULL, 0);
+
+	take_event(ea, DAPL_CM_NON_PEER_REJECTED);
+	finish(ca, ea);
+	ep_del(ea);
+}
+
+/* A port of the range that the system dials from connects to itself. */
+static void connect__not_to_itself(void **state)
+{
+	struct scm *cm = (struct scm *)world.a.cm;
+	uint16_t port = raw_free_port();
+	struct dapl_ep *ea = ep_new(&world.a);
+	struct dapl_cm_conn *ca;
+
+	cm->ports.first = cm->ports.last = cm->next_port = port;
+	ca = begin(ea, qual_of(port), NULL, 0);
+	take_event(ea, DAPL_CM_NON_PEER_REJECTED);
+	finish(ca, ea);
+	ep_del(ea);
+}
+
+/* ------------------------------------------------------ listening */
+
+static void listen__qualifiers(void **state)
+{
+	struct dapl_sp one = {.side = &world.a}, two = {.side = &world.b};
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_cm_listener *l = listen_on(&one, qual), *other = NULL;
+
+	assert_int_equal(scm_ops.listen(world.b.cm, qual, 8, &two, &other),
+			 -EADDRINUSE);
+	assert_null(other);
+	assert_int_equal(scm_ops.listen(world.b.cm, 64536, 8, &two, &other),
+			 -EINVAL);
+	/* The same TCP port. */
+	assert_int_equal(
+		scm_ops.listen(world.b.cm, qual + 65536, 8, &two, &other),
+		-EADDRINUSE);
+	unlisten(&one, l);
+	other = listen_on(&two, qual);
+	unlisten(&two, other);
+}
+
+static void unlisten__inside_the_request(void **state)
+{
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_sp sp = {.side = &world.b, .once = true};
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_conn *ca, *cb;
+
+	listen_on(&sp, qual);
+	ca = begin(ea, qual, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	take(SEEN_UNLISTENED, &sp);
+	accept_ok(cb, eb, NULL, 0);
+	take_event(ea, DAPL_CM_ESTABLISHED);
+	take_event(eb, DAPL_CM_ESTABLISHED);
+	part(ca, ea, cb, eb);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+/* ---------------------------------------------------- given up attempts */
+
+static void release__before_the_answer(void **state)
+{
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_listener *l = listen_on(&sp, qual);
+	struct dapl_cm_conn *ca = begin(ea, qual, NULL, 0), *cb;
+	int ret;
+
+	cb = take(SEEN_REQUEST, &sp).conn;
+	finish(ca, ea);
+	/* The end of the stream is on its way; accepting is in vain. */
+	ret = scm_ops.accept(cb, &eb->cfg, eb, NULL, 0);
+	if (!ret) {
+		eb->refs++;
+		take_event(eb, DAPL_CM_ACCEPT_FAILED);
+		finish(cb, eb);
+	} else {
+		assert_int_equal(ret, -ECONNABORTED);
+		scm_ops.release(cb);
+	}
+	unlisten(&sp, l);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+static void release__at_once(void **state)
+{
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, qual);
+	struct dapl_ep *ea = ep_new(&world.a);
+
+	for (int i = 0; i < 50; i++)
+		finish(begin(ea, qual, NULL, 0), ea);
+	while (pending(SEEN_REQUEST, &sp))
+		scm_ops.release(take(SEEN_REQUEST, &sp).conn);
+	unlisten(&sp, l);
+	while (pending(SEEN_REQUEST, &sp))
+		scm_ops.release(take(SEEN_REQUEST, &sp).conn);
+	ep_del(ea);
+}
+
+/* A listening socket whose queue is full: further ones hear nothing. */
+static int black_hole(uint16_t *ret_port, int fill[2])
+{
+	int fd = raw_listen(0, ret_port);
+
+	/* The queue of length 0 takes one. */
+	fill[0] = raw_connect(*ret_port);
+	fill[1] = -1;
+	return fd;
+}
+
+static void release__while_nobody_answers(void **state)
+{
+	struct dapl_ep *ea = ep_new(&world.a);
+	int fill[2], hole;
+	struct dapl_cm_conn *ca;
+	uint16_t port;
+
+	hole = black_hole(&port, fill);
+	ca = begin(ea, qual_of(port), NULL, 0);
+	finish(ca, ea);
+	assert_int_equal(pending(SEEN_EVENT, ea), 0);
+	close(fill[0]);
+	close(hole);
+	ep_del(ea);
+}
+
+/* ------------------------------------------------------------- many */
+
+#define MANY 1000
+
+static struct {
+	struct dapl_ep *ea, *eb;
+	struct dapl_cm_conn *ca, *cb;
+} many[MANY];
+
+static void connect__a_thousand(void **state)
+{
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_sp sp = {.side = &world.b};
+	int i;
+
+	assert_int_equal(
+		scm_ops.listen(world.b.cm, qual, MANY, &sp, &sp.listener), 0);
+	for (i = 0; i < MANY; i++) {
+		many[i].ea = ep_new(&world.a);
+		many[i].eb = ep_new(&world.b);
+	}
+	for (i = 0; i < MANY; i++)
+		many[i].ca = begin(many[i].ea, qual, &i, sizeof(i));
+	for (i = 0; i < MANY; i++) {
+		struct seen s = take(SEEN_REQUEST, &sp);
+		int k;
+
+		memcpy(&k, s.pdata, sizeof(k));
+		assert_null(many[k].cb);
+		many[k].cb = s.conn;
+		accept_ok(s.conn, many[k].eb, NULL, 0);
+	}
+	for (i = 0; i < MANY; i++) {
+		take_event(many[i].ea, DAPL_CM_ESTABLISHED);
+		take_event(many[i].eb, DAPL_CM_ESTABLISHED);
+	}
+	for (i = 0; i < MANY; i++)
+		part(many[i].ca, many[i].ea, many[i].cb, many[i].eb);
+	unlisten(&sp, sp.listener);
+	for (i = 0; i < MANY; i++) {
+		ep_del(many[i].ea);
+		ep_del(many[i].eb);
+	}
+}
+
+/* ------------------------------------------------------------- stop */
+
+static void stop__with_everything_open(void **state)
+{
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_ep *ea[4], *eb[2];
+	struct dapl_cm_conn *cb;
+	int fill[2], hole, half;
+	uint16_t port;
+
+	hole = black_hole(&port, fill);
+	for (int i = 0; i < 4; i++)
+		ea[i] = ep_new(&world.a);
+	for (int i = 0; i < 2; i++)
+		eb[i] = ep_new(&world.b);
+	listen_on(&sp, qual);
+	/* Established, requested, accepted by nobody, and prepared. */
+	begin(ea[0], qual, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	accept_ok(cb, eb[0], NULL, 0);
+	take_event(ea[0], DAPL_CM_ESTABLISHED);
+	take_event(eb[0], DAPL_CM_ESTABLISHED);
+	begin(ea[1], qual, NULL, 0);
+	take(SEEN_REQUEST, &sp);
+	begin(ea[2], qual_of(port), NULL, 0);
+	assert_int_equal(scm_ops.prepare(world.a.cm, ea[3], &cb), 0);
+	ea[3]->refs++;
+	half = raw_connect(tcp_port(qual));
+	raw_write(half, "\0\11\0\1", 4);
+	scm_ops.stop(world.b.cm);
+	take(SEEN_GONE, eb[0]);
+	take(SEEN_UNLISTENED, &sp);
+	take_event(ea[0], DAPL_CM_DISCONNECTED);
+	take_event(ea[1], DAPL_CM_NON_PEER_REJECTED);
+	raw_ended(half);
+	scm_ops.stop(world.a.cm);
+	for (int i = 0; i < 4; i++)
+		take(SEEN_GONE, ea[i]);
+	close(half);
+	close(fill[0]);
+	close(hole);
+	for (int i = 0; i < 4; i++)
+		ep_del(ea[i]);
+	for (int i = 0; i < 2; i++)
+		ep_del(eb[i]);
+}
+
+/* --------------------------------------------------------- port range */
+
+static void connect__from_a_range_of_ports(void **state)
+{
+	struct scm *cm = (struct scm *)world.a.cm;
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, qual);
+	struct dapl_ep *ea[3];
+	struct dapl_cm_conn *ca[3];
+	uint16_t port = raw_free_port();
+
+	/* Two of three can be had: the peer is always the same. */
+	cm->ports.first = cm->next_port = port;
+	cm->ports.last = port + 1;
+	for (int i = 0; i < 3; i++) {
+		ea[i] = ep_new(&world.a);
+		ca[i] = begin(ea[i], qual, NULL, 0);
+		if (i == 2)
+			break;
+		struct seen s = take(SEEN_REQUEST, &sp);
+
+		assert_in_range(s.peer_port, port, port + 1);
+		scm_ops.reject(s.conn, NULL, 0);
+		scm_ops.release(s.conn);
+		take_event(ea[i], DAPL_CM_PEER_REJECTED);
+	}
+	/* The server was the first to close: both are in time-wait there, and
+	 * can be used again. */
+	scm_ops.release(take(SEEN_REQUEST, &sp).conn);
+	take_event(ea[2], DAPL_CM_NON_PEER_REJECTED);
+	for (int i = 0; i < 3; i++) {
+		finish(ca[i], ea[i]);
+		ep_del(ea[i]);
+	}
+	unlisten(&sp, l);
+}
+
+static void connect__range_used_up(void **state)
+{
+	struct scm *cm = (struct scm *)world.a.cm;
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, qual);
+	struct dapl_ep *ea = ep_new(&world.a), *other = ep_new(&world.a);
+	struct dapl_cm_conn *ca, *co, *cb;
+
+	cm->ports.first = cm->ports.last = cm->next_port = raw_free_port();
+	ca = begin(ea, qual, NULL, 0);
+	cb = take(SEEN_REQUEST, &sp).conn;
+	co = begin(other, qual, NULL, 0);
+	take_event(other, DAPL_CM_NON_PEER_REJECTED);
+	finish(co, other);
+	scm_ops.release(cb);
+	take_event(ea, DAPL_CM_NON_PEER_REJECTED);
+	finish(ca, ea);
+	unlisten(&sp, l);
+	ep_del(ea);
+	ep_del(other);
+}
+
+/* ------------------------------------------------------------ failures */
+
+static void accept__queue_pair_fails(void **state)
+{
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_listener *l = listen_on(&sp, qual);
+	struct dapl_cm_conn *ca = begin(ea, qual, NULL, 0), *cb;
+
+	cb = take(SEEN_REQUEST, &sp).conn;
+	eb->fail_modify = 1;
+	assert_int_equal(scm_ops.accept(cb, &eb->cfg, eb, NULL, 0), -EIO);
+	assert_int_equal(scm_ops.reject(cb, NULL, 0), 0);
+	scm_ops.release(cb);
+	take_event(ea, DAPL_CM_PEER_REJECTED);
+	finish(ca, ea);
+	unlisten(&sp, l);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+static void connect__queue_pair_fails(void **state)
+{
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_listener *l = listen_on(&sp, qual);
+	struct dapl_cm_conn *ca = begin(ea, qual, NULL, 0), *cb;
+
+	cb = take(SEEN_REQUEST, &sp).conn;
+	ea->fail_modify = 1;
+	accept_ok(cb, eb, NULL, 0);
+	take_event(ea, DAPL_CM_BROKEN);
+	take_event(eb, DAPL_CM_ACCEPT_FAILED);
+	finish(ca, ea);
+	finish(cb, eb);
+	unlisten(&sp, l);
+	ep_del(ea);
+	ep_del(eb);
+}
+
+#define test(f)	   cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define test_ib(f) cmocka_unit_test_setup_teardown(f, setup_ib, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		test(connect__both_sides),
+		{"connect__both_sides.ib", connect__both_sides, setup_ib,
+		 teardown, NULL},
+		test(connect__largest_private_data),
+		test(connect__ipv6),
+		test(connect__addresses_that_cannot_be),
+		test(disconnect__by_either_side),
+		test(disconnect__both_at_once),
+		test(disconnect__inside_the_upcall),
+		test(release__of_an_established_connection),
+		test(reject__by_the_consumer),
+		test(reject__by_the_provider),
+		test(reject__of_more_than_the_backlog),
+		test(connect__nobody_listens),
+		test(connect__not_to_itself),
+		test(listen__qualifiers),
+		test(unlisten__inside_the_request),
+		test(release__before_the_answer),
+		test(release__at_once),
+		test(release__while_nobody_answers),
+		test(connect__a_thousand),
+		test(stop__with_everything_open),
+		test(connect__from_a_range_of_ports),
+		test(connect__range_used_up),
+		test(accept__queue_pair_fails),
+		test(connect__queue_pair_fails),
+	};
+
+	alarm(120);
+	return cmocka_run_group_tests_name("t_scm_conn", tests, NULL, NULL);
+}
