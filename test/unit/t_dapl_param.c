@@ -73,6 +73,16 @@ static void read__defaults(void **state)
 	assert_int_equal(p.cm_route_retry_count, 15);
 	assert_int_equal(p.cm_tos, 0);
 	assert_null(p.scm_netdev);
+	assert_int_equal(p.ucm_retry, -1);
+	assert_int_equal(p.ucm_rep_time_ms, -1);
+	assert_int_equal(p.ucm_rtu_time_ms, -1);
+	assert_int_equal(p.ucm_drep_time_ms, -1);
+	assert_int_equal(p.ucm_dreq_retry, 1);
+	assert_int_equal(p.ucm_wait_time_ms, 60000);
+	assert_int_equal(p.ucm_qp_size, -1);
+	assert_int_equal(p.ucm_cq_size, -1);
+	assert_int_equal(p.ucm_tx_burst, 50);
+	assert_int_equal(p.ucm_array_bits, 18);
 }
 
 static void read__range_of_each_number(void **state)
@@ -219,6 +229,11 @@ static void page_line(const struct dapl_param *row, char *buf, size_t size)
 {
 	char range[64] = "", def[32];
 
+	if (row->type == DAPL_PARAM_NONE) {
+		snprintf(buf, size, ".BR %s \" (without effect)\"\n",
+			 row->name);
+		return;
+	}
 	if (row->max == INT_MAX && row->type == DAPL_PARAM_INT)
 		snprintf(range, sizeof(range), "number, %d or more", row->min);
 	else if (row->type == DAPL_PARAM_INT)

@@ -62,6 +62,14 @@ const struct dapl_param dapl__param_table[] = {
 	 "service level"},
 	{"DAPL_MAX_INLINE", DAPL_PARAM_INT, FIELD(max_inline), 0, 65535, -1,
 	 "inline bytes to ask for; 0: none"},
+	{"DAPL_NETWORK_NODES", DAPL_PARAM_NONE, 0, 0, 0, 0,
+	 "without effect: defaults suit networks of any size"},
+	{"DAPL_NETWORK_PPN", DAPL_PARAM_NONE, 0, 0, 0, 0,
+	 "without effect: defaults suit networks of any size"},
+	{"DAPL_NETWORK_PROCESS_NUM", DAPL_PARAM_NONE, 0, 0, 0, 0,
+	 "without effect: defaults suit networks of any size"},
+	{"DAPL_NETWORK_TRESHOLD", DAPL_PARAM_NONE, 0, 0, 0, 0,
+	 "without effect: defaults suit networks of any size"},
 	{"DAPL_RNR_RETRY", DAPL_PARAM_INT, FIELD(rnr_retry), 0, 7, 7,
 	 "retries while the peer has no receive posted; 7: endless"},
 	{"DAPL_RNR_TIMER", DAPL_PARAM_INT, FIELD(rnr_timer), 0, 31, 12,
@@ -72,6 +80,30 @@ const struct dapl_param dapl__param_table[] = {
 	 0, "TCP ports that connections are made from, first-last"},
 	{"DAPL_TCLASS", DAPL_PARAM_INT, FIELD(tclass), 0, 255, 0,
 	 "traffic class of the global route header"},
+	{"DAPL_UCM_ARRAY_BITS", DAPL_PARAM_INT, FIELD(ucm_array_bits), 1, 18,
+	 18, "at most 2 to this power of connections"},
+	{"DAPL_UCM_CQ_SIZE", DAPL_PARAM_INT, FIELD(ucm_cq_size), 16, 1 << 20,
+	 -1, "entries of the CM's completion queues, if that is more"},
+	{"DAPL_UCM_DREP_TIME", DAPL_PARAM_INT, FIELD(ucm_drep_time_ms), 1,
+	 600000, -1, "fixed first wait for a DREP, milliseconds"},
+	{"DAPL_UCM_DREQ_RETRY", DAPL_PARAM_INT, FIELD(ucm_dreq_retry), 0, 100,
+	 1, "repeats of a DREQ before the consumer is told"},
+	{"DAPL_UCM_ENTRY_BITS", DAPL_PARAM_NONE, 0, 0, 0, 0,
+	 "without effect: tables grow by themselves"},
+	{"DAPL_UCM_QP_SIZE", DAPL_PARAM_INT, FIELD(ucm_qp_size), 16, 65536, -1,
+	 "depth of both queues of the CM's queue pair"},
+	{"DAPL_UCM_REP_TIME", DAPL_PARAM_INT, FIELD(ucm_rep_time_ms), 1, 600000,
+	 -1, "fixed first wait for a REP, milliseconds"},
+	{"DAPL_UCM_RETRY", DAPL_PARAM_INT, FIELD(ucm_retry), 1, 32, -1,
+	 "tries of a REQ or REP before it is given up"},
+	{"DAPL_UCM_RTU_TIME", DAPL_PARAM_INT, FIELD(ucm_rtu_time_ms), 1, 600000,
+	 -1, "fixed first wait for an RTU, milliseconds"},
+	{"DAPL_UCM_TIMER", DAPL_PARAM_NONE, 0, 0, 0, 0,
+	 "without effect: each connection has its own timer"},
+	{"DAPL_UCM_TX_BURST", DAPL_PARAM_INT, FIELD(ucm_tx_burst), 1, 1024, 50,
+	 "a completion is asked for every so many CM sends"},
+	{"DAPL_UCM_WAIT_TIME", DAPL_PARAM_INT, FIELD(ucm_wait_time_ms), 1,
+	 3600000, 60000, "how long an ended connection is remembered, ms"},
 	{"DAPL_WR_MAX", DAPL_PARAM_INT, FIELD(wr_max), 1, INT_MAX, -1,
 	 "upper limit of transfers in flight for one endpoint"},
 };
@@ -157,6 +189,7 @@ bool dapl__param_set(const struct dapl_param *row, const char *text, void *base)
 	case DAPL_PARAM_STR:
 		return set_str(row, text, field);
 	case DAPL_PARAM_MASK:
+	case DAPL_PARAM_NONE:
 		return true;
 	}
 	return false;

@@ -20,14 +20,15 @@ enum dapl_param_type {
 	DAPL_PARAM_FLAG, /* bool: set or not; the value does not matter */
 	DAPL_PARAM_STR,	 /* const char *; MIN and MAX limit the length */
 	DAPL_PARAM_MASK, /* 32 bits, DAPL_DBG_*: has no field, see dapl_log.c */
+	DAPL_PARAM_NONE, /* once meant something; accepted, has no field */
 };
 
 /* -1 in a field of type int means "not set" where the default says so. */
 struct dapl_params {
-	int max_inline;	 /* -1: the provider's default */
-	int wr_max;	 /* -1: the device's limit */
-	int ib_mtu;	 /* bytes; -1: active MTU */
-	int ib_pkey;	 /* 0: index 0 */
+	int max_inline; /* -1: the provider's default */
+	int wr_max;	/* -1: the device's limit */
+	int ib_mtu;	/* bytes; -1: active MTU */
+	int ib_pkey;	/* 0: index 0 */
 	int ib_sl;
 	int ack_timer;
 	int ack_retry;
@@ -42,6 +43,16 @@ struct dapl_params {
 	int cm_route_timeout_ms;
 	int cm_route_retry_count;
 	int cm_tos;
+	int ucm_retry;		/* tries; -1: as long as the defaults say */
+	int ucm_rep_time_ms;	/* -1: adapts */
+	int ucm_rtu_time_ms;	/* -1: adapts */
+	int ucm_drep_time_ms;	/* -1: adapts */
+	int ucm_dreq_retry;
+	int ucm_wait_time_ms;
+	int ucm_qp_size; /* -1: the provider's own */
+	int ucm_cq_size; /* -1: what the queue pair needs */
+	int ucm_tx_burst;
+	int ucm_array_bits;
 	/* NULL: not set; they point into the environment. */
 	const char *scm_netdev;
 	const char *scm_port_range;
