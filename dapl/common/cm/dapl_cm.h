@@ -66,7 +66,7 @@ struct dapl_cm {
 
 	char dev_name[IBV_SYSFS_NAME_MAX]; /* verbs device to open */
 	uint8_t port;
-	struct sockaddr_storage addr; /* the IA address */
+	struct sockaddr_storage addr; /* the IA address; may wait for start() */
 
 	struct vb_dev *dev; /* valid from start() to stop() */
 };

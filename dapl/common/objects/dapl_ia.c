@@ -80,6 +80,9 @@ static void ia_async_event(struct dapl_ia *ia,
 	case IBV_EVENT_QP_REQ_ERR:
 	case IBV_EVENT_QP_ACCESS_ERR:
 		ep = event->element.qp->qp_context;
+		/* One of a connection manager's own, which sees to it. */
+		if (!ep)
+			break;
 		dapl_ia_async(ia, DAT_ASYNC_ERROR_EP_BROKEN, (DAT_HANDLE)ep,
 			      DAT_EP_TRANSFER_TO_ERROR);
 		break;
@@ -217,15 +220,20 @@ static void ia_release(struct dapl_ia *ia)
 
 static DAT_RETURN open_error(const struct dapl_cm *cm, int err)
 {
+	DAT_RETURN ret = dapl_err_dat(err);
 	char names[256];
 
 	vb_device_names(names, sizeof(names));
 	if (!names[0])
-		return dapl_fail(dapl_err_dat(err),
+		return dapl_fail(ret,
 				 "no RDMA device: is its driver loaded, and "
 				 "/dev/infiniband visible here?");
-	return dapl_fail(dapl_err_dat(err),
-			 "cannot open port %u of %s: %s; devices here: %s",
+	/* What dat.conf says of device and port, and nothing is like it. */
+	if (err == -ENODEV)
+		ret = DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND;
+	else if (err == -EINVAL)
+		ret = DAT_CLASS_ERROR | DAT_INVALID_ADDRESS;
+	return dapl_fail(ret, "cannot open port %u of %s: %s; devices here: %s",
 			 cm->port, cm->dev_name, strerror(-err), names);
 }
 
@@ -264,7 +272,6 @@ static DAT_RETURN device_open(struct dapl_ia *ia)
 				 "cannot watch %s for errors: %s",
 				 ia->cm->dev_name, strerror(-ret));
 	}
-	ia->addr = ia->cm->addr;
 	ia->cm->dev = &ia->dev;
 	return DAT_SUCCESS;
 }
@@ -314,6 +321,7 @@ static DAT_RETURN ia_start(struct dapl_ia *ia, DAT_COUNT qlen,
 	ret = ops->start(ia->cm);
 	if (ret != DAT_SUCCESS)
 		goto err_close_async_evd;
+	ia->addr = ia->cm->addr;
 	return DAT_SUCCESS;
 
 err_close_async_evd:
