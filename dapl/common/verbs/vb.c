@@ -437,6 +437,28 @@ void vb_mw_destroy(struct ibv_mw *mw)
 	log_destroy("memory window", mw, ibv_dealloc_mw(mw));
 }
 
+/* Address handle. On Ethernet the kernel may ask the neighbours for one. */
+
+int vb_ah_create(struct ibv_pd *pd, const struct ibv_ah_attr *attr,
+		 struct ibv_ah **ret_ah)
+{
+	struct ibv_ah_attr copy = *attr;
+	struct ibv_ah *ah;
+
+	errno = 0;
+	ah = ibv_create_ah(pd, &copy);
+	if (!ah)
+		return null_error();
+	*ret_ah = ah;
+	return 0;
+}
+
+void vb_ah_destroy(struct ibv_ah *ah)
+{
+	errno = 0;
+	log_destroy("address handle", ah, ibv_destroy_ah(ah));
+}
+
 /* Shared receive queue. */
 
 int vb_srq_create(struct ibv_pd *pd, uint32_t max_wr, uint32_t max_sge,

@@ -91,6 +91,10 @@ int vb_mw_create(struct ibv_pd *pd, enum ibv_mw_type type,
 		 struct ibv_mw **ret_mw);
 void vb_mw_destroy(struct ibv_mw *mw);
 
+int vb_ah_create(struct ibv_pd *pd, const struct ibv_ah_attr *attr,
+		 struct ibv_ah **ret_ah);
+void vb_ah_destroy(struct ibv_ah *ah);
+
 int vb_srq_create(struct ibv_pd *pd, uint32_t max_wr, uint32_t max_sge,
 		  void *context, struct ibv_srq **ret_srq);
 int vb_srq_resize(struct ibv_srq *srq, uint32_t max_wr);
