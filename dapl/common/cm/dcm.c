@@ -450,12 +450,12 @@ static void quiesce(struct dcm *dcm)
 	struct dcm_node *node;
 
 	dapl_work_cancel(dcm->base.loop, &dcm->work);
-	dcm->tp->stop(dcm);
 	/* No node comes or goes any more, and no timer is armed. */
 	dapl_list_for_each(node, &dcm->nodes, link)
 		if (!node->is_listener)
 			dapl_timer_cancel(dcm->base.loop,
 					  &conn_of(node)->timer);
+	dcm->tp->stop(dcm);
 }
 
 static void abandon_listener(struct dapl_cm_listener *l)

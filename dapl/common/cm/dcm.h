@@ -123,8 +123,10 @@ struct dcm_transport {
 	 */
 	DAT_RETURN (*start)(struct dcm *dcm);
 	/*
-	 * No more input from here on: watches deleted, timers cancelled. Sends
-	 * may follow, for goodbyes; what they leave unsent is lost.
+	 * No more input from here on: watches deleted, timers cancelled; those
+	 * of the engine are off already, so that nothing but these can be
+	 * running. Sends may follow, for goodbyes; what they leave unsent is
+	 * lost.
 	 */
 	void (*stop)(struct dcm *dcm);
 };
