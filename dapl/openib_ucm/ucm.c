@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * ucm.c - an instance of the UCM provider, and its transport for the driver in
+ * dcm.h: addresses and ports, and messages to and from the CM's queue pair.
+ *
+ * An address is the block of doc/cm-protocol.md in a sockaddr: it has the
+ * family and the size of an IPv6 address, which is how programs carry it.
+ * Threads and locks: dcm.h and ucm_qp.h; none here.
+ */
+#include "dapl/openib_ucm/ucm.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/common/cm/dcm_device.h"
+
+#define BAD_ADDRESS   (DAT_CLASS_ERROR | DAT_INVALID_ADDRESS)
+#define BAD_IA_PARAMS (BAD_ADDRESS | DAT_INVALID_ADDRESS_MALFORMED)
+
+#define PORT_MASK 0xffff
+#define QPN_MAX	  0xffffff
+
+#define MS	     1000ull
+#define REP_TIME_MS  800 /* doubled nine times: 409.6 s */
+#define TRIES	     10
+#define RTU_PATIENCE (60000 * MS)
+
+_Static_assert(sizeof(struct dcm_block) == sizeof(struct sockaddr_in6),
+	       "an address travels as an IPv6 one");
+
+/* For deciding lines: leaves the reason behind, gives ERR back. */
+#define UCM_FAIL(err, ...) \
+	((void)dapl_fail(dapl_err_dat(err), __VA_ARGS__), (err))
+
+static struct ucm *ucm_of(struct dcm *dcm)
+{
+	return (struct ucm *)dcm;
+}
+
+/* ------------------------------------------------ addresses and ports */
+
+static void block_to_addr(const struct dcm_ib *ib,
+			  struct sockaddr_storage *ret_addr)
+{
+	struct dcm_block block;
+
+	dcm_block_set_ib(&block, ib);
+	memset(ret_addr, 0, sizeof(*ret_addr));
+	memcpy(ret_addr, &block, sizeof(block));
+}
+
+static int addr_to_block(const struct sockaddr *addr, struct dcm_ib *ret_ib)
+{
+	struct dcm_block block;
+
+	if (addr->sa_family != AF_INET6)
+		return UCM_FAIL(-EAFNOSUPPORT,
+				"an address of family %u: here it is what "
+				"dat_ia_query() gives at the peer",
+				addr->sa_family);
+	memcpy(&block, addr, sizeof(block));
+	dcm_block_get_ib(&block, ret_ib);
+	return 0;
+}
+
+static const char *peer_wrong(const struct dcm_path *path,
+			      const struct dcm_ib *ib)
+{
+	static const uint8_t null[16];
+
+	if (ib->qp_type != DCM_QP_UD)
+		return "it is not that of a peer's connection manager";
+	if (!ib->qpn || ib->qpn > QPN_MAX)
+		return "it has no queue pair number";
+	if (!path->ethernet && !path->params->global_routing)
+		return ib->lid ? NULL : "it has no LID";
+	if (!memcmp(ib->gid, null, sizeof(null)))
+		return "it has no GID";
+	return ib->gid[0] == 0xff ? "its GID is a group's" : NULL;
+}
+
+static void peer_of(const struct dcm_ib *ib, struct dcm_peer *ret_peer)
+{
+	memcpy(ret_peer->gid, ib->gid, sizeof(ret_peer->gid));
+	ret_peer->lid = ib->lid;
+	ret_peer->sl = ib->sl;
+	ret_peer->qpn = ib->qpn;
+}
+
+/* Old peers find the type and family of the address in a request's daddr. */
+static void set_target(struct dapl_cm_conn *conn, const struct dcm_ib *ib,
+		       DAT_CONN_QUAL qual)
+{
+	struct dcm_ib daddr = *ib;
+
+	conn->port = qual & PORT_MASK;
+	peer_of(ib, &conn->dcm.peer);
+	daddr.qpn = 0;
+	dcm_block_set_ib(&conn->dcm.own.daddr, &daddr);
+	block_to_addr(ib, &conn->peer_addr);
+	conn->peer_port = qual;
+}
+
+/*
+ * The way to the peer is found here, on the consumer's thread, since the
+ * kernel may take its time for it; and connect() can still say that there is
+ * none.
+ */
+static int ucm_target(struct dcm *dcm, struct dapl_cm_conn *conn,
+		      const struct sockaddr *addr, DAT_CONN_QUAL qual)
+{
+	struct ucm_ah_cache *ahs = &ucm_of(dcm)->qp.ahs;
+	struct dcm_ib ib;
+	struct ucm_ah *ah;
+	const char *wrong;
+	int ret;
+
+	ret = addr_to_block(addr, &ib);
+	if (ret)
+		return ret;
+	wrong = peer_wrong(&dcm->path, &ib);
+	if (wrong)
+		return UCM_FAIL(-EADDRNOTAVAIL, "the address is of no use: %s",
+				wrong);
+	if (!(qual & PORT_MASK))
+		return UCM_FAIL(-EADDRNOTAVAIL,
+				"nobody can listen on qualifier %llu: its low "
+				"16 bits are 0",
+				(unsigned long long)qual);
+	set_target(conn, &ib, qual);
+	ret = ucm_ah_get(ahs, &conn->dcm.peer, &ah);
+	if (ret)
+		return ret == -ENOMEM ? ret : -EADDRNOTAVAIL;
+	ucm_ah_put(ahs, ah);
+	return 0;
+}
+
+static int ucm_listen(struct dcm *dcm, struct dapl_cm_listener *l,
+		      DAT_CONN_QUAL qual, int backlog, uint32_t *ret_port)
+{
+	if (!(qual & PORT_MASK))
+		return UCM_FAIL(-EINVAL,
+				"sp %p: qualifier %llu cannot be listened on: "
+				"its low 16 bits are 0",
+				(void *)l->sp, (unsigned long long)qual);
+	*ret_port = qual & PORT_MASK;
+	return 0;
+}
+
+/* The address of the peer's connection manager, to connect to if wanted. */
+static void ucm_peer(struct dapl_cm_conn *conn, const struct dcm_msg *req)
+{
+	struct dcm_ib ib;
+
+	dcm_block_get_ib(&req->saddr, &ib);
+	ib.family = AF_INET6;
+	ib.qpn = req->sqpn;
+	ib.qp_type = DCM_QP_UD;
+	block_to_addr(&ib, &conn->peer_addr);
+	conn->peer_port = req->sport;
+	conn->local_port = req->dport;
+}
+
+/* ------------------------------------------------------------ messages */
+
+static void ucm_send(struct dcm_engine *eng, struct dcm_conn *conn,
+		     const struct dcm_peer *to, const struct dcm_msg *msg,
+		     bool filler)
+{
+	struct ucm *ucm = ucm_of(dcm_of_engine(eng));
+	uint8_t buf[DCM_MSG];
+	size_t len = dcm_msg_encode(msg, buf);
+
+	ucm_qp_send(&ucm->qp, to, buf, len);
+}
+
+static void on_message(struct ucm_qp *qp, const uint8_t *buf, size_t len,
+		       uint32_t src_qpn)
+{
+	struct ucm *ucm = dapl_container_of(qp, struct ucm, qp);
+
+	dcm_run(&ucm->dcm);
+	dcm_engine_datagram(&ucm->dcm.eng, buf, len, src_qpn, dapl_now_us());
+}
+
+/* ------------------------------------------------------------ instance */
+
+/* What peers know us by: best GID, LID, number of the CM's queue pair. */
+static void set_own_address(struct ucm *ucm)
+{
+	struct dcm *dcm = &ucm->dcm;
+	struct dcm_path_ends ends;
+
+	dcm_path_own(&dcm->path, ucm->qp.verbs->qp_num, NULL, &ends);
+	dcm->eng.self = ends.own;
+	dcm->eng.self.family = AF_INET6;
+	dcm->eng.self.sl = 0;
+	dcm->eng.self.qp_type = DCM_QP_UD;
+	block_to_addr(&dcm->eng.self, &dcm->base.addr);
+}
+
+static DAT_RETURN check_port(const struct vb_dev *dev)
+{
+	if (dev->port_attr.state == IBV_PORT_ACTIVE)
+		return DAT_SUCCESS;
+	return dapl_fail(
+		BAD_ADDRESS, "%s port %u is %s; it must be active to be used",
+		dev->name, dev->port, ibv_port_state_str(dev->port_attr.state));
+}
+
+static DAT_RETURN ucm_start(struct dcm *dcm)
+{
+	struct ucm *ucm = ucm_of(dcm);
+	const struct ucm_qp_cfg cfg = {
+		.dev = dcm->base.dev,
+		.loop = dcm->base.loop,
+		.path = &dcm->path,
+		.params = dcm->base.params,
+		.input = on_message,
+	};
+	DAT_RETURN ret;
+	int err;
+
+	ret = check_port(cfg.dev);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	ret = ucm_qp_open(&ucm->qp, &cfg);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	set_own_address(ucm);
+	dcm->eng.conns_max = (size_t)1 << dcm->base.params->ucm_array_bits;
+	err = ucm_qp_start(&ucm->qp);
+	if (err) {
+		ucm_qp_close(&ucm->qp);
+		return dapl_fail(dapl_err_dat(err), "cm %p: cannot listen: %s",
+				 (void *)ucm, strerror(-err));
+	}
+	ucm->started = true;
+	return DAT_SUCCESS;
+}
+
+static void ucm_stop(struct dcm *dcm)
+{
+	ucm_qp_stop(&ucm_of(dcm)->qp);
+}
+
+static const struct dcm_transport transport = {
+	.conn_size = sizeof(struct dapl_cm_conn),
+	.listener_size = sizeof(struct dapl_cm_listener),
+	.pdata_max = DCM_PDATA,
+	.target = ucm_target,
+	.listen = ucm_listen,
+	.peer = ucm_peer,
+	.send = ucm_send,
+	.start = ucm_start,
+	.stop = ucm_stop,
+};
+
+/* MS or, if that is not set, DEF. */
+static uint64_t or_default(int ms, uint64_t def_us)
+{
+	return ms < 0 ? def_us : (uint64_t)ms * MS;
+}
+
+/* FIRST_MS, doubled before each try but the first two. */
+static uint64_t patience(const struct dapl_params *params, int first_ms,
+			 uint64_t def_us)
+{
+	int tries = params->ucm_retry < 0 ? TRIES : params->ucm_retry;
+
+	if (first_ms < 0 && params->ucm_retry < 0)
+		return def_us;
+	return or_default(first_ms, REP_TIME_MS * MS) << (tries - 1);
+}
+
+struct dcm_rules ucm_rules(const struct dapl_params *p)
+{
+	return (struct dcm_rules){
+		.rep_wait_us = or_default(p->ucm_rep_time_ms, 0),
+		.rtu_wait_us = or_default(p->ucm_rtu_time_ms, 0),
+		.drep_wait_us = or_default(p->ucm_drep_time_ms, 0),
+		.rep_patience_us = patience(p, p->ucm_rep_time_ms,
+					    REP_TIME_MS * MS << (TRIES - 1)),
+		.rtu_patience_us =
+			patience(p, p->ucm_rtu_time_ms, RTU_PATIENCE),
+		.dreq_repeats = p->ucm_dreq_retry,
+		.timewait_us = (uint64_t)p->ucm_wait_time_ms * MS,
+	};
+}
+
+DAT_RETURN ucm_open(const char *ia_params, const struct dapl_cm *base,
+		    struct dapl_cm **ret_cm)
+{
+	const struct dcm_rules rules = ucm_rules(base->params);
+	struct dcm_device dev;
+	struct ucm *ucm;
+	const char *why;
+
+	if (dcm_device_parse(ia_params, &dev, &why))
+		return dapl_fail(BAD_IA_PARAMS,
+				 "ia_params \"%.64s\": %s; write \"<device> "
+				 "<port>\" and, if need be, \"gid=<index>\"",
+				 ia_params ? ia_params : "", why);
+	ucm = calloc(1, sizeof(*ucm));
+	if (!ucm)
+		return dapl_fail(dapl_err_dat(-ENOMEM), "ucm: no memory");
+	dcm_init(&ucm->dcm, base, &transport, &rules, &dev.wish);
+	memcpy(ucm->dcm.base.dev_name, dev.name, sizeof(dev.name));
+	ucm->dcm.base.port = dev.port;
+	*ret_cm = &ucm->dcm.base;
+	return DAT_SUCCESS;
+}
+
+void ucm_close(struct dapl_cm *base)
+{
+	struct ucm *ucm = ucm_of(dcm_from(base));
+
+	dcm_stop(base);
+	if (ucm->started)
+		ucm_qp_close(&ucm->qp);
+	dcm_fini(&ucm->dcm);
+	free(ucm);
+}

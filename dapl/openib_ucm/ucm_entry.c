@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * ucm_entry.c - the plugin libdaploucm.so.2: table of operations and entry
+ * points.
+ *
+ * Contains no logic. libdat2 never calls the entry points for one name on two
+ * threads at once; the table is constant. What the entry points must do is in
+ * dat_registry.h.
+ */
+#include <dat2/udat.h>
+
+#include <dat2/dat_registry.h>
+
+#include "dapl/openib_ucm/ucm.h"
+
+const struct dapl_cm_ops ucm_ops = {
+	.name = "UCM",
+	.default_inline = 64,
+	.open = ucm_open,
+	.start = dcm_start,
+	.stop = dcm_stop,
+	.close = ucm_close,
+	.max_pdata = dcm_max_pdata,
+	.listen = dcm_listen,
+	.unlisten = dcm_unlisten,
+	.prepare = dcm_prepare,
+	.connect = dcm_connect,
+	.accept = dcm_accept,
+	.reject = dcm_reject,
+	.disconnect = dcm_disconnect,
+	.release = dcm_release,
+	.addrs = dcm_addrs,
+};
+
+void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)
+{
+	dapl_provider_register(&ucm_ops, info, instance_data);
+}
+
+void dat_provider_fini(const DAT_PROVIDER_INFO *info)
+{
+	dapl_provider_unregister(&ucm_ops, info);
+}

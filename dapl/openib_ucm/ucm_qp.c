@@ -1,0 +1,715 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * ucm_qp.c - the connection manager's own queue pair; see the header.
+ *
+ * Sends are numbered. A completion is asked for every so many of them, for the
+ * last one that the ring holds, and for each once the instance is stopping; it
+ * stands for all before it. While there is room the send queue's completions
+ * are only read when something is sent, and wake nobody.
+ * The queue pair's attributes are those of the historic provider.
+ */
+#include "dapl/openib_ucm/ucm_qp.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "dapl/common/services/dapl_log.h"
+
+#define GRH	  40
+#define QKEY	  0x78654321
+#define FIRST_PSN 1
+/* A receive: the header's room and the longest message. */
+#define BUF_SIZE (GRH + DCM_MSG)
+
+/*
+ * As many peers may call at once before the service thread comes round to it.
+ * 4096 buffers of 256 bytes are a megabyte.
+ */
+#define RX_DEPTH  4096
+#define TX_DEPTH  512
+#define DEPTH_MIN 16
+/* Messages that may wait for room. */
+#define WAIT_MAX 4096
+/* Beyond the sends under way, each of which holds one. */
+#define AHS_MAX 1024
+
+/* So that one IA does not keep the loop to itself. */
+#define BATCH	  128
+#define POLL_SIZE 16
+
+/* From a failure to the reset, doubled while they follow one another. */
+#define PAUSE_FIRST_US 50000
+#define PAUSE_MAX_US   10000000
+/* How long close() waits for the last sends. */
+#define DRAIN_US 200000
+
+struct waiting {
+	struct dapl_list link;
+	struct dcm_peer peer;
+	size_t len;
+	uint8_t msg[DCM_MSG];
+};
+
+static uint8_t *rx_buf(const struct ucm_qp *q, uint32_t slot)
+{
+	return q->mem + (size_t)slot * BUF_SIZE;
+}
+
+static uint8_t *tx_buf(const struct ucm_qp *q, uint32_t slot)
+{
+	return q->mem + ((size_t)q->rx_depth + slot) * BUF_SIZE;
+}
+
+static uint64_t wr_id(const struct ucm_qp *q, uint32_t low)
+{
+	return (uint64_t)q->life << 32 | low;
+}
+
+static uint32_t under_way(const struct ucm_qp *q)
+{
+	return (uint32_t)(q->tx_posted - q->tx_done);
+}
+
+/*
+ * Takes the events off CHAN; what they announce is read afterwards. 0, or
+ * -errno when the channel is of no use any more.
+ */
+static int take_events(struct ibv_comp_channel *chan, struct ibv_cq *own)
+{
+	struct ibv_cq *cq;
+	unsigned n = 0;
+	void *context;
+
+	while (!ibv_get_cq_event(chan, &cq, &context))
+		n++;
+	if (n)
+		ibv_ack_cq_events(own, n);
+	return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+}
+
+/* ----------------------------------------------------------- failure */
+
+static void drop_waiting(struct ucm_qp *q)
+{
+	struct waiting *w, *tmp;
+
+	dapl_list_for_each_safe(w, tmp, &q->wait, link) {
+		dapl_list_del(&w->link);
+		free(w);
+	}
+	q->stats.dropped += q->wait_n;
+	q->wait_n = 0;
+}
+
+static void arm_pause(struct ucm_qp *q)
+{
+	int ret = dapl_timer_arm(q->cfg.loop, &q->pause,
+				 dapl_now_us() + q->pause_us);
+
+	q->pause_us *= 2;
+	if (q->pause_us > PAUSE_MAX_US)
+		q->pause_us = PAUSE_MAX_US;
+	if (ret)
+		dapl_log(DAPL_LOG_ERR,
+			 "cm qp 0x%x: deaf from now on, no timer: %s",
+			 q->verbs->qp_num, strerror(-ret));
+}
+
+/* Such a descriptor stays readable; the device is gone. */
+static void channel_lost(struct ucm_qp *q, struct dapl_watch *watch, int err)
+{
+	dapl_log(DAPL_LOG_ERR, "cm qp 0x%x: deaf from now on, channel: %s",
+		 q->verbs->qp_num, strerror(-err));
+	dapl_loop_del(q->cfg.loop, watch);
+}
+
+/* Everything else that was posted fails too: once is enough to hear of it. */
+static void fail(struct ucm_qp *q, const char *what, const char *why)
+{
+	if (q->broken)
+		return;
+	q->broken = true;
+	dapl_log(DAPL_LOG_ERR, "cm qp 0x%x: %s: %s; to be reset",
+		 q->verbs->qp_num, what, why);
+	drop_waiting(q);
+	if (!q->stopping)
+		arm_pause(q);
+}
+
+/* ----------------------------------------------------------- sending */
+
+/* The sends up to number END have ended. */
+static void sends_done(struct ucm_qp *q, uint64_t end)
+{
+	for (; q->tx_done < end; q->tx_done++)
+		ucm_ah_put(&q->ahs, q->tx_ah[q->tx_done % q->tx_depth]);
+}
+
+static void send_completed(struct ucm_qp *q, const struct ibv_wc *wc)
+{
+	if (wc->wr_id >> 32 != q->life)
+		return;
+	if (wc->status != IBV_WC_SUCCESS) {
+		fail(q, "send", ibv_wc_status_str(wc->status));
+		return;
+	}
+	sends_done(q,
+		   q->tx_done + ((uint32_t)wc->wr_id - (uint32_t)q->tx_done));
+}
+
+static void reap(struct ucm_qp *q)
+{
+	struct ibv_wc wc[POLL_SIZE];
+	int i, n;
+
+	do {
+		n = ibv_poll_cq(q->send_cq, POLL_SIZE, wc);
+		if (n < 0)
+			fail(q, "send queue", strerror(errno));
+		for (i = 0; i < n; i++)
+			send_completed(q, &wc[i]);
+	} while (n == POLL_SIZE);
+}
+
+static bool wants_completion(const struct ucm_qp *q)
+{
+	return q->stopping || under_way(q) + 1 == q->tx_depth ||
+	       (q->tx_posted + 1) % (uint64_t)q->cfg.params->ucm_tx_burst == 0;
+}
+
+static int post_send(struct ucm_qp *q, struct ucm_ah *ah, uint32_t qpn,
+		     uint32_t len)
+{
+	uint32_t slot = (uint32_t)(q->tx_posted % q->tx_depth);
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)tx_buf(q, slot),
+		.length = len,
+		.lkey = q->mr->lkey,
+	};
+	struct ibv_send_wr wr = {
+		.wr_id = wr_id(q, (uint32_t)(q->tx_posted + 1)),
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.wr.ud = {.ah = ah->verbs,
+			  .remote_qpn = qpn,
+			  .remote_qkey = QKEY},
+	};
+	struct ibv_send_wr *bad;
+
+	if (wants_completion(q))
+		wr.send_flags |= IBV_SEND_SIGNALED;
+	if (len <= q->max_inline)
+		wr.send_flags |= IBV_SEND_INLINE;
+	return ibv_post_send(q->verbs, &wr, &bad);
+}
+
+/* There is room for it. */
+static void send_now(struct ucm_qp *q, const struct dcm_peer *peer,
+		     const uint8_t *msg, size_t len)
+{
+	uint32_t slot = (uint32_t)(q->tx_posted % q->tx_depth);
+	bool asked = wants_completion(q);
+	struct ucm_ah *ah;
+	int ret;
+
+	if (ucm_ah_get(&q->ahs, peer, &ah)) {
+		q->stats.dropped++;
+		return;
+	}
+	memcpy(tx_buf(q, slot), msg, len);
+	ret = post_send(q, ah, peer->qpn, (uint32_t)len);
+	if (ret) {
+		ucm_ah_put(&q->ahs, ah);
+		q->stats.dropped++;
+		fail(q, "post a send", strerror(ret));
+		return;
+	}
+	q->tx_ah[slot] = ah;
+	q->tx_posted++;
+	if (asked)
+		q->tx_asked = q->tx_posted;
+	q->stats.sent++;
+}
+
+static void flush(struct ucm_qp *q)
+{
+	struct waiting *w;
+
+	reap(q);
+	while (!q->broken && q->wait_n && under_way(q) < q->tx_depth) {
+		w = dapl_list_first(&q->wait, struct waiting, link);
+		dapl_list_del(&w->link);
+		q->wait_n--;
+		q->stats.queued++;
+		send_now(q, &w->peer, w->msg, w->len);
+		free(w);
+	}
+}
+
+/* As flush(); and an event will come when there is room for more. */
+static void flush_and_arm(struct ucm_qp *q)
+{
+	int ret;
+
+	flush(q);
+	if (!q->wait_n)
+		return;
+	ret = ibv_req_notify_cq(q->send_cq, 0);
+	if (ret)
+		fail(q, "arm the send queue", strerror(ret));
+	/* What completed in between raises no event. */
+	flush(q);
+}
+
+static void on_send(struct dapl_watch *watch, uint32_t epoll_events)
+{
+	struct ucm_qp *q = dapl_container_of(watch, struct ucm_qp, send_watch);
+	int ret = take_events(q->send_chan, q->send_cq);
+
+	if (ret)
+		channel_lost(q, watch, ret);
+	flush_and_arm(q);
+}
+
+static void send_later(struct ucm_qp *q, const struct dcm_peer *peer,
+		       const uint8_t *msg, size_t len)
+{
+	struct waiting *w = NULL;
+
+	if (q->wait_n < WAIT_MAX)
+		w = malloc(sizeof(*w));
+	if (!w) {
+		q->stats.dropped++;
+		return;
+	}
+	w->peer = *peer;
+	w->len = len;
+	memcpy(w->msg, msg, len);
+	dapl_list_add_tail(&q->wait, &w->link);
+	q->wait_n++;
+	if (q->wait_n == 1)
+		flush_and_arm(q);
+}
+
+void ucm_qp_send(struct ucm_qp *q, const struct dcm_peer *peer,
+		 const uint8_t *msg, size_t len)
+{
+	reap(q);
+	if (q->broken)
+		q->stats.dropped++;
+	else if (q->wait_n || under_way(q) == q->tx_depth)
+		send_later(q, peer, msg, len);
+	else
+		send_now(q, peer, msg, len);
+}
+
+/* --------------------------------------------------------- receiving */
+
+static int post_recv(struct ucm_qp *q, uint32_t slot)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)rx_buf(q, slot),
+		.length = BUF_SIZE,
+		.lkey = q->mr->lkey,
+	};
+	struct ibv_recv_wr wr = {
+		.wr_id = wr_id(q, slot),
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+	struct ibv_recv_wr *bad;
+
+	return -ibv_post_recv(q->verbs, &wr, &bad);
+}
+
+/* The buffer goes back before the message is handled, which takes longer. */
+static void take_message(struct ucm_qp *q, const struct ibv_wc *wc)
+{
+	uint32_t slot = (uint32_t)wc->wr_id;
+	uint8_t msg[DCM_MSG];
+	size_t len;
+	int ret;
+
+	if (wc->wr_id >> 32 != q->life || q->broken)
+		return;
+	if (wc->status != IBV_WC_SUCCESS) {
+		fail(q, "receive", ibv_wc_status_str(wc->status));
+		return;
+	}
+	len = wc->byte_len > GRH ? wc->byte_len - GRH : 0;
+	if (len > sizeof(msg))
+		len = 0;
+	memcpy(msg, rx_buf(q, slot) + GRH, len);
+	ret = post_recv(q, slot);
+	if (ret)
+		fail(q, "post a receive", strerror(-ret));
+	q->pause_us = PAUSE_FIRST_US;
+	q->stats.received++;
+	q->cfg.input(q, msg, len, wc->src_qp);
+}
+
+/* A batch; the rest in the loop's next round. */
+static void receive(struct ucm_qp *q)
+{
+	struct ibv_wc wc[POLL_SIZE];
+	int i, n, left;
+
+	for (left = BATCH; left > 0; left -= POLL_SIZE) {
+		n = ibv_poll_cq(q->recv_cq, POLL_SIZE, wc);
+		if (n < 0)
+			fail(q, "receive queue", strerror(errno));
+		for (i = 0; i < n; i++)
+			take_message(q, &wc[i]);
+		if (n < POLL_SIZE)
+			return;
+	}
+	dapl_loop_defer(q->cfg.loop, &q->more);
+}
+
+static void on_more(struct dapl_work *work)
+{
+	receive(dapl_container_of(work, struct ucm_qp, more));
+}
+
+static void on_recv(struct dapl_watch *watch, uint32_t epoll_events)
+{
+	struct ucm_qp *q = dapl_container_of(watch, struct ucm_qp, recv_watch);
+	int ret = take_events(q->recv_chan, q->recv_cq);
+
+	if (ret)
+		channel_lost(q, watch, ret);
+	ret = ibv_req_notify_cq(q->recv_cq, 0);
+	if (ret)
+		fail(q, "arm the receive queue", strerror(ret));
+	receive(q);
+}
+
+/* --------------------------------------------------- states and resets */
+
+static int to_rtr_and_rts(struct ucm_qp *q)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR};
+	int ret = vb_qp_modify(q->verbs, &attr, IBV_QP_STATE);
+
+	if (ret)
+		return ret;
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = FIRST_PSN;
+	return vb_qp_modify(q->verbs, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+}
+
+static int post_all(struct ucm_qp *q)
+{
+	uint32_t slot;
+	int ret = 0;
+
+	for (slot = 0; slot < q->rx_depth && !ret; slot++)
+		ret = post_recv(q, slot);
+	return ret;
+}
+
+static int bring_up(struct ucm_qp *q)
+{
+	const struct dapl_params *params = q->cfg.params;
+	uint16_t pkey_index = 0;
+	int ret;
+
+	if (params->ib_pkey &&
+	    vb_pkey_find(q->cfg.dev, (uint16_t)params->ib_pkey, &pkey_index))
+		dapl_log(DAPL_LOG_WARN,
+			 "DAPL_IB_PKEY: 0x%x is not in the port's table; using "
+			 "its first entry",
+			 (unsigned)params->ib_pkey);
+	ret = vb_qp_init(q->cfg.dev, q->verbs, pkey_index, 0);
+	if (!ret)
+		ret = post_all(q);
+	if (!ret)
+		ret = to_rtr_and_rts(q);
+	return ret;
+}
+
+/* Nothing of the life before may be left to fill the queues of the next. */
+static void discard(struct ibv_cq *cq)
+{
+	struct ibv_wc wc[POLL_SIZE];
+
+	while (ibv_poll_cq(cq, POLL_SIZE, wc) > 0)
+		;
+}
+
+static int reset(struct ucm_qp *q)
+{
+	int ret = vb_qp_reset(q->verbs);
+
+	if (ret)
+		return ret;
+	discard(q->recv_cq);
+	discard(q->send_cq);
+	q->life++;
+	sends_done(q, q->tx_posted);
+	ret = bring_up(q);
+	if (ret)
+		return ret;
+	ret = ibv_req_notify_cq(q->recv_cq, 0);
+	if (ret)
+		return -ret;
+	q->broken = false;
+	q->stats.resets++;
+	/* What arrived before the queue was armed. */
+	dapl_loop_defer(q->cfg.loop, &q->more);
+	return 0;
+}
+
+static void on_pause_over(struct dapl_timer *timer)
+{
+	struct ucm_qp *q = dapl_container_of(timer, struct ucm_qp, pause);
+	int ret = reset(q);
+
+	if (!ret) {
+		dapl_log(DAPL_LOG_WARN, "cm qp 0x%x: reset", q->verbs->qp_num);
+		return;
+	}
+	dapl_log(DAPL_LOG_ERR, "cm qp 0x%x: cannot be reset: %s",
+		 q->verbs->qp_num, strerror(-ret));
+	arm_pause(q);
+}
+
+/* ---------------------------------------------------- open and close */
+
+static uint32_t limited(uint32_t wish, int limit)
+{
+	return limit > 0 && (uint32_t)limit < wish ? (uint32_t)limit : wish;
+}
+
+static int queues_open(struct ucm_qp *q)
+{
+	int max_cqe = q->cfg.dev->attr.max_cqe;
+	int wish = q->cfg.params->ucm_cq_size;
+	uint32_t recv_cqe = q->rx_depth, send_cqe = q->tx_depth;
+	int ret;
+
+	if (wish > 0 && (uint32_t)wish > recv_cqe)
+		recv_cqe = limited((uint32_t)wish, max_cqe);
+	if (wish > 0 && (uint32_t)wish > send_cqe)
+		send_cqe = limited((uint32_t)wish, max_cqe);
+	ret = vb_channel_create(q->cfg.dev, &q->recv_chan);
+	if (!ret)
+		ret = vb_channel_create(q->cfg.dev, &q->send_chan);
+	if (!ret)
+		ret = vb_cq_create(q->cfg.dev, (int)recv_cqe, q->recv_chan,
+				   NULL, &q->recv_cq);
+	if (!ret)
+		ret = vb_cq_create(q->cfg.dev, (int)send_cqe, q->send_chan,
+				   NULL, &q->send_cq);
+	return ret;
+}
+
+static int memory_open(struct ucm_qp *q)
+{
+	size_t size = ((size_t)q->rx_depth + q->tx_depth) * BUF_SIZE;
+	void *mem;
+
+	if (posix_memalign(&mem, (size_t)sysconf(_SC_PAGESIZE), size))
+		return -ENOMEM;
+	q->mem = mem;
+	memset(mem, 0, size);
+	q->tx_ah = calloc(q->tx_depth, sizeof(struct ucm_ah *));
+	if (!q->tx_ah)
+		return -ENOMEM;
+	return vb_mr_create(q->pd, mem, size, false, IBV_ACCESS_LOCAL_WRITE,
+			    &q->mr);
+}
+
+static int pair_open(struct ucm_qp *q)
+{
+	struct vb_qp_cfg cfg = {
+		.type = IBV_QPT_UD,
+		.send_cq = q->send_cq,
+		.recv_cq = q->recv_cq,
+		.max_send_wr = q->tx_depth,
+		.max_recv_wr = q->rx_depth,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+		.max_inline = DCM_MSG,
+	};
+
+	return vb_qp_create(q->pd, &cfg, &q->verbs, &q->max_inline);
+}
+
+/* Frees what depends on the depths. */
+static void give_back(struct ucm_qp *q)
+{
+	if (q->verbs)
+		vb_qp_destroy(q->verbs);
+	if (q->mr)
+		vb_mr_destroy(q->mr);
+	if (q->send_cq)
+		vb_cq_destroy(q->send_cq);
+	if (q->recv_cq)
+		vb_cq_destroy(q->recv_cq);
+	if (q->send_chan)
+		vb_channel_destroy(q->send_chan);
+	if (q->recv_chan)
+		vb_channel_destroy(q->recv_chan);
+	free(q->tx_ah);
+	free(q->mem);
+	q->verbs = NULL;
+	q->mr = NULL;
+	q->send_cq = q->recv_cq = NULL;
+	q->send_chan = q->recv_chan = NULL;
+	q->tx_ah = NULL;
+	q->mem = NULL;
+}
+
+static int try_open(struct ucm_qp *q)
+{
+	int ret = queues_open(q);
+
+	if (!ret)
+		ret = memory_open(q);
+	if (!ret)
+		ret = pair_open(q);
+	if (!ret)
+		ret = bring_up(q);
+	if (ret)
+		give_back(q);
+	return ret;
+}
+
+/*
+ * Limits on locked memory, and devices whose limit is not what they say, are
+ * met only by trying; less depth is less comfort, no fault.
+ */
+static int open_as_deep_as_possible(struct ucm_qp *q)
+{
+	const struct ibv_device_attr *attr = &q->cfg.dev->attr;
+	int wish = q->cfg.params->ucm_qp_size;
+	int ret;
+
+	q->rx_depth =
+		limited(wish > 0 ? (uint32_t)wish : RX_DEPTH, attr->max_qp_wr);
+	q->rx_depth = limited(q->rx_depth, attr->max_cqe);
+	q->tx_depth =
+		limited(wish > 0 ? (uint32_t)wish : TX_DEPTH, attr->max_qp_wr);
+	q->tx_depth = limited(q->tx_depth, attr->max_cqe);
+	for (;;) {
+		ret = try_open(q);
+		if ((ret != -ENOMEM && ret != -EINVAL) ||
+		    q->rx_depth <= DEPTH_MIN)
+			return ret;
+		q->rx_depth /= 2;
+		if (q->tx_depth > q->rx_depth)
+			q->tx_depth = q->rx_depth;
+	}
+}
+
+DAT_RETURN ucm_qp_open(struct ucm_qp *q, const struct ucm_qp_cfg *cfg)
+{
+	int ret;
+
+	memset(q, 0, sizeof(*q));
+	q->cfg = *cfg;
+	q->pause_us = PAUSE_FIRST_US;
+	dapl_list_init(&q->wait);
+	q->recv_watch.fn = on_recv;
+	q->recv_watch.fd = -1;
+	q->send_watch.fn = on_send;
+	q->send_watch.fd = -1;
+	dapl_work_init(&q->more, on_more);
+	dapl_timer_init(&q->pause, on_pause_over);
+	ret = vb_pd_create(cfg->dev, &q->pd);
+	if (!ret) {
+		ret = open_as_deep_as_possible(q);
+		if (ret)
+			vb_pd_destroy(q->pd);
+	}
+	if (ret)
+		return dapl_fail(dapl_err_dat(ret),
+				 "%s port %u: no datagram queue pair for "
+				 "connection management: %s",
+				 cfg->dev->name, cfg->dev->port,
+				 strerror(-ret));
+	ucm_ah_cache_init(&q->ahs, cfg->path, q->pd, AHS_MAX);
+	dapl_log(DAPL_LOG_CM, "cm qp 0x%x: %u receives, %u sends, inline %u",
+		 q->verbs->qp_num, q->rx_depth, q->tx_depth, q->max_inline);
+	return DAT_SUCCESS;
+}
+
+int ucm_qp_start(struct ucm_qp *q)
+{
+	struct dapl_loop *loop = q->cfg.loop;
+	int ret;
+
+	ret = dapl_loop_add(loop, &q->send_watch, q->send_chan->fd, EPOLLIN);
+	if (!ret)
+		ret = dapl_loop_add(loop, &q->recv_watch, q->recv_chan->fd,
+				    EPOLLIN);
+	if (!ret)
+		ret = -ibv_req_notify_cq(q->recv_cq, 0);
+	if (!ret)
+		/* What arrived before the queue was armed. */
+		dapl_loop_defer(loop, &q->more);
+	return ret;
+}
+
+void ucm_qp_stop(struct ucm_qp *q)
+{
+	struct dapl_loop *loop = q->cfg.loop;
+
+	dapl_loop_del(loop, &q->recv_watch);
+	dapl_loop_del(loop, &q->send_watch);
+	dapl_work_cancel(loop, &q->more);
+	dapl_timer_cancel(loop, &q->pause);
+	/* The pause may have been over just now. */
+	dapl_work_cancel(loop, &q->more);
+	q->stopping = true;
+}
+
+/* Until the sends that completions were asked for have left, or time is up. */
+static void drain(struct ucm_qp *q)
+{
+	uint64_t now = dapl_now_us(), end = now + DRAIN_US;
+	struct pollfd pfd = {.fd = q->send_chan->fd, .events = POLLIN};
+
+	for (; now < end; now = dapl_now_us()) {
+		if (ibv_req_notify_cq(q->send_cq, 0))
+			return;
+		flush(q);
+		if (q->broken || (!q->wait_n && q->tx_done >= q->tx_asked))
+			return;
+		poll(&pfd, 1, (int)((end - now) / 1000) + 1);
+		if (take_events(q->send_chan, q->send_cq))
+			return;
+	}
+}
+
+void ucm_qp_close(struct ucm_qp *q)
+{
+	const struct ucm_qp_stats *stats = &q->stats;
+	uint32_t qpn = q->verbs->qp_num;
+
+	ucm_qp_stop(q);
+	drain(q);
+	take_events(q->send_chan, q->send_cq);
+	take_events(q->recv_chan, q->recv_cq);
+	drop_waiting(q);
+	vb_qp_destroy(q->verbs);
+	q->verbs = NULL;
+	sends_done(q, q->tx_posted);
+	ucm_ah_cache_fini(&q->ahs);
+	give_back(q);
+	vb_pd_destroy(q->pd);
+	dapl_log(DAPL_LOG_CM,
+		 "cm qp 0x%x: %llu received, %llu sent, %llu of them after a "
+		 "wait, %llu dropped, %llu resets",
+		 qpn, (unsigned long long)stats->received,
+		 (unsigned long long)stats->sent,
+		 (unsigned long long)stats->queued,
+		 (unsigned long long)stats->dropped,
+		 (unsigned long long)stats->resets);
+}

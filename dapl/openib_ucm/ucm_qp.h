@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * ucm_qp.h - the connection manager's own queue pair: datagrams in and out.
+ *
+ * Knows nothing of what the messages say. They may be lost anywhere, here too,
+ * when more are to be sent than can be kept: the protocol repeats them.
+ * A queue pair that fails is reset after a pause and goes on under its number,
+ * which peers know it by; what was under way is lost.
+ *
+ * Threads: after ucm_qp_start() everything but ucm_qp_stop() and
+ * ucm_qp_close() happens on the service thread, and after stop() on the thread
+ * that called it. No lock; the address handles have their own, since
+ * connections are begun on any thread.
+ */
+#ifndef UCM_QP_H
+#define UCM_QP_H
+
+#include "dapl/common/cm/dcm_engine.h"
+#include "dapl/common/cm/dcm_path.h"
+#include "dapl/common/services/dapl_list.h"
+#include "dapl/common/services/dapl_loop.h"
+#include "dapl/openib_ucm/ucm_ah.h"
+
+struct ucm_qp;
+
+struct ucm_qp_cfg {
+	struct vb_dev *dev;
+	struct dapl_loop *loop;
+	const struct dcm_path *path;
+	const struct dapl_params *params;
+	/* A message that came, from the queue pair SRC_QPN. Any bytes. */
+	void (*input)(struct ucm_qp *q, const uint8_t *msg, size_t len,
+		      uint32_t src_qpn);
+};
+
+struct ucm_qp_stats {
+	uint64_t received;
+	uint64_t sent;
+	uint64_t queued;  /* of these, after a wait for room */
+	uint64_t dropped; /* no room even to wait, or no way there */
+	uint64_t resets;
+};
+
+struct ucm_qp {
+	struct ucm_qp_cfg cfg;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *recv_chan, *send_chan;
+	struct ibv_cq *recv_cq, *send_cq;
+	struct ibv_qp *verbs;
+	uint32_t max_inline;
+	struct ucm_ah_cache ahs;
+
+	/* One block: the receive buffers, then the send buffers. */
+	uint8_t *mem;
+	struct ibv_mr *mr;
+	uint32_t rx_depth, tx_depth;
+
+	struct dapl_watch recv_watch, send_watch;
+	struct dapl_work more;	 /* a batch was read, there may be more */
+	struct dapl_timer pause; /* until the reset of a broken queue pair */
+	uint64_t pause_us;
+	bool broken;
+	bool stopping;
+
+	uint32_t life;		     /* resets so far; tells late completions */
+	struct ucm_ah **tx_ah;	     /* held for each send under way */
+	uint64_t tx_posted, tx_done; /* sends; their buffer is number % depth */
+	uint64_t tx_asked;     /* a completion is to come for all up to here */
+	struct dapl_list wait; /* messages without room */
+	size_t wait_n;
+	struct ucm_qp_stats stats;
+};
+
+/*
+ * Makes the queue pair, ready to send and receive. Nothing is looked at yet.
+ * Errors with their reason.
+ */
+DAT_RETURN ucm_qp_open(struct ucm_qp *q, const struct ucm_qp_cfg *cfg);
+/* Input from now on. 0 or -errno; ucm_qp_close() follows a failure. */
+int ucm_qp_start(struct ucm_qp *q);
+/* No input from now on. Sends may follow, on this thread. */
+void ucm_qp_stop(struct ucm_qp *q);
+/* Waits a moment for the last sends, then frees everything. */
+void ucm_qp_close(struct ucm_qp *q);
+
+/* MSG of up to DCM_MSG bytes to PEER, now or later or never. */
+void ucm_qp_send(struct ucm_qp *q, const struct dcm_peer *peer,
+		 const uint8_t *msg, size_t len);
+
+#endif
