@@ -34,7 +34,7 @@
 #define DEPTH_MIN 16
 /* Messages that may wait for room. */
 #define WAIT_MAX 4096
-/* Beyond the sends under way, each of which holds one. */
+/* Address handles; those that sends under way hold may be beyond it. */
 #define AHS_MAX 1024
 
 /* So that one IA does not keep the loop to itself. */
@@ -634,7 +634,8 @@ DAT_RETURN ucm_qp_open(struct ucm_qp *q, const struct ucm_qp_cfg *cfg)
 				 "connection management: %s",
 				 cfg->dev->name, cfg->dev->port,
 				 strerror(-ret));
-	ucm_ah_cache_init(&q->ahs, cfg->path, q->pd, AHS_MAX);
+	ucm_ah_cache_init(&q->ahs, cfg->path, q->pd,
+			  limited(AHS_MAX, cfg->dev->attr.max_ah));
 	dapl_log(DAPL_LOG_CM, "cm qp 0x%x: %u receives, %u sends, inline %u",
 		 q->verbs->qp_num, q->rx_depth, q->tx_depth, q->max_inline);
 	return DAT_SUCCESS;

@@ -8,7 +8,6 @@
  */
 #include "test/unit/world.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -29,6 +28,7 @@ DAT_PROVIDER_INFO world_info = {
 };
 
 static DAT_IA_HANDLE known_ias[IA_MAX];
+static struct sockaddr_storage first_addr; /* no family: no IA yet */
 
 /* ------------------------------------------- libdat2's part */
 
@@ -80,6 +80,18 @@ static void know_ia(DAT_IA_HANDLE ia)
 	fail_msg("too many IAs");
 }
 
+static void learn_addr(DAT_IA_HANDLE ia)
+{
+	DAT_IA_ATTR attr;
+
+	assert_dat_ok(V(ia_query)(ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
+				  0, NULL));
+	memcpy(&first_addr, attr.ia_address_ptr,
+	       attr.ia_address_ptr->sa_family == AF_INET6
+		       ? sizeof(struct sockaddr_in6)
+		       : sizeof(struct sockaddr_in));
+}
+
 void world_forget_ia(DAT_IA_HANDLE ia)
 {
 	for (int i = 0; i < IA_MAX; i++)
@@ -110,6 +122,7 @@ void world_load(enum fv_kind kind)
 	fv_devices_default(kind, 1);
 	memset(&world_registry, 0, sizeof(world_registry));
 	memset(known_ias, 0, sizeof(known_ias));
+	memset(&first_addr, 0, sizeof(first_addr));
 	dat_provider_init(&world_info, WORLD_IA_PARAMS);
 	assert_non_null(world_registry.vector);
 }
@@ -133,6 +146,8 @@ DAT_IA_HANDLE world_ia_open(DAT_EVD_HANDLE *ret_async_evd)
 
 	assert_dat_ok(V(ia_open)(WORLD_IA_NAME, 8, &evd, &ia));
 	know_ia(ia);
+	if (!first_addr.ss_family)
+		learn_addr(ia);
 	if (ret_async_evd)
 		*ret_async_evd = evd;
 	return ia;
@@ -307,11 +322,7 @@ struct ibv_qp *world_qp(DAT_EP_HANDLE ep)
 
 DAT_IA_ADDRESS_PTR world_addr(void)
 {
-	static struct sockaddr_in addr;
-
-	addr.sin_family = AF_INET;
-	addr.sin_addr.s_addr = inet_addr(WORLD_ADDR);
-	return (DAT_IA_ADDRESS_PTR)&addr;
+	return (DAT_IA_ADDRESS_PTR)&first_addr;
 }
 
 void world_eps(struct world *w)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * world.h - two open IAs, server and client, on one fake device, with the real
- * objects and the real CMA provider in between: the fixture of the tests of
- * dapl/common/objects.
+ * objects and a real provider in between: the fixture of the tests of
+ * dapl/common/objects, and of providers as a whole.
  *
  * There is no libdat2: calls go through the provider's vector, V(call), and
  * the registry's functions that a provider calls are stubs here. Every wait
@@ -31,10 +31,12 @@
 #include "dapl/common/services/dapl_log.h"
 #include "test/unit/fake/fake_verbs.h"
 
-#define WORLD_IA_NAME	"fake-ia"
+#define WORLD_IA_NAME "fake-ia"
+/* Tests of another provider than CMA say how its IAs are found. */
+#ifndef WORLD_IA_PARAMS
 #define WORLD_IA_PARAMS "10.0.0.1 0"
-#define WORLD_ADDR	"10.0.0.1"
-#define WORLD_QUAL	((DAT_CONN_QUAL)5000)
+#endif
+#define WORLD_QUAL ((DAT_CONN_QUAL)5000)
 /* How long something that must happen may take, in microseconds. */
 #define WORLD_PATIENCE_US 10000000
 #define WORLD_MEM_SIZE	  65536
@@ -124,7 +126,7 @@ DAT_EP_STATE world_ep_state(DAT_EP_HANDLE ep);
 /* The queue pair of EP, to make the device fail. */
 struct ibv_qp *world_qp(DAT_EP_HANDLE ep);
 
-/* The address of both IAs. */
+/* The address of the IA that was opened first: the server. */
 DAT_IA_ADDRESS_PTR world_addr(void);
 /* Both EPs, where there is none yet. */
 void world_eps(struct world *w);

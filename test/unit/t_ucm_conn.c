@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_ucm_conn.c - connections by way of the UCM provider as a program sees
+ * them, over a network that loses, repeats and reorders messages.
+ *
+ * All of the stack is real down to the fake device. What the hook sees are the
+ * datagrams of the two connection managers, nothing else.
+ * Threads: the hook runs on whoever sends; it works on atomics only.
+ * Rules: doc/cm-protocol.md; events as the historic provider has them, but
+ * where it was wrong.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "dapl/common/cm/dcm_msg.h"
+#include "dapl/common/objects/dapl_ia.h"
+#include "test/unit/kit.h"
+
+#define EV(x)  DAT_CONNECTION_EVENT_##x
+#define OP_ANY 0
+
+/* What happens to messages of one kind. */
+static struct {
+	unsigned op; /* or OP_ANY */
+	enum fv_verdict verdict;
+	int times; /* atomic; how often yet */
+	int seen;  /* atomic; messages of that kind */
+} plan;
+
+static unsigned op_of(const struct fv_ud_packet *pkt)
+{
+	return pkt->len >= DCM_HEADER ? pkt->data[3] : 0;
+}
+
+static enum fv_verdict follow_plan(struct fv_ud_packet *pkt, void *arg)
+{
+	if (plan.op != OP_ANY && op_of(pkt) != plan.op)
+		return FV_DELIVER;
+	__atomic_add_fetch(&plan.seen, 1, __ATOMIC_RELEASE);
+	if (__atomic_sub_fetch(&plan.times, 1, __ATOMIC_ACQ_REL) < 0)
+		return FV_DELIVER;
+	return plan.verdict;
+}
+
+static void plan_for(unsigned op, enum fv_verdict verdict, int times)
+{
+	fv_hook_ud(NULL, NULL);
+	plan.op = op;
+	plan.verdict = verdict;
+	plan.times = times;
+	plan.seen = 0;
+	fv_hook_ud(follow_plan, NULL);
+}
+
+static int seen(void)
+{
+	return __atomic_load_n(&plan.seen, __ATOMIC_ACQUIRE);
+}
+
+/* --------------------------------------------------- as it should be */
+
+static void data_both_ways(struct world *w)
+{
+	world_recv(&w->server, 0, 64, 1);
+	world_recv(&w->client, 0, 64, 2);
+	strcpy((char *)w->client.mem.buf + 1024, "to the server");
+	strcpy((char *)w->server.mem.buf + 1024, "to the client");
+	world_send(&w->client, 1024, 64, 3, 0);
+	world_send(&w->server, 1024, 64, 4, 0);
+	expect_dto(w->server.recv_evd, 1, DAT_DTO_SUCCESS);
+	expect_dto(w->client.recv_evd, 2, DAT_DTO_SUCCESS);
+	expect_dto(w->client.req_evd, 3, DAT_DTO_SUCCESS);
+	expect_dto(w->server.req_evd, 4, DAT_DTO_SUCCESS);
+	assert_string_equal((char *)w->server.mem.buf, "to the server");
+	assert_string_equal((char *)w->client.mem.buf, "to the client");
+}
+
+static void goodbye(struct world *w)
+{
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+}
+
+static void connect__data_both_ways(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	data_both_ways(w);
+	goodbye(w);
+}
+
+static void connect__private_data(void **state)
+{
+	struct world *w = *state;
+	uint8_t out[DCM_PDATA], back[DCM_PDATA];
+	DAT_CONNECTION_EVENT_DATA *data;
+	DAT_CR_PARAM param;
+	DAT_CR_HANDLE cr;
+	DAT_EVENT ev;
+
+	memset(out, 0x11, sizeof(out));
+	memset(back, 0x77, sizeof(back));
+	kit_listen(w);
+	world_eps(w);
+	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, out,
+				  sizeof(out)));
+	cr = kit_request(w);
+	assert_dat_ok(V(cr_query)(cr, DAT_CR_FIELD_ALL, &param));
+	assert_int_equal(param.private_data_size, sizeof(out));
+	assert_memory_equal(param.private_data, out, sizeof(out));
+	assert_dat_ok(V(cr_accept)(cr, w->server.ep, 10, back));
+	ev = kit_conn(&w->client, EV(ESTABLISHED));
+	data = &ev.event_data.connect_event_data;
+	/* The size of the reply, not of the request as it used to be. */
+	assert_int_equal(data->private_data_size, 10);
+	assert_memory_equal(data->private_data, back, 10);
+	kit_conn(&w->server, EV(ESTABLISHED));
+}
+
+static void connect__more_private_data_than_fits(void **state)
+{
+	struct world *w = *state;
+	uint8_t out[DCM_PDATA + 1] = {0};
+
+	world_eps(w);
+	assert_refused(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, out,
+				   sizeof(out)),
+		       DAPL_BAD_ARG(5));
+	kit_state(w->client.ep, DAT_EP_STATE_UNCONNECTED);
+}
+
+static void connect__rejected_with_data(void **state)
+{
+	struct world *w = *state;
+	DAT_CONNECTION_EVENT_DATA *data;
+	DAT_EVENT ev;
+
+	kit_listen(w);
+	world_eps(w);
+	assert_dat_ok(V(cr_reject)(kit_meet(w), 5, (DAT_PVOID) "never"));
+	ev = kit_conn(&w->client, EV(PEER_REJECTED));
+	data = &ev.event_data.connect_event_data;
+	assert_int_equal(data->private_data_size, 5);
+	assert_memory_equal(data->private_data, "never", 5);
+	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+}
+
+static void connect__nobody_listens(void **state)
+{
+	struct world *w = *state;
+
+	world_eps(w);
+	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	kit_conn(&w->client, EV(NON_PEER_REJECTED));
+	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+	assert_dat_ok(V(ep_reset)(w->client.ep));
+	world_connect(w);
+	data_both_ways(w);
+}
+
+static void disconnect__by_both_at_once(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	plan_for(DCM_DREQ, FV_HOLD, 2);
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	assert_dat_ok(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
+	world_until(seen() >= 2);
+	fv_ud_release(10);
+	kit_over(w);
+}
+
+/* -------------------------------------------------------- addresses */
+
+static struct dcm_ib address_of(DAT_IA_ADDRESS_PTR addr)
+{
+	struct dcm_block block;
+	struct dcm_ib ib;
+
+	memcpy(&block, addr, sizeof(block));
+	dcm_block_get_ib(&block, &ib);
+	return ib;
+}
+
+static void address__is_a_block(void **state)
+{
+	struct world *w = *state;
+	struct dcm_ib ib = address_of(world_addr());
+	static const uint8_t null[16];
+
+	assert_int_equal(world_addr()->sa_family, AF_INET6);
+	assert_int_equal(ib.qp_type, DCM_QP_UD);
+	assert_true(ib.qpn != 0);
+	assert_memory_not_equal(ib.gid, null, sizeof(null));
+	if (w->kind == FV_IB)
+		assert_true(ib.lid != 0);
+}
+
+/* The address that a request shows leads to the client's own listeners. */
+static void address__of_a_request_can_be_called(void **state)
+{
+	struct world *w = *state;
+	DAT_EP_HANDLE caller, called;
+	DAT_CR_PARAM param;
+	DAT_PSP_HANDLE psp;
+	DAT_CR_HANDLE cr;
+	DAT_EVENT ev;
+
+	kit_listen(w);
+	world_eps(w);
+	cr = kit_meet(w);
+	assert_dat_ok(V(cr_query)(cr, DAT_CR_FIELD_ALL, &param));
+	assert_dat_ok(V(psp_create)(w->client.ia, WORLD_QUAL + 1,
+				    w->client.cr_evd, DAT_PSP_CONSUMER_FLAG,
+				    &psp));
+	caller = world_ep(&w->server, NULL);
+	called = world_ep(&w->client, NULL);
+	assert_dat_ok(V(ep_connect)(caller, param.remote_ia_address_ptr,
+				    WORLD_QUAL + 1, WORLD_PATIENCE_US, 0, NULL,
+				    DAT_QOS_BEST_EFFORT,
+				    DAT_CONNECT_DEFAULT_FLAG));
+	ev = expect_event(w->client.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	assert_dat_ok(
+		V(cr_accept)(ev.event_data.cr_arrival_event_data.cr_handle,
+			     called, 0, NULL));
+	expect_event(w->server.conn_evd, EV(ESTABLISHED));
+	expect_event(w->client.conn_evd, EV(ESTABLISHED));
+	assert_dat_ok(V(cr_reject)(cr, 0, NULL));
+	kit_conn(&w->client, EV(PEER_REJECTED));
+}
+
+/* ADDR and QUAL are refused before anything is sent. */
+static void refuses(struct world *w, const struct dcm_ib *ib,
+		    DAT_CONN_QUAL qual, unsigned subtype)
+{
+	struct sockaddr_storage addr = {.ss_family = 0};
+	struct dcm_block block;
+
+	dcm_block_set_ib(&block, ib);
+	memcpy(&addr, &block, sizeof(block));
+	assert_refused(V(ep_connect)(w->client.ep, (DAT_IA_ADDRESS_PTR)&addr,
+				     qual, WORLD_PATIENCE_US, 0, NULL,
+				     DAT_QOS_BEST_EFFORT,
+				     DAT_CONNECT_DEFAULT_FLAG),
+		       DAPL_ERR(DAT_INVALID_ADDRESS, subtype));
+	kit_state(w->client.ep, DAT_EP_STATE_UNCONNECTED);
+}
+
+static void address__unusable(void **state)
+{
+	struct world *w = *state;
+	struct dcm_ib good = address_of(world_addr()), ib;
+
+	world_eps(w);
+	plan_for(OP_ANY, FV_DELIVER, 0);
+	ib = good;
+	ib.qpn = 0;
+	refuses(w, &ib, 1, DAT_INVALID_ADDRESS_UNREACHABLE);
+	ib = good;
+	ib.qpn = 0x1000000;
+	refuses(w, &ib, 1, DAT_INVALID_ADDRESS_UNREACHABLE);
+	ib = good;
+	ib.qp_type = DCM_QP_RC;
+	refuses(w, &ib, 1, DAT_INVALID_ADDRESS_UNREACHABLE);
+	ib = good;
+	ib.family = AF_INET;
+	refuses(w, &ib, 1, DAT_INVALID_ADDRESS_MALFORMED);
+	ib = good;
+	ib.lid = 0;
+	memset(ib.gid, 0, sizeof(ib.gid));
+	refuses(w, &ib, 1, DAT_INVALID_ADDRESS_UNREACHABLE);
+	refuses(w, &good, 0, DAT_INVALID_ADDRESS_UNREACHABLE);
+	refuses(w, &good, 0x10000, DAT_INVALID_ADDRESS_UNREACHABLE);
+	assert_int_equal(seen(), 0);
+}
+
+static void connect__no_way_to_the_peer(void **state)
+{
+	struct world *w = *state;
+
+	world_eps(w);
+	fv_fail_call("ibv_create_ah", 1, EINVAL);
+	assert_refused(
+		kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0),
+		DAPL_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE));
+	fv_fail_at(0, 0);
+	kit_state(w->client.ep, DAT_EP_STATE_UNCONNECTED);
+	world_connect(w);
+}
+
+static void listen__port_is_16_bits(void **state)
+{
+	struct world *w = *state;
+	DAT_PSP_HANDLE psp = NULL, other;
+	DAT_EVENT ev;
+
+	assert_refused(V(psp_create)(w->server.ia, 0x10000, w->server.cr_evd,
+				     DAT_PSP_CONSUMER_FLAG, &psp),
+		       DAPL_BAD_ARG(2));
+	assert_dat_ok(V(psp_create)(w->server.ia, 70000, w->server.cr_evd,
+				    DAT_PSP_CONSUMER_FLAG, &psp));
+	assert_refused(V(psp_create)(w->server.ia, 70000 & 0xffff,
+				     w->server.cr_evd, DAT_PSP_CONSUMER_FLAG,
+				     &other),
+		       DAT_CLASS_ERROR | DAT_CONN_QUAL_IN_USE);
+	/* The space of ports is the IA's own. */
+	assert_dat_ok(V(psp_create)(w->client.ia, 70000, w->client.cr_evd,
+				    DAT_PSP_CONSUMER_FLAG, &other));
+	world_eps(w);
+	assert_dat_ok(V(ep_connect)(
+		w->client.ep, world_addr(), 70000 & 0xffff, WORLD_PATIENCE_US,
+		0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	ev = expect_event(w->server.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	assert_ptr_equal(
+		ev.event_data.cr_arrival_event_data.sp_handle.psp_handle, psp);
+	expect_empty(w->client.cr_evd);
+}
+
+/* --------------------------------------------------- a bad network */
+
+static void all_is_well(struct world *w)
+{
+	data_both_ways(w);
+	goodbye(w);
+	expect_empty(w->server.cr_evd);
+}
+
+/* Messages of OP meet with VERDICT; the program notices nothing. */
+static void weather(struct world *w, unsigned op, enum fv_verdict verdict,
+		    int times)
+{
+	plan_for(op, verdict, times);
+	world_connect(w);
+	all_is_well(w);
+	world_until(seen() > 0);
+}
+
+#define WEATHER(name, op, verdict, times)                            \
+	static void name(void **state)                               \
+	{                                                            \
+		weather((struct world *)*state, op, verdict, times); \
+	}
+
+WEATHER(lost__req_once, DCM_REQ, FV_DROP, 1)
+WEATHER(lost__req_twice, DCM_REQ, FV_DROP, 2)
+WEATHER(lost__rep, DCM_REP, FV_DROP, 1)
+WEATHER(lost__rtu, DCM_RTU, FV_DROP, 1)
+WEATHER(lost__dreq, DCM_DREQ, FV_DROP, 1)
+WEATHER(lost__drep, DCM_DREP, FV_DROP, 1)
+WEATHER(twice__req, DCM_REQ, FV_DUP, 1)
+WEATHER(twice__rep, DCM_REP, FV_DUP, 1)
+WEATHER(twice__rtu, DCM_RTU, FV_DUP, 1)
+WEATHER(twice__dreq, DCM_DREQ, FV_DUP, 1)
+WEATHER(twice__everything, OP_ANY, FV_DUP, 1000)
+
+static void lost__reject(void **state)
+{
+	struct world *w = *state;
+
+	plan_for(DCM_REJ_USER, FV_DROP, 1);
+	kit_listen(w);
+	world_eps(w);
+	assert_dat_ok(V(cr_reject)(kit_meet(w), 3, (DAT_PVOID) "no"));
+	kit_conn(&w->client, EV(PEER_REJECTED));
+	expect_empty(w->server.cr_evd);
+}
+
+/* A request that comes again after all is over is nobody's. */
+static void late__request(void **state)
+{
+	struct world *w = *state;
+
+	plan_for(DCM_REQ, FV_HOLD, 1);
+	world_connect(w);
+	all_is_well(w);
+	kit_listen(w);
+	assert_int_equal(fv_ud_release(10), 1);
+	plan_for(OP_ANY, FV_DELIVER, 0);
+	/* Messages are handled in order: this is answered after the other. */
+	assert_dat_ok(V(ep_reset)(w->client.ep));
+	assert_dat_ok(V(ep_reset)(w->server.ep));
+	assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0, NULL));
+	kit_conn(&w->client, EV(ESTABLISHED));
+	kit_conn(&w->server, EV(ESTABLISHED));
+	expect_empty(w->server.cr_evd);
+}
+
+/* DREQ overtakes RTU: the server hears of both ends of its connection. */
+static void late__rtu(void **state)
+{
+	struct world *w = *state;
+
+	kit_listen(w);
+	world_eps(w);
+	plan_for(DCM_RTU, FV_HOLD, 1000);
+	assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0, NULL));
+	kit_conn(&w->client, EV(ESTABLISHED));
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_conn(&w->server, EV(ESTABLISHED));
+	kit_over(w);
+	fv_ud_release(1000);
+	plan_for(OP_ANY, FV_DELIVER, 0);
+	assert_dat_ok(V(ep_reset)(w->client.ep));
+	assert_dat_ok(V(ep_reset)(w->server.ep));
+	assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0, NULL));
+	kit_conn(&w->client, EV(ESTABLISHED));
+	kit_conn(&w->server, EV(ESTABLISHED));
+}
+
+static void silence__consumers_timeout(void **state)
+{
+	struct world *w = *state;
+	uint64_t begin = world_now_us();
+
+	plan_for(DCM_REQ, FV_DROP, 1000000);
+	world_eps(w);
+	assert_dat_ok(kit_connect(w->client.ep, 100000, NULL, 0));
+	kit_conn(&w->client, EV(TIMED_OUT));
+	assert_in_range(world_now_us() - begin, 100000, 5000000);
+	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+}
+
+/* The peer vanishes: the disconnect ends by itself. */
+static void silence__disconnect(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	plan_for(OP_ANY, FV_DROP, 1000000);
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_conn(&w->client, EV(DISCONNECTED));
+	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+	kit_state(w->server.ep, DAT_EP_STATE_CONNECTED);
+}
+
+/* Every message is cut, padded or changed somewhere, once each way. */
+static enum fv_verdict vandal(struct fv_ud_packet *pkt, void *arg)
+{
+	static const uint32_t lengths[] = {0, 1, 147, 148, 215, 216, 217, 4096};
+	int n = __atomic_fetch_add(&plan.seen, 1, __ATOMIC_ACQ_REL);
+
+	if (n >= plan.times)
+		return FV_DELIVER;
+	if (n % 2)
+		pkt->len = lengths[n / 2 % 8];
+	else
+		pkt->data[n / 2 % 40] ^= 0xff;
+	return FV_DELIVER;
+}
+
+static void hostile__damaged_messages(void **state)
+{
+	struct world *w = *state;
+
+	plan.seen = 0;
+	plan.times = 100;
+	world_eps(w);
+	fv_hook_ud(vandal, NULL);
+	/* Whatever becomes of these attempts, none may do harm. */
+	for (int i = 0; i < 20; i++) {
+		DAT_EP_HANDLE ep = world_ep(&w->client, NULL);
+
+		assert_dat_ok(kit_connect(ep, 20000, "data", 4));
+		next_event(w->client.conn_evd, WORLD_PATIENCE_US);
+		assert_dat_ok(V(ep_free)(ep));
+	}
+	plan.times = 0;
+	world_connect(w);
+	data_both_ways(w);
+}
+
+/* --------------------------------------------------------- quantity */
+
+#define MANY	1000
+#define AT_ONCE 50 /* the EVDs hold 64 events */
+
+static void many__connections(void **state)
+{
+	struct world *w = *state;
+	static DAT_EP_HANDLE client[MANY], server[MANY];
+	DAT_EP_ATTR attr = world_ep_attr(&w->client);
+	DAT_EVENT ev;
+
+	fv_device_cfg_get(w->dev)->attr.max_qp = 2 * MANY + 10;
+	/* All complete to the same EVDs. */
+	attr.max_recv_dtos = 1;
+	attr.max_request_dtos = 1;
+	kit_listen(w);
+	for (int i = 0; i < MANY; i++) {
+		client[i] = world_ep(&w->client, &attr);
+		server[i] = world_ep(&w->server, &attr);
+	}
+	for (int from = 0; from < MANY; from += AT_ONCE) {
+		for (int i = from; i < from + AT_ONCE; i++)
+			assert_dat_ok(kit_connect(
+				client[i], DAT_TIMEOUT_INFINITE, NULL, 0));
+		for (int i = from; i < from + AT_ONCE; i++)
+			assert_dat_ok(V(cr_accept)(kit_request(w), server[i], 0,
+						   NULL));
+		for (int i = 0; i < AT_ONCE; i++) {
+			expect_event(w->client.conn_evd, EV(ESTABLISHED));
+			expect_event(w->server.conn_evd, EV(ESTABLISHED));
+		}
+	}
+	for (int i = 0; i < MANY; i++) {
+		kit_state(client[i], DAT_EP_STATE_CONNECTED);
+		kit_state(server[i], DAT_EP_STATE_CONNECTED);
+	}
+	for (int i = 0; i < MANY; i++) {
+		assert_dat_ok(
+			V(ep_disconnect)(client[i], DAT_CLOSE_ABRUPT_FLAG));
+		expect_event(w->client.conn_evd, EV(DISCONNECTED));
+		ev = expect_event(w->server.conn_evd, EV(DISCONNECTED));
+		assert_non_null(ev.event_data.connect_event_data.ep_handle);
+	}
+}
+
+/* Both IAs are closed with connections in every state. */
+static void close__with_everything_open(void **state)
+{
+	struct world *w = *state;
+	DAT_EP_HANDLE ep;
+
+	world_connect(w);
+	kit_listen(w);
+	ep = w->client.ep;
+	w->client.ep = world_ep(&w->client, NULL);
+	kit_meet(w);
+	w->client.ep = world_ep(&w->client, NULL);
+	assert_dat_ok(
+		V(cr_accept)(kit_meet(w), world_ep(&w->server, NULL), 0, NULL));
+	plan_for(OP_ANY, FV_DROP, 1000000);
+	assert_dat_ok(kit_connect(world_ep(&w->client, NULL),
+				  DAT_TIMEOUT_INFINITE, NULL, 0));
+	assert_dat_ok(V(ep_disconnect)(ep, DAT_CLOSE_ABRUPT_FLAG));
+}
+
+/* The last word of a closing IA still leaves. */
+static void close__tells_the_peer(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	world_ia_close(w->client.ia, DAT_CLOSE_ABRUPT_FLAG);
+	w->client.ia = NULL;
+	kit_conn(&w->server, EV(DISCONNECTED));
+}
+
+/* ------------------------------------------------------ what fails */
+
+static void connect__nth_failure(void **state)
+{
+	struct world *w = *state;
+	bool hit = true;
+
+	kit_listen(w);
+	for (unsigned n = 1; hit; n++) {
+		DAT_EP_HANDLE ep = world_ep(&w->client, NULL);
+		DAT_RETURN ret;
+
+		assert_in_range(n, 1, 60);
+		fv_fail_at(n, ENOMEM);
+		ret = kit_connect(ep, 300000, NULL, 0);
+		if (ret == DAT_SUCCESS) {
+			DAT_EVENT ev;
+
+			/* Sends and receives of the CM may fail as well; it
+			 * gets over that or gives up. */
+			ev = next_event(w->client.conn_evd, WORLD_PATIENCE_US);
+			assert_int_equal(ev.event_number, EV(TIMED_OUT));
+		} else {
+			assert_int_equal(ret & 0xc0000000u, DAT_CLASS_ERROR);
+			kit_state(ep, DAT_EP_STATE_UNCONNECTED);
+		}
+		hit = fv_fail_hit();
+		fv_fail_at(0, 0);
+		assert_dat_ok(V(ep_free)(ep));
+		while (V(evd_dequeue)(w->server.cr_evd, &(DAT_EVENT){0}) ==
+		       DAT_SUCCESS)
+			;
+	}
+}
+
+#define on_both(f) on_ib(f), on_roce(f)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		on_both(connect__data_both_ways),
+		on_both(connect__private_data),
+		on_ib(connect__more_private_data_than_fits),
+		on_both(connect__rejected_with_data),
+		on_both(connect__nobody_listens),
+		on_ib(disconnect__by_both_at_once),
+		on_both(address__is_a_block),
+		on_both(address__of_a_request_can_be_called),
+		on_both(address__unusable),
+		on_both(connect__no_way_to_the_peer),
+		on_ib(listen__port_is_16_bits),
+		on_ib(lost__req_once),
+		on_ib(lost__req_twice),
+		on_ib(lost__rep),
+		on_ib(lost__rtu),
+		on_ib(lost__dreq),
+		on_ib(lost__drep),
+		on_ib(lost__reject),
+		on_ib(twice__req),
+		on_ib(twice__rep),
+		on_ib(twice__rtu),
+		on_ib(twice__dreq),
+		on_ib(twice__everything),
+		on_ib(late__request),
+		on_ib(late__rtu),
+		on_ib(silence__consumers_timeout),
+		on_ib(silence__disconnect),
+		on_roce(hostile__damaged_messages),
+		on_roce(many__connections),
+		on_both(close__with_everything_open),
+		on_both(close__tells_the_peer),
+		on_ib(connect__nth_failure),
+	};
+
+	return world_run(tests);
+}
