@@ -318,6 +318,23 @@ static void listen__port_is_16_bits(void **state)
 	expect_empty(w->client.cr_evd);
 }
 
+/* A block has no port, whatever an IPv6 address may have in its place. */
+static void address__is_none_of_a_socket(void **state)
+{
+	struct world *w = *state;
+	DAT_COMM comm = {.domain = AF_INET6, .type = SOCK_STREAM};
+	DAT_CSP_HANDLE csp;
+
+	world_eps(w);
+	assert_refused(V(csp_create)(w->server.ia, &comm, world_addr(),
+				     w->server.cr_evd, &csp),
+		       DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED);
+	assert_refused(V(ep_common_connect)(w->client.ep, world_addr(),
+					    DAT_TIMEOUT_INFINITE, 0, NULL),
+		       DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED);
+	kit_state(w->client.ep, DAT_EP_STATE_UNCONNECTED);
+}
+
 /* --------------------------------------------------- a bad network */
 
 static void all_is_well(struct world *w)
@@ -597,6 +614,7 @@ int main(void)
 		on_both(address__is_a_block),
 		on_both(address__of_a_request_can_be_called),
 		on_both(address__unusable),
+		on_ib(address__is_none_of_a_socket),
 		on_both(connect__no_way_to_the_peer),
 		on_ib(listen__port_is_16_bits),
 		on_ib(lost__req_once),

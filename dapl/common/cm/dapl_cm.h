@@ -140,6 +140,9 @@ struct dapl_cm_up {
 struct dapl_cm_ops {
 	const char *name; /* "CMA": value of DAT_IB_PROVIDER_NAME, log prefix */
 	int default_inline; /* bytes, unless DAPL_MAX_INLINE says otherwise */
+	/* Addresses are no socket addresses, whatever their family says: there
+	 * is no port in them. */
+	bool addr_without_port;
 
 	/*
 	 * Makes an instance from the text of ia_params (hostile until parsed):

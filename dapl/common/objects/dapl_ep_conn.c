@@ -462,6 +462,11 @@ DAT_RETURN dapl_ep_common_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR addr,
 			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 	if (ret != DAT_SUCCESS)
 		return ret;
+	if (ep->obj.ia->cm->ops->addr_without_port)
+		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
+				 "ep %p: addresses of %s have no port; use "
+				 "dat_ep_connect()",
+				 (void *)ep, ep->obj.ia->cm->ops->name);
 	if (!dapl_sp_addr_qual((const struct sockaddr *)addr, &qual))
 		return dapl_fail(DAPL_ERR(DAT_INVALID_ADDRESS,
 					  DAT_INVALID_ADDRESS_MALFORMED),

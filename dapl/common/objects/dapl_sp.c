@@ -441,9 +441,13 @@ bool dapl_sp_addr_qual(const struct sockaddr *addr, DAT_CONN_QUAL *ret_qual)
  * A CSP is a listener named as sockets are: family, type, protocol and an
  * address whose port is the qualifier. The address itself is the IA's.
  */
-static DAT_RETURN check_comm(const DAT_COMM *comm, DAT_IA_ADDRESS_PTR addr,
-			     DAT_CONN_QUAL *ret_qual)
+static DAT_RETURN check_comm(const struct dapl_ia *ia, const DAT_COMM *comm,
+			     DAT_IA_ADDRESS_PTR addr, DAT_CONN_QUAL *ret_qual)
 {
+	if (ia->cm->ops->addr_without_port)
+		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
+				 "csp: addresses of %s have no port; use a PSP",
+				 ia->cm->ops->name);
 	if (!comm)
 		return dapl_fail(DAPL_BAD_ARG(2), "csp: no communicator");
 	if ((comm->domain != AF_INET && comm->domain != AF_INET6) ||
@@ -474,7 +478,7 @@ DAT_RETURN dapl_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm,
 
 	if (!ia)
 		return dapl_fail(DAPL_BAD_HANDLE(IA), "no such IA");
-	ret = check_comm(comm, addr, &qual);
+	ret = check_comm(ia, comm, addr, &qual);
 	if (ret == DAT_SUCCESS)
 		ret = check_sp_evd(ia, evd_handle, &evd);
 	if (ret != DAT_SUCCESS)
