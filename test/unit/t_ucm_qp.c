@@ -1,0 +1,796 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_ucm_qp.c - the CM's own queue pair and its address handles: ucm_qp_*,
+ * ucm_ah_*; credits, overflow, batches, failures and resets.
+ *
+ * Two queue pairs on one fake device, each with a service thread of its own.
+ * What the units leave to that thread is done there, by on_loop().
+ * Rules: the heads of ucm_qp.h and ucm_ah.h.
+ */
+#include "dapl/openib_ucm/ucm_qp.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "dapl/common/services/dapl_log.h"
+#include "test/unit/fake/fake_verbs.h"
+
+#define PATIENCE_S 10
+#define BATCH	   128 /* what one round of the loop may read at most */
+
+struct end {
+	struct ucm_qp qp; /* must stay first */
+	struct vb_dev dev;
+	struct dapl_loop *loop;
+	struct dapl_params params;
+	struct dcm_path path;
+	struct dcm_peer addr;
+	/* What came; lock. */
+	int n;
+	size_t len;
+	uint32_t src_qpn;
+	uint32_t next; /* expected serial number */
+	bool in_order;
+	struct dapl_work turn; /* of somebody else on the same loop */
+	int n_at_turn;
+};
+
+static struct end a, b;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+
+/* The objects': there are no endpoints here. */
+int dapl_cm_qp_modify(struct dapl_ep *ep, uint32_t qp_num,
+		      struct ibv_qp_attr *attr, int mask)
+{
+	return -ENOTCONN;
+}
+
+/* --------------------------------------------------------- fixture */
+
+static void got(struct ucm_qp *q, const uint8_t *msg, size_t len,
+		uint32_t src_qpn)
+{
+	struct end *e = (struct end *)q;
+	uint32_t serial;
+
+	pthread_mutex_lock(&lock);
+	if (!e->n)
+		dapl_loop_defer(e->loop, &e->turn);
+	e->n++;
+	e->len = len;
+	e->src_qpn = src_qpn;
+	if (len >= sizeof(serial)) {
+		memcpy(&serial, msg, sizeof(serial));
+		e->in_order = e->in_order && serial == e->next;
+		e->next = serial + 1;
+	}
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&lock);
+}
+
+static void take_turn(struct dapl_work *work)
+{
+	struct end *e = dapl_container_of(work, struct end, turn);
+
+	pthread_mutex_lock(&lock);
+	e->n_at_turn = e->n;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&lock);
+}
+
+static struct timespec deadline(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	ts.tv_sec += PATIENCE_S;
+	return ts;
+}
+
+/* Waits until E has got N messages. */
+static void expect_n(struct end *e, int n)
+{
+	struct timespec until = deadline();
+	int err = 0, have;
+
+	pthread_mutex_lock(&lock);
+	while (e->n < n && !err)
+		err = pthread_cond_timedwait(&cond, &lock, &until);
+	have = e->n;
+	pthread_mutex_unlock(&lock);
+	assert_int_equal(have, n);
+}
+
+/* A piece of work, and whether it has been done. */
+struct job {
+	struct dapl_work work;
+	void (*fn)(void *arg);
+	void *arg;
+	bool done;
+};
+
+static void run_job(struct dapl_work *work)
+{
+	struct job *job = dapl_container_of(work, struct job, work);
+
+	job->fn(job->arg);
+	pthread_mutex_lock(&lock);
+	job->done = true;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&lock);
+}
+
+static void begin_on_loop(struct end *e, struct job *job, void (*fn)(void *),
+			  void *arg)
+{
+	job->fn = fn;
+	job->arg = arg;
+	job->done = false;
+	dapl_work_init(&job->work, run_job);
+	dapl_loop_defer(e->loop, &job->work);
+}
+
+static void finish_on_loop(struct job *job)
+{
+	struct timespec until = deadline();
+	int err = 0;
+
+	pthread_mutex_lock(&lock);
+	while (!job->done && !err)
+		err = pthread_cond_timedwait(&cond, &lock, &until);
+	pthread_mutex_unlock(&lock);
+	assert_true(job->done);
+}
+
+static void on_loop(struct end *e, void (*fn)(void *), void *arg)
+{
+	struct job job;
+
+	begin_on_loop(e, &job, fn, arg);
+	finish_on_loop(&job);
+}
+
+static void end_prepare(struct end *e, struct ucm_qp_cfg *ret_cfg)
+{
+	struct dapl_cm cm = {.dev = &e->dev, .params = &e->params, .port = 1};
+	struct dcm_path_wish wish = {.gid_index = -1};
+
+	memset(e, 0, sizeof(*e));
+	e->in_order = true;
+	dapl_work_init(&e->turn, take_turn);
+	dapl_params_read(&e->params);
+	assert_int_equal(vb_open("fake0", 1, &e->dev), 0);
+	assert_int_equal(dapl_loop_open("test", &e->loop), 0);
+	assert_int_equal(dcm_path_init(&e->path, &cm, &wish), DAT_SUCCESS);
+	*ret_cfg = (struct ucm_qp_cfg){
+		.dev = &e->dev,
+		.loop = e->loop,
+		.path = &e->path,
+		.params = &e->params,
+		.input = got,
+	};
+}
+
+static void end_release(struct end *e)
+{
+	dapl_loop_close(e->loop);
+	dcm_path_fini(&e->path);
+	vb_close(&e->dev);
+}
+
+static void end_open(struct end *e, int size)
+{
+	struct dcm_path_ends ends;
+	struct ucm_qp_cfg cfg;
+
+	end_prepare(e, &cfg);
+	e->params.ucm_qp_size = size;
+	assert_int_equal(ucm_qp_open(&e->qp, &cfg), DAT_SUCCESS);
+	assert_int_equal(ucm_qp_start(&e->qp), 0);
+	dcm_path_own(&e->path, 0, NULL, &ends);
+	memcpy(e->addr.gid, ends.own.gid, sizeof(e->addr.gid));
+	e->addr.lid = ends.own.lid;
+	e->addr.qpn = e->qp.verbs->qp_num;
+}
+
+static void end_close(struct end *e)
+{
+	ucm_qp_close(&e->qp);
+	end_release(e);
+}
+
+static int setup(enum fv_kind kind, int size_a, int size_b)
+{
+	fv_reset();
+	fv_devices_default(kind, 1);
+	end_open(&a, size_a);
+	end_open(&b, size_b);
+	return 0;
+}
+
+static int ib(void **state)
+{
+	return setup(FV_IB, -1, -1);
+}
+
+static int roce(void **state)
+{
+	return setup(FV_ROCE, -1, -1);
+}
+
+/* Queues of 16. */
+static int small(void **state)
+{
+	return setup(FV_IB, 16, 16);
+}
+
+static int small_sender(void **state)
+{
+	return setup(FV_IB, 16, -1);
+}
+
+static int nothing_left(void **state)
+{
+	if (!fv_live())
+		return 0;
+	fv_live_dump(stderr);
+	return -1;
+}
+
+static int teardown(void **state)
+{
+	fv_pause(false);
+	end_close(&a);
+	end_close(&b);
+	return nothing_left(state);
+}
+
+static int bare(void **state)
+{
+	fv_reset();
+	fv_devices_default(FV_IB, 1);
+	return 0;
+}
+
+/* --------------------------------------------------------- helpers */
+
+/* N messages of LEN bytes from A to B with running numbers. */
+struct salvo {
+	uint32_t first;
+	int n;
+	size_t len;
+};
+
+static void fire(void *arg)
+{
+	const struct salvo *s = arg;
+	uint8_t msg[DCM_MSG] = {0};
+
+	for (uint32_t i = s->first; i < s->first + (uint32_t)s->n; i++) {
+		memcpy(msg, &i, sizeof(i));
+		ucm_qp_send(&a.qp, &b.addr, msg, s->len);
+	}
+}
+
+static void send_n(uint32_t first, int n)
+{
+	struct salvo s = {.first = first, .n = n, .len = DCM_HEADER};
+
+	on_loop(&a, fire, &s);
+}
+
+static void copy_stats(void *arg)
+{
+	struct ucm_qp_stats *stats = arg;
+
+	*stats = a.qp.stats;
+}
+
+static struct ucm_qp_stats stats_of_a(void)
+{
+	struct ucm_qp_stats stats;
+
+	on_loop(&a, copy_stats, &stats);
+	return stats;
+}
+
+/* Holds a service thread. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+static void wait_at_gate(void *arg)
+{
+	pthread_mutex_lock(&gate);
+	pthread_mutex_unlock(&gate);
+}
+
+/* --------------------------------------------------- in quiet times */
+
+static void send__arrives(void **state)
+{
+	static const size_t lengths[] = {DCM_HEADER, DCM_HEADER + 1, DCM_MSG};
+	struct salvo s = {.n = 1};
+
+	for (int i = 0; i < 3; i++) {
+		s.first = (uint32_t)i;
+		s.len = lengths[i];
+		on_loop(&a, fire, &s);
+		expect_n(&b, i + 1);
+		assert_int_equal(b.len, lengths[i]);
+		assert_int_equal(b.src_qpn, a.addr.qpn);
+	}
+	assert_true(b.in_order);
+	assert_int_equal(stats_of_a().sent, 3);
+}
+
+static void send__many_times_the_ring(void **state)
+{
+	for (uint32_t i = 0; i < 100; i++) {
+		send_n(i * 10, 10);
+		expect_n(&b, (int)i * 10 + 10);
+	}
+	assert_true(b.in_order);
+	assert_int_equal(stats_of_a().dropped, 0);
+}
+
+static void open__as_the_historic_one(void **state)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	assert_int_equal(
+		ibv_query_qp(a.qp.verbs, &attr,
+			     IBV_QP_STATE | IBV_QP_QKEY | IBV_QP_SQ_PSN, &init),
+		0);
+	assert_int_equal(attr.qp_state, IBV_QPS_RTS);
+	assert_int_equal(attr.qkey, 0x78654321);
+	assert_int_equal(attr.sq_psn, 1);
+	assert_int_equal(a.qp.rx_depth, 4096);
+	assert_int_equal(a.qp.tx_depth, 512);
+}
+
+/* ----------------------------------------------------------- credits */
+
+static void credits__exhausted(void **state)
+{
+	struct ucm_qp_stats stats;
+
+	fv_pause(true);
+	send_n(0, 40);
+	stats = stats_of_a();
+	assert_int_equal(stats.sent, 16);
+	assert_int_equal(stats.dropped, 0);
+	assert_int_equal(a.qp.wait_n, 24);
+	fv_pause(false);
+	expect_n(&b, 40);
+	assert_true(b.in_order);
+	stats = stats_of_a();
+	assert_int_equal(stats.sent, 40);
+	assert_int_equal(stats.queued, 24);
+	send_n(40, 1);
+	expect_n(&b, 41);
+}
+
+static void credits__no_room_to_wait(void **state)
+{
+	fv_pause(true);
+	send_n(0, 16 + 4096 + 10);
+	assert_int_equal(stats_of_a().dropped, 10);
+}
+
+static void close__while_sends_hang(void **state)
+{
+	struct timespec before, after;
+
+	fv_pause(true);
+	send_n(0, 100);
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	ucm_qp_stop(&a.qp);
+	fire(&(struct salvo){.first = 100, .n = 1, .len = DCM_HEADER});
+	end_close(&a);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	assert_in_range(after.tv_sec - before.tv_sec, 0, 3);
+	fv_pause(false);
+	end_open(&a, 16);
+}
+
+/* What is sent after stop() leaves before close() returns. */
+static void close__after_the_last_words(void **state)
+{
+	send_n(0, 3);
+	expect_n(&b, 3);
+	ucm_qp_stop(&a.qp);
+	fire(&(struct salvo){.first = 3, .n = 12, .len = DCM_HEADER});
+	end_close(&a);
+	expect_n(&b, 15);
+	assert_true(b.in_order);
+	end_open(&a, 16);
+}
+
+/* ---------------------------------------------------------- receiving */
+
+static void receive__overflow(void **state)
+{
+	struct job job;
+
+	pthread_mutex_lock(&gate);
+	begin_on_loop(&b, &job, wait_at_gate, NULL);
+	send_n(0, 100);
+	pthread_mutex_unlock(&gate);
+	finish_on_loop(&job);
+	expect_n(&b, 16);
+	/* No receive was lost with the messages. */
+	for (int i = 0; i < 40; i++) {
+		send_n(100 + (uint32_t)i, 1);
+		expect_n(&b, 17 + i);
+	}
+}
+
+static void receive__others_get_their_turn(void **state)
+{
+	struct job job;
+
+	pthread_mutex_lock(&gate);
+	begin_on_loop(&b, &job, wait_at_gate, NULL);
+	send_n(0, 500);
+	send_n(500, 500);
+	pthread_mutex_unlock(&gate);
+	finish_on_loop(&job);
+	expect_n(&b, 1000);
+	assert_true(b.in_order);
+	assert_in_range(b.n_at_turn, 1, BATCH);
+}
+
+static enum fv_verdict lengthen(struct fv_ud_packet *pkt, void *arg)
+{
+	static const uint32_t lengths[] = {0, 3, 217, 1024, 4096};
+	int *n = arg;
+
+	if (*n < 5)
+		pkt->len = lengths[(*n)++];
+	return FV_DELIVER;
+}
+
+static void receive__any_length(void **state)
+{
+	int n = 0;
+
+	fv_hook_ud(lengthen, &n);
+	for (uint32_t i = 0; i < 5; i++)
+		send_n(i, 1);
+	/* One that is too long breaks the queue pair: wait until it is back. */
+	for (int i = 0; i < 100; i++) {
+		struct timespec ts = {.tv_nsec = 20000000};
+		int have;
+
+		send_n(5 + (uint32_t)i, 1);
+		nanosleep(&ts, NULL);
+		pthread_mutex_lock(&lock);
+		have = b.len == DCM_HEADER;
+		pthread_mutex_unlock(&lock);
+		if (have)
+			return;
+	}
+	fail_msg("deaf after a long message");
+}
+
+/* ------------------------------------------------- failure and reset */
+
+static int resets(struct end *e)
+{
+	return (int)__atomic_load_n(&e->qp.stats.resets, __ATOMIC_ACQUIRE);
+}
+
+static void expect_reset(struct end *e)
+{
+	struct timespec ts = {.tv_nsec = 1000000};
+
+	for (int i = 0; i < PATIENCE_S * 1000; i++) {
+		if (resets(e))
+			return;
+		nanosleep(&ts, NULL);
+	}
+	fail_msg("the queue pair was not reset");
+}
+
+static void all_works(void)
+{
+	int have;
+
+	pthread_mutex_lock(&lock);
+	have = b.n;
+	pthread_mutex_unlock(&lock);
+	for (int i = 1; i <= 40; i++) {
+		send_n(1000 + (uint32_t)i, 1);
+		expect_n(&b, have + i);
+	}
+}
+
+static void fail__receiver(void **state)
+{
+	send_n(0, 1);
+	expect_n(&b, 1);
+	fv_qp_error(b.qp.verbs);
+	expect_reset(&b);
+	assert_int_equal(b.qp.verbs->qp_num, b.addr.qpn);
+	all_works();
+}
+
+static void fail__sender_with_sends_under_way(void **state)
+{
+	fv_pause(true);
+	send_n(0, 40);
+	fv_qp_error(a.qp.verbs);
+	fv_pause(false);
+	expect_reset(&a);
+	assert_int_equal(stats_of_a().dropped, 24);
+	all_works();
+}
+
+static void fail__each_call_of_a_message(void **state)
+{
+	for (unsigned n = 1;; n++) {
+		bool hit;
+
+		assert_in_range(n, 1, 30);
+		fv_fail_at(n, EIO);
+		send_n(0, 1);
+		on_loop(&b, wait_at_gate, NULL);
+		on_loop(&b, wait_at_gate, NULL);
+		hit = fv_fail_hit();
+		fv_fail_at(0, 0);
+		if (!hit)
+			break;
+	}
+	/* Whatever failed is over after a pause at most. */
+	for (int i = 0, before = -1; i < 200; i++) {
+		struct timespec ts = {.tv_nsec = 20000000};
+
+		pthread_mutex_lock(&lock);
+		before = b.n;
+		pthread_mutex_unlock(&lock);
+		send_n(1, 1);
+		nanosleep(&ts, NULL);
+		pthread_mutex_lock(&lock);
+		before = b.n - before;
+		pthread_mutex_unlock(&lock);
+		if (before == 1)
+			break;
+	}
+	all_works();
+}
+
+static void fail__reset_fails_too(void **state)
+{
+	fv_fail_call("ibv_modify_qp", 1, EIO);
+	fv_qp_error(b.qp.verbs);
+	expect_reset(&b);
+	assert_true(fv_fail_hit());
+	all_works();
+}
+
+/* ------------------------------------------------------------- depth */
+
+static void open__shallow_device(void **state)
+{
+	struct fv_device_cfg cfg;
+
+	fv_reset();
+	fv_device_cfg_init(&cfg, FV_IB, "fake0", "10.0.0.1");
+	cfg.attr.max_qp_wr = 100;
+	fv_device_add(&cfg);
+	end_open(&a, -1);
+	assert_int_equal(a.qp.rx_depth, 100);
+	assert_int_equal(a.qp.tx_depth, 100);
+	end_close(&a);
+}
+
+static void open__little_memory_to_lock(void **state)
+{
+	struct ucm_qp_cfg cfg;
+
+	end_prepare(&a, &cfg);
+	fv_fail_call("ibv_reg_mr", 1, ENOMEM);
+	assert_int_equal(ucm_qp_open(&a.qp, &cfg), DAT_SUCCESS);
+	assert_true(fv_fail_hit());
+	assert_int_equal(a.qp.rx_depth, 2048);
+	end_close(&a);
+}
+
+static void open__nth_failure(void **state)
+{
+	struct ucm_qp_cfg cfg;
+	bool hit = true;
+
+	for (unsigned n = 1; hit; n++) {
+		DAT_RETURN ret;
+
+		assert_in_range(n, 1, 100);
+		end_prepare(&a, &cfg);
+		a.params.ucm_qp_size = 16;
+		fv_fail_at(n, EIO);
+		ret = ucm_qp_open(&a.qp, &cfg);
+		if (ret == DAT_SUCCESS && ucm_qp_start(&a.qp))
+			ret = DAT_CLASS_ERROR;
+		hit = fv_fail_hit();
+		fv_fail_at(0, 0);
+		/* Some calls are made again with another size. */
+		assert_true(hit || ret == DAT_SUCCESS);
+		if (a.qp.verbs)
+			ucm_qp_close(&a.qp);
+		end_release(&a);
+		assert_int_equal(fv_live(), 0);
+	}
+}
+
+/* --------------------------------------------------- address handles */
+
+static unsigned made(void)
+{
+	const char *s = fv_trace_get();
+	unsigned n = 0;
+
+	for (; (s = strstr(s, "ibv_create_ah")); s++)
+		n++;
+	return n;
+}
+
+static struct dcm_peer peer_n(uint16_t n)
+{
+	struct dcm_peer peer = b.addr;
+
+	peer.lid = n;
+	return peer;
+}
+
+static struct ucm_ah *hold_n(struct ucm_ah_cache *cache, uint16_t n)
+{
+	struct dcm_peer peer = peer_n(n);
+	struct ucm_ah *ah;
+
+	assert_int_equal(ucm_ah_get(cache, &peer, &ah), 0);
+	return ah;
+}
+
+static void touch_n(struct ucm_ah_cache *cache, uint16_t n)
+{
+	ucm_ah_put(cache, hold_n(cache, n));
+}
+
+static void ah__least_recently_used_goes(void **state)
+{
+	struct ucm_ah_cache cache;
+	unsigned live = fv_live();
+
+	ucm_ah_cache_init(&cache, &a.path, a.qp.pd, 4);
+	fv_trace(true);
+	for (uint16_t n = 1; n <= 4; n++)
+		touch_n(&cache, n);
+	touch_n(&cache, 1);
+	assert_int_equal(made(), 4);
+	touch_n(&cache, 5);
+	assert_int_equal(fv_live(), live + 4);
+	touch_n(&cache, 1);
+	touch_n(&cache, 3);
+	assert_int_equal(made(), 5);
+	touch_n(&cache, 2);
+	assert_int_equal(made(), 6);
+	assert_int_equal(fv_live(), live + 4);
+	fv_trace(false);
+	ucm_ah_cache_fini(&cache);
+	assert_int_equal(fv_live(), live);
+}
+
+static void ah__held_ones_stay(void **state)
+{
+	struct ucm_ah *held[10];
+	struct ucm_ah_cache cache;
+	unsigned live = fv_live();
+
+	ucm_ah_cache_init(&cache, &a.path, a.qp.pd, 4);
+	for (uint16_t n = 1; n <= 10; n++)
+		held[n - 1] = hold_n(&cache, n);
+	assert_int_equal(fv_live(), live + 10);
+	assert_ptr_equal(hold_n(&cache, 3), held[2]);
+	for (int i = 0; i < 10; i++)
+		ucm_ah_put(&cache, held[i]);
+	assert_int_equal(fv_live(), live + 4);
+	ucm_ah_put(&cache, held[2]);
+	assert_int_equal(fv_live(), live + 4);
+	ucm_ah_cache_fini(&cache);
+	assert_int_equal(fv_live(), live);
+}
+
+static void ah__cannot_be_made(void **state)
+{
+	struct dcm_peer peer = peer_n(7);
+	struct ucm_ah *ah;
+
+	fv_fail_call("ibv_create_ah", 1, EINVAL);
+	assert_int_equal(ucm_ah_get(&a.qp.ahs, &peer, &ah), -EINVAL);
+	assert_non_null(strstr(dapl__fail_text(), "LID 7"));
+	assert_int_equal(ucm_ah_get(&a.qp.ahs, &peer, &ah), 0);
+	ucm_ah_put(&a.qp.ahs, ah);
+}
+
+/* A send for which there is no way is dropped, and nothing else is. */
+static void ah__cannot_be_made_for_a_send(void **state)
+{
+	fv_fail_call("ibv_create_ah", 1, EINVAL);
+	send_n(0, 2);
+	expect_n(&b, 1);
+	assert_int_equal(stats_of_a().dropped, 1);
+	assert_int_equal(stats_of_a().sent, 1);
+}
+
+static void *touch_all(void *arg)
+{
+	for (int round = 0; round < 20; round++)
+		for (uint16_t n = 1; n <= 8; n++)
+			touch_n(arg, n);
+	return NULL;
+}
+
+static void ah__two_threads(void **state)
+{
+	struct ucm_ah_cache cache;
+	unsigned live = fv_live();
+	pthread_t t;
+
+	ucm_ah_cache_init(&cache, &a.path, a.qp.pd, 6);
+	assert_int_equal(pthread_create(&t, NULL, touch_all, &cache), 0);
+	touch_all(&cache);
+	pthread_join(t, NULL);
+	assert_int_equal(fv_live(), live + 6);
+	ucm_ah_cache_fini(&cache);
+	assert_int_equal(fv_live(), live);
+}
+
+#define T(f, s) cmocka_unit_test_setup_teardown(f, s, teardown)
+#define BARE(f) cmocka_unit_test_setup_teardown(f, bare, nothing_left)
+#define ON_ROCE(f)                                  \
+	{                                           \
+#f ".roce", f, roce, teardown, NULL \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(send__arrives, ib),
+		ON_ROCE(send__arrives),
+		T(send__many_times_the_ring, small),
+		T(open__as_the_historic_one, ib),
+		T(credits__exhausted, small_sender),
+		T(credits__no_room_to_wait, small),
+		T(close__while_sends_hang, small),
+		T(close__after_the_last_words, small),
+		T(receive__overflow, small),
+		T(receive__others_get_their_turn, ib),
+		T(receive__any_length, ib),
+		T(fail__receiver, small),
+		T(fail__sender_with_sends_under_way, small),
+		T(fail__each_call_of_a_message, small),
+		T(fail__reset_fails_too, small),
+		BARE(open__shallow_device),
+		BARE(open__little_memory_to_lock),
+		BARE(open__nth_failure),
+		T(ah__least_recently_used_goes, ib),
+		T(ah__held_ones_stay, ib),
+		T(ah__cannot_be_made, ib),
+		T(ah__cannot_be_made_for_a_send, ib),
+		T(ah__two_threads, ib),
+	};
+
+	alarm(60);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
