@@ -98,7 +98,7 @@ static const struct option_row table[] = {
 	{'v', NULL, F, UNUSED, 0, 0, UINT32_MAX, "N", NULL},
 	{0, "no-check", T | P, FLAG, AT(no_check), 0, 0, NULL,
 	 "do not check the data (for figures without that work)"},
-	{0, "no-rmr", S | T | P, FLAG, AT(no_rmr), 0, 0, NULL,
+	{0, "no-rmr", S | T, FLAG, AT(no_rmr), 0, 0, NULL,
 	 "give the peer the context of the LMR, not of an RMR"},
 	{0, "timeout", ALL, COUNT, AT(timeout_s), 1, 86400, "SEC",
 	 "limit of each wait (30)"},

@@ -216,7 +216,8 @@ static void parse__long_options(void **state)
 {
 	struct parsed p;
 
-	parse("-T P -s h --timeout 5 --json --quiet --no-check --no-rmr RW",
+	parse("-T T -s h --timeout 5 --json --quiet --no-check --no-rmr "
+	      "client SR server SR",
 	      &p);
 	assert_int_equal(p.rc, -1);
 	assert_int_equal(p.o.timeout_s, 5);

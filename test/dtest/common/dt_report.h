@@ -37,6 +37,7 @@ enum dt_exit {
 enum dt_kind {
 	DT_LATENCY,
 	DT_BANDWIDTH,
+	DT_NO_FIGURES, /* a record, but no row of a table */
 };
 
 /* One row of the table, one record. */
