@@ -170,9 +170,8 @@ void dapl_sp_cm_request(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 	data->cr_handle = (DAT_CR_HANDLE)cr;
 	data->truncate_flag =
 		req->pdata_truncated || req->pdata_size > sizeof(cr->pdata);
-	/* An RSP is used up by its request: the event names none. */
-	if (!rsp)
-		data->sp_handle.psp_handle = (DAT_PSP_HANDLE)sp; /* or CSP */
+	/* PSP, RSP or CSP. An RSP is used up by its request, yet named. */
+	data->sp_handle.psp_handle = (DAT_PSP_HANDLE)sp;
 
 	dapl_obj_enlist(&cr->obj);
 	posted = rsp ? rsp_request(sp, cr, &event) : psp_request(sp, &event);
