@@ -992,6 +992,52 @@ static void send__wrong_address_never_arrives(void **state)
 	pair_close(&p);
 }
 
+/* A sends from GID FROM to GID TO (both IPv4) of B, which expects GID 3. */
+static void roce_path(uint8_t from, uint8_t to, enum ibv_wc_status status)
+{
+	struct ibv_qp_attr a;
+	struct pair p;
+
+	memset(&p, 0, sizeof(p));
+	end_open(&p.a, 0, IBV_QPT_RC);
+	end_open(&p.b, 1, IBV_QPT_RC);
+	to_init(p.a.qp);
+	to_init(p.b.qp);
+	a = rtr_attr(p.b.ctx, p.b.qp->qp_num);
+	a.ah_attr.grh.sgid_index = from;
+	assert_int_equal(ibv_query_gid(p.b.ctx, 1, to, &a.ah_attr.grh.dgid), 0);
+	assert_int_equal(ibv_modify_qp(p.a.qp, &a, RTR_MASK), 0);
+	assert_int_equal(to_rtr(&p.b, &p.a), 0);
+	to_rts_rnr(&p.a, 7);
+	assert_int_equal(post_recv(&p.b, 2, 0, 64), 0);
+	assert_int_equal(post_send(&p.a, 1, 0, 4, IBV_SEND_SIGNALED), 0);
+	expect_wc(&p.a, 1, status);
+	if (status == IBV_WC_SUCCESS)
+		expect_wc(&p.b, 2, IBV_WC_SUCCESS);
+	pair_close(&p);
+}
+
+static void send__roce_paths_of_both_ends_match(void **state)
+{
+	struct fv_device_cfg *cfg[2];
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		cfg[i] = fv_device_cfg_get(list[i]);
+		cfg[i]->port[0].attr.gid_tbl_len = 5;
+		cfg[i]->port[0].gid[4] = cfg[i]->port[0].gid[3];
+		cfg[i]->port[0].gid[4].raw[13] = 9;
+		cfg[i]->port[0].gid_type[4] = IBV_GID_TYPE_ROCE_V2;
+	}
+	ibv_free_device_list(list);
+	roce_path(3, 3, IBV_WC_SUCCESS);
+	roce_path(2, 3, IBV_WC_RETRY_EXC_ERR); /* RoCE v1 */
+	roce_path(4, 3, IBV_WC_RETRY_EXC_ERR); /* from somebody else */
+	roce_path(3, 4,
+		  IBV_WC_RETRY_EXC_ERR); /* to an address B does not use */
+}
+
 static void send__waits_for_peer_to_be_ready(void **state)
 {
 	struct pair p;
@@ -1765,6 +1811,7 @@ int main(void)
 		T(send__receive_buffer_not_ours),
 		T(send__inline_is_copied_when_posted),
 		T(send__wrong_address_never_arrives),
+		T_ROCE(send__roce_paths_of_both_ends_match),
 		T(send__waits_for_peer_to_be_ready),
 		T(send__peer_gone),
 		T(post__wrong_state_and_full_queue),

@@ -91,6 +91,26 @@ enum ibv_wc_status fv__scatter(struct fv_qp *q, const struct fv_recv *r,
 	return IBV_WC_SUCCESS;
 }
 
+/*
+ * Whether P takes what Q sends for its partner's. On RoCE a queue pair compares
+ * the addresses of a packet with those of its own path, and knows one version.
+ */
+static bool path_matches(const struct fv_qp *q, const struct fv_qp *p)
+{
+	const struct ibv_ah_attr *to = &q->attr.ah_attr;
+	const struct ibv_ah_attr *back = &p->attr.ah_attr;
+	const struct fv_port_cfg *src = fv__port(q->qp.context, to->port_num);
+	const struct fv_port_cfg *dst = fv__port(p->qp.context, back->port_num);
+	int from = to->grh.sgid_index, at = back->grh.sgid_index;
+
+	if (dst->attr.link_layer != IBV_LINK_LAYER_ETHERNET)
+		return true;
+	return src->gid_type[from] == dst->gid_type[at] &&
+	       !memcmp(&src->gid[from], &back->grh.dgid,
+		       sizeof(union ibv_gid)) &&
+	       !memcmp(&dst->gid[at], &to->grh.dgid, sizeof(union ibv_gid));
+}
+
 /* The other end, when packets get there: *wait tells "later" from "never". */
 static struct fv_qp *peer_of(struct fv_qp *q, bool *wait)
 {
@@ -108,6 +128,8 @@ static struct fv_qp *peer_of(struct fv_qp *q, bool *wait)
 	if (st != IBV_QPS_RTR && st != IBV_QPS_RTS && st != IBV_QPS_SQD)
 		return NULL;
 	if ((iwarp ? p->peer_qpn : p->attr.dest_qp_num) != q->qp.qp_num)
+		return NULL;
+	if (!iwarp && !path_matches(q, p))
 		return NULL;
 	if (!p->got_packet) {
 		p->got_packet = true;
