@@ -387,6 +387,116 @@ static void own__link_local_only(void **state)
 	assert_int_equal(own_index("::ffff:10.0.0.2"), 1);
 }
 
+/* ------------------------------------- a peer that may be an old one */
+
+static const struct entry two_kinds[] = {
+	{0, V1, "fe80::1"},
+	{1, V2, "fe80::1"},
+	{2, V1, "::ffff:10.0.0.1"},
+	{3, V2, "::ffff:10.0.0.1"},
+	{0, V1, NULL},
+};
+
+static void offer__best_beside_index_0(void **state)
+{
+	static const struct dcm_block none;
+	struct dcm_path_ends ends;
+	struct dcm_block block;
+	struct dcm_ib alt;
+	uint8_t raw[16];
+
+	fill_table(two_kinds);
+	open_path();
+	dcm_path_offer(&path, 0x123, &ends, &block);
+	assert_int_equal(ends.own_index, 0);
+	assert_int_equal(ends.own.family, 0);
+	dcm_block_get_ib(&block, &alt);
+	assert_int_equal(alt.family, AF_INET6);
+	assert_int_equal(alt.qpn, 0x123);
+	assert_int_equal(alt.qp_type, DCM_QP_RC);
+	assert_memory_equal(alt.gid, port->gid[3].raw, 16);
+	/* The peer's answer tells which it took. */
+	gid_of("fe80::2", raw);
+	dcm_path_offered(&path, 0x123, raw, &ends);
+	assert_int_equal(ends.own_index, 0);
+	gid_of("::ffff:10.0.0.2", raw);
+	dcm_path_offered(&path, 0x123, raw, &ends);
+	assert_int_equal(ends.own_index, 3);
+	/* Who asks for an index has chosen. */
+	dcm_path_fini(&path);
+	assert_int_equal(dcm_path_init(&path, &cm,
+				       &(struct dcm_path_wish){.gid_index = 1}),
+			 DAT_SUCCESS);
+	dcm_path_offer(&path, 0x123, &ends, &block);
+	assert_int_equal(ends.own_index, 1);
+	assert_memory_equal(&block, &none, sizeof(none));
+}
+
+static void offer__one_kind_only(void **state)
+{
+	static const struct dcm_block none;
+	static const struct entry table[] = {
+		{0, V1, "fe80::1"},
+		{1, V2, "fe80::1"},
+		{0, V1, NULL},
+	};
+	struct dcm_path_ends ends;
+	struct dcm_block block;
+	uint8_t raw[16];
+
+	fill_table(table);
+	open_path();
+	dcm_path_offer(&path, 0x123, &ends, &block);
+	assert_int_equal(ends.own_index, 0);
+	assert_memory_equal(&block, &none, sizeof(none));
+	gid_of("::ffff:10.0.0.2", raw);
+	dcm_path_offered(&path, 0x123, raw, &ends);
+	assert_int_equal(ends.own_index, 0);
+}
+
+/* Our index, and that the peer's end is the one with GID. */
+static int meet(const struct dcm_ib *saddr, const struct dcm_ib *alt,
+		const char *gid)
+{
+	struct dcm_path_ends ends;
+	struct dcm_block block;
+	uint8_t raw[16];
+
+	dcm_block_set_ib(&block, alt);
+	dcm_path_meet(&path, 0x123, saddr, &block, &ends);
+	gid_of(gid, raw);
+	assert_memory_equal(ends.peer.gid, raw, 16);
+	assert_int_equal(ends.peer.qpn, saddr->qpn);
+	assert_memory_equal(ends.own.gid, port->gid[ends.own_index].raw, 16);
+	return ends.own_index;
+}
+
+static void meet__takes_the_offer(void **state)
+{
+	struct dcm_ib saddr = {.qpn = 7, .qp_type = DCM_QP_RC};
+	struct dcm_ib alt = saddr, bad;
+
+	fill_table(two_kinds);
+	open_path();
+	gid_of("fe80::2", saddr.gid);
+	gid_of("::ffff:10.0.0.2", alt.gid);
+	alt.family = AF_INET6;
+	assert_int_equal(meet(&saddr, &alt, "::ffff:10.0.0.2"), 3);
+	/* What is not marked as one, old peers left there. */
+	bad = alt;
+	bad.family = 0;
+	assert_int_equal(meet(&saddr, &bad, "fe80::2"), 0);
+	bad = alt;
+	bad.qpn++;
+	assert_int_equal(meet(&saddr, &bad, "fe80::2"), 0);
+	bad = alt;
+	bad.qp_type = DCM_QP_UD;
+	assert_int_equal(meet(&saddr, &bad, "fe80::2"), 0);
+	/* A kind that this side has not got. */
+	gid_of("fd00::2", alt.gid);
+	assert_int_equal(meet(&saddr, &alt, "fe80::2"), 0);
+}
+
 static void own__what_the_message_says(void **state)
 {
 	struct dcm_path_ends ends;
@@ -808,6 +918,9 @@ int main(void)
 		ON(roce, own__of_the_peers_kind),
 		ON(roce, own__nearest_network),
 		ON(roce, own__link_local_only),
+		ON(roce, offer__best_beside_index_0),
+		ON(roce, offer__one_kind_only),
+		ON(roce, meet__takes_the_offer),
 		ON(ib, own__what_the_message_says),
 		ON(ib, gid__infiniband_takes_index_0),
 		ON(iwarp, init__refuses_iwarp),

@@ -245,17 +245,16 @@ static void engine_disarm(struct dcm_conn *dc)
 	dapl_timer_cancel(conn->node.dcm->base.loop, &conn->timer);
 }
 
-/*
- * Active side. What was told to the peer stays; but where its GID is of
- * another kind, the way there begins at one of ours that goes with it.
- */
+/* Active side. */
 static int engine_qp_connect(struct dcm_conn *dc)
 {
 	struct dapl_cm_conn *conn = dcm_conn_from(dc);
 	struct dcm *dcm = conn->node.dcm;
 	struct dcm_path_ends *ends = &conn->ends;
 
-	dcm_path_own(&dcm->path, conn->qp_num, dc->remote.ib.gid, ends);
+	if (dcm->rules.stream)
+		dcm_path_offered(&dcm->path, conn->qp_num, dc->remote.ib.gid,
+				 ends);
 	ends->peer = dc->remote.ib;
 	ends->mtu = dcm_path_mtu(&dcm->path, dc->remote.mtu);
 	dc->own.mtu = ends->mtu;
@@ -642,7 +641,12 @@ int dcm_connect(struct dapl_cm_conn *conn, const struct dapl_cm_connect *req)
 		return ret;
 	conn->qp_num = req->qp.qp_num;
 	conn->depths = dcm_path_depths(&dcm->path, &req->qp);
-	dcm_path_own(&dcm->path, conn->qp_num, NULL, &conn->ends);
+	/* Old peers of datagrams never were on RoCE. */
+	if (dcm->rules.stream)
+		dcm_path_offer(&dcm->path, conn->qp_num, &conn->ends,
+			       &own->saddr_alt);
+	else
+		dcm_path_own(&dcm->path, conn->qp_num, NULL, &conn->ends);
 	dcm_block_set_ib(&own->saddr, &conn->ends.own);
 	own->rd_in = conn->depths.in;
 	own->mtu = dcm->path.mtu;
@@ -694,8 +698,8 @@ static int answer_yes(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
 	const struct dcm_path *path = &conn->node.dcm->path;
 	struct dcm_path_ends *ends = &conn->ends;
 
-	dcm_path_own(path, qp->qp_num, conn->dcm.remote.ib.gid, ends);
-	ends->peer = conn->dcm.remote.ib;
+	dcm_path_meet(path, qp->qp_num, &conn->dcm.remote.ib,
+		      &conn->dcm.remote.alt, ends);
 	ends->mtu = dcm_path_mtu(path, conn->dcm.remote.mtu);
 	conn->depths = dcm_path_depths(path, qp);
 	conn->answer.ib = ends->own;

@@ -199,6 +199,7 @@ static void learn(struct dcm_conn *conn, const struct dcm_msg *msg)
 	conn->remote.rd_in = msg->rd_in;
 	conn->remote.mtu = msg->mtu;
 	dcm_block_get_ib(&msg->saddr, &conn->remote.ib);
+	conn->remote.alt = msg->saddr_alt;
 	if (conn->eng->rules->stream) {
 		/* The four bytes of RTU repeat the version that answered. */
 		conn->own.version = msg->version;

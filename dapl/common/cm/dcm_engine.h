@@ -59,6 +59,7 @@ struct dcm_conn {
 		uint8_t rd_in;
 		uint8_t mtu; /* 0: not told */
 		struct dcm_ib ib;
+		struct dcm_block alt;
 	} remote;
 };
 

@@ -31,6 +31,7 @@ enum {
 	AT_MTU = 32,
 	AT_SADDR = 36,
 	AT_DADDR = 64,
+	AT_SADDR_ALT = 92,
 };
 
 /* Offsets in an address block. */
@@ -108,6 +109,7 @@ size_t dcm_msg_encode(const struct dcm_msg *msg, uint8_t *buf)
 	buf[AT_MTU] = msg->mtu;
 	memcpy(buf + AT_SADDR, &msg->saddr, sizeof(msg->saddr));
 	memcpy(buf + AT_DADDR, &msg->daddr, sizeof(msg->daddr));
+	memcpy(buf + AT_SADDR_ALT, &msg->saddr_alt, sizeof(msg->saddr_alt));
 	if (!dcm_op_has_pdata(msg->op))
 		return DCM_HEADER;
 	memcpy(buf + DCM_HEADER, msg->pdata, msg->p_size);
@@ -145,6 +147,10 @@ int dcm_msg_decode_header(const uint8_t *buf, struct dcm_msg *ret_msg)
 	}
 	memcpy(&ret_msg->saddr, buf + AT_SADDR, sizeof(ret_msg->saddr));
 	memcpy(&ret_msg->daddr, buf + AT_DADDR, sizeof(ret_msg->daddr));
+	memset(&ret_msg->saddr_alt, 0, sizeof(ret_msg->saddr_alt));
+	if (version >= DCM_VERSION_MTU)
+		memcpy(&ret_msg->saddr_alt, buf + AT_SADDR_ALT,
+		       sizeof(ret_msg->saddr_alt));
 	return 0;
 }
 

@@ -24,9 +24,9 @@
 /* Up to this version stream peers put two bytes between header and data. */
 #define DCM_VERSION_FILLER 7
 /* From when on bytes mean something; they could be anything before. */
-#define DCM_VERSION_EXT	   8 /* bits 16 to 23 of the ports, "rtns" */
-#define DCM_VERSION_MTU	   9 /* "mtu" */
-#define DCM_VERSION_RD_IN  7
+#define DCM_VERSION_EXT	  8 /* bits 16 to 23 of the ports, "rtns" */
+#define DCM_VERSION_MTU	  9 /* "mtu" */
+#define DCM_VERSION_RD_IN 7
 
 #define DCM_HEADER 148
 #define DCM_PDATA  68 /* what fits behind the header */
@@ -80,6 +80,7 @@ struct dcm_msg {
 	uint16_t p_size;
 	struct dcm_block saddr;
 	struct dcm_block daddr;
+	struct dcm_block saddr_alt; /* see dcm_path_offer(); zero: none */
 	uint8_t pdata[DCM_PDATA];
 };
 

@@ -277,10 +277,10 @@ static const struct ibv_gid_entry *gid_for(const struct dcm_path *path,
 	return found ? found : best;
 }
 
-void dcm_path_own(const struct dcm_path *path, uint32_t qpn,
-		  const uint8_t *peer_gid, struct dcm_path_ends *ret_ends)
+static void own_end(const struct dcm_path *path, uint32_t qpn,
+		    const struct ibv_gid_entry *entry,
+		    struct dcm_path_ends *ret_ends)
 {
-	const struct ibv_gid_entry *entry = gid_for(path, peer_gid);
 	struct dcm_ib *own = &ret_ends->own;
 
 	memset(own, 0, sizeof(*own));
@@ -290,6 +290,75 @@ void dcm_path_own(const struct dcm_path *path, uint32_t qpn,
 	own->qp_type = DCM_QP_RC;
 	memcpy(own->gid, entry->gid.raw, sizeof(own->gid));
 	ret_ends->own_index = (int)entry->gid_index;
+}
+
+void dcm_path_own(const struct dcm_path *path, uint32_t qpn,
+		  const uint8_t *peer_gid, struct dcm_path_ends *ret_ends)
+{
+	own_end(path, qpn, gid_for(path, peer_gid), ret_ends);
+}
+
+/* The only one that old peers know, of those that may be used. */
+static const struct ibv_gid_entry *gid_least(const struct dcm_path *path)
+{
+	const struct ibv_gid_entry *least = path->gid;
+
+	for (int i = 1; i < path->n; i++)
+		if (path->gid[i].gid_index < least->gid_index)
+			least = &path->gid[i];
+	return least;
+}
+
+void dcm_path_offer(const struct dcm_path *path, uint32_t qpn,
+		    struct dcm_path_ends *ret_ends, struct dcm_block *ret_alt)
+{
+	const struct ibv_gid_entry *best = path->gid;
+	const struct ibv_gid_entry *least = gid_least(path);
+	struct dcm_path_ends alt;
+
+	own_end(path, qpn, least, ret_ends);
+	memset(ret_alt, 0, sizeof(*ret_alt));
+	if (gid_kind(best->gid.raw) == gid_kind(least->gid.raw))
+		return;
+	own_end(path, qpn, best, &alt);
+	/* Tells it from what old peers may have left there. */
+	alt.own.family = AF_INET6;
+	dcm_block_set_ib(ret_alt, &alt.own);
+}
+
+void dcm_path_offered(const struct dcm_path *path, uint32_t qpn,
+		      const uint8_t *peer_gid, struct dcm_path_ends *ret_ends)
+{
+	const struct ibv_gid_entry *best = path->gid;
+	const struct ibv_gid_entry *least = gid_least(path);
+	bool alt = gid_kind(best->gid.raw) != gid_kind(least->gid.raw) &&
+		   gid_kind(best->gid.raw) == gid_kind(peer_gid);
+
+	own_end(path, qpn, alt ? best : least, ret_ends);
+}
+
+static bool alt_means(const struct dcm_ib *alt, const struct dcm_ib *saddr)
+{
+	return alt->family == AF_INET6 && alt->qpn == saddr->qpn &&
+	       alt->qp_type == DCM_QP_RC;
+}
+
+void dcm_path_meet(const struct dcm_path *path, uint32_t qpn,
+		   const struct dcm_ib *saddr, const struct dcm_block *alt,
+		   struct dcm_path_ends *ret_ends)
+{
+	const struct ibv_gid_entry *entry;
+	struct dcm_ib ib;
+
+	dcm_block_get_ib(alt, &ib);
+	entry = gid_for(path, ib.gid);
+	if (!path->ethernet || !alt_means(&ib, saddr) ||
+	    gid_kind(entry->gid.raw) != gid_kind(ib.gid)) {
+		ib = *saddr;
+		entry = gid_for(path, ib.gid);
+	}
+	own_end(path, qpn, entry, ret_ends);
+	ret_ends->peer = ib;
 }
 
 /* ------------------------------------------------- depths */

@@ -6,15 +6,13 @@
  * Decides nothing about connections. Constant after dcm_path_init(), so any
  * thread may read it; dcm_path_connect() sleeps in the kernel.
  *
- * On RoCE every message names the GID that its sender's queue pair uses. Two
- * GIDs reach one another only if both are IPv4 or both IPv6 (kernels refuse
- * other paths with EINVAL) and both of one RoCE version. The active side names
- * its best one, unless it knows the peer's GID; the passive side takes the best
- * of its own that goes with it. So new peers meet on routable addresses.
- *
- * An old peer uses index 0 of its table, as a rule a link-local GID, whatever
- * it is told. As the active side it is met there. As the passive side it
- * cannot accept a request that names an IPv4 GID: dat_cr_accept() fails there.
+ * On RoCE every message names the GID that its sender's queue pair uses, and
+ * the two GIDs must be of one kind (IPv4, other routable, link-local) to reach
+ * one another. Old peers use the one of index 0, a link-local one nearly
+ * always, whatever the other side names. So a request that an old peer may get
+ * names index 0 where they look, and the best one where they do not; a peer
+ * that understands takes that and answers with its own of that kind. New peers
+ * meet on routable addresses, and old ones are met on index 0.
  */
 #ifndef DCM_PATH_H
 #define DCM_PATH_H
@@ -70,6 +68,24 @@ void dcm_path_fini(struct dcm_path *path);
  */
 void dcm_path_own(const struct dcm_path *path, uint32_t qpn,
 		  const uint8_t *peer_gid, struct dcm_path_ends *ret_ends);
+
+/*
+ * Active side, where the peer may be an old one: our end as such a peer has to
+ * see it, and in *RET_ALT the best end if that is of another kind (else zero).
+ * Once the peer has answered from PEER_GID, dcm_path_offered() is the one of
+ * the two that was meant.
+ */
+void dcm_path_offer(const struct dcm_path *path, uint32_t qpn,
+		    struct dcm_path_ends *ret_ends, struct dcm_block *ret_alt);
+void dcm_path_offered(const struct dcm_path *path, uint32_t qpn,
+		      const uint8_t *peer_gid, struct dcm_path_ends *ret_ends);
+/*
+ * Passive side: both ends, from the peer's SADDR and ALT (any bytes). Where
+ * there is nothing to choose this is dcm_path_own() with the peer's GID.
+ */
+void dcm_path_meet(const struct dcm_path *path, uint32_t qpn,
+		   const struct dcm_ib *saddr, const struct dcm_block *alt,
+		   struct dcm_path_ends *ret_ends);
 
 /* What both sides can: OFFER is the peer's, any byte, 0: it did not say. */
 uint8_t dcm_path_mtu(const struct dcm_path *path, uint8_t offer);
