@@ -83,18 +83,32 @@ typedef union dat_context DAT_CONTEXT;
 typedef DAT_CONTEXT DAT_DTO_COOKIE;
 typedef DAT_CONTEXT DAT_RMR_COOKIE;
 
-/* How a posted operation completes; also what an endpoint is made for. */
+/*
+ * In an endpoint's attributes: which events of its queues notify, that is, wake
+ * a waiter that sleeps or trigger the CNO. Posted with an operation: how that
+ * one completes. An operation that fails has an event, and notifies, always.
+ */
 enum dat_completion_flags {
+	/* an endpoint: as EVD_THRESHOLD; an operation: its event notifies */
 	DAT_COMPLETION_DEFAULT_FLAG = 0x0,
-	DAT_COMPLETION_SUPPRESS_FLAG = 0x1, /* no event on success */
-	/* wake the peer's solicited waiter */
+	/* an operation that is no receive: no event on success */
+	DAT_COMPLETION_SUPPRESS_FLAG = 0x1,
+	/* receives of an endpoint: those notify whose sender gave this flag */
 	DAT_COMPLETION_SOLICITED_WAIT_FLAG = 0x2,
-	/* an event, but no notification */
+	/*
+	 * an endpoint: operations may be posted with this flag; such an
+	 * operation: an event, which notifies nobody. Without the endpoint's
+	 * flag that of an operation is ignored.
+	 */
 	DAT_COMPLETION_UNSIGNALLED_FLAG = 0x4,
-	/* start after earlier RDMA reads */
+	/* an operation: start after earlier RDMA reads are complete */
 	DAT_COMPLETION_BARRIER_FENCE_FLAG = 0x8,
-	/* the waiter's threshold decides */
+	/*
+	 * an endpoint: all events notify, and a waiter may ask for several at
+	 * once. SOLICITED_WAIT, and then UNSIGNALLED, take precedence.
+	 */
 	DAT_COMPLETION_EVD_THRESHOLD_FLAG = 0x10,
+	/* no effect */
 	DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG = 0x20,
 };
 typedef enum dat_completion_flags DAT_COMPLETION_FLAGS;
@@ -1151,13 +1165,15 @@ DAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle);
  *
  * The endpoint gets at least the DTO and segment counts asked for and exactly
  * the other values, or is not made. Without a queue the matching DTO count
- * must be 0.
+ * must be 0. Endpoints that share a queue must agree on UNSIGNALLED and
+ * SOLICITED_WAIT for it, and SOLICITED_WAIT wants a queue of DTO events alone.
  *
  * Returns:
  *   INVALID_HANDLE/IA, PZ, EVD_CONN, EVD_RECV, EVD_REQUEST  bad handle, or a
  *                           queue without the flag it needs
- *   INVALID_PARAMETER/ARG6  attributes contradict the queues, exceed the
- *                           adapter, or suppress receive completions
+ *   INVALID_PARAMETER/ARG6  attributes contradict the queues or their other
+ *                           endpoints, exceed the adapter, or suppress receive
+ *                           completions
  *   INVALID_PARAMETER/ARG7  ep_handle NULL
  *   MODEL_NOT_SUPPORTED     service type or QoS
  *   INSUFFICIENT_RESOURCES  memory or device
@@ -1335,8 +1351,8 @@ DAT_EXPORT DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle,
  *                     reused on return where iov_ownership_on_return says
  *                     DAT_IOV_CONSUMER; the memory not before the completion
  *   user_cookie       comes back in the completion
- *   completion_flags  DAT_COMPLETION_*: SUPPRESS (no event on success),
- *                     SOLICITED_WAIT, UNSIGNALLED, BARRIER_FENCE
+ *   completion_flags  DAT_COMPLETION_*: SUPPRESS, SOLICITED_WAIT (for the
+ *                     peer's waiter), UNSIGNALLED, BARRIER_FENCE
  *
  * Returns:
  *   INVALID_HANDLE/EP        not an EP, or an unreliable one
@@ -1385,7 +1401,8 @@ DAT_EXPORT DAT_RETURN dat_ep_post_send_with_invalidate(
  *   num_segments      entries of local_iov, 0: for empty messages
  *   local_iov         where to; memory needs LOCAL_WRITE
  *   user_cookie       comes back in the completion
- *   completion_flags  SUPPRESS has no meaning and is ignored
+ *   completion_flags  UNSIGNALLED; the others mean nothing for a receive and
+ *                     are ignored
  *
  * Returns:
  *   INVALID_HANDLE/EP        not an EP

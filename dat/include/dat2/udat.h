@@ -41,7 +41,11 @@ enum dat_handle_type {
 };
 typedef enum dat_handle_type DAT_HANDLE_TYPE;
 
-/* Bits; the CONFIG values are a field of two. */
+/*
+ * Bits; the CONFIG values are a field of two, 0 while no endpoint completes
+ * there: see DAT_COMPLETION_UNSIGNALLED_FLAG (NOTIFY), _SOLICITED_WAIT_FLAG,
+ * _EVD_THRESHOLD_FLAG.
+ */
 enum dat_evd_state {
 	DAT_EVD_STATE_ENABLED = 0x1,
 	DAT_EVD_STATE_DISABLED = 0x2,
@@ -485,7 +489,9 @@ DAT_EXPORT DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd_handle);
  *   event       out, 120 bytes
  *   nmore       out, events still queued; valid on timeout too
  *
- * While a thread waits it owns the queue: the CNO is not triggered.
+ * While a thread waits it owns the queue: the CNO is not triggered. Events that
+ * are there when it comes are taken whether they notify or not; one that sleeps
+ * is woken by events that notify only, and then takes the oldest.
  *
  * Returns:
  *   TIMEOUT_EXPIRED         fewer than threshold events came
