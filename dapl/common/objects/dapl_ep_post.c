@@ -76,21 +76,6 @@ __attribute__((cold, noinline)) static int post_flushed(struct dapl_ep *ep,
 	return posted || op == DAT_DTO_BIND_MW ? 0 : -ENOMEM;
 }
 
-/*
- * A request that got no slot, or that the device refused, while the endpoint
- * was in STATE.
- */
-__attribute__((cold, noinline)) static DAT_RETURN
-post_failed(struct dapl_ep *ep, int err, int state, unsigned op,
-	    DAT_DTO_COOKIE cookie, DAT_COUNT segments)
-{
-	if (err == -ESHUTDOWN ||
-	    (err != -ENOBUFS && state == DAT_EP_STATE_DISCONNECTED))
-		err = post_flushed(ep, ep->request_evd, cookie, op);
-	return err ? post_refused(ep, ep->sq, err > 0 ? -err : err, segments)
-		   : DAT_SUCCESS;
-}
-
 /* Verbs flags for the low four bits of DAT_COMPLETION_FLAGS. */
 #define S IBV_SEND_SIGNALED
 #define W IBV_SEND_SOLICITED
@@ -157,18 +142,25 @@ static inline void slot_fill(struct dapl_slot *slot, unsigned op,
 		     (flags & IBV_SEND_SIGNALED ? 0 : DAPL_OP_SUPPRESSED);
 }
 
-/* Why there was no slot. */
-static inline int no_slot_locked(const struct dapl_wq *wq)
+/*
+ * There is no slot for a request: it is refused, or, when the connection has
+ * ended, flushed. Called with the queue's lock, returns without it.
+ */
+__attribute__((cold, noinline)) static int
+post_no_slot(struct dapl_ep *ep, DAT_DTO_COOKIE cookie, unsigned op)
 {
-	return wq->over ? -ESHUTDOWN : -ENOBUFS;
+	bool over = ep->sq->over;
+
+	dapl_unlock(&ep->sq->lock);
+	return over ? post_flushed(ep, ep->request_evd, cookie,
+				   op & DAPL_OP_MASK)
+		    : -ENOBUFS;
 }
 
-/*
- * Takes a slot for WR and posts it. 0 or an errno of either sign; -ESHUTDOWN:
- * the connection has ended, WR is to be flushed.
- */
-static inline int post_wr(struct dapl_ep *ep, struct ibv_send_wr *wr,
-			  unsigned op, uint32_t length, DAT_DTO_COOKIE cookie)
+/* Takes a slot for WR and posts it. 0 or an errno of either sign. */
+__attribute__((always_inline)) static inline int
+post_wr(struct dapl_ep *ep, struct ibv_send_wr *wr, unsigned op,
+	uint32_t length, DAT_DTO_COOKIE cookie)
 {
 	struct dapl_wq *wq = ep->sq;
 	struct ibv_send_wr *bad;
@@ -180,11 +172,8 @@ static inline int post_wr(struct dapl_ep *ep, struct ibv_send_wr *wr,
 	slot = slot_next_locked(wq, wq->fast_limit);
 	if (unlikely(!slot)) {
 		slot = slot_credit_locked(wq, wq->limit);
-		if (!slot) {
-			ret = no_slot_locked(wq);
-			dapl_unlock(&wq->lock);
-			return ret;
-		}
+		if (!slot)
+			return post_no_slot(ep, cookie, op);
 	}
 	slot_fill(slot, op, length, cookie, wq, wr->send_flags);
 	wr->wr_id = (uintptr_t)slot;
@@ -228,7 +217,9 @@ DAT_RETURN dapl_ep_post_request(struct dapl_ep *ep, struct ibv_send_wr *wr,
 	wr->next = NULL;
 	wr->send_flags |= verbs_flags(flags);
 	ret = post_wr(ep, wr, op | quiet(ep->sq, flags), length, cookie);
-	return ret ? post_failed(ep, ret, state, op, cookie, wr->num_sge)
+	if (ret && ret != -ENOBUFS && state == DAT_EP_STATE_DISCONNECTED)
+		ret = post_flushed(ep, ep->request_evd, cookie, op);
+	return ret ? post_refused(ep, ep->sq, ret > 0 ? -ret : ret, wr->num_sge)
 		   : DAT_SUCCESS;
 }
 
@@ -239,10 +230,36 @@ int dapl_ep_post_marker(struct dapl_ep *ep)
 		.send_flags = IBV_SEND_SIGNALED,
 	};
 	DAT_DTO_COOKIE none = {.as_64 = 0};
-	int ret = post_wr(ep, &wr, DAPL_OP_MARKER, 0, none);
 
-	/* All that is posted is being flushed: nothing is behind it. */
-	return ret == -ESHUTDOWN ? 0 : ret;
+	return post_wr(ep, &wr, DAPL_OP_MARKER, 0, none);
+}
+
+/* As post_wr(), for a bind. */
+static int post_mw(struct dapl_ep *ep, struct ibv_mw *mw,
+		   struct ibv_mw_bind *bind, DAT_DTO_COOKIE cookie,
+		   unsigned quiet_op)
+{
+	struct dapl_wq *wq = ep->sq;
+	struct dapl_slot *slot;
+	struct ibv_qp *qp;
+	int ret = ENOTCONN;
+
+	dapl_lock(&wq->lock);
+	slot = slot_next_locked(wq, wq->fast_limit);
+	if (!slot)
+		slot = slot_credit_locked(wq, wq->limit);
+	if (!slot)
+		return post_no_slot(ep, cookie, DAT_DTO_BIND_MW);
+	slot_fill(slot, DAT_DTO_BIND_MW | quiet_op, 0, cookie, wq,
+		  bind->send_flags);
+	bind->wr_id = (uintptr_t)slot;
+	qp = __atomic_load_n(&ep->qp, __ATOMIC_ACQUIRE);
+	if (qp)
+		ret = ibv_bind_mw(qp, mw, bind);
+	if (ret)
+		slot_undo_locked(wq);
+	dapl_unlock(&wq->lock);
+	return ret;
 }
 
 DAT_RETURN dapl_ep_post_bind(struct dapl_ep *ep, struct ibv_mw *mw,
@@ -252,38 +269,20 @@ DAT_RETURN dapl_ep_post_bind(struct dapl_ep *ep, struct ibv_mw *mw,
 {
 	int state = __atomic_load_n(&ep->state, __ATOMIC_RELAXED);
 	struct dapl_wq *wq = ep->sq;
-	struct dapl_slot *slot;
-	DAT_RETURN result = DAT_SUCCESS;
-	struct ibv_qp *qp;
-	int ret = ENOTCONN;
+	int ret;
 
 	if (!wq || (state != DAT_EP_STATE_CONNECTED &&
 		    state != DAT_EP_STATE_DISCONNECTED))
 		return post_refused(ep, wq, not_now(state), 0);
 	bind->send_flags = verbs_flags(flags);
-	dapl_lock(&wq->lock);
-	slot = slot_next_locked(wq, wq->fast_limit);
-	if (!slot)
-		slot = slot_credit_locked(wq, wq->limit);
-	if (slot) {
-		slot_fill(slot, DAT_DTO_BIND_MW | quiet(wq, flags), 0, cookie,
-			  wq, bind->send_flags);
-		bind->wr_id = (uintptr_t)slot;
-		qp = __atomic_load_n(&ep->qp, __ATOMIC_ACQUIRE);
-		if (qp)
-			ret = ibv_bind_mw(qp, mw, bind);
-		if (ret)
-			slot_undo_locked(wq);
-	} else {
-		ret = no_slot_locked(wq);
-	}
-	dapl_unlock(&wq->lock);
+	ret = post_mw(ep, mw, bind, cookie, quiet(wq, flags));
+	if (ret && ret != -ENOBUFS && state == DAT_EP_STATE_DISCONNECTED)
+		ret = post_flushed(ep, ep->request_evd, cookie,
+				   DAT_DTO_BIND_MW);
 	if (ret)
-		result =
-			post_failed(ep, ret, state, DAT_DTO_BIND_MW, cookie, 0);
-	if (result == DAT_SUCCESS)
-		*ret_key = mw->rkey;
-	return result;
+		return post_refused(ep, wq, ret > 0 ? -ret : ret, 0);
+	*ret_key = mw->rkey;
+	return DAT_SUCCESS;
 }
 
 static inline uint64_t iov_length(const DAT_LMR_TRIPLET *iov,
@@ -365,8 +364,8 @@ transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 	wr.send_flags |= verbs_flags(flags);
 	ret = post_wr(ep, &wr, op, length, cookie);
 	return likely(!ret) ? DAT_SUCCESS
-			    : post_failed(ep, ret, DAT_EP_STATE_CONNECTED, op,
-					  cookie, segments);
+			    : post_refused(ep, ep->sq, ret > 0 ? -ret : ret,
+					   segments);
 }
 
 DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments,
@@ -501,7 +500,7 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments,
 	if (unlikely(!slot)) {
 		slot = recv_slot_careful_locked(wq, flags);
 		if (!slot) {
-			ret = no_slot_locked(wq);
+			ret = wq->over ? -ESHUTDOWN : -ENOBUFS;
 			dapl_unlock(&wq->lock);
 			return recv_refused(ep, ret, segments, iov, cookie);
 		}
