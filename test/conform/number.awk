@@ -6,4 +6,4 @@
 
 /^1\.\./ { next }
 /^(not )?ok / { sub(/ok [0-9]+ - /, "ok " ++n " - " label ": ") }
-{ print }
+{ print; fflush() }

@@ -13,7 +13,7 @@
 # row's name|library|network interface|variable with its address
 rows="rxe|libdaplofa.so.2|eth0|DAPL_VM_RXE_ADDR
 siw|libdaplofa.so.2|eth1|DAPL_VM_SIW_ADDR"
-run_limit=170
+run_limit=240
 # Most cases wait for the device, not for a processor.
 jobs=8
 
@@ -26,9 +26,9 @@ run_row()
 
     LD_LIBRARY_PATH=$STAGE/lib DAT_OVERRIDE=$it_logs/dat.conf \
         timeout -k 5 $run_limit "$conform" -P "$name" -j $jobs -t 40 \
-        >"$tap" 2>"$it_logs/$name.log"
-    rc=$?
-    awk -v n="$it_n" -v label="$name" -f "$(dirname "$0")/../conform/number.awk" "$tap"
+        2>"$it_logs/$name.log" | tee "$tap" |
+        awk -v n="$it_n" -v label="$name" -f "$(dirname "$0")/../conform/number.awk"
+    rc=${PIPESTATUS[0]}
     it_n=$((it_n + $(grep -cE '^(not )?ok ' "$tap")))
     grep -q '^1\.\.' "$tap" && return
     not_ok "$name: the whole run"
