@@ -100,7 +100,11 @@ static uint64_t first_wait(struct dcm_proto *p, uint64_t configured,
 	if (configured)
 		return configured;
 	if (rtt->mean_us) {
-		us = rtt->mean_us + 4 * rtt->dev_us;
+		us = 4 * rtt->dev_us;
+		/* Answers that always took the same may take longer once. */
+		if (us < rtt->mean_us / 2)
+			us = rtt->mean_us / 2;
+		us += rtt->mean_us;
 		if (us < min)
 			us = min;
 		if (us > WAIT_MAX_US)
@@ -174,10 +178,8 @@ void dcm_rtt_sample(struct dcm_rtt *rtt, uint64_t us)
 		return;
 	}
 	off = us > rtt->mean_us ? us - rtt->mean_us : rtt->mean_us - us;
-	rtt->dev_us += off / 4;
-	rtt->dev_us -= rtt->dev_us / 4;
-	rtt->mean_us += us / 8;
-	rtt->mean_us -= rtt->mean_us / 8;
+	rtt->dev_us = rtt->dev_us - rtt->dev_us / 4 + off / 4;
+	rtt->mean_us = rtt->mean_us - rtt->mean_us / 8 + us / 8;
 	if (!rtt->mean_us)
 		rtt->mean_us = 1;
 }
