@@ -1,0 +1,1022 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_dcm_proto.c - the table of one connection: situations that have a name, and
+ * all sequences of inputs to a depth.
+ *
+ * Calls covered: dcm_proto_step, dcm_rtt_sample, dcm_input_of, the two names.
+ * Each case reads as a talk: does(INPUT, EFFECTS) makes a step and compares
+ * what came of it, as text. Times are milliseconds from the beginning; the
+ * waiting times are those of old peers, unless the case is about others.
+ * Situations and times: doc/cm-protocol.md. One thread.
+ */
+#include "dapl/common/cm/dcm_proto.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MS    1000ull
+#define BEGIN (7000 * MS)
+
+static const struct dcm_rules historic = {
+	.rep_wait_us = 800 * MS,
+	.rtu_wait_us = 800 * MS,
+	.drep_wait_us = 200 * MS,
+	.rep_patience_us = 409600 * MS,
+	.rtu_patience_us = 409600 * MS,
+	.dreq_repeats = 1,
+	.timewait_us = 60000 * MS,
+};
+
+static struct {
+	struct dcm_proto p;
+	struct dcm_rules rules;
+	struct dcm_rtt consumer, peer;
+	struct dcm_msg msg;
+	uint64_t now_us;
+	uint64_t deadline_us; /* 0: not armed */
+	struct dcm_effects out;
+} t;
+
+/* ----------------------------------------------------- helpers */
+
+static int begin(void **state)
+{
+	memset(&t, 0, sizeof(t));
+	t.rules = historic;
+	t.now_us = BEGIN;
+	return 0;
+}
+
+static unsigned ms_of(uint64_t us)
+{
+	return (unsigned)((us - BEGIN) / MS);
+}
+
+static const char *event_name(enum dapl_cm_event event)
+{
+	static const char *const names[DAPL_CM_EVENT_N] = {
+		"ESTABLISHED", "PEER_REJECTED", "NON_PEER_REJECTED",
+		"UNREACHABLE", "ACCEPT_FAILED", "DISCONNECTED",
+		"BROKEN",
+	};
+
+	return names[event];
+}
+
+static int print_send(char *text, size_t size, const struct dcm_effect *e)
+{
+	char repeat[8] = "";
+
+	if (e->send.rtns)
+		snprintf(repeat, sizeof(repeat), " %u", e->send.rtns);
+	return snprintf(text, size, "send %s%s%s%s", dcm_op_name(e->send.op),
+			repeat, e->send.filler ? " filler" : "",
+			e->send.stranger ? " stranger" : "");
+}
+
+static int print_effect(char *text, size_t size, const struct dcm_effect *e)
+{
+	switch (e->type) {
+	case DCM_DO_DIAL:
+		return snprintf(text, size, "dial");
+	case DCM_DO_SEND:
+		return print_send(text, size, e);
+	case DCM_DO_ARM:
+		return snprintf(text, size, "arm %u", ms_of(e->deadline_us));
+	case DCM_DO_DISARM:
+		return snprintf(text, size, "disarm");
+	case DCM_DO_QP_CONNECT:
+		return snprintf(text, size, "qp connect");
+	case DCM_DO_QP_ERROR:
+		return snprintf(text, size, "qp error");
+	case DCM_DO_EVENT:
+		return snprintf(text, size, "%s", event_name(e->event));
+	case DCM_DO_GONE:
+		return snprintf(text, size, "gone");
+	case DCM_DO_HANGUP:
+		return snprintf(text, size, "hangup");
+	case DCM_DO_SAMPLE:
+		return snprintf(text, size, "sample %s %u",
+				e->sample.consumer ? "consumer" : "peer",
+				(unsigned)(e->sample.us / MS));
+	case DCM_DO_FREE:
+		return snprintf(text, size, "free");
+	}
+	return 0;
+}
+
+static void step(enum dcm_input in)
+{
+	const struct dcm_step s = {
+		.rules = &t.rules,
+		.rtt_consumer = &t.consumer,
+		.rtt_peer = &t.peer,
+		.now_us = t.now_us,
+		.msg = in >= DCM_IN_REQ ? &t.msg : NULL,
+	};
+	int i;
+
+	dcm_proto_step(&t.p, in, &s, &t.out);
+	for (i = 0; i < t.out.n; i++) {
+		if (t.out.e[i].type == DCM_DO_ARM)
+			t.deadline_us = t.out.e[i].deadline_us;
+		if (t.out.e[i].type == DCM_DO_DISARM)
+			t.deadline_us = 0;
+	}
+}
+
+/* IN has these EFFECTS, separated by commas. */
+static void does(enum dcm_input in, const char *effects)
+{
+	char text[256] = "";
+	size_t used = 0;
+	int i;
+
+	step(in);
+	for (i = 0; i < t.out.n; i++) {
+		if (i)
+			used += (size_t)snprintf(text + used,
+						 sizeof(text) - used, ", ");
+		used += (size_t)print_effect(text + used, sizeof(text) - used,
+					     &t.out.e[i]);
+	}
+	assert_string_equal(text, effects);
+}
+
+static void at(unsigned ms)
+{
+	t.now_us = BEGIN + ms * MS;
+}
+
+/* The timer fires, MS from the beginning. */
+static void due(unsigned ms, const char *effects)
+{
+	assert_int_equal(ms_of(t.deadline_us), ms);
+	t.now_us = t.deadline_us;
+	t.deadline_us = 0;
+	does(DCM_IN_TIMER, effects);
+}
+
+/* Received by the passive side, as if the engine had made it so. */
+static void be_requested(void)
+{
+	t.p.passive = true;
+	t.p.state = DCM_REQ_RCVD;
+}
+
+static void be_up_active(void)
+{
+	does(DCM_IN_CONNECT, "send REQ, arm 800");
+	at(10);
+	does(DCM_IN_REP, "sample consumer 10, disarm, qp connect");
+	does(DCM_IN_QP_READY, "send RTU, ESTABLISHED");
+}
+
+static void be_up_passive(void)
+{
+	be_requested();
+	does(DCM_IN_ACCEPT, "send REP, arm 800");
+	at(10);
+	does(DCM_IN_RTU, "sample peer 10, disarm, ESTABLISHED");
+}
+
+/* ------------------------------------------------- active side */
+
+static void connect__accepted(void **state)
+{
+	be_up_active();
+	assert_int_equal(t.p.state, DCM_UP);
+}
+
+/* Old peers: 9 repeats at 0.8, 1.6, 3.2 ... s; given up at 409.6 s. */
+static void connect__nobody_answers(void **state)
+{
+	unsigned k, ms = 800;
+	char text[64];
+
+	does(DCM_IN_CONNECT, "send REQ, arm 800");
+	for (k = 1; k <= 9; k++, ms *= 2) {
+		snprintf(text, sizeof(text), "send REQ %u, arm %u", k, 2 * ms);
+		due(ms, text);
+	}
+	due(409600, "UNREACHABLE, disarm");
+	assert_int_equal(t.p.state, DCM_CLOSED);
+	does(DCM_IN_RELEASE, "free");
+}
+
+/* DAPL_UCM_RETRY=2: one repeat at 0.8 s, failure at 1.6 s. */
+static void connect__two_tries(void **state)
+{
+	t.rules.rep_patience_us = 1600 * MS;
+	does(DCM_IN_CONNECT, "send REQ, arm 800");
+	due(800, "send REQ 1, arm 1600");
+	due(1600, "UNREACHABLE, disarm");
+}
+
+static void connect__req_lost_twice(void **state)
+{
+	does(DCM_IN_CONNECT, "send REQ, arm 800");
+	due(800, "send REQ 1, arm 1600");
+	due(1600, "send REQ 2, arm 3200");
+	at(1700);
+	/* To which of them this is the answer cannot be known: no sample. */
+	does(DCM_IN_REP, "disarm, qp connect");
+	does(DCM_IN_QP_READY, "send RTU, ESTABLISHED");
+}
+
+static void connect__rejected_by_the_consumer(void **state)
+{
+	does(DCM_IN_CONNECT, "send REQ, arm 800");
+	does(DCM_IN_REJ_USER, "PEER_REJECTED, disarm");
+	does(DCM_IN_REJ_USER, ""); /* repeated */
+	does(DCM_IN_RELEASE, "free");
+}
+
+static void connect__rejected_by_the_provider(void **state)
+{
+	does(DCM_IN_CONNECT, "send REQ, arm 800");
+	does(DCM_IN_REJ_CM, "NON_PEER_REJECTED, disarm");
+	does(DCM_IN_RELEASE, "free");
+}
+
+static void connect__queue_pair_fails(void **state)
+{
+	does(DCM_IN_CONNECT, "send REQ, arm 800");
+	does(DCM_IN_REP, "disarm, qp connect");
+	does(DCM_IN_QP_FAILED, "qp error, BROKEN, send REJ_CM, arm 60000");
+	/* The peer never had the reject, and repeats its REP. */
+	does(DCM_IN_REP, "send REJ_CM");
+	does(DCM_IN_RELEASE, "");
+	due(60000, "free");
+}
+
+static void connect__rtu_lost(void **state)
+{
+	be_up_active();
+	does(DCM_IN_REP, "send RTU");
+	does(DCM_IN_REP, "send RTU");
+}
+
+/* The peer accepted, its REP was lost, and it has had enough already. */
+static void connect__disconnected_before_rep(void **state)
+{
+	does(DCM_IN_CONNECT, "send REQ, arm 800");
+	does(DCM_IN_DREQ, "NON_PEER_REJECTED, send DREP, arm 60000");
+	does(DCM_IN_REP, "send DREQ");
+}
+
+/* The consumer's own timeout, or dat_ep_free() while connecting. */
+static void connect__given_up(void **state)
+{
+	does(DCM_IN_CONNECT, "send REQ, arm 800");
+	at(100);
+	does(DCM_IN_RELEASE, "send DREQ stranger, arm 300");
+	does(DCM_IN_DREP, "arm 60100");
+	at(101);
+	does(DCM_IN_DREQ, "send DREP");
+	due(60100, "free");
+}
+
+static void connect__given_up_but_accepted(void **state)
+{
+	does(DCM_IN_CONNECT, "send REQ, arm 800");
+	does(DCM_IN_RELEASE, "send DREQ stranger, arm 200");
+	/* A peer that takes a DREQ ends it at the first. */
+	does(DCM_IN_REP, "send DREQ");
+	/* One that does not, shows by repeating its REP. */
+	t.msg.rtns = 3;
+	does(DCM_IN_REP, "send RTU, send DREQ");
+	does(DCM_IN_DREP, "arm 60000");
+	does(DCM_IN_REP, "send RTU, send DREQ");
+}
+
+static void connect__rejected_after_it_was_given_up(void **state)
+{
+	does(DCM_IN_CONNECT, "send REQ, arm 800");
+	does(DCM_IN_RELEASE, "send DREQ stranger, arm 200");
+	does(DCM_IN_REJ_USER, "arm 60000");
+	due(60000, "free");
+}
+
+static void release__of_what_never_began(void **state)
+{
+	does(DCM_IN_RELEASE, "free");
+}
+
+/* ------------------------------------------------ passive side */
+
+static void accept__rtu_comes(void **state)
+{
+	be_up_passive();
+	assert_int_equal(t.p.state, DCM_UP);
+	does(DCM_IN_REQ, "");
+	does(DCM_IN_RTU, "");
+}
+
+static void request__repeated_before_the_answer(void **state)
+{
+	be_requested();
+	does(DCM_IN_REQ, "");
+	does(DCM_IN_REQ, "");
+	does(DCM_IN_ACCEPT, "send REP, arm 800");
+}
+
+static void accept__rep_lost(void **state)
+{
+	be_requested();
+	does(DCM_IN_ACCEPT, "send REP, arm 800");
+	at(300);
+	/* The client asks again: it has the answer at once. */
+	does(DCM_IN_REQ, "send REP 1");
+	due(800, "send REP 2, arm 1600");
+	at(900);
+	does(DCM_IN_RTU, "disarm, ESTABLISHED");
+}
+
+static void accept__nobody_answers(void **state)
+{
+	unsigned k, ms = 800;
+	char text[64];
+
+	be_requested();
+	does(DCM_IN_ACCEPT, "send REP, arm 800");
+	for (k = 1; k <= 9; k++, ms *= 2) {
+		snprintf(text, sizeof(text), "send REP %u, arm %u", k, 2 * ms);
+		due(ms, text);
+	}
+	/* The RTUs may have been lost: the peer is told. */
+	due(409600, "qp error, ACCEPT_FAILED, send DREQ, arm 409800");
+	does(DCM_IN_RELEASE, "");
+	does(DCM_IN_DREP, "arm 469600");
+}
+
+/* Lost RTU, and the peer disconnects: for it the connection existed. */
+static void accept__rtu_lost_then_dreq(void **state)
+{
+	be_requested();
+	does(DCM_IN_ACCEPT, "send REP, arm 800");
+	t.msg.d_id = 2;
+	does(DCM_IN_DREQ, "ESTABLISHED, qp error, DISCONNECTED, send DREP, "
+			  "arm 60000");
+	does(DCM_IN_DREQ, "send DREP");
+	does(DCM_IN_RTU, "");
+	does(DCM_IN_RELEASE, "");
+	due(60000, "free");
+}
+
+/* The same from a peer that never had the REP: it had given up. */
+static void accept__given_up_by_the_peer(void **state)
+{
+	be_requested();
+	does(DCM_IN_ACCEPT, "send REP, arm 800");
+	t.msg.d_id = 0;
+	does(DCM_IN_DREQ, "qp error, ACCEPT_FAILED, send DREP, arm 60000");
+}
+
+static void accept__queue_pair_of_the_peer_fails(void **state)
+{
+	be_requested();
+	does(DCM_IN_ACCEPT, "send REP, arm 800");
+	does(DCM_IN_REJ_CM, "qp error, ACCEPT_FAILED, arm 60000");
+}
+
+static void request__withdrawn(void **state)
+{
+	be_requested();
+	does(DCM_IN_DREQ, "gone, send DREP, arm 60000");
+	/* The consumer was about to accept. */
+	does(DCM_IN_ACCEPT, "qp error, ACCEPT_FAILED");
+	does(DCM_IN_RELEASE, "");
+	due(60000, "free");
+}
+
+static void reject__lost(void **state)
+{
+	be_requested();
+	does(DCM_IN_REJECT, "send REJ_USER, arm 60000");
+	does(DCM_IN_RELEASE, "");
+	does(DCM_IN_REQ, "send REJ_USER");
+	due(60000, "free");
+}
+
+static void request__dropped_by_the_consumer(void **state)
+{
+	be_requested();
+	does(DCM_IN_RELEASE, "send REJ_CM, arm 60000");
+	does(DCM_IN_REQ, "send REJ_CM");
+	due(60000, "free");
+}
+
+/* The consumer leaves between its accept and the RTU. */
+static void accept__released_at_once(void **state)
+{
+	be_requested();
+	does(DCM_IN_ACCEPT, "send REP, arm 800");
+	does(DCM_IN_RELEASE, "send DREQ, arm 200");
+	/* The peer never had our REP: it must not wait for one. */
+	does(DCM_IN_REQ, "send REJ_CM, arm 60000");
+	due(60000, "free");
+}
+
+/* -------------------------------------------------- disconnect */
+
+static void disconnect__answered(void **state)
+{
+	be_up_active();
+	does(DCM_IN_DISCONNECT, "qp error, send DREQ, arm 210");
+	at(15);
+	does(DCM_IN_DREP, "sample peer 5, DISCONNECTED, arm 60015");
+	does(DCM_IN_RELEASE, "");
+	due(60015, "free");
+}
+
+static void disconnect__by_the_peer(void **state)
+{
+	be_up_passive();
+	does(DCM_IN_DREQ, "qp error, DISCONNECTED, send DREP, arm 60010");
+	/* Our DREP was lost. */
+	does(DCM_IN_DREQ, "send DREP");
+	/* The consumer's own call crossed it. */
+	does(DCM_IN_DISCONNECT, "");
+	due(60010, "");
+	does(DCM_IN_RELEASE, "free");
+}
+
+static void disconnect__crossing(void **state)
+{
+	be_up_active();
+	does(DCM_IN_DISCONNECT, "qp error, send DREQ, arm 210");
+	does(DCM_IN_DREQ, "DISCONNECTED, send DREP, arm 60010");
+	does(DCM_IN_DREP, "");
+}
+
+/* Old: two tries; the consumer hears of it right after the second. */
+static void disconnect__nobody_answers(void **state)
+{
+	be_up_active();
+	does(DCM_IN_DISCONNECT, "qp error, send DREQ, arm 210");
+	due(210, "send DREQ 1, arm 410, DISCONNECTED");
+	/* The peer is told for some time longer. */
+	due(410, "send DREQ 2, arm 810");
+	due(810, "send DREQ 3, arm 1610");
+	does(DCM_IN_RELEASE, "");
+	does(DCM_IN_DREP, "arm 60810");
+}
+
+static void disconnect__without_waiting(void **state)
+{
+	t.rules.dreq_repeats = 0;
+	be_up_active();
+	does(DCM_IN_DISCONNECT, "qp error, send DREQ, arm 210, DISCONNECTED");
+	does(DCM_IN_DREP, "arm 60010");
+}
+
+static void disconnect__peer_is_dead(void **state)
+{
+	int repeats = 0;
+
+	be_up_active();
+	does(DCM_IN_DISCONNECT, "qp error, send DREQ, arm 210");
+	while (t.p.state == DCM_DREQ_SENT && repeats < 100) {
+		t.now_us = t.deadline_us;
+		step(DCM_IN_TIMER);
+		repeats++;
+	}
+	assert_int_equal(t.p.state, DCM_TIMEWAIT);
+	assert_int_equal(repeats, 9); /* the last one ends it */
+	does(DCM_IN_RELEASE, "");
+	t.now_us = t.deadline_us;
+	does(DCM_IN_TIMER, "free");
+}
+
+static void disconnect__peer_has_not_had_the_rtu(void **state)
+{
+	be_up_active();
+	does(DCM_IN_DISCONNECT, "qp error, send DREQ, arm 210");
+	/* It has to have the RTU to understand the DREQ, if it is old. */
+	does(DCM_IN_REP, "send RTU, send DREQ");
+	does(DCM_IN_DREP, "DISCONNECTED, arm 60010");
+}
+
+static void release__of_an_established_one(void **state)
+{
+	be_up_passive();
+	/* Its queue pair is the consumer's, and no event comes. */
+	does(DCM_IN_RELEASE, "send DREQ, arm 210");
+	does(DCM_IN_DREQ, "send DREP, arm 60010");
+	due(60010, "free");
+}
+
+static void up__messages_that_mean_nothing(void **state)
+{
+	be_up_active();
+	does(DCM_IN_DREP, "");
+	does(DCM_IN_RTU, "");
+	does(DCM_IN_REJ_USER, "");
+	does(DCM_IN_REJ_CM, "");
+	does(DCM_IN_REQ, "");
+	does(DCM_IN_TIMER, ""); /* stale */
+}
+
+/* ----------------------------------------------- adaptive waits */
+
+static void be_adaptive(void)
+{
+	t.rules.rep_wait_us = 0;
+	t.rules.rtu_wait_us = 0;
+	t.rules.drep_wait_us = 0;
+}
+
+/* The time that a first REQ waits, with what was measured so far. */
+static unsigned first_wait(uint32_t random)
+{
+	memset(&t.p, 0, sizeof(t.p));
+	t.p.random = random;
+	t.now_us = BEGIN;
+	step(DCM_IN_CONNECT);
+	return ms_of(t.deadline_us);
+}
+
+static void adaptive__before_anything_was_measured(void **state)
+{
+	uint32_t random;
+
+	be_adaptive();
+	for (random = 1; random < 1000; random++)
+		assert_in_range(first_wait(random * 2654435761u), 400, 500);
+	/* Those that start together do not repeat together. */
+	assert_int_not_equal(first_wait(1u << 20), first_wait(77u << 20));
+}
+
+static void adaptive__follows_the_answers(void **state)
+{
+	int i;
+
+	be_adaptive();
+	for (i = 0; i < 100; i++)
+		dcm_rtt_sample(&t.consumer, 200 * MS);
+	assert_in_range(t.consumer.mean_us, 190 * MS, 210 * MS);
+	assert_in_range(t.consumer.dev_us, 0, 5 * MS);
+	assert_in_range(first_wait(5), 295, 380);
+	/* Faster than this is no reason to hurry: it waits for people. */
+	for (i = 0; i < 200; i++)
+		dcm_rtt_sample(&t.consumer, 1);
+	assert_in_range(first_wait(5), 50, 63);
+	for (i = 0; i < 200; i++)
+		dcm_rtt_sample(&t.consumer, 100000 * MS);
+	assert_in_range(first_wait(5), 4000, 5000);
+}
+
+static void adaptive__pauses_are_bounded_and_so_is_patience(void **state)
+{
+	uint64_t last = BEGIN, pause;
+	int repeats = 0;
+
+	be_adaptive();
+	step(DCM_IN_CONNECT);
+	while (t.p.state == DCM_REQ_SENT) {
+		pause = t.deadline_us - last;
+		assert_true(pause <= 20000 * MS);
+		assert_true(t.deadline_us <= BEGIN + 409600 * MS);
+		last = t.now_us = t.deadline_us;
+		step(DCM_IN_TIMER);
+		repeats++;
+	}
+	assert_int_equal(ms_of(t.now_us), 409600);
+	assert_in_range(repeats, 20, 40);
+}
+
+static void rtt__first_sample_and_zero(void **state)
+{
+	struct dcm_rtt rtt = {0};
+
+	dcm_rtt_sample(&rtt, 0); /* still counts as one */
+	assert_int_equal(rtt.mean_us, 1);
+	memset(&rtt, 0, sizeof(rtt));
+	dcm_rtt_sample(&rtt, 100);
+	assert_int_equal(rtt.mean_us, 100);
+	assert_int_equal(rtt.dev_us, 50);
+}
+
+/* ------------------------------------------------------ stream */
+
+static void be_stream(void)
+{
+	t.rules = (struct dcm_rules){
+		.stream = true,
+		.rtu_patience_us = 30000 * MS,
+	};
+}
+
+static void stream__accepted(void **state)
+{
+	be_stream();
+	does(DCM_IN_CONNECT, "dial");
+	does(DCM_IN_DIALED, "send REQ");
+	does(DCM_IN_REP, "qp connect");
+	does(DCM_IN_QP_READY, "send RTU, ESTABLISHED");
+	/* A goodbye is answered, and the stream closed. */
+	does(DCM_IN_DREQ, "qp error, DISCONNECTED, send DREP, hangup");
+	does(DCM_IN_LOST, "");
+	does(DCM_IN_RELEASE, "free");
+}
+
+static void stream__nobody_listens(void **state)
+{
+	be_stream();
+	does(DCM_IN_CONNECT, "dial");
+	does(DCM_IN_LOST, "NON_PEER_REJECTED, hangup");
+	does(DCM_IN_RELEASE, "free");
+}
+
+/* A peer of version 7 hangs up without a word, and is asked its way. */
+static void stream__second_attempt_with_filler(void **state)
+{
+	be_stream();
+	does(DCM_IN_CONNECT, "dial");
+	does(DCM_IN_DIALED, "send REQ");
+	does(DCM_IN_LOST, "hangup, dial");
+	does(DCM_IN_DIALED, "send REQ filler");
+	does(DCM_IN_REP, "qp connect");
+	does(DCM_IN_QP_READY, "send RTU filler, ESTABLISHED");
+}
+
+static void stream__lost_twice(void **state)
+{
+	be_stream();
+	does(DCM_IN_CONNECT, "dial");
+	does(DCM_IN_DIALED, "send REQ");
+	does(DCM_IN_LOST, "hangup, dial");
+	does(DCM_IN_DIALED, "send REQ filler");
+	does(DCM_IN_LOST, "BROKEN, hangup");
+}
+
+static void stream__rejected(void **state)
+{
+	be_stream();
+	does(DCM_IN_CONNECT, "dial");
+	does(DCM_IN_DIALED, "send REQ");
+	does(DCM_IN_REJ_USER, "PEER_REJECTED, hangup");
+	does(DCM_IN_RELEASE, "free");
+}
+
+static void stream__queue_pair_fails(void **state)
+{
+	be_stream();
+	does(DCM_IN_CONNECT, "dial");
+	does(DCM_IN_DIALED, "send REQ");
+	does(DCM_IN_REP, "qp connect");
+	/* The end of the stream tells the peer. */
+	does(DCM_IN_QP_FAILED, "qp error, BROKEN, hangup");
+}
+
+static void stream__given_up(void **state)
+{
+	be_stream();
+	does(DCM_IN_CONNECT, "dial");
+	does(DCM_IN_RELEASE, "hangup, free");
+}
+
+static void stream__client_dies_before_the_answer(void **state)
+{
+	be_stream();
+	be_requested();
+	does(DCM_IN_LOST, "gone, hangup");
+	does(DCM_IN_ACCEPT, "qp error, ACCEPT_FAILED");
+	does(DCM_IN_RELEASE, "free");
+}
+
+static void stream__client_dies_before_the_rtu(void **state)
+{
+	be_stream();
+	be_requested();
+	does(DCM_IN_ACCEPT, "send REP, arm 30000");
+	does(DCM_IN_LOST, "qp error, ACCEPT_FAILED, hangup");
+}
+
+static void stream__no_rtu(void **state)
+{
+	be_stream();
+	be_requested();
+	does(DCM_IN_ACCEPT, "send REP, arm 30000");
+	due(30000, "qp error, ACCEPT_FAILED, send DREQ, hangup");
+	does(DCM_IN_RELEASE, "free");
+}
+
+static void stream__peer_dies(void **state)
+{
+	be_stream();
+	be_requested();
+	does(DCM_IN_ACCEPT, "send REP, arm 30000");
+	does(DCM_IN_RTU, "disarm, ESTABLISHED");
+	does(DCM_IN_LOST, "qp error, DISCONNECTED, hangup");
+}
+
+static void stream__disconnect(void **state)
+{
+	be_stream();
+	be_requested();
+	does(DCM_IN_ACCEPT, "send REP, arm 30000");
+	does(DCM_IN_RTU, "disarm, ESTABLISHED");
+	does(DCM_IN_DISCONNECT, "qp error, DISCONNECTED, send DREQ, hangup");
+	does(DCM_IN_RELEASE, "free");
+}
+
+static void stream__reject(void **state)
+{
+	be_stream();
+	be_requested();
+	does(DCM_IN_REJECT, "send REJ_USER, hangup");
+	does(DCM_IN_RELEASE, "free");
+}
+
+/* ----------------------------------------- all sequences of inputs */
+
+/*
+ * What the layers above and below know. Any message may come at any time, with
+ * or without the other side's id, first or repeated.
+ */
+struct around {
+	struct dcm_proto p;
+	uint64_t now_us, deadline_us; /* 0: not armed */
+	bool qp_pending, dialing, open;
+	bool answered, disconnecting;
+	bool established, told, freed;
+};
+
+static unsigned long steps;
+
+static void check_event(struct around *a, enum dapl_cm_event event,
+			bool released)
+{
+	assert_false(a->told);
+	assert_false(released);
+	if (event == DAPL_CM_ESTABLISHED) {
+		assert_false(a->established);
+		a->established = true;
+		return;
+	}
+	if (event == DAPL_CM_DISCONNECTED)
+		assert_true(a->established);
+	else
+		assert_false(a->established);
+	assert_true((event == DAPL_CM_ACCEPT_FAILED) ==
+		    (a->p.passive && event != DAPL_CM_DISCONNECTED));
+	a->told = true;
+}
+
+static void check_effect(struct around *a, const struct dcm_effect *e,
+			 bool stream, bool released)
+{
+	assert_false(a->freed); /* nothing after it */
+	switch (e->type) {
+	case DCM_DO_DIAL:
+		assert_true(stream && !a->open);
+		a->dialing = a->open = true;
+		break;
+	case DCM_DO_ARM:
+		a->deadline_us = e->deadline_us;
+		break;
+	case DCM_DO_DISARM:
+		a->deadline_us = 0;
+		break;
+	case DCM_DO_QP_CONNECT:
+		assert_false(released || a->told);
+		a->qp_pending = true;
+		break;
+	case DCM_DO_QP_ERROR:
+		assert_false(released);
+		break;
+	case DCM_DO_EVENT:
+		check_event(a, e->event, released);
+		break;
+	case DCM_DO_GONE:
+		assert_true(a->p.passive && !released && !a->told);
+		break;
+	case DCM_DO_HANGUP:
+		assert_true(stream);
+		a->open = a->dialing = false;
+		break;
+	case DCM_DO_FREE:
+		assert_true(a->p.released);
+		a->freed = true;
+		break;
+	case DCM_DO_SEND:
+	case DCM_DO_SAMPLE:
+		break;
+	}
+}
+
+static bool may_call(const struct around *a, enum dcm_input in)
+{
+	if (a->p.released)
+		return false;
+	switch (in) {
+	case DCM_IN_CONNECT:
+		return a->p.state == DCM_IDLE;
+	case DCM_IN_ACCEPT:
+	case DCM_IN_REJECT:
+		return a->p.passive && !a->answered;
+	case DCM_IN_DISCONNECT:
+		return a->established && !a->disconnecting;
+	default:
+		return true;
+	}
+}
+
+static bool may_come(const struct around *a, enum dcm_input in, bool stream)
+{
+	if (a->qp_pending)
+		return in == DCM_IN_QP_READY || in == DCM_IN_QP_FAILED;
+	if (in <= DCM_IN_RELEASE)
+		return may_call(a, in);
+	switch (in) {
+	case DCM_IN_DIALED:
+		return a->dialing;
+	case DCM_IN_LOST:
+		return stream && a->open;
+	case DCM_IN_QP_READY:
+	case DCM_IN_QP_FAILED:
+		return false;
+	case DCM_IN_TIMER:
+		return a->deadline_us;
+	default:
+		return stream ? a->open && !a->dialing : a->p.state != DCM_IDLE;
+	}
+}
+
+/* A connection that its consumer left does not stay for ever. */
+static void check_alive(const struct around *a, bool stream)
+{
+	if (a->p.released && !a->freed && !a->qp_pending)
+		assert_true(a->deadline_us || (stream && a->open));
+	if (a->told)
+		assert_true(a->p.told);
+}
+
+static void try_all(const struct around *before, int depth);
+
+static void try_one(const struct around *before, enum dcm_input in,
+		    unsigned variant, int depth)
+{
+	struct around a = *before;
+	bool released = a.p.released;
+	struct dcm_msg msg = {.d_id = variant & 1, .rtns = variant & 2 ? 3 : 0};
+	const struct dcm_step s = {
+		.rules = &t.rules,
+		.rtt_consumer = &t.consumer,
+		.rtt_peer = &t.peer,
+		.now_us = in == DCM_IN_TIMER ? a.deadline_us : a.now_us + 1,
+		.msg = in >= DCM_IN_REQ ? &msg : NULL,
+	};
+	struct dcm_effects out;
+	int i;
+
+	a.now_us = s.now_us;
+	a.answered |= in == DCM_IN_ACCEPT || in == DCM_IN_REJECT;
+	a.disconnecting |= in == DCM_IN_DISCONNECT;
+	a.dialing &= in != DCM_IN_DIALED;
+	a.qp_pending = false;
+	if (in == DCM_IN_TIMER)
+		a.deadline_us = 0;
+	if (in == DCM_IN_LOST)
+		a.open = a.dialing = false;
+	dcm_proto_step(&a.p, in, &s, &out);
+	for (i = 0; i < out.n; i++)
+		check_effect(&a, &out.e[i], t.rules.stream, released);
+	check_alive(&a, t.rules.stream);
+	steps++;
+	if (!a.freed)
+		try_all(&a, depth - 1);
+}
+
+static void try_all(const struct around *before, int depth)
+{
+	unsigned in, variant, variants;
+
+	if (!depth)
+		return;
+	for (in = 0; in < DCM_IN_N; in++) {
+		if (!may_come(before, in, t.rules.stream))
+			continue;
+		variants = in == DCM_IN_REP || in == DCM_IN_DREQ ? 4 : 1;
+		for (variant = 0; variant < variants; variant++)
+			try_one(before, in, variant, depth);
+	}
+}
+
+static void try_both_sides(int depth)
+{
+	struct around a = {.now_us = BEGIN};
+
+	steps = 0;
+	try_all(&a, depth);
+	a.p.passive = true;
+	a.p.state = DCM_REQ_RCVD;
+	a.open = t.rules.stream;
+	try_all(&a, depth);
+	print_message("# %lu steps\n", steps);
+	assert_true(steps > 1000);
+}
+
+static void any_sequence__of_datagrams(void **state)
+{
+	try_both_sides(5);
+	be_adaptive();
+	t.rules.dreq_repeats = 0;
+	try_both_sides(5);
+}
+
+static void any_sequence__of_a_stream(void **state)
+{
+	be_stream();
+	try_both_sides(6);
+}
+
+/* ------------------------------------------------------- names */
+
+static void names__of_all(void **state)
+{
+	int i;
+
+	for (i = 0; i < DCM_STATE_N; i++)
+		assert_string_not_equal(dcm_state_name(i), "?");
+	assert_string_equal(dcm_state_name(DCM_STATE_N), "?");
+	for (i = 0; i < DCM_IN_N; i++)
+		assert_string_not_equal(dcm_input_name(i), "?");
+	assert_string_equal(dcm_input_name(DCM_IN_N), "?");
+	assert_int_equal(dcm_input_of(0), DCM_IN_N);
+	assert_int_equal(dcm_input_of(UINT16_MAX), DCM_IN_N);
+	for (i = DCM_REQ; i < DCM_OP_N; i++)
+		assert_string_equal(dcm_input_name(dcm_input_of((uint16_t)i)),
+				    dcm_op_name((uint16_t)i));
+}
+
+#define T(name) cmocka_unit_test_setup(name, begin)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(connect__accepted),
+		T(connect__nobody_answers),
+		T(connect__two_tries),
+		T(connect__req_lost_twice),
+		T(connect__rejected_by_the_consumer),
+		T(connect__rejected_by_the_provider),
+		T(connect__queue_pair_fails),
+		T(connect__rtu_lost),
+		T(connect__disconnected_before_rep),
+		T(connect__given_up),
+		T(connect__given_up_but_accepted),
+		T(connect__rejected_after_it_was_given_up),
+		T(release__of_what_never_began),
+		T(accept__rtu_comes),
+		T(request__repeated_before_the_answer),
+		T(accept__rep_lost),
+		T(accept__nobody_answers),
+		T(accept__rtu_lost_then_dreq),
+		T(accept__given_up_by_the_peer),
+		T(accept__queue_pair_of_the_peer_fails),
+		T(request__withdrawn),
+		T(reject__lost),
+		T(request__dropped_by_the_consumer),
+		T(accept__released_at_once),
+		T(disconnect__answered),
+		T(disconnect__by_the_peer),
+		T(disconnect__crossing),
+		T(disconnect__nobody_answers),
+		T(disconnect__without_waiting),
+		T(disconnect__peer_is_dead),
+		T(disconnect__peer_has_not_had_the_rtu),
+		T(release__of_an_established_one),
+		T(up__messages_that_mean_nothing),
+		T(adaptive__before_anything_was_measured),
+		T(adaptive__follows_the_answers),
+		T(adaptive__pauses_are_bounded_and_so_is_patience),
+		T(rtt__first_sample_and_zero),
+		T(stream__accepted),
+		T(stream__nobody_listens),
+		T(stream__second_attempt_with_filler),
+		T(stream__lost_twice),
+		T(stream__rejected),
+		T(stream__queue_pair_fails),
+		T(stream__given_up),
+		T(stream__client_dies_before_the_answer),
+		T(stream__client_dies_before_the_rtu),
+		T(stream__no_rtu),
+		T(stream__peer_dies),
+		T(stream__disconnect),
+		T(stream__reject),
+		T(any_sequence__of_datagrams),
+		T(any_sequence__of_a_stream),
+		T(names__of_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
