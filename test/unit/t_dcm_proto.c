@@ -469,6 +469,23 @@ static void disconnect__nobody_answers(void **state)
 	does(DCM_IN_DREP, "arm 60810");
 }
 
+static void disconnect__more_tries_than_there_are(void **state)
+{
+	unsigned told = 0;
+	int i, n;
+
+	t.rules.dreq_repeats = 100;
+	be_up_active();
+	does(DCM_IN_DISCONNECT, "qp error, send DREQ, arm 210");
+	for (n = 0; t.p.state == DCM_DREQ_SENT && n < 100; n++) {
+		t.now_us = t.deadline_us;
+		step(DCM_IN_TIMER);
+		for (i = 0; i < t.out.n; i++)
+			told += t.out.e[i].type == DCM_DO_EVENT;
+	}
+	assert_int_equal(told, 1);
+}
+
 static void disconnect__without_waiting(void **state)
 {
 	t.rules.dreq_repeats = 0;
@@ -991,6 +1008,7 @@ int main(void)
 		T(disconnect__by_the_peer),
 		T(disconnect__crossing),
 		T(disconnect__nobody_answers),
+		T(disconnect__more_tries_than_there_are),
 		T(disconnect__without_waiting),
 		T(disconnect__peer_is_dead),
 		T(disconnect__peer_has_not_had_the_rtu),

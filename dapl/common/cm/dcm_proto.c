@@ -530,10 +530,12 @@ static void up_lost(struct dcm_proto *p, const struct dcm_step *s,
 static void dreq_sent_timer(struct dcm_proto *p, const struct dcm_step *s,
 			    struct dcm_effects *out)
 {
-	if (p->repeats >= DREQ_REPEATS)
+	if (p->repeats >= DREQ_REPEATS) {
+		event(p, DAPL_CM_DISCONNECTED, out);
 		over(p, s, out);
-	else
-		repeat(p, s, DCM_DREQ, s->rules->drep_wait_us, UINT64_MAX, out);
+		return;
+	}
+	repeat(p, s, DCM_DREQ, s->rules->drep_wait_us, UINT64_MAX, out);
 	/* The consumer waits no longer; the peer is told for a while yet. */
 	if (p->repeats >= s->rules->dreq_repeats)
 		event(p, DAPL_CM_DISCONNECTED, out);

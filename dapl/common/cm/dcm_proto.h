@@ -33,7 +33,8 @@ struct dcm_rules {
 	/* How long an answer is waited for in all. */
 	uint64_t rep_patience_us;
 	uint64_t rtu_patience_us;
-	int dreq_repeats; /* before the consumer is told without an answer */
+	/* Until the consumer is told without an answer; at most 8 count. */
+	int dreq_repeats;
 	uint64_t timewait_us;
 };
 
