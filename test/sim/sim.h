@@ -104,6 +104,7 @@ struct sim_options {
 	uint64_t accept_us;  /* that its consumer takes to accept one */
 	uint64_t qp_us;	     /* to move a queue pair */
 	int backlog;
+	int dreq_repeats;   /* as in the rules */
 	uint32_t conns_max; /* ids of a node; 0: the engine's own limit */
 	bool tidy;  /* consumers connect, stay, and disconnect; no more */
 	double old; /* share of nodes that behave as old peers */
@@ -192,6 +193,7 @@ struct sim_conn {
 	bool through; /* released, as far as the consumer is concerned */
 	bool withdrawn;
 	bool up;
+	bool disconnecting;
 	uint64_t accepted_us;
 
 	unsigned target; /* node that is asked */

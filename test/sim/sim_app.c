@@ -52,7 +52,7 @@ static void make_plan(struct sim_conn *conn)
 		.patience_us = UINT64_MAX,
 		.answer_us = conn->node->sim->opt.accept_us,
 		.stay_us = any_time(rng, 10, SIM_S),
-		.at_last_us = 1000 * SIM_S + sim_below(rng, SIM_S),
+		.at_last_us = 1500 * SIM_S + sim_below(rng, SIM_S),
 	};
 	if (conn->node->sim->opt.tidy)
 		return;
@@ -120,8 +120,10 @@ static void do_asked(struct sim *sim, void *arg, uint64_t tag)
 		accept_now(conn);
 	if (asked & ASK_REJECT)
 		reject_now(conn);
-	if (asked & ASK_DISCONNECT)
+	if (asked & ASK_DISCONNECT) {
+		conn->disconnecting = true;
 		sim_conn_input(conn, DCM_IN_DISCONNECT, NULL);
+	}
 	if (asked & ASK_RELEASE) {
 		sim_check_release(&conn->check);
 		sim_conn_input(conn, DCM_IN_RELEASE, NULL);
@@ -152,7 +154,20 @@ static void give_up(struct sim *sim, void *arg, uint64_t tag)
 		ask(conn, ASK_RELEASE);
 }
 
+/* By now every call has had its event. */
 static void at_last(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct sim_conn *conn = arg;
+
+	SIM_REQUIRE(conn->through || !conn->disconnecting || conn->check.told,
+		    "disconnected, and no event ever came");
+	SIM_REQUIRE(conn->through || !conn->accepted_us || conn->up ||
+			    conn->check.told,
+		    "accepted, and no event ever came");
+	ask(conn, ASK_RELEASE);
+}
+
+static void hasty_end(struct sim *sim, void *arg, uint64_t tag)
 {
 	ask(arg, ASK_RELEASE);
 }
@@ -185,14 +200,12 @@ static void end(struct sim *sim, void *arg, uint64_t tag)
 
 	switch (conn->plan.ending) {
 	case SIM_DISCONNECT:
-		if (conn->check.told)
-			return;
 		ask(conn, ASK_DISCONNECT);
 		if (conn->plan.hasty)
 			sim_conn_at(conn,
 				    sim->clock.now_us +
 					    any_time(&sim->rng, 1, SIM_S),
-				    at_last, 0);
+				    hasty_end, 0);
 		break;
 	case SIM_RELEASE:
 		ask(conn, ASK_RELEASE);

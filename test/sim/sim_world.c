@@ -19,12 +19,13 @@ void sim_rules(const struct sim_options *opt, struct dcm_rules *ret_rules)
 	*ret_rules = (struct dcm_rules){
 		.stream = opt->stream,
 		.rep_patience_us = patience,
-		.rtu_patience_us = patience,
-		.dreq_repeats = 1,
+		.rtu_patience_us = opt->stream ? 120 * SIM_S : 60 * SIM_S,
+		.dreq_repeats = opt->dreq_repeats,
 		.timewait_us = 60 * SIM_S,
 	};
 	if (!opt->historic)
 		return;
+	ret_rules->rtu_patience_us = patience;
 	ret_rules->rep_wait_us = 800 * SIM_MS;
 	ret_rules->rtu_wait_us = 800 * SIM_MS;
 	ret_rules->drep_wait_us = 200 * SIM_MS;
@@ -42,6 +43,7 @@ void sim_defaults(struct sim_options *opt)
 		.accept_us = 100,
 		.qp_us = 100,
 		.backlog = 1 << 20,
+		.dreq_repeats = 1,
 	};
 }
 
@@ -79,6 +81,8 @@ void sim_from_seed(uint64_t seed, struct sim_options *opt)
 		opt->conns_max = 1 + (uint32_t)sim_below(&rng, 16);
 	if (sim_chance(&rng, 0.2))
 		opt->old = 0.5;
+	if (sim_chance(&rng, 0.3))
+		opt->dreq_repeats = (int)sim_below(&rng, 20);
 	opt->accept_us = sim_below(&rng, 10 * SIM_MS);
 }
 
