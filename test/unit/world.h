@@ -36,7 +36,10 @@
 #ifndef WORLD_IA_PARAMS
 #define WORLD_IA_PARAMS "10.0.0.1 0"
 #endif
+/* And where it may listen, if that is shared with other programs. */
+#ifndef WORLD_QUAL
 #define WORLD_QUAL ((DAT_CONN_QUAL)5000)
+#endif
 /* How long something that must happen may take, in microseconds. */
 #define WORLD_PATIENCE_US 10000000
 #define WORLD_MEM_SIZE	  65536

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_scm_open.c - the SCM provider as a whole: entry points, open and its
+ * errors, and what happens when each call of the system fails in turn.
+ *
+ * Calls of the system are wrapped (-Wl,--wrap) and counted while a failure is
+ * armed.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include <dat2/udat.h>
+
+#include <dat2/dat_registry.h>
+
+#include "dapl/common/services/dapl_log.h"
+#include "dapl/openib_scm/scm.h"
+#include "test/unit/cma_world.h"
+#include "test/unit/scm_raw.h"
+
+/* ------------------------------------------------------ failing calls */
+
+/*
+ * The FAIL_AT-th call from now fails, of all that are wrapped or of those to
+ * FAIL_CALL; 0: none. Atomic: fail_at and calls.
+ */
+static int fail_at, calls, fail_errno;
+static const char *fail_call;
+
+static bool fails(const char *call)
+{
+	int at = __atomic_load_n(&fail_at, __ATOMIC_ACQUIRE);
+
+	if (!at || (fail_call && strcmp(fail_call, call) != 0) ||
+	    __atomic_add_fetch(&calls, 1, __ATOMIC_ACQ_REL) != at)
+		return false;
+	errno = fail_errno;
+	return true;
+}
+
+static void arm_failure(const char *call, int n, int err)
+{
+	fail_call = call;
+	fail_errno = err;
+	__atomic_store_n(&calls, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&fail_at, n, __ATOMIC_RELEASE);
+}
+
+static bool failed(int n)
+{
+	__atomic_store_n(&fail_at, 0, __ATOMIC_RELEASE);
+	return __atomic_load_n(&calls, __ATOMIC_ACQUIRE) >= n;
+}
+
+#define WRAP(ret, name, params, args)      \
+	ret __real_##name params;          \
+	ret __wrap_##name params;          \
+	ret __wrap_##name params           \
+	{                                  \
+		if (fails(#name))          \
+			return (ret)-1;    \
+		return __real_##name args; \
+	}
+
+WRAP(int, socket, (int a, int b, int c), (a, b, c))
+WRAP(int, bind, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n))
+WRAP(int, listen, (int fd, int n), (fd, n))
+WRAP(int, connect, (int fd, const struct sockaddr *a, socklen_t n), (fd, a, n))
+WRAP(int, accept4, (int fd, struct sockaddr *a, socklen_t *n, int f),
+     (fd, a, n, f))
+WRAP(int, getsockname, (int fd, struct sockaddr *a, socklen_t *n), (fd, a, n))
+WRAP(int, getsockopt, (int fd, int l, int o, void *v, socklen_t *n),
+     (fd, l, o, v, n))
+WRAP(int, setsockopt, (int fd, int l, int o, const void *v, socklen_t n),
+     (fd, l, o, v, n))
+WRAP(int, epoll_ctl, (int ep, int op, int fd, struct epoll_event *e),
+     (ep, op, fd, e))
+WRAP(ssize_t, send, (int fd, const void *b, size_t n, int f), (fd, b, n, f))
+WRAP(ssize_t, recv, (int fd, void *b, size_t n, int f), (fd, b, n, f))
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails("calloc") ? NULL : __real_calloc(n, size);
+}
+
+/* -------------------------------------------------------------- entry */
+
+static struct {
+	const struct dapl_cm_ops *ops;
+	const char *ia_params;
+	int registered;
+} registry;
+
+void dapl_provider_register(const struct dapl_cm_ops *ops,
+			    const DAT_PROVIDER_INFO *info,
+			    const char *ia_params)
+{
+	registry.ops = ops;
+	registry.ia_params = ia_params;
+	registry.registered++;
+}
+
+void dapl_provider_unregister(const struct dapl_cm_ops *ops,
+			      const DAT_PROVIDER_INFO *info)
+{
+	assert_ptr_equal(ops, registry.ops);
+	registry.registered--;
+}
+
+static void entry__registers_a_full_table(void **state)
+{
+	const DAT_PROVIDER_INFO info = {.ia_name = "ofa-v2-test"};
+	const struct dapl_cm_ops *o;
+
+	dat_provider_init(&info, "mlx5_0 1");
+	assert_int_equal(registry.registered, 1);
+	assert_string_equal(registry.ia_params, "mlx5_0 1");
+	o = registry.ops;
+	assert_string_equal(o->name, "SCM");
+	assert_int_equal(o->default_inline, 200);
+	assert_true(o->open && o->start && o->stop && o->close && o->max_pdata);
+	assert_true(o->listen && o->unlisten && o->prepare && o->connect);
+	assert_true(o->accept && o->reject && o->disconnect && o->release &&
+		    o->addrs);
+	dat_provider_fini(&info);
+	assert_int_equal(registry.registered, 0);
+}
+
+/* --------------------------------------------------------------- open */
+
+static int reset_fake(void **state)
+{
+	fv_reset();
+	fv_devices_default(FV_ROCE, 1);
+	return 0;
+}
+
+static int nothing_left(void **state)
+{
+	if (!fv_live())
+		return 0;
+	fv_live_dump(stderr);
+	return 1;
+}
+
+static void shut(struct side *s)
+{
+	scm_ops.stop(s->cm);
+	scm_ops.close(s->cm);
+	vb_close(&s->dev);
+	dapl_loop_close(s->loop);
+}
+
+static void open__device_and_port(void **state)
+{
+	struct side s;
+
+	side_params(&s.params);
+	assert_int_equal(side_try_open(&s, "fake0 1"), DAT_SUCCESS);
+	assert_string_equal(s.cm->dev_name, "fake0");
+	assert_int_equal(s.cm->port, 1);
+	assert_int_equal(s.cm->addr.ss_family, AF_INET);
+	assert_int_equal(dapl_addr_port(&s.cm->addr), 0);
+	shut(&s);
+	assert_int_equal(side_try_open(&s, " fake0\t0x1 gid=3"), DAT_SUCCESS);
+	shut(&s);
+}
+
+static void open_bad(const char *text, const char *netdev, DAT_RETURN ret,
+		     const char *why)
+{
+	struct side s;
+
+	side_params(&s.params);
+	s.params.scm_netdev = netdev;
+	assert_int_equal(side_try_open(&s, text), ret);
+	if (!strstr(dapl__fail_text(), why))
+		fail_msg("\"%s\" does not say \"%s\"", dapl__fail_text(), why);
+}
+
+#define BAD_ADDRESS (DAT_CLASS_ERROR | DAT_INVALID_ADDRESS)
+
+static void open__malformed_text(void **state)
+{
+	const DAT_RETURN ret = BAD_ADDRESS | DAT_INVALID_ADDRESS_MALFORMED;
+
+	open_bad(NULL, "lo", ret, "empty");
+	open_bad("", "lo", ret, "empty");
+	open_bad("fake0", "lo", ret, "missing");
+	open_bad("fake0 one", "lo", ret, "not a port");
+	open_bad("fake0 1 colour=blue", "lo", ret, "gid=");
+}
+
+static void open__no_such_interface(void **state)
+{
+	open_bad("fake0 1", "nope0", BAD_ADDRESS, "nope0 is no network");
+	open_bad("fake0 1", "nope0", BAD_ADDRESS, "lo 127.0.0.1");
+}
+
+static void open__gid_that_is_not_there(void **state)
+{
+	open_bad("fake0 1 gid=77", "lo", BAD_ADDRESS, "77");
+}
+
+static void open__iwarp(void **state)
+{
+	struct side s;
+
+	fv_reset();
+	fv_devices_default(FV_IWARP, 1);
+	side_params(&s.params);
+	assert_int_not_equal(side_try_open(&s, "fake0 1"), DAT_SUCCESS);
+	assert_non_null(strstr(dapl__fail_text(), "iWARP"));
+}
+
+static void open__range_of_ports(void **state)
+{
+	struct side s;
+
+	side_params(&s.params);
+	s.params.scm_port_range = "5000-5010";
+	assert_int_equal(side_try_open(&s, "fake0 1"), DAT_SUCCESS);
+	assert_int_equal(((struct scm *)s.cm)->ports.last, 5010);
+	shut(&s);
+	s.params.scm_port_range = "5010-5000";
+	assert_int_equal(side_try_open(&s, "fake0 1"), DAT_SUCCESS);
+	assert_int_equal(((struct scm *)s.cm)->ports.first, 0);
+	shut(&s);
+}
+
+/* --------------------------------------------------------- n-th failure */
+
+static struct world world;
+
+static int setup(void **state)
+{
+	world_open(&world, FV_ROCE);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	arm_failure(NULL, 0, 0);
+	world_close(&world);
+	return 0;
+}
+
+/* Events and requests that came, whatever they are. */
+static void take_all(struct dapl_ep *ea, struct dapl_ep *eb, struct dapl_sp *sp)
+{
+	while (pending(SEEN_EVENT, ea))
+		take(SEEN_EVENT, ea);
+	while (pending(SEEN_EVENT, eb))
+		take(SEEN_EVENT, eb);
+	while (pending(SEEN_REQUEST, sp))
+		take(SEEN_REQUEST, sp);
+}
+
+/* From prepare() to the end; calls fail on either side and either thread. */
+static bool attempt(int n, int err)
+{
+	struct dapl_sp sp = {.side = &world.b, .refuse = true};
+	DAT_CONN_QUAL qual = raw_free_port() - RAW_QUAL_BASE;
+	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct dapl_cm_connect req = {.qp = ea->cfg, .qual = qual};
+	struct sockaddr_storage addr;
+	struct dapl_cm_conn *conn;
+	bool hit;
+
+	peer_b(&addr);
+	req.addr = (struct sockaddr *)&addr;
+	arm_failure(NULL, n, err);
+	if (scm_ops.listen(world.b.cm, qual, 8, &sp, &sp.listener)) {
+		sp.listener = NULL;
+		goto out;
+	}
+	if (scm_ops.prepare(world.a.cm, ea, &conn))
+		goto out;
+	ea->refs++;
+	if (!scm_ops.connect(conn, &req))
+		/* Refused, whether or not something failed on the way. */
+		take(SEEN_EVENT, ea);
+	finish(conn, ea);
+out:
+	hit = failed(n);
+	if (sp.listener)
+		unlisten(&sp, sp.listener);
+	take_all(ea, eb, &sp);
+	ep_del(ea);
+	ep_del(eb);
+	return hit;
+}
+
+static void attempt__nth_call_fails(void **state)
+{
+	int files = raw_open_files();
+
+	for (int n = 1;; n++) {
+		assert_in_range(n, 1, 100);
+		if (!attempt(n, ENOMEM))
+			break;
+		assert_int_equal(raw_open_files(), files);
+	}
+}
+
+/* The process has run out of descriptors when a peer comes. */
+static void accept__no_descriptors(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	uint16_t port = raw_free_port();
+	int fd;
+
+	listen_on(&sp, port - RAW_QUAL_BASE);
+	arm_failure("accept4", 1, EMFILE);
+	fd = raw_connect(port);
+	raw_send_file(fd, "scm-req");
+	scm_ops.release(take(SEEN_REQUEST, &sp).conn);
+	assert_int_equal(raw_msg(fd, 0).op, DCM_REJ_CM);
+	assert_true(failed(1));
+	close(fd);
+	unlisten(&sp, sp.listener);
+}
+
+#define open_test(f) \
+	cmocka_unit_test_setup_teardown(f, reset_fake, nothing_left)
+#define test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(entry__registers_a_full_table),
+		open_test(open__device_and_port),
+		open_test(open__malformed_text),
+		open_test(open__no_such_interface),
+		open_test(open__gid_that_is_not_there),
+		open_test(open__iwarp),
+		open_test(open__range_of_ports),
+		test(attempt__nth_call_fails),
+		test(accept__no_descriptors),
+	};
+
+	alarm(120);
+	return cmocka_run_group_tests_name("t_scm_open", tests, NULL, NULL);
+}
