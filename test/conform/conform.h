@@ -23,7 +23,6 @@
 
 #define CONF_MEM      16384
 #define CONF_QLEN     16
-#define CONF_QUAL     20248    /* the first case's */
 #define CONF_PATIENCE 15000000 /* us; a real device refuses after 3 s */
 #define ANY_SUBTYPE   (-1)
 

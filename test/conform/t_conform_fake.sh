@@ -12,6 +12,7 @@ top_srcdir=${top_srcdir:-.}
 top_builddir=${top_builddir:-.}
 prog=$top_builddir/test/conform/conform_fake
 cma=$top_builddir/dapl/openib_cma/.libs/libdaplofa.so.2
+scm=$top_builddir/dapl/openib_scm/.libs/libdaploscm.so.2
 ucm=$top_builddir/dapl/openib_ucm/.libs/libdaploucm.so.2
 tmp=$(mktemp -d) || exit 99
 trap 'rm -rf "$tmp"' EXIT
@@ -25,14 +26,18 @@ while read -r name lib params; do
         "$name" "$lib" "$params"
 done >"$tmp/dat.conf" <<E
 cma $cma 10.0.0.1 0
+scm $scm fake0 1
 ucm $ucm fake0 1
 E
 DAT_OVERRIDE=$tmp/dat.conf
 export DAT_OVERRIDE
+# Sockets stay on this host.
+DAPL_SCM_NETDEV=lo
+export DAPL_SCM_NETDEV
 
 n=0
 bad=0
-for run in cma-ib cma-roce cma-iwarp ucm-ib ucm-roce; do
+for run in cma-ib cma-roce cma-iwarp scm-ib scm-roce ucm-ib ucm-roce; do
     "$prog" -P ${run%-*} -k ${run#*-} --timeout 60 >"$tmp/$run"
     rc=$?
     [ -z "$CONFORM_OUT" ] || cp "$tmp/$run" "$CONFORM_OUT/fake-$run.tap"
