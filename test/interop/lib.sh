@@ -98,12 +98,13 @@ dat_conf()
     local f=$it_logs/dat.conf.$1.$2 word=threadsafe row
 
     [ "$1" = ours ] || word=nonthreadsafe
-    while read -r name lib dev; do
-        [ -z "$name" ] || printf '%s u2.0 %s default %s/%s dapl.2.0 "%s 0" ""\n' \
-            "$name" "$word" "$(libdir "$2")" "$lib" "$dev"
+    while read -r name lib params; do
+        [ -z "$name" ] || printf '%s u2.0 %s default %s/%s dapl.2.0 "%s" ""\n' \
+            "$name" "$word" "$(libdir "$2")" "$lib" "$params"
     done >"$f" <<E
-ofa-v2-cma libdaplofa.so.2 eth0
-ofa-v2-cma-iw libdaplofa.so.2 eth1
+ofa-v2-cma libdaplofa.so.2 eth0 0
+ofa-v2-cma-iw libdaplofa.so.2 eth1 0
+ofa-v2-scm libdaploscm.so.2 rxe0 1
 E
     echo "$f"
 }

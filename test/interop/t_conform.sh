@@ -10,9 +10,10 @@
 # shellcheck source=test/interop/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# row's name|library|network interface|variable with its address
-rows="rxe|libdaplofa.so.2|eth0|DAPL_VM_RXE_ADDR
-siw|libdaplofa.so.2|eth1|DAPL_VM_SIW_ADDR"
+# row's name|library|ia_params|variable with its address
+rows="rxe|libdaplofa.so.2|eth0 0|DAPL_VM_RXE_ADDR
+siw|libdaplofa.so.2|eth1 0|DAPL_VM_SIW_ADDR
+scm|libdaploscm.so.2|rxe0 1|DAPL_VM_RXE_ADDR"
 run_limit=240
 # Most cases wait for the device, not for a processor.
 jobs=8
@@ -40,12 +41,12 @@ run_row()
     tail -n 5 "$it_logs/$name.log" | diag
 }
 
-while IFS='|' read -r name lib netif var; do
-    printf '%s u2.0 threadsafe default %s/lib/%s dapl.2.0 "%s 0" ""\n' \
-        "$name" "$STAGE" "$lib" "$netif"
+while IFS='|' read -r name lib params var; do
+    printf '%s u2.0 threadsafe default %s/lib/%s dapl.2.0 "%s" ""\n' \
+        "$name" "$STAGE" "$lib" "$params"
 done <<<"$rows" >"$it_logs/dat.conf"
 
-while IFS='|' read -r name lib netif var <&3; do
+while IFS='|' read -r name lib params var <&3; do
     if [ -n "${!var}" ]; then
         run_row "$name"
     else

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# t_scm.sh: connections by sockets over soft-RoCE, old against new, as
+# programs: dtest (data, 48 bytes of private data both ways, disconnect) and
+# Debian's dtestcm (many connections, with private data) in every mix of
+# libdat2, provider and side. And that nothing of rdma_cm is needed.
+# There is no program that rejects: those bytes are compared in t_scm_peer.c.
+
+# shellcheck source=test/interop/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+IT_PROVIDER=ofa-v2-scm
+
+options="-b 64 -B 100
+-b 64 -B 50 -p
+-b 64 -B 100 -w
+-W -b 64 -B 100
+-b 4096 -B 50 -t"
+
+rows()
+{
+    local name=$1 server=$2 client=$3 o
+
+    while read -r o; do
+        # shellcheck disable=SC2086
+        dtest_pair "$name" "$server" "$client" $o
+    done <<<"$options"
+}
+
+# cm_pair NAME SERVER CLIENT N OPTION...: Debian's dtestcm with N connections;
+# SERVER and CLIENT are two words each: libdat2 and provider. Exit codes say
+# little, and it trips over its own disconnects; what counts is that both sides
+# have had all connections.
+cm_pair()
+{
+    local name=$1 s c log n=$4 good=yes
+
+    read -ra s <<<"$2"
+    read -ra c <<<"$3"
+    shift 4
+    name="$name: dtestcm -c $n $*"
+    log=$it_logs/$(printf %s "$name" | tr -cs 'A-Za-z0-9' '-')
+    if [ -z "$DEBIAN_DAPL" ]; then
+        skip "$name" "$DEBIAN_DAPL_REASON"
+        return
+    fi
+    it_why="not all connections came"
+    use_stack "${s[0]}" "${s[1]}"
+    if start_server "$log.server" "${it_env[@]}" "$DEBIAN_DAPL/bin/dtestcm" \
+        -P "$IT_PROVIDER" -c "$n" "$@"; then
+        use_stack "${c[0]}" "${c[1]}"
+        run_client "$log.client" "${it_env[@]}" "$DEBIAN_DAPL/bin/dtestcm" \
+            -P "$IT_PROVIDER" -c "$n" "$@" -h "$DAPL_VM_RXE_ADDR" || good=no
+        grep -q "Num=$n *$" "$log.client" || good=no
+        [ $good = yes ] || kill "$server_pid" 2>/dev/null
+        wait "$server_pid"
+        grep -q "ALL $n CONNECTED" "$log.server" || good=no
+    else
+        good=no
+        : >"$log.client"
+    fi
+    if [ $good = yes ]; then
+        ok "$name"
+        return
+    fi
+    not_ok "$name"
+    echo "# $it_why"
+    tail -n 6 "$log.server" | diag
+    tail -n 6 "$log.client" | diag
+}
+
+# One option more for one pair of ours.
+ours_with()
+{
+    local name=$1
+
+    shift
+    (
+        export "$@"
+        dtest_pair "$name, all ours" "ours ours ours" "ours ours ours" -b 64 -B 20
+    )
+    it_n=$((it_n + 1))
+}
+
+no_rdmacm()
+{
+    ! LD_LIBRARY_PATH=$STAGE/lib ldd "$1" | grep librdmacm
+}
+
+plugin=$STAGE/lib/libdaploscm.so.2
+check "lib/libdaploscm.so.2 is installed" test -e "$plugin"
+check "it does not need librdmacm" no_rdmacm "$plugin"
+
+#    name                                     server: dtest libdat2 provider   client
+rows "baseline, all Debian" "debian debian debian" "debian debian debian"
+rows "all ours" "ours ours ours" "ours ours ours"
+rows "old program, our libraries" "debian ours ours" "debian ours ours"
+rows "our program and provider, old libdat2" "ours debian ours" "ours debian ours"
+rows "old program and provider, our libdat2" "debian ours debian" "debian ours debian"
+rows "wire: our server, old client" "ours ours ours" "debian debian debian"
+# An old server only reaches GIDs of the kind that its own index 0 has; see
+# dapl-env(7). It does not know the variable itself.
+export DAPL_GID_INDEX=0
+rows "wire: old server, our client" "debian debian debian" "ours ours ours"
+unset DAPL_GID_INDEX
+
+for o in "10 -b 5" "200 -b 50" "60 -b 10 -w"; do
+    # shellcheck disable=SC2086
+    {
+        cm_pair "all ours" "ours ours" "ours ours" $o
+        cm_pair "wire: our server, old client" "ours ours" "debian debian" $o
+        export DAPL_GID_INDEX=0
+        cm_pair "wire: old server, our client" "debian debian" "ours ours" $o
+        unset DAPL_GID_INDEX
+    }
+done
+
+if [ -e /dev/infiniband/rdma_cm ]; then
+    mv /dev/infiniband/rdma_cm /dev/infiniband/.rdma_cm
+    ours_with "without the device of rdma_cm" IT_LIMIT=60
+    mv /dev/infiniband/.rdma_cm /dev/infiniband/rdma_cm
+else
+    skip "without the device of rdma_cm, all ours" "there is none to take away"
+fi
+ours_with "address of lo" DAPL_SCM_NETDEV=lo IT_ADDR=127.0.0.1
+ours_with "range of ports" DAPL_SCM_PORT_RANGE=47000-47003
+done_testing
