@@ -290,19 +290,24 @@ static void send_n(uint32_t first, int n)
 	on_loop(&a, fire, &s);
 }
 
+struct stats_job {
+	const struct end *end;
+	struct ucm_qp_stats stats;
+};
+
 static void copy_stats(void *arg)
 {
-	struct ucm_qp_stats *stats = arg;
+	struct stats_job *job = arg;
 
-	*stats = a.qp.stats;
+	job->stats = job->end->qp.stats;
 }
 
-static struct ucm_qp_stats stats_of_a(void)
+static struct ucm_qp_stats stats_of(struct end *e)
 {
-	struct ucm_qp_stats stats;
+	struct stats_job job = {.end = e};
 
-	on_loop(&a, copy_stats, &stats);
-	return stats;
+	on_loop(e, copy_stats, &job);
+	return job.stats;
 }
 
 /* Holds a service thread. */
@@ -330,7 +335,7 @@ static void send__arrives(void **state)
 		assert_int_equal(b.src_qpn, a.addr.qpn);
 	}
 	assert_true(b.in_order);
-	assert_int_equal(stats_of_a().sent, 3);
+	assert_int_equal(stats_of(&a).sent, 3);
 }
 
 static void send__many_times_the_ring(void **state)
@@ -340,7 +345,7 @@ static void send__many_times_the_ring(void **state)
 		expect_n(&b, (int)i * 10 + 10);
 	}
 	assert_true(b.in_order);
-	assert_int_equal(stats_of_a().dropped, 0);
+	assert_int_equal(stats_of(&a).dropped, 0);
 }
 
 static void open__as_the_historic_one(void **state)
@@ -367,14 +372,14 @@ static void credits__exhausted(void **state)
 
 	fv_pause(true);
 	send_n(0, 40);
-	stats = stats_of_a();
+	stats = stats_of(&a);
 	assert_int_equal(stats.sent, 16);
 	assert_int_equal(stats.dropped, 0);
 	assert_int_equal(a.qp.wait_n, 24);
 	fv_pause(false);
 	expect_n(&b, 40);
 	assert_true(b.in_order);
-	stats = stats_of_a();
+	stats = stats_of(&a);
 	assert_int_equal(stats.sent, 40);
 	assert_int_equal(stats.queued, 24);
 	send_n(40, 1);
@@ -385,7 +390,7 @@ static void credits__no_room_to_wait(void **state)
 {
 	fv_pause(true);
 	send_n(0, 16 + 4096 + 10);
-	assert_int_equal(stats_of_a().dropped, 10);
+	assert_int_equal(stats_of(&a).dropped, 10);
 }
 
 static void close__while_sends_hang(void **state)
@@ -486,17 +491,12 @@ static void receive__any_length(void **state)
 
 /* ------------------------------------------------- failure and reset */
 
-static int resets(struct end *e)
-{
-	return (int)__atomic_load_n(&e->qp.stats.resets, __ATOMIC_ACQUIRE);
-}
-
 static void expect_reset(struct end *e)
 {
 	struct timespec ts = {.tv_nsec = 1000000};
 
 	for (int i = 0; i < PATIENCE_S * 1000; i++) {
-		if (resets(e))
+		if (stats_of(e).resets)
 			return;
 		nanosleep(&ts, NULL);
 	}
@@ -533,7 +533,7 @@ static void fail__sender_with_sends_under_way(void **state)
 	fv_qp_error(a.qp.verbs);
 	fv_pause(false);
 	expect_reset(&a);
-	assert_int_equal(stats_of_a().dropped, 24);
+	assert_int_equal(stats_of(&a).dropped, 24);
 	all_works();
 }
 
@@ -729,8 +729,8 @@ static void ah__cannot_be_made_for_a_send(void **state)
 	fv_fail_call("ibv_create_ah", 1, EINVAL);
 	send_n(0, 2);
 	expect_n(&b, 1);
-	assert_int_equal(stats_of_a().dropped, 1);
-	assert_int_equal(stats_of_a().sent, 1);
+	assert_int_equal(stats_of(&a).dropped, 1);
+	assert_int_equal(stats_of(&a).sent, 1);
 }
 
 static void *touch_all(void *arg)
