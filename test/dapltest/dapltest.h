@@ -43,6 +43,9 @@ struct dpt_region {
 	DAT_RMR_CONTEXT rmr_context;
 };
 
+/* run.c: a whole run. Returns the exit status. */
+int dpt_run(const struct dpt_opts *opts);
+
 /* adapter.c */
 
 int dpt_open(struct dpt *d);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * fake.c - dapltest_fake KIND WORD...: a server and a client of dapltest in
+ * one process, on the fake device, for make check and the sanitizers.
+ *
+ * Does not judge: it exits with the client's status, or else the server's.
+ * Threads: the server's, and this one. Ownership: none.
+ * Rule: WORD... is a client's command line; the server ends on a quit client.
+ * With TAMPER=N in the environment one byte of the Nth transfer that is
+ * prepared is wrong, which somebody has to notice.
+ */
+#include "test/conform/conform.h"
+#include "test/dapltest/dapltest.h"
+
+#include "test/dapltest/pattern.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ADDRESS "10.0.0.1"
+#define DEVICE	"fake"
+#define TRIES	1000
+#define TICK_NS (10 * DT_NS_PER_MS)
+
+/* --wrap=dpt_fill */
+void __real_dpt_fill(const struct dpt_layout *at, const struct dpt_pattern *p);
+void __wrap_dpt_fill(const struct dpt_layout *at, const struct dpt_pattern *p);
+
+void __wrap_dpt_fill(const struct dpt_layout *at, const struct dpt_pattern *p)
+{
+	static _Atomic int count;
+	const char *tamper = getenv("TAMPER");
+
+	__real_dpt_fill(at, p);
+	if (tamper && ++count == atoi(tamper))
+		at->base[at->size / 2] ^= 0x40;
+}
+
+static void *serve(void *arg)
+{
+	static char *words[] = {"dapltest", "-T", "S", "-D", DEVICE, NULL};
+	struct dpt_opts opts;
+	int *ret_rc = arg;
+
+	*ret_rc = dpt_parse(5, words, stdout, stderr, &opts);
+	if (*ret_rc < 0)
+		*ret_rc = dpt_run(&opts);
+	return NULL;
+}
+
+/* Quits; until the server listens there is nobody to ask. */
+static int quit(void)
+{
+	static char *words[] = {"dapltest", "-T", "Q",	   "-D",
+				DEVICE,	    "-s", ADDRESS, NULL};
+	struct dpt_opts opts;
+	int rc = dpt_parse(7, words, stdout, stderr, &opts);
+
+	return rc < 0 ? dpt_run(&opts) : rc;
+}
+
+static int run_client(const struct dpt_opts *opts)
+{
+	int rc = DT_ENVIRONMENT;
+
+	for (int i = 0; i < TRIES && rc == DT_ENVIRONMENT; i++) {
+		rc = dpt_run(opts);
+		if (rc == DT_ENVIRONMENT)
+			dt_pause(TICK_NS);
+	}
+	return rc;
+}
+
+static int with_server(const struct dpt_opts *opts)
+{
+	int server_rc = 0, rc;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, serve, &server_rc))
+		return DT_ENVIRONMENT;
+	rc = run_client(opts);
+	if (opts->test != DPT_QUIT && quit())
+		return DT_FAILED;
+	pthread_join(thread, NULL);
+	return rc ? rc : server_rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct dpt_opts opts;
+	int rc;
+
+	if (argc < 3 || !conf_device(argv[1]))
+		return DT_USAGE;
+	rc = dpt_parse(argc - 1, argv + 1, stdout, stderr, &opts);
+	if (rc >= 0)
+		return rc;
+	opts.device = DEVICE;
+	if (opts.test == DPT_LIMIT || opts.test == DPT_FUNCTION)
+		return dpt_run(&opts);
+	return with_server(&opts);
+}

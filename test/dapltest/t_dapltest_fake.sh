@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# t_dapltest_fake.sh: dapltest, server and client, on the fake device as each
+# kind of adapter. TAP. The libraries are those that were built.
+# Input: top_builddir, as `make check` sets it.
+
+top_builddir=${top_builddir:-.}
+prog=$top_builddir/test/dapltest/dapltest_fake
+lib=$top_builddir/dapl/openib_cma/.libs/libdaplofa.so.2
+tmp=$(mktemp -d) || exit 99
+trap 'rm -rf "$tmp"' EXIT
+
+if [ ! -e "$lib" ]; then
+    echo "1..0 # SKIP the CMA provider was built without shared libraries"
+    exit 0
+fi
+printf 'fake u2.0 threadsafe default %s dapl.2.0 "10.0.0.1 0" ""\n' \
+    "$lib" >"$tmp/dat.conf"
+DAT_OVERRIDE=$tmp/dat.conf
+export DAT_OVERRIDE
+
+n=0
+# expect STATUS TEXT KIND WORD...: the exit status, and a text in the output.
+expect()
+{
+    want=$1
+    text=$2
+    shift 2
+    n=$((n + 1))
+    timeout -k 5 120 "$prog" "$@" >"$tmp/out" 2>&1 </dev/null
+    rc=$?
+    if [ $rc = "$want" ] && grep -q -e "$text" "$tmp/out"; then
+        echo "ok $n - $*"
+    else
+        echo "not ok $n - $*"
+        echo "# exit code $rc, wanted $want and '$text'"
+        tail -n 12 "$tmp/out" | sed 's/^/# /'
+    fi
+}
+
+for kind in ib roce iwarp; do
+    two=2
+    [ $kind != iwarp ] || two=1 # segments of a read
+    wqe="Total WQE"
+    to="-s 10.0.0.1"
+    expect 0 "$wqe" $kind -T T $to -i 200 client SR 256 server SR 256
+    expect 0 "$wqe" $kind -T T $to -i 50 -t 3 -w 4 -P client SR 256 server RW 4096 server SR 256
+    expect 0 "$wqe" $kind -T T $to -i 100 -V client RW 1000 3 server RW 9 2 client RR 777 $two server RR 64 1
+    expect 0 "$wqe" $kind -T T $to -i 100 -t 2 -w 2 client RW 4096 1 server RW 2048 4 \
+        server RR 1024 $two client RR 2048 $two client SR 1024 3 -f server SR 256 3 -f
+    expect 0 "$wqe" $kind -T T $to -i 20 -r -w 3 client SR 65536 server SR 65536
+    expect 0 "$wqe" $kind -T T $to -i 20 -V --no-check client RW 64
+    expect 0 "$wqe" $kind -T T $to -i 20 -V --no-rmr client RW 64 server RR 64
+    expect 0 "$wqe" $kind -T T $to -i 20 client SR -f client SR -f server SR server SR -f server SR -f
+    expect 0 "^raw: RW, 300" $kind -T P $to -i 300 -p 16 RW 4096 2
+    expect 0 "^raw: RR, 300" $kind -T P $to -i 300 -m p RR 100 $two
+    expect 0 "the server ends" $kind -T Q $to
+    expect 1 "BE only" $kind -T T $to -R HT client SR server SR
+    expect 2 "takes at most" $kind -T T $to client SR 8 1000 server SR
+    # One wrong byte, in messages of either side, reads and writes.
+    for k in 1 2 7 8; do
+        TAMPER=$k expect 1 "wrong data" $kind -T T $to -i 20 client SR 999 server SR 999
+    done
+    for k in 1 2 3 6; do
+        TAMPER=$k expect 1 "wrong data" $kind -T T $to -i 5 -V client RW 999 server RR 999
+        TAMPER=$k expect 1 "wrong data" $kind -T T $to -i 5 -V server RW 999 client RR 999
+    done
+    TAMPER=2 expect 1 "wrong data" $kind -T P $to -i 30 RW 4096 1
+    TAMPER=3 expect 1 "wrong data" $kind -T P $to -i 30 RW 4096 1
+    TAMPER=1 expect 1 "wrong data" $kind -T P $to -i 30 RR 4096 1
+    for f in hwconn endpoint pz mem connmgt queryinfo; do
+        expect 0 "PASSED" $kind -T F -f $f
+    done
+    expect 2 "no such feature" $kind -T F -f nothing
+    expect 2 "case0 to case4" $kind -T F -f mem case5
+    expect 0 "LMRs created: 30" $kind -T L -w 3 -m 30
+    expect 2 "is no limit" $kind -T L limit_nothing
+done
+echo "1..$n"
