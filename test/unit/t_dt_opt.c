@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_dt_opt.c - tests of command lines that are tables.
+ *
+ * Calls covered: dt_opt_parse, dt_opt_bad, with a table of every kind.
+ * Rule: 244 for a letter that is none, 2 for what is wrong otherwise, and one
+ * line that names option, value and what was expected.
+ */
+#include "test/dtest/common/dt_opt.h"
+#include "test/dtest/common/dt_report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ARGS_MAX 24
+
+struct values {
+	bool flag, count_given;
+	uint32_t more, count, choice;
+	uint16_t port;
+	int cpu;
+	const char *text, *file, *host;
+	struct dt_opt_list list;
+};
+
+#define AT(member) offsetof(struct values, member)
+
+/* clang-format off */
+static const struct dt_opt rows[] = {
+	{'f', "flag", DT_OPT_FLAG, AT(flag), 0, 0, 0, NULL, "a flag"},
+	{'v', NULL, DT_OPT_MORE, AT(more), 0, 0, 0, NULL, "more"},
+	{'c', "count", DT_OPT_COUNT, AT(count), AT(count_given), 3, 20, "N",
+	 "a count\nof two lines"},
+	{0, "choice", DT_OPT_CHOICE, AT(choice), 0, 0, 0, "none|one|only", "c"},
+	{0, "list", DT_OPT_LIST, AT(list), 0, 1, 100, "N,N,...", "a list"},
+};
+static const struct dt_opt common[] = {
+	{'p', "port", DT_OPT_PORT, AT(port), 0, 0, 0, "N", "a port"},
+	{0, "cpu", DT_OPT_CPU, AT(cpu), 0, 0, 0, "N", "a processor"},
+	{'t', NULL, DT_OPT_TEXT, AT(text), 0, 0, 5, "TEXT", "a text"},
+	{0, "file", DT_OPT_FILE, AT(file), 0, 0, 0, "FILE", "a file"},
+	{'h', NULL, DT_OPT_TEXT, AT(host), 0, 0, 9, "HOST", "a host"},
+	{'s', NULL, DT_OPT_SERVER, AT(host), 0, 0, 0, NULL, "no host"},
+	{'U', NULL, DT_OPT_USAGE, 0, 0, 0, 0, NULL, "short"},
+	{0, "help", DT_OPT_HELP, 0, 0, 0, 0, NULL, "this"},
+	{0, "version", DT_OPT_VERSION, 0, 0, 0, 0, NULL, "that"},
+};
+static const struct dt_opt_spec spec = {
+	.tool = "tool",
+	.usage = "usage: tool\n",
+	.notes = "The end.\n",
+	.rows = rows,
+	.row_count = sizeof(rows) / sizeof(rows[0]),
+	.common = common,
+	.common_count = sizeof(common) / sizeof(common[0]),
+};
+/* clang-format on */
+
+struct parsed {
+	int rc;
+	struct values v;
+	char line[256]; /* what v points into */
+	char *out, *err;
+};
+
+/* Splits at blanks; "''" is an empty argument. */
+static void parse(const char *line, struct parsed *p)
+{
+	char *argv[ARGS_MAX] = {"tool"}, *save = NULL;
+	size_t n_out, n_err;
+	FILE *out, *err;
+	int argc = 1;
+
+	memset(p, 0, sizeof(*p));
+	snprintf(p->line, sizeof(p->line), "%s", line);
+	for (char *s = strtok_r(p->line, " ", &save); s;
+	     s = strtok_r(NULL, " ", &save)) {
+		assert_in_range(argc, 1, ARGS_MAX - 2);
+		argv[argc++] = strcmp(s, "''") ? s : s + 2;
+	}
+	out = open_memstream(&p->out, &n_out);
+	err = open_memstream(&p->err, &n_err);
+	assert_non_null(out);
+	assert_non_null(err);
+	p->rc = dt_opt_parse(&spec, argc, argv, out, err, &p->v);
+	fclose(out);
+	fclose(err);
+}
+
+static void done(struct parsed *p)
+{
+	free(p->out);
+	free(p->err);
+}
+
+static void parse__every_kind(void **state)
+{
+	struct parsed p;
+
+	parse("-fvv -c 7 --choice only --list 1,100,3 -p 65535 --cpu 0 "
+	      "-t abcde --file=x -h me",
+	      &p);
+	assert_int_equal(p.rc, -1);
+	assert_true(p.v.flag);
+	assert_int_equal(p.v.more, 2);
+	assert_int_equal(p.v.count, 7);
+	assert_true(p.v.count_given);
+	assert_int_equal(p.v.choice, 2);
+	assert_int_equal(p.v.list.n, 3);
+	assert_int_equal(p.v.list.value[0], 1);
+	assert_int_equal(p.v.list.value[1], 100);
+	assert_int_equal(p.v.list.value[2], 3);
+	assert_int_equal(p.v.port, 65535);
+	assert_int_equal(p.v.cpu, 0);
+	assert_string_equal(p.v.text, "abcde");
+	assert_string_equal(p.v.file, "x");
+	assert_string_equal(p.v.host, "me");
+	assert_string_equal(p.out, "");
+	assert_string_equal(p.err, "");
+	done(&p);
+}
+
+static void parse__nothing_changes_nothing(void **state)
+{
+	struct values none;
+	struct parsed p;
+
+	memset(&none, 0, sizeof(none));
+	parse("", &p);
+	assert_int_equal(p.rc, -1);
+	assert_memory_equal(&p.v, &none, sizeof(none));
+	done(&p);
+}
+
+static void parse__last_one_counts(void **state)
+{
+	struct parsed p;
+
+	parse("-h a -s -h b --count 4 -c 5", &p);
+	assert_int_equal(p.rc, -1);
+	assert_string_equal(p.v.host, "b");
+	assert_int_equal(p.v.count, 5);
+	done(&p);
+	parse("-h a -s", &p);
+	assert_int_equal(p.rc, -1);
+	assert_null(p.v.host);
+	done(&p);
+}
+
+static void parse__file_without_value(void **state)
+{
+	struct parsed p;
+
+	parse("--file -f", &p);
+	assert_int_equal(p.rc, -1);
+	assert_string_equal(p.v.file, "");
+	assert_true(p.v.flag);
+	done(&p);
+}
+
+static void parse__refused(void **state)
+{
+	static const struct {
+		const char *line;
+		int rc;
+		const char *says; /* on the stream of errors; NULL: help */
+	} rows_[] = {
+		{"-c 2", 2,
+		 "--count 2: out of range, expected a number from "
+		 "3 to 20"},
+		{"-c 21", 2, "--count 21: out of range"},
+		{"-c x", 2, "--count x: not a number"},
+		{"-c ''", 2, "--count '': not a number"},
+		{"--count=-3", 2, "--count -3: not a number"},
+		{"-p 0", 2, "--port 0: out of range"},
+		{"-p 65536", 2, "--port 65536: out of range"},
+		{"--cpu -1", 2, "--cpu -1: not a number"},
+		{"--cpu 1024", 2, "out of range"},
+		{"-t abcdef", 2, "-t abcdef: too long"},
+		{"-t ''", 2, "-t '': empty"},
+		{"--file=", 2, "--file '': empty"},
+		{"--choice on", 2,
+		 "--choice on: expected one of none|one|only"},
+		{"--choice onl", 2, "expected one of"},
+		{"--choice none|one", 2, "expected one of"},
+		{"--choice ''", 2, "expected one of"},
+		{"--list 1,,2", 2, "not a number"},
+		{"--list 1,2,", 2, "not a number"},
+		{"--list 0", 2, "out of range"},
+		{"--list 11111111111111111111", 2, "not a list"},
+		{"--list 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1", 2, "too many"},
+		{"--fl", -1, ""},
+		{"--c 1", 2, "unknown, or short for several"},
+		{"--flag=1", 2, "takes no value"},
+		{"--nonsense", 2, "option --nonsense: unknown"},
+		{"--list", 2, "option --list: needs a value"},
+		{"word", 2, "argument word: not an option"},
+		{"-x", 244, NULL},
+		{"-c", 244, NULL},
+		{"-U", 244, NULL},
+		{"--help", 0, NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(rows_) / sizeof(rows_[0]); i++) {
+		struct parsed p;
+
+		parse(rows_[i].line, &p);
+		if (p.rc != rows_[i].rc)
+			fail_msg("'%s': rc %d", rows_[i].line, p.rc);
+		if (rows_[i].says && !strstr(p.err, rows_[i].says))
+			fail_msg("'%s': says '%s'", rows_[i].line, p.err);
+		if (!rows_[i].says && !strstr(p.out, "usage: tool"))
+			fail_msg("'%s': no help", rows_[i].line);
+		done(&p);
+	}
+}
+
+static void help__every_row(void **state)
+{
+	struct parsed p;
+
+	parse("--help", &p);
+	assert_int_equal(p.rc, 0);
+	assert_non_null(strstr(p.out, "usage: tool\n\n  -f, --flag "));
+	assert_non_null(strstr(p.out,
+			       "  -c, --count N           a count\n"
+			       "                          of two lines\n"));
+	assert_non_null(strstr(p.out, "  --file[=FILE] "));
+	/* Too long for its column: the text begins on the next line. */
+	assert_non_null(strstr(p.out, "  --choice none|one|only  c\n"));
+	assert_non_null(strstr(p.out, "\nThe end.\n"));
+	for (size_t i = 0; i < spec.row_count; i++)
+		if (rows[i].name)
+			assert_non_null(strstr(p.out, rows[i].name));
+	done(&p);
+}
+
+static void version__name_and_number(void **state)
+{
+	struct parsed p;
+
+	parse("--version", &p);
+	assert_int_equal(p.rc, 0);
+	assert_memory_equal(p.out, "tool (", 6);
+	done(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parse__every_kind),
+		cmocka_unit_test(parse__nothing_changes_nothing),
+		cmocka_unit_test(parse__last_one_counts),
+		cmocka_unit_test(parse__file_without_value),
+		cmocka_unit_test(parse__refused),
+		cmocka_unit_test(help__every_row),
+		cmocka_unit_test(version__name_and_number),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
