@@ -3,9 +3,10 @@
  * t_dtest_oob.c - tests of the rendezvous of the test tools.
  *
  * Calls covered: dt_oob_encode, dt_oob_decode, dt_oob_listen, dt_oob_answer,
- * dt_oob_ask, dt_oob_decline, dt_oob_declined. Uses TCP on the loopback
- * address, ports chosen by the system. Rule: the text of the historic tools,
- * byte for byte; and nothing that somebody sends may do more than fail.
+ * dt_oob_try_answer, dt_oob_ask, dt_oob_decline, dt_oob_declined.
+ * Uses TCP on the loopback address, ports chosen by the system. Rule: the text
+ * of the historic tools, byte for byte; and nothing that somebody sends may do
+ * more than fail.
  */
 #include "test/dtest/common/dt_oob.h"
 #include "test/dtest/common/dt_time.h"
@@ -389,6 +390,49 @@ static void answer__nobody_comes(void **state)
 	assert_int_equal(s.fds[0], -1);
 }
 
+struct asker {
+	uint16_t port;
+	uint8_t msg[DT_OOB_SIZE];
+	int rc;
+};
+
+static void *ask(void *arg)
+{
+	struct asker *a = arg;
+
+	a->rc = dt_oob_ask("127.0.0.1", a->port, dt_deadline(20 * DT_NS_PER_S),
+			   a->msg);
+	return NULL;
+}
+
+static void try_answer__keeps_listening_until_somebody_comes(void **state)
+{
+	uint64_t deadline = dt_deadline(20 * DT_NS_PER_S);
+	uint8_t msg[DT_OOB_SIZE] = "hello";
+	int fds[DT_OOB_SOCKETS], rc;
+	struct asker a = {.rc = -1};
+	pthread_t thread;
+
+	assert_int_equal(dt_oob_listen(0, fds), 0);
+	assert_int_equal(dt_oob_try_answer(fds, msg), -EAGAIN);
+	assert_in_range(fds[0], 0, INT32_MAX);
+	a.port = port_of(fds[0]);
+	assert_int_equal(pthread_create(&thread, NULL, ask, &a), 0);
+	do {
+		struct pollfd pfd = {.fd = fds[0], .events = POLLIN};
+
+		poll(&pfd, 1, 100);
+		rc = dt_oob_try_answer(fds, msg);
+	} while (rc == -EAGAIN && dt_left_ns(deadline));
+	assert_in_range(rc, 0, INT32_MAX);
+	assert_int_equal(fds[0], -1);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_in_range(a.rc, 0, INT32_MAX);
+	assert_memory_equal(a.msg, msg, DT_OOB_SIZE);
+	close(a.rc);
+	close(rc);
+}
+
 static void listen__port_taken(void **state)
 {
 	int one[DT_OOB_SOCKETS], two[DT_OOB_SOCKETS] = {-1, -1};
@@ -419,6 +463,8 @@ int main(void)
 		cmocka_unit_test(ask__silent_server_times_out),
 		cmocka_unit_test(ask__nobody_listens),
 		cmocka_unit_test(answer__nobody_comes),
+		cmocka_unit_test(
+			try_answer__keeps_listening_until_somebody_comes),
 		cmocka_unit_test(listen__port_taken),
 	};
 

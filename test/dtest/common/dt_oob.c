@@ -249,14 +249,10 @@ static int accept_one(int fds[DT_OOB_SOCKETS], uint64_t deadline)
 	}
 }
 
-int dt_oob_answer(int fds[DT_OOB_SOCKETS], const uint8_t msg[DT_OOB_SIZE],
-		  uint64_t deadline)
+static int greet(int fd, const uint8_t msg[DT_OOB_SIZE])
 {
-	int fd = accept_one(fds, deadline), rc;
+	int rc;
 
-	close_all(fds);
-	if (fd < 0)
-		return fd;
 	/* 128 bytes always fit into the send buffer of a new connection. */
 	if (send(fd, msg, DT_OOB_SIZE, MSG_NOSIGNAL) != DT_OOB_SIZE) {
 		rc = errno ? -errno : -EIO;
@@ -264,6 +260,25 @@ int dt_oob_answer(int fds[DT_OOB_SOCKETS], const uint8_t msg[DT_OOB_SIZE],
 		return rc;
 	}
 	return fd;
+}
+
+int dt_oob_answer(int fds[DT_OOB_SOCKETS], const uint8_t msg[DT_OOB_SIZE],
+		  uint64_t deadline)
+{
+	int fd = accept_one(fds, deadline);
+
+	close_all(fds);
+	return fd < 0 ? fd : greet(fd, msg);
+}
+
+int dt_oob_try_answer(int fds[DT_OOB_SOCKETS], const uint8_t msg[DT_OOB_SIZE])
+{
+	int fd = accept_one(fds, 0);
+
+	if (fd == -ETIMEDOUT)
+		return -EAGAIN;
+	close_all(fds);
+	return fd < 0 ? fd : greet(fd, msg);
 }
 
 static int connect_once(const struct addrinfo *ai, uint64_t deadline)

@@ -64,6 +64,9 @@ int dt_oob_listen(uint16_t port, int ret_fds[DT_OOB_SOCKETS]);
 int dt_oob_answer(int fds[DT_OOB_SOCKETS], const uint8_t msg[DT_OOB_SIZE],
 		  uint64_t deadline);
 
+/* The same without waiting; -EAGAIN: nobody came, the listeners stay open. */
+int dt_oob_try_answer(int fds[DT_OOB_SOCKETS], const uint8_t msg[DT_OOB_SIZE]);
+
 /*
  * Connects to the server, again and again until the deadline, and reads the
  * message. Returns the connection, or -ETIMEDOUT, -EINTR, -EHOSTUNREACH (no

@@ -153,8 +153,16 @@ static void put_record(struct dt_report *r, const struct dt_result *res)
 	dt_json_number(&j, "t_stdev_us", known(res, res->stats.stdev_us));
 	dt_json_number(&j, "p99_us", known(res, res->stats.p99_us));
 	dt_json_number(&j, "p999_us", known(res, res->stats.p999_us));
-	dt_json_number(&j, "bw_avg_MBps", known(res, res->bw_avg_mbps));
-	dt_json_number(&j, "msg_rate_Mpps", known(res, res->msg_rate_mpps));
+	if (res->kind == DT_RATE) {
+		dt_json_count(&j, "burst", res->burst);
+		dt_json_number(&j, "rate_per_s", known(res, res->rate_per_s));
+		dt_json_number(&j, "kB_each",
+			       res->kb_each > 0 ? res->kb_each : (double)NAN);
+	} else {
+		dt_json_number(&j, "bw_avg_MBps", known(res, res->bw_avg_mbps));
+		dt_json_number(&j, "msg_rate_Mpps",
+			       known(res, res->msg_rate_mpps));
+	}
 	dt_json_text(&j, "result", res->result);
 	if (res->why[0])
 		dt_json_text(&j, "why", res->why);
@@ -227,30 +235,52 @@ static void put_bandwidth_row(FILE *out, const struct dt_result *res)
 		res->bw_avg_mbps, res->msg_rate_mpps, res->test);
 }
 
-static void put_table(struct dt_report *r, enum dt_kind kind)
+static void put_rate_row(FILE *out, const struct dt_result *res)
+{
+	const struct dt_stats *s = &res->stats;
+
+	fprintf(out,
+		" %-7llu %-6u %-11.2f %-11.2f %-15.2f %-11.2f %-20.2f %-10.2f "
+		"%s\n",
+		(unsigned long long)res->iterations, res->burst, s->min_us,
+		s->max_us, s->typical_us, s->avg_us, s->p99_us, res->rate_per_s,
+		res->test);
+}
+
+/* One table for each kind, in this order. */
+static const struct {
+	enum dt_kind kind;
+	const char *header;
+	void (*put_row)(FILE *out, const struct dt_result *res);
+} tables[] = {
+	{DT_LATENCY,
+	 " #bytes #iterations t_min[usec] t_max[usec] t_typical[usec] "
+	 "t_avg[usec] t_stdev[usec] 99% percentile[usec] "
+	 "99.9% percentile[usec]",
+	 put_latency_row},
+	{DT_BANDWIDTH,
+	 " #bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]",
+	 put_bandwidth_row},
+	{DT_RATE,
+	 " #conns #burst t_min[usec] t_max[usec] t_typical[usec] t_avg[usec] "
+	 "99% percentile[usec] rate[1/sec]",
+	 put_rate_row},
+};
+
+static void put_table(struct dt_report *r, size_t table)
 {
 	bool header = false;
 
 	for (size_t i = 0; i < r->row_count; i++) {
 		const struct dt_result *res = &r->rows[i];
 
-		if (res->kind != kind || strcmp(res->result, "PASSED"))
+		if (res->kind != tables[table].kind ||
+		    strcmp(res->result, "PASSED"))
 			continue;
 		if (!header)
-			fputs(kind == DT_LATENCY
-				      ? "\n #bytes #iterations t_min[usec] "
-					"t_max[usec] t_typical[usec] "
-					"t_avg[usec] t_stdev[usec] "
-					"99% percentile[usec] "
-					"99.9% percentile[usec]\n"
-				      : "\n #bytes #iterations BW peak[MB/sec] "
-					"BW average[MB/sec] MsgRate[Mpps]\n",
-			      r->text);
+			fprintf(r->text, "\n%s\n", tables[table].header);
 		header = true;
-		if (kind == DT_LATENCY)
-			put_latency_row(r->text, res);
-		else
-			put_bandwidth_row(r->text, res);
+		tables[table].put_row(r->text, res);
 	}
 }
 
@@ -282,8 +312,8 @@ int dt_report_close(struct dt_report *r, int code)
 	wipe_progress(r);
 	if (!code)
 		code = r->code;
-	put_table(r, DT_LATENCY);
-	put_table(r, DT_BANDWIDTH);
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		put_table(r, i);
 	if (r->quiet)
 		put_skips(r);
 	fprintf(r->text, "\n%d: DAPL Test Complete. %s\n", r->pid,

@@ -38,6 +38,7 @@ enum dt_kind {
 	DT_LATENCY,
 	DT_BANDWIDTH,
 	DT_NO_FIGURES, /* a record, but no row of a table */
+	DT_RATE,       /* of connections */
 };
 
 /* One row of the table, one record. */
@@ -51,6 +52,9 @@ struct dt_result {
 	double bw_peak_mbps;   /* MB = 10^6 bytes */
 	double bw_avg_mbps;
 	double msg_rate_mpps;
+	uint32_t burst;	    /* DT_RATE: under way at once */
+	double rate_per_s;  /* and how many got done */
+	double kb_each;	    /* private memory of one; 0: not known */
 	const char *result; /* "PASSED", "FAILED" or "SKIPPED"; constant */
 	char why[128];	    /* why it was skipped */
 };
