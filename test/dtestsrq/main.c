@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * main.c - dtestsrq: several connections that receive from one queue.
+ *
+ * Does not test RDMA or rates of connections; see dtest and dtestcm.
+ * Threads: one (the library may have more).
+ * Ownership: struct dsrq lives on this stack for the whole run.
+ * Rule: one run per invocation, the server leaves after one client; whatever
+ * happens, the last line tells and the exit status agrees with it.
+ */
+#include "test/dtestsrq/dtestsrq.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int run(struct dsrq *d)
+{
+	int rc = dsrq_open(d);
+
+	if (!rc)
+		rc = dsrq_connect(d);
+	if (!rc)
+		rc = dsrq_exchange(d);
+	if (!rc)
+		rc = dsrq_disconnect(d);
+	if (!rc)
+		rc = dsrq_check_last(d);
+	rc = dsrq_close(d, rc);
+	dt_line(&d->run.r, "\n DAPL RC %s Test Complete.\n",
+		d->o->srq ? "SRQ" : "none SRQ");
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct dsrq_opts opts;
+	struct dsrq d;
+	int rc;
+
+	rc = dsrq_parse(argc, argv, stdout, stderr, &opts);
+	if (rc >= 0)
+		return fflush(stdout) ? DT_FAILED : rc;
+	memset(&d, 0, sizeof(d));
+	d.o = &opts;
+	rc = dt_run_begin(&d.run, "dtestsrq", &opts.run);
+	return rc ? rc : dt_run_end(&d.run, run(&d));
+}
