@@ -76,12 +76,6 @@ listening()
         /proc/net/tcp /proc/net/tcp6
 }
 
-# The port is there, or its program is not any more.
-ready_or_gone()
-{
-    listening "$1" || ! kill -0 "$2" 2>/dev/null
-}
-
 # libdir WHOSE: ours or debian's
 libdir()
 {
@@ -115,15 +109,36 @@ use_stack()
     it_env=(env DAT_OVERRIDE="$(dat_conf "$1" "$2")" LD_LIBRARY_PATH="$(libdir "$1")")
 }
 
-dtest_of()
+# tool_of TOOL WHOSE: its path
+tool_of()
 {
-    case $1 in
-    ours) echo "$STAGE/bin/dtest" ;;
-    debian) echo "$DEBIAN_DAPL/bin/dtest" ;;
+    case $2 in
+    ours) echo "$STAGE/bin/$1" ;;
+    debian) echo "$DEBIAN_DAPL/bin/$1" ;;
     esac
 }
 
-# start_server LOG COMMAND...: returns when it listens; sets server_pid.
+dtest_of()
+{
+    tool_of dtest "$1"
+}
+
+# Has the server said so? It listens, or its log has a line with IT_READY.
+is_ready()
+{
+    if [ -n "${IT_READY:-}" ]; then
+        grep -qs "$IT_READY" "$1"
+    else
+        listening "${IT_PORT:-15828}"
+    fi
+}
+
+ready_or_gone()
+{
+    is_ready "$1" || ! kill -0 "$2" 2>/dev/null
+}
+
+# start_server LOG COMMAND...: returns when it is ready; sets server_pid.
 start_server()
 {
     local log=$1
@@ -131,13 +146,13 @@ start_server()
     shift
     timeout -k 2 "$it_limit" "$@" >"$log" 2>&1 </dev/null &
     server_pid=$!
-    if ! poll 20 ready_or_gone "${IT_PORT:-15828}" "$server_pid"; then
+    if ! poll 20 ready_or_gone "$log" "$server_pid"; then
         it_why="server did not listen within 20 s"
         kill "$server_pid" 2>/dev/null
         wait "$server_pid"
         return 1
     fi
-    listening "${IT_PORT:-15828}" && return 0
+    is_ready "$log" && return 0
     wait "$server_pid"
     it_why="server ended before it listened, exit code $?"
     return 1
@@ -166,17 +181,19 @@ verdict()
     return 1
 }
 
-# dtest_pair NAME SERVER CLIENT OPTION...: SERVER and CLIENT are three words
-# each: dtest, libdat2 and provider, each ours or debian.
-dtest_pair()
+# tool_pair TOOL VERDICT NAME SERVER CLIENT OPTION...: SERVER and CLIENT are
+# three words each: program, libdat2 and provider, each ours or debian.
+# "VERDICT SIDE LOG RC WHOSE" judges each side. IT_SERVER and IT_CLIENT are
+# further options of that side alone.
+tool_pair()
 {
-    local name=$1 s c log rc src good=yes
+    local tool=$1 judge=$2 name=$3 s c log rc src good=yes
     local prov=${IT_PROVIDER:-ofa-v2-cma} addr=${IT_ADDR:-$DAPL_VM_RXE_ADDR}
 
-    read -ra s <<<"$2"
-    read -ra c <<<"$3"
-    shift 3
-    name="$name: dtest $*"
+    read -ra s <<<"$4"
+    read -ra c <<<"$5"
+    shift 5
+    name="$name: $tool $*${IT_SERVER:+ [server: $IT_SERVER]}${IT_CLIENT:+ [client: $IT_CLIENT]}"
     log=$it_logs/$(printf %s "$name" | tr -cs 'A-Za-z0-9' '-')
     it_why=
     if [[ "${s[*]} ${c[*]}" == *debian* ]] && [ -z "$DEBIAN_DAPL" ]; then
@@ -184,16 +201,20 @@ dtest_pair()
         return
     fi
     use_stack "${s[1]}" "${s[2]}"
-    if start_server "$log.server" "${it_env[@]}" "$(dtest_of "${s[0]}")" -P "$prov" "$@"; then
+    # shellcheck disable=SC2086
+    if start_server "$log.server" "${it_env[@]}" stdbuf -oL "$(tool_of "$tool" "${s[0]}")" \
+        -P "$prov" "$@" ${IT_SERVER:-}; then
         use_stack "${c[1]}" "${c[2]}"
-        run_client "$log.client" "${it_env[@]}" "$(dtest_of "${c[0]}")" -P "$prov" "$@" -h "$addr"
+        # shellcheck disable=SC2086
+        run_client "$log.client" "${it_env[@]}" "$(tool_of "$tool" "${c[0]}")" \
+            -P "$prov" "$@" ${IT_CLIENT:-} -h "$addr"
         rc=$?
-        verdict client "$log.client" $rc || good=no
+        "$judge" client "$log.client" $rc "${c[0]}" || good=no
         # A server whose client failed may wait for ever.
         [ $good = yes ] || kill "$server_pid" 2>/dev/null
         wait "$server_pid"
         src=$?
-        [ $good = no ] || verdict server "$log.server" $src || good=no
+        [ $good = no ] || "$judge" server "$log.server" $src "${s[0]}" || good=no
     else
         good=no
         : >"$log.client"
@@ -208,4 +229,10 @@ dtest_pair()
     tail -n 6 "$log.server" | diag
     echo "# the client's last lines:"
     tail -n 6 "$log.client" | diag
+}
+
+# dtest_pair NAME SERVER CLIENT OPTION...: the same with dtest.
+dtest_pair()
+{
+    tool_pair dtest verdict "$@"
 }
