@@ -128,16 +128,16 @@ static void any__order(void **state)
 				    {"eth0", "2001:db8::1", IFF_UP},
 				    {"eth0", "192.0.2.2", IFF_UP},
 				    {"eth1", "192.0.2.3", IFF_UP},
-				    {NULL}},
+				    {NULL, NULL, 0}},
 	       "192.0.2.2");
 	any_is((const struct def[]){{"eth0", "192.0.2.2", 0},
 				    {"eth1", "2001:db8::1", IFF_UP},
 				    {"ib0", "192.0.2.1", IFF_UP},
-				    {NULL}},
+				    {NULL, NULL, 0}},
 	       "192.0.2.1");
 	any_is((const struct def[]){{"eth0", "fe80::1%1", IFF_UP},
 				    {"eth1", "2001:db8::1", IFF_UP},
-				    {NULL}},
+				    {NULL, NULL, 0}},
 	       "2001:db8::1");
 }
 
@@ -146,7 +146,7 @@ static void any__nothing_fits(void **state)
 	const struct def def[] = {{"lo", "127.0.0.1", LO},
 				  {"eth0", "192.0.2.2", 0},
 				  {"eth1", NULL, IFF_UP},
-				  {NULL}};
+				  {NULL, NULL, 0}};
 	struct sockaddr_storage addr = {.ss_family = 99};
 
 	assert_int_equal(scm_addr_any(make(def), &addr), -EADDRNOTAVAIL);
@@ -212,7 +212,7 @@ static void device__interface_of_the_port(void **state)
 	const struct def def[] = {
 		{"eth0", "192.0.2.2", IFF_UP}, {"down0", "192.0.2.3", 0},
 		{"bare0", NULL, IFF_UP},       {"eth1", "2001:db8::1", IFF_UP},
-		{"eth1", "192.0.2.4", IFF_UP}, {NULL}};
+		{"eth1", "192.0.2.4", IFF_UP}, {NULL, NULL, 0}};
 	struct sockaddr_storage addr = {.ss_family = 99};
 	struct ifaddrs *ifs = make(def);
 	char text[64];
