@@ -218,12 +218,18 @@ static void on_socket(struct dapl_watch *watch, uint32_t epoll_events)
 	cm->reading = NULL;
 }
 
+/* Under the lock, so that stop() finds every watch, and none comes after it. */
+/* Under the lock, so that stop() finds every watch, and none comes after it. */
 static int begin_watch(struct scm_conn *conn, int fd, uint32_t events)
 {
-	int ret;
+	struct dcm *dcm = conn->base.node.dcm;
+	int ret = -ECANCELED;
 
 	conn->watch.fn = on_socket;
-	ret = dapl_loop_add(loop_of(conn), &conn->watch, fd, events);
+	dapl_lock(&dcm->lock);
+	if (!dcm->stopped)
+		ret = dapl_loop_add(dcm->base.loop, &conn->watch, fd, events);
+	dapl_unlock(&dcm->lock);
 	if (ret)
 		return ret;
 	conn->fd = fd;

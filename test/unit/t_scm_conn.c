@@ -559,6 +559,37 @@ static void stop__with_everything_open(void **state)
 		ep_del(eb[i]);
 }
 
+#define HUNG_UP 16
+
+/* Each hang-up has the active side dial again, while stop() takes it down. */
+static void stop__while_peers_hang_up(void **state)
+{
+	struct dapl_ep *ea[HUNG_UP];
+	uint16_t port;
+	int fd;
+
+	for (int round = 0; round < 20; round++) {
+		fd = raw_listen(HUNG_UP * 2, &port);
+		for (int i = 0; i < HUNG_UP; i++) {
+			ea[i] = ep_new(&world.a);
+			begin(ea[i], qual_of(port), NULL, 0);
+		}
+		for (int i = 0; i < HUNG_UP; i++)
+			close(raw_accept(fd));
+		scm_ops.stop(world.a.cm);
+		for (int i = 0; i < HUNG_UP; i++) {
+			take(SEEN_GONE, ea[i]);
+			/* Its end was quicker. */
+			if (pending(SEEN_EVENT, ea[i]))
+				take(SEEN_EVENT, ea[i]);
+			ep_del(ea[i]);
+		}
+		close(fd);
+		side_close(&world.a);
+		side_open(&world.a, WORLD_PARAMS_A);
+	}
+}
+
 /* --------------------------------------------------------- port range */
 
 static void connect__from_a_range_of_ports(void **state)
@@ -690,6 +721,7 @@ int main(void)
 		test(release__while_nobody_answers),
 		test(connect__a_thousand),
 		test(stop__with_everything_open),
+		test(stop__while_peers_hang_up),
 		test(connect__from_a_range_of_ports),
 		test(connect__range_used_up),
 		test(accept__queue_pair_fails),

@@ -16,8 +16,8 @@
  * does it leave word.
  *
  * dcm->lock (role CONN) guards the lists, what is asked, and the few flags
- * marked with it. Nothing is called under it but dapl_loop_defer() and
- * dapl_timer_arm(), so that stop() cannot come between.
+ * marked with it. Nothing is called under it but dapl_loop_defer(), and
+ * dapl_timer_arm() and dapl_loop_add() so that stop() cannot come between.
  */
 #ifndef DCM_H
 #define DCM_H
