@@ -10,6 +10,7 @@
  * where it was wrong.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dapl/common/cm/dcm_msg.h"
@@ -318,6 +319,55 @@ static void listen__port_is_16_bits(void **state)
 	expect_empty(w->client.cr_evd);
 }
 
+/* An IA of another name, with all that a side has but the EP. */
+static void side_open(struct world_side *s, char *name)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+
+	memset(s, 0, sizeof(*s));
+	assert_dat_ok(V(ia_open)(name, 8, &evd, &s->ia));
+	s->pz = world_pz(s->ia);
+	s->recv_evd = world_evd(s->ia, DAT_EVD_DTO_FLAG);
+	s->req_evd = world_evd(s->ia, DAT_EVD_DTO_FLAG);
+	s->conn_evd = world_evd(s->ia, DAT_EVD_CONNECTION_FLAG);
+	s->cr_evd = world_evd(s->ia, DAT_EVD_CR_FLAG);
+	s->mem.buf = calloc(1, WORLD_MEM_SIZE);
+	assert_non_null(s->mem.buf);
+	s->mem.lmr = world_lmr(s->ia, s->pz, s->mem.buf, WORLD_MEM_SIZE,
+			       &s->mem.lkey, &s->mem.rkey);
+}
+
+/* One end knows GID 0 only; the other has better ones, and takes the like. */
+static void address__of_a_peer_with_one_gid(void **state)
+{
+	struct world *w = *state;
+	const DAT_PROVIDER *vector = world_registry.vector;
+	struct world_side plain = w->server;
+	DAT_PROVIDER_INFO info = world_info;
+	DAT_IA_ATTR attr;
+
+	strcpy(info.ia_name, "fake-gid0");
+	dat_provider_init(&info, "fake0 1 gid=0");
+	side_open(&w->server, info.ia_name);
+	kit_listen(w);
+	world_eps(w);
+	assert_dat_ok(V(ia_query)(w->server.ia, NULL,
+				  DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL));
+	assert_dat_ok(V(ep_connect)(w->client.ep, attr.ia_address_ptr,
+				    WORLD_QUAL, WORLD_PATIENCE_US, 0, NULL,
+				    DAT_QOS_BEST_EFFORT,
+				    DAT_CONNECT_DEFAULT_FLAG));
+	assert_dat_ok(V(cr_accept)(kit_request(w), w->server.ep, 0, NULL));
+	kit_conn(&w->client, EV(ESTABLISHED));
+	kit_conn(&w->server, EV(ESTABLISHED));
+	data_both_ways(w);
+	assert_dat_ok(V(ia_close)(w->server.ia, DAT_CLOSE_ABRUPT_FLAG));
+	free(w->server.mem.buf);
+	dat_provider_fini(&info);
+	world_registry.vector = vector;
+	w->server = plain;
+}
+
 /* A block has no port, whatever an IPv6 address may have in its place. */
 static void address__is_none_of_a_socket(void **state)
 {
@@ -614,6 +664,7 @@ int main(void)
 		on_both(address__is_a_block),
 		on_both(address__of_a_request_can_be_called),
 		on_both(address__unusable),
+		on_roce(address__of_a_peer_with_one_gid),
 		on_ib(address__is_none_of_a_socket),
 		on_both(connect__no_way_to_the_peer),
 		on_ib(listen__port_is_16_bits),

@@ -641,12 +641,16 @@ int dcm_connect(struct dapl_cm_conn *conn, const struct dapl_cm_connect *req)
 		return ret;
 	conn->qp_num = req->qp.qp_num;
 	conn->depths = dcm_path_depths(&dcm->path, &req->qp);
-	/* Old peers of datagrams never were on RoCE. */
+	/*
+	 * Old peers of datagrams never were on RoCE; and the address says which
+	 * of its GIDs the peer uses.
+	 */
 	if (dcm->rules.stream)
 		dcm_path_offer(&dcm->path, conn->qp_num, &conn->ends,
 			       &own->saddr_alt);
 	else
-		dcm_path_own(&dcm->path, conn->qp_num, NULL, &conn->ends);
+		dcm_path_own(&dcm->path, conn->qp_num, conn->dcm.peer.gid,
+			     &conn->ends);
 	dcm_block_set_ib(&own->saddr, &conn->ends.own);
 	own->rd_in = conn->depths.in;
 	own->mtu = dcm->path.mtu;
