@@ -4,11 +4,10 @@
  * bytes of the historic provider: every message that either role sends and
  * takes, with the deviations that old peers are known for.
  *
- * usage: ucm_peer NAME DEVICE [GID-INDEX]
+ * usage: ucm_peer NAME DEVICE
  * NAME is an adapter of dat.conf that uses the UCM provider on DEVICE; the
- * peer (ucm_wire.h) uses the GID of that index, by default the adapter's own.
- * Prints TAP. The provider is used through the public interface only, in the
- * same process.
+ * peer (ucm_wire.h) uses the same GID. Prints TAP. The provider is used through
+ * the public interface only, in the same process.
  */
 #include "test/interop/ucm_wire.h"
 
@@ -828,12 +827,12 @@ static const struct {
 int main(int argc, char **argv)
 {
 	static struct t t;
-	int n = sizeof(cases) / sizeof(*cases), index, bad = 0;
+	int n = sizeof(cases) / sizeof(*cases), bad = 0;
 	const char *why;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc < 3) {
-		fprintf(stderr, "usage: ucm_peer NAME DEVICE [GID-INDEX]\n");
+	if (argc != 3) {
+		fprintf(stderr, "usage: ucm_peer NAME DEVICE\n");
 		return 2;
 	}
 	why = prog_open(&t, argv[1]);
@@ -841,9 +840,7 @@ int main(int argc, char **argv)
 		printf("Bail out! %s: %s\n", argv[1], why);
 		return 1;
 	}
-	index = argc > 3 ? atoi(argv[3])
-			 : wire_gid_index(argv[2], t.prog.b + 8);
-	wire_open(&t.w, argv[2], index);
+	wire_open(&t.w, argv[2], wire_gid_index(argv[2], t.prog.b + 8));
 	t.port = 0x7000;
 	printf("1..%d\n", n);
 	for (int i = 0; i < n; i++) {
