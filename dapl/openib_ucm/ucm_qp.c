@@ -35,7 +35,7 @@
 /* Messages that may wait for room. */
 #define WAIT_MAX 4096
 /* Address handles; those that sends under way hold may be beyond it. */
-#define AHS_MAX 1024
+#define AHS_MAX 4096
 
 /* So that one IA does not keep the loop to itself. */
 #define BATCH	  128
