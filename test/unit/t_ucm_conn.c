@@ -199,6 +199,20 @@ static void address__is_a_block(void **state)
 		assert_true(ib.lid != 0);
 }
 
+static void address__ports_of_both_sides(void **state)
+{
+	struct world *w = *state;
+	DAT_EP_PARAM client, server;
+
+	world_connect(w);
+	client = kit_query(w->client.ep);
+	server = kit_query(w->server.ep);
+	assert_int_equal(client.remote_port_qual, WORLD_QUAL);
+	assert_int_equal(server.local_port_qual, WORLD_QUAL);
+	assert_int_not_equal(client.local_port_qual, 0);
+	assert_int_equal(server.remote_port_qual, client.local_port_qual);
+}
+
 /* The address that a request shows leads to the client's own listeners. */
 static void address__of_a_request_can_be_called(void **state)
 {
@@ -662,6 +676,7 @@ int main(void)
 		on_both(connect__nobody_listens),
 		on_ib(disconnect__by_both_at_once),
 		on_both(address__is_a_block),
+		on_ib(address__ports_of_both_sides),
 		on_both(address__of_a_request_can_be_called),
 		on_both(address__unusable),
 		on_roce(address__of_a_peer_with_one_gid),

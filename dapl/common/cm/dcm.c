@@ -106,8 +106,12 @@ static void run_connect(struct dapl_cm_conn *conn)
 	struct dcm *dcm = conn->node.dcm;
 
 	if (!dcm_engine_connect(&dcm->eng, &conn->dcm, conn->port,
-				dapl_now_us()))
+				dapl_now_us())) {
+		/* The transport of a stream knows its own. */
+		if (!dcm->rules.stream)
+			conn->local_port = conn->dcm.own.sport;
 		return;
+	}
 	dapl_log(DAPL_LOG_ERR, "conn %p: no id is free, limit %zu",
 		 (void *)conn, dcm->eng.conns_max);
 	dcm->base.up->event(conn->ep, conn, DAPL_CM_BROKEN, NULL, 0);
