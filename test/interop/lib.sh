@@ -99,6 +99,8 @@ dat_conf()
 ofa-v2-cma libdaplofa.so.2 eth0 0
 ofa-v2-cma-iw libdaplofa.so.2 eth1 0
 ofa-v2-scm libdaploscm.so.2 rxe0 1
+ofa-v2-ucm libdaploucm.so.2 rxe0 1
+ofa-v2-ucm-gid0 libdaploucm.so.2 rxe0 1 gid=0
 E
     echo "$f"
 }

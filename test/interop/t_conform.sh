@@ -13,7 +13,8 @@
 # row's name|library|ia_params|variable with its address
 rows="rxe|libdaplofa.so.2|eth0 0|DAPL_VM_RXE_ADDR
 siw|libdaplofa.so.2|eth1 0|DAPL_VM_SIW_ADDR
-scm|libdaploscm.so.2|rxe0 1|DAPL_VM_RXE_ADDR"
+scm|libdaploscm.so.2|rxe0 1|DAPL_VM_RXE_ADDR
+ucm|libdaploucm.so.2|rxe0 1|DAPL_VM_RXE_ADDR"
 run_limit=240
 # Most cases wait for the device, not for a processor.
 jobs=8
