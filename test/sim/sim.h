@@ -113,6 +113,8 @@ struct sim_options {
 struct sim_stats {
 	uint64_t sent, lost, overrun, delivered;
 	uint64_t attempts, established, ended, refused, steps;
+	/* Accepted, and no RTU in all the time, without a crash. */
+	uint64_t unheard;
 	uint64_t last_established_us;
 	unsigned most_waiting; /* in one node's receive queue */
 	unsigned op[DCM_OP_N];

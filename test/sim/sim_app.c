@@ -226,9 +226,11 @@ void sim_app_event(struct sim_conn *conn, enum dapl_cm_event event)
 		/* RTUs may be lost for all the time that there is. */
 		if (event == DAPL_CM_ACCEPT_FAILED &&
 		    sim->clock.now_us >=
-			    conn->accepted_us + sim->rules.rtu_patience_us)
+			    conn->accepted_us + sim->rules.rtu_patience_us) {
 			sim_qp_of(&sim->checks, conn->check.qpn)->given_up =
 				true;
+			sim->stats.unheard += !sim->troubled && !sim->opt.old;
+		}
 		ask(conn, ASK_RELEASE);
 		return;
 	}
