@@ -51,9 +51,9 @@ static void make_plan(struct sim_conn *conn)
 	*plan = (struct sim_plan){
 		.patience_us = UINT64_MAX,
 		.answer_us = conn->node->sim->opt.accept_us,
-		.stay_us = any_time(rng, 10, SIM_S),
 		.at_last_us = 1500 * SIM_S + sim_below(rng, SIM_S),
 	};
+	plan->stay_us = any_time(rng, 10, SIM_S);
 	if (conn->node->sim->opt.tidy)
 		return;
 	if (sim_chance(rng, 0.3))

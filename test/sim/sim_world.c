@@ -227,10 +227,15 @@ static void plan_trouble(struct sim *sim, uint64_t span_us)
 	struct sim_rng *rng = &sim->rng;
 	unsigned i;
 
-	for (i = 0; i < sim->opt.crashes; i++)
-		sim_at(sim, sim_below(rng, span_us), crash,
-		       &sim->node[sim_below(rng, sim->opt.nodes)],
-		       sim_chance(rng, 0.5));
+	/* One draw for each statement: their order must not be the compiler's.
+	 */
+	for (i = 0; i < sim->opt.crashes; i++) {
+		struct sim_node *node =
+			&sim->node[sim_below(rng, sim->opt.nodes)];
+		uint64_t at_us = sim_below(rng, span_us);
+
+		sim_at(sim, at_us, crash, node, sim_chance(rng, 0.5));
+	}
 	for (i = 0; i < sim->opt.partitions; i++)
 		sim_at(sim, sim_below(rng, span_us), part, NULL, 0);
 }
@@ -246,9 +251,12 @@ void sim_run_random(const struct sim_options *opt, uint64_t seed,
 
 	world_init(&sim, opt, seed);
 	span = sim_chance(&sim.rng, 0.5) ? SIM_S : 100 * SIM_S;
-	for (i = 0; i < opt->conns; i++)
-		sim_at(&sim, sim_below(&sim.rng, span), begin_one,
-		       &sim.node[sim_below(&sim.rng, opt->nodes)], 0);
+	for (i = 0; i < opt->conns; i++) {
+		struct sim_node *node =
+			&sim.node[sim_below(&sim.rng, opt->nodes)];
+
+		sim_at(&sim, sim_below(&sim.rng, span), begin_one, node, 0);
+	}
 	plan_trouble(&sim, span);
 	run(&sim);
 	world_end(&sim, ret_stats);

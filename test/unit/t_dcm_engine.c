@@ -543,6 +543,7 @@ static void nobody__knows_the_connection(void **state)
 	feed_golden("ucm-rtu", SERVER);
 	feed_golden("ucm-drep", SERVER);
 	assert_int_equal(w.sent_n, 0);
+	stop();
 	/* So that the peer need not repeat it. */
 	server(SERVER, 4);
 	feed_golden("ucm-dreq", CLIENT);
@@ -551,6 +552,7 @@ static void nobody__knows_the_connection(void **state)
 	assert_int_equal(last_sent()->d_id, 1);
 	assert_int_equal(last_sent()->sport, PORT);
 	assert_int_equal(last_sent()->dport, 1);
+	stop();
 	/* It accepts what is long given up; there was no connection. */
 	start(CLIENT, false);
 	feed_golden("ucm-rep", SERVER);
