@@ -50,18 +50,8 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* Quits; until the server listens there is nobody to ask. */
-static int quit(void)
-{
-	static char *words[] = {"dapltest", "-T", "Q",	   "-D",
-				DEVICE,	    "-s", ADDRESS, NULL};
-	struct dpt_opts opts;
-	int rc = dpt_parse(7, words, stdout, stderr, &opts);
-
-	return rc < 0 ? dpt_run(&opts) : rc;
-}
-
-static int run_client(const struct dpt_opts *opts)
+/* Until the server listens there is nobody to connect to. */
+static int run_patiently(const struct dpt_opts *opts)
 {
 	int rc = DT_ENVIRONMENT;
 
@@ -73,6 +63,16 @@ static int run_client(const struct dpt_opts *opts)
 	return rc;
 }
 
+static int quit(void)
+{
+	static char *words[] = {"dapltest", "-T", "Q",	   "-D",
+				DEVICE,	    "-s", ADDRESS, NULL};
+	struct dpt_opts opts;
+	int rc = dpt_parse(7, words, stdout, stderr, &opts);
+
+	return rc < 0 ? run_patiently(&opts) : rc;
+}
+
 static int with_server(const struct dpt_opts *opts)
 {
 	int server_rc = 0, rc;
@@ -80,7 +80,7 @@ static int with_server(const struct dpt_opts *opts)
 
 	if (pthread_create(&thread, NULL, serve, &server_rc))
 		return DT_ENVIRONMENT;
-	rc = run_client(opts);
+	rc = run_patiently(opts);
 	if (opts->test != DPT_QUIT && quit())
 		return DT_FAILED;
 	pthread_join(thread, NULL);

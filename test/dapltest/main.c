@@ -17,5 +17,7 @@ int main(int argc, char **argv)
 	if (rc >= 0)
 		return fflush(stdout) ? DT_FAILED : rc;
 	dt_catch_signals();
-	return dpt_run(&opts);
+	rc = dpt_run(&opts);
+	dpt_opts_fini(&opts);
+	return rc;
 }

@@ -480,7 +480,7 @@ static int take_test(struct reader *r, int *argc, char ***argv)
 	for (unsigned int i = 0; i < DPT_TEST_N; i++) {
 		if (word[0] == tests[i].letter) {
 			r->o.test = (enum dpt_test)i;
-			(*argv)[skip] = (*argv)[0];
+			/* The word before the options counts for nothing. */
 			*argc -= skip;
 			*argv += skip;
 			return -1;
@@ -512,8 +512,7 @@ static const char *script_name(int argc, char **argv)
 	return argc == 3 ? argv[2] : NULL;
 }
 
-static int read_script(struct reader *r, const char *path, char *name,
-		       char ***ret_argv)
+static int read_script(struct reader *r, const char *path, char *name)
 {
 	FILE *in = fopen(path, "re");
 	int n;
@@ -522,7 +521,7 @@ static int read_script(struct reader *r, const char *path, char *name,
 		bad(r, "-f", path, strerror(errno));
 		return -EIO;
 	}
-	n = dpt_script_words(in, name, ret_argv);
+	n = dpt_script_words(in, name, &r->o.script);
 	fclose(in);
 	if (n == 1)
 		n = -ENODATA;
@@ -558,12 +557,19 @@ int dpt_parse(int argc, char **argv, FILE *out, FILE *err,
 	int rc;
 
 	if (script) {
-		argc = read_script(&r, script, argv[0], &argv);
-		if (argc < 0)
-			return DT_USAGE;
+		argc = read_script(&r, script, argv[0]);
+		argv = r.o.script;
 	}
-	rc = parse_line(&r, argc, argv);
+	rc = argc < 0 ? DT_USAGE : parse_line(&r, argc, argv);
 	if (rc < 0)
 		*ret_opts = r.o;
+	else
+		dpt_opts_fini(&r.o);
 	return rc;
+}
+
+void dpt_opts_fini(struct dpt_opts *opts)
+{
+	dpt_script_free(opts->script);
+	opts->script = NULL;
 }

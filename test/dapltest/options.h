@@ -4,8 +4,8 @@
  *
  * Does not open anything, except the script of -f.
  * Threads: one, getopt(3) has state of its own.
- * Ownership: texts in the result are those of argv; those of a script live as
- * long as the process.
+ * Ownership: texts in the result are those of argv, or of a script, which the
+ * result owns: dpt_opts_fini().
  * Rule: letters, defaults and words of the historic tool; long options are
  * new. What it ignored or misread is refused with a sentence.
  */
@@ -48,6 +48,7 @@ struct dpt_opts {
 	bool no_rmr;
 	bool quiet;
 	const char *json_path; /* as dt_report_open() */
+	char **script;	       /* words of -f, or NULL */
 };
 
 /* "T", "transaction test" and the like */
@@ -61,12 +62,16 @@ const char *dpt_test_name(enum dpt_test test);
 int dpt_parse(int argc, char **argv, FILE *out, FILE *err,
 	      struct dpt_opts *ret_opts);
 
+/* Frees what belongs to options that dpt_parse() filled in. */
+void dpt_opts_fini(struct dpt_opts *opts);
+
 /*
  * Splits a script into words: at blanks, tabs and newlines, up to a word that
- * begins with '#' on each line. The words follow argv[0] in a new, NULL
- * terminated vector, which with its texts is never freed. Returns their number
- * with argv[0], or a negative errno.
+ * begins with '#' on each line. They follow name, which is not copied, in a
+ * new vector with a NULL at its end. Returns their number with name, or a
+ * negative errno.
  */
 int dpt_script_words(FILE *in, char *name, char ***ret_argv);
+void dpt_script_free(char **argv);
 
 #endif /* DAPLTEST_OPTIONS_H */

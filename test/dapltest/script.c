@@ -2,8 +2,7 @@
 /*
  * script.c - a command line of dapltest that is kept in a file (-f FILE).
  *
- * Does not know options. Threads: one.
- * Ownership: the words live as long as the process, like those of main().
+ * Does not know options. Threads: one. Ownership: see options.h.
  * Rule: all lines of the file make one command line; the historic limits of
  * line and word lengths are gone.
  */
@@ -51,8 +50,17 @@ static int add_line(struct words *w, char *line)
 		char *copy = strdup(word);
 
 		rc = copy ? add_word(w, copy) : -ENOMEM;
+		if (rc)
+			free(copy);
 	}
 	return rc;
+}
+
+void dpt_script_free(char **argv)
+{
+	for (char **word = argv ? argv + 1 : NULL; word && *word; word++)
+		free(*word);
+	free(argv);
 }
 
 int dpt_script_words(FILE *in, char *name, char ***ret_argv)
@@ -67,8 +75,10 @@ int dpt_script_words(FILE *in, char *name, char ***ret_argv)
 	if (!rc && ferror(in))
 		rc = -EIO;
 	free(line);
-	if (rc)
+	if (rc) {
+		dpt_script_free(w.argv);
 		return rc;
+	}
 	*ret_argv = w.argv;
 	return w.count;
 }

@@ -56,6 +56,8 @@ static void done(struct parsed *p)
 {
 	free(p->out);
 	free(p->err);
+	if (p->rc < 0)
+		dpt_opts_fini(&p->o);
 }
 
 static void parse__alone_is_a_server(void **state)
@@ -359,13 +361,6 @@ static int words(const char *text, char ***ret_argv)
 	return n;
 }
 
-static void free_words(char **argv, int n)
-{
-	for (int i = 1; i < n; i++)
-		free(argv[i]);
-	free(argv);
-}
-
 static void script__lines_make_one_command(void **state)
 {
 	char **argv;
@@ -379,7 +374,7 @@ static void script__lines_make_one_command(void **state)
 	assert_string_equal(argv[7], "client");
 	assert_string_equal(argv[9], "server");
 	assert_null(argv[11]);
-	free_words(argv, n);
+	dpt_script_free(argv);
 }
 
 static void script__only_comments_is_no_command(void **state)
@@ -388,7 +383,7 @@ static void script__only_comments_is_no_command(void **state)
 	int n = words("#\n # x\n", &argv);
 
 	assert_int_equal(n, 1);
-	free_words(argv, n);
+	dpt_script_free(argv);
 }
 
 static void script__is_run_like_a_command_line(void **state)
