@@ -174,7 +174,7 @@ int dpt_tx_open(struct dpt_tx *tx)
 	pthread_mutex_init(&tx->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&tx->all_there, &attr);
+	pthread_cond_init(&tx->change, &attr);
 	pthread_condattr_destroy(&attr);
 	tx->threads = calloc(tx->cmd.threads, sizeof(*tx->threads));
 	if (!tx->threads)
@@ -354,9 +354,9 @@ static int meet(struct dpt_tx_thread *t)
 	deadline_of(tx->d->limit_ns, &until);
 	pthread_mutex_lock(&tx->lock);
 	tx->there++;
-	pthread_cond_broadcast(&tx->all_there);
+	pthread_cond_broadcast(&tx->change);
 	while (!rc && tx->there < tx->cmd.threads && !tx->failed)
-		rc = pthread_cond_timedwait(&tx->all_there, &tx->lock, &until);
+		rc = pthread_cond_timedwait(&tx->change, &tx->lock, &until);
 	pthread_mutex_unlock(&tx->lock);
 	if (rc)
 		return dt_fail(&tx->d->r, DT_TIMED_OUT,
@@ -370,7 +370,7 @@ static void give_up(struct dpt_tx *tx)
 {
 	pthread_mutex_lock(&tx->lock);
 	tx->failed = true;
-	pthread_cond_broadcast(&tx->all_there);
+	pthread_cond_broadcast(&tx->change);
 	pthread_mutex_unlock(&tx->lock);
 }
 
@@ -448,6 +448,10 @@ static void *thread_main(void *arg)
 		if (!t->rc)
 			t->rc = rc;
 	}
+	pthread_mutex_lock(&t->tx->lock);
+	t->ended = true;
+	pthread_cond_broadcast(&t->tx->change);
+	pthread_mutex_unlock(&t->tx->lock);
 	return NULL;
 }
 
@@ -463,36 +467,38 @@ static int start_thread(struct dpt_tx_thread *t)
 	return 0;
 }
 
-/* Shows how far the client is. */
+static void show_progress(struct dpt_tx *tx)
+{
+	uint64_t done = 0;
+
+	for (uint32_t i = 0; i < tx->cmd.threads; i++)
+		done += tx->threads[i].done;
+	dt_progress(&tx->d->r, "%llu of %llu iterations",
+		    (unsigned long long)done,
+		    (unsigned long long)tx->cmd.iterations * tx->cmd.threads);
+}
+
+/* Until a thread is through; each of its waits has a limit, and so has this. */
 static void watch(struct dpt_tx *tx, struct dpt_tx_thread *t)
 {
 	struct timespec until;
 
-	for (;;) {
-		uint64_t done = 0;
-
-		for (uint32_t i = 0; i < tx->cmd.threads; i++)
-			done += tx->threads[i].done;
-		dt_progress(&tx->d->r, "%llu of %llu iterations",
-			    (unsigned long long)done,
-			    (unsigned long long)tx->cmd.iterations *
-				    tx->cmd.threads);
+	pthread_mutex_lock(&tx->lock);
+	while (!t->ended) {
+		show_progress(tx);
 		deadline_of(DT_NS_PER_S / 2, &until);
-		if (pthread_clockjoin_np(t->thread, NULL, CLOCK_MONOTONIC,
-					 &until) != ETIMEDOUT)
-			return;
+		pthread_cond_timedwait(&tx->change, &tx->lock, &until);
 	}
+	pthread_mutex_unlock(&tx->lock);
 }
 
-/* Each wait of a thread has a limit, and so has this. */
 static int join_thread(struct dpt_tx *tx, struct dpt_tx_thread *t)
 {
 	if (!t->started)
 		return 0;
-	if (tx->server)
-		pthread_join(t->thread, NULL);
-	else
+	if (!tx->server)
 		watch(tx, t);
+	pthread_join(t->thread, NULL);
 	t->started = false;
 	return t->rc;
 }
@@ -542,7 +548,7 @@ int dpt_tx_close(struct dpt_tx *tx, int rc)
 	}
 	free(tx->threads);
 	tx->threads = NULL;
-	pthread_cond_destroy(&tx->all_there);
+	pthread_cond_destroy(&tx->change);
 	pthread_mutex_destroy(&tx->lock);
 	return rc;
 }

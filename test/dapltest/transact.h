@@ -52,6 +52,7 @@ struct dpt_tx_thread {
 	struct dt_samples samples; /* time of each iteration */
 	uint64_t ns;		   /* from the first synchronisation */
 	_Atomic uint32_t done;	   /* iterations */
+	bool ended;		   /* lock */
 	int rc;
 };
 
@@ -63,10 +64,9 @@ struct dpt_tx {
 	uint32_t qual; /* of the first connection */
 	bool rmr;      /* RMRs where the adapter has them */
 	struct dpt_tx_thread *threads;
-	/* Client: all threads begin together. */
 	pthread_mutex_t lock;
-	pthread_cond_t all_there;
-	uint32_t there;	     /* lock */
+	pthread_cond_t change;
+	uint32_t there; /* lock; threads of the client, they begin together */
 	_Atomic bool failed; /* some thread has; the others need not go on */
 };
 

@@ -43,7 +43,7 @@ bool dt_stopped(void)
 	return stop_flag != 0;
 }
 
-static const char *volatile watched;
+static const char *_Atomic watched;
 
 /* Only calls that a signal handler may make. */
 static void put_text(const char *text)
