@@ -7,13 +7,17 @@
  * Threads: the server's, and this one. Ownership: none.
  * Rule: WORD... is a client's command line; the server ends on a quit client.
  * With TAMPER=N in the environment one byte of the Nth transfer that is
- * prepared is wrong, which somebody has to notice.
+ * prepared is wrong, which somebody has to notice. With HOSTILE=1 strangers
+ * come to the server first.
  */
 #include "test/conform/conform.h"
 #include "test/dapltest/dapltest.h"
+#include "test/dapltest/hostile.h"
 
 #include "test/dapltest/pattern.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -40,11 +44,14 @@ void __wrap_dpt_fill(const struct dpt_layout *at, const struct dpt_pattern *p)
 
 static void *serve(void *arg)
 {
-	static char *words[] = {"dapltest", "-T", "S", "-D", DEVICE, NULL};
+	static char *words[] = {"dapltest", "-T",	 "S", "-D",
+				DEVICE,	    "--timeout", "2", NULL};
+	/* Only where it may wait in vain: sanitizers take their time. */
+	int argc = getenv("HOSTILE") ? 7 : 5;
 	struct dpt_opts opts;
 	int *ret_rc = arg;
 
-	*ret_rc = dpt_parse(5, words, stdout, stderr, &opts);
+	*ret_rc = dpt_parse(argc, words, stdout, stderr, &opts);
 	if (*ret_rc < 0)
 		*ret_rc = dpt_run(&opts);
 	return NULL;
@@ -73,6 +80,25 @@ static int quit(void)
 	return rc < 0 ? run_patiently(&opts) : rc;
 }
 
+/* Strangers wait for the server too: a good client comes first. */
+static void attack(const struct dpt_opts *opts)
+{
+	struct sockaddr_in *in;
+	struct dpt d;
+
+	if (run_patiently(opts))
+		return;
+	memset(&d, 0, sizeof(d));
+	d.o = opts;
+	d.limit_ns = DT_NS_PER_S;
+	in = (void *)&d.server;
+	in->sin_family = AF_INET;
+	inet_pton(AF_INET, ADDRESS, &in->sin_addr);
+	if (dt_report_open(&d.r, "hostile", NULL) || dpt_open(&d))
+		return;
+	dt_report_close(&d.r, dpt_close(&d, dpt_hostile(&d)));
+}
+
 static int with_server(const struct dpt_opts *opts)
 {
 	int server_rc = 0, rc;
@@ -80,6 +106,8 @@ static int with_server(const struct dpt_opts *opts)
 
 	if (pthread_create(&thread, NULL, serve, &server_rc))
 		return DT_ENVIRONMENT;
+	if (getenv("HOSTILE"))
+		attack(opts);
 	rc = run_patiently(opts);
 	if (opts->test != DPT_QUIT && quit())
 		return DT_FAILED;

@@ -41,9 +41,10 @@ struct dpt_server {
 	DAT_PSP_HANDLE psp;
 	struct dt_waiter w;
 	struct job *jobs;
-	unsigned int served;
+	unsigned int served; /* tests that were started */
 	unsigned int failed;
-	uint32_t next_qual; /* from 0, above first_qual() */
+	unsigned int broken; /* clients that did not get that far */
+	uint32_t next_qual;  /* from 0, above first_qual() */
 	pthread_mutex_t perf_lock;
 	bool quit;
 };
@@ -152,7 +153,6 @@ static struct job *make_job(struct dpt_server *s, enum dpt_test test)
 		return NULL;
 	job->s = s;
 	job->test = test;
-	job->number = ++s->served;
 	job->tx.d = job->perf.d = s->d;
 	job->tx.server = job->perf.server = true;
 	job->tx.rmr = job->perf.use_rmr = !s->d->o->no_rmr;
@@ -230,12 +230,16 @@ static int open_job(struct dpt_server *s, struct job *job, uint32_t *ret_qual)
 
 static int start_job(struct dpt_server *s, struct job *job)
 {
-	int rc = pthread_create(&job->thread, NULL, job_main, job);
+	int rc;
+
+	job->number = s->served + 1;
+	rc = pthread_create(&job->thread, NULL, job_main, job);
 
 	if (rc)
 		return dt_fail(&s->d->r, DT_ENVIRONMENT,
 			       "a test's thread cannot be started: %s",
 			       strerror(rc));
+	s->served++;
 	job->next = s->jobs;
 	s->jobs = job;
 	return 0;
@@ -326,7 +330,7 @@ static void serve_client(struct dpt_server *s, DAT_CR_HANDLE cr)
 	if (!rc)
 		rc = dpt_end_part(s->d, &c.end, DAT_CLOSE_GRACEFUL_FLAG, false);
 	if (dpt_control_close(s->d, &c, rc))
-		s->failed++;
+		s->broken++;
 }
 
 /* Without limit: a server waits until it is told to end. */
@@ -395,7 +399,8 @@ int dpt_serve(struct dpt *d)
 		rc = dpt_freed(d, rc, dat_psp_free(s.psp), "dat_psp_free");
 	rc = dpt_evd_free(d, &s.cr_evd, rc);
 	pthread_mutex_destroy(&s.perf_lock);
-	dt_line(&d->r, "%u tests served, %u failed\n", s.served, s.failed);
+	dt_line(&d->r, "%u tests served, %u failed; %u clients left early\n",
+		s.served, s.failed, s.broken);
 	dt_line(&d->r, "DT_cs_Server (%s):  Exiting.\n", d->o->device);
 	return rc;
 }

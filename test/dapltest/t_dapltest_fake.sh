@@ -58,6 +58,8 @@ for kind in ib roce iwarp; do
     expect 0 "the server ends" $kind -T Q $to
     expect 1 "BE only" $kind -T T $to -R HT client SR server SR
     expect 2 "takes at most" $kind -T T $to client SR 8 1000 server SR
+    # Its exit status tells of one who never came; the good ones are served.
+    HOSTILE=1 expect 1 "3 tests served, 1 failed; 3 clients left early" $kind -T T $to -i 20 client SR server SR
     # One wrong byte, in messages of either side, reads and writes.
     for k in 1 2 7 8; do
         TAMPER=$k expect 1 "wrong data" $kind -T T $to -i 20 client SR 999 server SR 999
