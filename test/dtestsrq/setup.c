@@ -146,7 +146,8 @@ static int make_eps(struct dsrq *d)
 		rc = make_ep(d, &d->eps[i]);
 	for (uint32_t i = 0; !rc && i < d->flow; i++)
 		rc = dsrq_post_recv(d, i);
-	return rc;
+	/* Before anybody can connect and send. */
+	return rc ? rc : dsrq_arm_low_water(d);
 }
 
 int dsrq_open(struct dsrq *d)
