@@ -11,14 +11,11 @@
 #include "test/dtest/common/dt_time.h"
 #include "test/dtest/dtest.h"
 
-#include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-/* As the historic client asks for; the own limit may be shorter. */
-#define CONNECT_NS (100 * DT_NS_PER_S)
 #define HANG_UP_US 1000000
 #define SLICE_NS   (250 * DT_NS_PER_MS)
 
@@ -31,28 +28,6 @@ struct rmr_message {
 	uint32_t context;
 };
 _Static_assert(sizeof(struct rmr_message) == DTEST_MSG, "wire format");
-
-struct address_text {
-	char s[INET6_ADDRSTRLEN + 32];
-};
-
-static struct address_text show(const struct sockaddr *addr)
-{
-	const struct sockaddr_in *in = (const void *)addr;
-	const struct sockaddr_in6 *in6 = (const void *)addr;
-	struct address_text t = {"unknown address"};
-	char host[INET6_ADDRSTRLEN];
-
-	if (addr && addr->sa_family == AF_INET) {
-		inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
-		snprintf(t.s, sizeof(t.s), "%s", host);
-	} else if (addr && addr->sa_family == AF_INET6) {
-		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
-		snprintf(t.s, sizeof(t.s), "%s QPN 0x%x LID 0x%x", host,
-			 ntohl(in6->sin6_flowinfo), ntohs(in6->sin6_port));
-	}
-	return t;
-}
 
 static struct dt_oob_params own_params(const struct dtest_opts *o)
 {
@@ -77,100 +52,33 @@ static int compare_params(struct dtest *d, const struct dt_oob_params *theirs)
 	if (!theirs->known)
 		return 0;
 	if (theirs->mode != own.mode || theirs->flags != own.flags)
-		return dt_fail(&d->r, DT_MISMATCH,
+		return dt_fail(&d->run.r, DT_MISMATCH,
 			       "the server runs another test; give both sides "
 			       "the same of -w, -W, -D, -u, -a and -i");
 	if (theirs->size != own.size)
-		return dt_fail(&d->r, DT_MISMATCH,
+		return dt_fail(&d->run.r, DT_MISMATCH,
 			       "the server runs with -b %u, this side with -b "
 			       "%u",
 			       theirs->size, own.size);
 	if (rounds && theirs->count != own.count)
-		return dt_fail(&d->r, DT_MISMATCH,
+		return dt_fail(&d->run.r, DT_MISMATCH,
 			       "the server runs with -B %u, this side with -B "
 			       "%u",
 			       theirs->count, own.count);
 	return 0;
 }
 
-static int oob_failed(struct dtest *d, int rc)
-{
-	if (rc == -ETIMEDOUT)
-		return dt_fail(
-			&d->r, DT_TIMED_OUT,
-			"no answer from %s, TCP port %u, within %u s; "
-			"is the server running, and no firewall between?",
-			d->o->host, d->o->oob_port, d->o->timeout_s);
-	if (rc == -EINTR)
-		return dt_wait_fail(&d->r, &d->w, rc, "the server");
-	if (rc == -EHOSTUNREACH)
-		return dt_fail(&d->r, DT_ENVIRONMENT,
-			       "-h %s: no such host, or no way to it",
-			       d->o->host);
-	return dt_fail(&d->r, DT_MISMATCH,
-		       "%s, TCP port %u, is no dtest server (%s)", d->o->host,
-		       d->o->oob_port, strerror(-rc));
-}
-
 int dtest_find_server(struct dtest *d)
 {
-	uint8_t msg[DT_OOB_SIZE];
-	struct dt_oob_info info;
-	int rc;
+	struct dt_oob_params theirs;
+	int rc = dt_run_ask(&d->run, &theirs);
 
-	dt_say(&d->r,
-	       "%d Running as client - asking %s for the server's "
-	       "address\n",
-	       d->r.pid, d->o->host);
-	rc = dt_oob_ask(d->o->host, d->o->oob_port, dt_deadline(d->limit_ns),
-			msg);
-	if (rc >= 0) {
-		d->oob_conn = rc;
-		rc = dt_oob_decode(msg, &info);
-	}
 	if (rc)
-		return oob_failed(d, rc);
-	d->remote = info.addr;
-	d->peer_is_ours = info.params.known;
-	if (!d->o->provider_given)
-		memcpy(d->provider, info.provider, sizeof(d->provider));
-	dt_report_provider(&d->r, d->provider, "");
-	rc = compare_params(d, &info.params);
+		return rc;
+	rc = compare_params(d, &theirs);
 	if (rc)
-		dt_oob_decline(d->oob_conn);
+		dt_oob_decline(d->run.oob_conn);
 	return rc;
-}
-
-/* Tells one client where this server listens. */
-static int answer_client(struct dtest *d)
-{
-	struct dt_oob_info info = {.addr = d->local};
-	uint8_t msg[DT_OOB_SIZE];
-	int rc;
-
-	info.params = own_params(d->o);
-	memcpy(info.provider, d->provider, sizeof(info.provider));
-	rc = dt_oob_encode(&info, msg);
-	if (rc)
-		return dt_fail(&d->r, DT_ENVIRONMENT,
-			       "the adapter has no address that a client could "
-			       "be told");
-	rc = dt_oob_listen(d->o->oob_port, d->oob_fds);
-	if (rc)
-		return dt_fail(&d->r, DT_ENVIRONMENT,
-			       "TCP port %u: %s; another server may run, see "
-			       "--oob-port",
-			       d->o->oob_port, strerror(-rc));
-	dt_say(&d->r, "%d Server is waiting for a client on TCP port %u\n",
-	       d->r.pid, d->o->oob_port);
-	rc = dt_oob_answer(d->oob_fds, msg, dt_deadline(d->limit_ns));
-	if (rc == -ETIMEDOUT || rc == -EINTR)
-		return dt_wait_fail(&d->r, &d->w, rc, "a client");
-	if (rc < 0)
-		return dt_fail(&d->r, DT_FAILED, "TCP port %u: %s",
-			       d->o->oob_port, strerror(-rc));
-	d->oob_conn = rc;
-	return 0;
 }
 
 static int next(struct dtest *d, DAT_EVD_HANDLE evd, const char *what,
@@ -178,51 +86,37 @@ static int next(struct dtest *d, DAT_EVD_HANDLE evd, const char *what,
 {
 	enum dt_wait_mode how =
 		d->o->wait == DT_WAIT_POLL ? DT_WAIT_POLL : DT_WAIT_EVENT;
-	int rc = dt_evd_next(&d->w, how, evd, d->limit_ns, event);
+	int rc = dt_evd_next(&d->run.w, how, evd, d->run.limit_ns, event);
 
-	return rc ? dt_wait_fail(&d->r, &d->w, rc, what) : 0;
-}
-
-/* values first, first + 1, ... */
-static void fill_private(uint8_t *pdata, uint8_t first)
-{
-	for (int i = 0; i < DTEST_PDATA; i++)
-		pdata[i] = (uint8_t)(first + i);
-}
-
-/* Transports may pad, so more than was sent is fine. */
-static bool private_ok(const void *pdata, DAT_COUNT size, uint8_t first)
-{
-	uint8_t want[DTEST_PDATA];
-
-	fill_private(want, first);
-	return pdata && size >= DTEST_PDATA &&
-	       !memcmp(pdata, want, DTEST_PDATA);
+	return rc ? dt_wait_fail(&d->run.r, &d->run.w, rc, what) : 0;
 }
 
 static int accept_cr(struct dtest *d, DAT_CR_HANDLE cr)
 {
-	uint8_t pdata[DTEST_PDATA];
+	uint8_t pdata[DT_PDATA];
 	DAT_CR_PARAM param;
 	DAT_RETURN ret;
 
 	memset(&param, 0, sizeof(param));
 	ret = dat_cr_query(cr, DAT_CR_FIELD_ALL, &param);
 	if (ret != DAT_SUCCESS)
-		return dt_dat_fail(&d->r, DT_FAILED, ret, "dat_cr_query", NULL);
-	if (!private_ok(param.private_data, param.private_data_size, 1)) {
+		return dt_dat_fail(&d->run.r, DT_FAILED, ret, "dat_cr_query",
+				   NULL);
+	if (!dt_pdata_ok(param.private_data, param.private_data_size,
+			 DT_PDATA_CLIENT)) {
 		dat_cr_reject(cr, 0, NULL);
-		return dt_fail(&d->r, DT_MISMATCH,
+		return dt_fail(&d->run.r, DT_MISMATCH,
 			       "whoever connected is no dtest (%d bytes of "
 			       "private data); rejected",
 			       param.private_data_size);
 	}
 	if (d->o->delay_s && !dt_pause(d->o->delay_s * DT_NS_PER_S))
-		return dt_wait_fail(&d->r, &d->w, -EINTR, "the time of -d");
-	fill_private(pdata, 2);
-	ret = dat_cr_accept(cr, d->ep, DTEST_PDATA, pdata);
+		return dt_wait_fail(&d->run.r, &d->run.w, -EINTR,
+				    "the time of -d");
+	dt_pdata_fill(pdata, DT_PDATA_SERVER);
+	ret = dat_cr_accept(cr, d->ep, DT_PDATA, pdata);
 	if (ret != DAT_SUCCESS)
-		return dt_dat_fail(&d->r, DT_FAILED, ret, "dat_cr_accept",
+		return dt_dat_fail(&d->run.r, DT_FAILED, ret, "dat_cr_accept",
 				   NULL);
 	return 0;
 }
@@ -232,21 +126,21 @@ static int next_request(struct dtest *d, DAT_EVENT *event)
 {
 	enum dt_wait_mode how =
 		d->o->wait == DT_WAIT_POLL ? DT_WAIT_POLL : DT_WAIT_EVENT;
-	uint64_t deadline = dt_deadline(d->limit_ns), left;
+	uint64_t deadline = dt_deadline(d->run.limit_ns), left;
 
 	for (;;) {
 		int rc;
 
 		left = dt_left_ns(deadline);
-		rc = dt_evd_next(&d->w, how, d->cr_evd,
+		rc = dt_evd_next(&d->run.w, how, d->cr_evd,
 				 left < SLICE_NS ? left : SLICE_NS, event);
 		if (!rc)
 			return 0;
 		if (rc != -ETIMEDOUT || !dt_left_ns(deadline))
-			return dt_wait_fail(&d->r, &d->w, rc,
+			return dt_wait_fail(&d->run.r, &d->run.w, rc,
 					    "a connection request");
-		if (dt_oob_declined(d->oob_conn))
-			return dt_fail(&d->r, DT_MISMATCH,
+		if (dt_oob_declined(d->run.oob_conn))
+			return dt_fail(&d->run.r, DT_MISMATCH,
 				       "the client runs another test; give "
 				       "both sides the same options");
 	}
@@ -254,27 +148,31 @@ static int next_request(struct dtest *d, DAT_EVENT *event)
 
 static int serve(struct dtest *d)
 {
+	struct dt_oob_params params = own_params(d->o);
 	DAT_EVENT event;
 	DAT_RETURN ret;
 	int rc;
 
-	ret = dat_psp_create(d->ia, d->o->port, d->cr_evd,
+	ret = dat_psp_create(d->run.ia, d->run.o->port, d->cr_evd,
 			     DAT_PSP_CONSUMER_FLAG, &d->psp);
 	if (ret != DAT_SUCCESS) {
 		d->psp = DAT_HANDLE_NULL;
-		return dt_dat_fail(&d->r, DT_ENVIRONMENT, ret, "dat_psp_create",
+		return dt_dat_fail(&d->run.r, DT_ENVIRONMENT, ret,
+				   "dat_psp_create",
 				   "another server may run, see --port");
 	}
-	rc = answer_client(d);
+	rc = dt_run_listen(&d->run);
+	if (!rc)
+		rc = dt_run_answer(&d->run, &params);
 	if (rc)
 		return rc;
-	dt_say(&d->r, "%d Server waits for the connection on port %u\n",
-	       d->r.pid, d->o->port);
+	dt_say(&d->run.r, "%d Server waits for the connection on port %u\n",
+	       d->run.r.pid, d->run.o->port);
 	rc = next_request(d, &event);
 	if (rc)
 		return rc;
 	if (event.event_number != DAT_CONNECTION_REQUEST_EVENT)
-		return dt_fail(&d->r, DT_FAILED,
+		return dt_fail(&d->run.r, DT_FAILED,
 			       "waiting for a connection request: got %s",
 			       dt_event_name(event.event_number));
 	return accept_cr(d, event.event_data.cr_arrival_event_data.cr_handle);
@@ -282,49 +180,24 @@ static int serve(struct dtest *d)
 
 static int call(struct dtest *d)
 {
-	uint64_t ns = d->limit_ns < CONNECT_NS ? d->limit_ns : CONNECT_NS;
-	uint8_t pdata[DTEST_PDATA];
+	uint64_t ns = DT_RUN_CONNECT_S * DT_NS_PER_S;
+	uint8_t pdata[DT_PDATA];
 	DAT_RETURN ret;
 
-	dt_say(&d->r, "%d Server address: %s port %u\n", d->r.pid,
-	       show((struct sockaddr *)&d->remote).s, d->o->port);
-	fill_private(pdata, 1);
-	ret = dat_ep_connect(d->ep, (DAT_IA_ADDRESS_PTR)&d->remote, d->o->port,
-			     (DAT_TIMEOUT)(ns / DT_NS_PER_US), DTEST_PDATA,
-			     pdata, DAT_QOS_BEST_EFFORT,
+	if (d->run.limit_ns < ns)
+		ns = d->run.limit_ns;
+	dt_say(&d->run.r, "%d Server address: %s port %u\n", d->run.r.pid,
+	       dt_address_show((struct sockaddr *)&d->run.remote).s,
+	       d->run.o->port);
+	dt_pdata_fill(pdata, DT_PDATA_CLIENT);
+	ret = dat_ep_connect(d->ep, (DAT_IA_ADDRESS_PTR)&d->run.remote,
+			     d->run.o->port, (DAT_TIMEOUT)(ns / DT_NS_PER_US),
+			     DT_PDATA, pdata, DAT_QOS_BEST_EFFORT,
 			     DAT_CONNECT_DEFAULT_FLAG);
 	if (ret != DAT_SUCCESS)
-		return dt_dat_fail(&d->r, DT_FAILED, ret, "dat_ep_connect",
+		return dt_dat_fail(&d->run.r, DT_FAILED, ret, "dat_ep_connect",
 				   NULL);
 	return 0;
-}
-
-/* A connection event that is not ESTABLISHED, with what it mostly means. */
-static int not_connected(struct dtest *d, DAT_EVENT_NUMBER number)
-{
-	const char *why = "";
-	enum dt_exit code = DT_FAILED;
-
-	switch (number) {
-	case DAT_CONNECTION_EVENT_PEER_REJECTED:
-		why = "; the server refused this client";
-		code = DT_MISMATCH;
-		break;
-	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
-		why = "; nobody listens there; same --port on both sides?";
-		break;
-	case DAT_CONNECTION_EVENT_UNREACHABLE:
-		why = "; no route to that address from this adapter";
-		break;
-	case DAT_CONNECTION_EVENT_TIMED_OUT:
-		why = "; no answer from that address";
-		code = DT_TIMED_OUT;
-		break;
-	default:
-		break;
-	}
-	return dt_fail(&d->r, code, "connection not established: %s (0x%x)%s",
-		       dt_event_name(number), number, why);
 }
 
 static int established(struct dtest *d)
@@ -336,17 +209,18 @@ static int established(struct dtest *d)
 	if (rc)
 		return rc;
 	if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
-		return not_connected(d, event.event_number);
+		return dt_not_connected(&d->run.r, event.event_number);
 	d->connected = true;
-	d->w.conn_evd = d->conn_evd;
+	d->run.w.conn_evd = d->conn_evd;
 	conn = &event.event_data.connect_event_data;
-	if (!d->server &&
-	    !private_ok(conn->private_data, conn->private_data_size, 2))
-		return dt_fail(&d->r, DT_MISMATCH,
+	if (!d->run.server &&
+	    !dt_pdata_ok(conn->private_data, conn->private_data_size,
+			 DT_PDATA_SERVER))
+		return dt_fail(&d->run.r, DT_MISMATCH,
 			       "private data of the server is not what dtest "
 			       "sends (%d bytes)",
 			       conn->private_data_size);
-	dt_say(&d->r, "\n%d CONNECTED!\n\n", d->r.pid);
+	dt_say(&d->run.r, "\n%d CONNECTED!\n\n", d->run.r.pid);
 	return 0;
 }
 
@@ -359,9 +233,9 @@ static int send_rmr(struct dtest *d)
 	};
 
 	memcpy(d->smsg.base, &msg, sizeof(msg));
-	dt_say(&d->r,
+	dt_say(&d->run.r,
 	       "%d Send RMR: context 0x%x, address 0x%" PRIxPTR ", length %u\n",
-	       d->r.pid, d->rbuf.rmr_context, (uintptr_t)d->rbuf.base,
+	       d->run.r.pid, d->rbuf.rmr_context, (uintptr_t)d->rbuf.base,
 	       d->o->size);
 	return dtest_send_token(d, true);
 }
@@ -369,7 +243,7 @@ static int send_rmr(struct dtest *d)
 static int receive_rmr(struct dtest *d)
 {
 	struct rmr_message msg;
-	int rc = dtest_wait_token(d, d->limit_ns, "the peer's RMR message");
+	int rc = dtest_wait_token(d, d->run.limit_ns, "the peer's RMR message");
 
 	if (rc)
 		return rc;
@@ -377,13 +251,13 @@ static int receive_rmr(struct dtest *d)
 	d->peer.virtual_address = be64toh(msg.address);
 	d->peer.segment_length = be32toh(msg.length);
 	d->peer.rmr_context = be32toh(msg.context);
-	dt_say(&d->r,
+	dt_say(&d->run.r,
 	       "%d Received RMR: context 0x%x, address 0x%" PRIx64
 	       ", length %u\n",
-	       d->r.pid, d->peer.rmr_context, d->peer.virtual_address,
+	       d->run.r.pid, d->peer.rmr_context, d->peer.virtual_address,
 	       d->peer.segment_length);
 	if (d->peer.segment_length != d->o->size)
-		return dt_fail(&d->r, DT_MISMATCH,
+		return dt_fail(&d->run.r, DT_MISMATCH,
 			       "the peer runs with -b %u, this side with -b %u",
 			       d->peer.segment_length, d->o->size);
 	return 0;
@@ -393,7 +267,7 @@ static int exchange_rmr(struct dtest *d)
 {
 	int rc;
 
-	if (d->server) {
+	if (d->run.server) {
 		rc = receive_rmr(d);
 		return rc ? rc : send_rmr(d);
 	}
@@ -409,11 +283,14 @@ static int show_ep(struct dtest *d)
 	memset(&param, 0, sizeof(param));
 	ret = dat_ep_query(d->ep, DAT_EP_FIELD_ALL, &param);
 	if (ret != DAT_SUCCESS)
-		return dt_dat_fail(&d->r, DT_FAILED, ret, "dat_ep_query", NULL);
-	dt_say(&d->r, "\n%d EP: local address %s port %" PRIu64 "\n", d->r.pid,
-	       show(param.local_ia_address_ptr).s, param.local_port_qual);
-	dt_say(&d->r, "%d EP: remote address %s port %" PRIu64 "\n", d->r.pid,
-	       show(param.remote_ia_address_ptr).s, param.remote_port_qual);
+		return dt_dat_fail(&d->run.r, DT_FAILED, ret, "dat_ep_query",
+				   NULL);
+	dt_say(&d->run.r, "\n%d EP: local address %s port %" PRIu64 "\n",
+	       d->run.r.pid, dt_address_show(param.local_ia_address_ptr).s,
+	       param.local_port_qual);
+	dt_say(&d->run.r, "%d EP: remote address %s port %" PRIu64 "\n",
+	       d->run.r.pid, dt_address_show(param.remote_ia_address_ptr).s,
+	       param.remote_port_qual);
 	return 0;
 }
 
@@ -422,14 +299,15 @@ int dtest_connect(struct dtest *d)
 	uint64_t start;
 	int rc;
 
-	dt_say(&d->r, "%d Local address %s port %u\n", d->r.pid,
-	       show((struct sockaddr *)&d->local).s, d->o->port);
+	dt_say(&d->run.r, "%d Local address %s port %u\n", d->run.r.pid,
+	       dt_address_show((struct sockaddr *)&d->run.local).s,
+	       d->run.o->port);
 	start = dt_now_ns();
-	rc = d->server ? serve(d) : call(d);
+	rc = d->run.server ? serve(d) : call(d);
 	if (!rc)
 		rc = established(d);
-	if (!d->server)
-		d->time_ns[DTEST_T_CONNECT] = dt_now_ns() - start;
+	if (!d->run.server)
+		d->run.time_ns[DT_RUN_CONNECT] = dt_now_ns() - start;
 	if (!rc)
 		rc = exchange_rmr(d);
 	if (!rc)
@@ -444,21 +322,21 @@ int dtest_disconnect(struct dtest *d)
 	DAT_RETURN ret;
 	int rc;
 
-	if (!d->server) {
+	if (!d->run.server) {
 		ret = dat_ep_disconnect(d->ep, DAT_CLOSE_DEFAULT);
 		if (ret != DAT_SUCCESS)
-			return dt_dat_fail(&d->r, DT_FAILED, ret,
+			return dt_dat_fail(&d->run.r, DT_FAILED, ret,
 					   "dat_ep_disconnect", NULL);
 	}
-	event.event_number = d->w.gone;
-	if (!d->w.gone) {
+	event.event_number = d->run.w.gone;
+	if (!d->run.w.gone) {
 		rc = next(d, d->conn_evd, "the end of the connection", &event);
 		if (rc)
 			return rc;
 	}
 	d->connected = false;
 	if (event.event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
-		return dt_fail(&d->r, DT_FAILED,
+		return dt_fail(&d->run.r, DT_FAILED,
 			       "disconnect: got %s (0x%x) instead of "
 			       "DAT_CONNECTION_EVENT_DISCONNECTED",
 			       dt_event_name(event.event_number),
@@ -475,7 +353,7 @@ void dtest_hang_up(struct dtest *d)
 	if (!d->connected || d->ep == DAT_HANDLE_NULL)
 		return;
 	d->connected = false;
-	if (d->w.gone ||
+	if (d->run.w.gone ||
 	    dat_ep_disconnect(d->ep, DAT_CLOSE_DEFAULT) != DAT_SUCCESS)
 		return;
 	dat_evd_wait(d->conn_evd, HANG_UP_US, 1, &event, &more);

@@ -56,7 +56,7 @@ static size_t read_text(bool server, uint8_t text[TEXT_MAX])
 void dtest_fill_write(struct dtest *d)
 {
 	uint8_t text[TEXT_MAX];
-	size_t n = write_text(d->server, text);
+	size_t n = write_text(d->run.server, text);
 
 	memset(d->rbuf.base, FILL_RECV, d->o->size);
 	memset(d->sbuf.base, FILL_SEND, d->o->size);
@@ -68,7 +68,7 @@ void dtest_fill_write(struct dtest *d)
 void dtest_fill_stream(struct dtest *d, uint32_t index)
 {
 	uint8_t text[TEXT_MAX];
-	size_t n = stream_text(d->server, index, text);
+	size_t n = stream_text(d->run.server, index, text);
 
 	memcpy(d->sbuf.base, text, n);
 	d->sbuf.base[d->o->size - 1] = (uint8_t)index;
@@ -78,7 +78,7 @@ void dtest_fill_read(struct dtest *d)
 {
 	static const char old[] = "blah, blah, blah\n";
 	uint8_t text[TEXT_MAX];
-	size_t n = read_text(d->server, text);
+	size_t n = read_text(d->run.server, text);
 
 	memcpy(d->rbuf.base, text, n);
 	memcpy(d->sbuf.base, old, sizeof(old));
@@ -101,10 +101,10 @@ int64_t dtest_check_write(const struct dtest *d, uint8_t *ret_want)
 	size_t n;
 
 	n = d->o->mode == DTEST_STREAM
-		    ? stream_text(!d->server, d->o->count - 1, text)
-		    : write_text(!d->server, text);
+		    ? stream_text(!d->run.server, d->o->count - 1, text)
+		    : write_text(!d->run.server, text);
 	for (size_t i = 0; i < d->o->size; i++) {
-		*ret_want = written(d, !d->server, text, n, i);
+		*ret_want = written(d, !d->run.server, text, n, i);
 		if (d->rbuf.base[i] != *ret_want)
 			return (int64_t)i;
 	}
@@ -118,14 +118,14 @@ int64_t dtest_check_write(const struct dtest *d, uint8_t *ret_want)
 int64_t dtest_check_read(const struct dtest *d, uint8_t *ret_want)
 {
 	uint8_t old[TEXT_MAX], now[TEXT_MAX];
-	size_t n_old = write_text(d->server, old);
-	size_t n_now = read_text(!d->server, now);
-	bool wrote = d->o->count && !(d->o->uni && d->server);
+	size_t n_old = write_text(d->run.server, old);
+	size_t n_now = read_text(!d->run.server, now);
+	bool wrote = d->o->count && !(d->o->uni && d->run.server);
 
 	for (size_t i = 0; i < d->o->size; i++) {
 		uint8_t got = d->sbuf.base[i];
 
-		*ret_want = wrote ? written(d, d->server, old, n_old, i)
+		*ret_want = wrote ? written(d, d->run.server, old, n_old, i)
 				  : FILL_RECV;
 		if (got != *ret_want && !(i < n_now && got == now[i]))
 			return (int64_t)i;
@@ -151,7 +151,7 @@ void dtest_fill_message(struct dtest *d, uint32_t index)
 		for (size_t i = sizeof(pattern_magic); i < size; i++)
 			p[i] = pattern(index, i);
 	}
-	p[0] = d->server ? 0xaa : 0x55;
+	p[0] = d->run.server ? 0xaa : 0x55;
 }
 
 int64_t dtest_check_message(const struct dtest *d, const uint8_t *msg,
@@ -161,7 +161,7 @@ int64_t dtest_check_message(const struct dtest *d, const uint8_t *msg,
 	uint32_t size = d->o->size;
 
 	*ret_pattern = false;
-	*ret_want = d->server ? 0x55 : 0xaa;
+	*ret_want = d->run.server ? 0x55 : 0xaa;
 	if (d->o->verify == DTEST_VERIFY_NONE)
 		return -1;
 	if (msg[0] != *ret_want)
@@ -213,7 +213,7 @@ struct dtest_text dtest_text(const struct dtest *d, const uint8_t *buf)
 int dtest_bad_data(struct dtest *d, const char *what, int64_t offset,
 		   uint8_t got, uint8_t want)
 {
-	return dt_fail(&d->r, DT_FAILED,
+	return dt_fail(&d->run.r, DT_FAILED,
 		       "%s: wrong data at offset %" PRId64
 		       ": got 0x%02x, wanted 0x%02x",
 		       what, offset, got, want);

@@ -11,9 +11,8 @@
 #ifndef DTEST_DTEST_H
 #define DTEST_DTEST_H
 
-#include "test/dtest/common/dt_dat.h"
-#include "test/dtest/common/dt_oob.h"
-#include "test/dtest/common/dt_report.h"
+#include "test/dtest/common/dt_meet.h"
+#include "test/dtest/common/dt_run.h"
 #include "test/dtest/common/dt_stats.h"
 
 #include <dat2/dat_ib_extensions.h>
@@ -23,13 +22,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define DTEST_PORT	 45248
 #define DTEST_PROVIDER	 "ofa-v2-mlx4_0-1u"
 #define DTEST_SIZE	 4194304u
 #define DTEST_COUNT	 1000u
 #define DTEST_SIGNAL	 10u
-#define DTEST_TIMEOUT_S	 30u
-#define DTEST_PDATA	 48  /* bytes of private data */
 #define DTEST_MSG	 16  /* bytes of an RMR message or token */
 #define DTEST_TOKENS	 3   /* receives for them */
 #define DTEST_READS	 4   /* RDMA reads */
@@ -53,75 +49,31 @@ enum dtest_verify {
 };
 
 struct dtest_opts {
-	const char *host; /* NULL: server */
-	const char *provider;
-	bool provider_given;
+	struct dt_run_opts run;
 	enum dtest_mode mode;
+	bool stream, pingpong, check; /* what it was chosen with */
 	uint32_t size;
 	uint32_t count;
 	uint32_t signal;
+	bool size_given;
+	bool signal_given;
 	bool uni;
 	bool all_sizes;
 	uint32_t step; /* 0: powers of two */
-	enum dt_wait_mode wait;
+	uint32_t wait; /* enum dt_wait_mode */
 	bool timing;
-	int verbose;
-	bool quiet;
 	uint32_t delay_s;
-	uint32_t timeout_s;
-	bool timeout_given;
-	uint16_t oob_port;
-	uint16_t port;
 	uint32_t warmup;
-	enum dtest_verify verify;
-	int cpu;	       /* -1: any */
-	const char *json_path; /* as dt_report_open() */
-};
-
-/* Steps whose time -t prints, in that order. */
-enum dtest_time {
-	DTEST_T_OPEN,
-	DTEST_T_CLOSE,
-	DTEST_T_PZ_CREATE,
-	DTEST_T_PZ_FREE,
-	DTEST_T_LMR_CREATE,
-	DTEST_T_LMR_FREE,
-	DTEST_T_EVD_CREATE,
-	DTEST_T_EVD_FREE,
-	DTEST_T_CNO_CREATE,
-	DTEST_T_CNO_FREE,
-	DTEST_T_EP_CREATE,
-	DTEST_T_EP_FREE,
-	DTEST_T_CONNECT,
-	DTEST_T_N,
-};
-
-struct dtest_region {
-	uint8_t *base;
-	size_t length;
-	DAT_LMR_HANDLE lmr;
-	DAT_LMR_CONTEXT lmr_context;
-	DAT_RMR_CONTEXT rmr_context;
+	uint32_t verify; /* enum dtest_verify */
 };
 
 struct dtest {
+	struct dt_run run;
 	const struct dtest_opts *o;
-	struct dt_report r;
-	struct dt_waiter w;
 	struct dt_samples samples;
-	uint64_t limit_ns;
-	bool server;
-	bool peer_is_ours; /* it posts receives before it says so */
 	bool connected;
 	bool read_ok;  /* the provider has RDMA read */
 	bool immed_ok; /* and writes with immediate data */
-	char provider[DT_OOB_NAME];
-	struct sockaddr_storage local;
-	struct sockaddr_storage remote; /* client: the server's IA */
-	int oob_fds[DT_OOB_SOCKETS];
-	int oob_conn;
-	DAT_IA_HANDLE ia;
-	DAT_PZ_HANDLE pz;
 	DAT_CNO_HANDLE cno;
 	DAT_EVD_HANDLE cr_evd;
 	DAT_EVD_HANDLE conn_evd;
@@ -129,13 +81,12 @@ struct dtest {
 	DAT_EVD_HANDLE rcv_evd;
 	DAT_EP_HANDLE ep;
 	DAT_PSP_HANDLE psp;
-	struct dtest_region rbuf; /* the peer writes here; receives */
-	struct dtest_region sbuf;
-	struct dtest_region rmsg; /* DTEST_TOKENS messages */
-	struct dtest_region smsg;
+	struct dt_region rbuf; /* the peer writes here; receives */
+	struct dt_region sbuf;
+	struct dt_region rmsg; /* DTEST_TOKENS messages */
+	struct dt_region smsg;
 	DAT_RMR_TRIPLET peer;
 	uint32_t token; /* next receive of rmsg */
-	uint64_t time_ns[DTEST_T_N];
 	uint64_t read_ns[DTEST_READS];
 	uint64_t read_polls;
 	bool read_done;
@@ -168,7 +119,7 @@ void dtest_print_times(struct dtest *d);
 
 /* connect.c: the same returns. */
 
-/* Client: where the server is, what it is called, what it runs. */
+/* Client: where the server is, and whether it runs the same. */
 int dtest_find_server(struct dtest *d);
 /* Up to the exchange of RMR messages. */
 int dtest_connect(struct dtest *d);
@@ -191,9 +142,9 @@ int dtest_complete(struct dtest *d, DAT_EVD_HANDLE evd, uint64_t limit_ns,
 int dtest_complete_immed(struct dtest *d, DAT_EVD_HANDLE evd, uint64_t limit_ns,
 			 DAT_IB_EXT_TYPE type, uint64_t cookie,
 			 const char *what);
-int dtest_post_recv(struct dtest *d, struct dtest_region *reg, size_t offset,
+int dtest_post_recv(struct dtest *d, struct dt_region *reg, size_t offset,
 		    uint32_t length, uint64_t cookie);
-int dtest_post_send(struct dtest *d, struct dtest_region *reg, uint32_t length,
+int dtest_post_send(struct dtest *d, struct dt_region *reg, uint32_t length,
 		    bool signalled);
 int dtest_post_write(struct dtest *d, uint32_t length, uint64_t cookie,
 		     bool signalled);

@@ -16,12 +16,12 @@
 
 static bool writes_here(const struct dtest *d)
 {
-	return !(d->o->uni && d->server);
+	return !(d->o->uni && d->run.server);
 }
 
 static bool written_here(const struct dtest *d)
 {
-	return !(d->o->uni && !d->server);
+	return !(d->o->uni && !d->run.server);
 }
 
 static double mbps(uint64_t bytes, uint64_t ns)
@@ -43,10 +43,10 @@ void dtest_report_pingpong(struct dtest *d, const char *name, const char *test,
 	double half = dt_ns_to_us(total_ns) / count / 2;
 	struct dt_result res;
 
-	dt_line(&d->r,
+	dt_line(&d->run.r,
 		"%d: %s PingPong: (%u x %u) Total %.2f us: latency %.2f us, "
 		"BW %.2f MB/s\n",
-		d->r.pid, name, count, length, dt_ns_to_us(total_ns), half,
+		d->run.r.pid, name, count, length, dt_ns_to_us(total_ns), half,
 		length / half);
 	set_names(&res, test, strcmp(name, "Message") ? "write" : "send");
 	res.kind = DT_LATENCY;
@@ -58,7 +58,7 @@ void dtest_report_pingpong(struct dtest *d, const char *name, const char *test,
 		res.bw_peak_mbps = length / res.stats.min_us;
 		res.msg_rate_mpps = 1 / res.stats.avg_us;
 	}
-	dt_report_result(&d->r, &res);
+	dt_report_result(&d->run.r, &res);
 }
 
 /* Both directions count, as in the historic line: they run at once. */
@@ -81,16 +81,16 @@ static void report_writes(struct dtest *d, const char *op, uint64_t total_ns)
 	if (total_ns)
 		res.msg_rate_mpps = (double)msgs * 1000.0 / (double)total_ns;
 	if (writes_here(d))
-		dt_report_result(&d->r, &res);
-	if (d->server && d->o->uni)
+		dt_report_result(&d->run.r, &res);
+	if (d->run.server && d->o->uni)
 		return;
 	snprintf(
 		d->write_line, sizeof(d->write_line),
 		"\n%d: RDMA write (%s): Total=%.2f usec, itime=%.2f us, poll=%" PRIu64
 		", %" PRIu64 " x %" PRIu64 ", %.2f MB/sec\n",
-		d->r.pid, ways == 1 ? "uni-direction" : "bi-direction",
+		d->run.r.pid, ways == 1 ? "uni-direction" : "bi-direction",
 		dt_ns_to_us(total_ns), dt_ns_to_us(total_ns) / (double)msgs,
-		d->w.polls, msgs, size, res.bw_avg_mbps);
+		d->run.w.polls, msgs, size, res.bw_avg_mbps);
 }
 
 /* Posts one write of the stream. Returns 0 or an exit status. */
@@ -113,7 +113,7 @@ static int write_stream(struct dtest *d, bool immed)
 	uint32_t count = d->o->count, batch = 0;
 	int rc = 0;
 
-	d->w.polls = 0;
+	d->run.w.polls = 0;
 	dt_samples_clear(&d->samples);
 	for (uint32_t i = 0; !rc && i < count; i++) {
 		bool last = i == count - 1;
@@ -124,10 +124,11 @@ static int write_stream(struct dtest *d, bool immed)
 		if (rc || !signalled)
 			continue;
 		rc = immed && last
-			     ? dtest_complete_immed(d, d->req_evd, d->limit_ns,
+			     ? dtest_complete_immed(d, d->req_evd,
+						    d->run.limit_ns,
 						    DAT_IB_RDMA_WRITE_IMMED, i,
 						    "RDMA write with data")
-			     : dtest_complete(d, d->req_evd, d->limit_ns, i,
+			     : dtest_complete(d, d->req_evd, d->run.limit_ns, i,
 					      d->o->size, "RDMA write");
 		dt_samples_add(&d->samples, (dt_now_ns() - mark) / batch);
 		mark = dt_now_ns();
@@ -146,8 +147,8 @@ static int verify_writes(struct dtest *d)
 
 	if (!written_here(d) || !d->o->count)
 		return 0;
-	dt_say(&d->r, "%d %s: buffer after RDMA writes: %s\n", d->r.pid,
-	       d->r.role, dtest_text(d, d->rbuf.base).s);
+	dt_say(&d->run.r, "%d %s: buffer after RDMA writes: %s\n", d->run.r.pid,
+	       d->run.r.role, dtest_text(d, d->rbuf.base).s);
 	if (d->o->verify == DTEST_VERIFY_NONE)
 		return 0;
 	at = dtest_check_write(d, &want);
@@ -165,7 +166,7 @@ static int write_tokens(struct dtest *d)
 		dtest_bulk_limit(d, (uint64_t)d->o->size * d->o->count);
 	int rc = 0;
 
-	if (!d->server)
+	if (!d->run.server)
 		rc = dtest_send_token(d, false);
 	if (!rc)
 		rc = dtest_wait_token(d, limit,
@@ -179,7 +180,8 @@ static int phase_writes(struct dtest *d)
 {
 	int rc = 0;
 
-	dt_say(&d->r, "\n %d RDMA writes, then a message\n\n", d->r.pid);
+	dt_say(&d->run.r, "\n %d RDMA writes, then a message\n\n",
+	       d->run.r.pid);
 	if (writes_here(d))
 		rc = write_stream(d, false);
 	if (!rc)
@@ -187,7 +189,7 @@ static int phase_writes(struct dtest *d)
 	/* Text for the reads, before the server's token lets them begin. */
 	if (!rc && d->o->mode == DTEST_ALL)
 		dtest_fill_read(d);
-	if (!rc && d->server)
+	if (!rc && d->run.server)
 		rc = dtest_send_token(d, false);
 	return rc;
 }
@@ -199,13 +201,13 @@ static int phase_stream(struct dtest *d)
 	int rc = 0;
 
 	if (!d->immed_ok) {
-		dt_report_skipped(&d->r, "write_immed", "write_immed",
+		dt_report_skipped(&d->run.r, "write_immed", "write_immed",
 				  "the provider has no immediate data; plain "
 				  "writes instead");
 		return phase_writes(d);
 	}
-	dt_say(&d->r, "\n %d RDMA writes, the last with immediate data\n\n",
-	       d->r.pid);
+	dt_say(&d->run.r, "\n %d RDMA writes, the last with immediate data\n\n",
+	       d->run.r.pid);
 	if (writes_here(d))
 		rc = write_stream(d, true);
 	if (!rc && written_here(d)) {
@@ -216,7 +218,7 @@ static int phase_stream(struct dtest *d)
 	}
 	if (!rc)
 		rc = write_tokens(d);
-	if (!rc && d->server)
+	if (!rc && d->run.server)
 		rc = dtest_send_token(d, false);
 	return rc;
 }
@@ -227,8 +229,8 @@ static int read_once(struct dtest *d, int index)
 	int rc = dtest_post_read(d, (uint64_t)index);
 
 	if (!rc)
-		rc = dtest_complete(d, d->req_evd, d->limit_ns, (uint64_t)index,
-				    d->o->size, "RDMA read");
+		rc = dtest_complete(d, d->req_evd, d->run.limit_ns,
+				    (uint64_t)index, d->o->size, "RDMA read");
 	d->read_ns[index] = dt_now_ns() - start;
 	dt_samples_add(&d->samples, d->read_ns[index]);
 	return rc;
@@ -239,8 +241,8 @@ static int verify_read(struct dtest *d)
 	uint8_t want = 0;
 	int64_t at = -1;
 
-	dt_say(&d->r, "%d %s: what RDMA read brought: %s\n", d->r.pid,
-	       d->r.role, dtest_text(d, d->sbuf.base).s);
+	dt_say(&d->run.r, "%d %s: what RDMA read brought: %s\n", d->run.r.pid,
+	       d->run.r.role, dtest_text(d, d->sbuf.base).s);
 	if (d->o->verify == DTEST_VERIFY_FULL)
 		at = dtest_check_read(d, &want);
 	return at < 0 ? 0
@@ -263,7 +265,7 @@ static void report_reads(struct dtest *d)
 		res.msg_rate_mpps = 1 / res.stats.avg_us;
 	}
 	d->read_done = true;
-	dt_report_result(&d->r, &res);
+	dt_report_result(&d->run.r, &res);
 }
 
 static int phase_reads(struct dtest *d)
@@ -271,17 +273,17 @@ static int phase_reads(struct dtest *d)
 	int rc = 0;
 
 	if (!d->read_ok) {
-		dt_report_skipped(&d->r, "rdma_read", "read",
+		dt_report_skipped(&d->run.r, "rdma_read", "read",
 				  "provider attribute DAT_IB_RDMA_READ is not "
 				  "TRUE");
 		return 0;
 	}
-	dt_say(&d->r, "\n %d RDMA reads, then a message\n\n", d->r.pid);
-	d->w.polls = 0;
+	dt_say(&d->run.r, "\n %d RDMA reads, then a message\n\n", d->run.r.pid);
+	d->run.w.polls = 0;
 	dt_samples_clear(&d->samples);
 	for (int i = 0; !rc && i < DTEST_READS; i++)
 		rc = read_once(d, i);
-	d->read_polls = d->w.polls;
+	d->read_polls = d->run.w.polls;
 	if (!rc)
 		rc = verify_read(d);
 	if (!rc)
@@ -292,7 +294,7 @@ static int phase_reads(struct dtest *d)
 	if (!rc)
 		rc = dtest_send_token(d, false);
 	if (!rc)
-		rc = dtest_wait_token(d, d->limit_ns,
+		rc = dtest_wait_token(d, d->run.limit_ns,
 				      "the peer's message after its reads");
 	return rc;
 }
@@ -300,7 +302,7 @@ static int phase_reads(struct dtest *d)
 static int phase_messages(struct dtest *d)
 {
 	if (!d->read_ok) {
-		dt_report_skipped(&d->r, "message_pingpong", "send",
+		dt_report_skipped(&d->run.r, "message_pingpong", "send",
 				  "it follows the RDMA reads, which do not "
 				  "run either");
 		return 0;
@@ -324,12 +326,12 @@ static void report_failed(struct dtest *d)
 {
 	struct dt_result res;
 
-	if (!d->r.json)
+	if (!d->run.r.json)
 		return;
 	set_names(&res, modes[d->o->mode].name, "");
 	res.bytes = d->o->size;
 	res.result = "FAILED";
-	dt_report_result(&d->r, &res);
+	dt_report_result(&d->run.r, &res);
 }
 
 int dtest_run(struct dtest *d)
@@ -338,11 +340,13 @@ int dtest_run(struct dtest *d)
 	int rc = 0;
 
 	if (dt_samples_init(&d->samples, room))
-		return dt_fail(&d->r, DT_ENVIRONMENT, "no memory for samples");
-	dt_trace(&d->r, "%d: mode: %s\n", d->r.pid, modes[d->o->mode].name);
+		return dt_fail(&d->run.r, DT_ENVIRONMENT,
+			       "no memory for samples");
+	dt_trace(&d->run.r, "%d: mode: %s\n", d->run.r.pid,
+		 modes[d->o->mode].name);
 	for (int i = 0; !rc && i < PHASES && modes[d->o->mode].phase[i]; i++)
 		rc = modes[d->o->mode].phase[i](d);
-	dt_line(&d->r, "%s", d->write_line);
+	dt_line(&d->run.r, "%s", d->write_line);
 	if (rc)
 		report_failed(d);
 	dt_samples_fini(&d->samples);

@@ -27,22 +27,22 @@ static uint8_t peek(const uint8_t *p)
 static int wait_byte(struct dtest *d, uint32_t length, uint32_t round)
 {
 	const uint8_t *last = d->rbuf.base + length - 1;
-	uint64_t deadline = dt_deadline(d->limit_ns);
+	uint64_t deadline = dt_deadline(d->run.limit_ns);
 	uint8_t want = (uint8_t)round;
 	int rc;
 
 	/* Asked here too: with a quick peer the loop below never gets there. */
 	if (dt_stopped())
-		return dt_wait_fail(&d->r, &d->w, -EINTR,
+		return dt_wait_fail(&d->run.r, &d->run.w, -EINTR,
 				    "the peer's RDMA write");
 	for (;;) {
 		for (int i = 0; i < SPINS; i++)
 			if (peek(last) == want)
 				return 0;
-		rc = dt_spin_check(&d->w, deadline);
+		rc = dt_spin_check(&d->run.w, deadline);
 		/* The last write may have come before the peer left. */
 		if (rc && peek(last) != want)
-			return dt_wait_fail(&d->r, &d->w, rc,
+			return dt_wait_fail(&d->run.r, &d->run.w, rc,
 					    "the peer's RDMA write");
 	}
 }
@@ -50,13 +50,13 @@ static int wait_byte(struct dtest *d, uint32_t length, uint32_t round)
 /* Completions are polled for, whatever -p and -c say, as ever. */
 static int reap(struct dtest *d, uint32_t length, uint32_t round)
 {
-	enum dt_wait_mode mode = d->w.mode;
+	enum dt_wait_mode mode = d->run.w.mode;
 	int rc;
 
-	d->w.mode = DT_WAIT_POLL;
-	rc = dtest_complete(d, d->req_evd, d->limit_ns, round, length,
+	d->run.w.mode = DT_WAIT_POLL;
+	rc = dtest_complete(d, d->req_evd, d->run.limit_ns, round, length,
 			    "RDMA write");
-	d->w.mode = mode;
+	d->run.w.mode = mode;
 	return rc;
 }
 
@@ -173,12 +173,13 @@ static int one_size(struct dtest *d, uint32_t length, uint32_t next)
 
 	dt_samples_clear(&d->samples);
 	/* The server cleared it before its last answer. */
-	if (!d->server)
+	if (!d->run.server)
 		clear_last(d, length);
 	start = dt_now_ns();
 	for (uint32_t round = 1; !rc && round <= d->o->count; round++)
-		rc = d->server ? server_round(d, length, round, next, &arrival)
-			       : client_round(d, length, round);
+		rc = d->run.server
+			     ? server_round(d, length, round, next, &arrival)
+			     : client_round(d, length, round);
 	total = dt_now_ns() - start;
 	if (!rc)
 		dtest_report_pingpong(d, "RDMA write", "write_pingpong", length,
@@ -193,10 +194,10 @@ int dtest_write_pingpong(struct dtest *d)
 	int rc = 0;
 
 	if (!sizes)
-		return dt_fail(&d->r, DT_ENVIRONMENT, "no memory for %zu sizes",
-			       n);
+		return dt_fail(&d->run.r, DT_ENVIRONMENT,
+			       "no memory for %zu sizes", n);
 	dtest_sizes(d->o, sizes, n);
-	dt_say(&d->r, "\n %d RDMA write ping-pong%s\n\n", d->r.pid,
+	dt_say(&d->run.r, "\n %d RDMA write ping-pong%s\n\n", d->run.r.pid,
 	       d->o->mode == DTEST_CHECK ? ", data checked" : "");
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = one_size(d, sizes[i], i + 1 < n ? sizes[i + 1] : 0);
@@ -231,7 +232,7 @@ static int receive_message(struct dtest *d, uint32_t index, bool *ret_pattern)
 	int64_t at;
 	int rc;
 
-	rc = dtest_complete(d, d->rcv_evd, d->limit_ns, slot, size,
+	rc = dtest_complete(d, d->rcv_evd, d->run.limit_ns, slot, size,
 			    "message of the peer");
 	if (rc)
 		return rc;
@@ -253,7 +254,7 @@ static int message_round(struct dtest *d, uint32_t index, uint64_t *mark,
 	uint64_t now;
 	int rc = 0;
 
-	if (!d->server) {
+	if (!d->run.server) {
 		*mark = dt_now_ns();
 		rc = send_message(d, index);
 	}
@@ -262,7 +263,7 @@ static int message_round(struct dtest *d, uint32_t index, uint64_t *mark,
 	now = dt_now_ns();
 	if (!rc && *mark)
 		dt_samples_add(&d->samples, now - *mark);
-	if (d->server) {
+	if (d->run.server) {
 		*mark = now;
 		if (!rc)
 			rc = send_message(d, index);
@@ -276,10 +277,10 @@ int dtest_message_pingpong(struct dtest *d)
 	bool pattern = false;
 	int rc = 0;
 
-	dt_say(&d->r, "\n %d Message ping-pong\n\n", d->r.pid);
+	dt_say(&d->run.r, "\n %d Message ping-pong\n\n", d->run.r.pid);
 	/* An old server posts its receives after its token, unannounced. */
-	if (!d->server && !d->peer_is_ours && !dt_pause(DT_NS_PER_S))
-		return dt_wait_fail(&d->r, &d->w, -EINTR, "the peer");
+	if (!d->run.server && !d->run.peer_is_ours && !dt_pause(DT_NS_PER_S))
+		return dt_wait_fail(&d->run.r, &d->run.w, -EINTR, "the peer");
 	dt_samples_clear(&d->samples);
 	start = dt_now_ns();
 	for (uint32_t i = 0; !rc && i < DTEST_PINGS; i++)
@@ -287,10 +288,10 @@ int dtest_message_pingpong(struct dtest *d)
 	if (rc)
 		return rc;
 	if (d->o->verify == DTEST_VERIFY_FULL && !pattern)
-		dt_say(&d->r,
+		dt_say(&d->run.r,
 		       "%d: the peer's messages carry no pattern; only their "
 		       "length and first byte were checked\n",
-		       d->r.pid);
+		       d->run.r.pid);
 	dtest_report_pingpong(d, "Message", "message_pingpong", d->o->size,
 			      DTEST_PINGS, dt_now_ns() - start);
 	return 0;

@@ -21,9 +21,9 @@
 uint64_t dtest_bulk_limit(const struct dtest *d, uint64_t bytes)
 {
 	/* A limit that was asked for is kept to the letter. */
-	if (d->o->timeout_given)
-		return d->limit_ns;
-	return d->limit_ns + bytes / SLOW_RATE * DT_NS_PER_S;
+	if (d->run.o->timeout_given)
+		return d->run.limit_ns;
+	return d->run.limit_ns + bytes / SLOW_RATE * DT_NS_PER_S;
 }
 
 static int next(struct dtest *d, DAT_EVD_HANDLE evd, uint64_t limit_ns,
@@ -33,8 +33,9 @@ static int next(struct dtest *d, DAT_EVD_HANDLE evd, uint64_t limit_ns,
 
 	/* Asked here too: as long as events keep coming, nobody waits. */
 	if (!dt_stopped())
-		rc = dt_evd_next(&d->w, d->w.mode, evd, limit_ns, event);
-	return rc ? dt_wait_fail(&d->r, &d->w, rc, what) : 0;
+		rc = dt_evd_next(&d->run.w, d->run.w.mode, evd, limit_ns,
+				 event);
+	return rc ? dt_wait_fail(&d->run.r, &d->run.w, rc, what) : 0;
 }
 
 static int check_dto(struct dtest *d, const DAT_EVENT *event, uint64_t cookie,
@@ -44,21 +45,21 @@ static int check_dto(struct dtest *d, const DAT_EVENT *event, uint64_t cookie,
 		&event->event_data.dto_completion_event_data;
 
 	if (dto->status != DAT_DTO_SUCCESS)
-		return dt_fail(&d->r, DT_FAILED, "%s: completed with %s%s",
+		return dt_fail(&d->run.r, DT_FAILED, "%s: completed with %s%s",
 			       what, dt_dto_status_name(dto->status),
 			       dto->status == DAT_DTO_ERR_FLUSHED
 				       ? "; the connection ended first"
 				       : "");
 	if (dto->user_cookie.as_64 != cookie)
-		return dt_fail(&d->r, DT_FAILED,
+		return dt_fail(&d->run.r, DT_FAILED,
 			       "%s: cookie %" PRIu64 ", expected %" PRIu64,
 			       what, dto->user_cookie.as_64, cookie);
 	if (dto->transfered_length != length)
-		return dt_fail(&d->r, DT_FAILED,
+		return dt_fail(&d->run.r, DT_FAILED,
 			       "%s: %u bytes, expected %" PRIu64, what,
 			       dto->transfered_length, length);
-	dt_trace(&d->r, "%d: %s: completed, cookie %" PRIu64 ", %u bytes\n",
-		 d->r.pid, what, cookie, dto->transfered_length);
+	dt_trace(&d->run.r, "%d: %s: completed, cookie %" PRIu64 ", %u bytes\n",
+		 d->run.r.pid, what, cookie, dto->transfered_length);
 	return 0;
 }
 
@@ -71,7 +72,7 @@ int dtest_complete(struct dtest *d, DAT_EVD_HANDLE evd, uint64_t limit_ns,
 	if (rc)
 		return rc;
 	if (event.event_number != DAT_DTO_COMPLETION_EVENT)
-		return dt_fail(&d->r, DT_FAILED, "%s: got %s (0x%x)", what,
+		return dt_fail(&d->run.r, DT_FAILED, "%s: got %s (0x%x)", what,
 			       dt_event_name(event.event_number),
 			       event.event_number);
 	return check_dto(d, &event, cookie, length, what);
@@ -89,7 +90,7 @@ int dtest_complete_immed(struct dtest *d, DAT_EVD_HANDLE evd, uint64_t limit_ns,
 		return rc;
 	ext = (const void *)event.event_extension_data;
 	if (event.event_number != (DAT_EVENT_NUMBER)DAT_IB_EXTENSION_RANGE_BASE)
-		return dt_fail(&d->r, DT_FAILED,
+		return dt_fail(&d->run.r, DT_FAILED,
 			       "%s: got %s (0x%x), expected an IB extension "
 			       "event",
 			       what, dt_event_name(event.event_number),
@@ -98,19 +99,19 @@ int dtest_complete_immed(struct dtest *d, DAT_EVD_HANDLE evd, uint64_t limit_ns,
 	if (rc)
 		return rc;
 	if (ext->status != DAT_OP_SUCCESS || ext->type != type)
-		return dt_fail(&d->r, DT_FAILED,
+		return dt_fail(&d->run.r, DT_FAILED,
 			       "%s: extension type %d status %d, expected type "
 			       "%d",
 			       what, ext->type, ext->status, type);
 	if (type == DAT_IB_RDMA_WRITE_IMMED_DATA &&
 	    ext->val.immed.data != 0x7777)
-		return dt_fail(&d->r, DT_FAILED,
+		return dt_fail(&d->run.r, DT_FAILED,
 			       "%s: immediate data 0x%x, expected 0x7777", what,
 			       ext->val.immed.data);
 	return 0;
 }
 
-static DAT_LMR_TRIPLET triplet(const struct dtest_region *reg, size_t offset,
+static DAT_LMR_TRIPLET triplet(const struct dt_region *reg, size_t offset,
 			       uint32_t length)
 {
 	DAT_LMR_TRIPLET iov = {
@@ -128,7 +129,7 @@ static DAT_COMPLETION_FLAGS flags(bool signalled)
 			 : DAT_COMPLETION_SUPPRESS_FLAG;
 }
 
-int dtest_post_recv(struct dtest *d, struct dtest_region *reg, size_t offset,
+int dtest_post_recv(struct dtest *d, struct dt_region *reg, size_t offset,
 		    uint32_t length, uint64_t cookie)
 {
 	DAT_LMR_TRIPLET iov = triplet(reg, offset, length);
@@ -137,12 +138,12 @@ int dtest_post_recv(struct dtest *d, struct dtest_region *reg, size_t offset,
 
 	ret = dat_ep_post_recv(d->ep, 1, &iov, c, DAT_COMPLETION_DEFAULT_FLAG);
 	if (ret != DAT_SUCCESS)
-		return dt_dat_fail(&d->r, DT_FAILED, ret, "dat_ep_post_recv",
-				   NULL);
+		return dt_dat_fail(&d->run.r, DT_FAILED, ret,
+				   "dat_ep_post_recv", NULL);
 	return 0;
 }
 
-int dtest_post_send(struct dtest *d, struct dtest_region *reg, uint32_t length,
+int dtest_post_send(struct dtest *d, struct dt_region *reg, uint32_t length,
 		    bool signalled)
 {
 	DAT_LMR_TRIPLET iov = triplet(reg, 0, length);
@@ -151,12 +152,12 @@ int dtest_post_send(struct dtest *d, struct dtest_region *reg, uint32_t length,
 
 	ret = dat_ep_post_send(d->ep, 1, &iov, c, flags(signalled));
 	if (ret != DAT_SUCCESS)
-		return dt_dat_fail(&d->r, DT_FAILED, ret, "dat_ep_post_send",
-				   NULL);
+		return dt_dat_fail(&d->run.r, DT_FAILED, ret,
+				   "dat_ep_post_send", NULL);
 	if (!signalled)
 		return 0;
-	return dtest_complete(d, d->req_evd, d->limit_ns, SEND_COOKIE, length,
-			      "send");
+	return dtest_complete(d, d->req_evd, d->run.limit_ns, SEND_COOKIE,
+			      length, "send");
 }
 
 int dtest_post_write(struct dtest *d, uint32_t length, uint64_t cookie,
@@ -170,7 +171,7 @@ int dtest_post_write(struct dtest *d, uint32_t length, uint64_t cookie,
 	to.segment_length = length;
 	ret = dat_ep_post_rdma_write(d->ep, 1, &iov, c, &to, flags(signalled));
 	if (ret != DAT_SUCCESS)
-		return dt_dat_fail(&d->r, DT_FAILED, ret,
+		return dt_dat_fail(&d->run.r, DT_FAILED, ret,
 				   "dat_ep_post_rdma_write", NULL);
 	return 0;
 }
@@ -184,7 +185,7 @@ int dtest_post_write_immed(struct dtest *d, uint64_t cookie, bool signalled)
 	ret = dat_ib_post_rdma_write_immed(d->ep, 1, &iov, c, &d->peer, 0x7777,
 					   flags(signalled));
 	if (ret != DAT_SUCCESS)
-		return dt_dat_fail(&d->r, DT_FAILED, ret,
+		return dt_dat_fail(&d->run.r, DT_FAILED, ret,
 				   "dat_ib_post_rdma_write_immed",
 				   "the device may lack immediate data");
 	return 0;
@@ -198,7 +199,7 @@ int dtest_post_read(struct dtest *d, uint64_t cookie)
 
 	ret = dat_ep_post_rdma_read(d->ep, 1, &iov, c, &d->peer, flags(true));
 	if (ret != DAT_SUCCESS)
-		return dt_dat_fail(&d->r, DT_FAILED, ret,
+		return dt_dat_fail(&d->run.r, DT_FAILED, ret,
 				   "dat_ep_post_rdma_read", NULL);
 	return 0;
 }

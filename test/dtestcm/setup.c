@@ -50,15 +50,15 @@ static int make_evds(struct dtcm *c)
 	uint32_t length = 3 * c->o->count + EVD_SPARE;
 	int rc;
 
-	rc = dt_run_make_evd(&c->run, length,
+	rc = dt_run_make_evd(&c->run, length, DAT_HANDLE_NULL,
 			     DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG,
 			     &c->cm_evd);
 	if (!rc)
-		rc = dt_run_make_evd(&c->run, EVD_SPARE, DAT_EVD_DTO_FLAG,
-				     &c->req_evd);
+		rc = dt_run_make_evd(&c->run, EVD_SPARE, DAT_HANDLE_NULL,
+				     DAT_EVD_DTO_FLAG, &c->req_evd);
 	if (!rc)
-		rc = dt_run_make_evd(&c->run, EVD_SPARE, DAT_EVD_DTO_FLAG,
-				     &c->rcv_evd);
+		rc = dt_run_make_evd(&c->run, EVD_SPARE, DAT_HANDLE_NULL,
+				     DAT_EVD_DTO_FLAG, &c->rcv_evd);
 	return rc;
 }
 

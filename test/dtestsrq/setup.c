@@ -78,15 +78,17 @@ static int make_evds(struct dsrq *d)
 {
 	int rc;
 
-	rc = dt_run_make_evd(&d->run, 3 * d->o->count + EVD_SPARE,
-			     DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG,
-			     &d->cm_evd);
+	rc = dt_run_make_evd(
+		&d->run, 3 * d->o->count + EVD_SPARE, DAT_HANDLE_NULL,
+		DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG, &d->cm_evd);
 	if (!rc)
 		rc = dt_run_make_evd(&d->run, d->flow + EVD_SPARE,
-				     DAT_EVD_DTO_FLAG, &d->req_evd);
+				     DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
+				     &d->req_evd);
 	if (!rc)
 		rc = dt_run_make_evd(&d->run, d->slots + EVD_SPARE,
-				     DAT_EVD_DTO_FLAG, &d->rcv_evd);
+				     DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
+				     &d->rcv_evd);
 	d->run.w.mode = d->o->poll ? DT_WAIT_POLL : DT_WAIT_EVENT;
 	return rc;
 }

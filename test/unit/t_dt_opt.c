@@ -36,6 +36,8 @@ static const struct dt_opt rows[] = {
 	{'v', NULL, DT_OPT_MORE, AT(more), 0, 0, 0, NULL, "more"},
 	{'c', "count", DT_OPT_COUNT, AT(count), AT(count_given), 3, 20, "N",
 	 "a count\nof two lines"},
+	{'1', NULL, DT_OPT_SET, AT(choice), 0, 1, 0, NULL, "set"},
+	{'2', NULL, DT_OPT_SET, AT(choice), 0, 2, 0, NULL, "set"},
 	{0, "choice", DT_OPT_CHOICE, AT(choice), 0, 0, 0, "none|one|only", "c"},
 	{0, "list", DT_OPT_LIST, AT(list), 0, 1, 100, "N,N,...", "a list"},
 };
@@ -146,6 +148,10 @@ static void parse__last_one_counts(void **state)
 	assert_string_equal(p.v.host, "b");
 	assert_int_equal(p.v.count, 5);
 	done(&p);
+	parse("-2 -1", &p);
+	assert_int_equal(p.rc, -1);
+	assert_int_equal(p.v.choice, 1);
+	done(&p);
 	parse("-h a -s", &p);
 	assert_int_equal(p.rc, -1);
 	assert_null(p.v.host);
@@ -171,14 +177,14 @@ static void parse__refused(void **state)
 		const char *says; /* on the stream of errors; NULL: help */
 	} rows_[] = {
 		{"-c 2", 2,
-		 "--count 2: out of range, expected a number from "
+		 "-c 2: out of range, expected a number from "
 		 "3 to 20"},
-		{"-c 21", 2, "--count 21: out of range"},
-		{"-c x", 2, "--count x: not a number"},
-		{"-c ''", 2, "--count '': not a number"},
+		{"-c 21", 2, "-c 21: out of range"},
+		{"-c x", 2, "-c x: not a number"},
+		{"-c ''", 2, "-c '': not a number"},
 		{"--count=-3", 2, "--count -3: not a number"},
-		{"-p 0", 2, "--port 0: out of range"},
-		{"-p 65536", 2, "--port 65536: out of range"},
+		{"-p 0", 2, "-p 0: out of range"},
+		{"-p 65536", 2, "-p 65536: out of range"},
 		{"--cpu -1", 2, "--cpu -1: not a number"},
 		{"--cpu 1024", 2, "out of range"},
 		{"-t abcdef", 2, "-t abcdef: too long"},

@@ -60,20 +60,20 @@ static void parse__historic_defaults(void **state)
 
 	parse("", &p);
 	assert_int_equal(p.rc, -1);
-	assert_null(p.o.host);
-	assert_string_equal(p.o.provider, "ofa-v2-mlx4_0-1u");
-	assert_false(p.o.provider_given);
+	assert_null(p.o.run.host);
+	assert_string_equal(p.o.run.provider, "ofa-v2-mlx4_0-1u");
+	assert_false(p.o.run.provider_given);
 	assert_int_equal(p.o.mode, DTEST_ALL);
 	assert_int_equal(p.o.size, 4194304);
 	assert_int_equal(p.o.count, 1000);
 	assert_int_equal(p.o.signal, 10);
 	assert_false(p.o.uni);
 	assert_int_equal(p.o.wait, DT_WAIT_EVENT);
-	assert_int_equal(p.o.timeout_s, 30);
-	assert_int_equal(p.o.oob_port, 15828);
-	assert_int_equal(p.o.port, 45248);
-	assert_int_equal(p.o.cpu, -1);
-	assert_null(p.o.json_path);
+	assert_int_equal(p.o.run.timeout_s, 30);
+	assert_int_equal(p.o.run.oob_port, 15828);
+	assert_int_equal(p.o.run.port, 45248);
+	assert_int_equal(p.o.run.cpu, -1);
+	assert_null(p.o.run.json_path);
 	done(&p);
 }
 
@@ -122,11 +122,11 @@ static void parse__role_is_the_last_one_given(void **state)
 
 	parse("-s -h there", &p);
 	assert_int_equal(p.rc, -1);
-	assert_string_equal(p.o.host, "there");
+	assert_string_equal(p.o.run.host, "there");
 	done(&p);
 	parse("-h there -s", &p);
 	assert_int_equal(p.rc, -1);
-	assert_null(p.o.host);
+	assert_null(p.o.run.host);
 	done(&p);
 }
 
@@ -136,11 +136,11 @@ static void parse__all_letters(void **state)
 
 	parse("-P ofa-v2-x -c -t -v -v -d 3 -D -a -i 8", &p);
 	assert_int_equal(p.rc, -1);
-	assert_string_equal(p.o.provider, "ofa-v2-x");
-	assert_true(p.o.provider_given);
+	assert_string_equal(p.o.run.provider, "ofa-v2-x");
+	assert_true(p.o.run.provider_given);
 	assert_int_equal(p.o.wait, DT_WAIT_CNO);
 	assert_true(p.o.timing);
-	assert_int_equal(p.o.verbose, 2);
+	assert_int_equal(p.o.run.verbose, 2);
 	assert_int_equal(p.o.delay_s, 3);
 	assert_true(p.o.all_sizes);
 	assert_int_equal(p.o.step, 8);
@@ -156,19 +156,19 @@ static void parse__long_options(void **state)
 	      "--cpu 0 --quiet --json=f",
 	      &p);
 	assert_int_equal(p.rc, -1);
-	assert_int_equal(p.o.timeout_s, 5);
-	assert_true(p.o.timeout_given);
-	assert_int_equal(p.o.oob_port, 7);
-	assert_int_equal(p.o.port, 8);
+	assert_int_equal(p.o.run.timeout_s, 5);
+	assert_true(p.o.run.timeout_given);
+	assert_int_equal(p.o.run.oob_port, 7);
+	assert_int_equal(p.o.run.port, 8);
 	assert_int_equal(p.o.warmup, 9);
 	assert_int_equal(p.o.verify, DTEST_VERIFY_NONE);
-	assert_int_equal(p.o.cpu, 0);
-	assert_true(p.o.quiet);
-	assert_string_equal(p.o.json_path, "f");
+	assert_int_equal(p.o.run.cpu, 0);
+	assert_true(p.o.run.quiet);
+	assert_string_equal(p.o.run.json_path, "f");
 	done(&p);
 	parse("--json", &p);
 	assert_int_equal(p.rc, -1);
-	assert_string_equal(p.o.json_path, "");
+	assert_string_equal(p.o.run.json_path, "");
 	done(&p);
 }
 

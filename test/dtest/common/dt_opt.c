@@ -24,6 +24,7 @@ struct reader {
 	const struct dt_opt_spec *spec;
 	FILE *out, *err;
 	char *opts;
+	bool named; /* the option at hand is in its long form */
 };
 
 static size_t rows_of(const struct dt_opt_spec *spec)
@@ -97,7 +98,7 @@ static int bad(const struct reader *rd, const struct dt_opt *row,
 {
 	char text[40];
 
-	if (row->name)
+	if (rd->named)
 		snprintf(text, sizeof(text), "--%s", row->name);
 	else
 		snprintf(text, sizeof(text), "-%c", row->letter);
@@ -245,6 +246,9 @@ static int take(const struct reader *rd, const struct dt_opt *row)
 	case DT_OPT_MORE:
 		++*(uint32_t *)at;
 		return -1;
+	case DT_OPT_SET:
+		*(uint32_t *)at = row->min;
+		return -1;
 	case DT_OPT_COUNT:
 		return take_count(rd, row, optarg, at);
 	case DT_OPT_PORT:
@@ -325,7 +329,7 @@ static int unknown(const struct reader *rd, int opt, const char *arg)
 int dt_opt_parse(const struct dt_opt_spec *spec, int argc, char **argv,
 		 FILE *out, FILE *err, void *opts)
 {
-	struct reader rd = {spec, out, err, opts};
+	struct reader rd = {spec, out, err, opts, false};
 	struct option names[DT_OPT_ROWS_MAX + 1];
 	char letters[2 * DT_OPT_ROWS_MAX + 2];
 	int opt, rc;
@@ -336,6 +340,7 @@ int dt_opt_parse(const struct dt_opt_spec *spec, int argc, char **argv,
 	while ((opt = getopt_long(argc, argv, letters, names, NULL)) != -1) {
 		const struct dt_opt *row = row_of(spec, opt);
 
+		rd.named = opt >= LONG_BASE;
 		rc = row ? take(&rd, row) : unknown(&rd, opt, argv[optind - 1]);
 		if (rc >= 0)
 			return rc;

@@ -20,6 +20,7 @@
 enum dt_opt_kind {
 	DT_OPT_FLAG,   /* bool */
 	DT_OPT_MORE,   /* uint32_t, one more each time */
+	DT_OPT_SET,    /* uint32_t, becomes min */
 	DT_OPT_COUNT,  /* uint32_t from min to max */
 	DT_OPT_PORT,   /* uint16_t from 1 on */
 	DT_OPT_CPU,    /* int; -1 stands for any */

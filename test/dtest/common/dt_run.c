@@ -14,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PAGE 4096
+#define PAGE	  4096
+#define DRAIN_MAX 1000000
 
 #define AT(member) offsetof(struct dt_run_opts, member)
 
@@ -119,28 +120,18 @@ int dt_run_freed(struct dt_run *run, int rc, DAT_RETURN ret, const char *call)
 	return dt_dat_fail(&run->r, DT_FAILED, ret, call, NULL);
 }
 
-/* Notes the time of a call that began at start_ns. */
-static DAT_RETURN timed(struct dt_run *run, enum dt_run_time what,
-			uint64_t start_ns, DAT_RETURN ret)
-{
-	if (!run->time_ns[what])
-		run->time_ns[what] = dt_now_ns() - start_ns;
-	return ret;
-}
-
 static int open_ia(struct dt_run *run, uint32_t async_length)
 {
 	char call[DT_OOB_NAME + 24];
-	uint64_t start = dt_now_ns();
 	bool unknown;
 	DAT_RETURN ret;
 	int rc;
 
 	dt_watchdog(run->o->timeout_s, "dat_ia_open");
-	ret = dat_ia_open(run->provider, (DAT_COUNT)async_length,
-			  &run->async_evd, &run->ia);
+	ret = DT_RUN_TIMED(run, DT_RUN_OPEN,
+			   dat_ia_open(run->provider, (DAT_COUNT)async_length,
+				       &run->async_evd, &run->ia));
 	dt_watchdog(0, NULL);
-	timed(run, DT_RUN_OPEN, start, ret);
 	if (ret == DAT_SUCCESS)
 		return 0;
 	run->ia = run->async_evd = DAT_HANDLE_NULL;
@@ -156,12 +147,21 @@ static int open_ia(struct dt_run *run, uint32_t async_length)
 	return rc;
 }
 
-static const char *named_attr(const DAT_PROVIDER_ATTR *attr, const char *name)
+const char *dt_run_attr(const struct dt_run *run, const char *name)
 {
-	for (int i = 0; i < attr->num_provider_specific_attr; i++)
-		if (!strcmp(attr->provider_specific_attr[i].name, name))
-			return attr->provider_specific_attr[i].value;
+	const DAT_PROVIDER_ATTR *prov = &run->prov;
+
+	for (int i = 0; i < prov->num_provider_specific_attr; i++)
+		if (!strcmp(prov->provider_specific_attr[i].name, name))
+			return prov->provider_specific_attr[i].value;
 	return NULL;
+}
+
+bool dt_run_attr_true(const struct dt_run *run, const char *name)
+{
+	const char *value = dt_run_attr(run, name);
+
+	return value && !strcmp(value, "TRUE");
 }
 
 static void keep_address(struct dt_run *run, const struct sockaddr *addr)
@@ -177,20 +177,19 @@ static void keep_address(struct dt_run *run, const struct sockaddr *addr)
 static int query_ia(struct dt_run *run)
 {
 	const char *device, *mtu;
-	DAT_PROVIDER_ATTR prov;
 	uint64_t value;
 	DAT_RETURN ret;
 
 	/* Old providers leave out members. */
 	memset(&run->attr, 0, sizeof(run->attr));
-	memset(&prov, 0, sizeof(prov));
+	memset(&run->prov, 0, sizeof(run->prov));
 	ret = dat_ia_query(run->ia, NULL, DAT_IA_FIELD_ALL, &run->attr,
-			   DAT_PROVIDER_FIELD_ALL, &prov);
+			   DAT_PROVIDER_FIELD_ALL, &run->prov);
 	if (ret != DAT_SUCCESS)
 		return dt_run_failed(run, ret, "dat_ia_query", NULL);
 	keep_address(run, run->attr.ia_address_ptr);
-	device = named_attr(&prov, "DAT_IB_DEVICE_NAME");
-	mtu = named_attr(&prov, "DAT_IB_TRANSPORT_MTU");
+	device = dt_run_attr(run, "DAT_IB_DEVICE_NAME");
+	mtu = dt_run_attr(run, "DAT_IB_TRANSPORT_MTU");
 	if (mtu && !dt_parse_count(mtu, 1, UINT32_MAX, &value))
 		run->mtu = (uint32_t)value;
 	run->attr.adapter_name[sizeof(run->attr.adapter_name) - 1] = 0;
@@ -201,9 +200,8 @@ static int query_ia(struct dt_run *run)
 
 static int make_pz(struct dt_run *run)
 {
-	uint64_t start = dt_now_ns();
-	DAT_RETURN ret = timed(run, DT_RUN_PZ_CREATE, start,
-			       dat_pz_create(run->ia, &run->pz));
+	DAT_RETURN ret = DT_RUN_TIMED(run, DT_RUN_PZ_CREATE,
+				      dat_pz_create(run->ia, &run->pz));
 
 	if (ret == DAT_SUCCESS)
 		return 0;
@@ -225,13 +223,12 @@ int dt_run_open(struct dt_run *run, uint32_t async_length)
 	return rc;
 }
 
-int dt_run_make_evd(struct dt_run *run, uint32_t length, DAT_EVD_FLAGS flags,
-		    DAT_EVD_HANDLE *ret_evd)
+int dt_run_make_evd(struct dt_run *run, uint32_t length, DAT_CNO_HANDLE cno,
+		    DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *ret_evd)
 {
-	uint64_t start = dt_now_ns();
-	DAT_RETURN ret = timed(run, DT_RUN_EVD_CREATE, start,
-			       dat_evd_create(run->ia, (DAT_COUNT)length,
-					      DAT_HANDLE_NULL, flags, ret_evd));
+	DAT_RETURN ret = DT_RUN_TIMED(run, DT_RUN_EVD_CREATE,
+				      dat_evd_create(run->ia, (DAT_COUNT)length,
+						     cno, flags, ret_evd));
 
 	if (ret == DAT_SUCCESS)
 		return 0;
@@ -243,17 +240,15 @@ int dt_run_make_evd(struct dt_run *run, uint32_t length, DAT_EVD_FLAGS flags,
 int dt_run_free_evd(struct dt_run *run, DAT_EVD_HANDLE *evd, int rc)
 {
 	DAT_EVENT event;
-	uint64_t start;
 
 	if (*evd == DAT_HANDLE_NULL)
 		return rc;
 	/* What was flushed; bounded, since nothing new can come. */
-	for (int i = 0; i < 1000000; i++)
+	for (int i = 0; i < DRAIN_MAX; i++)
 		if (dat_evd_dequeue(*evd, &event) != DAT_SUCCESS)
 			break;
-	start = dt_now_ns();
 	rc = dt_run_freed(
-		run, rc, timed(run, DT_RUN_EVD_FREE, start, dat_evd_free(*evd)),
+		run, rc, DT_RUN_TIMED(run, DT_RUN_EVD_FREE, dat_evd_free(*evd)),
 		"dat_evd_free");
 	*evd = DAT_HANDLE_NULL;
 	return rc;
@@ -276,10 +271,12 @@ int dt_run_make_region(struct dt_run *run, struct dt_region *reg, size_t length,
 	reg->base = base;
 	reg->length = length;
 	desc.for_va = base;
-	ret = dat_lmr_create(run->ia, DAT_MEM_TYPE_VIRTUAL, desc, length,
-			     run->pz, privileges, DAT_VA_TYPE_VA, &reg->lmr,
-			     &reg->lmr_context, &reg->rmr_context, &reg_length,
-			     &reg_address);
+	ret = DT_RUN_TIMED(run, DT_RUN_LMR_CREATE,
+			   dat_lmr_create(run->ia, DAT_MEM_TYPE_VIRTUAL, desc,
+					  length, run->pz, privileges,
+					  DAT_VA_TYPE_VA, &reg->lmr,
+					  &reg->lmr_context, &reg->rmr_context,
+					  &reg_length, &reg_address));
 	if (ret == DAT_SUCCESS)
 		return 0;
 	reg->lmr = DAT_HANDLE_NULL;
@@ -290,7 +287,9 @@ int dt_run_make_region(struct dt_run *run, struct dt_region *reg, size_t length,
 int dt_run_free_region(struct dt_run *run, struct dt_region *reg, int rc)
 {
 	if (reg->lmr != DAT_HANDLE_NULL)
-		rc = dt_run_freed(run, rc, dat_lmr_free(reg->lmr),
+		rc = dt_run_freed(run, rc,
+				  DT_RUN_TIMED(run, DT_RUN_LMR_FREE,
+					       dat_lmr_free(reg->lmr)),
 				  "dat_lmr_free");
 	free(reg->base);
 	memset(reg, 0, sizeof(*reg));
@@ -309,21 +308,18 @@ static void close_sockets(struct dt_run *run)
 
 int dt_run_close(struct dt_run *run, int rc)
 {
-	uint64_t start = dt_now_ns();
-
 	if (run->pz != DAT_HANDLE_NULL)
 		rc = dt_run_freed(
 			run, rc,
-			timed(run, DT_RUN_PZ_FREE, start, dat_pz_free(run->pz)),
+			DT_RUN_TIMED(run, DT_RUN_PZ_FREE, dat_pz_free(run->pz)),
 			"dat_pz_free");
 	run->pz = DAT_HANDLE_NULL;
-	start = dt_now_ns();
 	dt_watchdog(run->o->timeout_s, "dat_ia_close");
 	if (run->ia != DAT_HANDLE_NULL)
 		rc = dt_run_freed(
 			run, rc,
-			timed(run, DT_RUN_CLOSE, start,
-			      dat_ia_close(run->ia, DAT_CLOSE_DEFAULT)),
+			DT_RUN_TIMED(run, DT_RUN_CLOSE,
+				     dat_ia_close(run->ia, DAT_CLOSE_DEFAULT)),
 			"dat_ia_close");
 	dt_watchdog(0, NULL);
 	run->ia = run->async_evd = DAT_HANDLE_NULL;

@@ -17,6 +17,7 @@
 #include "test/dtest/common/dt_oob.h"
 #include "test/dtest/common/dt_opt.h"
 #include "test/dtest/common/dt_report.h"
+#include "test/dtest/common/dt_time.h"
 
 #include <dat2/udat.h>
 #include <stdbool.h>
@@ -57,8 +58,15 @@ enum dt_run_time {
 	DT_RUN_CLOSE,
 	DT_RUN_PZ_CREATE,
 	DT_RUN_PZ_FREE,
+	DT_RUN_LMR_CREATE,
+	DT_RUN_LMR_FREE,
 	DT_RUN_EVD_CREATE,
 	DT_RUN_EVD_FREE,
+	DT_RUN_CNO_CREATE,
+	DT_RUN_CNO_FREE,
+	DT_RUN_EP_CREATE,
+	DT_RUN_EP_FREE,
+	DT_RUN_CONNECT,
 	DT_RUN_TIME_N,
 };
 
@@ -78,6 +86,7 @@ struct dt_run {
 	DAT_EVD_HANDLE async_evd;
 	DAT_PZ_HANDLE pz;
 	DAT_IA_ATTR attr;
+	DAT_PROVIDER_ATTR prov;
 	uint32_t mtu; /* of the transport; 0: the provider does not say */
 	uint64_t time_ns[DT_RUN_TIME_N];
 };
@@ -96,9 +105,24 @@ int dt_run_open(struct dt_run *run, uint32_t async_length);
 /* Releases what there is. Returns rc, or an exit status of its own. */
 int dt_run_close(struct dt_run *run, int rc);
 
-/* An EVD without CNO; freeing drains it, and one that is not there is fine. */
-int dt_run_make_evd(struct dt_run *run, uint32_t length, DAT_EVD_FLAGS flags,
-		    DAT_EVD_HANDLE *ret_evd);
+/* Times a call; `what` is of enum dt_run_time. */
+#define DT_RUN_TIMED(run, what, call)                                  \
+	({                                                             \
+		uint64_t start_ns = dt_now_ns();                       \
+		DAT_RETURN timed_ret = (call);                         \
+                                                                       \
+		if (!(run)->time_ns[what])                             \
+			(run)->time_ns[what] = dt_now_ns() - start_ns; \
+		timed_ret;                                             \
+	})
+
+/* Value of a named provider attribute, or NULL; whether it is "TRUE". */
+const char *dt_run_attr(const struct dt_run *run, const char *name);
+bool dt_run_attr_true(const struct dt_run *run, const char *name);
+
+/* Freeing an EVD drains it, and one that is not there is fine. */
+int dt_run_make_evd(struct dt_run *run, uint32_t length, DAT_CNO_HANDLE cno,
+		    DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *ret_evd);
 int dt_run_free_evd(struct dt_run *run, DAT_EVD_HANDLE *evd, int rc);
 
 /* Registered memory, zeroed; freeing one that is not there is fine. */
