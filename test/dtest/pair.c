@@ -15,11 +15,13 @@
 
 #include "test/unit/fake/fake_verbs.h"
 
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,6 +56,22 @@ static bool make_device(const char *kind)
 		return true;
 	}
 	return false;
+}
+
+/* One that nobody has, below those that the system gives to clients. */
+static unsigned int free_port(void)
+{
+	unsigned int port = 20000 + (unsigned int)getpid() % 10000;
+	struct sockaddr_in in = {.sin_family = AF_INET};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	for (int i = 0; i < 1000; i++) {
+		in.sin_port = htons((uint16_t)++port);
+		if (!bind(fd, (struct sockaddr *)&in, sizeof(in)))
+			break;
+	}
+	close(fd);
+	return port;
 }
 
 /* Is the TCP port in LISTEN state? */
@@ -106,7 +124,7 @@ static void add(struct side *s, char *arg)
 int main(int argc, char **argv)
 {
 	struct side server = {.rc = -1}, client = {.rc = -1}, *s = &server;
-	unsigned int port = 20000 + (unsigned int)getpid() % 20000;
+	unsigned int port = free_port();
 	pthread_t thread;
 	char text[24];
 
