@@ -37,7 +37,7 @@ export DAPL_SCM_NETDEV
 
 n=0
 bad=0
-for run in cma-ib cma-roce cma-iwarp scm-ib scm-roce ucm-ib ucm-roce; do
+for run in cma-ib cma-roce cma-iwarp cma-siw scm-ib scm-roce ucm-ib ucm-roce; do
     "$prog" -P ${run%-*} -k ${run#*-} --timeout 60 >"$tmp/$run"
     rc=$?
     [ -z "$CONFORM_OUT" ] || cp "$tmp/$run" "$CONFORM_OUT/fake-$run.tap"

@@ -13,9 +13,9 @@ conform_usage()
     cat <<E
 usage: ./run conform
 
-Runs the conformance suite on the fake device (as InfiniBand, RoCE and iWARP
-adapter) and, in the guest, on soft-RoCE and soft-iWARP, and writes the result
-of each case into $conform_page.
+Runs the conformance suite on the fake device (as InfiniBand, RoCE, iWARP and
+soft-iWARP adapter) and, in the guest, on soft-RoCE and soft-iWARP, and writes
+the result of each case into $conform_page.
 E
 }
 
