@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# t_ucm_peer_fake.sh: the UCM provider against the independent peer, on the
+# ucm_peer_fake.sh: the UCM provider against the independent peer, on the
 # fake device. The same on real ones is in t_ucm.sh. It contains no case.
 # Input: top_builddir, as `make check` sets it.
 
