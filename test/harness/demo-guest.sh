@@ -37,11 +37,11 @@ demo_one()
 }
 
 export LD_LIBRARY_PATH=$STAGE/lib DAT_OVERRIDE=$it_logs/dat.conf
-while IFS='|' read -r name lib dev netif var; do
-    printf '%s u2.0 threadsafe default %s dapl.2.0 "%s 0" ""\n' "$name" "$STAGE/lib/$lib" "$netif"
+while IFS='|' read -r name lib dev params var; do
+    printf '%s u2.0 threadsafe default %s dapl.2.0 "%s" ""\n' "$name" "$STAGE/lib/$lib" "$params"
 done <<<"$DEMO_ROWS" >"$DAT_OVERRIDE"
 
-while IFS='|' read -r name lib dev netif var <&3; do
+while IFS='|' read -r name lib dev params var <&3; do
     if [ -z "${!var}" ]; then
         echo "# $dev is left out: $DAPL_VM_NO_SIW"
         continue

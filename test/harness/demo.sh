@@ -5,9 +5,11 @@
 # status is 0 only if every row passed. Sourced by ./run on the host; the
 # guest's part is demo-guest.sh, which reports in lines that begin with '@'.
 
-# provider entry|library|device|network interface|address variable
-demo_rows="ofa-v2-cma-rxe0|libdaplofa.so.2|rxe0|eth0|DAPL_VM_RXE_ADDR
-ofa-v2-cma-siw0|libdaplofa.so.2|siw0|eth1|DAPL_VM_SIW_ADDR"
+# provider entry|library|device|ia_params|address variable
+demo_rows="ofa-v2-cma-rxe0|libdaplofa.so.2|rxe0|eth0 0|DAPL_VM_RXE_ADDR
+ofa-v2-cma-siw0|libdaplofa.so.2|siw0|eth1 0|DAPL_VM_SIW_ADDR
+ofa-v2-rxe0-1s|libdaploscm.so.2|rxe0|rxe0 1|DAPL_VM_RXE_ADDR
+ofa-v2-rxe0-1u|libdaploucm.so.2|rxe0|rxe0 1|DAPL_VM_RXE_ADDR"
 
 demo_usage()
 {
@@ -15,7 +17,8 @@ demo_usage()
 usage: ./run demo
 
 Builds the project, boots a guest with a soft-RoCE and a soft-iWARP device,
-runs dtest between a server and a client over both and shows one table.
+runs dtest between a server and a client over each provider (CMA on both
+devices, SCM and UCM on soft-RoCE) and shows one table.
 E
 }
 
