@@ -104,11 +104,11 @@ static DAT_RETURN no_such_netdev(const struct ifaddrs *ifs, const char *name,
 	char names[512];
 
 	dapl_addr_netdevs_text(ifs, names, sizeof(names));
-	return dapl_fail(BAD_ADDRESS, "DAPL_SCM_NETDEV: %s %s; interfaces: %s",
-			 name,
-			 err == -ENODEV ? "is no network interface"
-					: "has no IP address",
-			 names);
+	return dapl_fail(
+		BAD_ADDRESS, "DAPL_SCM_NETDEV: %s %s; interfaces: %s", name,
+		err == -ENODEV ? "is no network interface or address here"
+			       : "has no IP address",
+		names);
 }
 
 static DAT_RETURN find_addr(const struct dapl_cm *base,
@@ -116,15 +116,11 @@ static DAT_RETURN find_addr(const struct dapl_cm *base,
 			    struct sockaddr_storage *ret_addr)
 {
 	const char *name = base->params->scm_netdev;
-	struct dapl_addrs addrs;
 	int ret;
 
 	if (name) {
-		ret = dapl_addr_netdev(ifs, name, &addrs);
-		if (ret)
-			return no_such_netdev(ifs, name, ret);
-		*ret_addr = addrs.addr[0];
-		return DAT_SUCCESS;
+		ret = scm_addr_named(ifs, name, ret_addr);
+		return ret ? no_such_netdev(ifs, name, ret) : DAT_SUCCESS;
 	}
 	if (scm_addr_device(SYSFS, ifs, base->dev_name, base->port, ret_addr) &&
 	    scm_addr_any(ifs, ret_addr))

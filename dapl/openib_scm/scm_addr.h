@@ -38,6 +38,14 @@ int scm_addr_device(const char *sysfs, const struct ifaddrs *ifs,
 		    struct sockaddr_storage *ret_addr);
 
 /*
+ * The address that NAME, of an interface or one of this host's addresses as a
+ * number, stands for. -ENODEV: it is neither, -EADDRNOTAVAIL: the interface has
+ * none.
+ */
+int scm_addr_named(const struct ifaddrs *ifs, const char *name,
+		   struct sockaddr_storage *ret_addr);
+
+/*
  * Without such: the address of any interface that is up, other than loopback.
  * IPv4, then global IPv6, then link-local; of each, those of InfiniBand last.
  * -EADDRNOTAVAIL: there is none.

@@ -174,7 +174,7 @@ static void number__blanks_around_and_errno(void **state)
 static void read__string(void **state)
 {
 	struct dapl_params p;
-	char longest[64];
+	char longest[65];
 
 	setenv("DAPL_SCM_NETDEV", "ib0", 1);
 	dapl_params_read(&p);
@@ -183,11 +183,11 @@ static void read__string(void **state)
 	dapl_params_read(&p);
 	assert_null(p.scm_netdev);
 	memset(longest, 'n', sizeof(longest));
-	longest[16] = '\0'; /* one more than an interface name may have */
+	longest[64] = '\0'; /* one more than there may be */
 	setenv("DAPL_SCM_NETDEV", longest, 1);
 	dapl_params_read(&p);
 	assert_null(p.scm_netdev);
-	longest[15] = '\0';
+	longest[63] = '\0';
 	setenv("DAPL_SCM_NETDEV", longest, 1);
 	dapl_params_read(&p);
 	assert_string_equal(p.scm_netdev, longest);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * t_scm_addr.c - scm_qual_port, scm_ports_parse, scm_addr_device,
- * scm_addr_any. Interfaces are made up, and sysfs is a temporary directory.
+ * scm_addr_any, scm_addr_named. Interfaces are made up, and sysfs is a
+ * temporary directory.
  */
 #include <errno.h>
 #include <ifaddrs.h>
@@ -154,6 +155,36 @@ static void any__nothing_fits(void **state)
 	assert_int_equal(addr.ss_family, 99);
 }
 
+static void named_is(const char *name, const char *expected)
+{
+	const struct def def[] = {
+		{"eth0", "fe80::1%1", IFF_UP}, {"eth0", "192.0.2.1", IFF_UP},
+		{"eth0", "192.0.2.2", IFF_UP}, {"eth0", "2001:db8::1", IFF_UP},
+		{"eth1", NULL, IFF_UP},	       {NULL, NULL, 0}};
+	struct sockaddr_storage addr;
+	char text[64];
+
+	assert_int_equal(scm_addr_named(make(def), name, &addr), 0);
+	dapl_addr_text((struct sockaddr *)&addr, text, sizeof(text));
+	assert_string_equal(text, expected);
+	assert_int_equal(scm_addr_named(make(def), "eth1", &addr),
+			 -EADDRNOTAVAIL);
+	assert_int_equal(scm_addr_named(make(def), "eth2", &addr), -ENODEV);
+	assert_int_equal(scm_addr_named(make(def), "192.0.2.3", &addr),
+			 -ENODEV);
+}
+
+static void named__interface_or_address(void **state)
+{
+	char local[32];
+
+	named_is("eth0", "192.0.2.1");
+	named_is("192.0.2.2", "192.0.2.2");
+	named_is("2001:db8:0::1", "2001:db8::1");
+	snprintf(local, sizeof(local), "fe80::1%%%s", "lo");
+	named_is("fe80::1", local);
+}
+
 /* ------------------------------------------------------------- sysfs */
 
 static char root[] = "/tmp/t_scm_addr.XXXXXX";
@@ -241,6 +272,7 @@ int main(void)
 		cmocka_unit_test(ports__range),
 		cmocka_unit_test(any__order),
 		cmocka_unit_test(any__nothing_fits),
+		cmocka_unit_test(named__interface_or_address),
 		cmocka_unit_test_setup_teardown(device__interface_of_the_port,
 						make_root, remove_root),
 	};

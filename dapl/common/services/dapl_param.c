@@ -17,7 +17,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
-#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,8 +73,8 @@ const struct dapl_param dapl__param_table[] = {
 	 "retries while the peer has no receive posted; 7: endless"},
 	{"DAPL_RNR_TIMER", DAPL_PARAM_INT, FIELD(rnr_timer), 0, 31, 12,
 	 "code of the pause the peer shall make before these"},
-	{"DAPL_SCM_NETDEV", DAPL_PARAM_STR, FIELD(scm_netdev), 1, IF_NAMESIZE - 1,
-	 0, "network interface whose address is the adapter's"},
+	{"DAPL_SCM_NETDEV", DAPL_PARAM_STR, FIELD(scm_netdev), 1, 63,
+	 0, "network interface, or its address, that is the adapter's"},
 	{"DAPL_SCM_PORT_RANGE", DAPL_PARAM_STR, FIELD(scm_port_range), 3, 11,
 	 0, "TCP ports that connections are made from, first-last"},
 	{"DAPL_TCLASS", DAPL_PARAM_INT, FIELD(tclass), 0, 255, 0,
