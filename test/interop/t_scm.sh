@@ -17,14 +17,18 @@ options="-b 64 -B 100
 -W -b 64 -B 100
 -b 4096 -B 50 -t"
 
+# What is mixed inside one process has no effect on the wire.
+one_option="-b 64 -B 50 -p"
+
+# rows OPTIONS NAME SERVER CLIENT
 rows()
 {
-    local name=$1 server=$2 client=$3 o
+    local o
 
     while read -r o; do
         # shellcheck disable=SC2086
-        dtest_pair "$name" "$server" "$client" $o
-    done <<<"$options"
+        dtest_pair "$2" "$3" "$4" $o
+    done <<<"$1"
 }
 
 # cm_pair NAME SERVER CLIENT N OPTION...: Debian's dtestcm with N connections;
@@ -91,17 +95,17 @@ plugin=$STAGE/lib/libdaploscm.so.2
 check "lib/libdaploscm.so.2 is installed" test -e "$plugin"
 check "it does not need librdmacm" no_rdmacm "$plugin"
 
-#    name                                     server: dtest libdat2 provider   client
-rows "baseline, all Debian" "debian debian debian" "debian debian debian"
-rows "all ours" "ours ours ours" "ours ours ours"
-rows "old program, our libraries" "debian ours ours" "debian ours ours"
-rows "our program and provider, old libdat2" "ours debian ours" "ours debian ours"
-rows "old program and provider, our libdat2" "debian ours debian" "debian ours debian"
-rows "wire: our server, old client" "ours ours ours" "debian debian debian"
+#                    name                server: dtest libdat2 provider   client
+rows "$one_option" "baseline, all Debian" "debian debian debian" "debian debian debian"
+rows "$options" "all ours" "ours ours ours" "ours ours ours"
+rows "$one_option" "old program, our libraries" "debian ours ours" "debian ours ours"
+rows "$one_option" "our program and provider, old libdat2" "ours debian ours" "ours debian ours"
+rows "$one_option" "old program and provider, our libdat2" "debian ours debian" "debian ours debian"
+rows "$options" "wire: our server, old client" "ours ours ours" "debian debian debian"
 # An old server only reaches GIDs of the kind that its own index 0 has; see
 # dapl-env(7). It does not know the variable itself.
 export DAPL_GID_INDEX=0
-rows "wire: old server, our client" "debian debian debian" "ours ours ours"
+rows "$options" "wire: old server, our client" "debian debian debian" "ours ours ours"
 unset DAPL_GID_INDEX
 
 for o in "10 -b 5" "200 -b 50" "60 -b 10 -w"; do
@@ -123,5 +127,6 @@ else
     skip "without the device of rdma_cm, all ours" "there is none to take away"
 fi
 ours_with "address of lo" DAPL_SCM_NETDEV=lo IT_ADDR=127.0.0.1
+ours_with "an IPv6 address" DAPL_SCM_NETDEV="$DAPL_VM_RXE_ADDR6" IT_ADDR="$DAPL_VM_RXE_ADDR6"
 ours_with "range of ports" DAPL_SCM_PORT_RANGE=47000-47003
 done_testing
