@@ -102,20 +102,14 @@ rows "$one_option" "old program, our libraries" "debian ours ours" "debian ours 
 rows "$one_option" "our program and provider, old libdat2" "ours debian ours" "ours debian ours"
 rows "$one_option" "old program and provider, our libdat2" "debian ours debian" "debian ours debian"
 rows "$options" "wire: our server, old client" "ours ours ours" "debian debian debian"
-# An old server only reaches GIDs of the kind that its own index 0 has; see
-# dapl-env(7). It does not know the variable itself.
-export DAPL_GID_INDEX=0
 rows "$options" "wire: old server, our client" "debian debian debian" "ours ours ours"
-unset DAPL_GID_INDEX
 
 for o in "10 -b 5" "200 -b 50" "60 -b 10 -w"; do
     # shellcheck disable=SC2086
     {
         cm_pair "all ours" "ours ours" "ours ours" $o
         cm_pair "wire: our server, old client" "ours ours" "debian debian" $o
-        export DAPL_GID_INDEX=0
         cm_pair "wire: old server, our client" "debian debian" "ours ours" $o
-        unset DAPL_GID_INDEX
     }
 done
 
