@@ -13,7 +13,7 @@ clang|900||unit and ABI tests, clang
 san|1200||unit tests, address and undefined-behaviour sanitizers
 tsan|600||many threads, thread sanitizer
 helgrind|600||many threads, valgrind's helgrind
-fuzz|900||parsers and connection protocol, fuzzed
+fuzz|1200||parsers and connection protocol, fuzzed
 dist|1200|quick|make distcheck
 vmself|400|no-vm|the guest harness itself
 interop|1500|no-vm|real devices: soft-RoCE and soft-iWARP"
