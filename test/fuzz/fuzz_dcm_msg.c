@@ -43,6 +43,7 @@ static void check_same(const struct dcm_msg *a, const struct dcm_msg *b)
 	REQUIRE(a->p_size == b->p_size);
 	REQUIRE(!memcmp(&a->saddr, &b->saddr, sizeof(a->saddr)));
 	REQUIRE(!memcmp(&a->daddr, &b->daddr, sizeof(a->daddr)));
+	REQUIRE(!memcmp(&a->saddr_alt, &b->saddr_alt, sizeof(a->saddr_alt)));
 }
 
 static void check_values(const struct dcm_msg *msg, size_t size)

@@ -236,6 +236,7 @@ static void assert_msg_equal(const struct dcm_msg *a, const struct dcm_msg *b)
 	assert_int_equal(a->p_size, b->p_size);
 	assert_memory_equal(&a->saddr, &b->saddr, sizeof(a->saddr));
 	assert_memory_equal(&a->daddr, &b->daddr, sizeof(a->daddr));
+	assert_memory_equal(&a->saddr_alt, &b->saddr_alt, sizeof(a->saddr_alt));
 	assert_memory_equal(a->pdata, b->pdata, a->p_size);
 }
 
@@ -407,6 +408,22 @@ static void round_trip__keeps_every_byte_that_means_something(void **state)
 	}
 }
 
+/* Before version 9 it could be anything. */
+static void decode__alternate_address_since_version_9(void **state)
+{
+	static const struct dcm_block zero;
+	uint8_t bytes[WIRE_MAX];
+	struct dcm_msg msg;
+	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
+
+	memset(bytes + 92, 0xee, 28);
+	assert_int_equal(decode(bytes, len, &msg), 0);
+	assert_memory_equal(&msg.saddr_alt, bytes + 92, 28);
+	bytes[1] = 8;
+	assert_int_equal(decode(bytes, len, &msg), 0);
+	assert_memory_equal(&msg.saddr_alt, &zero, 28);
+}
+
 static void decode_header__leaves_the_data_alone(void **state)
 {
 	uint8_t bytes[WIRE_MAX];
@@ -496,6 +513,7 @@ int main(void)
 		cmocka_unit_test(decode__refuses_versions_below_6),
 		cmocka_unit_test(
 			round_trip__keeps_every_byte_that_means_something),
+		cmocka_unit_test(decode__alternate_address_since_version_9),
 		cmocka_unit_test(decode_header__leaves_the_data_alone),
 		cmocka_unit_test(block__sockaddr_there_and_back),
 		cmocka_unit_test(block__ib_there_and_back),
