@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# regress-guest.sh: the guest's part of `./run regress`: each line of
+# $VM_OUT/lines over each row of REGRESS_ROWS. A line for the host of each:
+# "@provider<tab>name<tab>PASSED, FAILED or SKIPPED<tab>seconds<tab>why".
+# Servers are started as lines need them, one for each port, and one that a
+# line has asked to end must end. What the adapter cannot do (exit status 2)
+# is skipped, with the client's words.
+
+it_dir=$(cd "$(dirname "$0")/../interop" && pwd -P)
+# shellcheck source=test/interop/lib.sh
+. "$it_dir/lib.sh"
+
+dapltest=$STAGE/bin/dapltest
+declare -A servers # pid by port
+
+ready_or_ended()
+{
+    grep -q "Service Point Ready" "$1" 2>/dev/null || ! kill -0 "$2" 2>/dev/null
+}
+
+# server PORT: there is one for this provider.
+server()
+{
+    local log=$it_logs/$name.server.$1
+
+    if [ -n "${servers[$1]-}" ] && kill -0 "${servers[$1]}" 2>/dev/null; then
+        return 0
+    fi
+    "$dapltest" -T S -D "$name" -n "$1" >>"$log" 2>&1 </dev/null &
+    servers[$1]=$!
+    poll 20 ready_or_ended "$log" "${servers[$1]}"
+    kill -0 "${servers[$1]}" 2>/dev/null
+}
+
+# The words of a line, with fewer iterations, in `words`; its port in `port`.
+prepare()
+{
+    local i
+
+    read -ra words <<<"$1"
+    port=62000
+    for i in "${!words[@]}"; do
+        case ${words[i]} in
+        "\$S") words[i]=$addr ;;
+        "\$D") words[i]=$name ;;
+        -n) port=${words[i + 1]} ;;
+        -i)
+            if [ "$REGRESS_ITERATIONS" -gt 0 ] &&
+                [ "${words[i + 1]}" -gt "$REGRESS_ITERATIONS" ]; then
+                words[i + 1]=$REGRESS_ITERATIONS
+            fi
+            ;;
+        esac
+    done
+    # A line without -i means 1000.
+    case "${words[1]} ${words[*]}" in
+    *\ -i\ *) ;;
+    [TP]*) [ "$REGRESS_ITERATIONS" = 0 ] || words=("${words[@]:0:2}" -i "$REGRESS_ITERATIONS" "${words[@]:2}") ;;
+    esac
+}
+
+# tell LINE VERDICT SECONDS WHY
+tell()
+{
+    printf '@%s\t%s\t%s\t%s\t%s\n' "$name" "$1" "$2" "$3" "${4//$'\t'/ }"
+}
+
+# run_line LINE WORDS
+run_line()
+{
+    local log=$it_logs/$name.$1 start=$SECONDS rc why
+
+    prepare "$2"
+    case ${words[1]} in
+    [TPQ]*) server "$port" || { tell "$1" FAILED 0 "no server on port $port"; return; } ;;
+    esac
+    timeout -k 5 1800 "$dapltest" "${words[@]}" >"$log" 2>&1 </dev/null
+    rc=$?
+    why=$(grep -m 1 -E "ERR|dapltest:" "$log")
+    case $rc in
+    0) ;;
+    2) tell "$1" SKIPPED $((SECONDS - start)) "${why#*ERR: }"; return ;;
+    *) tell "$1" FAILED $((SECONDS - start)) "exit code $rc: ${why#*ERR: }"; return ;;
+    esac
+    if [[ ${words[1]} = Q* ]]; then
+        wait "${servers[$port]}"
+        rc=$?
+        unset "servers[$port]"
+        [ $rc = 0 ] || { tell "$1" FAILED $((SECONDS - start)) "the server's exit code is $rc"; return; }
+    fi
+    tell "$1" PASSED $((SECONDS - start)) ""
+}
+
+export LD_LIBRARY_PATH=$STAGE/lib DAT_OVERRIDE=$it_logs/dat.conf
+while IFS='|' read -r name lib dev netif var; do
+    printf '%s u2.0 threadsafe default %s dapl.2.0 "%s 0" ""\n' "$name" "$STAGE/lib/$lib" "$netif"
+done <<<"$REGRESS_ROWS" >"$DAT_OVERRIDE"
+
+while IFS='|' read -r name lib dev netif var <&3; do
+    addr=${!var}
+    servers=()
+    while IFS=$'\t' read -r line text <&4; do
+        if [ -z "$addr" ]; then
+            tell "$line" SKIPPED 0 "$dev: $DAPL_VM_NO_SIW"
+        else
+            run_line "$line" "$text"
+        fi
+    done 4<"$VM_OUT/lines"
+    for pid in "${servers[@]}"; do
+        kill -TERM "$pid" 2>/dev/null
+        wait "$pid"
+    done
+done 3<<<"$REGRESS_ROWS"
