@@ -3,8 +3,9 @@
 #
 # t_dapltest_fake.sh: dapltest, server and client, on the fake device as each
 # kind of adapter. TAP. The libraries are those that were built.
-# Input: top_builddir, as `make check` sets it.
+# Input: top_srcdir and top_builddir, as `make check` sets them.
 
+top_srcdir=${top_srcdir:-.}
 top_builddir=${top_builddir:-.}
 prog=$top_builddir/test/dapltest/dapltest_fake
 lib=$top_builddir/dapl/openib_cma/.libs/libdaplofa.so.2
@@ -79,4 +80,23 @@ for kind in ib roce iwarp; do
     expect 0 "LMRs created: 30" $kind -T L -w 3 -m 30
     expect 2 "is no limit" $kind -T L limit_nothing
 done
+
+# Options of the help that the manual page does not have.
+undocumented()
+{
+    for t in S T P Q L F; do
+        "$prog" ib -T $t --help
+    done | sed -n 's/^  \(-[^ []*\).*/\1/p' | sort -u | while read -r opt; do
+        tr -d '\\' <"$top_srcdir/doc/dapltest.1" | grep -q -e "^\.B.* *$opt" || echo "$opt"
+    done
+}
+
+n=$((n + 1))
+missing=$(undocumented)
+if [ -z "$missing" ]; then
+    echo "ok $n - the manual page has every option"
+else
+    echo "not ok $n - the manual page has every option"
+    echo "# not there: $missing"
+fi
 echo "1..$n"
