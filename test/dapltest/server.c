@@ -44,7 +44,7 @@ struct dpt_server {
 	unsigned int served; /* tests that were started */
 	unsigned int failed;
 	unsigned int broken; /* clients that did not get that far */
-	uint32_t next_qual;  /* from 0, above first_qual() */
+	uint32_t next_qual;  /* counted from first_qual() */
 	pthread_mutex_t perf_lock;
 	bool quit;
 };
@@ -108,9 +108,8 @@ static void finish_jobs(struct dpt_server *s, bool all)
 	}
 }
 
-static int listen_at(struct dpt_server *s, struct job *job, uint32_t qual)
+static int listen_at(struct job *job, uint32_t qual)
 {
-	(void)s;
 	if (job->test == DPT_PERFORMANCE) {
 		job->perf.qual = qual;
 		return dpt_end_listen(job->perf.d, &job->perf.end, qual, false);
@@ -130,7 +129,7 @@ static int listen_somewhere(struct dpt_server *s, struct job *job,
 		if (s->next_qual + count > QUALS)
 			s->next_qual = 0;
 		qual = first_qual(s) + s->next_qual;
-		rc = listen_at(s, job, qual);
+		rc = listen_at(job, qual);
 		if (rc == -EADDRINUSE) {
 			s->next_qual++;
 			continue;

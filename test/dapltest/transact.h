@@ -66,7 +66,7 @@ struct dpt_tx {
 	struct dpt_tx_thread *threads;
 	pthread_mutex_t lock;
 	pthread_cond_t change;
-	uint32_t there; /* lock; threads of the client, they begin together */
+	uint32_t there;	     /* lock; threads that wait for the common start */
 	_Atomic bool failed; /* some thread has; the others need not go on */
 };
 
