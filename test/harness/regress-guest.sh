@@ -93,11 +93,11 @@ run_line()
 }
 
 export LD_LIBRARY_PATH=$STAGE/lib DAT_OVERRIDE=$it_logs/dat.conf
-while IFS='|' read -r name lib dev netif var; do
-    printf '%s u2.0 threadsafe default %s dapl.2.0 "%s 0" ""\n' "$name" "$STAGE/lib/$lib" "$netif"
+while IFS='|' read -r name lib dev params var; do
+    printf '%s u2.0 threadsafe default %s dapl.2.0 "%s" ""\n' "$name" "$STAGE/lib/$lib" "$params"
 done <<<"$REGRESS_ROWS" >"$DAT_OVERRIDE"
 
-while IFS='|' read -r name lib dev netif var <&3; do
+while IFS='|' read -r name lib dev params var <&3; do
     addr=${!var}
     servers=()
     while IFS=$'\t' read -r line text <&4; do
