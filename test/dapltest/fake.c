@@ -42,6 +42,9 @@ void __wrap_dpt_fill(const struct dpt_layout *at, const struct dpt_pattern *p)
 		at->base[at->size / 2] ^= 0x40;
 }
 
+/* The client's options: where it looks for the server. */
+static const struct dpt_opts *client;
+
 static void *serve(void *arg)
 {
 	static char *words[] = {"dapltest", "-T",	 "S", "-D",
@@ -52,6 +55,7 @@ static void *serve(void *arg)
 	int *ret_rc = arg;
 
 	*ret_rc = dpt_parse(argc, words, stdout, stderr, &opts);
+	opts.oob_port = client->oob_port;
 	if (*ret_rc < 0)
 		*ret_rc = dpt_run(&opts);
 	return NULL;
@@ -77,6 +81,8 @@ static int quit(void)
 	struct dpt_opts opts;
 	int rc = dpt_parse(7, words, stdout, stderr, &opts);
 
+	opts.oob_port = client->oob_port;
+	opts.host = client->host;
 	return rc < 0 ? run_patiently(&opts) : rc;
 }
 
@@ -104,6 +110,7 @@ static int with_server(const struct dpt_opts *opts)
 	int server_rc = 0, rc;
 	pthread_t thread;
 
+	client = opts;
 	if (pthread_create(&thread, NULL, serve, &server_rc))
 		return DT_ENVIRONMENT;
 	if (getenv("HOSTILE"))

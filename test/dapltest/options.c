@@ -67,6 +67,8 @@ static const struct option_row table[] = {
 	 "the server's name or address"},
 	{'n', NULL, ALL & ~L, PORT, AT(port), 1, UINT16_MAX, "PORT",
 	 "connection qualifier of the server (62000)"},
+	{0, "oob-port", S | T | P | Q, PORT, AT(oob_port), 1, UINT16_MAX, "PORT",
+	 "the server tells its address there by TCP (UCM needs that)"},
 	{'i', NULL, T | P, COUNT, AT(iterations), 1, DPT_ITERATIONS_MAX, "N",
 	 "iterations (1000)"},
 	{'t', NULL, T, COUNT, AT(threads), 1, DPT_THREADS_MAX, "N",
@@ -296,7 +298,8 @@ static int take_number(struct reader *r, const struct option_row *row)
 	if (rc >= 0 || row->kind == UNUSED)
 		return rc;
 	if (row->kind == PORT)
-		r->o.port = (uint16_t)value;
+		*(uint16_t *)(void *)((char *)&r->o + row->at) =
+			(uint16_t)value;
 	else
 		*(uint32_t *)(void *)((char *)&r->o + row->at) =
 			(uint32_t)value;

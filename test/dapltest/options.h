@@ -28,6 +28,7 @@ struct dpt_opts {
 	const char *device;
 	const char *host;
 	uint16_t port;
+	uint16_t oob_port; /* 0: none */
 	uint32_t debug;
 	DAT_QOS qos;
 	uint32_t iterations;

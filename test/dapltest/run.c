@@ -10,10 +10,14 @@
  */
 #include "test/dapltest/dapltest.h"
 
+#include "test/dtest/common/dt_oob.h"
+
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
 	int (*run)(struct dpt *d);
@@ -66,9 +70,33 @@ static int find_server(struct dpt *d)
 	return 0;
 }
 
+/* Where the name leads is not what every provider connects to. */
+static int ask_server(struct dpt *d)
+{
+	uint8_t msg[DT_OOB_SIZE];
+	struct dt_oob_info info;
+	int rc = dt_oob_ask(d->o->host, d->o->oob_port,
+			    dt_deadline(d->limit_ns), msg);
+
+	if (rc >= 0) {
+		close(rc);
+		rc = dt_oob_decode(msg, &info);
+	}
+	if (rc == -EINTR)
+		return dt_fail(&d->r, DT_INTERRUPTED, "interrupted");
+	if (rc)
+		return dt_fail(&d->r, DT_ENVIRONMENT,
+			       "-s %s: no server's address from TCP port %u "
+			       "(%s); does it run with the same --oob-port?",
+			       d->o->host, d->o->oob_port, strerror(-rc));
+	d->server = info.addr;
+	show_address(d);
+	return 0;
+}
+
 static int run_test(struct dpt *d)
 {
-	int rc = find_server(d);
+	int rc = d->o->oob_port && d->o->host ? ask_server(d) : find_server(d);
 
 	if (!rc && !tests[d->o->test].own_adapter)
 		rc = dpt_open(d);

@@ -14,10 +14,12 @@
 #include "test/dapltest/control.h"
 #include "test/dapltest/perform.h"
 #include "test/dapltest/transact.h"
+#include "test/dtest/common/dt_oob.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define QUALS	  DPT_EPS_MAX
 #define TICK_NS	  (250 * DT_NS_PER_MS)
@@ -47,6 +49,11 @@ struct dpt_server {
 	uint32_t next_qual;  /* counted from first_qual() */
 	pthread_mutex_t perf_lock;
 	bool quit;
+	/* Of --oob-port. */
+	pthread_t teller;
+	bool telling;
+	_Atomic bool over;
+	int oob_fds[DT_OOB_SOCKETS];
 };
 
 /* Data connections use the qualifiers above the port, or else below. */
@@ -368,6 +375,59 @@ static int loop(struct dpt_server *s)
 	return rc;
 }
 
+static int address_message(struct dpt_server *s, uint8_t msg[DT_OOB_SIZE])
+{
+	const struct sockaddr *addr = s->d->attr.ia_address_ptr;
+	struct dt_oob_info info;
+
+	memset(&info, 0, sizeof(info));
+	snprintf(info.provider, sizeof(info.provider), "%.*s",
+		 (int)sizeof(info.provider) - 1, s->d->o->device);
+	memcpy(&info.addr, addr,
+	       addr->sa_family == AF_INET ? sizeof(struct sockaddr_in)
+					  : sizeof(struct sockaddr_in6));
+	return dt_oob_encode(&info, msg);
+}
+
+/* Tells clients where this adapter is, one after the other. */
+static void *tell_address(void *arg)
+{
+	struct dpt_server *s = arg;
+	uint8_t msg[DT_OOB_SIZE];
+	int rc = address_message(s, msg);
+
+	while (!rc && !s->over) {
+		rc = dt_oob_answer(s->oob_fds, msg, dt_deadline(TICK_NS));
+		if (rc >= 0)
+			close(rc);
+		/* The sockets are closed each time; clients try again. */
+		if (rc >= 0 || rc == -ETIMEDOUT)
+			rc = dt_oob_listen(s->d->o->oob_port, s->oob_fds);
+	}
+	if (rc && rc != -EINTR)
+		dt_fail(&s->d->r, DT_ENVIRONMENT,
+			"TCP port %u: %s; clients do not learn the address",
+			s->d->o->oob_port, strerror(-rc));
+	dt_oob_close(s->oob_fds);
+	return NULL;
+}
+
+static int start_telling(struct dpt_server *s)
+{
+	int rc;
+
+	if (!s->d->o->oob_port)
+		return 0;
+	rc = dt_oob_listen(s->d->o->oob_port, s->oob_fds);
+	if (!rc)
+		rc = -pthread_create(&s->teller, NULL, tell_address, s);
+	if (rc)
+		return dt_fail(&s->d->r, DT_ENVIRONMENT, "TCP port %u: %s",
+			       s->d->o->oob_port, strerror(-rc));
+	s->telling = true;
+	return 0;
+}
+
 static int open_point(struct dpt_server *s)
 {
 	DAT_RETURN ret;
@@ -392,8 +452,13 @@ int dpt_serve(struct dpt *d)
 	pthread_mutex_init(&s.perf_lock, NULL);
 	rc = open_point(&s);
 	if (!rc)
+		rc = start_telling(&s);
+	if (!rc)
 		rc = loop(&s);
+	s.over = true;
 	finish_jobs(&s, true);
+	if (s.telling)
+		pthread_join(s.teller, NULL);
 	if (s.psp != DAT_HANDLE_NULL)
 		rc = dpt_freed(d, rc, dat_psp_free(s.psp), "dat_psp_free");
 	rc = dpt_evd_free(d, &s.cr_evd, rc);

@@ -81,6 +81,17 @@ for kind in ib roce iwarp; do
     expect 2 "is no limit" $kind -T L limit_nothing
 done
 
+# Where names do not lead to the adapter, the server tells its address.
+told="-s 127.0.0.1 --oob-port 15837"
+for lib in openib_cma/.libs/libdaplofa openib_scm/.libs/libdaploscm openib_ucm/.libs/libdaploucm; do
+    params="fake0 1"
+    case $lib in *ofa) params="10.0.0.1 0" ;; esac
+    printf 'fake u2.0 threadsafe default %s dapl.2.0 "%s" ""\n' \
+        "$top_builddir/dapl/$lib.so.2" "$params" >"$tmp/dat.conf"
+    expect 0 "$wqe" ib -T T $told -i 50 -t 2 -w 2 -V client RW 500 server RR 500
+    expect 0 "^raw: RR, 100" ib -T P $told -i 100 RR 100
+done
+
 # Options of the help that the manual page does not have.
 undocumented()
 {

@@ -196,7 +196,7 @@ int dt_oob_listen(uint16_t port, int ret_fds[DT_OOB_SOCKETS])
 	return 0;
 }
 
-static void close_all(int fds[DT_OOB_SOCKETS])
+void dt_oob_close(int fds[DT_OOB_SOCKETS])
 {
 	for (int i = 0; i < DT_OOB_SOCKETS; i++) {
 		if (fds[i] >= 0)
@@ -267,7 +267,7 @@ int dt_oob_answer(int fds[DT_OOB_SOCKETS], const uint8_t msg[DT_OOB_SIZE],
 {
 	int fd = accept_one(fds, deadline);
 
-	close_all(fds);
+	dt_oob_close(fds);
 	return fd < 0 ? fd : greet(fd, msg);
 }
 
@@ -277,7 +277,7 @@ int dt_oob_try_answer(int fds[DT_OOB_SOCKETS], const uint8_t msg[DT_OOB_SIZE])
 
 	if (fd == -ETIMEDOUT)
 		return -EAGAIN;
-	close_all(fds);
+	dt_oob_close(fds);
 	return fd < 0 ? fd : greet(fd, msg);
 }
 

@@ -57,6 +57,8 @@ int dt_oob_decode(const uint8_t msg[DT_OOB_SIZE], struct dt_oob_info *ret_info);
 /* Opens the listening sockets. Returns 0 or a negative errno. */
 int dt_oob_listen(uint16_t port, int ret_fds[DT_OOB_SOCKETS]);
 
+void dt_oob_close(int fds[DT_OOB_SOCKETS]);
+
 /*
  * Waits for one client, sends it the message and closes the listeners.
  * Returns the connection, or -ETIMEDOUT, -EINTR, another negative errno.
