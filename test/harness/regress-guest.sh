@@ -13,21 +13,32 @@ it_dir=$(cd "$(dirname "$0")/../interop" && pwd -P)
 
 dapltest=$STAGE/bin/dapltest
 declare -A servers # pid by port
+server_n=0
 
 ready_or_ended()
 {
     grep -q "Service Point Ready" "$1" 2>/dev/null || ! kill -0 "$2" 2>/dev/null
 }
 
+# told PORT: words that let a client find a server where addresses are no names.
+told()
+{
+    [[ $lib != *ucm* ]] || echo "--oob-port $(($1 - 40000))"
+}
+
 # server PORT: there is one for this provider.
 server()
 {
-    local log=$it_logs/$name.server.$1
+    local log
 
     if [ -n "${servers[$1]-}" ] && kill -0 "${servers[$1]}" 2>/dev/null; then
         return 0
     fi
-    "$dapltest" -T S -D "$name" -n "$1" >>"$log" 2>&1 </dev/null &
+    # A log of its own: the line that says it is ready counts once.
+    server_n=$((server_n + 1))
+    log=$it_logs/$name.server.$server_n
+    # shellcheck disable=SC2046
+    "$dapltest" -T S -D "$name" -n "$1" $(told "$1") >"$log" 2>&1 </dev/null &
     servers[$1]=$!
     poll 20 ready_or_ended "$log" "${servers[$1]}"
     kill -0 "${servers[$1]}" 2>/dev/null
@@ -53,6 +64,10 @@ prepare()
             ;;
         esac
     done
+    # shellcheck disable=SC2207
+    case ${words[1]} in
+    [TPQ]*) words=("${words[@]:0:2}" $(told "$port") "${words[@]:2}") ;;
+    esac
     # A line without -i means 1000.
     case "${words[1]} ${words[*]}" in
     *\ -i\ *) ;;
