@@ -21,6 +21,7 @@
 
 #define FLAG_UNI 0x1
 #define FLAG_ALL 0x2
+#define PERF_BIT 4 /* where the number of a --perf test is */
 
 struct rmr_message {
 	uint64_t address;
@@ -35,7 +36,8 @@ static struct dt_oob_params own_params(const struct dtest_opts *o)
 		.known = true,
 		.mode = (uint8_t)o->mode,
 		.flags = (uint8_t)((o->uni ? FLAG_UNI : 0) |
-				   (o->all_sizes ? FLAG_ALL : 0)),
+				   (o->all_sizes ? FLAG_ALL : 0) |
+				   o->perf << PERF_BIT),
 		.size = o->size,
 		.count = o->count,
 	};
@@ -47,14 +49,18 @@ static struct dt_oob_params own_params(const struct dtest_opts *o)
 static int compare_params(struct dtest *d, const struct dt_oob_params *theirs)
 {
 	struct dt_oob_params own = own_params(d->o);
-	bool rounds = d->o->mode == DTEST_PINGPONG || d->o->mode == DTEST_CHECK;
+	bool rounds = d->o->mode != DTEST_ALL && d->o->mode != DTEST_STREAM;
 
+	if (!theirs->known && d->o->mode == DTEST_PERF)
+		return dt_fail(&d->run.r, DT_MISMATCH,
+			       "the server is an older dtest, which has no "
+			       "--perf");
 	if (!theirs->known)
 		return 0;
 	if (theirs->mode != own.mode || theirs->flags != own.flags)
 		return dt_fail(&d->run.r, DT_MISMATCH,
 			       "the server runs another test; give both sides "
-			       "the same of -w, -W, -D, -u, -a and -i");
+			       "the same of -w, -W, -D, -u, -a, -i and --perf");
 	if (theirs->size != own.size)
 		return dt_fail(&d->run.r, DT_MISMATCH,
 			       "the server runs with -b %u, this side with -b "

@@ -33,12 +33,15 @@
 #define DTEST_SLOTS	 4   /* receives posted for them at a time */
 #define DTEST_SQ_SPARE	 7   /* requests besides the writes of one batch */
 #define DTEST_SIGNAL_MAX 4096u
+#define DTEST_PERF_SIZE	 4096u
+#define DTEST_DEPTH	 64u
 
 enum dtest_mode {
 	DTEST_ALL,	/* writes, reads, messages */
 	DTEST_STREAM,	/* -w */
 	DTEST_PINGPONG, /* -W */
 	DTEST_CHECK,	/* -D */
+	DTEST_PERF,	/* --perf */
 	DTEST_MODE_N,
 };
 
@@ -54,6 +57,9 @@ struct dtest_opts {
 	bool stream, pingpong, check; /* what it was chosen with */
 	uint32_t size;
 	uint32_t count;
+	uint32_t depth; /* of --perf, under way at once */
+	uint32_t perf;	/* which of its tests */
+	bool perf_given;
 	uint32_t signal;
 	bool size_given;
 	bool signal_given;
@@ -87,6 +93,7 @@ struct dtest {
 	struct dt_region smsg;
 	DAT_RMR_TRIPLET peer;
 	uint32_t token; /* next receive of rmsg */
+	uint32_t taken; /* receives of --perf */
 	uint64_t read_ns[DTEST_READS];
 	uint64_t read_polls;
 	bool read_done;
@@ -149,7 +156,11 @@ int dtest_post_send(struct dtest *d, struct dt_region *reg, uint32_t length,
 int dtest_post_write(struct dtest *d, uint32_t length, uint64_t cookie,
 		     bool signalled);
 int dtest_post_write_immed(struct dtest *d, uint64_t cookie, bool signalled);
-int dtest_post_read(struct dtest *d, uint64_t cookie);
+int dtest_post_read(struct dtest *d, uint32_t length, uint64_t cookie,
+		    bool signalled);
+/* A send from sbuf whose completion the caller takes. */
+int dtest_post_message(struct dtest *d, uint32_t length, uint64_t cookie,
+		       bool signalled);
 int dtest_send_token(struct dtest *d, bool signalled);
 int dtest_wait_token(struct dtest *d, uint64_t limit_ns, const char *what);
 
@@ -184,5 +195,13 @@ int dtest_post_messages(struct dtest *d);
 /* A row of half round trips, and its historic line. */
 void dtest_report_pingpong(struct dtest *d, const char *name, const char *test,
 			   uint32_t length, uint32_t count, uint64_t total_ns);
+
+/* perf.c */
+
+int dtest_perf(struct dtest *d);
+/* Its receives: how many, how large together, and their posts. */
+uint32_t dtest_perf_slots(const struct dtest_opts *o);
+size_t dtest_perf_bytes(const struct dtest_opts *o);
+int dtest_perf_prepare(struct dtest *d);
 
 #endif /* DTEST_DTEST_H */

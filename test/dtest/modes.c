@@ -226,7 +226,7 @@ static int phase_stream(struct dtest *d)
 static int read_once(struct dtest *d, int index)
 {
 	uint64_t start = dt_now_ns();
-	int rc = dtest_post_read(d, (uint64_t)index);
+	int rc = dtest_post_read(d, d->o->size, (uint64_t)index, true);
 
 	if (!rc)
 		rc = dtest_complete(d, d->req_evd, d->run.limit_ns,
@@ -320,6 +320,7 @@ static const struct {
 	[DTEST_STREAM] = {"write stream", {phase_stream}},
 	[DTEST_PINGPONG] = {"write ping-pong", {dtest_write_pingpong}},
 	[DTEST_CHECK] = {"write ping-pong with check", {dtest_write_pingpong}},
+	[DTEST_PERF] = {"perf", {dtest_perf}},
 };
 
 static void report_failed(struct dtest *d)

@@ -27,13 +27,18 @@ static const struct dt_opt rows[] = {
 	 "RDMA write ping-pong only"},
 	{'D', NULL, DT_OPT_FLAG, AT(check), 0, 0, 0, NULL,
 	 "-W and check the data"},
+	{0, "perf", DT_OPT_CHOICE, AT(perf), AT(perf_given), 0, 0,
+	 "send_lat|send_bw|read_lat|read_bw|write_bw",
+	 "only that, measured by the client (-W is write_lat)"},
+	{0, "depth", DT_OPT_COUNT, AT(depth), 0, 1, DTEST_SIGNAL_MAX, "N",
+	 "operations of --perf *_bw under way at once (64)"},
 	{'u', NULL, DT_OPT_FLAG, AT(uni), 0, 0, 0, NULL,
 	 "only the client writes"},
 	{'a', NULL, DT_OPT_FLAG, AT(all_sizes), 0, 0, 0, NULL,
-	 "with -W or -D: all powers of two up to -b, and one\n"
-	 "byte off"},
+	 "with -W, -D or --perf: all powers of two up to -b;\n"
+	 "with -W and -D also one byte off"},
 	{'i', NULL, DT_OPT_COUNT, AT(step), AT(all_sizes), 0, 1u << 30, "N",
-	 "with -W or -D: multiples of N instead"},
+	 "the same with multiples of N instead"},
 	{0, "warmup", DT_OPT_COUNT, AT(warmup), 0, 0, 10000000, "N",
 	 "leave the first N rounds out of the table"},
 	{0, "verify", DT_OPT_CHOICE, AT(verify), 0, 0, 0, "none|first|full",
@@ -78,7 +83,9 @@ static const struct dt_opt_spec spec = {
 /* Values that depend on the mode, where none was given. */
 static void settle_defaults(struct dtest_opts *o)
 {
-	if (o->check)
+	if (o->perf_given)
+		o->mode = DTEST_PERF;
+	else if (o->check)
 		o->mode = DTEST_CHECK;
 	else if (o->pingpong)
 		o->mode = DTEST_PINGPONG;
@@ -86,6 +93,8 @@ static void settle_defaults(struct dtest_opts *o)
 		o->mode = DTEST_STREAM;
 	if (o->mode == DTEST_PINGPONG && !o->size_given)
 		o->size = 1;
+	if (o->mode == DTEST_PERF && !o->size_given)
+		o->size = DTEST_PERF_SIZE;
 	if (o->mode == DTEST_PINGPONG || o->mode == DTEST_CHECK) {
 		o->uni = true;
 		if (!o->signal_given)
@@ -104,7 +113,7 @@ static int bad(FILE *err, const char *opt, const char *value, const char *why)
 
 static bool has_rounds(const struct dtest_opts *o)
 {
-	return o->mode == DTEST_PINGPONG || o->mode == DTEST_CHECK;
+	return o->mode != DTEST_ALL && o->mode != DTEST_STREAM;
 }
 
 static int check_sizes(FILE *out, FILE *err, const struct dtest_opts *o)
@@ -144,6 +153,11 @@ static int check_sense(FILE *out, FILE *err, const struct dtest_opts *o)
 
 	if (rc >= 0)
 		return rc;
+	if (o->perf_given && (o->stream || o->pingpong || o->check))
+		return bad(err, "--perf", "with -w, -W or -D",
+			   "choose one of them");
+	if (o->perf_given && o->step)
+		return bad(err, "-i", "with --perf", "use -a");
 	if (o->stream && has_rounds(o))
 		return bad(err, "-w", "with -W or -D", "choose one of them");
 	return check_counts(err, o);
@@ -156,6 +170,7 @@ int dtest_parse(int argc, char **argv, FILE *out, FILE *err,
 		.size = DTEST_SIZE,
 		.count = DTEST_COUNT,
 		.signal = DTEST_SIGNAL,
+		.depth = DTEST_DEPTH,
 		.verify = DTEST_VERIFY_FIRST,
 	};
 	int rc;
@@ -181,6 +196,8 @@ static void add_size(uint32_t size, uint32_t *sizes, size_t room, size_t *n)
 size_t dtest_sizes(const struct dtest_opts *o, uint32_t *sizes, size_t room)
 {
 	uint64_t base = o->step ? o->step : 1;
+	/* Neighbours show what data placement does, not what time it takes. */
+	bool off = o->mode != DTEST_PERF;
 	size_t n = 0;
 
 	if (!o->all_sizes) {
@@ -191,10 +208,10 @@ size_t dtest_sizes(const struct dtest_opts *o, uint32_t *sizes, size_t room)
 		uint32_t at = (uint32_t)base;
 
 		/* 1 and 2 have no neighbours that are not there already. */
-		if (base > 2)
+		if (off && base > 2)
 			add_size(at - 1, sizes, room, &n);
 		add_size(at, sizes, room, &n);
-		if (base > 2 && base < o->size)
+		if (off && base > 2 && base < o->size)
 			add_size(at + 1, sizes, room, &n);
 		base = o->step ? base + o->step : base * 2;
 	}

@@ -19,6 +19,39 @@
 
 #define ALL_PRIVILEGES DAT_MEM_PRIV_ALL_FLAG
 
+/* What is in flight at once, by mode. */
+struct depths {
+	uint32_t send, recv, tokens;
+	size_t rbuf;
+};
+
+static struct depths depths(const struct dtest_opts *o)
+{
+	size_t size = o->size;
+
+	switch (o->mode) {
+	case DTEST_ALL:
+		return (struct depths){DTEST_PINGS, DTEST_SLOTS, DTEST_TOKENS,
+				       size * DTEST_SLOTS};
+	case DTEST_PERF:
+		/* Its own tokens come among the other messages. */
+		return (struct depths){o->depth, dtest_perf_slots(o), 1,
+				       dtest_perf_bytes(o)};
+	default:
+		return (struct depths){o->signal, 1, DTEST_TOKENS, size};
+	}
+}
+
+static uint32_t recv_depth(const struct dtest *d)
+{
+	return DTEST_TOKENS + depths(d->o).recv;
+}
+
+static uint32_t send_depth(const struct dtest *d)
+{
+	return DTEST_SQ_SPARE + depths(d->o).send;
+}
+
 /* The largest message the adapter takes is smaller than -b, or the like. */
 static int check_limits(struct dtest *d)
 {
@@ -32,10 +65,11 @@ static int check_limits(struct dtest *d)
 			       "RDMA and %u of a message",
 			       size, ia->max_rdma_size, ia->max_message_size);
 	if (ia->max_dto_per_ep > 0 &&
-	    d->o->signal + DTEST_SQ_SPARE > (uint32_t)ia->max_dto_per_ep)
+	    send_depth(d) > (uint32_t)ia->max_dto_per_ep)
 		return dt_fail(&d->run.r, DT_USAGE,
-			       "-S %u: this adapter queues at most %d requests",
-			       d->o->signal, ia->max_dto_per_ep);
+			       "this adapter queues at most %d requests; use a "
+			       "smaller -S or --depth",
+			       ia->max_dto_per_ep);
 	return 0;
 }
 
@@ -52,8 +86,7 @@ static int learn_abilities(struct dtest *d)
 
 static int make_data_regions(struct dtest *d)
 {
-	uint32_t slots = d->o->mode == DTEST_ALL ? DTEST_SLOTS : 1;
-	size_t size = d->o->size, r = size * slots, s = size;
+	size_t r = depths(d->o).rbuf, s = d->o->size;
 	int rc;
 
 	rc = dt_run_make_region(&d->run, &d->rbuf, r < PAGE ? PAGE : r,
@@ -64,18 +97,6 @@ static int make_data_regions(struct dtest *d)
 	if (!rc)
 		dtest_fill_write(d);
 	return rc;
-}
-
-static uint32_t recv_depth(const struct dtest *d)
-{
-	return DTEST_TOKENS + (d->o->mode == DTEST_ALL ? DTEST_SLOTS : 1);
-}
-
-static uint32_t send_depth(const struct dtest *d)
-{
-	uint32_t batch = d->o->mode == DTEST_ALL ? DTEST_PINGS : d->o->signal;
-
-	return batch + DTEST_SQ_SPARE;
 }
 
 static int make_cno(struct dtest *d)
@@ -155,9 +176,11 @@ static int make_messages(struct dtest *d)
 		rc = dt_run_make_region(&d->run, &d->rmsg,
 					DTEST_TOKENS * DTEST_MSG,
 					DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
-	for (uint32_t i = 0; !rc && i < DTEST_TOKENS; i++)
+	for (uint32_t i = 0; !rc && i < depths(d->o).tokens; i++)
 		rc = dtest_post_recv(d, &d->rmsg, (size_t)i * DTEST_MSG,
 				     DTEST_MSG, i);
+	if (!rc && d->o->mode == DTEST_PERF)
+		rc = dtest_perf_prepare(d);
 	return rc;
 }
 

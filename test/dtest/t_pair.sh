@@ -44,12 +44,19 @@ for kind in ib roce iwarp siw; do
 done
 pair dtest ib "0 0" -w -b 64 -B 20 -- -w -b 64 -B 20
 pair dtest ib "0 0" -D -a -b 64 -B 5 -- -D -a -b 64 -B 5
+for test in send_lat send_bw read_lat read_bw write_bw; do
+    pair dtest ib "0 0" --perf $test -b 64 -B 300 -- --perf $test -b 64 -B 300 --warmup 10
+    pair dtest siw "0 0" --perf $test -a -b 256 -B 20 -p -- --perf $test -a -b 256 -B 20 --depth 3
+done
+pair dtest ib "0 0" --perf send_bw -b 16 -B 129 -- --perf send_bw -b 16 -B 129 -S 100 --depth 1
 pair dtestcm ib "0 0" -c 20 --ramp 1,5,20 -w -- -c 20 --ramp 1,5,20 -w --window
 pair dtestcm ib "0 0" -c 20 -m -b 4 -- -c 20 -m -b 4
 pair dtestcm ib "0 0" -c 8 --reject 25 -- -c 8 --reject 25 --hold 1
 pair dtestsrq ib "0 0" -S 0 -c 3 -B 5 -- -c 3 -B 5 --poll
 pair dtestsrq ib "0 0" -c 2 -B 4 --lowwater 3 --resize 40 -- -c 2 -B 4
 pair dtestsrq ib "0 0" -b 64 --last-receive need -- --last-receive need
+says="runs another test"
+pair dtest ib "5 5" --perf send_bw -- --perf read_bw
 says="runs with another -c"
 pair dtestcm ib "5 5" -c 3 -- -c 4
 pair dtestsrq ib "5 5" -c 3 -- -c 4

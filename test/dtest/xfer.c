@@ -143,19 +143,33 @@ int dtest_post_recv(struct dtest *d, struct dt_region *reg, size_t offset,
 	return 0;
 }
 
-int dtest_post_send(struct dtest *d, struct dt_region *reg, uint32_t length,
-		    bool signalled)
+static int post_send(struct dtest *d, struct dt_region *reg, uint32_t length,
+		     uint64_t cookie, bool signalled)
 {
 	DAT_LMR_TRIPLET iov = triplet(reg, 0, length);
-	DAT_DTO_COOKIE c = {.as_64 = SEND_COOKIE};
+	DAT_DTO_COOKIE c = {.as_64 = cookie};
 	DAT_RETURN ret;
 
 	ret = dat_ep_post_send(d->ep, 1, &iov, c, flags(signalled));
 	if (ret != DAT_SUCCESS)
 		return dt_dat_fail(&d->run.r, DT_FAILED, ret,
 				   "dat_ep_post_send", NULL);
-	if (!signalled)
-		return 0;
+	return 0;
+}
+
+int dtest_post_message(struct dtest *d, uint32_t length, uint64_t cookie,
+		       bool signalled)
+{
+	return post_send(d, &d->sbuf, length, cookie, signalled);
+}
+
+int dtest_post_send(struct dtest *d, struct dt_region *reg, uint32_t length,
+		    bool signalled)
+{
+	int rc = post_send(d, reg, length, SEND_COOKIE, signalled);
+
+	if (rc || !signalled)
+		return rc;
 	return dtest_complete(d, d->req_evd, d->run.limit_ns, SEND_COOKIE,
 			      length, "send");
 }
@@ -191,13 +205,16 @@ int dtest_post_write_immed(struct dtest *d, uint64_t cookie, bool signalled)
 	return 0;
 }
 
-int dtest_post_read(struct dtest *d, uint64_t cookie)
+int dtest_post_read(struct dtest *d, uint32_t length, uint64_t cookie,
+		    bool signalled)
 {
-	DAT_LMR_TRIPLET iov = triplet(&d->sbuf, 0, d->o->size);
+	DAT_LMR_TRIPLET iov = triplet(&d->sbuf, 0, length);
+	DAT_RMR_TRIPLET from = d->peer;
 	DAT_DTO_COOKIE c = {.as_64 = cookie};
 	DAT_RETURN ret;
 
-	ret = dat_ep_post_rdma_read(d->ep, 1, &iov, c, &d->peer, flags(true));
+	from.segment_length = length;
+	ret = dat_ep_post_rdma_read(d->ep, 1, &iov, c, &from, flags(signalled));
 	if (ret != DAT_SUCCESS)
 		return dt_dat_fail(&d->run.r, DT_FAILED, ret,
 				   "dat_ep_post_rdma_read", NULL);

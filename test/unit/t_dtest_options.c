@@ -116,6 +116,53 @@ static void parse__values_that_were_given_count_in_any_order(void **state)
 	}
 }
 
+static void parse__measuring_tests(void **state)
+{
+	static const struct {
+		const char *line;
+		int rc;
+		uint32_t perf, size, depth;
+		const char *says;
+	} rows[] = {
+		{"--perf send_lat", -1, 0, 4096, 64, ""},
+		{"--perf write_bw -b 9 --depth 3 -S 2", -1, 4, 9, 3, ""},
+		{"--perf read_bw -a -S 4096", -1, 3, 4096, 64, ""},
+		{"--perf lat", 2, 0, 0, 0, "expected one of send_lat|"},
+		{"--perf send_bw -W", 2, 0, 0, 0, "choose one of them"},
+		{"--perf send_bw -i 5", 2, 0, 0, 0, "use -a"},
+		{"--perf send_bw -B 0", 2, 0, 0, 0, "needs one at least"},
+		{"--perf send_bw --depth 0", 2, 0, 0, 0, "out of range"},
+		{"--perf send_bw -B 5 --warmup 5", 2, 0, 0, 0, "nothing"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct parsed p;
+
+		parse(rows[i].line, &p);
+		if (p.rc != rows[i].rc || !strstr(p.err, rows[i].says))
+			fail_msg("'%s': rc %d, says '%s'", rows[i].line, p.rc,
+				 p.err);
+		if (p.rc == -1 &&
+		    (p.o.mode != DTEST_PERF || p.o.perf != rows[i].perf ||
+		     p.o.size != rows[i].size || p.o.depth != rows[i].depth))
+			fail_msg("'%s': perf %u size %u depth %u", rows[i].line,
+				 p.o.perf, p.o.size, p.o.depth);
+		done(&p);
+	}
+}
+
+static void sizes__of_a_measuring_test_are_powers_of_two(void **state)
+{
+	static const uint32_t want[] = {1, 2, 4, 8, 16, 32, 64};
+	uint32_t sizes[16];
+	struct parsed p;
+
+	parse("--perf send_lat -a -b 100", &p);
+	assert_int_equal(dtest_sizes(&p.o, sizes, 16), 7);
+	assert_memory_equal(sizes, want, sizeof(want));
+	done(&p);
+}
+
 static void parse__role_is_the_last_one_given(void **state)
 {
 	struct parsed p;
@@ -330,6 +377,8 @@ int main(void)
 		cmocka_unit_test(parse__historic_defaults),
 		cmocka_unit_test(
 			parse__values_that_were_given_count_in_any_order),
+		cmocka_unit_test(parse__measuring_tests),
+		cmocka_unit_test(sizes__of_a_measuring_test_are_powers_of_two),
 		cmocka_unit_test(parse__role_is_the_last_one_given),
 		cmocka_unit_test(parse__all_letters),
 		cmocka_unit_test(parse__long_options),
