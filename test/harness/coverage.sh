@@ -19,7 +19,7 @@ coverage_table()
             if (index(file, top) == 1) file = substr(file, length(top) + 1)
             next
         }
-        /^Lines executed:/ && file ~ /^(dat|dapl|test\/dtest|test\/dapltest)\/.*\.c$/ {
+        /^Lines executed:/ && file ~ /^(dat|dapl|test\/dtest(cm|srq)?|test\/dapltest)\/.*\.c$/ {
             split($0, a, /[:%]| of /); pct = a[2] + 0; n = $NF + 0
             hit = pct * n / 100
             if (!(file in lines) || hit > hits[file]) { lines[file] = n; hits[file] = hit }
