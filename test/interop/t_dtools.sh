@@ -13,16 +13,11 @@ adapters="ofa-v2-cma $DAPL_VM_RXE_ADDR soft-RoCE
 ofa-v2-cma-iw $DAPL_VM_SIW_ADDR soft-iWARP"
 
 cm_options="-c 20 -b 5
--c 7 -b 3 -w
--c 100 -b 100 -w
+-c 100 -b 100 -w --hold 1
 -c 20 -b 4 -m -w
--c 60 --ramp 1,10,60 --window -w
--c 20 -b 5 --reject 25 -w
--c 10 -b 10 --hold 1 -w"
+-c 60 --ramp 1,10,60 --window --reject 25 -w"
 
-srq_options="-t 3
--c 4 -B 4 -t 5
--c 4 -B 10 -S 0
+srq_options="-c 4 -B 10 -t 5 -S 0
 -c 8 -B 8 -t 10 -b 4096 --poll
 -c 2 -B 4 -b 12 --lowwater 2"
 
@@ -78,15 +73,14 @@ IT_ADDR=$DAPL_VM_RXE_ADDR
 rows dtestsrq "soft-RoCE" "$all_ours" "$all_ours" "-c 2 -B 4 --resize 64"
 
 # Debian's dtestcm crashes where -c is no multiple of -b.
-old_cm="-c 10 -b 5
--c 20 -b 5 -m -w"
-rows dtestcm "old program, our libraries" "debian ours ours" "debian ours ours" "$old_cm"
+old_cm="-c 20 -b 5 -m -w"
+rows dtestcm "old program, our libraries" "debian ours ours" "debian ours ours" "-c 10 -b 5
+$old_cm"
 rows dtestcm "wire: old server, our client" "$all_debian" "$all_ours" "$old_cm"
 rows dtestcm "wire: our server, old client" "$all_ours" "$all_debian" "$old_cm"
 
 # Debian's dtestsrq has no TCP port; it says when it is ready.
-old_srq="-t 3
--c 4 -B 4 -t 5"
+old_srq="-c 4 -B 4 -t 5"
 IT_READY='[Rr]eady'
 rows dtestsrq "old program, our libraries" "debian ours ours" "debian ours ours" "$old_srq"
 # With Debian's provider and an SRQ it waits for ever for an event that the
