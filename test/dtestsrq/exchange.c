@@ -187,6 +187,10 @@ static void report(struct dsrq *d)
 	res.kind = DT_LATENCY;
 	dt_stats_compute(&d->bursts, d->o->warmup, 1, &res.stats);
 	res.iterations = res.stats.count;
+	if (res.stats.avg_us > 0) {
+		res.msg_rate_mpps = 2.0 * d->flow / res.stats.avg_us;
+		res.bw_avg_mbps = res.msg_rate_mpps * d->size;
+	}
 	dt_report_result(&d->run.r, &res);
 	snprintf(res.test, sizeof(res.test), "messages");
 	res.kind = DT_BANDWIDTH;
