@@ -2,65 +2,79 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # t_pair.sh: dtest, dtestcm and dtestsrq, server and client, on the fake
-# device: by each kind of adapter, and what they say when the sides disagree.
+# device: by each provider and kind of adapter, and what they say when the sides
+# disagree.
 # The libraries are those that were built, not installed ones. TAP.
 # Input: top_builddir, as `make check` sets it.
 
 top_builddir=${top_builddir:-.}
-lib=$top_builddir/dapl/openib_cma/.libs/libdaplofa.so.2
+cma=$top_builddir/dapl/openib_cma/.libs/libdaplofa.so.2
+scm=$top_builddir/dapl/openib_scm/.libs/libdaploscm.so.2
+ucm=$top_builddir/dapl/openib_ucm/.libs/libdaploucm.so.2
 tmp=$(mktemp -d) || exit 99
 trap 'rm -rf "$tmp"' EXIT
 
-if [ ! -e "$lib" ]; then
+if [ ! -e "$cma" ]; then
     echo "1..0 # SKIP the providers were built without shared libraries"
     exit 0
 fi
-printf 'cma u2.0 threadsafe default %s dapl.2.0 "10.0.0.1 0" ""\n' "$lib" >"$tmp/dat.conf"
+while read -r name lib params; do
+    printf '%s u2.0 threadsafe default %s dapl.2.0 "%s" ""\n' \
+        "$name" "$lib" "$params"
+done >"$tmp/dat.conf" <<E
+cma $cma 10.0.0.1 0
+scm $scm fake0 1
+ucm $ucm fake0 1
+E
 export DAT_OVERRIDE="$tmp/dat.conf"
 n=0
+# SCM listens on a TCP port of the machine, 1000 above it.
+qual=$((30000 + $$ % 1000))
 
-# pair TOOL KIND CODES SERVER-OPTION... -- CLIENT-OPTION...
+# pair TOOL PROVIDER-KIND CODES SERVER-OPTION... -- CLIENT-OPTION...
 # CODES: both exit statuses; a line of the log has to match $says, if set.
 pair()
 {
-    tool=$1 kind=$2 codes=$3
+    tool=$1 run=$2 codes=$3
     shift 3
     n=$((n + 1))
     # shellcheck disable=SC2068
-    timeout 120 "$top_builddir/test/dtest/pair_$tool" "$kind" -P cma $@ -h 127.0.0.1 \
-        >"$tmp/log" 2>&1 </dev/null
+    timeout 120 "$top_builddir/test/dtest/pair_$tool" "${run#*-}" \
+        -P "${run%-*}" --port "$qual" $@ --port "$qual" -h 127.0.0.1 >"$tmp/log" 2>&1 </dev/null
     if grep -q "^pair: $codes\$" "$tmp/log" && grep -q -- "${says:-}" "$tmp/log"; then
-        echo "ok $n - $kind: $tool $*"
+        echo "ok $n - $run: $tool $*"
     else
-        echo "not ok $n - $kind: $tool $*"
+        echo "not ok $n - $run: $tool $*"
         tail -n 30 "$tmp/log" | sed 's/^/# /'
     fi
 }
 
-for kind in ib roce iwarp siw; do
-    pair dtest $kind "0 0" -b 64 -B 20 -- -b 64 -B 20
-    pair dtestcm $kind "0 0" -c 30 -b 7 -- -c 30 -b 7
-    pair dtestsrq $kind "0 0" -c 4 -B 4 -- -c 4 -B 4
+# The client learns provider and address from the server; that of UCM on RoCE
+# has no LID.
+for run in cma-ib cma-roce cma-iwarp cma-siw scm-ib scm-roce ucm-ib ucm-roce; do
+    pair dtest $run "0 0" -b 64 -B 20 -- -b 64 -B 20
+    pair dtestcm $run "0 0" -c 30 -b 7 -- -c 30 -b 7
+    pair dtestsrq $run "0 0" -c 4 -B 4 -- -c 4 -B 4
 done
-pair dtest ib "0 0" -w -b 64 -B 20 -- -w -b 64 -B 20
-pair dtest ib "0 0" -D -a -b 64 -B 5 -- -D -a -b 64 -B 5
+pair dtest cma-ib "0 0" -w -b 64 -B 20 -- -w -b 64 -B 20
+pair dtest cma-ib "0 0" -D -a -b 64 -B 5 -- -D -a -b 64 -B 5
 for test in send_lat send_bw read_lat read_bw write_bw; do
-    pair dtest ib "0 0" --perf $test -b 64 -B 300 -- --perf $test -b 64 -B 300 --warmup 10
-    pair dtest siw "0 0" --perf $test -a -b 256 -B 20 -p -- --perf $test -a -b 256 -B 20 --depth 3
+    pair dtest cma-ib "0 0" --perf $test -b 64 -B 300 -- --perf $test -b 64 -B 300 --warmup 10
+    pair dtest cma-siw "0 0" --perf $test -a -b 256 -B 20 -p -- --perf $test -a -b 256 -B 20 --depth 3
 done
-pair dtest ib "0 0" --perf send_bw -b 16 -B 129 -- --perf send_bw -b 16 -B 129 -S 100 --depth 1
-pair dtestcm ib "0 0" -c 20 --ramp 1,5,20 -w -- -c 20 --ramp 1,5,20 -w --window
-pair dtestcm ib "0 0" -c 20 -m -b 4 -- -c 20 -m -b 4
-pair dtestcm ib "0 0" -c 8 --reject 25 -- -c 8 --reject 25 --hold 1
-pair dtestsrq ib "0 0" -S 0 -c 3 -B 5 -- -c 3 -B 5 --poll
-pair dtestsrq ib "0 0" -c 2 -B 4 --lowwater 3 --resize 40 -- -c 2 -B 4
-pair dtestsrq ib "0 0" -b 64 --last-receive need -- --last-receive need
+pair dtest cma-ib "0 0" --perf send_bw -b 16 -B 129 -- --perf send_bw -b 16 -B 129 -S 100 --depth 1
+pair dtestcm cma-ib "0 0" -c 20 --ramp 1,5,20 -w -- -c 20 --ramp 1,5,20 -w --window
+pair dtestcm cma-ib "0 0" -c 20 -m -b 4 -- -c 20 -m -b 4
+pair dtestcm cma-ib "0 0" -c 8 --reject 25 -- -c 8 --reject 25 --hold 1
+pair dtestsrq cma-ib "0 0" -S 0 -c 3 -B 5 -- -c 3 -B 5 --poll
+pair dtestsrq cma-ib "0 0" -c 2 -B 4 --lowwater 3 --resize 40 -- -c 2 -B 4
+pair dtestsrq cma-ib "0 0" -b 64 --last-receive need -- --last-receive need
 says="runs another test"
-pair dtest ib "5 5" --perf send_bw -- --perf read_bw
+pair dtest cma-ib "5 5" --perf send_bw -- --perf read_bw
 says="runs with another -c"
-pair dtestcm ib "5 5" -c 3 -- -c 4
-pair dtestsrq ib "5 5" -c 3 -- -c 4
+pair dtestcm cma-ib "5 5" -c 3 -- -c 4
+pair dtestsrq cma-ib "5 5" -c 3 -- -c 4
 says="another --ramp"
-pair dtestcm ib "5 5" -c 3 -- -c 3 --ramp 1,2
+pair dtestcm cma-ib "5 5" -c 3 -- -c 3 --ramp 1,2
 says=
 echo "1..$n"
