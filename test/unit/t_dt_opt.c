@@ -39,6 +39,8 @@ static const struct dt_opt rows[] = {
 	{'1', NULL, DT_OPT_SET, AT(choice), 0, 1, 0, NULL, "set"},
 	{'2', NULL, DT_OPT_SET, AT(choice), 0, 2, 0, NULL, "set"},
 	{0, "choice", DT_OPT_CHOICE, AT(choice), 0, 0, 0, "none|one|only", "c"},
+	{0, "words", DT_OPT_CHOICE, AT(choice), 0, 0, 0,
+	 "first_word|second_word|third_word|fourth_word", "many"},
 	{0, "list", DT_OPT_LIST, AT(list), 0, 1, 100, "N,N,...", "a list"},
 };
 static const struct dt_opt common[] = {
@@ -239,6 +241,7 @@ static void help__every_row(void **state)
 	assert_non_null(strstr(p.out, "  --file[=FILE] "));
 	/* Too long for its column: the text begins on the next line. */
 	assert_non_null(strstr(p.out, "  --choice none|one|only  c\n"));
+	assert_non_null(strstr(p.out, "|third_word|fourth_word\n      "));
 	assert_non_null(strstr(p.out, "\nThe end.\n"));
 	for (size_t i = 0; i < spec.row_count; i++)
 		if (rows[i].name)

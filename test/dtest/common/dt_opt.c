@@ -56,7 +56,7 @@ static bool takes_value(const struct dt_opt *row)
 static void put_row(FILE *out, const struct dt_opt *row)
 {
 	const char *p = row->help, *end;
-	char text[64], letter[4] = "", value[32] = "";
+	char text[128], letter[4] = "", value[80] = "";
 	bool file = row->kind == DT_OPT_FILE;
 
 	if (row->letter)
