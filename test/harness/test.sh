@@ -16,7 +16,7 @@ helgrind|600||many threads, valgrind's helgrind
 fuzz|1200||parsers and connection protocol, fuzzed
 dist|1200|quick|make distcheck
 vmself|400|no-vm|the guest harness itself
-interop|1500|no-vm|real devices: soft-RoCE and soft-iWARP"
+interop|2700|no-vm|real devices: soft-RoCE and soft-iWARP"
 
 test_packages="clang llvm valgrind xz-utils"
 
@@ -213,7 +213,7 @@ stage_interop()
     mkdir -p "$logs"
     (
         vm_defaults
-        vm_opt_timeout=1400
+        vm_opt_timeout=2600
         vm_opt_out=$logs
         cd "$h_top" || exit 1
         vm_run_guest env STAGE="$dir/stage/usr/local" BUILD="$dir" DEBIAN_DAPL="$interop_debian" \
