@@ -99,10 +99,11 @@ static struct dapl_evd *evd_alloc(struct dapl_ia *ia, DAT_COUNT qlen,
 				     &fresh);
 	if (!evd)
 		return NULL;
-	if (fresh)
+	if (fresh) {
 		dapl_lock_init(&evd->lock, DAPL_LOCK_EVD);
+		dapl_lock_init(&evd->ctl, DAPL_LOCK_CTL);
+	}
 	evd_clear(evd);
-	dapl_lock_init(&evd->ctl, DAPL_LOCK_CTL);
 	evd->flags = flags;
 	__atomic_store_n(&evd->qlen, qlen, __ATOMIC_RELAXED);
 	evd->enabled = true;
@@ -643,7 +644,6 @@ void dapl_evd_put(struct dapl_evd *evd)
 		close(evd->wake_fd);
 	free(evd->ring.slots);
 	/* The lock lives on: see struct dapl_evd. */
-	dapl_lock_fini(&evd->ctl);
 	dapl_obj_release(&evd->obj);
 }
 

@@ -58,7 +58,8 @@ struct dapl_evd {
 	 * long as the memory is one. They find it dead, and read no further.
 	 */
 	struct dapl_lock lock;
-	int qlen; /* what query says; also read without the lock */
+	struct dapl_lock ctl; /* role CTL: resizing, and room below */
+	int qlen;	      /* what query says; also read without the lock */
 
 	int slow;	   /* DAPL_EVD_* */
 	struct ibv_cq *cq; /* constant; NULL when no stream needs one */
@@ -82,11 +83,10 @@ struct dapl_evd {
 	uint32_t cno_loud;   /* the same when the CNO was last told */
 
 	/* Room in the completion queue; see dapl_evd_attach(). */
-	struct dapl_lock ctl; /* role CTL: resizing and the two counts */
-	int cq_reserved;      /* slots promised to work queues */
-	int users_dto;	      /* work queues that complete here */
-	int cq_pool;	      /* slots given over to credits */
-	int credits;	      /* atomic: free slots for unpromised queues */
+	int cq_reserved; /* slots promised to work queues */
+	int users_dto;	 /* work queues that complete here */
+	int cq_pool;	 /* slots given over to credits */
+	int credits;	 /* atomic: free slots for unpromised queues */
 };
 
 /* What a reading of the completion queue asks the caller to do afterwards. */
