@@ -258,6 +258,9 @@ T(rsp_create__serves_one_request)
 	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
 	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
 	EXPECT(ev.event_data.cr_arrival_event_data.sp_handle.rsp_handle == rsp);
+	/* What old programs do; the point is gone all the same. */
+	EXPECT_OK(dat_rsp_free(rsp));
+	BAD_HANDLE(dat_rsp_free(rsp), RSP);
 	EXPECT_EQ(conf_ep_state(c->a.ep),
 		  DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
 	EXPECT_OK(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle,

@@ -145,14 +145,8 @@ rows()
         # shellcheck disable=SC2086
         client "$client" "$name" "Total WQE +:" -T T -s "$addr" -D "$prov" $words
     done <<<"$($which <<<"$t_rows")"
-    # It frees an RSP that its request has used up, and gives up when that
-    # fails; here such an RSP is gone, as the specification has it.
-    if [ "$server" = "debian ours ours" ]; then
-        skip "$name: T $rsp_row" "the old server frees a used RSP, which is gone here"
-    else
-        # shellcheck disable=SC2086
-        client "$client" "$name" "Total WQE +:" -T T -s "$addr" -D "$prov" $rsp_row
-    fi
+    # shellcheck disable=SC2086
+    client "$client" "$name" "Total WQE +:" -T T -s "$addr" -D "$prov" $rsp_row
     while read -r words; do
         # shellcheck disable=SC2086
         client "$client" "$name" "^raw: R" -T P -s "$addr" -D "$prov" $words

@@ -392,7 +392,10 @@ static void rsp__serves_once(void **state)
 	assert_ptr_equal(data->sp_handle.rsp_handle, rsp);
 	assert_int_equal(data->conn_qual, WORLD_QUAL);
 	kit_state(s->ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
-	/* Destroyed by itself, before its event. */
+	/* Destroyed by itself, before its event; old programs free it yet. */
+	assert_refused(V(rsp_query)(rsp, DAT_RSP_FIELD_ALL, &param),
+		       DAPL_BAD_HANDLE(RSP));
+	assert_dat_ok(V(rsp_free)(rsp));
 	assert_refused(V(rsp_free)(rsp), DAPL_BAD_HANDLE(RSP));
 	assert_dat_ok(
 		V(cr_query)(data->cr_handle, DAT_CR_FIELD_ALL, &cr_param));
@@ -455,7 +458,8 @@ static void rsp_provider__serves_once(void **state)
 	assert_null(param.ep_handle);
 	w->client.ep = world_ep(&w->client, NULL);
 	cr = kit_meet(w);
-	assert_refused(V(rsp_free)(rsp), DAPL_BAD_HANDLE(RSP));
+	assert_refused(V(rsp_query)(rsp, DAT_RSP_FIELD_ALL, &param),
+		       DAPL_BAD_HANDLE(RSP));
 	s->ep = kit_brought(cr);
 	kit_state(s->ep, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
 	assert_dat_ok(kit_furnish(s, s->ep));

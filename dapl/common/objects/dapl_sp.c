@@ -20,6 +20,8 @@
 /* First qualifier dat_psp_create_any() tries: above the privileged ports. */
 #define ANY_QUAL_FIRST 1024
 #define ANY_QUAL_LAST  65535
+/* An RSP that its request has used up, and that nobody has freed since. */
+#define RSP_SPENT (~DAPL_MAGIC(DAT_HANDLE_TYPE_RSP))
 
 /* ------------------------------------------------ requests */
 
@@ -127,6 +129,7 @@ static bool rsp_request(struct dapl_sp *sp, struct dapl_cr *cr,
 
 	if (!dapl_obj_retire(&sp->obj, true))
 		return false;
+	__atomic_store_n(&sp->obj.magic, RSP_SPENT, __ATOMIC_RELAXED);
 	dapl_lock(&sp->lock);
 	ok = rsp_take_locked(sp, cr);
 	dapl_unlock(&sp->lock);
@@ -201,6 +204,7 @@ static struct dapl_sp *sp_new(struct dapl_ia *ia, DAT_HANDLE_TYPE type,
 		dapl_obj_release(&sp->obj);
 		return NULL;
 	}
+	__atomic_store_n(&sp->obj.magic, 0, __ATOMIC_RELAXED); /* was spent */
 	dapl_lock_init(&sp->lock, DAPL_LOCK_SP);
 	sp->qual = qual;
 	sp->evd = evd;
@@ -581,8 +585,24 @@ DAT_RETURN dapl_psp_free(DAT_PSP_HANDLE handle)
 	return sp_free(dapl_psp_from(handle), DAPL_BAD_HANDLE(PSP));
 }
 
+/*
+ * Historic programs free an RSP after its request, and take a refusal for a
+ * failed connection: once, while the memory is no other object's, it succeeds.
+ */
+static bool rsp_was_spent(DAT_RSP_HANDLE handle)
+{
+	struct dapl_obj *obj = (struct dapl_obj *)handle;
+	uint32_t spent = RSP_SPENT;
+
+	return obj && !((uintptr_t)obj & (sizeof(void *) - 1)) &&
+	       __atomic_compare_exchange_n(&obj->magic, &spent, 0, false,
+					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 DAT_RETURN dapl_rsp_free(DAT_RSP_HANDLE handle)
 {
+	if (rsp_was_spent(handle))
+		return DAT_SUCCESS;
 	return sp_free(dapl_rsp_from(handle), DAPL_BAD_HANDLE(RSP));
 }
 
