@@ -87,7 +87,7 @@ static void put_quit(const struct dpt *d, uint8_t *msg)
 
 static uint32_t features(const struct dpt *d)
 {
-	return d->o->no_check ? 0 : DPT_FEATURE_PATTERN;
+	return DPT_FEATURE_START | (d->o->no_check ? 0 : DPT_FEATURE_PATTERN);
 }
 
 /* Both sides said that they put patterns into their buffers. */
@@ -379,6 +379,7 @@ static int run_performance(struct dpt_perf *p, struct dpt_control *c)
 		return rc;
 	p->qual = info.qual;
 	p->check = have_pattern(p->d, &info);
+	p->start = info.ext.features & DPT_FEATURE_START;
 	return dpt_perf_measure(p);
 }
 

@@ -123,7 +123,9 @@ int dpt_perf_open(struct dpt_perf *p)
 				     &p->control);
 	if (!rc)
 		rc = dpt_end_open(p->d, p->pz, &needs, &p->end);
-	return rc ? rc : post_control(p);
+	if (!rc)
+		rc = post_control(p);
+	return rc || !p->start ? rc : post_control(p);
 }
 
 int dpt_perf_close(struct dpt_perf *p, int rc)
@@ -172,6 +174,8 @@ int dpt_perf_serve(struct dpt_perf *p)
 {
 	int rc = dpt_end_accept(p->d, &p->end, NULL, 0);
 
+	if (!rc && p->start)
+		rc = take_control(p, "the client's start mark");
 	if (!rc)
 		rc = send_address(p);
 	if (!rc)
@@ -423,6 +427,11 @@ int dpt_perf_measure(struct dpt_perf *p)
 	if (rc == -ECONNREFUSED)
 		rc = dt_fail(&p->d->r, DT_MISMATCH,
 			     "the server rejected the data connection");
+	/* The first message of an iWARP connection is the client's. */
+	if (!rc && p->start)
+		rc = dpt_end_send(p->d, &p->end, &p->control, PLACE_OUT * STEP,
+				  DPT_PERF_SIZE, COOKIE_CONTROL,
+				  "the start mark");
 	if (!rc)
 		rc = take_address(p);
 	if (!rc)

@@ -27,6 +27,7 @@ struct dpt_perf {
 	struct dpt_performance cmd;
 	bool server;
 	bool use_rmr;
+	bool start; /* the client sends a mark first */
 	bool check; /* the peer is one of ours and --no-check is not given */
 	uint32_t qual;
 	uint32_t pipeline; /* as long as it really is */

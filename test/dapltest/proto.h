@@ -47,7 +47,9 @@ enum dpt_test {
 
 /* What both sides must agree on beyond version 6. */
 #define DPT_FEATURE_PATTERN 0x1u /* data is a pattern that is checked */
-#define DPT_FEATURES	    DPT_FEATURE_PATTERN
+/* In a performance test the client speaks first, as iWARP has it. */
+#define DPT_FEATURE_START 0x2u
+#define DPT_FEATURES	  (DPT_FEATURE_PATTERN | DPT_FEATURE_START)
 
 /* In both info messages; peers without it are historic. */
 struct dpt_extension {

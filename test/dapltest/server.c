@@ -178,6 +178,7 @@ static const char *read_command(struct job *job,
 		if (wrong)
 			return wrong;
 		job->perf.check = pattern;
+		job->perf.start = info->ext.features & DPT_FEATURE_START;
 		return dpt_perf_fits(job->perf.d, &job->perf.cmd, why, why_size)
 			       ? NULL
 			       : why;
