@@ -50,6 +50,7 @@ conform_guest()
     (
         vm_defaults
         vm_opt_out=$out
+        vm_opt_timeout=1200
         cd "$h_top" || exit 1
         # shellcheck disable=SC2016
         vm_run_guest env STAGE="$dir/stage/usr/local" BUILD="$dir" sh -c '
