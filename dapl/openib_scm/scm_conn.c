@@ -219,7 +219,6 @@ static void on_socket(struct dapl_watch *watch, uint32_t epoll_events)
 }
 
 /* Under the lock, so that stop() finds every watch, and none comes after it. */
-/* Under the lock, so that stop() finds every watch, and none comes after it. */
 static int begin_watch(struct scm_conn *conn, int fd, uint32_t events)
 {
 	struct dcm *dcm = conn->base.node.dcm;
