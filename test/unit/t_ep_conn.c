@@ -140,7 +140,8 @@ static void connect__unusable_address(void **state)
 	ret = V(ep_connect)(w->client.ep, (DAT_IA_ADDRESS_PTR)&addr, WORLD_QUAL,
 			    DAT_TIMEOUT_INFINITE, 0, NULL, 0, 0);
 	assert_int_equal(DAT_GET_TYPE(ret), DAT_INVALID_ADDRESS);
-	assert_string_not_equal(dapl__fail_text(), "");
+	/* In the words of the provider. */
+	assert_non_null(strstr(dapl__fail_text(), "that address"));
 	param = kit_query(w->client.ep);
 	assert_int_equal(param.ep_state, DAT_EP_STATE_UNCONNECTED);
 	assert_null(param.remote_ia_address_ptr);

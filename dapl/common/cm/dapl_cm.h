@@ -11,7 +11,7 @@
  *  - it is called with none of our locks held, from any thread, also from
  *    inside an upcall (on the service thread);
  *  - it returns 0 or a negative errno, and after a failure nothing has changed;
- *  - it leaves the reason of a failure with dapl_fail() or a log line.
+ *  - it leaves the reason of a failure, other than -ENOMEM, with dapl_fail().
  * Rules for every upcall:
  *  - made on the service thread of the loop in struct dapl_cm, or on the
  *    thread that is inside an op, with none of the provider's locks held;

@@ -320,6 +320,18 @@ static void forget_peer_locked(struct dapl_ep *ep)
 	ep->local_port = 0;
 }
 
+/*
+ * The op to WHAT returned ERR. The provider knows better why, and has said so;
+ * but want of memory it passes on.
+ */
+static DAT_RETURN op_failed(const struct dapl_ep *ep, int err, const char *what)
+{
+	if (err != -ENOMEM)
+		return dapl_err_dat(err);
+	return dapl_fail(dapl_err_dat(err), "ep %p: no memory to %s",
+			 (const void *)ep, what);
+}
+
 /* Runs the attempt on a connection that is EP's already. */
 static int start_attempt(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 			 const struct dapl_cm_connect *req)
@@ -392,8 +404,7 @@ static DAT_RETURN ep_connect(struct dapl_ep *ep, const struct sockaddr *addr,
 			 strerror(-ret));
 	ret = start_attempt(ep, conn, &req);
 	if (ret)
-		return dapl_fail(dapl_err_dat(ret), "ep %p: cannot connect: %s",
-				 (void *)ep, strerror(-ret));
+		return op_failed(ep, ret, "connect");
 	return DAT_SUCCESS;
 }
 
@@ -534,8 +545,7 @@ DAT_RETURN dapl_ep_accept(struct dapl_ep *ep, int from_state,
 	*ret_peer_gone = ret == -ECONNABORTED || abandoned;
 	if (abandoned)
 		return DAT_SUCCESS;
-	return dapl_fail(dapl_err_dat(ret), "ep %p: cannot accept: %s",
-			 (void *)ep, strerror(-ret));
+	return op_failed(ep, ret, "accept");
 }
 
 /* ---------------------------------------------- disconnect */
