@@ -192,6 +192,25 @@ static void cno_wait__completions(void **state)
 	}
 }
 
+static void cno_wait__long_timeout_does_not_wrap(void **state)
+{
+	static const DAT_TIMEOUT timeouts[] = {0x7fffffff, 0x80000000,
+					       4294000000, 0xfffffffe};
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, WITH_CQ, cno);
+	struct waiter t;
+
+	for (size_t i = 0; i < sizeof(timeouts) / sizeof(*timeouts); i++) {
+		start(&t, 1, cno, timeouts[i]);
+		world_post_se(evd, w);
+		pthread_join(t.thread, NULL);
+		assert_int_equal(t.ret, DAT_SUCCESS);
+		assert_ptr_equal(t.evd, evd);
+		expect_event(evd, DAT_SOFTWARE_EVENT);
+	}
+}
+
 static void cno_wait__wakes(void **state)
 {
 	struct world *w = *state;
@@ -582,6 +601,7 @@ int main(void)
 		ib_test(cno_wait__completions),
 		iwarp_test(cno_wait__completions),
 		ib_test(cno_wait__wakes),
+		ib_test(cno_wait__long_timeout_does_not_wrap),
 		ib_test(cno_wait__timeout),
 		ib_test(cno_wait__signal),
 		ib_test(evd_disable__no_trigger),

@@ -46,7 +46,7 @@ static void query__what_the_peer_sent(void **state)
 static void accept__bad_arguments(void **state)
 {
 	struct world *w = *state;
-	DAT_EP_HANDLE ep, bare;
+	DAT_EP_HANDLE ep, bare, mute;
 	DAT_CR_HANDLE cr;
 
 	kit_listen(w);
@@ -69,6 +69,13 @@ static void accept__bad_arguments(void **state)
 				   DAT_HANDLE_NULL, NULL, &bare));
 	assert_refused(V(cr_accept)(cr, bare, 0, NULL),
 		       DAPL_BAD_STATE(EP_NOTREADY));
+	/* It would have nowhere to say that it is connected. */
+	assert_dat_ok(V(ep_create)(w->server.ia, w->server.pz,
+				   w->server.recv_evd, w->server.req_evd,
+				   DAT_HANDLE_NULL, NULL, &mute));
+	assert_refused(V(cr_accept)(cr, mute, 0, NULL),
+		       DAPL_BAD_STATE(EP_NOTREADY));
+	kit_state(mute, DAT_EP_STATE_UNCONNECTED);
 	/* After all that the request is as good as new. */
 	kit_state(ep, DAT_EP_STATE_UNCONNECTED);
 	assert_dat_ok(V(cr_accept)(cr, ep, 0, NULL));

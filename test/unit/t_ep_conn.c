@@ -128,6 +128,47 @@ static void connect__bad_arguments(void **state)
 	expect_empty(w->client.conn_evd);
 }
 
+/* The handle is what is wrong first. */
+static void connect__bad_handle_and_no_address(void **state)
+{
+	struct world *w = *state;
+
+	assert_refused(V(ep_connect)((DAT_EP_HANDLE)w->client.pz, NULL,
+				     WORLD_QUAL, 1000, 0, NULL,
+				     DAT_QOS_BEST_EFFORT, 0),
+		       DAPL_BAD_HANDLE(EP));
+}
+
+static void connect__long_timeout_does_not_wrap(void **state)
+{
+	static const DAT_TIMEOUT timeouts[] = {0x7fffffff, 0x80000000,
+					       0xfffffffe};
+	struct world *w = *state;
+	DAT_EVENT ev;
+
+	kit_listen(w);
+	for (size_t i = 0; i < sizeof(timeouts) / sizeof(*timeouts); i++) {
+		DAT_CR_HANDLE cr;
+
+		world_eps(w);
+		assert_dat_ok(kit_connect(w->client.ep, timeouts[i], NULL, 0));
+		cr = kit_request(w);
+		/* Long enough for a deadline in the past to be noticed. */
+		assert_int_equal(DAT_GET_TYPE(V(evd_wait)(
+					 w->client.conn_evd, 20000, 1, &ev,
+					 &(DAT_COUNT){0})),
+				 DAT_TIMEOUT_EXPIRED);
+		assert_dat_ok(V(cr_accept)(cr, w->server.ep, 0, NULL));
+		kit_conn(&w->client, EV(ESTABLISHED));
+		kit_conn(&w->server, EV(ESTABLISHED));
+		assert_dat_ok(
+			V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+		kit_over(w);
+		assert_dat_ok(V(ep_reset)(w->client.ep));
+		assert_dat_ok(V(ep_reset)(w->server.ep));
+	}
+}
+
 /* An address that no attempt can be made to leaves nothing behind. */
 static void connect__unusable_address(void **state)
 {
@@ -551,7 +592,76 @@ static void disconnect__device_goes(void **state)
 	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
 }
 
+static void post_receives(struct world *w, unsigned first, unsigned n)
+{
+	for (unsigned i = first; i < first + n; i++)
+		world_recv(&w->client, 64 * (size_t)i, 64, i);
+}
+
+static void expect_flushed(struct world *w, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		expect_dto(w->client.recv_evd, i, DAT_DTO_ERR_FLUSHED);
+	expect_empty(w->client.recv_evd);
+}
+
+/*
+ * Neither the peer's answer nor the end of posted receives is the caller's to
+ * wait for. A busy machine can hold anybody up: the best of several counts.
+ */
+static void disconnect__does_not_hold_the_caller(void **state)
+{
+	struct world *w = *state;
+	uint64_t best_us = UINT64_MAX, t0, took;
+	DAT_EVENT ev;
+
+	fv_cm_set(FV_CM_LOSE_DREQ, 1);
+	for (int i = 0; i < 5; i++) {
+		world_connect(w);
+		post_receives(w, 0, 8);
+		t0 = world_now_us();
+		assert_dat_ok(
+			V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+		took = world_now_us() - t0;
+		best_us = took < best_us ? took : best_us;
+		kit_conn(&w->client, EV(DISCONNECTED));
+		expect_flushed(w, 8);
+		assert_dat_ok(V(ep_free)(w->client.ep));
+		assert_dat_ok(V(ep_free)(w->server.ep));
+		w->client.ep = w->server.ep = NULL;
+		/* Over iWARP the server has heard of it. */
+		while (V(evd_dequeue)(w->server.conn_evd, &ev) == DAT_SUCCESS)
+			;
+	}
+	assert_in_range(best_us, 0, 50000);
+}
+
 /* ------------------------------------------- reset and free */
+
+/* Each receive ends once, whatever resets lie between its post and the end. */
+static void reset__receives_posted_then_disconnect(void **state)
+{
+	struct world *w = *state;
+
+	world_eps(w);
+	post_receives(w, 0, 4);
+	/* No effect: the endpoint has not been connected. */
+	assert_dat_ok(V(ep_reset)(w->client.ep));
+	expect_empty(w->client.recv_evd);
+	for (int i = 0; i < 2; i++) {
+		world_connect(w);
+		post_receives(w, 4, 6);
+		assert_dat_ok(
+			V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+		kit_over(w);
+		expect_flushed(w, 10);
+		post_receives(w, 0, 3);
+		assert_dat_ok(V(ep_reset)(w->client.ep));
+		assert_dat_ok(V(ep_reset)(w->server.ep));
+		expect_flushed(w, 3);
+		post_receives(w, 0, 4);
+	}
+}
 
 static void reset__wrong_state(void **state)
 {
@@ -810,6 +920,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		on_each(connect__private_data),
 		on_ib(connect__bad_arguments),
+		on_ib(connect__bad_handle_and_no_address),
+		on_each(connect__long_timeout_does_not_wrap),
 		on_each(connect__unusable_address),
 		on_each(connect__addresses_of_both_sides),
 		on_each(connect__nobody_listens),
@@ -834,6 +946,8 @@ int main(void)
 		on_each(disconnect__while_accepting),
 		on_each(disconnect__peer_never_answers),
 		on_each(disconnect__device_goes),
+		on_each(disconnect__does_not_hold_the_caller),
+		on_each(reset__receives_posted_then_disconnect),
 		on_ib(reset__wrong_state),
 		on_each(reset__nth_failure),
 		on_each(reset__connect_again),

@@ -213,6 +213,12 @@ static void post__bad_iov(void **state)
 	EACH(ep, 1, NULL, DAPL_BAD_ARG(3));
 	EACH(bad, 1, seg, DAPL_BAD_HANDLE(EP));
 #undef EACH
+	assert_refused(V(ep_post_send_with_invalidate)(
+			       ep, 1, NULL, world_cookie(1), 0, DAT_FALSE, 0),
+		       DAPL_BAD_ARG(3));
+	assert_refused(V(ep_post_send_with_invalidate)(
+			       ep, -1, seg, world_cookie(1), 0, DAT_FALSE, 0),
+		       DAPL_BAD_ARG(2));
 	assert_refused(
 		V(ep_post_rdma_write)(ep, 1, seg, world_cookie(1), NULL, 0),
 		DAPL_BAD_ARG(5));

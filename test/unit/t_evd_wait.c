@@ -249,6 +249,25 @@ static void evd_wait__timeout(void **state)
 	both(*state, check_timeout);
 }
 
+/* More than an hour, in microseconds: close to what 32 bits can count. */
+static void check_long_timeout(struct world *w, DAT_EVD_HANDLE evd)
+{
+	static const DAT_TIMEOUT timeouts[] = {0x7fffffff, 0x80000000,
+					       4294000000, 0xfffffffe};
+	struct waiter t;
+
+	for (size_t i = 0; i < sizeof(timeouts) / sizeof(*timeouts); i++) {
+		start(&t, evd, timeouts[i], 1);
+		world_post_se(evd, w);
+		finish(&t, DAT_SUCCESS);
+	}
+}
+
+static void evd_wait__long_timeout_does_not_wrap(void **state)
+{
+	both(*state, check_long_timeout);
+}
+
 /* Events below the threshold do not start the time again. */
 static void check_one_deadline(struct world *w, DAT_EVD_HANDLE evd)
 {
@@ -454,6 +473,7 @@ int main(void)
 		ib_test(evd_wait__threshold_of_completions),
 		ib_test(evd_wait__threshold_not_reached),
 		ib_test(evd_wait__timeout),
+		ib_test(evd_wait__long_timeout_does_not_wrap),
 		ib_test(evd_wait__one_deadline),
 		ib_test(evd_wait__signal),
 		ib_test(evd_wait__signal_with_restart),

@@ -139,6 +139,20 @@ static void op__bad_arguments(void **state)
 	expect_empty(w->client.req_evd);
 }
 
+/* Operations of endpoints for datagrams, which are not made here. */
+static void op__of_datagrams_without_a_handle(void **state)
+{
+	struct world *w = *state;
+
+	world_eps(w);
+	for (int n = DAT_IB_UD_CM_FREE_OP; n <= DAT_IB_UD_AH_FREE_OP; n++)
+		assert_refused(op(w->client.ep, n, NULL, NULL, NULL),
+			       DAPL_ERR(DAT_NOT_IMPLEMENTED, 0));
+	assert_refused(op(w->client.ep, DAT_IB_UD_SEND_OP, (DAT_COUNT)1, NULL,
+			  NULL, world_cookie(1), 0),
+		       DAPL_ERR(DAT_NOT_IMPLEMENTED, 0));
+}
+
 /* In the events of flushes too the operation is told. */
 static void flush__keeps_the_operation(void **state)
 {
@@ -186,6 +200,7 @@ int main(void)
 		on_ib(atomics__change_the_peers_memory),
 		on_roce(atomics__change_the_peers_memory),
 		on_ib(op__bad_arguments),
+		on_ib(op__of_datagrams_without_a_handle),
 		on_ib(flush__keeps_the_operation),
 		on_iwarp(op__iwarp_has_none),
 	};

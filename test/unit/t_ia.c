@@ -623,6 +623,45 @@ static void ia_query__named_attributes(void **state)
 			    w->kind == FV_IWARP ? "FALSE" : "TRUE");
 }
 
+static DAT_PROVIDER_ATTR provider_attr(DAT_IA_HANDLE ia)
+{
+	DAT_PROVIDER_ATTR attr;
+
+	assert_dat_ok(V(ia_query)(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL,
+				  &attr));
+	return attr;
+}
+
+/* What one adapter says of itself stays when another is opened and closed. */
+static void ia_query__named_attributes_of_two_adapters(void **state)
+{
+	DAT_PROVIDER_INFO info = world_info;
+	DAT_PROVIDER_ATTR a, b;
+	struct fv_device_cfg cfg;
+	const DAT_PROVIDER *vector;
+	DAT_IA_HANDLE first, second;
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+
+	world_load(FV_IB);
+	vector = world_registry.vector;
+	fv_device_cfg_init(&cfg, FV_IB, "fake1", "10.0.0.2");
+	fv_device_add(&cfg);
+	strcpy(info.ia_name, "second");
+	dat_provider_init(&info, "10.0.0.2 0");
+	first = world_ia_open(NULL);
+	a = provider_attr(first);
+	assert_dat_ok(V(ia_open)("second", 8, &evd, &second));
+	b = provider_attr(second);
+	assert_string_equal(named_attr(&a, "DAT_IB_DEVICE_NAME"), "fake0");
+	assert_string_equal(named_attr(&b, "DAT_IB_DEVICE_NAME"), "fake1");
+	assert_dat_ok(V(ia_close)(second, DAT_CLOSE_GRACEFUL_FLAG));
+	assert_string_equal(named_attr(&a, "DAT_IB_DEVICE_NAME"), "fake0");
+	world_ia_close(first, DAT_CLOSE_GRACEFUL_FLAG);
+	dat_provider_fini(&info);
+	world_registry.vector = vector;
+	world_unload();
+}
+
 static void ia_query__bad_arguments(void **state)
 {
 	struct world *w = *state;
@@ -991,6 +1030,7 @@ int main(void)
 		ib_test(ia_query__named_attributes),
 		roce_test(ia_query__named_attributes),
 		iwarp_test(ia_query__named_attributes),
+		cmocka_unit_test(ia_query__named_attributes_of_two_adapters),
 		ib_test(ia_query__bad_arguments),
 		ib_test(ia_ha_related__same_and_other),
 		ib_test(ia_close__bad_flag),
