@@ -179,6 +179,30 @@ static void send__inline(void **state)
 
 /* ----------------------------------------------- arguments */
 
+/* Old programs leave it unset; the peer's device knows its region. */
+static void rdma__remote_length_is_not_looked_at(void **state)
+{
+	static const DAT_VLEN lengths[] = {0, 1, UINT32_MAX};
+	struct world *w = *state;
+	DAT_LMR_TRIPLET seg;
+	DAT_RMR_TRIPLET remote;
+
+	world_connect(w);
+	seg = world_seg(&w->client, 0, 64);
+	remote = world_target(&w->server, 0, 64);
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		remote.segment_length = (DAT_SEG_LENGTH)lengths[i];
+		fill(&w->client, (uint8_t)(20 + i));
+		assert_dat_ok(V(ep_post_rdma_write)(
+			w->client.ep, 1, &seg, world_cookie(1), &remote, 0));
+		expect_dto(w->client.req_evd, 1, DAT_DTO_SUCCESS);
+		assert_memory_equal(w->server.mem.buf, w->client.mem.buf, 64);
+		assert_dat_ok(V(ep_post_rdma_read)(
+			w->client.ep, 1, &seg, world_cookie(2), &remote, 0));
+		expect_dto(w->client.req_evd, 2, DAT_DTO_SUCCESS);
+	}
+}
+
 static void post__bad_iov(void **state)
 {
 	struct world *w = *state;
@@ -753,6 +777,7 @@ int main(void)
 		on_each(send__arrives),
 		on_each(send__many_segments_in_order),
 		on_each(rdma__write_and_read),
+		on_each(rdma__remote_length_is_not_looked_at),
 		on_each(rdma_read_to_rmr__by_context),
 		on_each(send__inline),
 		on_each(post__bad_iov),

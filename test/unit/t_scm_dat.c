@@ -58,6 +58,60 @@ static void reset__and_connect_again(void **state)
 	}
 }
 
+/* Each receive ends once, whatever resets lie between its post and the end. */
+static void reset__receives_posted_then_disconnect(void **state)
+{
+	struct world *w = *state;
+
+	world_eps(w);
+	for (int i = 0; i < 3; i++) {
+		world_recv(&w->client, 0, 64, 1);
+		world_connect(w);
+		world_recv(&w->client, 64, 64, 2);
+		assert_dat_ok(
+			V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+		kit_over(w);
+		expect_dto(w->client.recv_evd, 1, DAT_DTO_ERR_FLUSHED);
+		expect_dto(w->client.recv_evd, 2, DAT_DTO_ERR_FLUSHED);
+		world_recv(&w->client, 0, 64, 3);
+		assert_dat_ok(V(ep_reset)(w->client.ep));
+		assert_dat_ok(V(ep_reset)(w->server.ep));
+		expect_dto(w->client.recv_evd, 3, DAT_DTO_ERR_FLUSHED);
+		expect_empty(w->client.recv_evd);
+	}
+}
+
+static void connect__long_timeout_does_not_wrap(void **state)
+{
+	static const DAT_TIMEOUT timeouts[] = {0x7fffffff, 0x80000000,
+					       0xfffffffe};
+	struct world *w = *state;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	kit_listen(w);
+	for (size_t i = 0; i < sizeof(timeouts) / sizeof(*timeouts); i++) {
+		DAT_CR_HANDLE cr;
+
+		world_eps(w);
+		assert_dat_ok(kit_connect(w->client.ep, timeouts[i], NULL, 0));
+		cr = kit_request(w);
+		/* Long enough for a deadline in the past to be noticed. */
+		assert_int_equal(
+			DAT_GET_TYPE(V(evd_wait)(w->client.conn_evd, 20000, 1,
+						 &ev, &more)),
+			DAT_TIMEOUT_EXPIRED);
+		assert_dat_ok(V(cr_accept)(cr, w->server.ep, 0, NULL));
+		kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
+		kit_conn(&w->server, DAT_CONNECTION_EVENT_ESTABLISHED);
+		assert_dat_ok(
+			V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+		kit_over(w);
+		assert_dat_ok(V(ep_reset)(w->client.ep));
+		assert_dat_ok(V(ep_reset)(w->server.ep));
+	}
+}
+
 static DAT_RETURN connect_to(struct world *w, uint16_t port,
 			     DAT_TIMEOUT timeout_us)
 {
@@ -170,6 +224,8 @@ int main(void)
 		on_each(data__both_ways),
 		on_each(disconnect__abrupt_by_the_server),
 		roce_test(reset__and_connect_again),
+		roce_test(reset__receives_posted_then_disconnect),
+		roce_test(connect__long_timeout_does_not_wrap),
 		roce_test(timeout__nothing_answers),
 		roce_test(timeout__connected_but_never_answered),
 		roce_test(timeout__consumer_there_thinks),
