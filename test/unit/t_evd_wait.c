@@ -164,6 +164,29 @@ static void evd_wait__completion_wakes(void **state)
 	}
 }
 
+/* The CNO that an EVD was made with does not keep completions for itself. */
+static void evd_wait__completion_wakes_after_the_cno_is_gone(void **state)
+{
+	static const DAT_OS_WAIT_PROXY_AGENT no_agent;
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_CNO_HANDLE cno = NULL;
+	struct waiter t;
+
+	assert_dat_ok(V(cno_create)(s->ia, no_agent, &cno));
+	s->recv_evd = world_evd_cno(s->ia, WITH_CQ, cno);
+	world_connect(w);
+	assert_dat_ok(V(evd_modify_cno)(s->recv_evd, DAT_HANDLE_NULL));
+	assert_dat_ok(V(cno_free)(cno));
+	for (uint64_t i = 0; i < 3; i++) {
+		world_recv(s, 0, 64, i);
+		start(&t, s->recv_evd, WORLD_PATIENCE_US, 1);
+		world_send(&w->client, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG);
+		finish(&t, DAT_SUCCESS);
+		assert_int_equal(t.ev.event_number, DAT_DTO_COMPLETION_EVENT);
+	}
+}
+
 /* --------------------------------------------- threshold */
 
 static void check_threshold(struct world *w, DAT_EVD_HANDLE evd)
@@ -469,6 +492,7 @@ int main(void)
 		ib_test(evd_wait__post_wakes),
 		ib_test(evd_wait__completion_wakes),
 		iwarp_test(evd_wait__completion_wakes),
+		ib_test(evd_wait__completion_wakes_after_the_cno_is_gone),
 		ib_test(evd_wait__threshold),
 		ib_test(evd_wait__threshold_of_completions),
 		ib_test(evd_wait__threshold_not_reached),
