@@ -184,7 +184,7 @@ static bool check_default(struct line *ln)
 
 static bool check_library(struct line *ln)
 {
-	ln->record.library = ln->field.text;
+	ln->record.lib_path = ln->field.text;
 	return true;
 }
 

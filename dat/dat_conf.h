@@ -42,7 +42,7 @@ struct dat_conf_record {
 	uint32_t minor;
 	bool thread_safe;
 	bool duplicate; /* an earlier record has the same four values */
-	const char *library;
+	const char *lib_path;
 	const char *provider_version;
 	const char *ia_params;
 	const char *platform_params;

@@ -142,7 +142,7 @@ static DAT_RETURN related_locked(const char *name1, const char *name2,
 		*answer = DAT_HA_TRUE;
 	else if (!a.record || !b.record)
 		*answer = DAT_HA_UNKNOWN;
-	else if (strcmp(a.record->library, b.record->library) == 0 &&
+	else if (strcmp(a.record->lib_path, b.record->lib_path) == 0 &&
 		 same_device(a.record->ia_params, b.record->ia_params))
 		*answer = DAT_HA_TRUE;
 	else

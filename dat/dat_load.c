@@ -54,14 +54,14 @@ static int find_entries(const char *path, struct dat_plugin *plugin,
 			struct dat_text *why)
 {
 	plugin->init = (DAT_PROVIDER_INIT_FUNC)dlsym(
-		plugin->library, DAT_PROVIDER_INIT_FUNC_STR);
+		plugin->dl, DAT_PROVIDER_INIT_FUNC_STR);
 	if (!plugin->init) {
 		dat_text_add(why, "%s has no " DAT_PROVIDER_INIT_FUNC_STR,
 			     path);
 		return -1;
 	}
 	plugin->fini = (DAT_PROVIDER_FINI_FUNC)dlsym(
-		plugin->library, DAT_PROVIDER_FINI_FUNC_STR);
+		plugin->dl, DAT_PROVIDER_FINI_FUNC_STR);
 	if (!plugin->fini) {
 		dat_text_add(why, "%s has no " DAT_PROVIDER_FINI_FUNC_STR,
 			     path);
@@ -85,13 +85,13 @@ int dat_plugin_load(const char *path, struct dat_plugin *ret_plugin,
 		return -1;
 	}
 	make_self_global();
-	plugin.library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-	if (!plugin.library) {
+	plugin.dl = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	if (!plugin.dl) {
 		dat_text_add(why, "cannot load %s: %s", path, last_error());
 		return -1;
 	}
 	if (find_entries(path, &plugin, why)) {
-		dlclose(plugin.library);
+		dlclose(plugin.dl);
 		return -1;
 	}
 	dat_log(DAT_LOG_PROVIDER, "loaded %s", path);
@@ -101,9 +101,9 @@ int dat_plugin_load(const char *path, struct dat_plugin *ret_plugin,
 
 void dat_plugin_unload(struct dat_plugin *plugin)
 {
-	if (!plugin->library)
+	if (!plugin->dl)
 		return;
-	if (dlclose(plugin->library))
+	if (dlclose(plugin->dl))
 		dat_log(DAT_LOG_ERROR, "cannot unload a provider: %s",
 			last_error());
 	else

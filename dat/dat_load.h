@@ -16,7 +16,7 @@
 #include <dat2/dat_registry.h>
 
 struct dat_plugin {
-	void *library;
+	void *dl; /* of dlopen() */
 	DAT_PROVIDER_INIT_FUNC init;
 	DAT_PROVIDER_FINI_FUNC fini;
 };

@@ -100,9 +100,9 @@ static bool load_library(struct dat_use *use, const char **ret_params,
 			continue;
 		dat_text_add(why, "%sline %u: ", why->len ? "; " : "",
 			     record->line);
-		if (dat_plugin_load(record->library, &use->plugin, why))
+		if (dat_plugin_load(record->lib_path, &use->plugin, why))
 			continue;
-		dat_text_add(why, "%s", record->library);
+		dat_text_add(why, "%s", record->lib_path);
 		*ret_params = record->ia_params;
 		return true;
 	}
@@ -199,7 +199,7 @@ static void stop_locked(struct dat_use *use)
 
 	use->state = USE_BUSY;
 	pthread_mutex_unlock(&dat_registry_lock);
-	if (use->plugin.library) {
+	if (use->plugin.dl) {
 		dat_log(DAT_LOG_PROVIDER, "\"%s\": fini", use->key.ia_name);
 		inside = use;
 		use->plugin.fini(&use->key);

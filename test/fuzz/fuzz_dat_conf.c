@@ -17,7 +17,7 @@
 static void check_record(const struct dat_conf_record *r)
 {
 	REQUIRE(strlen(r->name) < DAT_NAME_MAX_LENGTH);
-	REQUIRE(strlen(r->library) + strlen(r->provider_version) +
+	REQUIRE(strlen(r->lib_path) + strlen(r->provider_version) +
 			strlen(r->ia_params) + strlen(r->platform_params) <
 		SIZE_MAX / 2);
 	REQUIRE(strchr(r->name, '\n') == NULL);

@@ -176,7 +176,7 @@ static void parse__all_fields_are_kept(void **state)
 	assert_int_equal(conf.records[0].minor, 10);
 	assert_true(conf.records[0].thread_safe);
 	assert_false(conf.records[0].duplicate);
-	assert_string_equal(conf.records[0].library, "/l/b.so");
+	assert_string_equal(conf.records[0].lib_path, "/l/b.so");
 	assert_string_equal(conf.records[0].provider_version, "id.3.4");
 	assert_string_equal(conf.records[0].ia_params, "dev 1");
 	assert_string_equal(conf.records[0].platform_params, "pp");
@@ -288,7 +288,7 @@ static void parse__long_library(void **state)
 	parse_with_long_field("A u2.0 nonthreadsafe default ", 5000,
 			      " dapl.2.0 a b", &conf);
 	assert_int_equal(conf.n_records, 1);
-	assert_int_equal(strlen(conf.records[0].library), 5000);
+	assert_int_equal(strlen(conf.records[0].lib_path), 5000);
 	dat_conf_free(&conf);
 }
 
