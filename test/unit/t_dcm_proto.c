@@ -75,9 +75,8 @@ static int print_send(char *text, size_t size, const struct dcm_effect *e)
 
 	if (e->send.rtns)
 		snprintf(repeat, sizeof(repeat), " %u", e->send.rtns);
-	return snprintf(text, size, "send %s%s%s%s", dcm_op_name(e->send.op),
-			repeat, e->send.filler ? " filler" : "",
-			e->send.stranger ? " stranger" : "");
+	return snprintf(text, size, "send %s%s%s", dcm_op_name(e->send.op),
+			repeat, e->send.filler ? " filler" : "");
 }
 
 static int print_effect(char *text, size_t size, const struct dcm_effect *e)
@@ -276,7 +275,7 @@ static void connect__given_up(void **state)
 {
 	does(DCM_IN_CONNECT, "send REQ, arm 800");
 	at(100);
-	does(DCM_IN_RELEASE, "send DREQ stranger, arm 300");
+	does(DCM_IN_RELEASE, "send DREQ, arm 300");
 	does(DCM_IN_DREP, "arm 60100");
 	at(101);
 	does(DCM_IN_DREQ, "send DREP");
@@ -286,7 +285,7 @@ static void connect__given_up(void **state)
 static void connect__given_up_but_accepted(void **state)
 {
 	does(DCM_IN_CONNECT, "send REQ, arm 800");
-	does(DCM_IN_RELEASE, "send DREQ stranger, arm 200");
+	does(DCM_IN_RELEASE, "send DREQ, arm 200");
 	/* A peer that takes a DREQ ends it at the first. */
 	does(DCM_IN_REP, "send DREQ");
 	/* One that does not, shows by repeating its REP. */
@@ -299,7 +298,7 @@ static void connect__given_up_but_accepted(void **state)
 static void connect__rejected_after_it_was_given_up(void **state)
 {
 	does(DCM_IN_CONNECT, "send REQ, arm 800");
-	does(DCM_IN_RELEASE, "send DREQ stranger, arm 200");
+	does(DCM_IN_RELEASE, "send DREQ, arm 200");
 	does(DCM_IN_REJ_USER, "arm 60000");
 	due(60000, "free");
 }

@@ -103,14 +103,10 @@ static void forget(struct dcm_conn *conn)
 static void send_msg(struct dcm_conn *conn, const struct dcm_effect *e)
 {
 	struct dcm_msg *own = &conn->own;
-	uint32_t d_id = own->d_id;
 
 	own->op = e->send.op;
 	own->rtns = e->send.rtns;
-	if (e->send.stranger)
-		own->d_id = 0;
 	conn->eng->ops->send(conn->eng, conn, &conn->peer, own, e->send.filler);
-	own->d_id = d_id;
 }
 
 static void send_event(struct dcm_conn *conn, enum dapl_cm_event event,

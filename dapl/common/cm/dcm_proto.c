@@ -348,6 +348,7 @@ static void req_sent_dreq(struct dcm_proto *p, const struct dcm_step *s,
 /*
  * The attempt is given up. Peers that have the request in hand should not
  * accept it in vain; those of the old kind ignore this, see dreq_sent_rep().
+ * No answer has told their id, so the DREQ does not name one.
  */
 static void req_sent_release(struct dcm_proto *p, const struct dcm_step *s,
 			     struct dcm_effects *out)
@@ -357,7 +358,6 @@ static void req_sent_release(struct dcm_proto *p, const struct dcm_step *s,
 		return;
 	}
 	send_dreq(p, s, out);
-	out->e[0].send.stranger = true;
 }
 
 static void qp_ready(struct dcm_proto *p, const struct dcm_step *s,

@@ -106,9 +106,6 @@ struct dcm_effect {
 			uint8_t rtns;
 			/* The other header for peers of version 7 and less. */
 			bool filler;
-			/* The peer's id is not to be named: it never was an
-			 * established connection. */
-			bool stranger;
 		} send;
 		uint64_t deadline_us;
 		enum dapl_cm_event event;
