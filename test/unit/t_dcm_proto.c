@@ -713,7 +713,26 @@ static void stream__client_dies_before_the_rtu(void **state)
 	be_stream();
 	be_requested();
 	does(DCM_IN_ACCEPT, "send REP, arm 30000");
-	does(DCM_IN_LOST, "qp error, ACCEPT_FAILED, hangup");
+	does(DCM_IN_LOST, "qp error, ACCEPT_FAILED, disarm, hangup");
+}
+
+static void stream__client_leaves_before_the_rtu(void **state)
+{
+	be_stream();
+	be_requested();
+	does(DCM_IN_ACCEPT, "send REP, arm 30000");
+	t.msg.d_id = 0;
+	does(DCM_IN_DREQ,
+	     "qp error, ACCEPT_FAILED, send DREP, disarm, hangup");
+	does(DCM_IN_RELEASE, "free");
+}
+
+static void stream__server_leaves_before_the_rtu(void **state)
+{
+	be_stream();
+	be_requested();
+	does(DCM_IN_ACCEPT, "send REP, arm 30000");
+	does(DCM_IN_RELEASE, "send DREQ, disarm, hangup, free");
 }
 
 static void stream__no_rtu(void **state)
@@ -721,7 +740,7 @@ static void stream__no_rtu(void **state)
 	be_stream();
 	be_requested();
 	does(DCM_IN_ACCEPT, "send REP, arm 30000");
-	due(30000, "qp error, ACCEPT_FAILED, send DREQ, hangup");
+	due(30000, "qp error, ACCEPT_FAILED, send DREQ, disarm, hangup");
 	does(DCM_IN_RELEASE, "free");
 }
 
@@ -1025,6 +1044,8 @@ int main(void)
 		T(stream__queue_pair_fails),
 		T(stream__given_up),
 		T(stream__client_dies_before_the_answer),
+		T(stream__client_leaves_before_the_rtu),
+		T(stream__server_leaves_before_the_rtu),
 		T(stream__client_dies_before_the_rtu),
 		T(stream__no_rtu),
 		T(stream__peer_dies),

@@ -193,16 +193,22 @@ static void closed(struct dcm_proto *p, struct dcm_effects *out)
 		add(out, DCM_DO_FREE);
 }
 
-/*
- * Over. On a stream nothing can come any more; datagrams may still be under
- * way, and the peer's may need an answer.
- */
+/* Streams: nothing can come any more. */
+static void hang_up(struct dcm_proto *p, struct dcm_effects *out)
+{
+	/* The one state of a stream that has a timer. */
+	if (p->state == DCM_REP_SENT)
+		add(out, DCM_DO_DISARM);
+	add(out, DCM_DO_HANGUP);
+	closed(p, out);
+}
+
+/* Over. Datagrams may still be under way, and the peer's may need an answer. */
 static void over(struct dcm_proto *p, const struct dcm_step *s,
 		 struct dcm_effects *out)
 {
 	if (s->rules->stream) {
-		add(out, DCM_DO_HANGUP);
-		closed(p, out);
+		hang_up(p, out);
 		return;
 	}
 	p->state = DCM_TIMEWAIT;
@@ -213,7 +219,11 @@ static void over(struct dcm_proto *p, const struct dcm_step *s,
 static void over_at_once(struct dcm_proto *p, const struct dcm_step *s,
 			 struct dcm_effects *out)
 {
-	add(out, s->rules->stream ? DCM_DO_HANGUP : DCM_DO_DISARM);
+	if (s->rules->stream) {
+		hang_up(p, out);
+		return;
+	}
+	add(out, DCM_DO_DISARM);
 	closed(p, out);
 }
 
