@@ -11,19 +11,17 @@
  * Rule: TAP version 12; doc/testing.md.
  */
 #include "test/conform/conform.h"
+#include "test/conform/ports.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,11 +30,11 @@
 #define NOTE_LEN   512
 #define MAX_SLOTS  64
 #define SLOT_QUALS 16 /* qualifiers that a case may use */
-#define RUN_QUALS  (MAX_SLOTS * SLOT_QUALS)
-#define RUNS	   20	    /* at one time */
-#define FIRST_QUAL 10000    /* of them all: below the system's own ports */
 #define GRACE_US   15000000 /* from the kill to the end: kernels take time */
 #define SLOW_US	   5000000  /* worth a line */
+
+_Static_assert(MAX_SLOTS * SLOT_QUALS <= PORTS_QUALS,
+	       "a run stays in its range");
 
 static const struct conf_case *const tables[] = {
 	cases_registry, cases_strerror, cases_ia,	   cases_evd,
@@ -285,7 +283,6 @@ static struct options parse(int argc, char **argv)
 		.pattern = "*",
 		.timeout_s = 60,
 		.slots = 1,
-		.qual = FIRST_QUAL,
 	};
 	int o;
 
@@ -325,28 +322,6 @@ static struct options parse(int argc, char **argv)
 	return opt;
 }
 
-/*
- * The first qualifier of a range that no other run has. Some providers make
- * TCP ports of them, which are the host's; a name that goes with the process
- * marks the range.
- */
-static DAT_CONN_QUAL own_range(void)
-{
-	struct sockaddr_un name = {.sun_family = AF_UNIX};
-	const size_t head = offsetof(struct sockaddr_un, sun_path) + 1;
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int run, len;
-
-	for (run = 0; run < RUNS; run++) {
-		len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1,
-			       "dapl-conform-%d", run);
-		if (!bind(fd, (struct sockaddr *)&name,
-			  (socklen_t)(head + (size_t)len)))
-			return FIRST_QUAL + (DAT_CONN_QUAL)(run * RUN_QUALS);
-	}
-	return FIRST_QUAL + (DAT_CONN_QUAL)(getpid() % RUNS * RUN_QUALS);
-}
-
 int main(int argc, char **argv)
 {
 	struct options opt = parse(argc, argv);
@@ -374,6 +349,6 @@ int main(int argc, char **argv)
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	opt.qual = own_range();
+	opt.qual = ports_own();
 	return run_all(jobs, n, &opt);
 }

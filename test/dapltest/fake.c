@@ -6,11 +6,13 @@
  * Does not judge: it exits with the client's status, or else the server's.
  * Threads: the server's, and this one. Ownership: none.
  * Rule: WORD... is a client's command line; the server ends on a quit client.
+ * Ports are the program's own, whatever is asked for, so that runs do not meet.
  * With TAMPER=N in the environment one byte of the Nth transfer that is
  * prepared is wrong, which somebody has to notice. With HOSTILE=1 strangers
  * come to the server first.
  */
 #include "test/conform/conform.h"
+#include "test/conform/ports.h"
 #include "test/dapltest/dapltest.h"
 #include "test/dapltest/hostile.h"
 
@@ -45,6 +47,12 @@ void __wrap_dpt_fill(const struct dpt_layout *at, const struct dpt_pattern *p)
 /* The client's options: where it looks for the server. */
 static const struct dpt_opts *client;
 
+static void use_ports(struct dpt_opts *opts)
+{
+	opts->port = client->port;
+	opts->oob_port = client->oob_port;
+}
+
 static void *serve(void *arg)
 {
 	static char *words[] = {"dapltest", "-T",	 "S", "-D",
@@ -55,7 +63,7 @@ static void *serve(void *arg)
 	int *ret_rc = arg;
 
 	*ret_rc = dpt_parse(argc, words, stdout, stderr, &opts);
-	opts.oob_port = client->oob_port;
+	use_ports(&opts);
 	if (*ret_rc < 0)
 		*ret_rc = dpt_run(&opts);
 	return NULL;
@@ -81,7 +89,7 @@ static int quit(void)
 	struct dpt_opts opts;
 	int rc = dpt_parse(7, words, stdout, stderr, &opts);
 
-	opts.oob_port = client->oob_port;
+	use_ports(&opts);
 	opts.host = client->host;
 	return rc < 0 ? run_patiently(&opts) : rc;
 }
@@ -125,6 +133,7 @@ static int with_server(const struct dpt_opts *opts)
 int main(int argc, char **argv)
 {
 	struct dpt_opts opts;
+	unsigned int first = ports_own();
 	int rc;
 
 	if (argc < 3 || !conf_device(argv[1]))
@@ -133,6 +142,9 @@ int main(int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	opts.device = DEVICE;
+	opts.port = (uint16_t)first;
+	if (opts.oob_port)
+		opts.oob_port = (uint16_t)PORTS_OOB(first);
 	if (opts.test == DPT_LIMIT || opts.test == DPT_FUNCTION)
 		return dpt_run(&opts);
 	return with_server(&opts);

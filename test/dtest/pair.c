@@ -4,26 +4,25 @@
  *
  *   pair_TOOL KIND SERVER-OPTION... -- CLIENT-OPTION...
  *
- * KIND is a kind of device that the fake knows. The program's own symbols
- * stand in for libibverbs and librdmacm below the provider that dat.conf
- * names; the sides are two threads that run the tool's main(). A line
- * "pair: SERVER CLIENT" with their exit statuses is the last one, on standard
- * error. The sides share what a process has: one watchdog, one set of signals.
- * Rule: test/unit/fake/fake_verbs.h.
+ * KIND is a kind of device that the fake knows (see
+ * test/conform/device_fake.c); both sides are told ports that no other run has.
+ * The program's own symbols stand in for libibverbs and librdmacm below the
+ * provider that dat.conf names; the sides are two threads that run the tool's
+ * main(). A line "pair: SERVER CLIENT" with their exit statuses is the last
+ * one, on standard error. The sides share what a process has: one watchdog, one
+ * set of signals. Rule: test/unit/fake/fake_verbs.h.
  */
 #undef main /* what the tool's own file is compiled with */
 
-#include "test/unit/fake/fake_verbs.h"
+#include "test/conform/conform.h"
+#include "test/conform/ports.h"
 
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #define ARGS_MAX  32
 #define TRIES_MAX 2000
@@ -37,42 +36,6 @@ struct side {
 	int rc;
 	bool done;
 };
-
-static bool make_device(const char *kind)
-{
-	static const struct {
-		const char *name;
-		enum fv_kind kind;
-	} kinds[] = {{"ib", FV_IB},
-		     {"roce", FV_ROCE},
-		     {"iwarp", FV_IWARP},
-		     {"siw", FV_SIW}};
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (strcmp(kind, kinds[i].name))
-			continue;
-		fv_reset();
-		fv_devices_default(kinds[i].kind, 1);
-		return true;
-	}
-	return false;
-}
-
-/* One that nobody has, below those that the system gives to clients. */
-static unsigned int free_port(void)
-{
-	unsigned int port = 20000 + (unsigned int)getpid() % 10000;
-	struct sockaddr_in in = {.sin_family = AF_INET};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	for (int i = 0; i < 1000; i++) {
-		in.sin_port = htons((uint16_t)++port);
-		if (!bind(fd, (struct sockaddr *)&in, sizeof(in)))
-			break;
-	}
-	close(fd);
-	return port;
-}
 
 /* Is the TCP port in LISTEN state? */
 static bool listening(unsigned int port)
@@ -121,22 +84,29 @@ static void add(struct side *s, char *arg)
 		s->argv[s->argc++] = arg;
 }
 
+/* Ports that are this run's alone. */
+static void begin(struct side *s, char *name, char *qual, char *oob_port)
+{
+	add(s, name);
+	add(s, qual);
+	add(s, oob_port);
+}
+
 int main(int argc, char **argv)
 {
 	struct side server = {.rc = -1}, client = {.rc = -1}, *s = &server;
-	unsigned int port = free_port();
+	unsigned int qual = ports_own(), oob_port = PORTS_OOB(qual);
+	char qual_text[24], oob_text[24];
 	pthread_t thread;
-	char text[24];
 
-	if (argc < 2 || !make_device(argv[1])) {
+	if (argc < 2 || !conf_device(argv[1])) {
 		fprintf(stderr, "usage: pair KIND OPTION... -- OPTION...\n");
 		return 2;
 	}
-	snprintf(text, sizeof(text), "--oob-port=%u", port);
-	add(&server, argv[0]);
-	add(&server, text);
-	add(&client, argv[0]);
-	add(&client, text);
+	snprintf(qual_text, sizeof(qual_text), "--port=%u", qual);
+	snprintf(oob_text, sizeof(oob_text), "--oob-port=%u", oob_port);
+	begin(&server, argv[0], qual_text, oob_text);
+	begin(&client, argv[0], qual_text, oob_text);
 	for (int i = 2; i < argc; i++) {
 		if (!strcmp(argv[i], "--"))
 			s = &client;
@@ -145,7 +115,7 @@ int main(int argc, char **argv)
 	}
 	if (pthread_create(&thread, NULL, run, &server))
 		return 2;
-	if (wait_for_server(&server, port))
+	if (wait_for_server(&server, oob_port))
 		run(&client);
 	pthread_join(thread, NULL);
 	fflush(stdout);

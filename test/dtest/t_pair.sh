@@ -28,8 +28,6 @@ ucm $ucm fake0 1
 E
 export DAT_OVERRIDE="$tmp/dat.conf"
 n=0
-# SCM listens on a TCP port of the machine, 1000 above it.
-qual=$((30000 + $$ % 1000))
 
 # pair TOOL PROVIDER-KIND CODES SERVER-OPTION... -- CLIENT-OPTION...
 # CODES: both exit statuses; a line of the log has to match $says, if set.
@@ -40,7 +38,7 @@ pair()
     n=$((n + 1))
     # shellcheck disable=SC2068
     timeout 120 "$top_builddir/test/dtest/pair_$tool" "${run#*-}" \
-        -P "${run%-*}" --port "$qual" $@ --port "$qual" -h 127.0.0.1 >"$tmp/log" 2>&1 </dev/null
+        -P "${run%-*}" $@ -h 127.0.0.1 >"$tmp/log" 2>&1 </dev/null
     if grep -q "^pair: $codes\$" "$tmp/log" && grep -q -- "${says:-}" "$tmp/log"; then
         echo "ok $n - $run: $tool $*"
     else
