@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "dapl/common/objects/dapl_evd.h"
 
@@ -484,6 +485,65 @@ static void evd_wait__while_the_queue_grows(void **state)
 	assert_int_equal(taken, 20);
 }
 
+/* No file can be opened from here on, or again. */
+static void forbid_files(bool forbid)
+{
+	static struct rlimit before;
+	struct rlimit limit;
+
+	if (forbid) {
+		assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+		limit = before;
+		limit.rlim_cur = 3; /* more than poll() is given */
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+		assert_int_equal(dup(0), -1);
+	} else {
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	}
+}
+
+static void check_no_descriptor(struct world *w, DAT_EVD_HANDLE evd)
+{
+	DAT_COUNT more;
+
+	forbid_files(true);
+	check_post_wakes(w, evd);
+	assert_int_equal(DAT_GET_TYPE(wait_for(evd, 30000, 1, &more)),
+			 DAT_TIMEOUT_EXPIRED);
+	forbid_files(false);
+}
+
+static void evd_wait__no_descriptor_left(void **state)
+{
+	both(*state, check_no_descriptor);
+}
+
+static void evd_cno__no_descriptor_left(void **state)
+{
+	static const DAT_OS_WAIT_PROXY_AGENT no_agent;
+	struct world *w = *state;
+	DAT_IA_HANDLE ia = w->server.ia;
+	DAT_EVD_HANDLE evd, named = NULL;
+	DAT_CNO_HANDLE cno = NULL;
+
+	assert_dat_ok(V(cno_create)(ia, no_agent, &cno));
+	forbid_files(true);
+	/* One that nobody waits on needs none. */
+	evd = world_evd(ia, PLAIN);
+	assert_refused(V(evd_create)(ia, WORLD_QLEN, cno, PLAIN, &named),
+		       DAPL_ERR(DAT_INSUFFICIENT_RESOURCES, 0));
+	assert_refused(V(evd_modify_cno)(evd, cno),
+		       DAPL_ERR(DAT_INSUFFICIENT_RESOURCES, 0));
+	forbid_files(false);
+	world_post_se(evd, w);
+	assert_dat_ok(V(evd_modify_cno)(evd, cno));
+	assert_dat_ok(V(cno_wait)(cno, 0, &named));
+	assert_ptr_equal(named, evd);
+	/* Refusals have left nothing that holds the CNO. */
+	assert_dat_ok(V(evd_free)(evd));
+	assert_dat_ok(V(cno_free)(cno));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -505,6 +565,8 @@ int main(void)
 		ib_test(evd_wait__second_waiter),
 		ib_test(evd_wait__crowd),
 		ib_test(evd_wait__while_the_queue_grows),
+		ib_test(evd_wait__no_descriptor_left),
+		ib_test(evd_cno__no_descriptor_left),
 	};
 
 	return world_run(tests);

@@ -13,12 +13,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "dapl/common/objects/dapl_cno.h"
 #include "dapl/common/objects/dapl_ep.h"
 #include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/services/dapl_bell.h"
 
 #define EVD_CQ_FLAGS (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)
 #define EVD_ALL_FLAGS \
@@ -108,12 +107,31 @@ static struct dapl_evd *evd_alloc(struct dapl_ia *ia, DAT_COUNT qlen,
 	__atomic_store_n(&evd->qlen, qlen, __ATOMIC_RELAXED);
 	evd->enabled = true;
 	evd->waitable = true;
-	evd->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (evd->wake_fd < 0) {
-		dapl_evd_put(evd);
-		return NULL;
-	}
+	evd->bell = -1;
 	return evd;
+}
+
+static DAT_RETURN no_bell(int err)
+{
+	return dapl_fail(dapl_err_dat(err),
+			 "evd: no file descriptor is left to trigger a CNO "
+			 "(see ulimit -n): %s",
+			 strerror(-err));
+}
+
+/* Another CNO, or none. 0 or -errno; it keeps the one it has then. */
+static int evd_cno_set_locked(struct dapl_evd *evd, struct dapl_cno *cno,
+			      struct dapl_evd_after *after)
+{
+	int ret = cno ? dapl_evd_bell_open_locked(evd) : 0;
+
+	if (ret)
+		return ret;
+	dapl_evd_cno_leave_locked(evd);
+	evd->cno = cno;
+	dapl_evd_bell_close_locked(evd);
+	dapl_evd_cno_enter_locked(evd, after);
+	return 0;
 }
 
 /* From here on calls find an EVD that they can use. */
@@ -135,8 +153,7 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen,
 
 	evd = evd_alloc(ia, qlen, flags);
 	if (!evd)
-		return dapl_fail(DAPL_NO_MEM,
-				 "evd: no memory or file descriptor left: %m");
+		return dapl_fail(DAPL_NO_MEM, "evd: no memory");
 	if (flags & EVD_CQ_FLAGS) {
 		ret = evd_open_cq(evd, ia, qlen);
 		if (ret) {
@@ -156,12 +173,18 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen,
 		dapl_evd_put(evd);
 		return dapl_fail(DAPL_BAD_HANDLE(CNO), "the CNO was freed");
 	}
-	dapl_obj_enlist(&evd->obj);
 	dapl_lock(&evd->lock);
-	evd->cno = cno;
-	dapl_evd_cno_enter_locked(evd, &after);
+	ret = evd_cno_set_locked(evd, cno, &after);
 	dapl_unlock(&evd->lock);
 	dapl_evd_after(&after);
+	if (ret) {
+		dapl_evd_shutdown(evd);
+		dapl_evd_put(evd);
+		if (cno)
+			dapl_cno_unuse(cno);
+		return no_bell(ret);
+	}
+	dapl_obj_enlist(&evd->obj);
 	*ret_evd = evd;
 	return DAT_SUCCESS;
 }
@@ -264,15 +287,36 @@ DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask,
 	return ret;
 }
 
-static bool evd_wake_locked(struct dapl_evd *evd)
-{
-	uint64_t one = 1;
+/* ----------------------------------------------- the bell */
 
-	if (!evd->waiting && !(evd->cno && evd->enabled))
-		return false;
-	/* Fails only when the counter is near 2^64: it is readable then. */
-	return write(evd->wake_fd, &one, sizeof(one)) == sizeof(one);
+int dapl_evd_bell_open_locked(struct dapl_evd *evd)
+{
+	int fd;
+
+	if (evd->bell >= 0)
+		return 0;
+	fd = dapl_bell_take(&evd->obj.ia->bells);
+	if (fd < 0)
+		return fd;
+	evd->bell = fd;
+	return 0;
 }
+
+void dapl_evd_bell_close_locked(struct dapl_evd *evd)
+{
+	if (evd->bell < 0 || evd->cno || evd->waiting)
+		return;
+	dapl_bell_put(&evd->obj.ia->bells, evd->bell);
+	evd->bell = -1;
+}
+
+void dapl_evd_wake_locked(struct dapl_evd *evd)
+{
+	if (evd->bell >= 0 && (evd->waiting || evd->enabled))
+		dapl_bell_ring(evd->bell);
+}
+
+/* ----------------------------------------------- posting */
 
 bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event)
 {
@@ -288,7 +332,7 @@ bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event)
 		if (dapl_evd_queued(evd) > (uint32_t)evd->qlen &&
 		    !evd->overflowed)
 			overflow = evd->overflowed = true;
-		evd_wake_locked(evd);
+		dapl_evd_wake_locked(evd);
 	}
 	dapl_unlock(&evd->lock);
 	if (!posted)
@@ -325,7 +369,7 @@ static DAT_RETURN evd_post_se(struct dapl_evd *evd, const DAT_EVENT *event)
 			slot->evd_handle = (DAT_EVD_HANDLE)evd;
 			slot->event_data.software_event_data =
 				event->event_data.software_event_data;
-			evd_wake_locked(evd);
+			dapl_evd_wake_locked(evd);
 		} else {
 			ret = DAPL_NO_MEM;
 		}
@@ -543,6 +587,7 @@ static DAT_RETURN evd_modify_cno(struct dapl_evd *evd, DAT_CNO_HANDLE handle)
 	struct dapl_cno *cno = dapl_cno_from(handle), *old = cno;
 	struct dapl_evd_after after = {0};
 	bool dead;
+	int ret = 0;
 
 	if ((handle != DAT_HANDLE_NULL &&
 	     (!cno || cno->obj.ia != evd->obj.ia)) ||
@@ -553,14 +598,16 @@ static DAT_RETURN evd_modify_cno(struct dapl_evd *evd, DAT_CNO_HANDLE handle)
 	dead = evd->dead;
 	if (!dead) {
 		old = evd->cno;
-		dapl_evd_cno_leave_locked(evd);
-		evd->cno = cno;
-		dapl_evd_cno_enter_locked(evd, &after);
+		ret = evd_cno_set_locked(evd, cno, &after);
 	}
 	dapl_unlock(&evd->lock);
 	dapl_evd_after(&after);
+	if (ret)
+		old = cno;
 	if (old)
 		dapl_cno_unuse(old);
+	if (ret)
+		return no_bell(ret);
 	return dead ? no_evd(0) : DAT_SUCCESS;
 }
 
@@ -618,7 +665,7 @@ static DAT_RETURN evd_set_waitable(DAT_EVD_HANDLE handle, bool waitable)
 	dead = evd->dead;
 	evd->waitable = waitable;
 	if (!dead && !waitable && evd->waiting)
-		evd_wake_locked(evd);
+		dapl_evd_wake_locked(evd);
 	dapl_unlock(&evd->lock);
 	dapl_evd_put(evd);
 	return dead ? no_evd(0) : DAT_SUCCESS;
@@ -640,8 +687,6 @@ void dapl_evd_put(struct dapl_evd *evd)
 {
 	if (!dapl_obj_put(&evd->obj))
 		return;
-	if (evd->wake_fd >= 0)
-		close(evd->wake_fd);
 	free(evd->ring.slots);
 	/* The lock lives on: see struct dapl_evd. */
 	dapl_obj_release(&evd->obj);
@@ -657,7 +702,8 @@ void dapl_evd_shutdown(struct dapl_evd *evd)
 	cno = evd->cno;
 	dapl_evd_cno_leave_locked(evd);
 	evd->cno = NULL;
-	evd_wake_locked(evd);
+	dapl_evd_wake_locked(evd);
+	dapl_evd_bell_close_locked(evd);
 	dapl_unlock(&evd->lock);
 	dapl_evd_wait_left(evd);
 	if (cno)

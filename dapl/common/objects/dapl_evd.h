@@ -9,7 +9,8 @@
  * therefore served first.
  *
  * Nobody is woken through another thread: a waiter sleeps in ppoll() on the
- * channel and on an eventfd that posters write only while somebody waits.
+ * channel and on an eventfd that posters write only while somebody waits, and
+ * that the EVD has only then (dapl_bell.h).
  * A CNO is an epoll set over the same two descriptors of its EVDs.
  *
  * Threads: any call from any thread; the lock (role EVD) guards every field
@@ -73,7 +74,7 @@ struct dapl_evd {
 
 	struct ibv_comp_channel *chan; /* constant */
 	struct dapl_cno *cno;
-	int wake_fd;	     /* eventfd; constant */
+	int bell; /* wakes the waiter and the CNO; -1 while there is neither */
 	DAT_EVD_FLAGS flags; /* constant */
 
 	/* Notification; see dapl_evd_notify.c. */
@@ -152,6 +153,15 @@ void dapl_evd_put(struct dapl_evd *evd);
 DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen,
 			struct dapl_cno *cno, DAT_EVD_FLAGS flags,
 			struct dapl_evd **ret_evd);
+
+/*
+ * An EVD has a bell while it has a CNO or a waiter: open before either is set,
+ * close after one is gone. 0 or -errno: no descriptor is left. Lock held.
+ */
+int dapl_evd_bell_open_locked(struct dapl_evd *evd);
+void dapl_evd_bell_close_locked(struct dapl_evd *evd);
+/* Wakes the waiter, or triggers the CNO of an enabled EVD. Lock held. */
+void dapl_evd_wake_locked(struct dapl_evd *evd);
 
 /* dapl_evd_cno.c: the EVD's side of a CNO. */
 

@@ -9,10 +9,10 @@
  */
 #include <errno.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "dapl/common/objects/dapl_cno.h"
 #include "dapl/common/objects/dapl_evd.h"
+#include "dapl/common/services/dapl_bell.h"
 
 /* Under the CNO's lock, so that whoever reads the set finds living EVDs. */
 static void cno_set(struct dapl_cno *cno, int op, int fd, struct dapl_evd *evd)
@@ -29,25 +29,14 @@ static void cno_set(struct dapl_cno *cno, int op, int fd, struct dapl_evd *evd)
 			 (void *)cno, (void *)evd);
 }
 
-static void trigger_set(struct dapl_evd *evd)
-{
-	uint64_t one = 1;
-
-	if (write(evd->wake_fd, &one, sizeof(one)) < 0)
-		dapl_log(DAPL_LOG_ERR, "evd %p: eventfd: %m", (void *)evd);
-}
-
 void dapl_evd_cno_enter_locked(struct dapl_evd *evd,
 			       struct dapl_evd_after *after)
 {
-	uint64_t stale;
-
 	if (!evd->cno || !evd->enabled || evd->waiting || evd->dead)
 		return;
 	/* What is queued now decides, not a trigger for what is gone. */
-	if (read(evd->wake_fd, &stale, sizeof(stale)) < 0 && errno != EAGAIN)
-		dapl_log(DAPL_LOG_ERR, "evd %p: eventfd: %m", (void *)evd);
-	cno_set(evd->cno, EPOLL_CTL_ADD, evd->wake_fd, evd);
+	dapl_bell_clear(evd->bell);
+	cno_set(evd->cno, EPOLL_CTL_ADD, evd->bell, evd);
 	if (evd->cq) {
 		dapl_evd_cq_ack_locked(evd);
 		cno_set(evd->cno, EPOLL_CTL_ADD, evd->chan->fd, evd);
@@ -56,14 +45,14 @@ void dapl_evd_cno_enter_locked(struct dapl_evd *evd,
 	}
 	evd->cno_loud = evd->loud;
 	if (dapl_evd_queued(evd))
-		trigger_set(evd);
+		dapl_bell_ring(evd->bell);
 }
 
 void dapl_evd_cno_leave_locked(struct dapl_evd *evd)
 {
 	if (!evd->cno)
 		return;
-	cno_set(evd->cno, EPOLL_CTL_DEL, evd->wake_fd, evd);
+	cno_set(evd->cno, EPOLL_CTL_DEL, evd->bell, evd);
 	if (evd->cq)
 		cno_set(evd->cno, EPOLL_CTL_DEL, evd->chan->fd, evd);
 }
@@ -86,12 +75,11 @@ static bool cq_rang_locked(struct dapl_evd *evd, struct dapl_evd_after *after)
 bool dapl_evd_trigger_take(struct dapl_evd *evd, const struct dapl_cno *cno)
 {
 	struct dapl_evd_after after = {0};
-	uint64_t count;
 	bool took = false;
 
 	dapl_lock(&evd->lock);
 	if (evd->cno == cno && evd->enabled && !evd->waiting && !evd->dead) {
-		took = read(evd->wake_fd, &count, sizeof(count)) > 0;
+		took = dapl_bell_clear(evd->bell);
 		if (dapl_evd_cq_ack_locked(evd) && cq_rang_locked(evd, &after))
 			took = true;
 	}
@@ -104,6 +92,6 @@ void dapl_evd_trigger_back(struct dapl_evd *evd, const struct dapl_cno *cno)
 {
 	dapl_lock(&evd->lock);
 	if (evd->cno == cno && evd->enabled && !evd->waiting && !evd->dead)
-		trigger_set(evd);
+		dapl_bell_ring(evd->bell);
 	dapl_unlock(&evd->lock);
 }

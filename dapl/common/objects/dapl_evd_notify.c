@@ -13,8 +13,6 @@
  * Locks: takes the EVD's, or is called with it. Rules: uDAPL 1.2
  * specification, completion flags of endpoint attributes.
  */
-#include <unistd.h>
-
 #include "dapl/common/objects/dapl_evd.h"
 #include "dapl/common/objects/dapl_ia.h"
 
@@ -51,7 +49,6 @@ static void config_update_locked(struct dapl_evd *evd,
 {
 	enum dapl_evd_config config = config_now(evd);
 	uint32_t queued = dapl_evd_queued(evd);
-	uint64_t one = 1;
 	bool more;
 
 	if (config == evd->config)
@@ -66,9 +63,8 @@ static void config_update_locked(struct dapl_evd *evd,
 	if (!evd->waiting)
 		dapl_evd_cq_drain_locked(evd, after);
 	more = dapl_evd_queued(evd) != queued;
-	if ((evd->waiting || more) &&
-	    write(evd->wake_fd, &one, sizeof(one)) < 0)
-		dapl_log(DAPL_LOG_ERR, "evd %p: eventfd: %m", (void *)evd);
+	if (evd->waiting || more)
+		dapl_evd_wake_locked(evd);
 }
 
 /* A device that cannot tell solicited messages apart notifies of all. */

@@ -10,15 +10,17 @@
 #include <errno.h>
 #include <poll.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "dapl/common/objects/dapl_evd.h"
 #include "dapl/common/objects/dapl_evd_cq.h"
 #include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/services/dapl_bell.h"
 #include "dapl/common/services/dapl_loop.h"
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define DEAF_US 10000 /* a waiter without a bell sleeps at most so long */
 
 /* For dapl_evd_wait_left(): a waiter of a dead EVD has gone. */
 static pthread_mutex_t left_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -122,38 +124,30 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	return DAT_QUEUE_EMPTY;
 }
 
-/* Sleeps until something may have happened or DEADLINE. 0, ETIMEDOUT, EINTR. */
-static int evd_sleep(struct dapl_evd *evd, uint64_t deadline)
+/*
+ * Sleeps until something may have happened or DEADLINE; with BELL -1 nobody
+ * can wake it, so it wakes by itself. 0, ETIMEDOUT, EINTR.
+ */
+static int evd_sleep(const struct dapl_evd *evd, int bell, uint64_t deadline)
 {
 	struct pollfd fds[2] = {
-		{.fd = evd->wake_fd, .events = POLLIN},
+		{.fd = bell, .events = POLLIN},
 		{.fd = evd->chan ? evd->chan->fd : -1, .events = POLLIN},
 	};
-	struct timespec ts, *timeout = NULL;
-	uint64_t now;
+	uint64_t now = dapl_now_us(), until = deadline;
+	struct timespec ts;
 	int n;
 
-	if (deadline != UINT64_MAX) {
-		now = dapl_now_us();
-		if (now >= deadline)
-			return ETIMEDOUT;
-		ts.tv_sec = (deadline - now) / 1000000;
-		ts.tv_nsec = (deadline - now) % 1000000 * 1000;
-		timeout = &ts;
-	}
-	n = ppoll(fds, 2, timeout, NULL);
+	if (now >= deadline)
+		return ETIMEDOUT;
+	if (bell < 0 && until - now > DEAF_US)
+		until = now + DEAF_US;
+	ts.tv_sec = (until - now) / 1000000;
+	ts.tv_nsec = (until - now) % 1000000 * 1000;
+	n = ppoll(fds, 2, until == UINT64_MAX ? NULL : &ts, NULL);
 	if (n < 0)
 		return errno == EINTR ? EINTR : 0;
-	return n ? 0 : ETIMEDOUT;
-}
-
-static void wake_fd_clear(struct dapl_evd *evd)
-{
-	uint64_t count;
-
-	/* EAGAIN when it was the channel that woke us. */
-	if (read(evd->wake_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
-		dapl_log(DAPL_LOG_ERR, "evd %p: eventfd: %m", (void *)evd);
+	return n || until != deadline ? 0 : ETIMEDOUT;
 }
 
 /*
@@ -167,20 +161,22 @@ static DAT_RETURN evd_block_locked(struct dapl_evd *evd, uint64_t deadline,
 {
 	uint32_t loud = evd->loud;
 	bool rang = true;
-	int reason;
+	int reason, bell;
 
 	for (;;) {
 		dapl_evd_cq_arm_locked(evd);
 		dapl_evd_cq_drain_locked(evd, after);
 		if (dapl_evd_notified(evd, threshold, loud, rang))
 			return DAT_SUCCESS;
+		bell = evd->bell;
 		dapl_unlock(&evd->lock);
 		/* A broken connection posts an event, perhaps to this EVD. */
 		dapl_evd_after(after);
 		*after = (struct dapl_evd_after){0};
-		reason = evd_sleep(evd, deadline);
+		reason = evd_sleep(evd, bell, deadline);
 		dapl_lock(&evd->lock);
-		wake_fd_clear(evd);
+		if (bell >= 0)
+			dapl_bell_clear(bell);
 		rang = dapl_evd_cq_ack_locked(evd);
 		if (evd->dead)
 			return DAPL_ERR(DAT_ABORT, 0);
@@ -221,6 +217,11 @@ static DAT_RETURN evd_wait_locked(struct dapl_evd *evd, DAT_TIMEOUT timeout,
 		return nothing_came(evd, DAT_TIMEOUT_EXPIRED);
 	if (timeout != DAT_TIMEOUT_INFINITE)
 		deadline = dapl_now_us() + timeout;
+	if (dapl_evd_bell_open_locked(evd))
+		dapl_log(DAPL_LOG_WARN,
+			 "evd %p: no file descriptor is left to wake the "
+			 "waiter (see ulimit -n); it looks every %d ms",
+			 (void *)evd, DEAF_US / 1000);
 	dapl_evd_cno_leave_locked(evd);
 	*slept = true;
 	evd->slow |= DAPL_EVD_WAITING;
@@ -228,6 +229,7 @@ static DAT_RETURN evd_wait_locked(struct dapl_evd *evd, DAT_TIMEOUT timeout,
 	ret = evd_block_locked(evd, deadline, threshold, after);
 	evd->slow &= ~DAPL_EVD_WAITING;
 	__atomic_store_n(&evd->waiting, false, __ATOMIC_RELEASE);
+	dapl_evd_bell_close_locked(evd);
 	return ret;
 }
 

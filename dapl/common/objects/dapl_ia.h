@@ -12,6 +12,7 @@
 #include "dapl/common/cm/dapl_cm.h"
 #include "dapl/common/objects/dapl_obj.h"
 #include "dapl/common/objects/dapl_provider.h"
+#include "dapl/common/services/dapl_bell.h"
 #include "dapl/common/services/dapl_lock.h"
 #include "dapl/common/services/dapl_loop.h"
 #include "dapl/common/services/dapl_param.h"
@@ -33,6 +34,7 @@ struct dapl_ia {
 	struct dapl_cm *cm;
 	struct vb_dev dev;
 	struct dapl_watch async_watch;
+	struct dapl_bells bells; /* for those who wait on EVDs */
 	struct sockaddr_storage addr;
 	uint32_t max_inline; /* wish for every queue pair */
 
