@@ -11,6 +11,7 @@
 #include "test/dapltest/dapltest.h"
 
 #include "test/dtest/common/dt_oob.h"
+#include "test/dtest/common/dt_process.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -125,5 +126,6 @@ int dpt_run(const struct dpt_opts *opts)
 	d.r.verbose = (int)opts->debug;
 	dt_report_role(&d.r, tests[opts->test].role);
 	dt_report_provider(&d.r, opts->device, "");
+	dt_allow_files();
 	return dt_report_close(&d.r, run_test(&d));
 }

@@ -93,6 +93,11 @@ for lib in openib_cma/.libs/libdaplofa openib_scm/.libs/libdaploscm openib_ucm/.
     expect 0 "^raw: RR, 100" ib -T P $told -i 100 RR 100
 done
 
+# More queues than this limit on open files allows, which the tool raises.
+ulimit -S -n 48
+expect 0 "$wqe" ib -T T $told -i 3 -t 5 -w 8 client SR server SR
+expect 0 "EVDs created: 100" ib -T L -m 100 limit_evd
+
 # Options of the help that the manual page does not have.
 undocumented()
 {

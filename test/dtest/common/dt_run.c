@@ -7,6 +7,7 @@
 #include "test/dtest/common/dt_run.h"
 
 #include "test/dtest/common/dt_num.h"
+#include "test/dtest/common/dt_process.h"
 #include "test/dtest/common/dt_time.h"
 
 #include <sched.h>
@@ -98,6 +99,7 @@ int dt_run_begin(struct dt_run *run, const char *tool,
 	dt_report_role(&run->r, run->server ? "server" : "client");
 	dt_report_provider(&run->r, run->provider, "");
 	dt_catch_signals();
+	dt_allow_files();
 	rc = pin(run);
 	return rc ? dt_run_end(run, rc) : 0;
 }
