@@ -3,9 +3,9 @@
 # regress-guest.sh: the guest's part of `./run regress`: each line of
 # $VM_OUT/lines over each row of REGRESS_ROWS. A line for the host of each:
 # "@provider<tab>name<tab>PASSED, FAILED or SKIPPED<tab>seconds<tab>why".
-# Servers are started as lines need them, one for each port, and one that a
-# line has asked to end must end. What the adapter cannot do (exit status 2)
-# is skipped, with the client's words.
+# Servers of dapltest are started as lines need them, one for each port, and one
+# that a line has asked to end must end; the other tools have one for each line.
+# What the adapter cannot do is skipped, with the client's words.
 
 it_dir=$(cd "$(dirname "$0")/../interop" && pwd -P)
 # shellcheck source=test/interop/lib.sh
@@ -75,36 +75,81 @@ prepare()
     esac
 }
 
-# tell LINE VERDICT SECONDS WHY
-tell()
+# failed WHY
+failed()
 {
-    printf '@%s\t%s\t%s\t%s\t%s\n' "$name" "$1" "$2" "$3" "${4//$'\t'/ }"
+    verdict=FAILED
+    why=${1#*ERR: }
+}
+
+# run_dapltest LOG WORDS: verdict and why.
+run_dapltest()
+{
+    local log=$1 rc says
+
+    prepare "$2"
+    if [[ ${words[1]} == [TPQ]* ]] && ! server "$port"; then
+        failed "no server on port $port"
+        return
+    fi
+    timeout -k 5 1800 "$dapltest" "${words[@]}" >"$log" 2>&1 </dev/null
+    rc=$?
+    says=$(grep -m 1 -E "ERR|dapltest:" "$log")
+    if [ $rc = 2 ] && [[ $says == *"the adapter"* ]]; then
+        verdict=SKIPPED
+        why=${says#*ERR: }
+    elif [ $rc != 0 ]; then
+        failed "exit code $rc: $says"
+    elif [[ ${words[1]} == Q* ]]; then
+        wait "${servers[$port]}"
+        rc=$?
+        unset "servers[$port]"
+        [ $rc = 0 ] || failed "the server's exit code is $rc"
+    fi
+}
+
+# run_pair LOG WORDS: the same for a tool whose server takes one client.
+run_pair()
+{
+    local log=$1 tool rc
+
+    read -ra words <<<"$2"
+    tool=$STAGE/bin/${words[0]}
+    words=(-P "$name" "${words[@]:1}")
+    if ! start_server "$log.server" "$tool" "${words[@]}"; then
+        failed "$it_why: $(grep -m 1 ERR "$log.server")"
+        return
+    fi
+    run_client "$log" "$tool" "${words[@]}" -h "$addr"
+    rc=$?
+    if ! verdict client "$log" $rc; then
+        failed "$it_why: $(grep -m 1 ERR "$log")"
+        kill "$server_pid" 2>/dev/null
+    fi
+    wait "$server_pid"
+    rc=$?
+    [ "$verdict" = FAILED ] || verdict server "$log.server" $rc ||
+        failed "$it_why: $(grep -m 1 ERR "$log.server")"
+    if [ "$verdict" = PASSED ] && says=$(grep -m 1 SKIPPED "$log"); then
+        verdict=SKIPPED
+        why=$says
+    fi
 }
 
 # run_line LINE WORDS
 run_line()
 {
-    local log=$it_logs/$name.$1 start=$SECONDS rc why
+    local start=$SECONDS verdict=PASSED why=
 
-    prepare "$2"
-    case ${words[1]} in
-    [TPQ]*) server "$port" || { tell "$1" FAILED 0 "no server on port $port"; return; } ;;
-    esac
-    timeout -k 5 1800 "$dapltest" "${words[@]}" >"$log" 2>&1 </dev/null
-    rc=$?
-    why=$(grep -m 1 -E "ERR|dapltest:" "$log")
-    case $rc in
-    0) ;;
-    2) tell "$1" SKIPPED $((SECONDS - start)) "${why#*ERR: }"; return ;;
-    *) tell "$1" FAILED $((SECONDS - start)) "exit code $rc: ${why#*ERR: }"; return ;;
-    esac
-    if [[ ${words[1]} = Q* ]]; then
-        wait "${servers[$port]}"
-        rc=$?
-        unset "servers[$port]"
-        [ $rc = 0 ] || { tell "$1" FAILED $((SECONDS - start)) "the server's exit code is $rc"; return; }
+    if [ -z "$addr" ]; then
+        verdict=SKIPPED
+        why="$dev: $DAPL_VM_NO_SIW"
+    elif [[ $2 == -T* ]]; then
+        run_dapltest "$it_logs/$name.$1" "$2"
+    else
+        run_pair "$it_logs/$name.$1" "$2"
     fi
-    tell "$1" PASSED $((SECONDS - start)) ""
+    printf '@%s\t%s\t%s\t%s\t%s\n' "$name" "$1" "$verdict" $((SECONDS - start)) "${why//$'\t'/ }"
 }
 
 export LD_LIBRARY_PATH=$STAGE/lib DAT_OVERRIDE=$it_logs/dat.conf
@@ -116,11 +161,7 @@ while IFS='|' read -r name lib dev params var <&3; do
     addr=${!var}
     servers=()
     while IFS=$'\t' read -r line text <&4; do
-        if [ -z "$addr" ]; then
-            tell "$line" SKIPPED 0 "$dev: $DAPL_VM_NO_SIW"
-        else
-            run_line "$line" "$text"
-        fi
+        run_line "$line" "$text"
     done 4<"$VM_OUT/lines"
     for pid in "${servers[@]}"; do
         kill -TERM "$pid" 2>/dev/null

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# regress.sh: `./run regress`: the command lines of test/dapltest/regress/ over
-# each provider, in one boot of the guest; a counter while they run, one table
-# by provider, and a result file in the form of JUnit for other programs. The
-# exit status is 0 only if nothing failed and something passed. Sourced by
-# ./run on the host, behind demo.sh for its rows; the guest's part is
-# regress-guest.sh, which reports in lines that begin with '@'.
+# regress.sh: `./run regress`: the command lines of test/regress/ over each
+# provider, in one boot of the guest; a counter while they run, one table by
+# provider, and a result file in the form of JUnit for other programs. The exit
+# status is 0 only if nothing failed and something passed. Sourced by ./run on
+# the host, behind demo.sh for its rows; the guest's part is regress-guest.sh,
+# which reports in lines that begin with '@'.
 
 regress_usage()
 {
@@ -13,16 +13,34 @@ regress_usage()
 usage: ./run regress [--provider PATTERN] [--filter PATTERN] [--iterations N]
                      [--out FILE] [--list]
 
-Runs the command lines of dapltest that its users have always run, and some
-more, over soft-RoCE and soft-iWARP in a guest.
+Runs the command lines of dapltest and dtest that their users have always run,
+and many more, over soft-RoCE and soft-iWARP in a guest.
 
   --provider PATTERN  only entries of dat.conf that match the shell pattern
-  --filter PATTERN    only lines whose name matches
-  --iterations N      at most N in each line (20); 0: as written, which takes
-                      hours without KVM
+  --filter PATTERN    only lines whose name matches ('quick.*': a few minutes)
+  --iterations N      at most N in each line of dapltest (20); 0: as written,
+                      which takes hours without KVM
   --out FILE          where the results go (.cache/log/regress.xml)
   --list              names and words of the lines
 E
+}
+
+# The form of the files is described in dapltest.tsv.
+regress_expand()
+{
+    awk -F '\t' '
+        function expand(name, text,    n, i, at, len, alt) {
+            if (!match(text, /[{][^{}]*[}]/)) {
+                gsub(/  +/, " ", text)
+                print name "\t" text
+                return
+            }
+            at = RSTART; len = RLENGTH
+            n = split(substr(text, at + 1, len - 2), alt, "|")
+            for (i = 1; i <= n; i++)
+                expand(name "." i, substr(text, 1, at - 1) alt[i] substr(text, at + len))
+        }
+        !/^#/ { expand($1, $2) }' "$h_top"/test/regress/*.tsv
 }
 
 # Names and words of all lines that were asked for.
@@ -30,7 +48,7 @@ regress_lines()
 {
     local name words
 
-    cat "$h_top"/test/dapltest/regress/*.tsv | grep -v '^#' |
+    regress_expand |
         while IFS=$'\t' read -r name words; do
             # shellcheck disable=SC2053
             [[ $name != $regress_filter ]] || printf '%s\t%s\n' "$name" "$words"
@@ -139,45 +157,62 @@ regress_options()
     done
 }
 
+# What --provider and --filter leave: $h_tmp/lines, $h_tmp/rows, regress_want.
+regress_select()
+{
+    regress_lines >"$h_tmp/lines"
+    regress_providers >"$h_tmp/rows"
+    regress_want=$(($(wc -l <"$h_tmp/lines") * $(wc -l <"$h_tmp/rows")))
+}
+
+# regress_guest STAGE LOGS SECONDS: all that was selected, with what is
+# installed in STAGE; results in LOGS/results. The guest's exit code.
+regress_guest()
+{
+    local stage=$1 logs=$2 rc
+
+    rm -rf "$logs"
+    mkdir -p "$logs"
+    cp "$h_tmp/lines" "$logs/lines"
+    say "booting a guest for $regress_want runs"
+    (
+        vm_defaults
+        vm_opt_timeout=$3
+        vm_opt_out=$logs
+        cd "$h_top" || exit 1
+        vm_run_guest env STAGE="$stage" REGRESS_ROWS="$(cat "$h_tmp/rows")" \
+            REGRESS_ITERATIONS="$regress_iterations" \
+            bash "$h_top/test/harness/regress-guest.sh"
+    ) | regress_follow "$regress_want" >"$logs/output"
+    rc=${PIPESTATUS[0]}
+    h_wipe
+    grep -a '^@' "$logs/output" >"$logs/results"
+    return $rc
+}
+
 cmd_regress()
 {
-    local dir=$h_top/build logs=$h_cache/log/regress rows want rc
+    local dir=$h_top/build logs=$h_cache/log/regress rc
 
     regress_provider='*' regress_filter='*' regress_iterations=20 regress_list=no
     regress_out=$h_cache/log/regress.xml
     regress_options "$@"
-    regress_lines >"$h_tmp/lines"
+    regress_select
     [ -s "$h_tmp/lines" ] || usage_error "no line matches '$regress_filter'"
     if [ "$regress_list" = yes ]; then
         cat "$h_tmp/lines"
         return 0
     fi
-    rows=$(regress_providers)
-    [ -n "$rows" ] || usage_error "no provider matches '$regress_provider'"
+    [ -s "$h_tmp/rows" ] || usage_error "no provider matches '$regress_provider'"
     # shellcheck disable=SC2086
     need_packages "build and run the guest" $build_packages $vm_packages || return 1
     say "building"
     mkdir -p "$dir"
     build_tree "$dir" build && build_stage "$dir" "$dir/stage" || return 1
-    rm -rf "$logs"
-    mkdir -p "$logs"
-    cp "$h_tmp/lines" "$logs/lines"
-    want=$(($(wc -l <"$h_tmp/lines") * $(wc -l <<<"$rows")))
-    say "booting a guest for $want runs"
-    (
-        vm_defaults
-        vm_opt_timeout=86400
-        vm_opt_out=$logs
-        cd "$h_top" || exit 1
-        vm_run_guest env STAGE="$dir/stage/usr/local" REGRESS_ROWS="$rows" \
-            REGRESS_ITERATIONS="$regress_iterations" \
-            bash "$h_top/test/harness/regress-guest.sh"
-    ) | regress_follow "$want" >"$logs/output"
-    rc=${PIPESTATUS[0]}
-    h_wipe
+    regress_guest "$dir/stage/usr/local" "$logs" 86400
+    rc=$?
     [ $rc = 0 ] || say "the guest ended with exit code $rc"
-    grep -a '^@' "$logs/output" >"$h_tmp/results"
-    regress_junit <"$h_tmp/results" >"$regress_out" || die "cannot write $regress_out"
+    regress_junit <"$logs/results" >"$regress_out" || die "cannot write $regress_out"
     say "results: $regress_out; logs: $logs"
-    regress_report "$h_tmp/results" "$want" && [ $rc = 0 ]
+    regress_report "$logs/results" "$regress_want" && [ $rc = 0 ]
 }

@@ -16,7 +16,8 @@ helgrind|600||many threads, valgrind's helgrind
 fuzz|1200||parsers and connection protocol, fuzzed
 dist|1200|quick|make distcheck
 vmself|400|no-vm|the guest harness itself
-interop|2700|no-vm|real devices: soft-RoCE and soft-iWARP"
+interop|2700|no-vm|real devices: soft-RoCE and soft-iWARP
+regress|900|no-vm|the tools over each provider"
 
 test_packages="clang llvm valgrind xz-utils"
 
@@ -223,6 +224,29 @@ stage_interop()
     rc=${PIPESTATUS[0]}
     test_split_interop "$h_tmp/interop.out"
     [ "$rc" = 0 ] || rec F "interop: the guest" "exit code $rc"
+}
+
+# The quick lines of `./run regress`.
+stage_regress()
+{
+    local dir=$h_top/build-gcc rc
+
+    . "$h_top/test/harness/demo.sh"
+    . "$h_top/test/harness/regress.sh"
+    if ! build_tree "$dir" gcc CC=gcc CXX=g++ --enable-werror ||
+        ! build_stage "$dir" "$dir/stage"; then
+        rec F "regress: build" "see the log"
+        return
+    fi
+    regress_provider='*' regress_filter='quick.*' regress_iterations=10
+    regress_select
+    regress_guest "$dir/stage/usr/local" "$h_cache/log/regress" 800
+    rc=$?
+    awk -F '\t' '{ printf "%s\t%s: %s\t%s\n", substr($3, 1, 1), substr($1, 2), $2, $5 }' \
+        "$h_cache/log/regress/results" >>"$test_rec"
+    [ "$(wc -l <"$test_rec")" = "$regress_want" ] ||
+        rec F "regress: the lines" "$(wc -l <"$test_rec") of $regress_want were run"
+    [ $rc = 0 ] || rec F "regress: the guest" "exit code $rc"
 }
 
 # Show what the running stage has reached, from its log.
