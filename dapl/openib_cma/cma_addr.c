@@ -10,51 +10,25 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <netdb.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "dapl/common/services/dapl_text.h"
 
 /* Ports of the range that larger qualifiers are folded into. */
 #define FOLD_SIZE 32001
 #define FOLD_BASE 33534
-
-/* Copies the next word of *TEXT and moves behind it; its full length. */
-static size_t next_word(const char **text, char *word, size_t size)
-{
-	const char *s = *text + strspn(*text, " \t");
-	size_t len = strcspn(s, " \t");
-
-	*text = s + len;
-	snprintf(word, size, "%.*s", (int)(len < size ? len : size - 1), s);
-	return len;
-}
-
-static bool parse_port(const char *word, unsigned *ret_port)
-{
-	unsigned long v;
-	char *end;
-
-	/* strtoul() would take a sign and leading white space. */
-	if (word[0] < '0' || word[0] > '9')
-		return false;
-	errno = 0;
-	v = strtoul(word, &end, 0);
-	if (*end || errno || v > UINT8_MAX)
-		return false;
-	*ret_port = v;
-	return true;
-}
 
 int cma_target_parse(const char *text, struct cma_target *ret_target,
 		     const char **ret_why)
 {
 	struct cma_target t = {.port = 0};
 	char word[16];
+	long long port;
 	size_t len;
 
 	if (!text)
 		text = "";
-	len = next_word(&text, t.name, sizeof(t.name));
+	len = dapl_text_word(&text, t.name, sizeof(t.name));
 	if (len == 0) {
 		*ret_why = "it is empty";
 		return -EINVAL;
@@ -63,21 +37,23 @@ int cma_target_parse(const char *text, struct cma_target *ret_target,
 		*ret_why = "the first word is too long";
 		return -EINVAL;
 	}
-	len = next_word(&text, word, sizeof(word));
+	len = dapl_text_word(&text, word, sizeof(word));
 	if (len == 0) {
 		*ret_why = "the port number is missing";
 		return -EINVAL;
 	}
-	if (len >= sizeof(word) || !parse_port(word, &t.port)) {
+	if (len >= sizeof(word) ||
+	    !dapl_text_number(word, 0, UINT8_MAX, &port)) {
 		*ret_why = "the second word is not a port number";
 		return -EINVAL;
 	}
-	if (next_word(&text, word, sizeof(word))) {
+	if (dapl_text_word(&text, word, sizeof(word))) {
 		*ret_why = strchr(word, '=')
 				   ? "no options are known"
 				   : "there are words after the port number";
 		return -EINVAL;
 	}
+	t.port = (unsigned)port;
 	*ret_target = t;
 	return 0;
 }

@@ -2,11 +2,12 @@
 /*
  * t_dapl_param.c - tests of the table of environment variables.
  *
- * Calls covered: dapl_params_read, dapl__param_set, dapl__param_number,
+ * Calls covered: dapl_params_read, dapl__param_set, dapl_text_number,
  * dapl__env; and doc/dapl-env.7 against the table.
  * Needs top_srcdir in the environment, as make check sets it.
  */
 #include "dapl/common/services/dapl_param.h"
+#include "dapl/common/services/dapl_text.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -163,10 +164,10 @@ static void number__blanks_around_and_errno(void **state)
 	long long v = 5;
 
 	errno = EXDEV;
-	assert_true(dapl__param_number(" 12 \t", 0, 20, &v));
+	assert_true(dapl_text_number(" 12 \t", 0, 20, &v));
 	assert_int_equal(v, 12);
 	assert_false(
-		dapl__param_number("99999999999999999999", 0, LLONG_MAX, &v));
+		dapl_text_number("99999999999999999999", 0, LLONG_MAX, &v));
 	assert_int_equal(v, 12);
 	assert_int_equal(errno, EXDEV);
 }

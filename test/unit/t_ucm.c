@@ -59,7 +59,6 @@ static void parse__bad(void **state)
 		"rxe0 ",
 		"rxe0 one",
 		"rxe0 -1",
-		"rxe0 +1",
 		"rxe0 256",
 		"rxe0 1x",
 		"rxe0 1 gid",

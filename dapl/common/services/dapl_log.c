@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "dapl/common/services/dapl_param.h"
+#include "dapl/common/services/dapl_text.h"
 
 #define TEXT_SIZE     1024
 #define SLOW_STEP_US  500000
@@ -274,7 +275,7 @@ static unsigned mask_from(const char *name, unsigned def, bool *bad)
 
 	if (!text)
 		return def;
-	if (!dapl__param_number(text, -1, UINT32_MAX, &value)) {
+	if (!dapl_text_number(text, -1, UINT32_MAX, &value)) {
 		*bad = true;
 		return def;
 	}

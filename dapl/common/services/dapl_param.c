@@ -14,13 +14,12 @@
 
 #include "dapl/common/services/dapl_param.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dapl/common/services/dapl_log.h"
+#include "dapl/common/services/dapl_text.h"
 
 #define FIELD(f) offsetof(struct dapl_params, f)
 
@@ -116,34 +115,12 @@ const char *dapl__env(const char *name)
 	return secure_getenv(name);
 }
 
-bool dapl__param_number(const char *text, long long min, long long max,
-			long long *ret_value)
-{
-	int saved = errno;
-	bool too_big;
-	char *end;
-	long long v;
-
-	errno = 0;
-	v = strtoll(text, &end, 0);
-	too_big = errno == ERANGE;
-	errno = saved;
-	if (end == text || too_big)
-		return false;
-	while (isspace((unsigned char)*end))
-		end++;
-	if (*end || v < min || v > max)
-		return false;
-	*ret_value = v;
-	return true;
-}
-
 static bool set_int(const struct dapl_param *row, const char *text, int *field)
 {
 	long long v = row->def;
 	bool ok;
 
-	ok = !text || dapl__param_number(text, row->min, row->max, &v);
+	ok = !text || dapl_text_number(text, row->min, row->max, &v);
 	*field = (int)v;
 	if (!ok && row->def >= 0)
 		dapl_log(DAPL_LOG_WARN,

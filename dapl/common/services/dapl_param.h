@@ -43,10 +43,10 @@ struct dapl_params {
 	int cm_route_timeout_ms;
 	int cm_route_retry_count;
 	int cm_tos;
-	int ucm_retry;		/* tries; -1: as long as the defaults say */
-	int ucm_rep_time_ms;	/* -1: adapts */
-	int ucm_rtu_time_ms;	/* -1: adapts */
-	int ucm_drep_time_ms;	/* -1: adapts */
+	int ucm_retry;	      /* tries; -1: as long as the defaults say */
+	int ucm_rep_time_ms;  /* -1: adapts */
+	int ucm_rtu_time_ms;  /* -1: adapts */
+	int ucm_drep_time_ms; /* -1: adapts */
 	int ucm_dreq_retry;
 	int ucm_wait_time_ms;
 	int ucm_qp_size; /* -1: the provider's own */
@@ -76,13 +76,6 @@ extern const size_t dapl__param_count;
  * not the program's, so every variable counts as not set.
  */
 const char *dapl__env(const char *name);
-
-/*
- * TEXT as a number from MIN to MAX; blanks around it are allowed. False (and
- * RET_VALUE untouched) when it is not that.
- */
-bool dapl__param_number(const char *text, long long min, long long max,
-			long long *ret_value);
 
 /*
  * Sets the field of ROW in the struct at BASE from TEXT; NULL is "not set".
