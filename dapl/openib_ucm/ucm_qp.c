@@ -24,6 +24,11 @@
 #define FIRST_PSN 1
 /* A receive: the header's room and the longest message. */
 #define BUF_SIZE (GRH + DCM_MSG)
+/*
+ * Behind it, one for all receives: where the rest of a longer datagram goes,
+ * which would be an error of the queue pair otherwise, from any stranger.
+ */
+#define SINK_SIZE 4096 /* the largest MTU */
 
 /*
  * As many peers may call at once before the service thread comes round to it.
@@ -62,6 +67,11 @@ static uint8_t *rx_buf(const struct ucm_qp *q, uint32_t slot)
 static uint8_t *tx_buf(const struct ucm_qp *q, uint32_t slot)
 {
 	return q->mem + ((size_t)q->rx_depth + slot) * BUF_SIZE;
+}
+
+static uint8_t *sink(const struct ucm_qp *q)
+{
+	return tx_buf(q, q->tx_depth);
 }
 
 static uint64_t wr_id(const struct ucm_qp *q, uint32_t low)
@@ -312,15 +322,18 @@ void ucm_qp_send(struct ucm_qp *q, const struct dcm_peer *peer,
 
 static int post_recv(struct ucm_qp *q, uint32_t slot)
 {
-	struct ibv_sge sge = {
-		.addr = (uintptr_t)rx_buf(q, slot),
-		.length = BUF_SIZE,
-		.lkey = q->mr->lkey,
+	struct ibv_sge sge[] = {
+		{.addr = (uintptr_t)rx_buf(q, slot),
+		 .length = BUF_SIZE,
+		 .lkey = q->mr->lkey},
+		{.addr = (uintptr_t)sink(q),
+		 .length = SINK_SIZE,
+		 .lkey = q->mr->lkey},
 	};
 	struct ibv_recv_wr wr = {
 		.wr_id = wr_id(q, slot),
-		.sg_list = &sge,
-		.num_sge = 1,
+		.sg_list = sge,
+		.num_sge = 2,
 	};
 	struct ibv_recv_wr *bad;
 
@@ -511,7 +524,8 @@ static int queues_open(struct ucm_qp *q)
 
 static int memory_open(struct ucm_qp *q)
 {
-	size_t size = ((size_t)q->rx_depth + q->tx_depth) * BUF_SIZE;
+	size_t size =
+		((size_t)q->rx_depth + q->tx_depth) * BUF_SIZE + SINK_SIZE;
 	void *mem;
 
 	if (posix_memalign(&mem, (size_t)sysconf(_SC_PAGESIZE), size))
@@ -534,7 +548,7 @@ static int pair_open(struct ucm_qp *q)
 		.max_send_wr = q->tx_depth,
 		.max_recv_wr = q->rx_depth,
 		.max_send_sge = 1,
-		.max_recv_sge = 1,
+		.max_recv_sge = 2,
 		.max_inline = DCM_MSG,
 	};
 
