@@ -75,6 +75,12 @@ prepare()
     esac
 }
 
+# complaint LOG: what the tool says is wrong.
+complaint()
+{
+    grep -m 1 -E "ERR|^(dapltest|dtest[a-z]*):" "$1"
+}
+
 # failed WHY
 failed()
 {
@@ -94,7 +100,7 @@ run_dapltest()
     fi
     timeout -k 5 1800 "$dapltest" "${words[@]}" >"$log" 2>&1 </dev/null
     rc=$?
-    says=$(grep -m 1 -E "ERR|dapltest:" "$log")
+    says=$(complaint "$log")
     if [ $rc = 2 ] && [[ $says == *"the adapter"* ]]; then
         verdict=SKIPPED
         why=${says#*ERR: }
@@ -111,25 +117,25 @@ run_dapltest()
 # run_pair LOG WORDS: the same for a tool whose server takes one client.
 run_pair()
 {
-    local log=$1 tool rc
+    local log=$1 tool rc says
 
     read -ra words <<<"$2"
     tool=$STAGE/bin/${words[0]}
     words=(-P "$name" "${words[@]:1}")
     if ! start_server "$log.server" "$tool" "${words[@]}"; then
-        failed "$it_why: $(grep -m 1 ERR "$log.server")"
+        failed "$it_why: $(complaint "$log.server")"
         return
     fi
     run_client "$log" "$tool" "${words[@]}" -h "$addr"
     rc=$?
     if ! verdict client "$log" $rc; then
-        failed "$it_why: $(grep -m 1 ERR "$log")"
+        failed "$it_why: $(complaint "$log")"
         kill "$server_pid" 2>/dev/null
     fi
     wait "$server_pid"
     rc=$?
     [ "$verdict" = FAILED ] || verdict server "$log.server" $rc ||
-        failed "$it_why: $(grep -m 1 ERR "$log.server")"
+        failed "$it_why: $(complaint "$log.server")"
     if [ "$verdict" = PASSED ] && says=$(grep -m 1 SKIPPED "$log"); then
         verdict=SKIPPED
         why=$says
