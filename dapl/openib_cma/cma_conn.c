@@ -9,7 +9,8 @@
  * thread, where all upcalls are made. conn->lock guards the state and is
  * held for nothing but looking at it and changing it; who changes the state
  * owns the step that follows. The id is written before the first event can
- * come and is constant afterwards.
+ * come; afterwards only the service thread may take another, before there is a
+ * connection.
  *
  * End of life. Nobody but the service thread (or stop(), when that thread does
  * nothing for us any more) destroys an id or frees a connection: release() only
@@ -139,6 +140,26 @@ int cma_conn_resolve(struct dapl_cm_conn *conn)
 			      base->params->cm_arp_timeout_ms))
 		return -errno;
 	return 0;
+}
+
+int cma_conn_another_port(struct dapl_cm_conn *conn)
+{
+	struct rdma_cm_id *id;
+	int ret;
+
+	if (!cma_conn_advance(conn, CMA_CONNECT, CMA_ADDR))
+		return -ECANCELED;
+	ret = cma_id_create(conn->node.cm, conn, &id);
+	if (ret)
+		return ret;
+	/* The old one first kept its port, so that the new one has another. */
+	if (conn->first_id)
+		cma_id_destroy(conn->id);
+	else
+		conn->first_id = conn->id;
+	conn->id = id;
+	conn->tries = 1;
+	return cma_conn_resolve(conn);
 }
 
 int cma_prepare(struct dapl_cm *base, struct dapl_ep *ep,
@@ -436,7 +457,9 @@ static void destroy_id(struct dapl_cm_conn *conn, enum cma_state state)
 	else if (state == CMA_UP)
 		rdma_disconnect(conn->id);
 	cma_id_destroy(conn->id);
-	conn->id = NULL;
+	if (conn->first_id)
+		cma_id_destroy(conn->first_id);
+	conn->id = conn->first_id = NULL;
 }
 
 /* The last of a released connection. */

@@ -30,6 +30,8 @@ enum cma_state {
 struct dapl_cm_conn {
 	struct cma_node node; /* must stay first */
 	struct rdma_cm_id *id;
+	/* Given up for its port. connect() may still be inside a call of it. */
+	struct rdma_cm_id *first_id;
 	struct dapl_lock lock;
 	enum cma_state state; /* lock */
 	bool released;	      /* lock */
@@ -45,7 +47,9 @@ struct dapl_cm_conn {
 	size_t pdata_size;
 	uint8_t pdata[CMA_PDATA_MAX];
 
-	int tries; /* of the resolution under way; service thread */
+	/* Service thread. */
+	int tries; /* of the resolution under way */
+	int ports; /* that were taken */
 };
 
 #define CMA_REJECT_HEADER 4
@@ -70,6 +74,11 @@ void cma_conn_finish(struct dapl_cm_conn *conn, enum dapl_cm_event event,
  */
 bool cma_conn_released_event(struct dapl_cm_conn *conn,
 			     enum rdma_cm_event_type type);
+/*
+ * Starts once more with another id, and so another local port. 0 or -errno.
+ * Service thread.
+ */
+int cma_conn_another_port(struct dapl_cm_conn *conn);
 /* Parameters of a request or accept. */
 void cma_conn_param(const struct dapl_cm_conn *conn, const void *pdata,
 		    size_t size, struct rdma_conn_param *ret_param);

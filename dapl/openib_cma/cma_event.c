@@ -17,6 +17,8 @@
 
 /* IB CM reject reason: by the consumer. */
 #define REJ_CONSUMER 28
+/* Local ports to try beyond the first. */
+#define PORTS_MAX 20
 
 static bool established(struct dapl_cm_conn *conn, enum cma_state from,
 			const void *pdata, size_t size)
@@ -121,12 +123,20 @@ static void on_route_error(struct dapl_cm_conn *conn, int status)
 	unreachable(conn, "route", ret);
 }
 
-/* Some iWARP drivers connect inside the call and know at once. */
+/*
+ * Some iWARP drivers connect inside the call and know at once. Their port is
+ * one of TCP as well, where another socket may have it, or had it a minute ago.
+ */
 static void not_sent(struct dapl_cm_conn *conn, int err)
 {
 	dapl_log(DAPL_LOG_CM_WARN, "conn %p: request: %s", (void *)conn,
 		 strerror(err));
 	switch (err) {
+	case EADDRINUSE:
+		if (conn->ports++ < PORTS_MAX && !cma_conn_another_port(conn))
+			break;
+		cma_conn_finish(conn, DAPL_CM_BROKEN, NULL, 0);
+		break;
 	case ECONNREFUSED:
 	case ECONNRESET:
 		cma_conn_finish(conn, DAPL_CM_NON_PEER_REJECTED, NULL, 0);

@@ -247,6 +247,22 @@ static void connect__request_call_fails(void **state)
 	attempt(DAPL_CM_BROKEN);
 }
 
+/* iWARP shares its ports with TCP, and rdma_cm does not know of those. */
+static void connect__port_is_taken(void **state)
+{
+	fv_cm_set(FV_CM_PORT_TAKEN, 3);
+	fv_trace(true);
+	establish(9, 7);
+	assert_int_equal(traced("rdma_connect"), 4);
+	fv_trace(false);
+}
+
+static void connect__no_port_is_free(void **state)
+{
+	fv_cm_set(FV_CM_PORT_TAKEN, 1000);
+	attempt(DAPL_CM_BROKEN);
+}
+
 static void connect__refused_inside_the_call(void **state)
 {
 	fv_cm_set(FV_CM_REFUSE_SYNC, 1);
@@ -1049,6 +1065,8 @@ int main(void)
 		ROCE(connect__accepted_over_roce),
 		IB(connect__accepted_over_ib),
 		IWARP(connect__accepted_over_iwarp),
+		IWARP(connect__port_is_taken),
+		IWARP(connect__no_port_is_free),
 		ROCE(connect__access_flags_and_depths),
 		ROCE(connect__nobody_listens),
 		ROCE(connect__host_does_not_answer),

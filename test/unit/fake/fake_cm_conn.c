@@ -244,6 +244,10 @@ static int do_connect(struct cm_id *c, const struct rdma_conn_param *param)
 	err = take_param(c, param, iwarp ? 255 : REQ_ROOM);
 	if (err)
 		return err;
+	if (iwarp && cm__option[FV_CM_PORT_TAKEN]) {
+		cm__option[FV_CM_PORT_TAKEN]--;
+		return EADDRINUSE;
+	}
 	l = listener_for(c);
 	if (iwarp && !l && cm__option[FV_CM_REFUSE_SYNC])
 		return ECONNREFUSED;
