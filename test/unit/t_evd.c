@@ -540,6 +540,28 @@ static void ep_post__credits_of_a_fixed_queue(void **state)
 	no_resize = false;
 }
 
+/* More endpoints than there are promises of room: they can be made. */
+static void ep_create__many_on_a_fixed_queue(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_LMR_TRIPLET seg = world_seg(s, 0, 64);
+	DAT_EP_HANDLE ep[300];
+	DAT_EVD_HANDLE evd;
+
+	no_resize = true;
+	assert_dat_ok(V(evd_create)(s->ia, 40, NULL, DAT_EVD_DTO_FLAG, &evd));
+	for (int i = 0; i < 300; i++)
+		ep_with(s, evd, 16, 16, &ep[i]);
+	for (int i = 0; i < 300; i++)
+		assert_dat_ok(V(ep_post_recv)(ep[i], 1, &seg, world_cookie(1),
+					      DAT_COMPLETION_DEFAULT_FLAG));
+	for (int i = 0; i < 300; i++)
+		assert_dat_ok(V(ep_free)(ep[i]));
+	assert_dat_ok(V(evd_free)(evd));
+	no_resize = false;
+}
+
 /* ------------------------------------- streams that share */
 
 static void merged_streams__all_on_one(void **state)
@@ -686,6 +708,7 @@ int main(void)
 		ib_test(ep_create__grows_the_queue),
 		ib_test(ep_create__nth_failure_gives_room_back),
 		ib_test(ep_post__credits_of_a_fixed_queue),
+		iwarp_test(ep_create__many_on_a_fixed_queue),
 		ib_test(merged_streams__all_on_one),
 		iwarp_test(merged_streams__all_on_one),
 		ib_test(merged_streams__two_eps),

@@ -25,6 +25,7 @@
 #define RING_INITIAL 16u
 /* Completion queue of a device that cannot resize it later. */
 #define CQ_FIXED_DEPTH 4096
+#define CQ_KEEP	       8 /* of it one part in so many is not promised */
 
 static bool ring_grow(struct dapl_ring *ring)
 {
@@ -408,17 +409,20 @@ static void evd_qlen_set(struct dapl_evd *evd, int qlen)
 	dapl_unlock(&evd->lock);
 }
 
-/* Promises N slots, growing the completion queue. Holds CTL. */
-static int cq_reserve(struct dapl_evd *evd, int n)
+/*
+ * Promises N slots so that KEEP are left, growing the completion queue. Holds
+ * CTL.
+ */
+static int cq_reserve(struct dapl_evd *evd, int n, int keep)
 {
 	int need = evd->cq_reserved + n, wish, ret = 0;
 
-	if (need > evd->cq->cqe) {
+	if (need + keep > evd->cq->cqe) {
 		wish = need < evd->cq->cqe * 2 ? evd->cq->cqe * 2 : need;
 		if (wish > evd->obj.ia->dev.attr.max_cqe)
 			wish = evd->obj.ia->dev.attr.max_cqe;
 		ret = wish >= need ? vb_cq_resize(evd->cq, wish) : -EOPNOTSUPP;
-		if (ret && wish > need)
+		if (ret && wish > need && need > evd->cq->cqe)
 			ret = vb_cq_resize(evd->cq, need);
 	}
 	if (!ret)
@@ -441,12 +445,15 @@ static bool cq_pool(struct dapl_evd *evd)
 
 int dapl_evd_attach(struct dapl_evd *evd, int depth, int **ret_credits)
 {
-	int *credits = NULL, ret;
+	int *credits = NULL, keep = 0, ret;
 
 	if (!evd || !evd->cq)
 		return -EINVAL;
 	dapl_lock(&evd->ctl);
-	ret = cq_reserve(evd, depth);
+	/* If it cannot grow, endpoints that come late share what is left. */
+	if (ret_credits && evd->obj.ia->dev.iwarp)
+		keep = evd->cq->cqe / CQ_KEEP;
+	ret = cq_reserve(evd, depth, keep);
 	if (ret && ret_credits && cq_pool(evd)) {
 		credits = &evd->credits;
 		ret = 0;
@@ -469,7 +476,7 @@ int dapl_evd_reserve(struct dapl_evd *evd, int n)
 	if (n < 0)
 		evd->cq_reserved += n;
 	else
-		ret = cq_reserve(evd, n);
+		ret = cq_reserve(evd, n, 0);
 	if (!ret)
 		evd_qlen_set(evd, evd->qlen);
 	dapl_unlock(&evd->ctl);
