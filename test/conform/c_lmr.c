@@ -126,8 +126,12 @@ T(lmr_create__length_0)
 	struct region r = good(c);
 	DAT_LMR_HANDLE lmr;
 
+	/* doc/conformance.md */
 	r.length = 0;
-	EXPECT_TYPE(create(c, &r, &lmr), DAT_INVALID_PARAMETER);
+	EXPECT_TYPE(create(c, &r, &lmr), DAT_LENGTH_ERROR);
+	/* the historic dapltest has no address either */
+	r.desc.for_va = NULL;
+	EXPECT_TYPE(create(c, &r, &lmr), DAT_LENGTH_ERROR);
 }
 
 T(lmr_create__not_mapped)

@@ -136,14 +136,8 @@ static enum fft_verdict mem_1(struct fft *f)
 
 static enum fft_verdict mem_2(struct fft *f)
 {
-	DAT_RETURN ret;
-
-	if (fft_open(f, FFT_PZ)) {
-		/* The historic case knows the first, the headers the second. */
-		ret = fft_register(f, f->pz, NULL, 0);
-		if (DAT_GET_TYPE(ret) != DAT_LENGTH_ERROR)
-			FFT_WANT(f, DAT_INVALID_PARAMETER, ret);
-	}
+	if (fft_open(f, FFT_PZ))
+		FFT_WANT(f, DAT_LENGTH_ERROR, fft_register(f, f->pz, NULL, 0));
 	return fft_close(f);
 }
 

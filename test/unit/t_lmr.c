@@ -115,7 +115,7 @@ static void lmr_create__bad_arguments(void **state)
 	assert_refused(create(&a), DAPL_BAD_ARG(2));
 	a = args_of(&w->server);
 	a.length = 0;
-	assert_refused(create(&a), DAPL_BAD_ARG(4));
+	assert_refused(create(&a), DAPL_ERR(DAT_LENGTH_ERROR, 0));
 	a = args_of(&w->server);
 	a.priv = 0x1000;
 	assert_refused(create(&a), DAPL_BAD_ARG(6));

@@ -294,8 +294,9 @@ struct dat_provider_attr {
  * Returns:
  *   INVALID_HANDLE/IA, PZ, LMR  bad handle
  *   INVALID_PARAMETER/ARG2  unknown type
- *   INVALID_PARAMETER/ARG3, ARG4  range not mapped, or empty; ARG3: ZB and
- *                           the address is not that of a page
+ *   INVALID_PARAMETER/ARG3  range not mapped; ZB and the address is not that
+ *                           of a page
+ *   LENGTH_ERROR            length 0
  *   INVALID_PARAMETER/ARG6, ARG7  unknown privileges, va_type
  *   INVALID_PARAMETER/ARG8  lmr_handle NULL (old providers say ARG7)
  *   PRIVILEGES_VIOLATION    remote without local write, read-only pages
