@@ -39,8 +39,8 @@ static void create__defaults(void **state)
 	assert_int_equal(attr.qos, DAT_QOS_BEST_EFFORT);
 	assert_int_equal(attr.max_recv_dtos, 16);
 	assert_int_equal(attr.max_request_dtos, 16);
-	assert_int_equal(attr.max_recv_iov, 4);
-	assert_int_equal(attr.max_request_iov, 4);
+	assert_int_equal(attr.max_recv_iov, 8);
+	assert_int_equal(attr.max_request_iov, 8);
 	assert_int_equal(attr.max_rdma_read_in, 4);
 	assert_int_equal(attr.max_rdma_read_out, 4);
 	assert_true(attr.max_message_size > 0);
@@ -137,7 +137,7 @@ static void create__queues_against_evds(void **state)
 	REFUSED(s->recv_evd, s->req_evd, max_request_iov, -1);
 	REFUSED(DAT_HANDLE_NULL, s->req_evd, max_recv_dtos, 1);
 	REFUSED(s->recv_evd, DAT_HANDLE_NULL, max_request_dtos, 1);
-	REFUSED(s->recv_evd, DAT_HANDLE_NULL, max_request_dtos, 0); /* iov 4 */
+	REFUSED(s->recv_evd, DAT_HANDLE_NULL, max_request_dtos, 0); /* iov 8 */
 	REFUSED(s->recv_evd, s->req_evd, recv_completion_flags,
 		DAT_COMPLETION_SUPPRESS_FLAG);
 #undef REFUSED
@@ -589,7 +589,7 @@ static void modify__tentative(void **state)
 	assert_dat_ok(
 		V(ep_modify)(s->ep, DAT_EP_FIELD_RECV_EVD_HANDLE, &param));
 	assert_int_equal(kit_query(s->ep).ep_attr.max_recv_dtos, 16);
-	assert_int_equal(kit_query(s->ep).ep_attr.max_recv_iov, 4);
+	assert_int_equal(kit_query(s->ep).ep_attr.max_recv_iov, 8);
 	param.pz_handle = world_pz(s->ia);
 	assert_dat_ok(V(ep_modify)(s->ep, DAT_EP_FIELD_PZ_HANDLE, &param));
 	assert_refused(V(pz_free)(param.pz_handle), DAPL_BAD_STATE(PZ_IN_USE));
@@ -605,7 +605,7 @@ static void modify__tentative(void **state)
 				     DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
 			     &param));
 	assert_int_equal(kit_query(s->ep).ep_attr.max_request_dtos, 3);
-	assert_int_equal(kit_query(s->ep).ep_attr.max_request_iov, 4);
+	assert_int_equal(kit_query(s->ep).ep_attr.max_request_iov, 8);
 	assert_dat_ok(kit_furnish(s, s->ep));
 	assert_int_equal(kit_query(s->ep).ep_attr.max_request_dtos, 3);
 	assert_dat_ok(V(pz_free)(param.pz_handle));

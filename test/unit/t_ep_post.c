@@ -203,16 +203,34 @@ static void rdma__remote_length_is_not_looked_at(void **state)
 	}
 }
 
-static void post__bad_iov(void **state)
+/* The historic dapltest has no attributes and posts as many. */
+static void rdma__eight_segments_without_attributes(void **state)
 {
 	struct world *w = *state;
 	DAT_LMR_TRIPLET seg[8];
+	DAT_RMR_TRIPLET remote;
+
+	world_connect(w);
+	fill(&w->client, 30);
+	for (uint32_t i = 0; i < 8; i++)
+		seg[i] = world_seg(&w->client, i * 8, 8);
+	remote = world_target(&w->server, 0, 64);
+	assert_dat_ok(V(ep_post_rdma_write)(w->client.ep, 8, seg,
+					    world_cookie(1), &remote, 0));
+	expect_dto(w->client.req_evd, 1, DAT_DTO_SUCCESS);
+	assert_memory_equal(w->server.mem.buf, w->client.mem.buf, 64);
+}
+
+static void post__bad_iov(void **state)
+{
+	struct world *w = *state;
+	DAT_LMR_TRIPLET seg[9];
 	DAT_RMR_TRIPLET remote;
 	DAT_EP_HANDLE ep, bad = (DAT_EP_HANDLE)w->client.pz;
 
 	world_connect(w);
 	ep = w->client.ep;
-	for (int i = 0; i < 8; i++)
+	for (int i = 0; i < 9; i++)
 		seg[i] = world_seg(&w->client, 0, 8);
 	remote = world_target(&w->server, 0, 64);
 #define EACH(ep, n, iov, code)                                                 \
@@ -232,7 +250,7 @@ static void post__bad_iov(void **state)
 						    0),                        \
 			       code);                                          \
 	} while (0)
-	EACH(ep, 5, seg, DAPL_BAD_ARG(2));
+	EACH(ep, 9, seg, DAPL_BAD_ARG(2));
 	EACH(ep, -1, seg, DAPL_BAD_ARG(2));
 	EACH(ep, 1, NULL, DAPL_BAD_ARG(3));
 	EACH(bad, 1, seg, DAPL_BAD_HANDLE(EP));
@@ -778,6 +796,7 @@ int main(void)
 		on_each(send__many_segments_in_order),
 		on_each(rdma__write_and_read),
 		on_each(rdma__remote_length_is_not_looked_at),
+		on_each(rdma__eight_segments_without_attributes),
 		on_each(rdma_read_to_rmr__by_context),
 		on_each(send__inline),
 		on_each(post__bad_iov),
