@@ -89,7 +89,8 @@ static void report_writes(struct dtest *d, const char *op, uint64_t total_ns)
 		"\n%d: RDMA write (%s): Total=%.2f usec, itime=%.2f us, poll=%" PRIu64
 		", %" PRIu64 " x %" PRIu64 ", %.2f MB/sec\n",
 		d->run.r.pid, ways == 1 ? "uni-direction" : "bi-direction",
-		dt_ns_to_us(total_ns), dt_ns_to_us(total_ns) / (double)msgs,
+		dt_ns_to_us(total_ns),
+		msgs ? dt_ns_to_us(total_ns) / (double)msgs : 0.0,
 		d->run.w.polls, msgs, size, res.bw_avg_mbps);
 }
 
