@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # t_scm.sh: connections by sockets over soft-RoCE, old against new, as
-# programs: dtest (data, 48 bytes of private data both ways, disconnect) and
-# Debian's dtestcm (many connections, with private data) in every mix of
-# libdat2, provider and side. And that nothing of rdma_cm is needed.
+# programs: dtest (data, 48 bytes of private data both ways, disconnect) in
+# every mix of libdat2, provider and side. And that nothing of rdma_cm is
+# needed. The other programs are in t_dtools.sh and t_dapltest.sh.
 # There is no program that rejects: those bytes are compared in t_scm_peer.c.
 
 # shellcheck source=test/interop/lib.sh
@@ -29,48 +29,6 @@ rows()
         # shellcheck disable=SC2086
         dtest_pair "$2" "$3" "$4" $o
     done <<<"$1"
-}
-
-# cm_pair NAME SERVER CLIENT N OPTION...: Debian's dtestcm with N connections;
-# SERVER and CLIENT are two words each: libdat2 and provider. Exit codes say
-# little, and it trips over its own disconnects; what counts is that both sides
-# have had all connections.
-cm_pair()
-{
-    local name=$1 s c log n=$4 good=yes
-
-    read -ra s <<<"$2"
-    read -ra c <<<"$3"
-    shift 4
-    name="$name: dtestcm -c $n $*"
-    log=$it_logs/$(printf %s "$name" | tr -cs 'A-Za-z0-9' '-')
-    if [ -z "$DEBIAN_DAPL" ]; then
-        skip "$name" "$DEBIAN_DAPL_REASON"
-        return
-    fi
-    it_why="not all connections came"
-    use_stack "${s[0]}" "${s[1]}"
-    if start_server "$log.server" "${it_env[@]}" "$DEBIAN_DAPL/bin/dtestcm" \
-        -P "$IT_PROVIDER" -c "$n" "$@"; then
-        use_stack "${c[0]}" "${c[1]}"
-        run_client "$log.client" "${it_env[@]}" "$DEBIAN_DAPL/bin/dtestcm" \
-            -P "$IT_PROVIDER" -c "$n" "$@" -h "$DAPL_VM_RXE_ADDR" || good=no
-        grep -q "Num=$n *$" "$log.client" || good=no
-        [ $good = yes ] || kill "$server_pid" 2>/dev/null
-        wait "$server_pid"
-        grep -q "ALL $n CONNECTED" "$log.server" || good=no
-    else
-        good=no
-        : >"$log.client"
-    fi
-    if [ $good = yes ]; then
-        ok "$name"
-        return
-    fi
-    not_ok "$name"
-    echo "# $it_why"
-    tail -n 6 "$log.server" | diag
-    tail -n 6 "$log.client" | diag
 }
 
 # One option more for one pair of ours.
@@ -103,15 +61,6 @@ rows "$one_option" "our program and provider, old libdat2" "ours debian ours" "o
 rows "$one_option" "old program and provider, our libdat2" "debian ours debian" "debian ours debian"
 rows "$options" "wire: our server, old client" "ours ours ours" "debian debian debian"
 rows "$options" "wire: old server, our client" "debian debian debian" "ours ours ours"
-
-for o in "10 -b 5" "200 -b 50" "60 -b 10 -w"; do
-    # shellcheck disable=SC2086
-    {
-        cm_pair "all ours" "ours ours" "ours ours" $o
-        cm_pair "wire: our server, old client" "ours ours" "debian debian" $o
-        cm_pair "wire: old server, our client" "debian debian" "ours ours" $o
-    }
-done
 
 if [ -e /dev/infiniband/rdma_cm ]; then
     mv /dev/infiniband/rdma_cm /dev/infiniband/.rdma_cm
