@@ -10,6 +10,8 @@
  */
 #include "test/dapltest/dapltest.h"
 
+#include "test/dtest/common/dt_watch.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +39,7 @@ static int open_ia(struct dpt *d)
 	DAT_RETURN ret;
 	int rc;
 
+	dt_doing("dat_ia_open");
 	ret = dat_ia_open((DAT_NAME_PTR)(uintptr_t)d->o->device, ASYNC_LENGTH,
 			  &async, &d->ia);
 	if (ret == DAT_SUCCESS)
@@ -75,13 +78,12 @@ int dpt_close(struct dpt *d, int rc)
 {
 	if (d->ia == DAT_HANDLE_NULL)
 		return rc;
-	dt_watchdog(d->o->timeout_s, "dat_ia_close");
+	dt_doing("dat_ia_close");
 	/* After an error something may still be there. */
 	rc = dpt_freed(d, rc,
 		       dat_ia_close(d->ia, rc ? DAT_CLOSE_ABRUPT_FLAG
 					      : DAT_CLOSE_GRACEFUL_FLAG),
 		       "dat_ia_close");
-	dt_watchdog(0, "");
 	d->ia = DAT_HANDLE_NULL;
 	return rc;
 }
@@ -109,6 +111,7 @@ int dpt_evd_make(struct dpt *d, uint32_t length, DAT_EVD_FLAGS flags,
 {
 	DAT_RETURN ret;
 
+	dt_doing("dat_evd_create");
 	ret = dat_evd_create(d->ia, (DAT_COUNT)length, DAT_HANDLE_NULL, flags,
 			     ret_evd);
 	if (ret == DAT_SUCCESS)
@@ -123,6 +126,7 @@ int dpt_evd_free(struct dpt *d, DAT_EVD_HANDLE *evd, int rc)
 
 	if (*evd == DAT_HANDLE_NULL)
 		return rc;
+	dt_doing("dat_evd_free");
 	/* Flushed receives; bounded, since nothing new can come. */
 	for (int i = 0; i < 100000; i++)
 		if (dat_evd_dequeue(*evd, &event) != DAT_SUCCESS)
@@ -150,6 +154,7 @@ int dpt_region_make(struct dpt *d, DAT_PZ_HANDLE pz, size_t length,
 	region->base = base;
 	region->length = length;
 	desc.for_va = base;
+	dt_doing("dat_lmr_create");
 	ret = dat_lmr_create(d->ia, DAT_MEM_TYPE_VIRTUAL, desc, length, pz,
 			     DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
 			     &region->lmr, &region->lmr_context,
@@ -163,6 +168,7 @@ int dpt_region_make(struct dpt *d, DAT_PZ_HANDLE pz, size_t length,
 
 int dpt_region_free(struct dpt *d, struct dpt_region *region, int rc)
 {
+	dt_doing("dat_lmr_free");
 	if (region->base && region->lmr != DAT_HANDLE_NULL)
 		rc = dpt_freed(d, rc, dat_lmr_free(region->lmr),
 			       "dat_lmr_free");

@@ -8,6 +8,8 @@
  */
 #include "test/dapltest/end.h"
 
+#include "test/dtest/common/dt_watch.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -63,6 +65,7 @@ static int make_ep(struct dpt *d, DAT_PZ_HANDLE pz,
 	attr.max_rdma_read_iov = (DAT_COUNT)needs->segs;
 	attr.max_rdma_write_iov = (DAT_COUNT)needs->segs;
 	attr.srq_soft_hw = DAT_HW_DEFAULT;
+	dt_doing("dat_ep_create");
 	ret = dat_ep_create(d->ia, pz, e->rcv_evd, e->req_evd, e->conn_evd,
 			    &attr, &e->ep);
 	if (ret == DAT_SUCCESS)
@@ -103,6 +106,7 @@ int dpt_end_close(struct dpt *d, struct dpt_end *e, int rc)
 		rc = dpt_freed(d, rc, dat_psp_free(e->psp), "dat_psp_free");
 	if (e->rsp != DAT_HANDLE_NULL)
 		rc = free_rsp(d, e, rc);
+	dt_doing("dat_ep_free");
 	if (e->ep != DAT_HANDLE_NULL)
 		rc = dpt_freed(d, rc, dat_ep_free(e->ep), "dat_ep_free");
 	e->psp = e->rsp = e->ep = DAT_HANDLE_NULL;
@@ -201,9 +205,11 @@ static int established(struct dpt *d, struct dpt_end *e)
 static int accept_on(struct dpt *d, struct dpt_end *e, DAT_CR_HANDLE cr,
 		     DAT_EP_HANDLE ep)
 {
-	DAT_RETURN ret = dat_cr_accept(cr, ep, 0, NULL);
+	DAT_RETURN ret;
 	int rc;
 
+	dt_doing("dat_cr_accept");
+	ret = dat_cr_accept(cr, ep, 0, NULL);
 	if (ret != DAT_SUCCESS)
 		return dt_dat_fail(&d->r, DT_FAILED, ret, "dat_cr_accept",
 				   NULL);
@@ -266,6 +272,7 @@ int dpt_end_connect(struct dpt *d, struct dpt_end *e, uint32_t qual,
 {
 	DAT_RETURN ret;
 
+	dt_doing("dat_ep_connect");
 	ret = dat_ep_connect(e->ep, (DAT_IA_ADDRESS_PTR)&d->server, qual,
 			     (DAT_TIMEOUT)(d->limit_ns / DT_NS_PER_US),
 			     pdata_size, (DAT_PVOID)(uintptr_t)pdata, d->o->qos,
@@ -322,6 +329,7 @@ int dpt_end_part(struct dpt *d, struct dpt_end *e, DAT_CLOSE_FLAGS how,
 		let_peer_leave(d, e);
 	if (e->w.gone)
 		return 0;
+	dt_doing("dat_ep_disconnect");
 	ret = dat_ep_disconnect(e->ep, how);
 	/* Both sides may do it at once; then the event is there already. */
 	if (ret != DAT_SUCCESS &&

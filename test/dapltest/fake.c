@@ -9,7 +9,8 @@
  * Ports are the program's own, whatever is asked for, so that runs do not meet.
  * With TAMPER=N in the environment one byte of the Nth transfer that is
  * prepared is wrong, which somebody has to notice. With HOSTILE=1 strangers
- * come to the server first.
+ * come to the server first. With HANG=CALL that call of libibverbs or librdmacm
+ * never returns. It is a failure if a good run leaves objects of the device.
  */
 #include "test/conform/conform.h"
 #include "test/conform/ports.h"
@@ -17,6 +18,7 @@
 #include "test/dapltest/hostile.h"
 
 #include "test/dapltest/pattern.h"
+#include "test/unit/fake/fake_verbs.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -25,10 +27,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ADDRESS "10.0.0.1"
-#define DEVICE	"fake"
-#define TRIES	1000
-#define TICK_NS (10 * DT_NS_PER_MS)
+#define ADDRESS	    "10.0.0.1"
+#define DEVICE	    "fake"
+#define TRIES	    1000
+#define LEFT_BEHIND 99 /* exit status */
+#define TICK_NS	    (10 * DT_NS_PER_MS)
 
 /* --wrap=dpt_fill */
 void __real_dpt_fill(const struct dpt_layout *at, const struct dpt_pattern *p);
@@ -58,7 +61,7 @@ static void *serve(void *arg)
 	static char *words[] = {"dapltest", "-T",	 "S", "-D",
 				DEVICE,	    "--timeout", "2", NULL};
 	/* Only where it may wait in vain: sanitizers take their time. */
-	int argc = getenv("HOSTILE") ? 7 : 5;
+	int argc = getenv("HOSTILE") || getenv("HANG") ? 7 : 5;
 	struct dpt_opts opts;
 	int *ret_rc = arg;
 
@@ -145,7 +148,11 @@ int main(int argc, char **argv)
 	opts.port = (uint16_t)first;
 	if (opts.oob_port)
 		opts.oob_port = (uint16_t)PORTS_OOB(first);
+	fv_hang(getenv("HANG"));
 	if (opts.test == DPT_LIMIT || opts.test == DPT_FUNCTION)
-		return dpt_run(&opts);
-	return with_server(&opts);
+		rc = dpt_run(&opts);
+	else
+		rc = with_server(&opts);
+	fv_live_dump(stderr);
+	return rc || !fv_live() ? rc : LEFT_BEHIND;
 }

@@ -9,13 +9,14 @@
  */
 #include "test/dapltest/fft.h"
 
+#include "test/dtest/common/dt_watch.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define EVD_LENGTH 10
 #define LMR_SIZE   1024
-#define CALL_LIMIT 30
 
 static const char *type_name(DAT_RETURN ret)
 {
@@ -195,9 +196,8 @@ static int run_case(struct dpt *d, const struct fft_case *c)
 		"*******************************************************"
 		"***************\nFunction Feature: %s, case%d\n%s\n",
 		c->feature, c->number, c->text);
-	dt_watchdog(d->o->timeout_s + CALL_LIMIT, c->text);
+	dt_doing(c->text);
 	verdict = c->run(&f);
-	dt_watchdog(0, "");
 	dt_line(&d->r, "Result: %s\n", words[verdict]);
 	report(d, c, verdict);
 	if (verdict == FFT_FAIL)

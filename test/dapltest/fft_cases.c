@@ -14,7 +14,12 @@
 
 #define EVD_LENGTH 10
 #define WAIT_US	   10000
-#define PATIENT_US 10000000
+
+/* For what takes some time on a device. */
+static DAT_TIMEOUT patience_us(const struct fft *f)
+{
+	return (DAT_TIMEOUT)(f->d->limit_ns / DT_NS_PER_US);
+}
 
 static enum fft_verdict hwconn_0(struct fft *f)
 {
@@ -253,10 +258,12 @@ static bool request_to_self(struct fft *f, DAT_CR_HANDLE *ret_cr)
 				   DAT_PROVIDER_FIELD_NONE, NULL)) ||
 	    !FFT_WANT(f, DAT_SUCCESS,
 		      dat_ep_connect(f->ep, attr.ia_address_ptr, f->d->o->port,
-				     PATIENT_US, 0, NULL, DAT_QOS_BEST_EFFORT,
+				     patience_us(f), 0, NULL,
+				     DAT_QOS_BEST_EFFORT,
 				     DAT_CONNECT_DEFAULT_FLAG)) ||
-	    !FFT_WANT(f, DAT_SUCCESS,
-		      dat_evd_wait(f->cr_evd, PATIENT_US, 1, &event, &more)))
+	    !FFT_WANT(
+		    f, DAT_SUCCESS,
+		    dat_evd_wait(f->cr_evd, patience_us(f), 1, &event, &more)))
 		return false;
 	*ret_cr = event.event_data.cr_arrival_event_data.cr_handle;
 	return true;
@@ -275,7 +282,7 @@ static enum fft_verdict query_5(struct fft *f)
 			 dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
 		FFT_WANT(f, DAT_SUCCESS, dat_cr_reject(cr, 0, NULL));
 		FFT_WANT(f, DAT_SUCCESS,
-			 dat_evd_wait(f->conn_evd, PATIENT_US, 1, &event,
+			 dat_evd_wait(f->conn_evd, patience_us(f), 1, &event,
 				      &more));
 	}
 	return fft_close(f);

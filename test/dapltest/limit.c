@@ -13,6 +13,8 @@
  */
 #include "test/dapltest/dapltest.h"
 
+#include "test/dtest/common/dt_watch.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,7 +24,6 @@
 #define EVD_LENGTH 10
 #define LMR_SIZE   4096u
 #define NO_MORE	   ((DAT_RETURN)(DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES))
-#define CALL_LIMIT 30 /* seconds that a call may take beyond --timeout */
 
 /* How much of the chain of objects a set has. */
 enum level {
@@ -372,11 +373,6 @@ static bool is_limit(DAT_RETURN ret)
 	       type == DAT_GET_TYPE(DAT_CONN_QUAL_UNAVAILABLE);
 }
 
-static void watch_calls(struct limit *l, const char *doing)
-{
-	dt_watchdog(l->d->o->timeout_s + CALL_LIMIT, doing);
-}
-
 static int interrupted(struct limit *l)
 {
 	return dt_fail(&l->d->r, DT_INTERRUPTED, "interrupted");
@@ -394,7 +390,7 @@ static int go_up(struct limit *l, const struct kind *k, DAT_RETURN *ret_last)
 		if (dt_stopped())
 			return interrupted(l);
 		o->set = &l->sets[l->count % l->width];
-		watch_calls(l, k->word);
+		dt_doing(k->word);
 		ret = k->make(l, o);
 		if (ret != DAT_SUCCESS)
 			break;
@@ -415,7 +411,7 @@ static int come_back(struct limit *l, const struct kind *k, int rc)
 	if (k->per_set && n > l->width)
 		n = l->width;
 	while (n > 0) {
-		watch_calls(l, k->word);
+		dt_doing(k->word);
 		rc = dpt_freed(l->d, rc, k->release(&l->objects[--n]), k->word);
 	}
 	l->count = 0;
@@ -523,15 +519,14 @@ static int limit_open(struct limit *l, struct dpt *d, enum level level,
 		return dt_fail(&d->r, DT_ENVIRONMENT,
 			       "no memory for %u objects; use a smaller -m",
 			       room);
-	watch_calls(l, "making the sets of objects");
+	dt_doing("making the sets of objects");
 	return make_sets(l, level);
 }
 
 static int limit_close(struct limit *l, int rc)
 {
-	watch_calls(l, "releasing the sets of objects");
+	dt_doing("releasing the sets of objects");
 	rc = free_sets(l, rc);
-	dt_watchdog(0, "");
 	free(l->objects);
 	dt_samples_fini(&l->samples);
 	return rc;
@@ -579,7 +574,7 @@ static int grow_lmr(struct limit *l)
 
 		if (dt_stopped())
 			return interrupted(l);
-		watch_calls(l, SIZE_WORD);
+		dt_doing(SIZE_WORD);
 		dt_progress(&l->d->r, SIZE_WORD ": 0x%llx",
 			    (unsigned long long)size);
 		ret = register_region(&l->sets[0], &mem, size);

@@ -12,6 +12,7 @@
 
 #include "test/dtest/common/dt_oob.h"
 #include "test/dtest/common/dt_process.h"
+#include "test/dtest/common/dt_watch.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -101,6 +102,7 @@ static int run_test(struct dpt *d)
 
 	if (!rc && !tests[d->o->test].own_adapter)
 		rc = dpt_open(d);
+	dt_doing(dpt_test_name(d->o->test));
 	if (!rc)
 		rc = tests[d->o->test].run(d);
 	rc = dpt_close(d, rc);
@@ -127,5 +129,10 @@ int dpt_run(const struct dpt_opts *opts)
 	dt_report_role(&d.r, tests[opts->test].role);
 	dt_report_provider(&d.r, opts->device, "");
 	dt_allow_files();
-	return dt_report_close(&d.r, run_test(&d));
+	rc = dt_watch_begin(&d.r, opts->timeout_s);
+	if (rc)
+		return dt_report_close(&d.r, rc);
+	rc = run_test(&d);
+	dt_watch_end(&d.r);
+	return dt_report_close(&d.r, rc);
 }

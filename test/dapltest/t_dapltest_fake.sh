@@ -83,6 +83,12 @@ for kind in ib roce iwarp; do
     expect 2 "is no limit" $kind -T L limit_nothing
 done
 
+# Calls below the library that never return: the watchdog ends the program.
+hung="does not return, at or after"
+HANG=ibv_create_cq expect 3 "$hung" ib -T L --timeout 1 limit_evd
+HANG=ibv_destroy_cq expect 3 "$hung" ib -T F -f endpoint --timeout 1
+HANG=rdma_disconnect expect 3 "$hung" ib -T T $to --timeout 1 -i 3 client SR server SR
+
 # Where names do not lead to the adapter, the server tells its address, at a
 # port that is the run's own.
 told="-s 127.0.0.1 --oob-port 1"
@@ -96,6 +102,7 @@ for lib in openib_cma/.libs/libdaplofa openib_scm/.libs/libdaploscm openib_ucm/.
 done
 
 # More queues than this limit on open files allows, which the tool raises.
+# shellcheck disable=SC3045
 ulimit -S -n 48
 expect 0 "$wqe" ib -T T $told -i 3 -t 5 -w 8 client SR server SR
 expect 0 "EVDs created: 100" ib -T L -m 100 limit_evd

@@ -17,10 +17,13 @@ static int run(struct dtest *d)
 {
 	int rc = dtest_open(d);
 
+	dt_doing("the beginning of the connection");
 	if (!rc)
 		rc = dtest_connect(d);
+	dt_doing("the test");
 	if (!rc)
 		rc = dtest_run(d);
+	dt_doing("the end of the connection");
 	if (!rc)
 		rc = dtest_disconnect(d);
 	rc = dtest_close(d, rc);

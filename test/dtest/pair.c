@@ -9,13 +9,16 @@
  * The program's own symbols stand in for libibverbs and librdmacm below the
  * provider that dat.conf names; the sides are two threads that run the tool's
  * main(). A line "pair: SERVER CLIENT" with their exit statuses is the last
- * one, on standard error. The sides share what a process has: one watchdog, one
- * set of signals. Rule: test/unit/fake/fake_verbs.h.
+ * one, on standard error; if they left objects of the device behind, it says
+ * how many. The sides share what a process has: one watchdog, one set of
+ * signals. With HANG=CALL in the environment that call of libibverbs or
+ * librdmacm never returns. Rule: test/unit/fake/fake_verbs.h.
  */
 #undef main /* what the tool's own file is compiled with */
 
 #include "test/conform/conform.h"
 #include "test/conform/ports.h"
+#include "test/unit/fake/fake_verbs.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -103,6 +106,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: pair KIND OPTION... -- OPTION...\n");
 		return 2;
 	}
+	fv_hang(getenv("HANG"));
 	snprintf(qual_text, sizeof(qual_text), "--port=%u", qual);
 	snprintf(oob_text, sizeof(oob_text), "--oob-port=%u", oob_port);
 	begin(&server, argv[0], qual_text, oob_text);
@@ -119,6 +123,10 @@ int main(int argc, char **argv)
 		run(&client);
 	pthread_join(thread, NULL);
 	fflush(stdout);
-	fprintf(stderr, "pair: %d %d\n", server.rc, client.rc);
+	fprintf(stderr, "pair: %d %d", server.rc, client.rc);
+	if (fv_live())
+		fprintf(stderr, ", %u objects left", fv_live());
+	fputc('\n', stderr);
+	fv_live_dump(stderr);
 	return 0;
 }

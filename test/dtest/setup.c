@@ -240,9 +240,7 @@ static int free_ends(struct dtest *d, int rc)
 int dtest_close(struct dtest *d, int rc)
 {
 	dtest_hang_up(d);
-	dt_watchdog(d->run.o->timeout_s, "the release of the connection");
 	rc = free_ends(d, rc);
-	dt_watchdog(0, NULL);
 	rc = dt_run_free_region(&d->run, &d->rmsg, rc);
 	rc = dt_run_free_region(&d->run, &d->smsg, rc);
 	rc = dt_run_free_region(&d->run, &d->rbuf, rc);

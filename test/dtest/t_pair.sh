@@ -78,8 +78,47 @@ pair dtestsrq cma-ib "5 5" -c 3 -- -c 4
 says="another --ramp"
 pair dtestcm cma-ib "5 5" -c 3 -- -c 3 --ramp 1,2
 says=
+
+# Calls below the library that never return, side by side: the watchdog ends
+# the tool, and the last line tells.
+hangs="dtest rdma_connect -b 64
+dtest ibv_reg_mr -b 64
+dtest ibv_post_send -b 64
+dtestcm ibv_create_qp -c 3
+dtestcm rdma_disconnect -c 3
+dtestsrq ibv_create_srq -c 3"
+
+# hang TOOL CALL OPTION VALUE
+hang()
+{
+    HANG=$2 timeout 60 "$top_builddir/test/dtest/pair_$1" ib -P cma "$3" "$4" \
+        --timeout 1 -- "$3" "$4" -h 127.0.0.1 --timeout 1 >"$tmp/$1.$2" 2>&1 </dev/null
+    echo "exit code $?" >>"$tmp/$1.$2"
+}
+
+while read -r tool call option value; do
+    hang "$tool" "$call" "$option" "$value" &
+done <<E
+$hangs
+E
+wait
+while read -r tool call option value; do
+    n=$((n + 1))
+    log=$tmp/$tool.$call
+    if grep -q "ERR: timed out in a call that does not return, at or after " "$log" &&
+        tail -n 1 "$log" | grep -qx "exit code 3"; then
+        echo "ok $n - $tool $option $value: $call hangs"
+    else
+        echo "not ok $n - $tool $option $value: $call hangs"
+        tail "$log" | sed 's/^/# /'
+    fi
+done <<E
+$hangs
+E
+
 # Last: each connection takes sockets, more of them than this limit lets open.
 # The tools raise it.
+# shellcheck disable=SC3045
 ulimit -S -n 48
 pair dtestcm scm-ib "0 0" -c 60 -- -c 60
 echo "1..$n"

@@ -141,6 +141,7 @@ int dtcm_take(struct dtcm *c)
 	DAT_EVENT event;
 	int rc = 0;
 
+	dt_alive();
 	while (!rc && dat_evd_dequeue(c->cm_evd, &event) == DAT_SUCCESS)
 		rc = on_event(c, &event);
 	if (!rc && dt_stopped())
@@ -213,6 +214,7 @@ void dtcm_hang_up(struct dtcm *c)
 	for (uint32_t i = 0; i < c->o->count; i++) {
 		struct dtcm_conn *conn = &c->conns[i];
 
+		dt_alive();
 		if (conn->state != DTCM_UP || conn->ep == DAT_HANDLE_NULL)
 			continue;
 		if (dat_ep_disconnect(conn->ep, DAT_CLOSE_ABRUPT_FLAG) ==

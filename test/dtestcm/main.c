@@ -22,6 +22,7 @@ static int step(struct dtcm *c, uint32_t index)
 	/* Nobody is told where to connect before there is something to take. */
 	if (!rc && c->run.server && !index)
 		rc = dtcm_listen(c);
+	dt_doing("the connections");
 	if (!rc)
 		rc = c->run.server ? dtcm_serve(c) : dtcm_call(c);
 	if (!rc)

@@ -110,13 +110,6 @@ static int make_ep(struct dtcm *c, struct dtcm_conn *conn)
 	return 0;
 }
 
-/* One watch for some of them, since it is a system call. */
-static void watch(struct dtcm *c, uint32_t index, const char *doing)
-{
-	if (index % 64 == 0)
-		dt_watchdog(c->run.o->timeout_s, doing);
-}
-
 int dtcm_make_eps(struct dtcm *c)
 {
 	uint64_t start;
@@ -128,11 +121,10 @@ int dtcm_make_eps(struct dtcm *c)
 		c->states[i] = 0;
 	c->states[DTCM_IDLE] = c->o->count;
 	for (uint32_t i = 0; !rc && i < c->o->count; i++) {
-		watch(c, i, "dat_ep_create");
+		dt_doing("dat_ep_create");
 		c->conns[i].state = DTCM_IDLE;
 		rc = make_ep(c, &c->conns[i]);
 	}
-	dt_watchdog(0, NULL);
 	c->total.ep_create_ns += dt_now_ns() - start;
 	return rc;
 }
@@ -145,14 +137,13 @@ int dtcm_free_eps(struct dtcm *c, int rc)
 		dtcm_hang_up(c);
 	start = dt_now_ns();
 	for (uint32_t i = 0; i < c->o->count; i++) {
-		watch(c, i, "dat_ep_free");
+		dt_doing("dat_ep_free");
 		if (c->conns[i].ep == DAT_HANDLE_NULL)
 			continue;
 		rc = dt_run_freed(&c->run, rc, dat_ep_free(c->conns[i].ep),
 				  "dat_ep_free");
 		c->conns[i].ep = DAT_HANDLE_NULL;
 	}
-	dt_watchdog(0, NULL);
 	c->total.ep_free_ns += dt_now_ns() - start;
 	return rc;
 }

@@ -17,10 +17,13 @@ static int run(struct dsrq *d)
 {
 	int rc = dsrq_open(d);
 
+	dt_doing("the beginning of the connections");
 	if (!rc)
 		rc = dsrq_connect(d);
+	dt_doing("the exchange of messages");
 	if (!rc)
 		rc = dsrq_exchange(d);
+	dt_doing("the end of the connections");
 	if (!rc)
 		rc = dsrq_disconnect(d);
 	if (!rc)

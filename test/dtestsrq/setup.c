@@ -187,7 +187,6 @@ static int free_eps(struct dsrq *d, int rc)
 int dsrq_close(struct dsrq *d, int rc)
 {
 	dsrq_hang_up(d);
-	dt_watchdog(d->run.o->timeout_s, "the release of endpoints");
 	if (d->psp != DAT_HANDLE_NULL)
 		rc = dt_run_freed(&d->run, rc, dat_psp_free(d->psp),
 				  "dat_psp_free");
@@ -195,7 +194,6 @@ int dsrq_close(struct dsrq *d, int rc)
 	if (d->srq != DAT_HANDLE_NULL)
 		rc = dt_run_freed(&d->run, rc, dat_srq_free(d->srq),
 				  "dat_srq_free");
-	dt_watchdog(0, NULL);
 	d->psp = DAT_HANDLE_NULL;
 	d->srq = DAT_HANDLE_NULL;
 	rc = dt_run_free_evd(&d->run, &d->rcv_evd, rc);

@@ -11,6 +11,7 @@
 #include "test/dtest/common/dt_dat.h"
 
 #include "test/dtest/common/dt_time.h"
+#include "test/dtest/common/dt_watch.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -240,6 +241,7 @@ int dt_evd_next(struct dt_waiter *w, enum dt_wait_mode how, DAT_EVD_HANDLE evd,
 	for (;;) {
 		int rc = wait_slice(w, how, evd, left, ret_event);
 
+		dt_alive();
 		if (rc != -EAGAIN)
 			return rc;
 		if (dt_stopped())
@@ -257,6 +259,7 @@ int dt_evd_next(struct dt_waiter *w, enum dt_wait_mode how, DAT_EVD_HANDLE evd,
 
 int dt_spin_check(struct dt_waiter *w, uint64_t deadline)
 {
+	dt_alive();
 	if (dt_stopped())
 		return -EINTR;
 	if (peer_left(w, DAT_HANDLE_NULL))

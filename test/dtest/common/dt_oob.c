@@ -10,6 +10,7 @@
 #include "test/dtest/common/dt_oob.h"
 
 #include "test/dtest/common/dt_time.h"
+#include "test/dtest/common/dt_watch.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -212,6 +213,7 @@ static int wait_ready(struct pollfd *pfd, nfds_t n, uint64_t deadline)
 		uint64_t left = dt_left_ns(deadline) / DT_NS_PER_MS;
 		int rc = poll(pfd, n, left < SLICE_MS ? (int)left : SLICE_MS);
 
+		dt_alive();
 		if (dt_stopped())
 			return -EINTR;
 		if (rc > 0)

@@ -100,12 +100,16 @@ int dt_run_begin(struct dt_run *run, const char *tool,
 	dt_report_provider(&run->r, run->provider, "");
 	dt_catch_signals();
 	dt_allow_files();
+	rc = dt_watch_begin(&run->r, o->timeout_s);
+	if (rc)
+		return dt_report_close(&run->r, rc);
 	rc = pin(run);
 	return rc ? dt_run_end(run, rc) : 0;
 }
 
 int dt_run_end(struct dt_run *run, int rc)
 {
+	dt_watch_end(&run->r);
 	return dt_report_close(&run->r, rc);
 }
 
@@ -129,11 +133,9 @@ static int open_ia(struct dt_run *run, uint32_t async_length)
 	DAT_RETURN ret;
 	int rc;
 
-	dt_watchdog(run->o->timeout_s, "dat_ia_open");
 	ret = DT_RUN_TIMED(run, DT_RUN_OPEN,
 			   dat_ia_open(run->provider, (DAT_COUNT)async_length,
 				       &run->async_evd, &run->ia));
-	dt_watchdog(0, NULL);
 	if (ret == DAT_SUCCESS)
 		return 0;
 	run->ia = run->async_evd = DAT_HANDLE_NULL;
@@ -316,14 +318,12 @@ int dt_run_close(struct dt_run *run, int rc)
 			DT_RUN_TIMED(run, DT_RUN_PZ_FREE, dat_pz_free(run->pz)),
 			"dat_pz_free");
 	run->pz = DAT_HANDLE_NULL;
-	dt_watchdog(run->o->timeout_s, "dat_ia_close");
 	if (run->ia != DAT_HANDLE_NULL)
 		rc = dt_run_freed(
 			run, rc,
 			DT_RUN_TIMED(run, DT_RUN_CLOSE,
 				     dat_ia_close(run->ia, DAT_CLOSE_DEFAULT)),
 			"dat_ia_close");
-	dt_watchdog(0, NULL);
 	run->ia = run->async_evd = DAT_HANDLE_NULL;
 	close_sockets(run);
 	return rc;

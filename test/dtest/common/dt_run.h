@@ -4,8 +4,7 @@
  * all have, the adapter, and how the two sides find each other.
  *
  * Does not connect endpoints and does not know what is tested.
- * Threads: one. Every wait has a limit; calls that could hang run under the
- * watchdog.
+ * Threads: one. Every wait has a limit, and the watchdog sees to the rest.
  * Ownership: struct dt_run owns what it opens; dt_run_close() releases what
  * there is, at any point.
  * Rule: each function returns 0 or an exit status, having reported it.
@@ -18,6 +17,7 @@
 #include "test/dtest/common/dt_opt.h"
 #include "test/dtest/common/dt_report.h"
 #include "test/dtest/common/dt_time.h"
+#include "test/dtest/common/dt_watch.h"
 
 #include <dat2/udat.h>
 #include <stdbool.h>
@@ -105,10 +105,10 @@ int dt_run_open(struct dt_run *run, uint32_t async_length);
 /* Releases what there is. Returns rc, or an exit status of its own. */
 int dt_run_close(struct dt_run *run, int rc);
 
-/* Times a call; `what` is of enum dt_run_time. */
+/* Times a call, which the watchdog knows; `what` is of enum dt_run_time. */
 #define DT_RUN_TIMED(run, what, call)                                  \
 	({                                                             \
-		uint64_t start_ns = dt_now_ns();                       \
+		uint64_t start_ns = (dt_doing(#call), dt_now_ns());    \
 		DAT_RETURN timed_ret = (call);                         \
                                                                        \
 		if (!(run)->time_ns[what])                             \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dt_time.h - clock, limits on waits, stop flag and watchdog of the test tools.
+ * dt_time.h - clock, limits on waits and stop flag of the test tools.
  *
  * Does not wait itself; each wait loop asks dt_due() and dt_stopped().
  * Threads: the flag is set by a signal handler and read anywhere.
@@ -55,13 +55,6 @@ void dt_catch_signals(void);
 
 /* Whether such a signal came. */
 bool dt_stopped(void);
-
-/*
- * A limit for calls that have none of their own: unless this is called again
- * within `seconds`, the process ends with status 3 and a line that names what
- * it was doing (a constant text). 0 seconds: no limit any more.
- */
-void dt_watchdog(unsigned int seconds, const char *doing);
 
 /*
  * Sleeps for ns nanoseconds, for peers that announce nothing. Returns false

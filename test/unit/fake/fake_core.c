@@ -3,7 +3,8 @@
  * fake_core.c: the ground of the fake: lock, object list, failure injection,
  * trace, pollable queues. It knows nothing of verbs' meaning.
  * Threads: one mutex; fv__call*() take it, fv__leave() gives it back. The only
- * waits are fv__queue_get() on a blocking descriptor and fv__wait_acked().
+ * waits are fv__queue_get() on a blocking descriptor, fv__wait_acked(), and
+ * those that fv_hang() asks for.
  * Ownership: the object list owns everything a caller created; fv_reset()
  * frees what is left.
  * Rule: a destroy call waits for un-acked events (ibv_get_cq_event(3),
@@ -27,6 +28,7 @@ static struct fv_link objects = {&objects, &objects};
 static pthread_cond_t acked_cond = PTHREAD_COND_INITIALIZER;
 static uint32_t next_num = 0x11; /* 0 and 1 are special queue pairs */
 static unsigned int patience_ms = 2000;
+static const char *_Atomic hanging; /* name of a call that never returns */
 
 static struct {
 	unsigned int at; /* 0: disarmed */
@@ -140,10 +142,24 @@ static int injected(const char *name)
 	return failure.err;
 }
 
+void fv_hang(const char *call)
+{
+	hanging = call;
+}
+
+static void hang(const char *name)
+{
+	const char *call = hanging;
+
+	while (call && !strcmp(call, name))
+		pause();
+}
+
 int fv__call(const char *name)
 {
 	int err;
 
+	hang(name);
 	fv__enter();
 	err = injected(name);
 	if (!err) {
@@ -158,6 +174,7 @@ int fv__call(const char *name)
 
 void fv__call_sure(const char *name)
 {
+	hang(name);
 	fv__enter();
 	fv__trace("%s", name);
 }
@@ -421,5 +438,6 @@ void fv_reset(void)
 	free(trace.text);
 	memset(&trace, 0, sizeof(trace));
 	patience_ms = 2000;
+	hanging = NULL;
 	fv__leave();
 }

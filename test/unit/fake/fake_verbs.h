@@ -59,7 +59,7 @@ struct fv_device_cfg {
 	/* a receive posted in ERR stays until the next modify to ERR (rxe) */
 	bool err_recv_stays;
 	bool err_send_stays; /* the same of requests (siw) */
-	bool old_abi;	   /* no verbs_context: the inline helpers fall back */
+	bool old_abi; /* no verbs_context: the inline helpers fall back */
 };
 
 /* Fills @cfg with a plausible one-port device of that kind. */
@@ -95,6 +95,9 @@ void fv_live_dump(FILE *to);
 /* The calls as text, one per line. The string is valid until the next call. */
 void fv_trace(bool on);
 const char *fv_trace_get(void);
+
+/* Calls of that function never return; NULL: all do. For programs that end. */
+void fv_hang(const char *call);
 
 /* Holds all data movement: posted requests stay outstanding. */
 void fv_pause(bool on);
