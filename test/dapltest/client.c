@@ -97,19 +97,11 @@ static bool have_pattern(const struct dpt *d,
 	return features(d) & info->ext.features & DPT_FEATURE_PATTERN;
 }
 
-static void set_names(struct dt_result *res, const char *test, const char *op)
-{
-	memset(res, 0, sizeof(*res));
-	snprintf(res->test, sizeof(res->test), "%s", test);
-	snprintf(res->op, sizeof(res->op), "%s", op);
-	res->result = "PASSED";
-}
-
 static void report_failed(struct dpt *d, const char *test, const char *op)
 {
 	struct dt_result res;
 
-	set_names(&res, test, op);
+	dt_result_begin(&res, DT_NO_FIGURES, test, op);
 	res.result = "FAILED";
 	dt_report_result(&d->r, &res);
 }
@@ -160,7 +152,7 @@ static void print_transaction(struct dpt_tx *tx, const struct tx_totals *sum)
 			(double)sum->bytes[i] / 1e6 / sec);
 }
 
-/* The times of iterations of all threads together. */
+/* The times of iterations of all threads together, behind the warm-up. */
 static void merge_samples(const struct dpt_tx *tx, struct dt_stats *ret_stats)
 {
 	struct dt_samples all;
@@ -174,7 +166,7 @@ static void merge_samples(const struct dpt_tx *tx, struct dt_stats *ret_stats)
 	for (uint32_t i = 0; i < tx->cmd.threads; i++) {
 		const struct dt_samples *s = &tx->threads[i].samples;
 
-		for (size_t k = 0; k < s->count; k++)
+		for (size_t k = tx->d->o->warmup; k < s->count; k++)
 			dt_samples_add(&all, s->ns[k]);
 	}
 	dt_stats_compute(&all, 0, 1, ret_stats);
@@ -184,19 +176,17 @@ static void merge_samples(const struct dpt_tx *tx, struct dt_stats *ret_stats)
 static void report_transaction(struct dpt_tx *tx)
 {
 	struct tx_totals sum = total_up(tx);
-	double us = dt_ns_to_us(sum.ns ? sum.ns : 1);
 	struct dt_result res;
 
 	print_transaction(tx, &sum);
-	set_names(&res, "transaction", "iteration");
-	res.kind = DT_LATENCY;
+	dt_result_begin(&res, DT_LATENCY, "transaction", "iteration");
 	for (uint32_t i = 0; i < tx->cmd.op_count; i++)
 		res.bytes += dpt_op_bytes(&tx->cmd.ops[i]) * tx->cmd.eps;
 	merge_samples(tx, &res.stats);
-	res.iterations = (uint64_t)tx->cmd.iterations * tx->cmd.threads;
-	for (int i = 0; i < 4; i++)
-		res.bw_avg_mbps += (double)sum.bytes[i] / us;
-	res.msg_rate_mpps = (double)sum.ops / us;
+	dt_result_rates(&res);
+	/* Threads run side by side, and an iteration has many operations. */
+	res.bw_avg_mbps *= tx->cmd.threads;
+	res.msg_rate_mpps *= tx->cmd.threads * tx->cmd.eps * tx->cmd.op_count;
 	dt_report_result(&tx->d->r, &res);
 }
 
@@ -333,35 +323,23 @@ static void print_performance(struct dpt_perf *p, const struct dt_stats *s)
 
 static void report_performance(struct dpt_perf *p)
 {
-	const struct dpt_op *op = &p->cmd.op;
+	const char *op = dpt_op_name(p->cmd.op.type);
+	struct dt_report *r = &p->d->r;
 	struct dt_result res;
-	double us = dt_ns_to_us(p->ns ? p->ns : 1);
 
-	set_names(&res, "latency", dpt_op_name(op->type));
-	res.kind = DT_LATENCY;
-	res.bytes = dpt_op_bytes(op);
-	dt_stats_compute(&p->latency, 0, 1, &res.stats);
-	res.iterations = res.stats.count;
-	if (res.stats.avg_us > 0) {
-		res.bw_avg_mbps = (double)res.bytes / res.stats.avg_us;
-		res.msg_rate_mpps = 1 / res.stats.avg_us;
-	}
+	dt_result_begin(&res, DT_LATENCY, "latency", op);
+	res.bytes = dpt_op_bytes(&p->cmd.op);
+	dt_stats_compute(&p->latency, p->d->o->warmup, 1, &res.stats);
+	dt_result_rates(&res);
 	print_performance(p, &res.stats);
-	dt_report_result(&p->d->r, &res);
+	dt_report_result(r, &res);
 
-	set_names(&res, "throughput", dpt_op_name(op->type));
-	res.kind = DT_BANDWIDTH;
-	res.bytes = dpt_op_bytes(op);
-	res.iterations = p->cmd.iterations;
-	/* Time per operation of the whole phase; single ones overlap. */
-	res.stats.count = 1;
-	res.stats.min_us = res.stats.max_us = res.stats.typical_us =
-		res.stats.avg_us = res.stats.p99_us = res.stats.p999_us =
-			us / p->cmd.iterations;
-	res.bw_avg_mbps = (double)res.bytes * p->cmd.iterations / us;
-	res.bw_peak_mbps = res.bw_avg_mbps;
-	res.msg_rate_mpps = p->cmd.iterations / us;
-	dt_report_result(&p->d->r, &res);
+	dt_result_begin(&res, DT_BANDWIDTH, "throughput", op);
+	res.bytes = dpt_op_bytes(&p->cmd.op);
+	dt_stats_compute(&p->each, p->warm.skip, 1, &res.stats);
+	dt_result_total(&res, p->cmd.iterations - p->warm.done,
+			p->end_ns - p->warm.ns);
+	dt_report_result(r, &res);
 }
 
 static int run_performance(struct dpt_perf *p, struct dpt_control *c)

@@ -127,7 +127,7 @@ static int with_server(const struct dpt_opts *opts)
 	if (getenv("HOSTILE"))
 		attack(opts);
 	rc = run_patiently(opts);
-	if (opts->test != DPT_QUIT && quit())
+	if (opts->test != DPT_QUIT && !dt_stopped() && quit())
 		return DT_FAILED;
 	pthread_join(thread, NULL);
 	return rc ? rc : server_rc;
@@ -148,6 +148,7 @@ int main(int argc, char **argv)
 	opts.port = (uint16_t)first;
 	if (opts.oob_port)
 		opts.oob_port = (uint16_t)PORTS_OOB(first);
+	dt_catch_signals();
 	fv_hang(getenv("HANG"));
 	if (opts.test == DPT_LIMIT || opts.test == DPT_FUNCTION)
 		rc = dpt_run(&opts);

@@ -177,12 +177,10 @@ static void report(struct dpt *d, const struct fft_case *c,
 				  "the adapter does not have it");
 		return;
 	}
-	memset(&res, 0, sizeof(res));
-	snprintf(res.test, sizeof(res.test), "function");
-	memcpy(res.op, op, sizeof(res.op));
 	/* No table: a case has no figures. */
-	res.result = verdict == FFT_PASS ? "PASSED" : "FAILED";
-	res.kind = DT_NO_FIGURES;
+	dt_result_begin(&res, DT_NO_FIGURES, "function", op);
+	if (verdict == FFT_FAIL)
+		res.result = "FAILED";
 	dt_report_result(&d->r, &res);
 }
 

@@ -444,10 +444,8 @@ static void report(struct limit *l, const struct kind *k, uint32_t n,
 {
 	struct dt_result res;
 
-	memset(&res, 0, sizeof(res));
-	snprintf(res.test, sizeof(res.test), "%s", k->word);
-	snprintf(res.op, sizeof(res.op), "create");
-	res.kind = l->samples.count ? DT_LATENCY : DT_NO_FIGURES;
+	dt_result_begin(&res, l->samples.count ? DT_LATENCY : DT_NO_FIGURES,
+			k->word, "create");
 	res.iterations = n;
 	res.result = result;
 	dt_stats_compute(&l->samples, 0, 1, &res.stats);

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <sched.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ enum kind {
 	MORE,	  /* uint32_t, one more each time */
 	COUNT,	  /* uint32_t */
 	PORT,	  /* uint16_t */
+	CPU,	  /* int */
 	TEXT,	  /* const char * */
 	QOS,	  /* DAT_QOS */
 	MODE,	  /* bool: poll */
@@ -71,6 +73,8 @@ static const struct option_row table[] = {
 	 "the server tells its address there by TCP (UCM needs that)"},
 	{'i', NULL, T | P, COUNT, AT(iterations), 1, DPT_ITERATIONS_MAX, "N",
 	 "iterations (1000)"},
+	{0, "warmup", T | P, COUNT, AT(warmup), 0, 999999, "N",
+	 "leave the first N iterations out of the tables"},
 	{'t', NULL, T, COUNT, AT(threads), 1, DPT_THREADS_MAX, "N",
 	 "threads (1)"},
 	{'w', NULL, T, COUNT, AT(width), 1, DPT_EPS_MAX, "N",
@@ -102,6 +106,8 @@ static const struct option_row table[] = {
 	 "do not check the data (for figures without that work)"},
 	{0, "no-rmr", S | T, FLAG, AT(no_rmr), 0, 0, NULL,
 	 "give the peer the context of the LMR, not of an RMR"},
+	{0, "cpu", ALL, CPU, AT(cpu), 0, CPU_SETSIZE - 1, "N",
+	 "run on processor N"},
 	{0, "timeout", ALL, COUNT, AT(timeout_s), 1, 86400, "SEC",
 	 "limit of each wait (30)"},
 	{0, "json", ALL, OUT_FILE, AT(json_path), 1, 4095, "[=FILE]",
@@ -297,7 +303,9 @@ static int take_number(struct reader *r, const struct option_row *row)
 	rc = take_count(r, row, &value);
 	if (rc >= 0 || row->kind == UNUSED)
 		return rc;
-	if (row->kind == PORT)
+	if (row->kind == CPU)
+		*(int *)(void *)((char *)&r->o + row->at) = (int)value;
+	else if (row->kind == PORT)
 		*(uint16_t *)(void *)((char *)&r->o + row->at) =
 			(uint16_t)value;
 	else
@@ -422,6 +430,9 @@ static int check_given(struct reader *r)
 				   *p == 's' ? "missing: which server?"
 					     : "missing: which feature?");
 	}
+	if (r->o.warmup >= r->o.iterations)
+		return bad(r, "--warmup", "of this -i",
+			   "nothing would be left");
 	if (r->o.test == DPT_TRANSACTION &&
 	    r->o.threads * r->o.width > DPT_EPS_MAX)
 		return bad(r, "-t times -w", "",
@@ -554,6 +565,7 @@ int dpt_parse(int argc, char **argv, FILE *out, FILE *err,
 				.pipeline = DPT_PIPELINE_ALL,
 				.max = 1000,
 				.timeout_s = DPT_TIMEOUT_S,
+				.cpu = -1,
 			},
 	};
 	const char *script = script_name(argc, argv);

@@ -32,6 +32,7 @@ struct dpt_opts {
 	uint32_t debug;
 	DAT_QOS qos;
 	uint32_t iterations;
+	uint32_t warmup;
 	uint32_t threads;
 	uint32_t width; /* endpoints per thread, or sets of objects */
 	bool validate;
@@ -45,6 +46,7 @@ struct dpt_opts {
 	char *const *words; /* limits or cases that were named; not checked */
 	int word_count;
 	uint32_t timeout_s;
+	int cpu; /* -1: any */
 	bool no_check;
 	bool no_rmr;
 	bool quiet;

@@ -89,6 +89,15 @@ static int post_control(struct dpt_perf *p)
 	return dpt_end_post_recv(p->d, &p->end, &iov, 1, COOKIE_CONTROL);
 }
 
+static int make_samples(struct dpt_perf *p)
+{
+	size_t room = smaller(p->cmd.iterations, SAMPLES_MAX);
+
+	return dt_samples_init(&p->latency, room) ||
+	       dt_samples_init(&p->each, room) ||
+	       dt_window_init(&p->window, p->pipeline);
+}
+
 int dpt_perf_open(struct dpt_perf *p)
 {
 	const struct dpt_op *op = &p->cmd.op;
@@ -108,9 +117,7 @@ int dpt_perf_open(struct dpt_perf *p)
 	needs.requests = p->pipeline + REQUESTS;
 	if (needs.bytes < DPT_PERF_SIZE)
 		needs.bytes = DPT_PERF_SIZE;
-	if (!p->server &&
-	    dt_samples_init(&p->latency,
-			    smaller(p->cmd.iterations, SAMPLES_MAX)))
+	if (!p->server && make_samples(p))
 		return dt_fail(&p->d->r, DT_ENVIRONMENT, "no memory");
 	rc = dpt_pz_make(p->d, &p->pz);
 	if (!rc)
@@ -137,6 +144,8 @@ int dpt_perf_close(struct dpt_perf *p, int rc)
 	rc = dpt_region_free(p->d, &p->control, rc);
 	rc = dpt_pz_free(p->d, &p->pz, rc);
 	dt_samples_fini(&p->latency);
+	dt_samples_fini(&p->each);
+	dt_window_fini(&p->window);
 	return rc;
 }
 
@@ -239,16 +248,20 @@ static int timed_post(struct dpt_perf *p, uint32_t index)
 	uint64_t start = dt_now_ns();
 	int rc = post_op(p, index);
 
+	dt_window_post(&p->window, index, start);
 	count_call(&p->post, dt_now_ns() - start);
 	return rc;
 }
 
 static int timed_reap(struct dpt_perf *p, uint32_t index)
 {
-	uint64_t start = dt_now_ns();
+	uint64_t start = dt_now_ns(), now;
 	int rc = reap_op(p, index);
 
-	count_call(&p->reap, dt_now_ns() - start);
+	now = dt_now_ns();
+	count_call(&p->reap, now - start);
+	dt_samples_add(&p->each, dt_window_each(&p->window, index, now));
+	dt_warm_note(&p->warm, p->d->o->warmup, index + 1, &p->each, now);
 	return rc;
 }
 
@@ -269,6 +282,7 @@ static int throughput(struct dpt_perf *p)
 	uint64_t start = dt_now_ns();
 	int rc = 0;
 
+	dt_warm_note(&p->warm, p->d->o->warmup, 0, &p->each, start);
 	while (!rc && posted < p->pipeline)
 		rc = timed_post(p, posted++);
 	for (uint32_t i = 0; !rc && i < p->cmd.iterations; i++) {
@@ -278,7 +292,8 @@ static int throughput(struct dpt_perf *p)
 		if (!rc && posted < p->cmd.iterations)
 			rc = timed_post(p, posted++);
 	}
-	p->ns = dt_now_ns() - start;
+	p->end_ns = dt_now_ns();
+	p->ns = p->end_ns - start;
 	return rc;
 }
 

@@ -39,9 +39,13 @@ struct dpt_perf {
 	DAT_RMR_TRIPLET remote;
 	/* Figures of the client. */
 	struct dt_samples latency;
+	struct dt_samples each; /* of the first phase */
+	struct dt_window window;
+	struct dt_warm warm;
 	struct dpt_calls post, reap;
-	uint64_t ns; /* of the first phase */
-	double cpu;  /* percent, of all processors */
+	uint64_t ns;	 /* of the first phase */
+	uint64_t end_ns; /* when it was over */
+	double cpu;	 /* percent, of all processors */
 };
 
 bool dpt_perf_fits(const struct dpt *d, const struct dpt_performance *cmd,

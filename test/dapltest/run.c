@@ -132,7 +132,9 @@ int dpt_run(const struct dpt_opts *opts)
 	rc = dt_watch_begin(&d.r, opts->timeout_s);
 	if (rc)
 		return dt_report_close(&d.r, rc);
-	rc = run_test(&d);
+	rc = dt_pin(&d.r, opts->cpu);
+	if (!rc)
+		rc = run_test(&d);
 	dt_watch_end(&d.r);
 	return dt_report_close(&d.r, rc);
 }

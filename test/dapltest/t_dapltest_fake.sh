@@ -7,6 +7,8 @@
 
 top_srcdir=${top_srcdir:-.}
 top_builddir=${top_builddir:-.}
+# shellcheck source=test/dtest/await.sh
+. "$top_srcdir/test/dtest/await.sh"
 prog=$top_builddir/test/dapltest/dapltest_fake
 lib=$top_builddir/dapl/openib_cma/.libs/libdaplofa.so.2
 tmp=$(mktemp -d) || exit 99
@@ -82,6 +84,37 @@ for kind in ib roce iwarp; do
     expect 0 "LMRs created: 30" $kind -T L -w 3 -m 30
     expect 2 "is no limit" $kind -T L limit_nothing
 done
+
+# What is left behind a warm-up, of all threads and of both phases.
+expect 0 " 8192 *180 .*transaction" ib -T T $to -i 100 --warmup 10 -t 2 client SR server SR
+expect 0 " 64 *90 .*latency" ib -T P $to -i 100 --warmup 10 RW 64
+expect 0 " 64 *90 .*throughput" ib -T P $to -i 100 --warmup 10 -p 4 RR 64
+expect 4 "--cpu 1023: .*nproc" ib -T F --cpu 1023 -f pz
+expect 0 PASSED ib -T F --cpu 0 -f pz
+
+# interrupted TEXT WORD...: SIGINT when the text is there; nothing may be left
+# on the device.
+interrupted()
+{
+    text=$1
+    shift
+    n=$((n + 1))
+    interrupt_at "$text" "$tmp/out" "$prog" ib "$@"
+    rc=$?
+    if [ $rc = 130 ] && grep -q "ERR: .*interrupted" "$tmp/out" && ! grep -q "^# live" "$tmp/out"; then
+        echo "ok $n - interrupted: $*"
+    else
+        echo "not ok $n - interrupted: $*"
+        echo "# exit code $rc"
+        tail -n 12 "$tmp/out" | sed 's/^/# /'
+    fi
+}
+
+interrupted "Data: every transfer" -T T $to -i 10000000 -t 3 -w 3 client SR server SR
+interrupted "Data: every transfer" -T T $to -i 10000000 -P -V client RW server SR
+interrupted "Service Point Ready" -T P $to -i 10000000 RW
+interrupted "Service Point Ready" -T P $to -i 10000000 -m p RR
+interrupted "Limit test: limit_ia" -T L -m 1000000
 
 # Calls below the library that never return: the watchdog ends the program.
 hung="does not return, at or after"

@@ -29,14 +29,6 @@ static double mbps(uint64_t bytes, uint64_t ns)
 	return ns ? (double)bytes * 1000.0 / (double)ns : 0;
 }
 
-static void set_names(struct dt_result *res, const char *test, const char *op)
-{
-	memset(res, 0, sizeof(*res));
-	snprintf(res->test, sizeof(res->test), "%s", test);
-	snprintf(res->op, sizeof(res->op), "%s", op);
-	res->result = "PASSED";
-}
-
 void dtest_report_pingpong(struct dtest *d, const char *name, const char *test,
 			   uint32_t length, uint32_t count, uint64_t total_ns)
 {
@@ -48,38 +40,30 @@ void dtest_report_pingpong(struct dtest *d, const char *name, const char *test,
 		"BW %.2f MB/s\n",
 		d->run.r.pid, name, count, length, dt_ns_to_us(total_ns), half,
 		length / half);
-	set_names(&res, test, strcmp(name, "Message") ? "write" : "send");
-	res.kind = DT_LATENCY;
+	dt_result_begin(&res, DT_LATENCY, test,
+			strcmp(name, "Message") ? "write" : "send");
 	res.bytes = length;
 	dt_stats_compute(&d->samples, d->o->warmup, 2, &res.stats);
-	res.iterations = res.stats.count;
-	if (res.stats.count && res.stats.avg_us > 0) {
-		res.bw_avg_mbps = length / res.stats.avg_us;
-		res.bw_peak_mbps = length / res.stats.min_us;
-		res.msg_rate_mpps = 1 / res.stats.avg_us;
-	}
+	dt_result_rates(&res);
 	dt_report_result(&d->run.r, &res);
 }
 
 /* Both directions count, as in the historic line: they run at once. */
-static void report_writes(struct dtest *d, const char *op, uint64_t total_ns)
+static void report_writes(struct dtest *d, const char *op, uint64_t start,
+			  const struct dt_warm *warm)
 {
 	unsigned int ways = d->o->uni ? 1 : 2;
 	uint64_t msgs = (uint64_t)d->o->count * ways, size = d->o->size;
+	uint64_t now = dt_now_ns(), total_ns = now - start;
 	struct dt_result res;
 
-	set_names(&res, "write_stream", op);
-	res.kind = DT_BANDWIDTH;
+	dt_result_begin(&res, DT_BANDWIDTH, "write_stream", op);
 	res.bytes = size;
-	res.iterations = d->o->count;
-	/* Before the median is taken, since that sorts. */
-	dt_stats_compute(&d->samples, d->o->warmup / d->o->signal, 1,
-			 &res.stats);
-	res.bw_avg_mbps = mbps(msgs * size, total_ns);
-	if (res.stats.min_us > 0)
-		res.bw_peak_mbps = (double)(size * ways) / res.stats.min_us;
-	if (total_ns)
-		res.msg_rate_mpps = (double)msgs * 1000.0 / (double)total_ns;
+	dt_stats_compute(&d->samples, warm->skip, 1, &res.stats);
+	dt_result_total(&res, d->o->count - warm->done, now - warm->ns);
+	res.bw_avg_mbps *= ways;
+	res.bw_peak_mbps *= ways;
+	res.msg_rate_mpps *= ways;
 	if (writes_here(d))
 		dt_report_result(&d->run.r, &res);
 	if (d->run.server && d->o->uni)
@@ -91,7 +75,7 @@ static void report_writes(struct dtest *d, const char *op, uint64_t total_ns)
 		d->run.r.pid, ways == 1 ? "uni-direction" : "bi-direction",
 		dt_ns_to_us(total_ns),
 		msgs ? dt_ns_to_us(total_ns) / (double)msgs : 0.0,
-		d->run.w.polls, msgs, size, res.bw_avg_mbps);
+		d->run.w.polls, msgs, size, mbps(msgs * size, total_ns));
 }
 
 /* Posts one write of the stream. Returns 0 or an exit status. */
@@ -112,10 +96,12 @@ static int write_stream(struct dtest *d, bool immed)
 {
 	uint64_t start = dt_now_ns(), mark = start;
 	uint32_t count = d->o->count, batch = 0;
+	struct dt_warm warm = {.over = false};
 	int rc = 0;
 
 	d->run.w.polls = 0;
 	dt_samples_clear(&d->samples);
+	dt_warm_note(&warm, d->o->warmup, 0, &d->samples, start);
 	for (uint32_t i = 0; !rc && i < count; i++) {
 		bool last = i == count - 1;
 		bool signalled = last || (i + 1) % d->o->signal == 0;
@@ -134,10 +120,10 @@ static int write_stream(struct dtest *d, bool immed)
 		dt_samples_add(&d->samples, (dt_now_ns() - mark) / batch);
 		mark = dt_now_ns();
 		batch = 0;
+		dt_warm_note(&warm, d->o->warmup, i + 1, &d->samples, mark);
 	}
 	if (!rc)
-		report_writes(d, immed ? "write_immed" : "write",
-			      dt_now_ns() - start);
+		report_writes(d, immed ? "write_immed" : "write", start, &warm);
 	return rc;
 }
 
@@ -255,16 +241,10 @@ static void report_reads(struct dtest *d)
 {
 	struct dt_result res;
 
-	set_names(&res, "rdma_read", "read");
-	res.kind = DT_LATENCY;
+	dt_result_begin(&res, DT_LATENCY, "rdma_read", "read");
 	res.bytes = d->o->size;
 	dt_stats_compute(&d->samples, 0, 1, &res.stats);
-	res.iterations = res.stats.count;
-	if (res.stats.count && res.stats.avg_us > 0) {
-		res.bw_avg_mbps = d->o->size / res.stats.avg_us;
-		res.bw_peak_mbps = d->o->size / res.stats.min_us;
-		res.msg_rate_mpps = 1 / res.stats.avg_us;
-	}
+	dt_result_rates(&res);
 	d->read_done = true;
 	dt_report_result(&d->run.r, &res);
 }
@@ -330,7 +310,7 @@ static void report_failed(struct dtest *d)
 
 	if (!d->run.r.json)
 		return;
-	set_names(&res, modes[d->o->mode].name, "");
+	dt_result_begin(&res, DT_NO_FIGURES, modes[d->o->mode].name, "");
 	res.bytes = d->o->size;
 	res.result = "FAILED";
 	dt_report_result(&d->run.r, &res);

@@ -129,6 +129,26 @@ static int check_sizes(FILE *out, FILE *err, const struct dtest_opts *o)
 	return -1;
 }
 
+/* The warm-up with the rest of the batch that it ends in. */
+static uint64_t warmup_end(const struct dtest_opts *o)
+{
+	uint32_t n = 1;
+
+	if (o->mode == DTEST_ALL || o->mode == DTEST_STREAM)
+		n = o->signal;
+	else if (o->mode == DTEST_PERF)
+		n = o->signal < o->depth ? o->signal : o->depth;
+	return ((uint64_t)o->warmup + n - 1) / n * n;
+}
+
+/* Something must be left for every row. */
+static bool warmup_fits(const struct dtest_opts *o)
+{
+	if (o->mode == DTEST_ALL && o->warmup >= DTEST_PINGS)
+		return false;
+	return !o->warmup || !o->count || warmup_end(o) < o->count;
+}
+
 static int check_counts(FILE *err, const struct dtest_opts *o)
 {
 	uint32_t most = o->mode == DTEST_ALL ? DTEST_PINGS : DTEST_SIGNAL_MAX;
@@ -142,7 +162,7 @@ static int check_counts(FILE *err, const struct dtest_opts *o)
 	if (o->signal > most)
 		return bad(err, "-S", text, why);
 	snprintf(text, sizeof(text), "%u", o->warmup);
-	if (o->warmup && o->warmup >= (has_rounds(o) ? o->count : DTEST_PINGS))
+	if (!warmup_fits(o))
 		return bad(err, "--warmup", text, "nothing would be left");
 	return -1;
 }

@@ -14,7 +14,6 @@
 #include "test/dtest/common/dt_time.h"
 #include "test/dtest/dtest.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define POOL_BYTES  (64u << 20)
@@ -137,28 +136,10 @@ static int latency(struct dtest *d, const struct perf_test *t, uint32_t length)
 struct flow {
 	uint32_t posted;
 	uint32_t done;
-	uint32_t confirmed;  /* batches */
-	uint64_t *posted_ns; /* of the last 2 * depth, a ring */
+	uint32_t confirmed; /* batches */
+	struct dt_window window;
+	struct dt_warm warm;
 };
-
-static uint64_t *posted_at(const struct dtest *d, const struct flow *f,
-			   uint32_t index)
-{
-	return &f->posted_ns[index % (2 * d->o->depth)];
-}
-
-/*
- * Time of one operation, when `index` is done: as many as may be under way
- * have passed since the first of them was posted. Completions alone come in
- * bunches and would show rates that never were.
- */
-static uint64_t time_each(const struct dtest *d, const struct flow *f,
-			  uint32_t index)
-{
-	uint32_t n = index + 1 < d->o->depth ? index + 1 : d->o->depth;
-
-	return (dt_now_ns() - *posted_at(d, f, index + 1 - n)) / n;
-}
 
 /* Whether the operation is the last of those that complete together. */
 static bool signalled(const struct dtest *d, uint32_t index)
@@ -183,7 +164,7 @@ static int fill_window(struct dtest *d, const struct perf_test *t,
 	       f->posted - f->done < d->o->depth) {
 		if (t->received && f->posted / batch(d->o) >= f->confirmed + 2)
 			rc = confirm(d, f);
-		*posted_at(d, f, f->posted) = dt_now_ns();
+		dt_window_post(&f->window, f->posted, dt_now_ns());
 		if (!rc)
 			rc = t->post(d, length, f->posted,
 				     signalled(d, f->posted));
@@ -195,9 +176,10 @@ static int fill_window(struct dtest *d, const struct perf_test *t,
 static int flow(struct dtest *d, const struct perf_test *t, uint32_t length,
 		struct flow *f)
 {
-	uint64_t shown = dt_now_ns();
+	uint64_t shown = dt_now_ns(), now = shown;
 	int rc = 0;
 
+	dt_warm_note(&f->warm, d->o->warmup, 0, &d->samples, now);
 	while (!rc && f->done < d->o->count) {
 		uint32_t next = f->done;
 
@@ -206,8 +188,11 @@ static int flow(struct dtest *d, const struct perf_test *t, uint32_t length,
 			next++;
 		if (!rc)
 			rc = reap(d, t, length, next);
-		dt_samples_add(&d->samples, time_each(d, f, next));
+		now = dt_now_ns();
+		dt_samples_add(&d->samples,
+			       dt_window_each(&f->window, next, now));
 		f->done = next + 1;
+		dt_warm_note(&f->warm, d->o->warmup, f->done, &d->samples, now);
 		show_progress(d, t, length, f->done, &shown);
 	}
 	while (!rc && t->received && f->confirmed < d->o->count / batch(d->o))
@@ -216,60 +201,59 @@ static int flow(struct dtest *d, const struct perf_test *t, uint32_t length,
 }
 
 static int bandwidth(struct dtest *d, const struct perf_test *t,
-		     uint32_t length)
+		     uint32_t length, struct dt_warm *ret_warm)
 {
-	struct flow f = {.posted_ns = NULL};
+	struct flow f = {.posted = 0};
 	int rc;
 
-	f.posted_ns = calloc(2 * (size_t)d->o->depth, sizeof(*f.posted_ns));
-	if (!f.posted_ns)
+	if (dt_window_init(&f.window, d->o->depth))
 		return dt_fail(&d->run.r, DT_ENVIRONMENT,
-			       "no memory for %u times", 2 * d->o->depth);
+			       "no memory for %u times", d->o->depth);
 	rc = flow(d, t, length, &f);
-	free(f.posted_ns);
+	dt_window_fini(&f.window);
+	*ret_warm = f.warm;
 	return rc;
 }
 
-static void report(struct dtest *d, const struct perf_test *t, uint32_t length,
-		   uint64_t total_ns)
+static void report_latency(struct dtest *d, const struct perf_test *t,
+			   uint32_t length)
 {
-	bool lat = t->kind == DT_LATENCY;
-	uint32_t per = !lat && d->o->signal ? d->o->signal : 1;
 	struct dt_result res;
 
-	memset(&res, 0, sizeof(res));
-	snprintf(res.test, sizeof(res.test), "%s", t->name);
-	snprintf(res.op, sizeof(res.op), "%s", t->op);
-	res.result = "PASSED";
-	res.kind = t->kind;
+	dt_result_begin(&res, t->kind, t->name, t->op);
 	res.bytes = length;
-	dt_stats_compute(&d->samples, d->o->warmup / per, t->answered ? 2 : 1,
+	dt_stats_compute(&d->samples, d->o->warmup, t->answered ? 2 : 1,
 			 &res.stats);
-	res.iterations = lat ? res.stats.count : d->o->count;
-	if (res.stats.min_us > 0)
-		res.bw_peak_mbps = length / res.stats.min_us;
-	if (res.stats.avg_us > 0)
-		res.msg_rate_mpps = lat ? 1 / res.stats.avg_us
-					: d->o->count * 1e3 / (double)total_ns;
-	res.bw_avg_mbps = res.msg_rate_mpps * length;
-	/* Windows overlap, so the best may be below the mean of all. */
-	if (res.bw_peak_mbps < res.bw_avg_mbps)
-		res.bw_peak_mbps = res.bw_avg_mbps;
+	dt_result_rates(&res);
+	dt_report_result(&d->run.r, &res);
+}
+
+static void report_bandwidth(struct dtest *d, const struct perf_test *t,
+			     uint32_t length, const struct dt_warm *warm)
+{
+	uint64_t ns = dt_now_ns() - warm->ns;
+	struct dt_result res;
+
+	dt_result_begin(&res, t->kind, t->name, t->op);
+	res.bytes = length;
+	dt_stats_compute(&d->samples, warm->skip, 1, &res.stats);
+	dt_result_total(&res, d->o->count - warm->done, ns);
 	dt_report_result(&d->run.r, &res);
 }
 
 static int client_size(struct dtest *d, const struct perf_test *t,
 		       uint32_t length)
 {
-	uint64_t start;
+	bool lat = t->kind == DT_LATENCY;
+	struct dt_warm warm = {.over = false};
 	int rc;
 
 	dt_samples_clear(&d->samples);
-	start = dt_now_ns();
-	rc = t->kind == DT_LATENCY ? latency(d, t, length)
-				   : bandwidth(d, t, length);
-	if (!rc)
-		report(d, t, length, dt_now_ns() - start);
+	rc = lat ? latency(d, t, length) : bandwidth(d, t, length, &warm);
+	if (!rc && lat)
+		report_latency(d, t, length);
+	else if (!rc)
+		report_bandwidth(d, t, length, &warm);
 	if (!rc)
 		rc = dtest_send_token(d, true);
 	return rc ? rc : take(d, DTEST_MSG, "the server's end of the test");

@@ -5,9 +5,12 @@
 # device: by each provider and kind of adapter, and what they say when the sides
 # disagree.
 # The libraries are those that were built, not installed ones. TAP.
-# Input: top_builddir, as `make check` sets it.
+# Input: top_srcdir and top_builddir, as `make check` sets them.
 
+top_srcdir=${top_srcdir:-.}
 top_builddir=${top_builddir:-.}
+# shellcheck source=test/dtest/await.sh
+. "$top_srcdir/test/dtest/await.sh"
 cma=$top_builddir/dapl/openib_cma/.libs/libdaplofa.so.2
 scm=$top_builddir/dapl/openib_scm/.libs/libdaploscm.so.2
 ucm=$top_builddir/dapl/openib_ucm/.libs/libdaploucm.so.2
@@ -70,6 +73,23 @@ pair dtestsrq cma-ib "0 0" -b 64 --last-receive need -- --last-receive need
 # Historic versions divide by the number of writes.
 says="itime=0.00 us, poll=0, 0 x 64"
 pair dtest cma-ib "0 0" -b 64 -B 0 -- -b 64 -B 0
+# What is left behind a warm-up: rounds, and whole batches of a stream.
+says=" 64 *985 .*write_pingpong"
+pair dtest cma-ib "0 0" -W -b 64 -- -W -b 64 --warmup 15
+says=" 64 *980 .*write_stream"
+pair dtest cma-ib "0 0" -b 64 -- -b 64 --warmup 15
+says=" 64 *980 .*read_bw"
+pair dtest cma-ib "0 0" --perf read_bw -b 64 -B 1000 -- --perf read_bw -b 64 -B 1000 --depth 4 -S 20 --warmup 17
+says=" 15 *15 .*connect"
+pair dtestcm cma-ib "0 0" -c 20 -b 15 -- -c 20 -b 15 --warmup 5
+says=" 12 *24 .*messages"
+pair dtestsrq cma-ib "0 0" -c 3 -b 12 -t 5 -- -c 3 -t 5 --warmup 1
+says='"bw_peak_MBps":[0-9.]*,"bw_avg_MBps":[0-9.]*,"msg_rate'
+pair dtest cma-ib "0 0" -b 64 -B 50 --json -- -b 64 -B 50
+says="--cpu 1023: .*nproc"
+pair dtest cma-ib "4 -1" --cpu 1023 --
+pair dtestcm cma-ib "4 -1" --cpu 1023 --
+pair dtestsrq cma-ib "4 -1" --cpu 1023 --
 says="runs another test"
 pair dtest cma-ib "5 5" --perf send_bw -- --perf read_bw
 says="runs with another -c"
@@ -78,6 +98,37 @@ pair dtestsrq cma-ib "5 5" -c 3 -- -c 4
 says="another --ramp"
 pair dtestcm cma-ib "5 5" -c 3 -- -c 3 --ramp 1,2
 says=
+
+# interrupted TEXT TOOL SERVER-OPTION... -- CLIENT-OPTION...
+# SIGINT when the text is there. Both sides stop, unless one hears first that
+# the other did; neither leaves anything on the device.
+interrupted()
+{
+    text=$1 tool=$2
+    shift 2
+    n=$((n + 1))
+    # shellcheck disable=SC2068
+    interrupt_at "$text" "$tmp/log" "$top_builddir/test/dtest/pair_$tool" ib -P cma $@ -h 127.0.0.1
+    if grep -qE "^pair: (130 130|130 1|1 130)\$" "$tmp/log" && grep -q "ERR: interrupted" "$tmp/log"; then
+        echo "ok $n - interrupted: $tool $*"
+    else
+        echo "not ok $n - interrupted: $tool $*"
+        tail -n 30 "$tmp/log" | sed 's/^/# /'
+    fi
+}
+
+most="-B 10000000"
+interrupted "RDMA writes, then" dtest -b 64 $most -- -b 64 $most
+interrupted "RDMA write ping-pong" dtest -W $most -- -W $most
+interrupted "RDMA write ping-pong" dtest -D -b 64 $most -- -D -b 64 $most -p
+for test in send_lat send_bw read_lat read_bw write_bw; do
+    interrupted "the client measures" dtest --perf $test $most -- --perf $test $most
+done
+interrupted "connections are up" dtestcm -c 20 --hold 100 -- -c 20 --hold 100
+interrupted "connections are up" dtestcm -c 20 --hold 100 -w -- -c 20 --hold 100
+interrupted "waits for 100 conn" dtestcm -c 100 -d 10 -- -c 100
+interrupted "ALL 20 CONNECTED" dtestsrq -c 20 -t 65535 -- -c 20 -t 65535
+interrupted "ALL 20 CONNECTED" dtestsrq -c 20 -t 65535 -S 0 --poll -- -c 20 -t 65535
 
 # Calls below the library that never return, side by side: the watchdog ends
 # the tool, and the last line tells.

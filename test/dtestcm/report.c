@@ -36,11 +36,7 @@ static void report_rate(struct dtcm *c, const char *test,
 
 	if (!samples->count)
 		return;
-	memset(&res, 0, sizeof(res));
-	res.kind = DT_RATE;
-	snprintf(res.test, sizeof(res.test), "%s", test);
-	snprintf(res.op, sizeof(res.op), "%s", test);
-	res.result = "PASSED";
+	dt_result_begin(&res, DT_RATE, test, test);
 	res.burst = c->burst;
 	res.kb_each = kb_each;
 	if (total_ns)

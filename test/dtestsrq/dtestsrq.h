@@ -80,7 +80,6 @@ struct dsrq {
 	uint32_t taken_count;
 	bool met; /* a client came */
 	struct dt_samples bursts;
-	uint64_t total_ns;
 };
 
 /* options.c */

@@ -166,47 +166,34 @@ static int one_burst(struct dsrq *d, uint32_t index)
 	return rc;
 }
 
-static void set_names(struct dsrq *d, struct dt_result *res, const char *test)
-{
-	memset(res, 0, sizeof(*res));
-	snprintf(res->test, sizeof(res->test), "%s", test);
-	snprintf(res->op, sizeof(res->op), "send");
-	res->result = "PASSED";
-	res->bytes = d->size;
-}
-
-/* Bursts there and back; then all messages of both directions. */
+/* Bursts there and back; then each message, of both directions. */
 static void report(struct dsrq *d)
 {
-	uint64_t msgs = 2ull * d->flow * d->bursts.count;
+	uint32_t msgs = 2 * d->flow;
 	struct dt_result res;
 
 	if (!d->bursts.count)
 		return;
-	set_names(d, &res, "burst");
-	res.kind = DT_LATENCY;
+	dt_result_begin(&res, DT_LATENCY, "burst", "send");
+	res.bytes = d->size;
 	dt_stats_compute(&d->bursts, d->o->warmup, 1, &res.stats);
 	res.iterations = res.stats.count;
 	if (res.stats.avg_us > 0) {
-		res.msg_rate_mpps = 2.0 * d->flow / res.stats.avg_us;
+		res.msg_rate_mpps = msgs / res.stats.avg_us;
 		res.bw_avg_mbps = res.msg_rate_mpps * d->size;
 	}
 	dt_report_result(&d->run.r, &res);
-	snprintf(res.test, sizeof(res.test), "messages");
-	res.kind = DT_BANDWIDTH;
-	res.iterations = msgs;
-	if (res.stats.min_us > 0)
-		res.bw_peak_mbps = 2.0 * d->flow * d->size / res.stats.min_us;
-	if (d->total_ns) {
-		res.msg_rate_mpps = (double)msgs * 1e3 / (double)d->total_ns;
-		res.bw_avg_mbps = res.msg_rate_mpps * d->size;
-	}
+	dt_result_begin(&res, DT_BANDWIDTH, "messages", "send");
+	res.bytes = d->size;
+	dt_stats_compute(&d->bursts, d->o->warmup, msgs, &res.stats);
+	dt_result_rates(&res);
+	res.iterations *= msgs;
 	dt_report_result(&d->run.r, &res);
 }
 
 int dsrq_exchange(struct dsrq *d)
 {
-	uint64_t start = dt_now_ns(), shown = start;
+	uint64_t shown = dt_now_ns();
 	int rc = 0;
 
 	dt_say(&d->run.r,
@@ -222,7 +209,6 @@ int dsrq_exchange(struct dsrq *d)
 		shown = dt_now_ns();
 		dt_progress(&d->run.r, "burst %u of %u", i + 1, d->o->bursts);
 	}
-	d->total_ns = dt_now_ns() - start;
 	d->run.w.conn_evd = DAT_HANDLE_NULL;
 	if (!rc)
 		report(d);

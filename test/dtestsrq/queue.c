@@ -54,11 +54,7 @@ static void report_done(struct dsrq *d, const char *test)
 {
 	struct dt_result res;
 
-	memset(&res, 0, sizeof(res));
-	res.kind = DT_NO_FIGURES;
-	snprintf(res.test, sizeof(res.test), "%s", test);
-	snprintf(res.op, sizeof(res.op), "srq");
-	res.result = "PASSED";
+	dt_result_begin(&res, DT_NO_FIGURES, test, "srq");
 	dt_report_result(&d->run.r, &res);
 }
 

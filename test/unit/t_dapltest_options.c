@@ -219,7 +219,7 @@ static void parse__long_options(void **state)
 	struct parsed p;
 
 	parse("-T T -s h --timeout 5 --json --quiet --no-check --no-rmr "
-	      "client SR server SR",
+	      "--cpu 3 --warmup 7 client SR server SR",
 	      &p);
 	assert_int_equal(p.rc, -1);
 	assert_int_equal(p.o.timeout_s, 5);
@@ -227,6 +227,8 @@ static void parse__long_options(void **state)
 	assert_true(p.o.quiet);
 	assert_true(p.o.no_check);
 	assert_true(p.o.no_rmr);
+	assert_int_equal(p.o.cpu, 3);
+	assert_int_equal(p.o.warmup, 7);
 	done(&p);
 	parse("-T L --json=/x/y", &p);
 	assert_int_equal(p.rc, -1);
@@ -261,6 +263,9 @@ static void parse__what_is_wrong_is_said(void **state)
 		{"-T S --timeout", "needs a value"},
 		{"-T S --timeout 0", "from 1 to 86400"},
 		{"-T L -n 5", "not an option of this test"},
+		{"-T L --warmup 5", "not an option of this test"},
+		{"-T P -s h -i 5 --warmup 5 RW", "nothing would be left"},
+		{"-T S --cpu 1024", "from 0 to 1023"},
 		{"-T T -s h", "no operations"},
 		{"-T T -s h -Q client SR server SR",
 		 "not an option of this test"},

@@ -277,6 +277,12 @@ static void parse__refused(void **state)
 		{"-W --warmup 1000", DT_USAGE},
 		{"-W --warmup 999", -1},
 		{"--warmup 100", DT_USAGE},
+		{"--warmup 20 -B 20", DT_USAGE},
+		{"--warmup 20 -B 0", -1},
+		{"-w -B 30 --warmup 20", -1},
+		{"-w -B 30 --warmup 21", DT_USAGE},
+		{"--perf write_bw -B 30 --depth 4 --warmup 28", -1},
+		{"--perf write_bw -B 30 --depth 4 --warmup 29", DT_USAGE},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

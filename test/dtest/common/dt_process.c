@@ -2,11 +2,12 @@
 /*
  * dt_process.c - what a test tool asks of the system for its whole process.
  *
- * Does not report: where files run out, the call that needed one says so.
+ * Does not warn: where files run out, the call that needed one says so.
  * Threads, ownership: see dt_process.h.
  */
 #include "test/dtest/common/dt_process.h"
 
+#include <sched.h>
 #include <sys/resource.h>
 
 void dt_allow_files(void)
@@ -17,4 +18,19 @@ void dt_allow_files(void)
 		return;
 	files.rlim_cur = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);
+}
+
+int dt_pin(struct dt_report *r, int cpu)
+{
+	cpu_set_t set;
+
+	if (cpu < 0)
+		return 0;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		return dt_fail(
+			r, DT_ENVIRONMENT,
+			"--cpu %d: %m; nproc(1) tells how many there are", cpu);
+	return 0;
 }

@@ -159,6 +159,9 @@ static void put_record(struct dt_report *r, const struct dt_result *res)
 		dt_json_number(&j, "kB_each",
 			       res->kb_each > 0 ? res->kb_each : (double)NAN);
 	} else {
+		if (res->kind == DT_BANDWIDTH)
+			dt_json_number(&j, "bw_peak_MBps",
+				       known(res, res->bw_peak_mbps));
 		dt_json_number(&j, "bw_avg_MBps", known(res, res->bw_avg_mbps));
 		dt_json_number(&j, "msg_rate_Mpps",
 			       known(res, res->msg_rate_mpps));
@@ -167,6 +170,43 @@ static void put_record(struct dt_report *r, const struct dt_result *res)
 	if (res->why[0])
 		dt_json_text(&j, "why", res->why);
 	dt_json_end(&j);
+}
+
+void dt_result_begin(struct dt_result *res, enum dt_kind kind, const char *test,
+		     const char *op)
+{
+	memset(res, 0, sizeof(*res));
+	res->kind = kind;
+	snprintf(res->test, sizeof(res->test), "%s", test);
+	snprintf(res->op, sizeof(res->op), "%s", op);
+	res->result = "PASSED";
+}
+
+void dt_result_rates(struct dt_result *res)
+{
+	double bytes = (double)res->bytes;
+
+	res->iterations = res->stats.count;
+	if (!res->stats.count || res->stats.min_us <= 0)
+		return;
+	res->bw_avg_mbps = bytes / res->stats.avg_us;
+	res->bw_peak_mbps = bytes / res->stats.min_us;
+	res->msg_rate_mpps = 1 / res->stats.avg_us;
+}
+
+void dt_result_total(struct dt_result *res, uint64_t n, uint64_t ns)
+{
+	double bytes = (double)res->bytes;
+
+	res->iterations = n;
+	if (ns)
+		res->msg_rate_mpps = (double)n * 1e3 / (double)ns;
+	res->bw_avg_mbps = res->msg_rate_mpps * bytes;
+	if (res->stats.min_us > 0)
+		res->bw_peak_mbps = bytes / res->stats.min_us;
+	/* Samples may overlap, so the best may be below the mean of all. */
+	if (res->bw_peak_mbps < res->bw_avg_mbps)
+		res->bw_peak_mbps = res->bw_avg_mbps;
 }
 
 static bool add_row(struct dt_report *r, const struct dt_result *res)
@@ -203,9 +243,7 @@ void dt_report_skipped(struct dt_report *r, const char *test, const char *op,
 	struct dt_result res;
 	va_list ap;
 
-	memset(&res, 0, sizeof(res));
-	snprintf(res.test, sizeof(res.test), "%s", test);
-	snprintf(res.op, sizeof(res.op), "%s", op);
+	dt_result_begin(&res, DT_NO_FIGURES, test, op);
 	res.result = "SKIPPED";
 	va_start(ap, fmt);
 	vsnprintf(res.why, sizeof(res.why), fmt, ap);

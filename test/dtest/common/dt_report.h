@@ -115,6 +115,14 @@ __attribute__((format(printf, 2, 3))) void dt_progress(struct dt_report *r,
 __attribute__((format(printf, 3, 4))) int
 dt_fail(struct dt_report *r, enum dt_exit code, const char *fmt, ...);
 
+/* A result that passed, with no figures yet. */
+void dt_result_begin(struct dt_result *res, enum dt_kind kind, const char *test,
+		     const char *op);
+/* Rates of what was done one after the other, from stats and bytes. */
+void dt_result_rates(struct dt_result *res);
+/* Rates of n operations that took ns altogether; the peak from stats. */
+void dt_result_total(struct dt_result *res, uint64_t n, uint64_t ns);
+
 /* Takes a row for the table and writes its record. */
 void dt_report_result(struct dt_report *r, const struct dt_result *res);
 

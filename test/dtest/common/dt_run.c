@@ -10,7 +10,6 @@
 #include "test/dtest/common/dt_process.h"
 #include "test/dtest/common/dt_time.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -61,22 +60,6 @@ void dt_run_defaults(struct dt_run_opts *o, const char *provider)
 	o->cpu = -1;
 }
 
-static int pin(struct dt_run *run)
-{
-	cpu_set_t set;
-
-	if (run->o->cpu < 0)
-		return 0;
-	CPU_ZERO(&set);
-	CPU_SET(run->o->cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		return dt_fail(
-			&run->r, DT_ENVIRONMENT,
-			"--cpu %d: %m; nproc(1) tells how many there are",
-			run->o->cpu);
-	return 0;
-}
-
 int dt_run_begin(struct dt_run *run, const char *tool,
 		 const struct dt_run_opts *o)
 {
@@ -103,7 +86,7 @@ int dt_run_begin(struct dt_run *run, const char *tool,
 	rc = dt_watch_begin(&run->r, o->timeout_s);
 	if (rc)
 		return dt_report_close(&run->r, rc);
-	rc = pin(run);
+	rc = dt_pin(&run->r, o->cpu);
 	return rc ? dt_run_end(run, rc) : 0;
 }
 

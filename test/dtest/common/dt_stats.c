@@ -32,6 +32,19 @@ void dt_samples_fini(struct dt_samples *s)
 	memset(s, 0, sizeof(*s));
 }
 
+int dt_window_init(struct dt_window *w, uint32_t depth)
+{
+	w->posted_ns = calloc(2 * (size_t)depth, sizeof(*w->posted_ns));
+	w->depth = depth;
+	return w->posted_ns ? 0 : -ENOMEM;
+}
+
+void dt_window_fini(struct dt_window *w)
+{
+	free(w->posted_ns);
+	memset(w, 0, sizeof(*w));
+}
+
 static int compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
