@@ -396,8 +396,7 @@ static int go_up(struct limit *l, const struct kind *k, DAT_RETURN *ret_last)
 			break;
 		dt_samples_add(&l->samples, dt_now_ns() - start);
 		l->count++;
-		if (l->count % 64 == 0)
-			dt_progress(&l->d->r, "%s: %u", k->word, l->count);
+		dt_progress(&l->d->r, "%s: %u", k->word, l->count);
 	}
 	*ret_last = ret;
 	return 0;

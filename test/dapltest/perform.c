@@ -16,12 +16,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define SAMPLES_MAX  10000000u
-#define STEP	     256 /* between the places in the control memory */
-#define RECEIVES     2
-#define REQUESTS     4
-#define OP_OVERHEAD  10000u /* bytes that an operation's cost amounts to */
-#define PROGRESS_OPS 4096u
+#define SAMPLES_MAX 10000000u
+#define STEP	    256 /* between the places in the control memory */
+#define RECEIVES    2
+#define REQUESTS    4
+#define OP_OVERHEAD 10000u /* bytes that an operation's cost amounts to */
 
 enum place {
 	PLACE_IN,
@@ -269,10 +268,9 @@ static int go_on(struct dpt_perf *p, enum phase phase, uint32_t done)
 {
 	if (dt_stopped())
 		return dt_fail(&p->d->r, DT_INTERRUPTED, "interrupted");
-	if (done % PROGRESS_OPS == 0)
-		dt_progress(&p->d->r, "%s: %u of %u operations",
-			    phase == PHASE_LATENCY ? "latency" : "throughput",
-			    done, p->cmd.iterations);
+	dt_progress(&p->d->r, "%s: %u of %u operations",
+		    phase == PHASE_LATENCY ? "latency" : "throughput", done,
+		    p->cmd.iterations);
 	return 0;
 }
 

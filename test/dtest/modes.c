@@ -121,6 +121,7 @@ static int write_stream(struct dtest *d, bool immed)
 		mark = dt_now_ns();
 		batch = 0;
 		dt_warm_note(&warm, d->o->warmup, i + 1, &d->samples, mark);
+		dt_progress(&d->run.r, "write %u of %u", i + 1, count);
 	}
 	if (!rc)
 		report_writes(d, immed ? "write_immed" : "write", start, &warm);

@@ -16,9 +16,8 @@
 
 #include <string.h>
 
-#define POOL_BYTES  (64u << 20)
-#define BATCH_MAX   64
-#define PROGRESS_NS (200 * DT_NS_PER_MS)
+#define POOL_BYTES (64u << 20)
+#define BATCH_MAX  64
 
 /* In the order of the words of --perf. */
 static const struct perf_test {
@@ -98,13 +97,8 @@ static int reap(struct dtest *d, const struct perf_test *t, uint32_t length,
 }
 
 static void show_progress(struct dtest *d, const struct perf_test *t,
-			  uint32_t length, uint32_t done, uint64_t *shown)
+			  uint32_t length, uint32_t done)
 {
-	uint64_t now = dt_now_ns();
-
-	if (now - *shown < PROGRESS_NS)
-		return;
-	*shown = now;
 	dt_progress(&d->run.r, "%s, %u bytes: %u of %u", t->name, length, done,
 		    d->o->count);
 }
@@ -113,7 +107,6 @@ static void show_progress(struct dtest *d, const struct perf_test *t,
 
 static int latency(struct dtest *d, const struct perf_test *t, uint32_t length)
 {
-	uint64_t shown = dt_now_ns();
 	int rc = 0;
 
 	for (uint32_t i = 0; !rc && i < d->o->count; i++) {
@@ -128,7 +121,7 @@ static int latency(struct dtest *d, const struct perf_test *t, uint32_t length)
 		/* Long done, and no part of the time. */
 		if (!rc && t->answered)
 			rc = reap(d, t, length, i);
-		show_progress(d, t, length, i + 1, &shown);
+		show_progress(d, t, length, i + 1);
 	}
 	return rc;
 }
@@ -176,7 +169,7 @@ static int fill_window(struct dtest *d, const struct perf_test *t,
 static int flow(struct dtest *d, const struct perf_test *t, uint32_t length,
 		struct flow *f)
 {
-	uint64_t shown = dt_now_ns(), now = shown;
+	uint64_t now = dt_now_ns();
 	int rc = 0;
 
 	dt_warm_note(&f->warm, d->o->warmup, 0, &d->samples, now);
@@ -193,7 +186,7 @@ static int flow(struct dtest *d, const struct perf_test *t, uint32_t length,
 			       dt_window_each(&f->window, next, now));
 		f->done = next + 1;
 		dt_warm_note(&f->warm, d->o->warmup, f->done, &d->samples, now);
-		show_progress(d, t, length, f->done, &shown);
+		show_progress(d, t, length, f->done);
 	}
 	while (!rc && t->received && f->confirmed < d->o->count / batch(d->o))
 		rc = confirm(d, f);

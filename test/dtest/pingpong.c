@@ -166,6 +166,15 @@ static int server_round(struct dtest *d, uint32_t length, uint32_t round,
 	return rc;
 }
 
+/* The client's times begin afterwards; the server's pauses would be in them. */
+static void show_progress(struct dtest *d, uint32_t length, uint32_t done,
+			  uint32_t count)
+{
+	if (!d->run.server)
+		dt_progress(&d->run.r, "%u bytes, round %u of %u", length, done,
+			    count);
+}
+
 static int one_size(struct dtest *d, uint32_t length, uint32_t next)
 {
 	uint64_t start, arrival = 0, total;
@@ -176,10 +185,12 @@ static int one_size(struct dtest *d, uint32_t length, uint32_t next)
 	if (!d->run.server)
 		clear_last(d, length);
 	start = dt_now_ns();
-	for (uint32_t round = 1; !rc && round <= d->o->count; round++)
+	for (uint32_t round = 1; !rc && round <= d->o->count; round++) {
 		rc = d->run.server
 			     ? server_round(d, length, round, next, &arrival)
 			     : client_round(d, length, round);
+		show_progress(d, length, round, d->o->count);
+	}
 	total = dt_now_ns() - start;
 	if (!rc)
 		dtest_report_pingpong(d, "RDMA write", "write_pingpong", length,
@@ -283,8 +294,10 @@ int dtest_message_pingpong(struct dtest *d)
 		return dt_wait_fail(&d->run.r, &d->run.w, -EINTR, "the peer");
 	dt_samples_clear(&d->samples);
 	start = dt_now_ns();
-	for (uint32_t i = 0; !rc && i < DTEST_PINGS; i++)
+	for (uint32_t i = 0; !rc && i < DTEST_PINGS; i++) {
 		rc = message_round(d, i, &mark, &pattern);
+		show_progress(d, d->o->size, i + 1, DTEST_PINGS);
+	}
 	if (rc)
 		return rc;
 	if (d->o->verify == DTEST_VERIFY_FULL && !pattern)

@@ -13,9 +13,8 @@
 
 #include <errno.h>
 
-#define SLICE_NS    (250 * DT_NS_PER_MS)
-#define HANG_UP_NS  DT_NS_PER_S
-#define PROGRESS_NS (200 * DT_NS_PER_MS)
+#define SLICE_NS   (250 * DT_NS_PER_MS)
+#define HANG_UP_NS DT_NS_PER_S
 
 void dtcm_set(struct dtcm *c, struct dtcm_conn *conn, enum dtcm_state state)
 {
@@ -152,11 +151,6 @@ int dtcm_take(struct dtcm *c)
 
 static void show_progress(struct dtcm *c)
 {
-	uint64_t now = dt_now_ns();
-
-	if (now - c->progress_ns < PROGRESS_NS)
-		return;
-	c->progress_ns = now;
 	dt_progress(&c->run.r, "%u up, %u down, %u failed, of %u",
 		    c->states[DTCM_UP], c->states[DTCM_DOWN],
 		    c->states[DTCM_FAILED], c->o->count);

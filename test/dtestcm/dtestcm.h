@@ -86,7 +86,6 @@ struct dtcm {
 	uint64_t leave_ns;
 	struct dt_samples connects;
 	struct dt_samples leaves;
-	uint64_t progress_ns;
 	long kb_before, kb_after;
 	struct dtcm_times total;
 };

@@ -15,8 +15,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define PROGRESS_NS (200 * DT_NS_PER_MS)
-
 static int post_send(struct dsrq *d, uint32_t index, uint32_t slot)
 {
 	uint8_t *msg = d->sbuf.base + (size_t)slot * d->size;
@@ -193,7 +191,6 @@ static void report(struct dsrq *d)
 
 int dsrq_exchange(struct dsrq *d)
 {
-	uint64_t shown = dt_now_ns();
 	int rc = 0;
 
 	dt_say(&d->run.r,
@@ -204,9 +201,6 @@ int dsrq_exchange(struct dsrq *d)
 	expect_end(d, false);
 	for (uint32_t i = 0; !rc && i < d->o->bursts; i++) {
 		rc = one_burst(d, i);
-		if (dt_now_ns() - shown < PROGRESS_NS)
-			continue;
-		shown = dt_now_ns();
 		dt_progress(&d->run.r, "burst %u of %u", i + 1, d->o->bursts);
 	}
 	d->run.w.conn_evd = DAT_HANDLE_NULL;

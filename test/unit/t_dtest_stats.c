@@ -3,19 +3,23 @@
  * t_dtest_stats.c - tests of the figures and of the records of the test tools.
  *
  * Calls covered: dt_samples_*, dt_stats_compute, dt_parse_count, dt_json_*,
- * dt_report_*.
+ * dt_report_*, dt_progress.
  */
 #include "test/dtest/common/dt_json.h"
 #include "test/dtest/common/dt_num.h"
 #include "test/dtest/common/dt_report.h"
 #include "test/dtest/common/dt_stats.h"
+#include "test/dtest/common/dt_time.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -337,6 +341,72 @@ static void report__quiet_still_tells_of_skips(void **state)
 	free(t.s);
 }
 
+/* What dt_progress() writes where standard error is `fd`. */
+static void show(int fd, bool quiet)
+{
+	int old = dup(STDERR_FILENO);
+	struct dt_report r;
+	struct text t;
+
+	assert_true(dup2(fd, STDERR_FILENO) >= 0);
+	report_to(&r, &t, quiet);
+	dt_progress(&r, "too early");
+	r.shown_ns -= DT_NS_PER_S;
+	dt_progress(&r, "%d of 9", 7);
+	dt_progress(&r, "too soon");
+	dt_say(&r, "over\n");
+	dt_report_close(&r, 0);
+	fflush(stderr);
+	assert_true(dup2(old, STDERR_FILENO) >= 0);
+	close(old);
+	fclose(t.f);
+	free(t.s);
+}
+
+/* What a terminal shows comes in pieces. */
+static void expect_shown(int master, const char *want)
+{
+	struct pollfd pfd = {.fd = master, .events = POLLIN};
+	char text[64];
+	size_t got = 0;
+
+	while (got < strlen(want)) {
+		assert_int_equal(poll(&pfd, 1, 10000), 1);
+		got += (size_t)read(master, text + got, sizeof(text) - got);
+		assert_in_range(got, 1, sizeof(text) - 1);
+	}
+	text[got] = 0;
+	assert_string_equal(text, want);
+}
+
+static void progress__on_a_terminal(void **state)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
+
+	assert_true(master >= 0);
+	assert_int_equal(grantpt(master), 0);
+	assert_int_equal(unlockpt(master), 0);
+	slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+	assert_true(slave >= 0);
+	show(slave, true);
+	assert_int_equal(write(slave, "quiet;", 6), 6);
+	show(slave, false);
+	/* Shown, and wiped before the next line. */
+	expect_shown(master, "quiet;7 of 9\r\033[K");
+	close(slave);
+	close(master);
+}
+
+static void progress__not_in_a_file(void **state)
+{
+	FILE *f = tmpfile();
+
+	assert_non_null(f);
+	show(fileno(f), false);
+	assert_int_equal(lseek(fileno(f), 0, SEEK_END), 0);
+	fclose(f);
+}
+
 static void report__records(void **state)
 {
 	struct dt_result lat = row(DT_LATENCY), none = row(DT_BANDWIDTH);
@@ -406,6 +476,8 @@ int main(void)
 		cmocka_unit_test(report__passed),
 		cmocka_unit_test(report__first_error_stays),
 		cmocka_unit_test(report__quiet_still_tells_of_skips),
+		cmocka_unit_test(progress__on_a_terminal),
+		cmocka_unit_test(progress__not_in_a_file),
 		cmocka_unit_test(report__records),
 		cmocka_unit_test(report_close__text_that_cannot_be_written),
 		cmocka_unit_test(report_open__no_such_place),

@@ -10,6 +10,7 @@
 #include "test/dtest/common/dt_report.h"
 
 #include "test/dtest/common/dt_json.h"
+#include "test/dtest/common/dt_time.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,12 +19,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PROGRESS_NS (200 * DT_NS_PER_MS)
+
 int dt_report_open(struct dt_report *r, const char *tool, const char *json_path)
 {
 	memset(r, 0, sizeof(*r));
 	pthread_mutex_init(&r->lock, NULL);
 	r->text = stdout;
 	r->pid = (int)getpid();
+	r->terminal = isatty(STDERR_FILENO);
+	r->shown_ns = dt_now_ns();
 	snprintf(r->tool, sizeof(r->tool), "%s", tool);
 	if (!json_path)
 		return 0;
@@ -86,11 +91,22 @@ void dt_line(struct dt_report *r, const char *fmt, ...)
 		PRINT(r, fmt);
 }
 
+/* Whether a line is due; then the next one is not for a while. */
+static bool progress_due(struct dt_report *r)
+{
+	uint64_t now = dt_now_ns();
+
+	if (now - r->shown_ns < PROGRESS_NS)
+		return false;
+	r->shown_ns = now;
+	return true;
+}
+
 void dt_progress(struct dt_report *r, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (r->quiet || !isatty(STDERR_FILENO))
+	if (r->quiet || !r->terminal || !progress_due(r))
 		return;
 	pthread_mutex_lock(&r->lock);
 	wipe_progress(r);

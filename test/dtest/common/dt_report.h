@@ -75,7 +75,9 @@ struct dt_report {
 	struct dt_result *rows;
 	size_t row_count;
 	size_t row_room;
-	bool progress; /* a progress line is shown */
+	bool terminal;	   /* standard error is one */
+	bool progress;	   /* a progress line is shown */
+	uint64_t shown_ns; /* when the last one was, or the run began */
 };
 
 /*
@@ -103,7 +105,8 @@ __attribute__((format(printf, 2, 3))) void dt_line(struct dt_report *r,
 
 /*
  * Shows a line that the next output replaces, so that somebody who watches a
- * long run knows that it moves. Only on a terminal, and not with --quiet.
+ * long run knows that it moves. Only on a terminal, not with --quiet, and a few
+ * times a second however often it is called.
  */
 __attribute__((format(printf, 2, 3))) void dt_progress(struct dt_report *r,
 						       const char *fmt, ...);
