@@ -140,22 +140,4 @@ ulimit -S -n 48
 expect 0 "$wqe" ib -T T $told -i 3 -t 5 -w 8 client SR server SR
 expect 0 "EVDs created: 100" ib -T L -m 100 limit_evd
 
-# Options of the help that the manual page does not have.
-undocumented()
-{
-    for t in S T P Q L F; do
-        "$prog" ib -T $t --help
-    done | sed -n 's/^  \(-[^ []*\).*/\1/p' | sort -u | while read -r opt; do
-        tr -d '\\' <"$top_srcdir/doc/dapltest.1" | grep -q -e "^\.B.* *$opt" || echo "$opt"
-    done
-}
-
-n=$((n + 1))
-missing=$(undocumented)
-if [ -z "$missing" ]; then
-    echo "ok $n - the manual page has every option"
-else
-    echo "not ok $n - the manual page has every option"
-    echo "# not there: $missing"
-fi
 echo "1..$n"

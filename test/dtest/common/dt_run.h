@@ -49,6 +49,9 @@ struct dt_run_opts {
 #define DT_RUN_ROWS 14
 extern const struct dt_opt dt_run_rows[DT_RUN_ROWS];
 
+/* The historic -u; returns the exit status. */
+int dt_run_no_ud(const struct dt_opt_spec *spec, FILE *err);
+
 /* What they are unless given. */
 void dt_run_defaults(struct dt_run_opts *o, const char *provider);
 

@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# t_cli.sh: what the test tools say and how they exit where no device is
+# needed, and whether --help and the manual pages have the same options. TAP.
+# Input: top_srcdir and top_builddir, as `make check` sets them.
+
+top_srcdir=${top_srcdir:-.}
+top_builddir=${top_builddir:-.}
+tmp=$(mktemp -d) || exit 99
+trap 'rm -rf "$tmp"' EXIT
+echo 'somebody u2.0 threadsafe default libnone.so dapl.2.0 "" ""' >"$tmp/dat.conf"
+export DAT_OVERRIDE="$tmp/dat.conf"
+n=0
+
+program()
+{
+    case $1 in
+    dapltest) echo "$top_builddir/test/dapltest/dapltest" ;;
+    *) echo "$top_builddir/test/$1/$1" ;;
+    esac
+}
+
+# verdict NAME LOG: of the status before.
+verdict()
+{
+    good=$?
+    n=$((n + 1))
+    if [ $good = 0 ]; then
+        echo "ok $n - $1"
+    else
+        echo "not ok $n - $1"
+        tail -n 20 "$2" | sed 's/^/# /'
+    fi
+}
+
+# says CODE TEXT TOOL WORD...
+says()
+{
+    code=$1 text=$2 tool=$3
+    shift 3
+    timeout 60 "$(program "$tool")" "$@" >"$tmp/out" 2>&1 </dev/null
+    rc=$?
+    echo "exit code $rc, wanted $code and '$text'" >>"$tmp/out"
+    [ $rc = "$code" ] && head -n -1 "$tmp/out" | grep -q -e "$text"
+    verdict "$tool $*" "$tmp/out"
+}
+
+# help_of TOOL: the options, one a line.
+help_of()
+{
+    if [ "$1" = dapltest ]; then
+        for t in S T P Q L F; do
+            "$(program dapltest)" -T $t --help
+        done
+    else
+        "$(program "$1")" --help
+    fi | sed -n 's/^  \(-[^ ].*\)/\1/p' | grep -oE -e '^-[a-zA-Z]|^(-[a-zA-Z], )?--[a-z-]+' |
+        tr -d ',' | tr ' ' '\n' | sort -u
+}
+
+# page_of TOOL: those that the manual page describes, under .TP.
+page_of()
+{
+    tr -d '\\' <"$top_srcdir/doc/$1.1" |
+        awk '/^\.SH/ { on = /OPTIONS/ } on && tag { print } { tag = /^\.TP/ }' |
+        sed 's/fI[^f]*fP//g; s/f[RP]//g; s/"//g' | grep -oE -e '(^|[ ,])--?[a-zA-Z][a-z-]*' | tr -d ' ,' | sort -u
+}
+
+for tool in dtest dtestcm dtestsrq dapltest; do
+    help_of $tool >"$tmp/help"
+    page_of $tool >"$tmp/page"
+    diff "$tmp/help" "$tmp/page" >"$tmp/out" && [ -s "$tmp/help" ]
+    verdict "$tool: --help and the manual page have the same options" "$tmp/out"
+    says 0 "usage: $tool" $tool --help
+    says 0 "^$tool (" $tool --version
+    says 2 "--help tells more" $tool --nonsense
+done
+for tool in dtest dtestcm dtestsrq; do
+    says 244 "usage: $tool" $tool -Z
+    says 4 "names in dat.conf: somebody" $tool -P nobody
+    says 4 "dat_ia_open(somebody): .*cannot load libnone.so.*see dat.conf(5)" $tool -P somebody
+    says 4 "no such host" $tool -h ..
+    says 3 "no answer from 127.0.0.1.*is the server running" $tool -h 127.0.0.1 --oob-port 1 --timeout 1
+    says 2 "--json=/nonexistent/x: No such file" $tool --json=/nonexistent/x
+    says 4 '"test":"summary","result":"FAILED","exit":4,"error":"dat_ia_open' $tool -P nobody --json
+done
+for tool in dtestcm dtestsrq; do
+    says 2 "-u: no provider has datagram endpoints" $tool -u
+done
+says 2 "not an option of this test" dapltest -T S -Z
+says 4 "names in dat.conf: somebody" dapltest -T S -D nobody
+says 4 "dat_ia_open(somebody): .*cannot load libnone.so.*see dat.conf(5)" dapltest -T F -f pz -D somebody
+says 4 "no such host" dapltest -T Q -s ..
+says 2 "--json=/nonexistent/x: No such file" dapltest -T S --json=/nonexistent/x
+says 4 '"test":"summary","result":"FAILED","exit":4,"error":"dat_ia_open' dapltest -T L -D nobody --json
+echo "1..$n"
