@@ -8,54 +8,32 @@
  */
 #include "test/dapltest/options.h"
 #include "test/dtest/common/dt_report.h"
+#include "test/unit/cmdline.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#define ARGS_MAX 400
-
 struct parsed {
 	int rc;
 	struct dpt_opts o;
-	char line[4096]; /* what o points into */
-	char *argv[ARGS_MAX];
-	char *out, *err;
+	struct cmdline c;
 };
 
-/* Splits at blanks; "''" is an empty argument. */
 static void parse(const char *line, struct parsed *p)
 {
-	char *save = NULL;
-	size_t n_out, n_err;
-	FILE *out, *err;
-	int argc = 1;
-
 	memset(p, 0, sizeof(*p));
-	p->argv[0] = "dapltest";
-	snprintf(p->line, sizeof(p->line), "%s", line);
-	for (char *s = strtok_r(p->line, " ", &save); s;
-	     s = strtok_r(NULL, " ", &save)) {
-		assert_in_range(argc, 1, ARGS_MAX - 2);
-		p->argv[argc++] = strcmp(s, "''") ? s : s + 2;
-	}
-	out = open_memstream(&p->out, &n_out);
-	err = open_memstream(&p->err, &n_err);
-	assert_non_null(out);
-	assert_non_null(err);
-	p->rc = dpt_parse(argc, p->argv, out, err, &p->o);
-	fclose(out);
-	fclose(err);
+	cmdline_open(&p->c, "dapltest", line);
+	p->rc = dpt_parse(p->c.argc, p->c.argv, p->c.to_out, p->c.to_err,
+			  &p->o);
+	cmdline_said(&p->c);
 }
 
 static void done(struct parsed *p)
 {
-	free(p->out);
-	free(p->err);
+	cmdline_free(&p->c);
 	if (p->rc < 0)
 		dpt_opts_fini(&p->o);
 }
@@ -98,7 +76,7 @@ static void parse__test_is_named_by_its_first_letter(void **state)
 		parse(rows[i].line, &p);
 		if (p.rc != -1 || p.o.test != rows[i].test)
 			fail_msg("'%s': rc %d test %d: %s", rows[i].line, p.rc,
-				 p.o.test, p.err);
+				 p.o.test, p.c.err);
 		done(&p);
 	}
 }
@@ -305,10 +283,10 @@ static void parse__what_is_wrong_is_said(void **state)
 		struct parsed p;
 
 		parse(rows[i].line, &p);
-		if (p.rc != DT_USAGE || !strstr(p.err, rows[i].says) ||
-		    p.out[0])
+		if (p.rc != DT_USAGE || !strstr(p.c.err, rows[i].says) ||
+		    p.c.out[0])
 			fail_msg("'%s': rc %d, said: %s", rows[i].line, p.rc,
-				 p.err);
+				 p.c.err);
 		done(&p);
 	}
 }
@@ -334,7 +312,7 @@ static void parse__no_more_than_100_operations(void **state)
 		strcat(line, " client SR server SR");
 	parse(line, &p);
 	assert_int_equal(p.rc, DT_USAGE);
-	assert_non_null(strstr(p.err, "more than 97"));
+	assert_non_null(strstr(p.c.err, "more than 97"));
 	done(&p);
 }
 
@@ -349,7 +327,7 @@ static void parse__help_and_version(void **state)
 		struct parsed p;
 
 		parse(lines[i], &p);
-		if (p.rc || !p.out[0] || p.err[0])
+		if (p.rc || !p.c.out[0] || p.c.err[0])
 			fail_msg("'%s': rc %d", lines[i], p.rc);
 		done(&p);
 	}

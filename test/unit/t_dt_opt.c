@@ -8,16 +8,12 @@
  */
 #include "test/dtest/common/dt_opt.h"
 #include "test/dtest/common/dt_report.h"
+#include "test/unit/cmdline.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
-
-#define ARGS_MAX 24
 
 struct values {
 	bool flag, count_given;
@@ -68,38 +64,21 @@ static const struct dt_opt_spec spec = {
 struct parsed {
 	int rc;
 	struct values v;
-	char line[256]; /* what v points into */
-	char *out, *err;
+	struct cmdline c;
 };
 
-/* Splits at blanks; "''" is an empty argument. */
 static void parse(const char *line, struct parsed *p)
 {
-	char *argv[ARGS_MAX] = {"tool"}, *save = NULL;
-	size_t n_out, n_err;
-	FILE *out, *err;
-	int argc = 1;
-
 	memset(p, 0, sizeof(*p));
-	snprintf(p->line, sizeof(p->line), "%s", line);
-	for (char *s = strtok_r(p->line, " ", &save); s;
-	     s = strtok_r(NULL, " ", &save)) {
-		assert_in_range(argc, 1, ARGS_MAX - 2);
-		argv[argc++] = strcmp(s, "''") ? s : s + 2;
-	}
-	out = open_memstream(&p->out, &n_out);
-	err = open_memstream(&p->err, &n_err);
-	assert_non_null(out);
-	assert_non_null(err);
-	p->rc = dt_opt_parse(&spec, argc, argv, out, err, &p->v);
-	fclose(out);
-	fclose(err);
+	cmdline_open(&p->c, "tool", line);
+	p->rc = dt_opt_parse(&spec, p->c.argc, p->c.argv, p->c.to_out,
+			     p->c.to_err, &p->v);
+	cmdline_said(&p->c);
 }
 
 static void done(struct parsed *p)
 {
-	free(p->out);
-	free(p->err);
+	cmdline_free(&p->c);
 }
 
 static void parse__every_kind(void **state)
@@ -124,8 +103,8 @@ static void parse__every_kind(void **state)
 	assert_string_equal(p.v.text, "abcde");
 	assert_string_equal(p.v.file, "x");
 	assert_string_equal(p.v.host, "me");
-	assert_string_equal(p.out, "");
-	assert_string_equal(p.err, "");
+	assert_string_equal(p.c.out, "");
+	assert_string_equal(p.c.err, "");
 	done(&p);
 }
 
@@ -220,9 +199,9 @@ static void parse__refused(void **state)
 		parse(rows_[i].line, &p);
 		if (p.rc != rows_[i].rc)
 			fail_msg("'%s': rc %d", rows_[i].line, p.rc);
-		if (rows_[i].says && !strstr(p.err, rows_[i].says))
-			fail_msg("'%s': says '%s'", rows_[i].line, p.err);
-		if (!rows_[i].says && !strstr(p.out, "usage: tool"))
+		if (rows_[i].says && !strstr(p.c.err, rows_[i].says))
+			fail_msg("'%s': says '%s'", rows_[i].line, p.c.err);
+		if (!rows_[i].says && !strstr(p.c.out, "usage: tool"))
 			fail_msg("'%s': no help", rows_[i].line);
 		done(&p);
 	}
@@ -234,18 +213,18 @@ static void help__every_row(void **state)
 
 	parse("--help", &p);
 	assert_int_equal(p.rc, 0);
-	assert_non_null(strstr(p.out, "usage: tool\n\n  -f, --flag "));
-	assert_non_null(strstr(p.out,
+	assert_non_null(strstr(p.c.out, "usage: tool\n\n  -f, --flag "));
+	assert_non_null(strstr(p.c.out,
 			       "  -c, --count N           a count\n"
 			       "                          of two lines\n"));
-	assert_non_null(strstr(p.out, "  --file[=FILE] "));
+	assert_non_null(strstr(p.c.out, "  --file[=FILE] "));
 	/* Too long for its column: the text begins on the next line. */
-	assert_non_null(strstr(p.out, "  --choice none|one|only  c\n"));
-	assert_non_null(strstr(p.out, "|third_word|fourth_word\n      "));
-	assert_non_null(strstr(p.out, "\nThe end.\n"));
+	assert_non_null(strstr(p.c.out, "  --choice none|one|only  c\n"));
+	assert_non_null(strstr(p.c.out, "|third_word|fourth_word\n      "));
+	assert_non_null(strstr(p.c.out, "\nThe end.\n"));
 	for (size_t i = 0; i < spec.row_count; i++)
 		if (rows[i].name)
-			assert_non_null(strstr(p.out, rows[i].name));
+			assert_non_null(strstr(p.c.out, rows[i].name));
 	done(&p);
 }
 
@@ -255,7 +234,7 @@ static void version__name_and_number(void **state)
 
 	parse("--version", &p);
 	assert_int_equal(p.rc, 0);
-	assert_memory_equal(p.out, "tool (", 6);
+	assert_memory_equal(p.c.out, "tool (", 6);
 	done(&p);
 }
 

@@ -7,51 +7,30 @@
  * usage errors, 2 for those of the new style.
  */
 #include "test/dtest/dtest.h"
+#include "test/unit/cmdline.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#define ARGS_MAX 16
-
 struct parsed {
 	int rc;
 	struct dtest_opts o;
-	char line[256]; /* what o points into */
-	char *out, *err;
+	struct cmdline c;
 };
 
-/* Splits at blanks; "''" is an empty argument. */
 static void parse(const char *line, struct parsed *p)
 {
-	char *argv[ARGS_MAX] = {"dtest"}, *save = NULL;
-	size_t n_out, n_err;
-	FILE *out, *err;
-	int argc = 1;
-
 	memset(p, 0, sizeof(*p));
-	snprintf(p->line, sizeof(p->line), "%s", line);
-	for (char *s = strtok_r(p->line, " ", &save); s;
-	     s = strtok_r(NULL, " ", &save)) {
-		assert_in_range(argc, 1, ARGS_MAX - 2);
-		argv[argc++] = strcmp(s, "''") ? s : s + 2;
-	}
-	out = open_memstream(&p->out, &n_out);
-	err = open_memstream(&p->err, &n_err);
-	assert_non_null(out);
-	assert_non_null(err);
-	p->rc = dtest_parse(argc, argv, out, err, &p->o);
-	fclose(out);
-	fclose(err);
+	cmdline_open(&p->c, "dtest", line);
+	p->rc = dtest_parse(p->c.argc, p->c.argv, p->c.to_out, p->c.to_err,
+			    &p->o);
+	cmdline_said(&p->c);
 }
 
 static void done(struct parsed *p)
 {
-	free(p->out);
-	free(p->err);
+	cmdline_free(&p->c);
 }
 
 static void parse__historic_defaults(void **state)
@@ -139,9 +118,9 @@ static void parse__measuring_tests(void **state)
 		struct parsed p;
 
 		parse(rows[i].line, &p);
-		if (p.rc != rows[i].rc || !strstr(p.err, rows[i].says))
+		if (p.rc != rows[i].rc || !strstr(p.c.err, rows[i].says))
 			fail_msg("'%s': rc %d, says '%s'", rows[i].line, p.rc,
-				 p.err);
+				 p.c.err);
 		if (p.rc == -1 &&
 		    (p.o.mode != DTEST_PERF || p.o.perf != rows[i].perf ||
 		     p.o.size != rows[i].size || p.o.depth != rows[i].depth))
@@ -291,11 +270,11 @@ static void parse__refused(void **state)
 
 		parse(rows[i].line, &p);
 		if (p.rc != want ||
-		    (want == DT_USAGE && (!p.err[0] || p.out[0])) ||
+		    (want == DT_USAGE && (!p.c.err[0] || p.c.out[0])) ||
 		    (want == DT_USAGE_SHORT &&
-		     (p.err[0] || !strstr(p.out, "usage: dtest"))))
+		     (p.c.err[0] || !strstr(p.c.out, "usage: dtest"))))
 			fail_msg("'%s': %d, out '%s', err '%s'", rows[i].line,
-				 p.rc, p.out, p.err);
+				 p.rc, p.c.out, p.c.err);
 		done(&p);
 	}
 }
@@ -305,11 +284,11 @@ static void parse__error_names_option_and_value(void **state)
 	struct parsed p;
 
 	parse("-b 12q", &p);
-	assert_non_null(strstr(p.err, "-b 12q: not a number"));
-	assert_non_null(strstr(p.err, "from 1 to 1073741824"));
+	assert_non_null(strstr(p.c.err, "-b 12q: not a number"));
+	assert_non_null(strstr(p.c.err, "from 1 to 1073741824"));
 	done(&p);
 	parse("--wrong", &p);
-	assert_non_null(strstr(p.err, "--wrong"));
+	assert_non_null(strstr(p.c.err, "--wrong"));
 	done(&p);
 }
 
@@ -319,14 +298,14 @@ static void parse__help_and_version(void **state)
 
 	parse("--help", &p);
 	assert_int_equal(p.rc, DT_PASSED);
-	assert_string_equal(p.err, "");
-	assert_non_null(strstr(p.out, "usage: dtest"));
-	assert_non_null(strstr(p.out, "--json"));
-	assert_non_null(strstr(p.out, "Exit status"));
+	assert_string_equal(p.c.err, "");
+	assert_non_null(strstr(p.c.out, "usage: dtest"));
+	assert_non_null(strstr(p.c.out, "--json"));
+	assert_non_null(strstr(p.c.out, "Exit status"));
 	done(&p);
 	parse("--version", &p);
 	assert_int_equal(p.rc, DT_PASSED);
-	assert_int_equal(strncmp(p.out, "dtest (dapl) ", 13), 0);
+	assert_int_equal(strncmp(p.c.out, "dtest (dapl) ", 13), 0);
 	done(&p);
 }
 

@@ -7,36 +7,24 @@
  * dtcm_params, dtcm_mismatch. Rule: defaults and letters are historic.
  */
 #include "test/dtestcm/dtestcm.h"
+#include "test/unit/cmdline.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#define ARGS_MAX 24
+/* Of the last command line; what was parsed points into it. */
+static struct cmdline c_;
 
-static char line_[256], err_[256];
-
-/* Texts are dropped but the one about what is wrong. */
 static int parse(const char *line, struct dtcm_opts *o)
 {
-	char *argv[ARGS_MAX] = {"dtestcm"}, *save = NULL;
-	FILE *out = fopen("/dev/null", "w");
-	FILE *err = fmemopen(err_, sizeof(err_), "w");
-	int argc = 1, rc;
+	int rc;
 
-	memset(err_, 0, sizeof(err_));
-	assert_non_null(out);
-	assert_non_null(err);
-	snprintf(line_, sizeof(line_), "%s", line);
-	for (char *s = strtok_r(line_, " ", &save); s && argc < ARGS_MAX - 1;
-	     s = strtok_r(NULL, " ", &save))
-		argv[argc++] = s;
-	rc = dtcm_parse(argc, argv, out, err, o);
-	fclose(out);
-	fclose(err);
+	cmdline_free(&c_);
+	cmdline_open(&c_, "dtestcm", line);
+	rc = dtcm_parse(c_.argc, c_.argv, c_.to_out, c_.to_err, o);
+	cmdline_said(&c_);
 	return rc;
 }
 
@@ -96,8 +84,9 @@ static void parse__no_sense(void **state)
 	struct dtcm_opts o;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (parse(rows[i].line, &o) != 2 || !strstr(err_, rows[i].says))
-			fail_msg("'%s': '%s'", rows[i].line, err_);
+		if (parse(rows[i].line, &o) != 2 ||
+		    !strstr(c_.err, rows[i].says))
+			fail_msg("'%s': '%s'", rows[i].line, c_.err);
 	/* As many as fit exactly. */
 	assert_int_equal(parse("-m -b 36 -p 65500", &o), -1);
 }
@@ -183,6 +172,8 @@ int main(void)
 		cmocka_unit_test(mismatch__what_must_agree),
 		cmocka_unit_test(mismatch__other_servers),
 	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	cmdline_free(&c_);
+	return failed;
 }

@@ -7,35 +7,24 @@
  * dsrq_check. Rule: defaults, letters, limits and message layout are historic.
  */
 #include "test/dtestsrq/dtestsrq.h"
+#include "test/unit/cmdline.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#define ARGS_MAX 24
-
-static char line_[256], err_[256];
+/* Of the last command line; what was parsed points into it. */
+static struct cmdline c_;
 
 static int parse(const char *line, struct dsrq_opts *o)
 {
-	char *argv[ARGS_MAX] = {"dtestsrq"}, *save = NULL;
-	FILE *out = fopen("/dev/null", "w");
-	FILE *err = fmemopen(err_, sizeof(err_), "w");
-	int argc = 1, rc;
+	int rc;
 
-	memset(err_, 0, sizeof(err_));
-	assert_non_null(out);
-	assert_non_null(err);
-	snprintf(line_, sizeof(line_), "%s", line);
-	for (char *s = strtok_r(line_, " ", &save); s && argc < ARGS_MAX - 1;
-	     s = strtok_r(NULL, " ", &save))
-		argv[argc++] = s;
-	rc = dsrq_parse(argc, argv, out, err, o);
-	fclose(out);
-	fclose(err);
+	cmdline_free(&c_);
+	cmdline_open(&c_, "dtestsrq", line);
+	rc = dsrq_parse(c_.argc, c_.argv, c_.to_out, c_.to_err, o);
+	cmdline_said(&c_);
 	return rc;
 }
 
@@ -92,8 +81,9 @@ static void parse__no_sense(void **state)
 	struct dsrq_opts o;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (parse(rows[i].line, &o) != 2 || !strstr(err_, rows[i].says))
-			fail_msg("'%s': '%s'", rows[i].line, err_);
+		if (parse(rows[i].line, &o) != 2 ||
+		    !strstr(c_.err, rows[i].says))
+			fail_msg("'%s': '%s'", rows[i].line, c_.err);
 }
 
 static void mismatch__what_must_agree(void **state)
@@ -101,12 +91,9 @@ static void mismatch__what_must_agree(void **state)
 	static const struct {
 		const char *server, *client, *says; /* NULL: they agree */
 	} rows[] = {
-		{"", "", NULL},
-		{"", "-S 0 --poll --warmup 1", NULL},
-		{"-b 64", "", NULL},
-		{"-c 2", "-c 3", "-c"},
-		{"-B 2", "-B 3", "-B"},
-		{"-t 2", "-t 65535", "-t"},
+		{"", "", NULL},		  {"", "-S 0 --poll --warmup 1", NULL},
+		{"-b 64", "", NULL},	  {"-c 2", "-c 3", "-c"},
+		{"-B 2", "-B 3", "-B"},	  {"-t 2", "-t 65535", "-t"},
 		{"-b 64", "-b 65", "-b"},
 	};
 
@@ -195,6 +182,8 @@ int main(void)
 		cmocka_unit_test(message__every_byte_is_checked),
 		cmocka_unit_test(message__of_an_older_peer),
 	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	cmdline_free(&c_);
+	return failed;
 }
