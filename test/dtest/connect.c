@@ -83,7 +83,7 @@ int dtest_find_server(struct dtest *d)
 		return rc;
 	rc = compare_params(d, &theirs);
 	if (rc)
-		dt_oob_decline(d->run.oob_conn);
+		dt_oob_decline(d->run.oob_conn, DT_OOB_MISMATCH);
 	return rc;
 }
 
@@ -145,10 +145,9 @@ static int next_request(struct dtest *d, DAT_EVENT *event)
 		if (rc != -ETIMEDOUT || !dt_left_ns(deadline))
 			return dt_wait_fail(&d->run.r, &d->run.w, rc,
 					    "a connection request");
-		if (dt_oob_declined(d->run.oob_conn))
-			return dt_fail(&d->run.r, DT_MISMATCH,
-				       "the client runs another test; give "
-				       "both sides the same options");
+		rc = dt_run_declined(&d->run);
+		if (rc)
+			return rc;
 	}
 }
 

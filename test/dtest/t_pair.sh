@@ -90,6 +90,11 @@ says="--cpu 1023: .*nproc"
 pair dtest cma-ib "4 -1" --cpu 1023 --
 pair dtestcm cma-ib "4 -1" --cpu 1023 --
 pair dtestsrq cma-ib "4 -1" --cpu 1023 --
+# A client that cannot even open its adapter: the server need not wait.
+says="the client gave up before it connected"
+pair dtest cma-ib "1 4" -- -P nobody
+pair dtestcm cma-ib "1 4" -c 3 -- -c 3 -P nobody
+pair dtestsrq cma-ib "1 4" -- -P nobody
 says="runs another test"
 pair dtest cma-ib "5 5" --perf send_bw -- --perf read_bw
 says="runs with another -c"

@@ -162,18 +162,17 @@ int dtcm_wait(struct dtcm *c, uint64_t limit_ns, const char *what)
 	enum dt_wait_mode how = c->o->wait ? DT_WAIT_EVENT : DT_WAIT_POLL;
 	uint64_t deadline = dt_deadline(limit_ns), left;
 	DAT_EVENT event;
-	int rc;
+	int rc, bad;
 
 	show_progress(c);
 	do {
 		left = dt_left_ns(deadline);
 		rc = dt_evd_next(&c->run.w, how, c->cm_evd,
 				 left < SLICE_NS ? left : SLICE_NS, &event);
-		if (rc == -ETIMEDOUT && !c->met && c->run.oob_conn >= 0 &&
-		    dt_oob_declined(c->run.oob_conn))
-			return dt_fail(&c->run.r, DT_MISMATCH,
-				       "the client runs another test; give "
-				       "both sides the same options");
+		bad = rc == -ETIMEDOUT && !c->met ? dt_run_declined(&c->run)
+						  : 0;
+		if (bad)
+			return bad;
 	} while (rc == -ETIMEDOUT && dt_left_ns(deadline));
 	if (rc)
 		return dt_wait_fail(&c->run.r, &c->run.w, rc, what);

@@ -26,7 +26,7 @@ static int find_server(struct dtcm *c)
 	why = c->run.o->qpn ? NULL : dtcm_mismatch(c->o, &theirs);
 	if (!why)
 		return 0;
-	dt_oob_decline(c->run.oob_conn);
+	dt_oob_decline(c->run.oob_conn, DT_OOB_MISMATCH);
 	return dt_fail(&c->run.r, DT_MISMATCH,
 		       "%s; give both sides the same options", why);
 }
@@ -122,6 +122,7 @@ int dtcm_make_eps(struct dtcm *c)
 	c->states[DTCM_IDLE] = c->o->count;
 	for (uint32_t i = 0; !rc && i < c->o->count; i++) {
 		dt_doing("dat_ep_create");
+		dt_progress(&c->run.r, "endpoint %u of %u", i + 1, c->o->count);
 		c->conns[i].state = DTCM_IDLE;
 		rc = make_ep(c, &c->conns[i]);
 	}

@@ -30,12 +30,9 @@ int dsrq_index(struct dsrq *d, DAT_EP_HANDLE ep)
 static int look_after_others(struct dsrq *d)
 {
 	struct dt_oob_params params = dsrq_params(d->o, d->size);
+	int rc = dt_run_declined(&d->run);
 
-	if (d->run.oob_conn >= 0 && dt_oob_declined(d->run.oob_conn))
-		return dt_fail(&d->run.r, DT_MISMATCH,
-			       "the client runs another test; give both sides "
-			       "the same options");
-	return dt_run_try_answer(&d->run, &params);
+	return rc ? rc : dt_run_try_answer(&d->run, &params);
 }
 
 static int next(struct dsrq *d, const char *what, DAT_EVENT *event)

@@ -30,7 +30,7 @@ static int find_server(struct dsrq *d)
 		d->size = theirs.size;
 		return 0;
 	}
-	dt_oob_decline(d->run.oob_conn);
+	dt_oob_decline(d->run.oob_conn, DT_OOB_MISMATCH);
 	return dt_fail(&d->run.r, DT_MISMATCH,
 		       "%s; give both sides the same options", why);
 }

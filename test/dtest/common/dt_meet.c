@@ -138,6 +138,23 @@ int dt_run_try_answer(struct dt_run *run, const struct dt_oob_params *params)
 	return rc == -EAGAIN ? 0 : answered(run, rc);
 }
 
+int dt_run_declined(struct dt_run *run)
+{
+	switch (run->oob_conn < 0 ? DT_OOB_NOTHING
+				  : dt_oob_declined(run->oob_conn)) {
+	case DT_OOB_NOTHING:
+		return 0;
+	case DT_OOB_GAVE_UP:
+		return dt_fail(&run->r, DT_FAILED,
+			       "the client gave up before it connected; see "
+			       "its messages");
+	default:
+		return dt_fail(&run->r, DT_MISMATCH,
+			       "the client runs another test; give both sides "
+			       "the same options");
+	}
+}
+
 /* ------------------------------------------------------------ the client */
 
 static int ask_failed(struct dt_run *run, int rc)

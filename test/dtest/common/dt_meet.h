@@ -50,6 +50,9 @@ int dt_run_listen(struct dt_run *run);
 int dt_run_answer(struct dt_run *run, const struct dt_oob_params *params);
 int dt_run_try_answer(struct dt_run *run, const struct dt_oob_params *params);
 
+/* Whether that client said that it will not connect. Returns 0 or a status. */
+int dt_run_declined(struct dt_run *run);
+
 /* Client: where the server is, what it is called, what it runs. */
 int dt_run_ask(struct dt_run *run, struct dt_oob_params *ret_params);
 /* The server's address is what the name of -h stands for. */

@@ -380,16 +380,20 @@ int dt_oob_ask(const char *host, uint16_t port, uint64_t deadline,
 	return rc;
 }
 
-void dt_oob_decline(int fd)
+void dt_oob_decline(int fd, enum dt_oob_word why)
 {
+	char c = (char)why;
+
 	/* Only a courtesy: without it the server waits for its time limit. */
-	if (send(fd, "N", 1, MSG_NOSIGNAL) != 1)
+	if (send(fd, &c, 1, MSG_NOSIGNAL) != 1)
 		return;
 }
 
-bool dt_oob_declined(int fd)
+enum dt_oob_word dt_oob_declined(int fd)
 {
 	char c;
 
-	return recv(fd, &c, 1, MSG_DONTWAIT) == 1;
+	if (recv(fd, &c, 1, MSG_DONTWAIT) != 1)
+		return DT_OOB_NOTHING;
+	return c == DT_OOB_GAVE_UP ? DT_OOB_GAVE_UP : DT_OOB_MISMATCH;
 }

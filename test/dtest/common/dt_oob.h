@@ -81,7 +81,13 @@ int dt_oob_ask(const char *host, uint16_t port, uint64_t deadline,
  * A client that will not connect after all tells so, and a server can see it.
  * Old tools neither send nor look; they find out by waiting.
  */
-void dt_oob_decline(int fd);
-bool dt_oob_declined(int fd);
+enum dt_oob_word {
+	DT_OOB_NOTHING = 0,
+	DT_OOB_MISMATCH = 'N', /* it runs another test than the server */
+	DT_OOB_GAVE_UP = 'E',  /* something else is wrong there */
+};
+
+void dt_oob_decline(int fd, enum dt_oob_word why);
+enum dt_oob_word dt_oob_declined(int fd);
 
 #endif /* DTEST_DT_OOB_H */

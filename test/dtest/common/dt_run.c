@@ -315,6 +315,9 @@ int dt_run_close(struct dt_run *run, int rc)
 				     dat_ia_close(run->ia, DAT_CLOSE_DEFAULT)),
 			"dat_ia_close");
 	run->ia = run->async_evd = DAT_HANDLE_NULL;
+	/* A server that still waits for this client need not any more. */
+	if (rc && !run->server && run->oob_conn >= 0)
+		dt_oob_decline(run->oob_conn, DT_OOB_GAVE_UP);
 	close_sockets(run);
 	return rc;
 }
