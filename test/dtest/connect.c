@@ -313,6 +313,7 @@ int dtest_connect(struct dtest *d)
 		rc = established(d);
 	if (!d->run.server)
 		d->run.time_ns[DT_RUN_CONNECT] = dt_now_ns() - start;
+	d->connect_polls = d->run.w.polls;
 	if (!rc)
 		rc = exchange_rmr(d);
 	if (!rc)

@@ -96,6 +96,7 @@ struct dtest {
 	uint32_t taken; /* receives of --perf */
 	uint64_t read_ns[DTEST_READS];
 	uint64_t read_polls;
+	uint64_t connect_polls;
 	bool read_done;
 	/* historic line of the writes, which comes after all others */
 	char write_line[192];

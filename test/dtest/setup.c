@@ -279,6 +279,7 @@ void dtest_print_times(struct dtest *d)
 		[DT_RUN_EP_FREE] = "EP free:",
 		[DT_RUN_CONNECT] = "connect:",
 	};
+	char polls[40] = ""; /* CONNECT is the last of them */
 	uint64_t total = 0;
 
 	print_reads(d);
@@ -289,9 +290,11 @@ void dtest_print_times(struct dtest *d)
 		if ((cno && d->o->wait != DT_WAIT_CNO) ||
 		    (i == DT_RUN_CONNECT && d->run.server))
 			continue;
+		if (i == DT_RUN_CONNECT)
+			snprintf(polls, sizeof(polls), ", poll_cnt=%" PRIu64,
+				 d->connect_polls);
 		dt_line(&d->run.r, "%d: %-11s%10.2f usec%s\n", d->run.r.pid,
-			names[i], dt_ns_to_us(d->run.time_ns[i]),
-			i == DT_RUN_CONNECT ? ", poll_cnt=0" : "");
+			names[i], dt_ns_to_us(d->run.time_ns[i]), polls);
 	}
 	dt_line(&d->run.r, "%d: %-11s%10.2f usec\n", d->run.r.pid,
 		"TOTAL:", dt_ns_to_us(total));

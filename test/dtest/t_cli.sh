@@ -85,6 +85,11 @@ for tool in dtest dtestcm dtestsrq; do
     says 2 "--json=/nonexistent/x: No such file" $tool --json=/nonexistent/x
     says 4 '"test":"summary","result":"FAILED","exit":4,"error":"dat_ia_open' $tool -P nobody --json
 done
+# Scripts take these for a good end.
+! "$(program dtestsrq)" -P nobody 2>&1 | grep "SRQ Test Complete" >"$tmp/out"
+verdict "dtestsrq: a run that failed is not complete" "$tmp/out"
+! "$(program dtestcm)" -P nobody 2>&1 | grep "Test Complete$" >"$tmp/out"
+verdict "dtestcm: a run that failed is not complete" "$tmp/out"
 for tool in dtestcm dtestsrq; do
     says 2 "-u: no provider has datagram endpoints" $tool -u
 done
