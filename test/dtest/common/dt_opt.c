@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <string.h>
 
 #define LONG_BASE 256 /* of what getopt_long() returns, plus the row */
@@ -42,6 +41,8 @@ static bool takes_value(const struct dt_opt *row)
 {
 	switch (row->kind) {
 	case DT_OPT_COUNT:
+	case DT_OPT_ALL:
+	case DT_OPT_UNUSED:
 	case DT_OPT_PORT:
 	case DT_OPT_CPU:
 	case DT_OPT_TEXT:
@@ -81,7 +82,8 @@ static void put_help(const struct dt_opt_spec *spec, FILE *out)
 	fputs(spec->usage, out);
 	fputc('\n', out);
 	for (size_t i = 0; i < rows_of(spec); i++)
-		put_row(out, row_at(spec, i));
+		if (row_at(spec, i)->help)
+			put_row(out, row_at(spec, i));
 	fprintf(out, "\n%s", spec->notes);
 }
 
@@ -131,6 +133,15 @@ static int take_count(const struct reader *rd, const struct dt_opt *row,
 	if (rc < 0)
 		*at = (uint32_t)value;
 	return rc;
+}
+
+static int take_all(const struct reader *rd, const struct dt_opt *row,
+		    uint32_t *at)
+{
+	if (strcmp(optarg, "all"))
+		return take_count(rd, row, optarg, at);
+	*at = UINT32_MAX;
+	return -1;
 }
 
 static int take_port(const struct reader *rd, const struct dt_opt *row,
@@ -236,6 +247,7 @@ static int show(const struct reader *rd, enum dt_opt_kind kind)
 static int take(const struct reader *rd, const struct dt_opt *row)
 {
 	void *at = rd->opts + row->at;
+	uint32_t nobody;
 
 	if (row->given_at)
 		*(bool *)(rd->opts + row->given_at) = true;
@@ -251,6 +263,10 @@ static int take(const struct reader *rd, const struct dt_opt *row)
 		return -1;
 	case DT_OPT_COUNT:
 		return take_count(rd, row, optarg, at);
+	case DT_OPT_ALL:
+		return take_all(rd, row, at);
+	case DT_OPT_UNUSED:
+		return take_count(rd, row, optarg, &nobody);
 	case DT_OPT_PORT:
 		return take_port(rd, row, at);
 	case DT_OPT_CPU:
@@ -273,12 +289,14 @@ static int take(const struct reader *rd, const struct dt_opt *row)
 
 /* What getopt_long() wants to know of the tables. */
 static void describe(const struct dt_opt_spec *spec,
-		     char letters[2 * DT_OPT_ROWS_MAX + 2],
+		     char letters[2 * DT_OPT_ROWS_MAX + 3],
 		     struct option names[DT_OPT_ROWS_MAX + 1])
 {
 	size_t n = rows_of(spec) < DT_OPT_ROWS_MAX ? rows_of(spec)
 						   : DT_OPT_ROWS_MAX;
 
+	if (spec->words)
+		*letters++ = '+';
 	*letters++ = ':';
 	for (size_t i = 0; i < n; i++) {
 		const struct dt_opt *row = row_at(spec, i);
@@ -316,14 +334,16 @@ static const struct dt_opt *row_of(const struct dt_opt_spec *spec, int opt)
 /* A letter that is none: as ever. A long name: in a sentence. */
 static int unknown(const struct reader *rd, int opt, const char *arg)
 {
-	if (optopt && optopt < LONG_BASE) {
+	if (!rd->spec->unknown && optopt && optopt < LONG_BASE) {
 		put_help(rd->spec, rd->out);
 		return DT_USAGE_SHORT;
 	}
 	return dt_opt_bad(rd->spec, rd->err, "option", arg,
-			  opt == ':' ? "needs a value"
-			  : optopt   ? "takes no value"
-				     : "unknown, or short for several");
+			  opt == ':'		? "needs a value"
+			  : optopt >= LONG_BASE ? "takes no value"
+			  : rd->spec->unknown
+				  ? rd->spec->unknown
+				  : "unknown, or short for several");
 }
 
 int dt_opt_parse(const struct dt_opt_spec *spec, int argc, char **argv,
@@ -331,7 +351,7 @@ int dt_opt_parse(const struct dt_opt_spec *spec, int argc, char **argv,
 {
 	struct reader rd = {spec, out, err, opts, false};
 	struct option names[DT_OPT_ROWS_MAX + 1];
-	char letters[2 * DT_OPT_ROWS_MAX + 2];
+	char letters[2 * DT_OPT_ROWS_MAX + 3];
 	int opt, rc;
 
 	describe(spec, letters, names);
@@ -345,7 +365,7 @@ int dt_opt_parse(const struct dt_opt_spec *spec, int argc, char **argv,
 		if (rc >= 0)
 			return rc;
 	}
-	if (optind < argc)
+	if (optind < argc && !spec->words)
 		return dt_opt_bad(spec, err, "argument", argv[optind],
 				  "not an option");
 	return -1;

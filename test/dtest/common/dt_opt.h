@@ -13,6 +13,7 @@
 #ifndef DTEST_DT_OPT_H
 #define DTEST_DT_OPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,6 +23,8 @@ enum dt_opt_kind {
 	DT_OPT_MORE,   /* uint32_t, one more each time */
 	DT_OPT_SET,    /* uint32_t, becomes min */
 	DT_OPT_COUNT,  /* uint32_t from min to max */
+	DT_OPT_ALL,    /* the same, or the word "all": UINT32_MAX */
+	DT_OPT_UNUSED, /* a number from min to max that nobody reads */
 	DT_OPT_PORT,   /* uint16_t from 1 on */
 	DT_OPT_CPU,    /* int; -1 stands for any */
 	DT_OPT_TEXT,   /* const char *, of max characters at most */
@@ -49,7 +52,7 @@ struct dt_opt {
 	size_t given_at; /* of a bool that is set as well; 0: none */
 	uint32_t min, max;
 	const char *arg;  /* what the help calls the value */
-	const char *help; /* "\n" begins another line */
+	const char *help; /* "\n" begins another line; NULL: not told */
 };
 
 /* At most that many rows in both tables of a tool. */
@@ -64,6 +67,9 @@ struct dt_opt_spec {
 	/* the rows of all tools, with offsets into the same structure */
 	const struct dt_opt *common;
 	size_t common_count;
+	/* what is said of an option that is none, with status 2; NULL: 244 */
+	const char *unknown;
+	bool words; /* what follows the options is left, from optind on */
 };
 
 /*
