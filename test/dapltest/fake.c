@@ -65,6 +65,8 @@ static void *serve(void *arg)
 	struct dpt_opts opts;
 	int *ret_rc = arg;
 
+	if (getenv("HANG"))
+		words[6] = "8";
 	*ret_rc = dpt_parse(argc, words, stdout, stderr, &opts);
 	use_ports(&opts);
 	if (*ret_rc < 0)

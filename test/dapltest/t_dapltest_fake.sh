@@ -120,7 +120,7 @@ interrupted "Limit test: limit_ia" -T L -m 1000000
 hung="does not return, at or after"
 HANG=ibv_create_cq expect 3 "$hung" ib -T L --timeout 1 limit_evd
 HANG=ibv_destroy_cq expect 3 "$hung" ib -T F -f endpoint --timeout 1
-HANG=rdma_disconnect expect 3 "$hung" ib -T T $to --timeout 1 -i 3 client SR server SR
+HANG=rdma_disconnect expect 3 "$hung" ib -T T $to --timeout 8 -i 3 client SR server SR
 
 # Where names do not lead to the adapter, the server tells its address, at a
 # port that is the run's own.

@@ -140,7 +140,7 @@ interrupted "ALL 20 CONNECTED" dtestsrq -c 20 -t 65535 -- -c 20 -t 65535
 interrupted "ALL 20 CONNECTED" dtestsrq -c 20 -t 65535 -S 0 --poll -- -c 20 -t 65535
 
 # Calls below the library that never return, side by side: the watchdog ends
-# the tool, and the last line tells.
+# the tool, and the last line tells. What comes before the call has time enough.
 hangs="dtest rdma_connect -b 64
 dtest ibv_reg_mr -b 64
 dtest ibv_post_send -b 64
@@ -151,8 +151,8 @@ dtestsrq ibv_create_srq -c 3"
 # hang TOOL CALL OPTION VALUE
 hang()
 {
-    HANG=$2 timeout 60 "$top_builddir/test/dtest/pair_$1" ib -P cma "$3" "$4" \
-        --timeout 1 -- "$3" "$4" -h 127.0.0.1 --timeout 1 >"$tmp/$1.$2" 2>&1 </dev/null
+    HANG=$2 timeout 120 "$top_builddir/test/dtest/pair_$1" ib -P cma "$3" "$4" \
+        --timeout 8 -- "$3" "$4" -h 127.0.0.1 --timeout 8 >"$tmp/$1.$2" 2>&1 </dev/null
     echo "exit code $?" >>"$tmp/$1.$2"
 }
 
