@@ -88,6 +88,18 @@ failed()
     why=${1#*ERR: }
 }
 
+# unable RC SAYS: does a tool say that the adapter cannot do this? Then it is a
+# skip, with those words.
+unable()
+{
+    case "$1: $2" in
+    "2: "*" the adapter "* | "1: "*"the device may not be able to"*) ;;
+    *) return 1 ;;
+    esac
+    verdict=SKIPPED
+    why=${2#*ERR: }
+}
+
 # The server of this port ends; the next line has a new one.
 drop_server()
 {
@@ -110,9 +122,8 @@ run_dapltest()
     timeout -k 5 1800 "$dapltest" "${words[@]}" >"$log" 2>&1 </dev/null
     rc=$?
     says=$(complaint "$log")
-    if [ $rc = 2 ] && [[ $says == *"the adapter"* ]]; then
-        verdict=SKIPPED
-        why=${says#*ERR: }
+    if unable $rc "$says"; then
+        :
     elif [ $rc != 0 ]; then
         failed "exit code $rc: $says"
         # Its exit status will tell of this, which is not another line's fault.
@@ -145,8 +156,8 @@ run_pair()
     fi
     wait "$server_pid"
     rc=$?
-    [ "$verdict" = FAILED ] || verdict server "$log.server" $rc ||
-        failed "$it_why: $(complaint "$log.server")"
+    unable $rc "$(complaint "$log.server")" || [ "$verdict" = FAILED ] ||
+        verdict server "$log.server" $rc || failed "$it_why: $(complaint "$log.server")"
     if [ "$verdict" = PASSED ] && says=$(grep -m 1 SKIPPED "$log"); then
         verdict=SKIPPED
         why=$says

@@ -166,7 +166,8 @@ regress_select()
 }
 
 # regress_guest STAGE LOGS SECONDS: all that was selected, with what is
-# installed in STAGE; results in LOGS/results. The guest's exit code.
+# installed in STAGE; results in LOGS/results. The guest's exit code. A thousand
+# adapters at once, which a line wants, take some memory.
 regress_guest()
 {
     local stage=$1 logs=$2 rc
@@ -178,6 +179,7 @@ regress_guest()
     (
         vm_defaults
         vm_opt_timeout=$3
+        vm_opt_mem=4096
         vm_opt_out=$logs
         cd "$h_top" || exit 1
         vm_run_guest env STAGE="$stage" REGRESS_ROWS="$(cat "$h_tmp/rows")" \
