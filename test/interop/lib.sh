@@ -299,6 +299,10 @@ tool_pair()
     elif no_way_to_peer "$log.client"; then
         skip "$name" "$it_why"
         return
+    # Seen: Debian's dtest crashes in its last clean-up, now and then.
+    elif [ "${s[*]} ${c[*]}" = "$all_debian $all_debian" ]; then
+        skip "$name" "nothing of ours takes part, and yet: $it_why"
+        return
     fi
     not_ok "$name"
     echo "# $it_why"
