@@ -478,13 +478,36 @@ static void close__after_the_last_words(void **state)
 
 /* ---------------------------------------------------------- receiving */
 
+static enum fv_verdict count_packet(struct fv_ud_packet *pkt, void *arg)
+{
+	int *n = arg;
+
+	(void)pkt;
+	pthread_mutex_lock(&lock);
+	++*n;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&lock);
+	return FV_DELIVER;
+}
+
 static void receive__overflow(void **state)
 {
+	struct timespec until = deadline();
+	int packets = 0, err = 0;
 	struct job job;
 
 	pthread_mutex_lock(&gate);
 	begin_on_loop(&b, &job, wait_at_gate, NULL);
+	fv_hook_ud(count_packet, &packets);
 	send_n(0, 100);
+	/* The sender has to wait for room of its own. */
+	pthread_mutex_lock(&lock);
+	while (packets < 100 && !err)
+		err = pthread_cond_timedwait(&cond, &lock, &until);
+	pthread_mutex_unlock(&lock);
+	assert_int_equal(packets, 100);
+	assert_int_equal(fv_cq_depth(b.qp.recv_cq), 16);
+	fv_hook_ud(NULL, NULL);
 	pthread_mutex_unlock(&gate);
 	finish_on_loop(&job);
 	expect_n(&b, 16);
