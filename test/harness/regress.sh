@@ -165,9 +165,9 @@ regress_select()
     regress_want=$(($(wc -l <"$h_tmp/lines") * $(wc -l <"$h_tmp/rows")))
 }
 
-# regress_guest STAGE LOGS SECONDS: all that was selected, with what is
-# installed in STAGE; results in LOGS/results. The guest's exit code. A thousand
-# adapters at once, which a line wants, take some memory.
+# regress_guest STAGE LOGS SECONDS MB: all that was selected, with what is
+# installed in STAGE, in a guest of that memory; results in LOGS/results. The
+# guest's exit code.
 regress_guest()
 {
     local stage=$1 logs=$2 rc
@@ -179,7 +179,7 @@ regress_guest()
     (
         vm_defaults
         vm_opt_timeout=$3
-        vm_opt_mem=4096
+        vm_opt_mem=$4
         vm_opt_out=$logs
         cd "$h_top" || exit 1
         vm_run_guest env STAGE="$stage" REGRESS_ROWS="$(cat "$h_tmp/rows")" \
@@ -211,7 +211,8 @@ cmd_regress()
     say "building"
     mkdir -p "$dir"
     build_tree "$dir" build && build_stage "$dir" "$dir/stage" || return 1
-    regress_guest "$dir/stage/usr/local" "$logs" 86400
+    # A line opens as many adapters as there can be.
+    regress_guest "$dir/stage/usr/local" "$logs" 86400 4096
     rc=$?
     [ $rc = 0 ] || say "the guest ended with exit code $rc"
     regress_junit <"$logs/results" >"$regress_out" || die "cannot write $regress_out"

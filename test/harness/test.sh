@@ -240,7 +240,7 @@ stage_regress()
     fi
     regress_provider='*' regress_filter='quick.*' regress_iterations=10
     regress_select
-    regress_guest "$dir/stage/usr/local" "$h_cache/log/regress" 800
+    regress_guest "$dir/stage/usr/local" "$h_cache/log/regress" 800 2048
     rc=$?
     awk -F '\t' '{ printf "%s\t%s: %s\t%s\n", substr($3, 1, 1), substr($1, 2), $2, $5 }' \
         "$h_cache/log/regress/results" >>"$test_rec"
