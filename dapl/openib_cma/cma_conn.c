@@ -13,12 +13,12 @@
  * connection.
  *
  * End of life. Nobody but the service thread (or stop(), when that thread does
- * nothing for us any more) destroys an id or frees a connection: release() only
- * marks and defers. So a connection that an event handler or an upcall works
- * on cannot vanish under it. rdma_destroy_id() waits for events that were read
- * and not acknowledged; the service thread is the only reader and acknowledges
- * each event before it looks at it, so there are none, and what is still in
- * the kernel's queue for the id is thrown away there.
+ * nothing for us any more) destroys an id or frees a connection: release()
+ * disconnects, marks and defers. So a connection that an event handler or an
+ * upcall works on cannot vanish under it. rdma_destroy_id() waits for events
+ * that were read and not acknowledged; the service thread is the only reader
+ * and acknowledges each event before it looks at it, so there are none, and
+ * what is still in the kernel's queue for the id is thrown away there.
  *
  * Events come at most once because each goes through cma_conn_finish() or
  * established(), which change the state under the lock first.
@@ -88,9 +88,10 @@ void cma_conn_finish(struct dapl_cm_conn *conn, enum dapl_cm_event event,
 	if (conn->state == CMA_ACCEPT_CALL) {
 		/* accept() has not said yet whether there will be events. */
 		conn->late = event;
-	} else if (conn->state != CMA_OVER && !conn->released) {
+	} else if (conn->state != CMA_OVER) {
+		/* A release meanwhile has nothing to wait for any more. */
 		conn->state = CMA_OVER;
-		ep = conn->ep;
+		ep = conn->released ? NULL : conn->ep;
 	}
 	dapl_unlock(&conn->lock);
 	if (!ep)
@@ -421,11 +422,18 @@ int cma_disconnect(struct dapl_cm_conn *conn)
 /*
  * The queue pair is not touched: the objects have moved it to ERR, and by now
  * the endpoint may have another one, which is none of this connection's
- * business.
+ * business. They destroy it next, while the kernel's iWARP does not hold it
+ * during a disconnect: so that is done here, before, and not by the service
+ * thread. CONN may be gone as soon as it is marked.
  */
 void cma_release(struct dapl_cm_conn *conn)
 {
+	bool ended = cma_conn_advance(conn, CMA_UP, CMA_DOWN) &&
+		     rdma_disconnect(conn->id);
+
 	dapl_lock(&conn->lock);
+	if (ended)
+		conn->late = DAPL_CM_DISCONNECTED;
 	conn->released = true;
 	dapl_unlock(&conn->lock);
 	cma_node_defer(&conn->node);
@@ -454,7 +462,7 @@ static void destroy_id(struct dapl_cm_conn *conn, enum cma_state state)
 		return;
 	if (state == CMA_REQUEST)
 		rdma_reject(conn->id, NULL, 0);
-	else if (state == CMA_UP)
+	else if (state == CMA_UP && !cma_conn_dev(conn)->iwarp)
 		rdma_disconnect(conn->id);
 	cma_id_destroy(conn->id);
 	if (conn->first_id)
@@ -472,8 +480,10 @@ static void conn_end(struct dapl_cm_conn *conn, enum cma_state state)
 
 /*
  * Destroying the id at once would stop rdma_cm from repeating a lost message
- * to the peer; and on iWARP it would block until the peer has answered. So the
- * id stays until rdma_cm has an answer, or no hope of one.
+ * to the peer; and on iWARP it would block until the peer has answered a
+ * request. So the id stays until rdma_cm has an answer, or no hope of one. An
+ * iWARP connection that came up after the release ends with its id; there the
+ * kernel does hold the queue pair.
  */
 static bool linger(struct dapl_cm_conn *conn, enum cma_state state)
 {
@@ -484,7 +494,7 @@ static bool linger(struct dapl_cm_conn *conn, enum cma_state state)
 			return false;
 		break;
 	case CMA_UP:
-		if (rdma_disconnect(conn->id))
+		if (cma_conn_dev(conn)->iwarp || rdma_disconnect(conn->id))
 			return false;
 		break;
 	case CMA_DOWN:
@@ -547,19 +557,21 @@ bool cma_conn_released_event(struct dapl_cm_conn *conn,
 			     enum rdma_cm_event_type type)
 {
 	bool up = type == RDMA_CM_EVENT_ESTABLISHED;
-	bool released, lingers;
+	bool released, lingers, ended = is_end(type);
 
 	dapl_lock(&conn->lock);
 	released = conn->released;
 	lingers = conn->state == CMA_LINGER;
 	/* The deferred run, if it is yet to come, must know what to wait for.
 	 */
-	if (released && is_end(type))
+	if (released && ended)
 		conn->state = CMA_OVER;
 	else if (released && up && !lingers)
 		conn->state = CMA_UP;
 	dapl_unlock(&conn->lock);
-	if (lingers && (is_end(type) || (up && rdma_disconnect(conn->id))))
+	if (lingers && up)
+		ended = cma_conn_dev(conn)->iwarp || rdma_disconnect(conn->id);
+	if (lingers && ended)
 		conn_end(conn, CMA_OVER);
 	return released;
 }

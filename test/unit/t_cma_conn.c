@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -405,6 +406,72 @@ static void release__accepted_afterwards_over_iwarp(void **state)
 	unlisten(&sp, l);
 	ep_del(ea);
 	ep_del(eb);
+}
+
+/* What comes between the call and the test. */
+static pthread_t disconnect_thread;
+static sem_t *connect_entered, *connect_go;
+
+int __real_rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param);
+int __wrap_rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param);
+int __wrap_rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
+{
+	if (connect_entered) {
+		sem_post(connect_entered);
+		sem_wait(connect_go);
+	}
+	return __real_rdma_connect(id, param);
+}
+
+int __real_rdma_disconnect(struct rdma_cm_id *id);
+int __wrap_rdma_disconnect(struct rdma_cm_id *id);
+int __wrap_rdma_disconnect(struct rdma_cm_id *id)
+{
+	disconnect_thread = pthread_self();
+	return __real_rdma_disconnect(id);
+}
+
+/* The call connects at once, as that of soft iWARP, and fails. */
+static void release__inside_a_request_that_fails(void **state)
+{
+	struct dapl_ep *ep = ep_new(&world.a);
+	struct dapl_cm_conn *conn;
+	sem_t entered, go;
+
+	sem_init(&entered, 0, 0);
+	sem_init(&go, 0, 0);
+	connect_entered = &entered;
+	connect_go = &go;
+	fv_cm_set(FV_CM_REFUSE_SYNC, 1);
+	fv_trace(true);
+	conn = begin(ep, QUAL, NULL, 0);
+	sem_wait(&entered);
+	cma_ops.release(conn);
+	connect_entered = NULL;
+	sem_post(&go);
+	take(SEEN_GONE, ep);
+	/* Not kept for an answer that will not come. */
+	assert_int_equal(traced("rdma_destroy_id"), 1);
+	ep_del(ep);
+	sem_destroy(&entered);
+	sem_destroy(&go);
+}
+
+/* Who releases destroys the queue pair next, which must not be in use then. */
+static void release__established_disconnects_at_once(void **state)
+{
+	struct pair p;
+
+	pair_open(&world, &p, QUAL);
+	fv_trace(true);
+	cma_ops.release(p.ca);
+	assert_true(traced("rdma_disconnect") > 0);
+	assert_true(pthread_equal(disconnect_thread, pthread_self()));
+	take(SEEN_GONE, p.ea);
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+	finish(p.cb, p.eb);
+	ep_del(p.ea);
+	ep_del(p.eb);
 }
 
 static void release__in_event_upcall(void **state)
@@ -1086,6 +1153,8 @@ int main(void)
 		ROCE(release__waiting_for_answer),
 		IWARP(release__waiting_for_answer_over_iwarp),
 		IWARP(release__accepted_afterwards_over_iwarp),
+		IWARP(release__inside_a_request_that_fails),
+		IWARP(release__established_disconnects_at_once),
 		ROCE(release__in_event_upcall),
 		ROCE(release__established_tells_peer),
 		ROCE(release__established_peer_never_answers),
