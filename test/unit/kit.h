@@ -126,6 +126,36 @@ static inline void kit_over(struct world *w)
 	expect_empty(w->server.conn_evd);
 }
 
+/* Connects with the longest timeouts, which must not become short ones. */
+static inline void kit_long_timeouts(struct world *w)
+{
+	static const DAT_TIMEOUT timeouts[] = {0x7fffffff, 0x80000000,
+					       0xfffffffe};
+	DAT_CR_HANDLE cr;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	kit_listen(w);
+	for (size_t i = 0; i < sizeof(timeouts) / sizeof(*timeouts); i++) {
+		world_eps(w);
+		assert_dat_ok(kit_connect(w->client.ep, timeouts[i], NULL, 0));
+		cr = kit_request(w);
+		/* Long enough for a deadline in the past to be noticed. */
+		assert_int_equal(
+			DAT_GET_TYPE(V(evd_wait)(w->client.conn_evd, 20000, 1,
+						 &ev, &more)),
+			DAT_TIMEOUT_EXPIRED);
+		assert_dat_ok(V(cr_accept)(cr, w->server.ep, 0, NULL));
+		kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
+		kit_conn(&w->server, DAT_CONNECTION_EVENT_ESTABLISHED);
+		assert_dat_ok(
+			V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+		kit_over(w);
+		assert_dat_ok(V(ep_reset)(w->client.ep));
+		assert_dat_ok(V(ep_reset)(w->server.ep));
+	}
+}
+
 static inline DAT_EP_PARAM kit_query(DAT_EP_HANDLE ep)
 {
 	DAT_EP_PARAM param;

@@ -329,20 +329,39 @@ static void ia_open__wrong_async_evd(void **state)
 		       DAPL_BAD_HANDLE(EVD_ASYNC));
 }
 
-static void ia_open__async_evd_of_other_adapter(void **state)
+/* A second adapter, "second", beside the world's. */
+struct two {
+	DAT_PROVIDER_INFO info;
+	const DAT_PROVIDER *vector; /* of the first */
+};
+
+static void load_two(struct two *two)
 {
 	struct fv_device_cfg cfg;
-	DAT_PROVIDER_INFO info = world_info;
-	DAT_EVD_HANDLE evd;
-	DAT_IA_HANDLE first, ia = NULL;
-	const DAT_PROVIDER *vector;
 
 	world_load(FV_IB);
-	vector = world_registry.vector;
+	two->vector = world_registry.vector;
+	two->info = world_info;
 	fv_device_cfg_init(&cfg, FV_IB, "fake1", "10.0.0.2");
 	fv_device_add(&cfg);
-	strcpy(info.ia_name, "second");
-	dat_provider_init(&info, "10.0.0.2 0");
+	strcpy(two->info.ia_name, "second");
+	dat_provider_init(&two->info, "10.0.0.2 0");
+}
+
+static void unload_two(struct two *two)
+{
+	dat_provider_fini(&two->info);
+	world_registry.vector = two->vector;
+	world_unload();
+}
+
+static void ia_open__async_evd_of_other_adapter(void **state)
+{
+	struct two two;
+	DAT_EVD_HANDLE evd;
+	DAT_IA_HANDLE first, ia = NULL;
+
+	load_two(&two);
 	first = world_ia_open(&evd);
 	assert_refused(V(ia_open)("second", 8, &evd, &ia),
 		       DAPL_BAD_HANDLE(EVD_ASYNC));
@@ -350,9 +369,7 @@ static void ia_open__async_evd_of_other_adapter(void **state)
 	assert_refused(V(ia_open)("second", 8, &evd, &ia),
 		       DAPL_BAD_HANDLE(EVD_ASYNC));
 	world_ia_close(first, DAT_CLOSE_GRACEFUL_FLAG);
-	dat_provider_fini(&info);
-	world_registry.vector = vector;
-	world_unload();
+	unload_two(&two);
 }
 
 /* The owner of a shared EVD goes first: the other IA goes on without. */
@@ -635,19 +652,12 @@ static DAT_PROVIDER_ATTR provider_attr(DAT_IA_HANDLE ia)
 /* What one adapter says of itself stays when another is opened and closed. */
 static void ia_query__named_attributes_of_two_adapters(void **state)
 {
-	DAT_PROVIDER_INFO info = world_info;
+	struct two two;
 	DAT_PROVIDER_ATTR a, b;
-	struct fv_device_cfg cfg;
-	const DAT_PROVIDER *vector;
 	DAT_IA_HANDLE first, second;
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 
-	world_load(FV_IB);
-	vector = world_registry.vector;
-	fv_device_cfg_init(&cfg, FV_IB, "fake1", "10.0.0.2");
-	fv_device_add(&cfg);
-	strcpy(info.ia_name, "second");
-	dat_provider_init(&info, "10.0.0.2 0");
+	load_two(&two);
 	first = world_ia_open(NULL);
 	a = provider_attr(first);
 	assert_dat_ok(V(ia_open)("second", 8, &evd, &second));
@@ -657,9 +667,7 @@ static void ia_query__named_attributes_of_two_adapters(void **state)
 	assert_dat_ok(V(ia_close)(second, DAT_CLOSE_GRACEFUL_FLAG));
 	assert_string_equal(named_attr(&a, "DAT_IB_DEVICE_NAME"), "fake0");
 	world_ia_close(first, DAT_CLOSE_GRACEFUL_FLAG);
-	dat_provider_fini(&info);
-	world_registry.vector = vector;
-	world_unload();
+	unload_two(&two);
 }
 
 static void ia_query__bad_arguments(void **state)

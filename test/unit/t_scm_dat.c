@@ -83,33 +83,7 @@ static void reset__receives_posted_then_disconnect(void **state)
 
 static void connect__long_timeout_does_not_wrap(void **state)
 {
-	static const DAT_TIMEOUT timeouts[] = {0x7fffffff, 0x80000000,
-					       0xfffffffe};
-	struct world *w = *state;
-	DAT_COUNT more;
-	DAT_EVENT ev;
-
-	kit_listen(w);
-	for (size_t i = 0; i < sizeof(timeouts) / sizeof(*timeouts); i++) {
-		DAT_CR_HANDLE cr;
-
-		world_eps(w);
-		assert_dat_ok(kit_connect(w->client.ep, timeouts[i], NULL, 0));
-		cr = kit_request(w);
-		/* Long enough for a deadline in the past to be noticed. */
-		assert_int_equal(
-			DAT_GET_TYPE(V(evd_wait)(w->client.conn_evd, 20000, 1,
-						 &ev, &more)),
-			DAT_TIMEOUT_EXPIRED);
-		assert_dat_ok(V(cr_accept)(cr, w->server.ep, 0, NULL));
-		kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
-		kit_conn(&w->server, DAT_CONNECTION_EVENT_ESTABLISHED);
-		assert_dat_ok(
-			V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
-		kit_over(w);
-		assert_dat_ok(V(ep_reset)(w->client.ep));
-		assert_dat_ok(V(ep_reset)(w->server.ep));
-	}
+	kit_long_timeouts(*state);
 }
 
 static DAT_RETURN connect_to(struct world *w, uint16_t port,
