@@ -370,11 +370,37 @@ static void expect_resets(struct end *e, uint64_t n)
 
 /* Holds a service thread. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static bool at_gate; /* lock */
 
 static void wait_at_gate(void *arg)
 {
+	pthread_mutex_lock(&lock);
+	at_gate = true;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&lock);
 	pthread_mutex_lock(&gate);
 	pthread_mutex_unlock(&gate);
+}
+
+/* E's service thread looks at nothing from here on. */
+static void hold(struct end *e, struct job *job)
+{
+	struct timespec until = deadline();
+	int err = 0;
+
+	at_gate = false;
+	pthread_mutex_lock(&gate);
+	begin_on_loop(e, job, wait_at_gate, NULL);
+	pthread_mutex_lock(&lock);
+	while (!at_gate && !err)
+		err = pthread_cond_timedwait(&cond, &lock, &until);
+	pthread_mutex_unlock(&lock);
+}
+
+static void let_go(struct job *job)
+{
+	pthread_mutex_unlock(&gate);
+	finish_on_loop(job);
 }
 
 /* --------------------------------------------------- in quiet times */
@@ -493,11 +519,10 @@ static enum fv_verdict count_packet(struct fv_ud_packet *pkt, void *arg)
 static void receive__overflow(void **state)
 {
 	struct timespec until = deadline();
-	int packets = 0, err = 0;
+	int packets = 0, depth, err = 0;
 	struct job job;
 
-	pthread_mutex_lock(&gate);
-	begin_on_loop(&b, &job, wait_at_gate, NULL);
+	hold(&b, &job);
 	fv_hook_ud(count_packet, &packets);
 	send_n(0, 100);
 	/* The sender has to wait for room of its own. */
@@ -505,11 +530,11 @@ static void receive__overflow(void **state)
 	while (packets < 100 && !err)
 		err = pthread_cond_timedwait(&cond, &lock, &until);
 	pthread_mutex_unlock(&lock);
-	assert_int_equal(packets, 100);
-	assert_int_equal(fv_cq_depth(b.qp.recv_cq), 16);
 	fv_hook_ud(NULL, NULL);
-	pthread_mutex_unlock(&gate);
-	finish_on_loop(&job);
+	depth = fv_cq_depth(b.qp.recv_cq);
+	let_go(&job);
+	assert_int_equal(packets, 100);
+	assert_int_equal(depth, 16);
 	expect_n(&b, 16);
 	/* No receive was lost with the messages. */
 	for (int i = 0; i < 40; i++) {
@@ -522,12 +547,10 @@ static void receive__others_get_their_turn(void **state)
 {
 	struct job job;
 
-	pthread_mutex_lock(&gate);
-	begin_on_loop(&b, &job, wait_at_gate, NULL);
+	hold(&b, &job);
 	send_n(0, 500);
 	send_n(500, 500);
-	pthread_mutex_unlock(&gate);
-	finish_on_loop(&job);
+	let_go(&job);
 	expect_n(&b, 1000);
 	assert_true(b.in_order);
 	assert_in_range(b.n_at_turn, 1, ONE_ROUND);
