@@ -424,18 +424,28 @@ int cma_disconnect(struct dapl_cm_conn *conn)
  * the endpoint may have another one, which is none of this connection's
  * business. They destroy it next, while the kernel's iWARP does not hold it
  * during a disconnect: so that is done here, before, and not by the service
- * thread. CONN may be gone as soon as it is marked.
+ * thread, which has to leave CONN to us meanwhile.
  */
 void cma_release(struct dapl_cm_conn *conn)
 {
-	bool ended = cma_conn_advance(conn, CMA_UP, CMA_DOWN) &&
-		     rdma_disconnect(conn->id);
+	bool up;
 
 	dapl_lock(&conn->lock);
-	if (ended)
-		conn->late = DAPL_CM_DISCONNECTED;
+	up = conn->state == CMA_UP;
+	if (up)
+		conn->state = CMA_DOWN;
+	conn->leaving = up;
 	conn->released = true;
 	dapl_unlock(&conn->lock);
+	if (up) {
+		bool ended = rdma_disconnect(conn->id);
+
+		dapl_lock(&conn->lock);
+		if (ended)
+			conn->late = DAPL_CM_DISCONNECTED;
+		conn->leaving = false;
+		dapl_unlock(&conn->lock);
+	}
 	cma_node_defer(&conn->node);
 }
 
@@ -528,6 +538,10 @@ void cma_conn_run(struct dapl_cm_conn *conn)
 	bool released;
 
 	dapl_lock(&conn->lock);
+	if (conn->leaving) {
+		dapl_unlock(&conn->lock);
+		return;
+	}
 	released = conn->released;
 	late = conn->late;
 	conn->late = DAPL_CM_EVENT_N;

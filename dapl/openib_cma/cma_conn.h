@@ -35,6 +35,7 @@ struct dapl_cm_conn {
 	struct dapl_lock lock;
 	enum cma_state state; /* lock */
 	bool released;	      /* lock */
+	bool leaving;	      /* lock; release() is not through with it */
 	/* To be reported by the service thread; DAPL_CM_EVENT_N: nothing. */
 	enum dapl_cm_event late; /* lock */
 	struct dapl_ep *ep;	 /* lock; constant once an event can come */

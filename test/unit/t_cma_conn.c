@@ -410,6 +410,7 @@ static void release__accepted_afterwards_over_iwarp(void **state)
 
 /* What comes between the call and the test. */
 static pthread_t disconnect_thread;
+static void (*after_disconnect)(void);
 static sem_t *connect_entered, *connect_go;
 
 int __real_rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param);
@@ -427,8 +428,12 @@ int __real_rdma_disconnect(struct rdma_cm_id *id);
 int __wrap_rdma_disconnect(struct rdma_cm_id *id);
 int __wrap_rdma_disconnect(struct rdma_cm_id *id)
 {
+	int ret = __real_rdma_disconnect(id);
+
 	disconnect_thread = pthread_self();
-	return __real_rdma_disconnect(id);
+	if (after_disconnect)
+		after_disconnect();
+	return ret;
 }
 
 /* The call connects at once, as that of soft iWARP, and fails. */
@@ -468,6 +473,28 @@ static void release__established_disconnects_at_once(void **state)
 	assert_true(traced("rdma_disconnect") > 0);
 	assert_true(pthread_equal(disconnect_thread, pthread_self()));
 	take(SEEN_GONE, p.ea);
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+	finish(p.cb, p.eb);
+	ep_del(p.ea);
+	ep_del(p.eb);
+}
+
+/* Behind what the service thread hears of the disconnect. */
+static void attempt_meanwhile(void)
+{
+	attempt(DAPL_CM_NON_PEER_REJECTED);
+}
+
+static void release__established_hears_of_nothing(void **state)
+{
+	struct pair p;
+
+	pair_open(&world, &p, QUAL);
+	after_disconnect = attempt_meanwhile;
+	cma_ops.release(p.ca);
+	after_disconnect = NULL;
+	take(SEEN_GONE, p.ea);
+	assert_int_equal(pending(SEEN_EVENT, p.ea), 0);
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 	finish(p.cb, p.eb);
 	ep_del(p.ea);
@@ -1155,6 +1182,7 @@ int main(void)
 		IWARP(release__accepted_afterwards_over_iwarp),
 		IWARP(release__inside_a_request_that_fails),
 		IWARP(release__established_disconnects_at_once),
+		IWARP(release__established_hears_of_nothing),
 		ROCE(release__in_event_upcall),
 		ROCE(release__established_tells_peer),
 		ROCE(release__established_peer_never_answers),
