@@ -443,13 +443,10 @@ void dapl_cno_shutdown(struct dapl_cno *cno)
 		dapl_loop_del(cno->obj.ia->loop, &cno->watch);
 }
 
-DAT_RETURN dapl_cno_free(DAT_CNO_HANDLE handle)
+static DAT_RETURN cno_free(struct dapl_cno *cno)
 {
-	struct dapl_cno *cno = dapl_cno_from(handle);
 	bool waiting;
 
-	if (!cno)
-		return dapl_fail(DAPL_BAD_HANDLE(CNO), "no such CNO");
 	dapl_lock(&cno->lock);
 	waiting = cno->waiters > 0;
 	dapl_unlock(&cno->lock);
@@ -461,4 +458,17 @@ DAT_RETURN dapl_cno_free(DAT_CNO_HANDLE handle)
 	dapl_cno_shutdown(cno);
 	dapl_cno_put(cno);
 	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_cno_free(DAT_CNO_HANDLE handle)
+{
+	/* Another thread may free it too. */
+	struct dapl_cno *cno = dapl_obj_hold(handle, DAT_HANDLE_TYPE_CNO);
+	DAT_RETURN ret;
+
+	if (!cno)
+		return dapl_fail(DAPL_BAD_HANDLE(CNO), "no such CNO");
+	ret = cno_free(cno);
+	dapl_cno_put(cno);
+	return ret;
 }

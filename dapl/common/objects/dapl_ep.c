@@ -867,13 +867,10 @@ void dapl_ep_take_back(struct dapl_ep *ep)
 		dapl_ep_shutdown(ep);
 }
 
-DAT_RETURN dapl_ep_free(DAT_EP_HANDLE handle)
+static DAT_RETURN ep_free(struct dapl_ep *ep)
 {
-	struct dapl_ep *ep = dapl_ep_from(handle);
 	int state;
 
-	if (!ep)
-		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
 	dapl_lock(&ep->lock);
 	state = ep->state;
 	dapl_unlock(&ep->lock);
@@ -885,4 +882,17 @@ DAT_RETURN dapl_ep_free(DAT_EP_HANDLE handle)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
 	dapl_ep_shutdown(ep);
 	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_ep_free(DAT_EP_HANDLE handle)
+{
+	/* Another thread may free it too. */
+	struct dapl_ep *ep = dapl_obj_hold(handle, DAT_HANDLE_TYPE_EP);
+	DAT_RETURN ret;
+
+	if (!ep)
+		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
+	ret = ep_free(ep);
+	dapl_ep_put(ep);
+	return ret;
 }
