@@ -43,6 +43,8 @@ void scm_frame_passive(struct scm_frame *f)
 uint8_t *scm_frame_room(struct scm_frame *f, size_t *ret_size)
 {
 	*ret_size = sizeof(f->buf) - f->len;
+	if (f->stage == SCM_STAGE_RTU && f->len < SCM_WORD)
+		*ret_size = SCM_WORD - f->len;
 	return f->buf + f->len;
 }
 

@@ -44,7 +44,7 @@ struct scm_frame {
 	enum scm_stage stage;
 	bool filler; /* active: our request had the other form */
 	size_t len;
-	/* The goodbye may be in the same segment. */
+	/* The goodbye may come with an answer. */
 	uint8_t buf[SCM_FRAME_MAX + 2 * SCM_WORD];
 };
 
@@ -60,8 +60,9 @@ void scm_frame_active(struct scm_frame *f, bool filler);
 void scm_frame_passive(struct scm_frame *f);
 
 /*
- * Where to read to, and how much fits: at least one byte after SCM_ITEM_NONE.
- * What was read is then told.
+ * Where to read to, and how much: at least one byte after SCM_ITEM_NONE. A
+ * goodbye behind RTU has to wait for its turn, so that what other streams were
+ * told before it is seen first. What was read is then told.
  */
 uint8_t *scm_frame_room(struct scm_frame *f, size_t *ret_size);
 void scm_frame_read(struct scm_frame *f, size_t n);

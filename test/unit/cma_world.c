@@ -29,8 +29,11 @@ static int seen_n;
 static void record(const struct seen *s)
 {
 	pthread_mutex_lock(&mutex);
-	if (seen_n < SEEN_MAX)
-		seen[seen_n++] = *s;
+	if (seen_n < SEEN_MAX) {
+		seen[seen_n] = *s;
+		seen[seen_n].nth = seen_n;
+		seen_n++;
+	}
 	pthread_cond_broadcast(&cond);
 	pthread_mutex_unlock(&mutex);
 }

@@ -68,6 +68,7 @@ struct seen {
 	enum seen_kind kind;
 	const void *who; /* EP or SP */
 	bool taken;
+	int nth;     /* of all upcalls */
 	bool in_err; /* queue pair state at the time of an event */
 	struct dapl_cm_conn *conn;
 	enum dapl_cm_event event;

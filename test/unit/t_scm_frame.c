@@ -172,7 +172,7 @@ static void golden__request_with_filler(void **state)
 static void pieces(const char *request, size_t n)
 {
 	uint8_t buf[SCM_FRAME_MAX];
-	size_t len = wire_load(request, buf, sizeof(buf)), at, part;
+	size_t len = wire_load(request, buf, sizeof(buf)), at, part, room;
 	struct scm_frame f;
 	struct dcm_msg msg;
 
@@ -190,9 +190,15 @@ static void pieces(const char *request, size_t n)
 	wire_load("scm-bye", buf + 4, 4);
 	for (at = 0; at < 8; at += part) {
 		part = 8 - at < n ? 8 - at : n;
+		scm_frame_room(&f, &room);
+		if (part > room)
+			part = room;
 		feed(&f, buf + at, part);
-		if (at < 4 && at + part >= 4)
+		/* RTU is read alone: the goodbye waits for its turn. */
+		if (at + part == 4)
 			message(&f, DCM_RTU);
+		else
+			assert_false(at < 4 && at + part > 4);
 		if (at + part < 8)
 			nothing(&f);
 	}

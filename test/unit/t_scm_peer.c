@@ -6,6 +6,7 @@
  * World and recorder as in t_scm_conn.c; only one side of it is used.
  */
 #include <netinet/tcp.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -353,6 +354,70 @@ static void server__client_ends_without_a_word(void **state)
 	established_then("jun", 3, false);
 	established_then("junk", 4, false);
 	established_then("\0\0\xde\xad junk", 9, false);
+}
+
+struct gate {
+	struct dapl_work work;
+	sem_t entered, open;
+};
+
+static void wait_at_gate(struct dapl_work *work)
+{
+	struct gate *gate = dapl_container_of(work, struct gate, work);
+
+	sem_post(&gate->entered);
+	sem_wait(&gate->open);
+}
+
+/*
+ * A client that ends a connection once it has another too: who hears of all at
+ * once hears of the other first.
+ */
+static void server__hears_in_the_order_of_the_words(void **state)
+{
+	struct dapl_cm_conn *conn, *other_conn;
+	struct seen established, disconnected;
+	struct dapl_ep *ep, *other;
+	int fd, other_fd;
+	struct gate gate;
+	struct server s;
+
+	server_open(&s);
+	ep = s.ep;
+	fd = raw_connect(s.port);
+	raw_send_file(fd, "scm-req");
+	conn = server_accept(&s, 20);
+	raw_msg(fd, 0);
+	s.ep = other = ep_new(&world.b);
+	other_fd = raw_connect(s.port);
+	raw_send_file(other_fd, "scm-req");
+	other_conn = server_accept(&s, 20);
+	raw_msg(other_fd, 0);
+
+	sem_init(&gate.entered, 0, 0);
+	sem_init(&gate.open, 0, 0);
+	dapl_work_init(&gate.work, wait_at_gate);
+	dapl_loop_defer(world.b.loop, &gate.work);
+	sem_wait(&gate.entered);
+	raw_send_file(fd, "scm-rtu");
+	raw_send_file(other_fd, "scm-rtu");
+	raw_send_file(fd, "scm-bye");
+	sem_post(&gate.open);
+
+	take_event(ep, DAPL_CM_ESTABLISHED);
+	established = take(SEEN_EVENT, other);
+	assert_int_equal(established.event, DAPL_CM_ESTABLISHED);
+	disconnected = take(SEEN_EVENT, ep);
+	assert_int_equal(disconnected.event, DAPL_CM_DISCONNECTED);
+	assert_true(established.nth < disconnected.nth);
+	sem_destroy(&gate.entered);
+	sem_destroy(&gate.open);
+	finish(conn, ep);
+	finish(other_conn, other);
+	close(fd);
+	close(other_fd);
+	ep_del(ep);
+	server_close(&s);
 }
 
 static void server__client_gone_before_the_answer(void **state)
@@ -795,6 +860,7 @@ int main(void)
 		test(server__address_that_is_not_the_peers),
 		test(server__client_ends_before_rtu),
 		test(server__client_ends_without_a_word),
+		test(server__hears_in_the_order_of_the_words),
 		test(server__client_gone_before_the_answer),
 		test(half__time_is_over),
 		test(half__oldest_makes_room),
