@@ -86,9 +86,13 @@ static void up_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 static void up_gone(struct dapl_ep *ep)
 {
 	struct seen s = {.kind = SEEN_GONE, .who = ep};
+	void (*and_then)(void) = ep->and_then;
 
 	__atomic_sub_fetch(&ep->refs, 1, __ATOMIC_ACQ_REL);
 	record(&s);
+	/* EP may be no more. */
+	if (and_then)
+		and_then();
 }
 
 static void up_unlistened(struct dapl_sp *sp)

@@ -230,6 +230,11 @@ static void call_work_cancel(void *arg)
 	dapl_work_cancel(loop, arg);
 }
 
+static void call_barrier(void *arg)
+{
+	dapl_loop_barrier(loop);
+}
+
 static void stay_reset(void)
 {
 	assert_int_equal(sem_init(&entered, 0, 0), 0);
@@ -843,6 +848,27 @@ static void work_cancel__beats_requeueing(void **state)
 	assert_false(work.queued);
 }
 
+static void free_and_stay(struct dapl_timer *t)
+{
+	free(t);
+	dapl_loop_barrier(loop); /* for itself: returns at once */
+	stay();
+}
+
+/* Nothing is done to what the callback has freed. */
+static void barrier__waits_for_a_callback_that_freed_its_object(void **state)
+{
+	struct caller c = {.call = call_barrier};
+	struct dapl_timer *t = calloc(1, sizeof(*t));
+
+	stay_reset();
+	dapl_timer_init(t, free_and_stay);
+	assert_int_equal(dapl_timer_arm(loop, t, 0), 0);
+	must_wait_for_callback(&c);
+	settle();
+	dapl_loop_barrier(loop);
+}
+
 /* Open, close, idleness. */
 
 static void idle__sleeps_without_timeout(void **state)
@@ -1106,6 +1132,7 @@ int main(void)
 		T(work_cancel__before_the_run),
 		T(work_cancel__waits_for_a_running_callback),
 		T(work_cancel__beats_requeueing),
+		T(barrier__waits_for_a_callback_that_freed_its_object),
 		T(idle__sleeps_without_timeout),
 		cmocka_unit_test(close__runs_what_is_queued),
 		cmocka_unit_test(open__nth_call_fails),

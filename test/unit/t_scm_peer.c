@@ -41,6 +41,37 @@ static struct scm *passive(void)
 	return (struct scm *)world.b.cm;
 }
 
+/* Holds the service thread of a side. */
+struct gate {
+	struct dapl_work work;
+	sem_t entered, open;
+};
+
+static void wait_at_gate(struct dapl_work *work)
+{
+	struct gate *gate = dapl_container_of(work, struct gate, work);
+
+	sem_post(&gate->entered);
+	sem_wait(&gate->open);
+}
+
+static void gate_shut(struct gate *gate, struct side *side)
+{
+	sem_init(&gate->entered, 0, 0);
+	sem_init(&gate->open, 0, 0);
+	dapl_work_init(&gate->work, wait_at_gate);
+	dapl_loop_defer(side->loop, &gate->work);
+	sem_wait(&gate->entered);
+}
+
+static void gate_open(struct gate *gate, struct side *side)
+{
+	sem_post(&gate->open);
+	dapl_work_cancel(side->loop, &gate->work);
+	sem_destroy(&gate->entered);
+	sem_destroy(&gate->open);
+}
+
 /* ---------------------------------------------- the provider as server */
 
 struct server {
@@ -356,19 +387,6 @@ static void server__client_ends_without_a_word(void **state)
 	established_then("\0\0\xde\xad junk", 9, false);
 }
 
-struct gate {
-	struct dapl_work work;
-	sem_t entered, open;
-};
-
-static void wait_at_gate(struct dapl_work *work)
-{
-	struct gate *gate = dapl_container_of(work, struct gate, work);
-
-	sem_post(&gate->entered);
-	sem_wait(&gate->open);
-}
-
 /*
  * A client that ends a connection once it has another too: who hears of all at
  * once hears of the other first.
@@ -394,15 +412,11 @@ static void server__hears_in_the_order_of_the_words(void **state)
 	other_conn = server_accept(&s, 20);
 	raw_msg(other_fd, 0);
 
-	sem_init(&gate.entered, 0, 0);
-	sem_init(&gate.open, 0, 0);
-	dapl_work_init(&gate.work, wait_at_gate);
-	dapl_loop_defer(world.b.loop, &gate.work);
-	sem_wait(&gate.entered);
+	gate_shut(&gate, &world.b);
 	raw_send_file(fd, "scm-rtu");
 	raw_send_file(other_fd, "scm-rtu");
 	raw_send_file(fd, "scm-bye");
-	sem_post(&gate.open);
+	gate_open(&gate, &world.b);
 
 	take_event(ep, DAPL_CM_ESTABLISHED);
 	established = take(SEEN_EVENT, other);
@@ -410,8 +424,6 @@ static void server__hears_in_the_order_of_the_words(void **state)
 	disconnected = take(SEEN_EVENT, ep);
 	assert_int_equal(disconnected.event, DAPL_CM_DISCONNECTED);
 	assert_true(established.nth < disconnected.nth);
-	sem_destroy(&gate.entered);
-	sem_destroy(&gate.open);
 	finish(conn, ep);
 	finish(other_conn, other);
 	close(fd);
@@ -817,6 +829,56 @@ static void client__released_while_the_server_thinks(void **state)
 	ep_del(c.ep);
 }
 
+static sem_t at_barrier;
+static bool barrier_came;
+
+void __real_dapl_loop_barrier(struct dapl_loop *loop);
+void __wrap_dapl_loop_barrier(struct dapl_loop *loop);
+void __wrap_dapl_loop_barrier(struct dapl_loop *loop)
+{
+	sem_post(&at_barrier);
+	__real_dapl_loop_barrier(loop);
+}
+
+static void until_barrier(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 10;
+	barrier_came = !sem_timedwait(&at_barrier, &until);
+}
+
+/*
+ * What the consumer hears last comes in the middle of a callback, which frees
+ * its own connection and then goes on with the instance.
+ */
+static void stop__while_a_callback_goes_on(void **state)
+{
+	struct dcm_msg req;
+	struct gate gate;
+	struct client c;
+	int fd;
+
+	client_open(&c);
+	fd = raw_accept(c.listener);
+	req = raw_msg(fd, 0);
+	sem_init(&at_barrier, 0, 0);
+	barrier_came = false;
+	c.ep->and_then = until_barrier;
+	gate_shut(&gate, &world.a);
+	say_yes(fd, req, 9, false);
+	scm_ops.release(c.conn);
+	gate_open(&gate, &world.a);
+	take(SEEN_GONE, c.ep);
+	scm_ops.stop(world.a.cm);
+	assert_true(barrier_came);
+	sem_destroy(&at_barrier);
+	close(fd);
+	close(c.listener);
+	ep_del(c.ep);
+}
+
 static int option_of(int fd, int level, int name)
 {
 	int value = -1;
@@ -875,6 +937,7 @@ int main(void)
 		test(client__answers_no),
 		test(client__hostile_answers),
 		test(client__released_while_the_server_thinks),
+		test(stop__while_a_callback_goes_on),
 		test(socket__options),
 	};
 

@@ -459,6 +459,8 @@ static void quiesce(struct dcm *dcm)
 			dapl_timer_cancel(dcm->base.loop,
 					  &conn_of(node)->timer);
 	dcm->tp->stop(dcm);
+	/* A callback may still run whose connection it has freed itself. */
+	dapl_loop_barrier(dcm->base.loop);
 }
 
 static void abandon_listener(struct dapl_cm_listener *l)

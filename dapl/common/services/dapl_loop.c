@@ -7,7 +7,8 @@
  * names the object whose callback that is. A foreign thread that deletes or
  * cancels it counts itself in run_waiters and sleeps until run_seq moves.
  * After a callback its object is touched only if somebody waits for it: else
- * the callback may have freed it.
+ * the callback may have freed it. dapl_loop_barrier() waits for no object, only
+ * for the end of what runs.
  * Descriptors reach epoll as (generation, slot), never as a pointer: an event
  * that epoll_wait() has already fetched when its watch is deleted finds the
  * generation gone.
@@ -65,8 +66,9 @@ struct dapl_loop {
 	struct dapl_list works;
 
 	const void *running;
-	unsigned run_waiters;
-	int run_seq; /* futex */
+	unsigned run_waiters; /* for the end of that; it is alive then */
+	unsigned run_others;  /* who wait whatever it is */
+	int run_seq;	      /* futex */
 };
 
 static __thread struct dapl_loop *here;
@@ -141,28 +143,45 @@ static bool run_return(struct dapl_loop *loop)
 static void run_end_locked(struct dapl_loop *loop)
 {
 	loop->running = NULL;
-	if (!loop->run_waiters)
+	if (!loop->run_waiters && !loop->run_others)
 		return;
 	loop->run_waiters = 0;
+	loop->run_others = 0;
 	__atomic_store_n(&loop->run_seq, loop->run_seq + 1, __ATOMIC_RELEASE);
 	dapl__futex_wake_all(&loop->run_seq);
+}
+
+/* Gives up the lock until the callback that runs has ended. */
+static void unlock_for_run(struct dapl_loop *loop)
+{
+	int seq = loop->run_seq;
+
+	dapl_unlock(&loop->lock);
+	while (__atomic_load_n(&loop->run_seq, __ATOMIC_ACQUIRE) == seq)
+		dapl__futex_wait(&loop->run_seq, seq);
+	/* Says the same to tools that follow locks only. */
+	dapl_lock(&loop->lock);
 }
 
 /* Gives up the lock and waits for the end of OBJ's callback, if it runs. */
 static void unlock_and_wait(struct dapl_loop *loop, const void *obj)
 {
-	int seq = loop->run_seq;
-	bool wait = loop->running == obj && !dapl_loop_here(loop);
-
-	if (wait)
+	if (loop->running == obj && !dapl_loop_here(loop)) {
 		loop->run_waiters++;
+		unlock_for_run(loop);
+	}
 	dapl_unlock(&loop->lock);
-	if (!wait)
+}
+
+void dapl_loop_barrier(struct dapl_loop *loop)
+{
+	if (forked(loop) || dapl_loop_here(loop))
 		return;
-	while (__atomic_load_n(&loop->run_seq, __ATOMIC_ACQUIRE) == seq)
-		dapl__futex_wait(&loop->run_seq, seq);
-	/* Says the same to tools that follow locks only. */
 	dapl_lock(&loop->lock);
+	if (loop->running) {
+		loop->run_others++;
+		unlock_for_run(loop);
+	}
 	dapl_unlock(&loop->lock);
 }
 

@@ -62,8 +62,8 @@ int dapl_loop_open(const char *thread_name, struct dapl_loop **ret_loop);
  * thread. LOOP may be NULL.
  *
  * A child made by fork() has no service thread. There add, mod and arm fail
- * with -EOPNOTSUPP, defer does nothing, del and cancel only reset their
- * object, and close frees the memory: none of them touches the parent's
+ * with -EOPNOTSUPP, defer and barrier do nothing, del and cancel only reset
+ * their object, and close frees the memory: none of them touches the parent's
  * descriptors or waits.
  */
 void dapl_loop_close(struct dapl_loop *loop);
@@ -93,5 +93,11 @@ void dapl_work_init(struct dapl_work *w, void (*fn)(struct dapl_work *w));
 void dapl_loop_defer(struct dapl_loop *loop, struct dapl_work *w);
 /* Takes W off the queue, or waits for its run to end (see above). */
 void dapl_work_cancel(struct dapl_loop *loop, struct dapl_work *w);
+
+/*
+ * Waits for the end of the callback that runs now, if one does, though its
+ * object may be gone. On the service thread it returns at once.
+ */
+void dapl_loop_barrier(struct dapl_loop *loop);
 
 #endif
