@@ -25,6 +25,9 @@
 #define KEEP_INTERVAL_S 10
 #define KEEP_COUNT	6
 
+/* One event, and then none until the watch is set again. */
+#define ONCE(events) ((events) | EPOLLONESHOT)
+
 static struct scm *cm_of(const struct scm_conn *conn)
 {
 	return scm_from(conn->base.node.dcm);
@@ -186,8 +189,6 @@ static void dialed(struct scm_conn *conn)
 	int ret;
 
 	ret = dial_result(conn, &own);
-	if (!ret)
-		ret = dapl_loop_mod(loop_of(conn), &conn->watch, EPOLLIN);
 	dcm_run(&cm->dcm);
 	if (cm->reading != conn)
 		return;
@@ -203,6 +204,19 @@ static void dialed(struct scm_conn *conn)
 	dcm_input(&conn->base, DCM_IN_DIALED, NULL);
 }
 
+/*
+ * Takes its place behind the streams that have something to say already: so
+ * what was said first is heard first. Else epoll goes round in its own order.
+ */
+static void listen_again(struct scm_conn *conn)
+{
+	int ret = dapl_loop_mod(loop_of(conn), &conn->watch, ONCE(EPOLLIN));
+
+	/* stop() takes the watch away while we are at it. */
+	if (ret && ret != -ENOENT)
+		lost(conn, strerror(-ret));
+}
+
 static void on_socket(struct dapl_watch *watch, uint32_t epoll_events)
 {
 	struct scm_conn *conn =
@@ -215,6 +229,8 @@ static void on_socket(struct dapl_watch *watch, uint32_t epoll_events)
 		dialed(conn);
 	else
 		readable(conn);
+	if (cm->reading == conn)
+		listen_again(conn);
 	cm->reading = NULL;
 }
 
@@ -265,7 +281,7 @@ static int dial_from(struct scm_conn *conn, uint16_t port)
 	if (!ret && connect(fd, to, dapl_addr_len(to)) && errno != EINPROGRESS)
 		ret = -errno;
 	if (!ret)
-		ret = begin_watch(conn, fd, EPOLLOUT);
+		ret = begin_watch(conn, fd, ONCE(EPOLLOUT));
 	if (ret)
 		close(fd);
 	return ret;
@@ -334,7 +350,7 @@ int scm_conn_accepted(struct scm_conn *conn, int fd)
 	conn->base.peer_port = dapl_addr_port(&conn->base.peer_addr);
 	dcm_block_set_sockaddr(&conn->base.dcm.local, (struct sockaddr *)&own);
 	scm_frame_passive(&conn->frame);
-	return begin_watch(conn, fd, EPOLLIN);
+	return begin_watch(conn, fd, ONCE(EPOLLIN));
 }
 
 /* ----------------------------------------------------------- output */

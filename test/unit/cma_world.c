@@ -71,6 +71,7 @@ static void up_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 {
 	struct seen s = {
 		.kind = SEEN_EVENT, .who = ep, .conn = conn, .event = event};
+	void (*and_then)(void) = ep->and_then;
 
 	keep(&s, pdata, size);
 	s.in_err = ep->qp && fv_qp_state(ep->qp) == IBV_QPS_ERR;
@@ -81,6 +82,9 @@ static void up_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 		WORLD_CM.release(conn);
 	}
 	record(&s);
+	/* EP may be no more. */
+	if (and_then)
+		and_then();
 }
 
 static void up_gone(struct dapl_ep *ep)

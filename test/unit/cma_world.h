@@ -48,7 +48,7 @@ struct dapl_ep {
 	int fail_modify; /* n-th change of the queue pair fails; 0: none */
 	bool hang_up;	 /* disconnect inside the ESTABLISHED upcall */
 	bool drop;	 /* release inside the first upcall */
-	void (*and_then)(void); /* at the end of the gone() upcall */
+	void (*and_then)(void); /* at the end of event() and gone() */
 };
 
 struct dapl_sp {

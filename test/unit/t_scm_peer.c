@@ -42,34 +42,45 @@ static struct scm *passive(void)
 }
 
 /* Holds the service thread of a side. */
-struct gate {
+static struct gate {
 	struct dapl_work work;
-	sem_t entered, open;
-};
+	sem_t entered, open, left;
+} gate;
 
-static void wait_at_gate(struct dapl_work *work)
+static void stand_at_gate(void)
 {
-	struct gate *gate = dapl_container_of(work, struct gate, work);
-
-	sem_post(&gate->entered);
-	sem_wait(&gate->open);
+	sem_post(&gate.entered);
+	sem_wait(&gate.open);
+	sem_post(&gate.left);
 }
 
-static void gate_shut(struct gate *gate, struct side *side)
+static void gate_work(struct dapl_work *work)
 {
-	sem_init(&gate->entered, 0, 0);
-	sem_init(&gate->open, 0, 0);
-	dapl_work_init(&gate->work, wait_at_gate);
-	dapl_loop_defer(side->loop, &gate->work);
-	sem_wait(&gate->entered);
+	stand_at_gate();
 }
 
-static void gate_open(struct gate *gate, struct side *side)
+static void gate_shut(void)
 {
-	sem_post(&gate->open);
-	dapl_work_cancel(side->loop, &gate->work);
-	sem_destroy(&gate->entered);
-	sem_destroy(&gate->open);
+	sem_init(&gate.entered, 0, 0);
+	sem_init(&gate.open, 0, 0);
+	sem_init(&gate.left, 0, 0);
+}
+
+static void gate_shut_to(struct side *side)
+{
+	gate_shut();
+	dapl_work_init(&gate.work, gate_work);
+	dapl_loop_defer(side->loop, &gate.work);
+	sem_wait(&gate.entered);
+}
+
+static void gate_open(void)
+{
+	sem_post(&gate.open);
+	sem_wait(&gate.left);
+	sem_destroy(&gate.entered);
+	sem_destroy(&gate.open);
+	sem_destroy(&gate.left);
 }
 
 /* ---------------------------------------------- the provider as server */
@@ -389,15 +400,15 @@ static void server__client_ends_without_a_word(void **state)
 
 /*
  * A client that ends a connection once it has another too: who hears of all at
- * once hears of the other first.
+ * once hears of the other first. LATE: the service thread is at the first word
+ * when the others come.
  */
-static void server__hears_in_the_order_of_the_words(void **state)
+static void in_order(bool late)
 {
 	struct dapl_cm_conn *conn, *other_conn;
 	struct seen established, disconnected;
 	struct dapl_ep *ep, *other;
 	int fd, other_fd;
-	struct gate gate;
 	struct server s;
 
 	server_open(&s);
@@ -412,11 +423,19 @@ static void server__hears_in_the_order_of_the_words(void **state)
 	other_conn = server_accept(&s, 20);
 	raw_msg(other_fd, 0);
 
-	gate_shut(&gate, &world.b);
-	raw_send_file(fd, "scm-rtu");
+	if (late) {
+		gate_shut();
+		ep->and_then = stand_at_gate;
+		raw_send_file(fd, "scm-rtu");
+		sem_wait(&gate.entered);
+		ep->and_then = NULL;
+	} else {
+		gate_shut_to(&world.b);
+		raw_send_file(fd, "scm-rtu");
+	}
 	raw_send_file(other_fd, "scm-rtu");
 	raw_send_file(fd, "scm-bye");
-	gate_open(&gate, &world.b);
+	gate_open();
 
 	take_event(ep, DAPL_CM_ESTABLISHED);
 	established = take(SEEN_EVENT, other);
@@ -430,6 +449,12 @@ static void server__hears_in_the_order_of_the_words(void **state)
 	close(other_fd);
 	ep_del(ep);
 	server_close(&s);
+}
+
+static void server__hears_in_the_order_of_the_words(void **state)
+{
+	in_order(false);
+	in_order(true);
 }
 
 static void server__client_gone_before_the_answer(void **state)
@@ -856,7 +881,6 @@ static void until_barrier(void)
 static void stop__while_a_callback_goes_on(void **state)
 {
 	struct dcm_msg req;
-	struct gate gate;
 	struct client c;
 	int fd;
 
@@ -866,10 +890,10 @@ static void stop__while_a_callback_goes_on(void **state)
 	sem_init(&at_barrier, 0, 0);
 	barrier_came = false;
 	c.ep->and_then = until_barrier;
-	gate_shut(&gate, &world.a);
+	gate_shut_to(&world.a);
 	say_yes(fd, req, 9, false);
 	scm_ops.release(c.conn);
-	gate_open(&gate, &world.a);
+	gate_open();
 	take(SEEN_GONE, c.ep);
 	scm_ops.stop(world.a.cm);
 	assert_true(barrier_came);
