@@ -116,7 +116,7 @@ stage_tsan()
     local test_only="test/unit/t_stress test/unit/t_stress_objs test/unit/t_evd"
 
     test_only+=" test/unit/t_evd_wait test/unit/t_srq test/unit/t_cno test/unit/t_ep test/unit/t_ep_conn test/unit/t_ep_post"
-    test_only+=" test/unit/t_ucm_conn test/unit/t_ucm_qp"
+    test_only+=" test/unit/t_cma_conn test/unit/t_ucm_conn test/unit/t_ucm_qp"
     test_only+=" test/unit/t_scm_conn test/unit/t_scm_peer test/unit/t_scm_stress"
     test_check "$h_top/build-tsan" tsan CC=gcc CXX=g++ --enable-werror \
         --enable-sanitizers=thread
