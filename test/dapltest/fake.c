@@ -81,6 +81,9 @@ static int run_patiently(const struct dpt_opts *opts)
 
 	for (int i = 0; i < TRIES && rc == DT_ENVIRONMENT; i++) {
 		rc = dpt_run(opts);
+		/* The server may have been stopped before it was found. */
+		if (rc == DT_ENVIRONMENT && dt_stopped())
+			rc = DT_INTERRUPTED;
 		if (rc == DT_ENVIRONMENT)
 			dt_pause(TICK_NS);
 	}
