@@ -30,6 +30,8 @@ scm $scm fake0 1
 ucm $ucm fake0 1
 E
 export DAT_OVERRIDE="$tmp/dat.conf"
+# A machine may have no network.
+export DAPL_SCM_NETDEV=lo
 n=0
 
 # pair TOOL PROVIDER-KIND CODES SERVER-OPTION... -- CLIENT-OPTION...
