@@ -9,6 +9,7 @@
 #              CFLAGS='-g -O1 -fno-inline', and both built in it
 # helgrind sees neither futexes nor, in suppressions, inlined functions: hence
 # these options. What is atomic is named in helgrind.supp, with the reason.
+# Threads take turns, so that none waits for another's luck.
 # A tenth of the usual work, unless DAPL_STRESS_PERCENT says otherwise.
 # Prints TAP; a comment has the figures. Exit status 0: nothing was found.
 
@@ -34,8 +35,8 @@ n=0
 bad=0
 for prog in t_stress t_stress_objs; do
     n=$((n + 1))
-    ./libtool --mode=execute timeout 100 valgrind --tool=helgrind \
-        --suppressions="$here/helgrind.supp" --error-exitcode=9 \
+    ./libtool --mode=execute timeout 300 valgrind --tool=helgrind \
+        --fair-sched=try --suppressions="$here/helgrind.supp" --error-exitcode=9 \
         --log-file="$tmp/log" "test/unit/$prog" >"$tmp/out" 2>&1
     rc=$?
     sed -n 's/^==[0-9]*== ERROR SUMMARY:/# helgrind:/p' "$tmp/log"
