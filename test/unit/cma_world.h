@@ -18,7 +18,7 @@
 #include "dapl/common/verbs/vb.h"
 #include "test/unit/fake/fake_verbs.h"
 
-#define WORLD_PATIENCE_MS 10000
+#define WORLD_PATIENCE_MS 30000
 
 #ifndef WORLD_CM
 #define WORLD_CM       cma_ops

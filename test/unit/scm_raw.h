@@ -29,7 +29,7 @@
 #include "dapl/openib_scm/scm_frame.h"
 #include "test/wire/wire.h"
 
-#define RAW_PATIENCE_S 10
+#define RAW_PATIENCE_S 30
 #define RAW_QUAL_BASE  1000
 
 static inline struct sockaddr_in raw_addr(uint16_t port)

@@ -286,6 +286,6 @@ int main(void)
 		cmocka_unit_test(order__is_per_thread),
 	};
 
-	alarm(60); /* a lost wake-up must not hang the run */
+	alarm(300); /* a lost wake-up must not hang the run */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -520,6 +520,6 @@ int main(void)
 		T(err_dat__every_other_value_is_an_error),
 	};
 
-	alarm(60);
+	alarm(300);
 	return cmocka_run_group_tests(tests, NULL, clean);
 }

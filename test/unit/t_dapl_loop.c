@@ -1141,6 +1141,6 @@ int main(void)
 		T(stress__nothing_runs_after_del_and_cancel),
 	};
 
-	alarm(120); /* a lost wake-up must not hang the run */
+	alarm(300); /* a lost wake-up must not hang the run */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,6 +120,6 @@ int main(void)
 	};
 
 	/* whoever waits for ever is wrong */
-	alarm(120);
+	alarm(300);
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

@@ -746,6 +746,6 @@ int main(void)
 		test(connect__queue_pair_fails),
 	};
 
-	alarm(120);
+	alarm(300);
 	return cmocka_run_group_tests_name("t_scm_conn", tests, NULL, NULL);
 }

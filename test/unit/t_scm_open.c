@@ -347,6 +347,6 @@ int main(void)
 		test(accept__no_descriptors),
 	};
 
-	alarm(120);
+	alarm(300);
 	return cmocka_run_group_tests_name("t_scm_open", tests, NULL, NULL);
 }

@@ -965,6 +965,6 @@ int main(void)
 		test(socket__options),
 	};
 
-	alarm(120);
+	alarm(300);
 	return cmocka_run_group_tests_name("t_scm_peer", tests, NULL, NULL);
 }

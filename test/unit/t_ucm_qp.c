@@ -25,7 +25,7 @@
 #include "dapl/common/services/dapl_log.h"
 #include "test/unit/fake/fake_verbs.h"
 
-#define PATIENCE_S 10
+#define PATIENCE_S 30
 /* In one round of the loop a batch is read for an event and one for what the
  * batch before has left. */
 #define ONE_ROUND (2 * 128)
@@ -862,6 +862,6 @@ int main(void)
 		T(ah__two_threads, ib),
 	};
 
-	alarm(60);
+	alarm(300);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@
 #define WORLD_QUAL ((DAT_CONN_QUAL)5000)
 #endif
 /* How long something that must happen may take, in microseconds. */
-#define WORLD_PATIENCE_US 10000000
+#define WORLD_PATIENCE_US 30000000
 #define WORLD_MEM_SIZE	  65536
 #define WORLD_QLEN	  64
 
@@ -226,7 +226,7 @@ void world_pause(void);
 
 /* Runs TESTS with a limit for the whole program. */
 #define world_run(tests) \
-	(alarm(60), cmocka_run_group_tests((tests), NULL, NULL))
+	(alarm(300), cmocka_run_group_tests((tests), NULL, NULL))
 
 #define ib_test(f) \
 	cmocka_unit_test_setup_teardown(f, world_setup_ib, world_teardown)
