@@ -13,10 +13,11 @@ regress_usage()
 usage: ./run regress [--provider PATTERN] [--filter PATTERN] [--iterations N]
                      [--out FILE] [--list]
 
-Runs the command lines of dapltest and dtest that their users have always run,
-and many more, over soft-RoCE and soft-iWARP in a guest.
+Runs the command lines of the tools that their users have always run, and many
+more, over soft-RoCE and soft-iWARP in a guest.
 
-  --provider PATTERN  only entries of dat.conf that match the shell pattern
+  --provider PATTERN  only entries of dat.conf that match the shell pattern,
+                      or cma, scm or ucm
   --filter PATTERN    only lines whose name matches ('quick.*': a few minutes)
   --iterations N      at most N in each line of dapltest (20); 0: as written,
                       which takes hours without KVM
@@ -55,14 +56,21 @@ regress_lines()
         done
 }
 
-# Rows of providers that were asked for.
+# Rows of providers that were asked for: by name, or as cma, scm or ucm.
 regress_providers()
 {
-    local row
+    local row kind
 
     while read -r row; do
+        case $row in
+        *"|libdaplofa."*) kind=cma ;;
+        *"|libdaploscm."*) kind=scm ;;
+        *) kind=ucm ;;
+        esac
         # shellcheck disable=SC2053
-        [[ ${row%%|*} != $regress_provider ]] || printf '%s\n' "$row"
+        if [[ ${row%%|*} == $regress_provider || $kind == $regress_provider ]]; then
+            printf '%s\n' "$row"
+        fi
     done <<<"$demo_rows"
 }
 
@@ -205,7 +213,8 @@ cmd_regress()
         cat "$h_tmp/lines"
         return 0
     fi
-    [ -s "$h_tmp/rows" ] || usage_error "no provider matches '$regress_provider'"
+    [ -s "$h_tmp/rows" ] || usage_error \
+        "no provider matches '$regress_provider'; there are: $(cut -d'|' -f1 <<<"$demo_rows" | tr '\n' ' ')"
     # shellcheck disable=SC2086
     need_packages "build and run the guest" $build_packages $vm_packages || return 1
     say "building"
