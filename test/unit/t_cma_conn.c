@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -1215,5 +1216,6 @@ int main(void)
 		ROCE(crowd__disconnect_from_both_ends),
 	};
 
+	alarm(300);
 	return cmocka_run_group_tests_name("t_cma_conn", tests, NULL, NULL);
 }

@@ -870,7 +870,7 @@ static void until_barrier(void)
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += 10;
+	until.tv_sec += RAW_PATIENCE_S;
 	barrier_came = !sem_timedwait(&at_barrier, &until);
 }
 
