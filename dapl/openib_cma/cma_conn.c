@@ -98,7 +98,7 @@ void cma_conn_finish(struct dapl_cm_conn *conn, enum dapl_cm_event event,
 		return;
 	/* So that what is posted is flushed before the consumer hears of it. */
 	if (event == DAPL_CM_DISCONNECTED)
-		cma_qp_error(ep, conn->qp.qp_num);
+		cma_qp_error(ep, conn);
 	dapl_log(DAPL_LOG_CM, "conn %p: ep %p: over, event %d", (void *)conn,
 		 (void *)ep, event);
 	conn->node.cm->base.up->event(ep, conn, event, size ? pdata : NULL,
@@ -338,7 +338,7 @@ static int answer_yes(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
 
 	conn->qp = *qp;
 	conn->depths = agree(cma_conn_dev(conn), asked, qp);
-	ret = cma_qp_ready(cma_conn_dev(conn), conn->id, ep, qp->qp_num,
+	ret = cma_qp_ready(cma_conn_dev(conn), conn->id, ep, conn,
 			   conn->depths);
 	if (ret)
 		goto err_depths;
@@ -348,7 +348,7 @@ static int answer_yes(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
 	dapl_log(DAPL_LOG_ERR, "conn %p: cannot accept: %m", (void *)conn);
 	/* The kernel refuses the request when it cannot accept it. */
 	ret = -ECONNABORTED;
-	cma_qp_error(ep, conn->qp.qp_num);
+	cma_qp_error(ep, conn);
 
 err_depths:
 	conn->depths = asked;
@@ -410,7 +410,7 @@ int cma_disconnect(struct dapl_cm_conn *conn)
 	 * state would cut off what the peer has not read yet.
 	 */
 	if (!cma_conn_dev(conn)->iwarp)
-		cma_qp_error(conn->ep, conn->qp.qp_num);
+		cma_qp_error(conn->ep, conn);
 	if (rdma_disconnect(conn->id)) {
 		dapl_log(DAPL_LOG_CM_WARN, "conn %p: disconnect: %m",
 			 (void *)conn);

@@ -171,8 +171,8 @@ static void on_response(struct dapl_cm_conn *conn, const struct cma_event *ev)
 {
 	if (cma_conn_state(conn) != CMA_CONNECT)
 		return;
-	if (!cma_qp_ready(cma_conn_dev(conn), conn->id, conn->ep,
-			  conn->qp.qp_num, conn->depths) &&
+	if (!cma_qp_ready(cma_conn_dev(conn), conn->id, conn->ep, conn,
+			  conn->depths) &&
 	    !rdma_establish(conn->id)) {
 		established(conn, CMA_CONNECT, ev->pdata, ev->size);
 		return;

@@ -86,7 +86,8 @@ static int fetch_all(const struct vb_dev *dev, struct rdma_cm_id *id, int n,
 }
 
 int cma_qp_ready(const struct vb_dev *dev, struct rdma_cm_id *id,
-		 struct dapl_ep *ep, uint32_t qp_num, struct cma_depths max)
+		 struct dapl_ep *ep, const struct dapl_cm_conn *conn,
+		 struct cma_depths max)
 {
 	int n = dev->iwarp ? 1 : STEPS;
 	struct step step[STEPS];
@@ -106,8 +107,7 @@ int cma_qp_ready(const struct vb_dev *dev, struct rdma_cm_id *id,
 		rts->max_rd_atomic = lesser(rts->max_rd_atomic, max.out);
 	}
 	for (i = 0; i < n; i++) {
-		ret = dapl_cm_qp_modify(ep, qp_num, &step[i].attr,
-					step[i].mask);
+		ret = dapl_cm_qp_modify(ep, conn, &step[i].attr, step[i].mask);
 		if (ret)
 			goto err_moved;
 	}
@@ -118,14 +118,14 @@ err_moved:
 		 (void *)ep, step[i].attr.qp_state, strerror(-ret));
 	/* A refused change leaves the state; RTR and RTS cannot go back. */
 	if (i > 1)
-		cma_qp_error(ep, qp_num);
+		cma_qp_error(ep, conn);
 	return ret;
 }
 
-void cma_qp_error(struct dapl_ep *ep, uint32_t qp_num)
+void cma_qp_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
-	int ret = dapl_cm_qp_modify(ep, qp_num, &attr, IBV_QP_STATE);
+	int ret = dapl_cm_qp_modify(ep, conn, &attr, IBV_QP_STATE);
 
 	if (ret && ret != -ENOTCONN)
 		dapl_log(DAPL_LOG_WARN, "ep %p: queue pair refuses ERR: %s",

@@ -25,18 +25,16 @@ struct cma_depths cma_depths_own(const struct vb_dev *dev,
 				 const struct dapl_cm_qp *qp);
 
 /*
- * Makes EP's queue pair ready for the connection of ID: INIT again, RTR and
+ * Makes EP's queue pair ready for CONN, whose id is ID: INIT again, RTR and
  * RTS. On iWARP it stays in INIT, the kernel moves it later.
  * -ECONNABORTED: rdma_cm knows of no connection any more and nothing was
  * changed. Other errors are of the queue pair, which is in ERR then if it had
  * been moved.
  */
 int cma_qp_ready(const struct vb_dev *dev, struct rdma_cm_id *id,
-		 struct dapl_ep *ep, uint32_t qp_num, struct cma_depths max);
-/*
- * EP's queue pair QP_NUM to ERR, from any state. Failure means that it is not
- * there any more.
- */
-void cma_qp_error(struct dapl_ep *ep, uint32_t qp_num);
+		 struct dapl_ep *ep, const struct dapl_cm_conn *conn,
+		 struct cma_depths max);
+/* EP's queue pair to ERR, from any state. Nothing once CONN is not EP's. */
+void cma_qp_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn);
 
 #endif

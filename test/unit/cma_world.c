@@ -113,10 +113,10 @@ static const struct dapl_cm_up recorder = {
 	.unlistened = up_unlistened,
 };
 
-int dapl_cm_qp_modify(struct dapl_ep *ep, uint32_t qp_num,
+int dapl_cm_qp_modify(struct dapl_ep *ep, const struct dapl_cm_conn *conn,
 		      struct ibv_qp_attr *attr, int mask)
 {
-	if (!ep->qp || ep->qp->qp_num != qp_num)
+	if (!ep->qp)
 		return -ENOTCONN;
 	if (ep->fail_modify && --ep->fail_modify == 0)
 		return -EIO;

@@ -52,7 +52,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 
 /* The objects': there are no endpoints here. */
-int dapl_cm_qp_modify(struct dapl_ep *ep, uint32_t qp_num,
+int dapl_cm_qp_modify(struct dapl_ep *ep, const struct dapl_cm_conn *conn,
 		      struct ibv_qp_attr *attr, int mask)
 {
 	return -ENOTCONN;

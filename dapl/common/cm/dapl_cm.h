@@ -23,8 +23,9 @@
  * While a connection has an endpoint it keeps a reference on it (taken by the
  * objects when they call prepare() or accept()), given back by the upcall
  * gone(). A provider may use the endpoint's queue pair only through
- * dapl_cm_qp_modify(), which fails once that queue pair is not the
- * endpoint's any more.
+ * dapl_cm_qp_modify(), which fails once the connection is not the
+ * endpoint's any more: by then the queue pair may be another one, though its
+ * number be the same.
  *
  * Timeouts that the consumer asks for are kept by the objects, not by the
  * provider; a provider has only its own protocol's.
@@ -226,12 +227,12 @@ struct dapl_cm_ops {
 };
 
 /*
- * Changes the state of EP's queue pair QP_NUM on behalf of a connection
- * manager. 0, -ENOTCONN when the endpoint was freed or has got another queue
- * pair by a reset, or the device's error.
+ * Changes the state of EP's queue pair on behalf of CONN. 0, -ENOTCONN when
+ * CONN is not the endpoint's connection any more or that has no queue pair, or
+ * the device's error.
  * May sleep in the kernel; takes the CTL role.
  */
-int dapl_cm_qp_modify(struct dapl_ep *ep, uint32_t qp_num,
+int dapl_cm_qp_modify(struct dapl_ep *ep, const struct dapl_cm_conn *conn,
 		      struct ibv_qp_attr *attr, int mask);
 
 /*

@@ -264,7 +264,7 @@ static int engine_qp_connect(struct dcm_conn *dc)
 	dc->own.mtu = ends->mtu;
 	dcm_path_agree(&conn->depths, dc->remote.version, dc->remote.rd_in);
 	return dcm_path_connect(&dcm->path, ends, &conn->depths, conn->ep,
-				conn->qp_num);
+				conn);
 }
 
 static void engine_qp_error(struct dcm_conn *dc)
@@ -272,7 +272,7 @@ static void engine_qp_error(struct dcm_conn *dc)
 	struct dapl_cm_conn *conn = dcm_conn_from(dc);
 
 	if (conn->ep)
-		dcm_path_error(conn->ep, conn->qp_num);
+		dcm_path_error(conn->ep, conn);
 }
 
 static struct dcm_conn *engine_conn_new(struct dcm_engine *eng)
@@ -717,7 +717,7 @@ static int answer_yes(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
 	conn->answer.mtu = ends->mtu;
 	dcm_path_agree(&conn->depths, conn->dcm.remote.version,
 		       conn->dcm.remote.rd_in);
-	return dcm_path_connect(path, ends, &conn->depths, ep, qp->qp_num);
+	return dcm_path_connect(path, ends, &conn->depths, ep, conn);
 }
 
 int dcm_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,

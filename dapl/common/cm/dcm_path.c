@@ -430,7 +430,7 @@ static const char *peer_wrong(const struct dcm_path *path,
 
 static int to_rtr(const struct dcm_path *path, const struct dcm_path_ends *ends,
 		  const struct dcm_depths *depths, struct dapl_ep *ep,
-		  uint32_t qp_num)
+		  const struct dapl_cm_conn *conn)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR,
@@ -442,7 +442,7 @@ static int to_rtr(const struct dcm_path *path, const struct dcm_path_ends *ends,
 	};
 
 	dcm_path_av(path, ends->own_index, &ends->peer, &attr.ah_attr);
-	return dapl_cm_qp_modify(ep, qp_num, &attr,
+	return dapl_cm_qp_modify(ep, conn, &attr,
 				 IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
 					 IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 					 IBV_QP_MAX_DEST_RD_ATOMIC |
@@ -450,7 +450,7 @@ static int to_rtr(const struct dcm_path *path, const struct dcm_path_ends *ends,
 }
 
 static int to_rts(const struct dcm_path *path, const struct dcm_depths *depths,
-		  struct dapl_ep *ep, uint32_t qp_num)
+		  struct dapl_ep *ep, const struct dapl_cm_conn *conn)
 {
 	const struct dapl_params *params = path->params;
 	uint8_t device = path->dev->attr.local_ca_ack_delay;
@@ -466,7 +466,7 @@ static int to_rts(const struct dcm_path *path, const struct dcm_depths *depths,
 	/* A peer like this device may take that long to acknowledge. */
 	if (attr.timeout < device)
 		attr.timeout = device;
-	return dapl_cm_qp_modify(ep, qp_num, &attr,
+	return dapl_cm_qp_modify(ep, conn, &attr,
 				 IBV_QP_STATE | IBV_QP_TIMEOUT |
 					 IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 					 IBV_QP_SQ_PSN |
@@ -491,7 +491,7 @@ static void log_refusal(const struct dcm_path_ends *ends,
 int dcm_path_connect(const struct dcm_path *path,
 		     const struct dcm_path_ends *ends,
 		     const struct dcm_depths *depths, struct dapl_ep *ep,
-		     uint32_t qp_num)
+		     const struct dapl_cm_conn *conn)
 {
 	const char *wrong = peer_wrong(path, &ends->peer);
 	const char *state = "RTR";
@@ -501,20 +501,20 @@ int dcm_path_connect(const struct dcm_path *path,
 		log_refusal(ends, ep, state, wrong);
 		return -EINVAL;
 	}
-	ret = to_rtr(path, ends, depths, ep, qp_num);
+	ret = to_rtr(path, ends, depths, ep, conn);
 	if (!ret) {
 		state = "RTS";
-		ret = to_rts(path, depths, ep, qp_num);
+		ret = to_rts(path, depths, ep, conn);
 	}
 	if (ret)
 		log_refusal(ends, ep, state, strerror(-ret));
 	return ret;
 }
 
-void dcm_path_error(struct dapl_ep *ep, uint32_t qp_num)
+void dcm_path_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
-	int ret = dapl_cm_qp_modify(ep, qp_num, &attr, IBV_QP_STATE);
+	int ret = dapl_cm_qp_modify(ep, conn, &attr, IBV_QP_STATE);
 
 	if (ret && ret != -ENOTCONN)
 		dapl_log(DAPL_LOG_WARN, "ep %p: queue pair refuses ERR: %s",

@@ -101,15 +101,15 @@ void dcm_path_av(const struct dcm_path *path, int own_index,
 		 const struct dcm_ib *peer, struct ibv_ah_attr *ret_av);
 
 /*
- * EP's queue pair QP_NUM from INIT to RTS. 0 or -errno with a log line, as of
+ * EP's queue pair from INIT to RTS for CONN. 0 or -errno with a log line, as of
  * dapl_cm_qp_modify(), -EINVAL also for a peer that cannot be one; after a
  * failure it may be in INIT or RTR. Takes the CTL role.
  */
 int dcm_path_connect(const struct dcm_path *path,
 		     const struct dcm_path_ends *ends,
 		     const struct dcm_depths *depths, struct dapl_ep *ep,
-		     uint32_t qp_num);
-/* EP's queue pair QP_NUM to ERR, from any state. Nothing if it is gone. */
-void dcm_path_error(struct dapl_ep *ep, uint32_t qp_num);
+		     const struct dapl_cm_conn *conn);
+/* The same to ERR, from any state. Nothing once CONN is not EP's. */
+void dcm_path_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn);
 
 #endif

@@ -259,13 +259,24 @@ void dapl_ep_qp_error(struct dapl_ep *ep)
 	dapl_unlock(&ep->ctl);
 }
 
-int dapl_cm_qp_modify(struct dapl_ep *ep, uint32_t qp_num,
+/* Who takes the connection away waits here before he touches the queue pair. */
+static bool has_conn(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
+{
+	bool has;
+
+	dapl_lock(&ep->lock);
+	has = ep->conn == conn;
+	dapl_unlock(&ep->lock);
+	return has;
+}
+
+int dapl_cm_qp_modify(struct dapl_ep *ep, const struct dapl_cm_conn *conn,
 		      struct ibv_qp_attr *attr, int mask)
 {
 	int ret = -ENOTCONN;
 
 	dapl_lock(&ep->ctl);
-	if (ep->qp && ep->qp->qp_num == qp_num) {
+	if (ep->qp && has_conn(ep, conn)) {
 		if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR)
 			set_over(ep, true);
 		ret = vb_qp_modify(ep->qp, attr, mask);
