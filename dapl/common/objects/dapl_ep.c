@@ -83,6 +83,7 @@ static void set_over(struct dapl_ep *ep, bool over)
 /* Work queues and queue pair of EP. Lock ctl held; 0 or -errno. */
 static int qp_open_locked(struct dapl_ep *ep, struct ibv_cq *null_cq)
 {
+	static uint64_t last_id; /* atomic */
 	struct dapl_ia *ia = ep->obj.ia;
 	struct vb_qp_cfg cfg = {
 		.type = ep->ud ? IBV_QPT_UD : IBV_QPT_RC,
@@ -117,6 +118,7 @@ static int qp_open_locked(struct dapl_ep *ep, struct ibv_cq *null_cq)
 	}
 	ep->max_inline = max_inline;
 	set_over(ep, false);
+	ep->qp_id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&ep->qp, qp, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -239,14 +241,14 @@ void dapl_ep_qp_restore(struct dapl_ep *ep)
 			 (void *)ep, strerror(-ret));
 }
 
-uint32_t dapl_ep_qp_num(struct dapl_ep *ep)
+uint64_t dapl_ep_qp_id(struct dapl_ep *ep)
 {
-	uint32_t qp_num;
+	uint64_t id;
 
 	dapl_lock(&ep->ctl);
-	qp_num = ep->qp ? ep->qp->qp_num : 0;
+	id = ep->qp ? ep->qp_id : 0;
 	dapl_unlock(&ep->ctl);
-	return qp_num;
+	return id;
 }
 
 void dapl_ep_qp_error(struct dapl_ep *ep)

@@ -39,6 +39,7 @@ struct dapl_ep {
 	bool ud;
 
 	struct dapl_lock ctl;
+	uint64_t qp_id; /* ctl */
 	struct dapl_lock lock;
 
 	/* Set by create and modify; guarded by lock. */
@@ -110,8 +111,11 @@ DAT_RETURN dapl_ep_rebuild(struct dapl_ep *ep,
 			   const struct dapl_ep_new_parts *wish);
 /* Makes the queue pair anew for a reset endpoint. 0 or -errno. */
 int dapl_ep_qp_renew(struct dapl_ep *ep);
-/* Of the queue pair there is; 0: none. */
-uint32_t dapl_ep_qp_num(struct dapl_ep *ep);
+/*
+ * Which of all queue pairs there ever were EP has; 0: none. Its number would
+ * not tell: devices use those again.
+ */
+uint64_t dapl_ep_qp_id(struct dapl_ep *ep);
 /* The same if a failed attempt has left it in a state of no use. */
 void dapl_ep_qp_restore(struct dapl_ep *ep);
 

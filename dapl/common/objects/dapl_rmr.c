@@ -32,7 +32,7 @@ struct dapl_rmr {
 	/* Type 2. */
 	struct dapl_list by_key;  /* windows_lock */
 	DAT_RMR_CONTEXT live_key; /* windows_lock; 0: the device has none */
-	uint32_t qp_num;	  /* that it was bound through */
+	uint64_t qp_id; /* dapl_ep_qp_id() that it was bound through */
 };
 
 /* Of a posted bind, until it completes. */
@@ -309,7 +309,7 @@ static DAT_RETURN post_type2(struct dapl_rmr *rmr, struct dapl_ep *ep,
 			     DAT_DTO_COOKIE record, DAT_COMPLETION_FLAGS flags,
 			     DAT_RMR_CONTEXT *ret_key)
 {
-	bool live = live_key_set(rmr, 0) && rmr->qp_num == dapl_ep_qp_num(ep);
+	bool live = live_key_set(rmr, 0) && rmr->qp_id == dapl_ep_qp_id(ep);
 	struct ibv_send_wr wr;
 	DAT_RETURN ret;
 
@@ -337,7 +337,7 @@ static DAT_RETURN post_type2(struct dapl_rmr *rmr, struct dapl_ep *ep,
 		rmr->mw->rkey = wr.bind_mw.rkey;
 	if (ret == DAT_SUCCESS) {
 		live_key_set(rmr, info ? rmr->mw->rkey : 0);
-		rmr->qp_num = dapl_ep_qp_num(ep);
+		rmr->qp_id = dapl_ep_qp_id(ep);
 	}
 	*ret_key = rmr->mw->rkey;
 	return ret;

@@ -116,14 +116,17 @@ static int users_grow_locked(struct dapl_srq *srq)
 
 int dapl_srq_qp_enter(struct dapl_srq *srq, struct dapl_ep *ep, uint32_t qp_num)
 {
+	struct srq_user *user;
 	int ret;
 
 	dapl_lock(&srq->lock);
 	ret = users_grow_locked(srq);
 	if (!ret) {
-		*user_find(srq->users, srq->users_size, qp_num) =
-			(struct srq_user){qp_num, ep};
-		srq->users_count++;
+		user = user_find(srq->users, srq->users_size, qp_num);
+		/* Else that of a queue pair whose endpoint has yet to leave. */
+		if (!user->ep)
+			srq->users_count++;
+		*user = (struct srq_user){qp_num, ep};
 	}
 	dapl_unlock(&srq->lock);
 	return ret;

@@ -20,13 +20,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#define FIRST_NUM 0x11
+
 pthread_mutex_t fv__lock = PTHREAD_MUTEX_INITIALIZER;
 struct fv_link fv__stalled = {&fv__stalled, &fv__stalled};
 bool fv__paused;
 
 static struct fv_link objects = {&objects, &objects};
 static pthread_cond_t acked_cond = PTHREAD_COND_INITIALIZER;
-static uint32_t next_num = 0x11; /* 0 and 1 are special queue pairs */
+static uint32_t next_num = FIRST_NUM;
 static unsigned int patience_ms = 2000;
 static const char *_Atomic hanging; /* name of a call that never returns */
 
@@ -246,6 +248,21 @@ const char *fv_trace_get(void)
 	return t;
 }
 
+/*
+ * A queue pair gets the lowest number that is free, as from siw: one that was
+ * made anew often has the number of the former. 0 and 1 are special.
+ */
+static uint32_t new_num(enum fv_obj_kind kind)
+{
+	uint32_t num = FIRST_NUM;
+
+	if (kind != FV_OBJ_QP)
+		return next_num++;
+	while (fv__find(kind, num))
+		num++;
+	return num;
+}
+
 void *fv__new(size_t size, size_t obj_offset, enum fv_obj_kind kind,
 	      void (*free_obj)(struct fv_obj *obj))
 {
@@ -253,7 +270,7 @@ void *fv__new(size_t size, size_t obj_offset, enum fv_obj_kind kind,
 	struct fv_obj *obj = (struct fv_obj *)(void *)(p + obj_offset);
 
 	obj->kind = kind;
-	obj->num = next_num++;
+	obj->num = new_num(kind);
 	obj->free = free_obj;
 	fv_link_add(&objects, &obj->link);
 	return p;

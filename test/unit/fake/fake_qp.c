@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint32_t last_gen; /* lives of queue pairs, for fv_qp.gen */
+
 static struct fv_qp *qp_of(struct ibv_qp *qp)
 {
 	return fv_container(qp, struct fv_qp, qp);
@@ -119,7 +121,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 	q = fv_new(struct fv_qp, FV_OBJ_QP, free_qp);
 	q->cap = init->cap;
 	q->sq_sig_all = init->sq_sig_all;
-	q->gen = 1;
+	q->gen = ++last_gen;
 	q->rq.max_wr = init->cap.max_recv_wr;
 	q->rq.max_sge = init->cap.max_recv_sge;
 	fv_link_init(&q->sends);
@@ -209,7 +211,7 @@ void fv__qp_to_error(struct fv_qp *q)
 static void to_reset(struct fv_qp *q)
 {
 	drop_requests(q);
-	q->gen++;
+	q->gen = ++last_gen;
 	q->sq_used = q->sq_silent = 0;
 	q->in_error = q->got_packet = false;
 	memset(&q->attr, 0, sizeof(q->attr));
