@@ -22,7 +22,8 @@
 #define WITH_CQ (DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG)
 
 /* How much later than asked for a wait may end on a busy machine. */
-#define LATE_US 2000000
+/* A bound, not a promise: the machine may stand still. */
+#define LATE_US WORLD_PATIENCE_US
 
 struct waiter {
 	pthread_t thread;
@@ -32,6 +33,7 @@ struct waiter {
 	DAT_RETURN ret;
 	DAT_EVENT ev;
 	DAT_COUNT more;
+	bool returned;
 };
 
 static void *run_waiter(void *arg)
@@ -40,6 +42,7 @@ static void *run_waiter(void *arg)
 
 	t->ret =
 		V(evd_wait)(t->evd, t->timeout, t->threshold, &t->ev, &t->more);
+	__atomic_store_n(&t->returned, true, __ATOMIC_RELEASE);
 	return NULL;
 }
 
@@ -58,7 +61,9 @@ static void start(struct waiter *t, DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout,
 	t->threshold = threshold;
 	t->more = -1;
 	assert_int_equal(pthread_create(&t->thread, NULL, run_waiter, t), 0);
-	world_until(is_waiting(evd));
+	/* a short time may be over before it was seen */
+	world_until(is_waiting(evd) ||
+		    __atomic_load_n(&t->returned, __ATOMIC_ACQUIRE));
 }
 
 static void finish(struct waiter *t, DAT_RETURN type)
@@ -308,7 +313,8 @@ static void check_one_deadline(struct world *w, DAT_EVD_HANDLE evd)
 	finish(&t, DAT_TIMEOUT_EXPIRED);
 	assert_true(world_now_us() - t0 >= 300000);
 	assert_true(world_now_us() - t0 < 300000 + LATE_US);
-	assert_int_equal(t.more, last);
+	/* The last one may have come just after the end. */
+	assert_in_range(t.more + 1, last, last + 1);
 }
 
 static void evd_wait__one_deadline(void **state)

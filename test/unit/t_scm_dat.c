@@ -130,6 +130,9 @@ static void timeout__connected_but_never_answered(void **state)
 	close(fd);
 }
 
+/* Time enough for the request to arrive, even if the machine stands still. */
+#define THINKS_US 2000000
+
 static void timeout__consumer_there_thinks(void **state)
 {
 	struct world *w = *state;
@@ -139,7 +142,7 @@ static void timeout__consumer_there_thinks(void **state)
 
 	world_eps(w);
 	psp = kit_listen(w);
-	assert_dat_ok(kit_connect(w->client.ep, 100000, NULL, 0));
+	assert_dat_ok(kit_connect(w->client.ep, THINKS_US, NULL, 0));
 	cr = kit_request(w);
 	kit_conn(&w->client, DAT_CONNECTION_EVENT_TIMED_OUT);
 	/* Whoever accepts now learns soon, or at once and the request is gone.

@@ -486,7 +486,7 @@ static void half__time_is_over(void **state)
 	struct server s;
 	int fd[3];
 
-	passive()->limits.half_us = 100000;
+	passive()->limits.half_us = 1000000;
 	server_open(&s);
 	for (int i = 0; i < 3; i++)
 		fd[i] = raw_connect(s.port);
@@ -534,6 +534,7 @@ static void half__crowd_waits(void **state)
 	int fd[20];
 
 	passive()->limits.half_max = 3;
+	passive()->limits.half_grace_us = RAW_PATIENCE_S * 1000000;
 	server_open(&s);
 	for (int i = 0; i < 20; i++)
 		fd[i] = raw_connect(s.port);

@@ -123,8 +123,7 @@ static void unlisten(struct stress *st, enum point kind, DAT_HANDLE sp)
 		ok(st, V(csp_free)((DAT_CSP_HANDLE)sp));
 		break;
 	default:
-		/* It went with its request, which a first free may ignore. */
-		ok(st, V(rsp_free)((DAT_RSP_HANDLE)sp));
+		/* Went with its request; may be another thread's by now. */
 		break;
 	}
 }
