@@ -158,13 +158,17 @@ stage_fuzz()
 
 stage_dist()
 {
-    local dir=$h_top/build-gcc
+    local dir=$h_top/build-gcc rc
 
-    if build_tree "$dir" gcc CC=gcc CXX=g++ --enable-werror &&
-        make -C "$dir" -j"$build_jobs" distcheck; then
+    # VERBOSE: what a failed program printed is gone with its build directory.
+    build_tree "$dir" gcc CC=gcc CXX=g++ --enable-werror &&
+        make -C "$dir" -j"$build_jobs" VERBOSE=1 distcheck 2>&1 | tee "$h_tmp/dist.out"
+    rc=${PIPESTATUS[0]}
+    if [ "$rc" = 0 ]; then
         rec P "distcheck: make distcheck"
     else
-        rec F "distcheck: make distcheck" "see the log"
+        test_read_check "$h_tmp/dist.out" | awk '/^F/ && !seen[$0]++' >>"$test_rec"
+        rec F "distcheck: make distcheck" "exit code $rc"
     fi
     # A failed distcheck leaves a read-only tree.
     chmod -R u+w "$dir"/dapl-*/ 2>/dev/null
@@ -303,6 +307,41 @@ test_stage()
     say "  $(test_count P) passed, $(test_count F) failed, $(test_count S) skipped"
 }
 
+# test_evidence LOG: what was printed with each failure, so that the output
+# alone tells it: a machine that is thrown away takes its logs along.
+test_evidence()
+{
+    awk '
+        /^not ok|==ERROR: |WARNING: ThreadSanitizer|error: |\*\*\* / { room = 12 }
+        /^ok |^PASS: |^$|^make.* (Entering|Leaving) / { room = 0 }
+        room > 0 && n++ < 60 { room--; print "  | " substr($0, 1, 200) }
+        { last[NR % 20] = $0 }
+        END {
+            if (!n)
+                for (i = NR < 20 ? 1 : NR - 19; i <= NR; i++)
+                    print "  | " substr(last[i % 20], 1, 200)
+        }' "$1"
+}
+
+# Skips of the same case for the same reason are one line with their stages.
+test_skips()
+{
+    local f
+
+    for f in "${test_done[@]}"; do
+        awk -F '\t' -v OFS='\t' -v st="$f" '$1 == "S" { print st, $2 ": " $3 }' "$h_tmp/$f.rec"
+    done | awk -F '\t' '
+        !($2 in in_) { order[++n] = $2 }
+        { in_[$2] = in_[$2] (in_[$2] == "" ? "" : ", ") $1 }
+        END {
+            for (i = 1; i <= n; i++) {
+                if (in_[order[i]] != head)
+                    printf "\nskipped in %s\n", head = in_[order[i]]
+                printf "  %s\n", order[i]
+            }
+        }'
+}
+
 test_report()
 {
     local f name p=0 n=0 s=0
@@ -318,12 +357,9 @@ test_report()
         awk -F '\t' -v st="$name" -v log_="$test_logs/$name.log" '
             $1 == "F" { if (!f++) printf "\nFAILED in %s (%s)\n", st, log_
                 printf "  %s%s\n", $2, $3 == "" ? "" : " (" $3 ")" }' "$test_rec"
+        [ "$(test_count F)" = 0 ] || test_evidence "$test_logs/$name.log"
     done
-    for f in "${test_done[@]}"; do
-        awk -F '\t' -v st="$f" '
-            $1 == "S" { if (!f++) printf "\nskipped in %s\n", st
-                printf "  %s: %s\n", $2, $3 }' "$h_tmp/$f.rec"
-    done
+    test_skips
     printf '\n%d passed, %d failed, %d skipped\n' "$p" "$n" "$s"
     [ "$n" = 0 ] && [ "$p" -gt 0 ]
 }
