@@ -261,7 +261,6 @@ void dapl_ep_qp_error(struct dapl_ep *ep)
 	dapl_unlock(&ep->ctl);
 }
 
-/* Who takes the connection away waits here before he touches the queue pair. */
 static bool has_conn(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
 {
 	bool has;
@@ -277,6 +276,7 @@ int dapl_cm_qp_modify(struct dapl_ep *ep, const struct dapl_cm_conn *conn,
 {
 	int ret = -ENOTCONN;
 
+	/* Who takes the connection away ends its queue pair next: with ctl. */
 	dapl_lock(&ep->ctl);
 	if (ep->qp && has_conn(ep, conn)) {
 		if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR)
