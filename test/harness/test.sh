@@ -312,7 +312,7 @@ test_stage()
 test_evidence()
 {
     awk '
-        /^not ok|==ERROR: |WARNING: ThreadSanitizer|error: |\*\*\* / { room = 12 }
+        /^not ok|==ERROR: |WARNING: ThreadSanitizer|^[^#]*:[0-9]+: error: |\*\*\* / { room = 12 }
         /^ok |^PASS: |^$|^make.* (Entering|Leaving) / { room = 0 }
         room > 0 && n++ < 60 { room--; print "  | " substr($0, 1, 200) }
         { last[NR % 20] = $0 }
@@ -331,12 +331,12 @@ test_skips()
     for f in "${test_done[@]}"; do
         awk -F '\t' -v OFS='\t' -v st="$f" '$1 == "S" { print st, $2 ": " $3 }' "$h_tmp/$f.rec"
     done | awk -F '\t' '
-        !($2 in in_) { order[++n] = $2 }
-        { in_[$2] = in_[$2] (in_[$2] == "" ? "" : ", ") $1 }
+        !($2 in stages) { order[++n] = $2 }
+        { stages[$2] = stages[$2] (stages[$2] == "" ? "" : ", ") $1 }
         END {
             for (i = 1; i <= n; i++) {
-                if (in_[order[i]] != head)
-                    printf "\nskipped in %s\n", head = in_[order[i]]
+                if (stages[order[i]] != head)
+                    printf "\nskipped in %s\n", head = stages[order[i]]
                 printf "  %s\n", order[i]
             }
         }'

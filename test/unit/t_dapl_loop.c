@@ -1017,9 +1017,11 @@ static void fork__child_can_clean_up_and_parent_goes_on(void **state)
 	close(fd);
 }
 
-/* Stress: objects are freed as soon as del or cancel has returned. Goes on
+/*
+ * Stress: objects are freed as soon as del or cancel has returned. Goes on
  * until callbacks were in it: all rounds may fit before the service thread's
- * first turn. */
+ * first turn.
+ */
 
 #define STRESS_THREADS 4
 #define STRESS_ROUNDS  400

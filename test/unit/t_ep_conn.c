@@ -230,6 +230,9 @@ static void connect__peer_rejects_with_data(void **state)
 
 static void connect__consumers_timeout(void **state)
 {
+	enum {
+		TIMEOUT_US = 1000000 /* the request has to arrive in it */
+	};
 	struct world *w = *state;
 	uint64_t begin = world_now_us(), took;
 	DAT_CR_HANDLE cr;
@@ -238,11 +241,11 @@ static void connect__consumers_timeout(void **state)
 
 	kit_listen(w);
 	world_eps(w);
-	assert_dat_ok(kit_connect(w->client.ep, 1000000, "x", 1));
+	assert_dat_ok(kit_connect(w->client.ep, TIMEOUT_US, "x", 1));
 	cr = kit_request(w);
 	ev = kit_conn(&w->client, EV(TIMED_OUT));
 	took = world_now_us() - begin;
-	assert_true(took >= 1000000);
+	assert_true(took >= TIMEOUT_US);
 	assert_null(ev.event_data.connect_event_data.private_data);
 	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
 	/* An answer that is too late connects nobody. */

@@ -257,7 +257,7 @@ static int engine_qp_connect(struct dcm_conn *dc)
 	struct dcm_path_ends *ends = &conn->ends;
 
 	if (dcm->rules.stream)
-		dcm_path_offered(&dcm->path, conn->qp_num, dc->remote.ib.gid,
+		dcm_path_offered(&dcm->path, ends->own.qpn, dc->remote.ib.gid,
 				 ends);
 	ends->peer = dc->remote.ib;
 	ends->mtu = dcm_path_mtu(&dcm->path, dc->remote.mtu);
@@ -645,17 +645,16 @@ int dcm_connect(struct dapl_cm_conn *conn, const struct dapl_cm_connect *req)
 		ret = dcm->tp->target(dcm, conn, req->addr, req->qual);
 	if (ret)
 		return ret;
-	conn->qp_num = req->qp.qp_num;
 	conn->depths = dcm_path_depths(&dcm->path, &req->qp);
 	/*
 	 * Old peers of datagrams never were on RoCE; and the address says which
 	 * of its GIDs the peer uses.
 	 */
 	if (dcm->rules.stream)
-		dcm_path_offer(&dcm->path, conn->qp_num, &conn->ends,
+		dcm_path_offer(&dcm->path, req->qp.qp_num, &conn->ends,
 			       &own->saddr_alt);
 	else
-		dcm_path_own(&dcm->path, conn->qp_num, conn->dcm.peer.gid,
+		dcm_path_own(&dcm->path, req->qp.qp_num, conn->dcm.peer.gid,
 			     &conn->ends);
 	dcm_block_set_ib(&own->saddr, &conn->ends.own);
 	own->rd_in = conn->depths.in;
@@ -741,7 +740,6 @@ int dcm_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
 						     : strerror(-ret));
 	set_answer(conn, pdata, size);
 	dapl_lock(&dcm->lock);
-	conn->qp_num = qp->qp_num;
 	conn->ep = ep;
 	ask_locked(&conn->node, DCM_ASK_ACCEPT);
 	dapl_unlock(&dcm->lock);

@@ -62,7 +62,6 @@ struct dapl_cm_conn {
 	uint32_t port; /* of the peer's listener */
 	struct dcm_depths depths;
 	struct dcm_path_ends ends;
-	uint32_t qp_num;
 	struct dcm_answer answer; /* also of a reject */
 	struct sockaddr_storage peer_addr;
 	DAT_PORT_QUAL peer_port, local_port;
