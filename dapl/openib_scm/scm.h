@@ -87,6 +87,12 @@ DAT_RETURN scm_open(const char *ia_params, const struct dapl_cm *base,
 		    struct dapl_cm **ret_cm);
 void scm_close(struct dapl_cm *cm);
 
+/*
+ * Ends the socket FD and closes it. A child of fork() may hold a copy, which
+ * would keep the stream, or the listening port, alive after close() alone.
+ */
+void scm_socket_end(int fd);
+
 /* scm_conn.c: entries of struct dcm_transport */
 
 int scm_target(struct dcm *dcm, struct dapl_cm_conn *conn,

@@ -62,6 +62,12 @@ static int own_name(int fd, struct sockaddr_storage *ret_addr)
 	return getsockname(fd, (struct sockaddr *)ret_addr, &len) ? -errno : 0;
 }
 
+void scm_socket_end(int fd)
+{
+	shutdown(fd, SHUT_RDWR);
+	close(fd);
+}
+
 void scm_hangup(struct dcm_conn *dc)
 {
 	struct scm_conn *conn = scm_conn_from(dcm_conn_from(dc));
@@ -73,7 +79,7 @@ void scm_hangup(struct dcm_conn *dc)
 		cm->reading = NULL;
 	scm_half_remove(conn);
 	dapl_loop_del(loop_of(conn), &conn->watch);
-	close(conn->fd);
+	scm_socket_end(conn->fd);
 	conn->open = false;
 }
 
@@ -283,7 +289,7 @@ static int dial_from(struct scm_conn *conn, uint16_t port)
 	if (!ret)
 		ret = begin_watch(conn, fd, ONCE(EPOLLOUT));
 	if (ret)
-		close(fd);
+		scm_socket_end(fd);
 	return ret;
 }
 

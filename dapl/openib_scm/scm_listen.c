@@ -144,7 +144,7 @@ static void accepted(struct scm *cm, int fd,
 	int ret;
 
 	if (!base) {
-		close(fd);
+		scm_socket_end(fd);
 		return;
 	}
 	conn = scm_conn_from(base);
@@ -154,7 +154,7 @@ static void accepted(struct scm *cm, int fd,
 	if (ret) {
 		dapl_log(DAPL_LOG_WARN, "conn %p: not accepted: %s",
 			 (void *)conn, strerror(-ret));
-		close(fd);
+		scm_socket_end(fd);
 		dcm_conn_discard(base);
 		return;
 	}
@@ -258,7 +258,7 @@ static int open_socket(const struct scm *cm, uint16_t port, int *ret_fd)
 	    bind(fd, addr, dapl_addr_len(addr)) || listen(fd, INT_MAX))
 		ret = -errno;
 	if (ret)
-		close(fd);
+		scm_socket_end(fd);
 	else
 		*ret_fd = fd;
 	return ret;
@@ -302,7 +302,7 @@ int scm_listen(struct dcm *dcm, struct dapl_cm_listener *base,
 	if (!ret)
 		return 0;
 	delist(cm, l);
-	close(l->fd);
+	scm_socket_end(l->fd);
 	return SCM_FAIL(ret, "cannot watch TCP port %u: %s", l->port,
 			strerror(-ret));
 }
@@ -322,5 +322,5 @@ void scm_unlisten(struct dapl_cm_listener *base)
 
 	scm_listener_mute(l);
 	delist(scm_from(base->node.dcm), l);
-	close(l->fd);
+	scm_socket_end(l->fd);
 }

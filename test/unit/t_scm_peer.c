@@ -9,6 +9,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include "dapl/openib_scm/scm.h"
 #include "test/unit/cma_world.h"
@@ -932,6 +933,112 @@ static void socket__options(void **state)
 	close(fd);
 }
 
+/* ------------------------------------------------ with a forked child */
+
+/* A child that has a copy of every descriptor, until child_end(). */
+static struct child {
+	pid_t pid;
+	int life[2];
+} child;
+
+static void child_begin(void)
+{
+	char byte;
+
+	assert_int_equal(pipe(child.life), 0);
+	child.pid = fork();
+	assert_true(child.pid >= 0);
+	if (child.pid)
+		return;
+	/* Ends with this process, too, should the test fail. */
+	close(child.life[1]);
+	_exit(read(child.life[0], &byte, 1) != 0);
+}
+
+static void child_end(void)
+{
+	int status;
+
+	close(child.life[1]);
+	assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
+	assert_int_equal(status, 0);
+	close(child.life[0]);
+}
+
+static void fork__peer_hears_of_a_release(void **state)
+{
+	struct client c;
+	int fd;
+
+	client_open(&c);
+	fd = raw_accept(c.listener);
+	raw_msg(fd, 0);
+	child_begin();
+	finish(c.conn, c.ep);
+	raw_ended(fd);
+	child_end();
+	close(fd);
+	close(c.listener);
+	ep_del(c.ep);
+}
+
+static void fork__peer_hears_of_a_reject(void **state)
+{
+	struct server s;
+	struct seen r;
+	int fd;
+
+	server_open(&s);
+	fd = raw_connect(s.port);
+	raw_send_file(fd, "scm-req");
+	r = take(SEEN_REQUEST, &s.sp);
+	child_begin();
+	scm_ops.release(r.conn);
+	assert_int_equal(raw_msg(fd, 0).op, DCM_REJ_CM);
+	raw_ended(fd);
+	child_end();
+	close(fd);
+	server_close(&s);
+}
+
+static void fork__peer_hears_of_a_stop(void **state)
+{
+	struct server s;
+	int fd;
+
+	server_open(&s);
+	fd = raw_connect(s.port);
+	raw_send_file(fd, "scm-req");
+	take(SEEN_REQUEST, &s.sp);
+	child_begin();
+	scm_ops.stop(world.b.cm);
+	assert_int_equal(raw_msg(fd, 0).op, DCM_REJ_CM);
+	raw_ended(fd);
+	child_end();
+	close(fd);
+	take(SEEN_UNLISTENED, &s.sp);
+	ep_del(s.ep);
+}
+
+static void fork__port_is_free_after_unlisten(void **state)
+{
+	struct sockaddr_in addr;
+	struct server s;
+	int fd = raw_socket();
+
+	server_open(&s);
+	addr = raw_addr(s.port);
+	child_begin();
+	unlisten(&s.sp, s.sp.listener);
+	assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)),
+			 -1);
+	assert_int_equal(errno, ECONNREFUSED);
+	listen_on(&s.sp, qual_of(s.port));
+	child_end();
+	close(fd);
+	server_close(&s);
+}
+
 #define test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -964,6 +1071,10 @@ int main(void)
 		test(client__released_while_the_server_thinks),
 		test(stop__while_a_callback_goes_on),
 		test(socket__options),
+		test(fork__peer_hears_of_a_release),
+		test(fork__peer_hears_of_a_reject),
+		test(fork__peer_hears_of_a_stop),
+		test(fork__port_is_free_after_unlisten),
 	};
 
 	alarm(300);
