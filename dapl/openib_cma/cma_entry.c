@@ -22,6 +22,7 @@ static size_t cma_max_pdata(const struct dapl_cm *cm)
 const struct dapl_cm_ops cma_ops = {
 	.name = "CMA",
 	.default_inline = 64,
+	.any_qual_last = UINT16_MAX,
 	.open = cma_open,
 	.start = cma_start,
 	.stop = cma_stop,

@@ -17,6 +17,8 @@
 
 /* -EINVAL for qualifiers that stand for no port. */
 int scm_qual_port(DAT_CONN_QUAL qual, uint16_t *ret_port);
+/* Stands for the last port; the next ones for none, and for privileged ones. */
+#define SCM_ANY_QUAL_LAST 64535
 
 /* A range of ports; first 0: none was given. */
 struct scm_ports {

@@ -17,6 +17,7 @@ const struct dapl_cm_ops ucm_ops = {
 	.name = "UCM",
 	.default_inline = 64,
 	.addr_without_port = true,
+	.any_qual_last = UINT16_MAX,
 	.open = ucm_open,
 	.start = dcm_start,
 	.stop = dcm_stop,

@@ -51,6 +51,21 @@ static inline DAT_PSP_HANDLE kit_listen_provider(struct world *w)
 	return psp;
 }
 
+/* Each qualifier of dat_psp_create_any() can be had, when its turn comes. */
+static inline void kit_listen_all_round(struct world *w)
+{
+	DAT_CONN_QUAL qual;
+	DAT_PSP_HANDLE psp;
+
+	for (int i = 1024; i <= 65535; i++) {
+		assert_dat_ok(V(psp_create_any)(w->server.ia, &qual,
+						w->server.cr_evd,
+						DAT_PSP_CONSUMER_FLAG, &psp));
+		assert_in_range(qual, 1024, 65535);
+		assert_dat_ok(V(psp_free)(psp));
+	}
+}
+
 static inline DAT_RETURN kit_connect(DAT_EP_HANDLE ep, DAT_TIMEOUT timeout_us,
 				     const void *pdata, DAT_COUNT size)
 {

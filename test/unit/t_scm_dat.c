@@ -195,6 +195,11 @@ static void query__names_the_provider(void **state)
 	assert_int_equal(addr->sin_port, 0);
 }
 
+static void psp_create_any__all_round(void **state)
+{
+	kit_listen_all_round(*state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +214,7 @@ int main(void)
 		roce_test(connect__nobody_listens),
 		roce_test(free__while_connecting),
 		roce_test(query__names_the_provider),
+		roce_test(psp_create_any__all_round),
 	};
 
 	return world_run(tests);

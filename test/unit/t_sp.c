@@ -542,6 +542,11 @@ static void csp__life(void **state)
 		       DAPL_BAD_HANDLE(CSP));
 }
 
+static void psp_create_any__all_round(void **state)
+{
+	kit_listen_all_round(*state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -550,6 +555,7 @@ int main(void)
 		on_each(psp_create__nth_failure),
 		on_ib(psp_create_any__different_ones),
 		on_ib(psp_create_any__no_memory),
+		on_ib(psp_create_any__all_round),
 		on_each(psp_free__with_requests_pending),
 		on_each(psp__many_requests),
 		on_each(psp_provider__one_endpoint_per_request),

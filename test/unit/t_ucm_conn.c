@@ -667,6 +667,11 @@ static void connect__nth_failure(void **state)
 
 #define on_both(f) on_ib(f), on_roce(f)
 
+static void psp_create_any__all_round(void **state)
+{
+	kit_listen_all_round(*state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -678,6 +683,7 @@ int main(void)
 		on_ib(disconnect__by_both_at_once),
 		on_both(address__is_a_block),
 		on_ib(address__ports_of_both_sides),
+		on_ib(psp_create_any__all_round),
 		on_both(address__of_a_request_can_be_called),
 		on_both(address__unusable),
 		on_roce(address__of_a_peer_with_one_gid),

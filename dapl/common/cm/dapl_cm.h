@@ -144,6 +144,9 @@ struct dapl_cm_ops {
 	/* Addresses are no socket addresses, whatever their family says: there
 	 * is no port in them. */
 	bool addr_without_port;
+	/* dat_psp_create_any() picks from 1024 to this; none of these stands
+	 * for a privileged port. */
+	uint16_t any_qual_last;
 
 	/*
 	 * Makes an instance from the text of ia_params (hostile until parsed):

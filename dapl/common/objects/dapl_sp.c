@@ -19,7 +19,6 @@
 
 /* First qualifier dat_psp_create_any() tries: above the privileged ports. */
 #define ANY_QUAL_FIRST 1024
-#define ANY_QUAL_LAST  65535
 /* An RSP that its request has used up, and that nobody has freed since. */
 #define RSP_SPENT (~DAPL_MAGIC(DAT_HANDLE_TYPE_RSP))
 
@@ -324,16 +323,36 @@ DAT_RETURN dapl_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL qual,
 	return DAT_SUCCESS;
 }
 
+/*
+ * On the next qualifier that can be had. The system may keep more ports to
+ * itself than the usual ones, and others may hold any of them.
+ */
+static int listen_anywhere(struct dapl_sp *sp)
+{
+	static uint32_t next; /* atomic; spreads the tries of a process */
+	uint32_t n = sp->obj.ia->cm->ops->any_qual_last - ANY_QUAL_FIRST + 1u;
+	uint32_t tries;
+	int ret = -EADDRINUSE;
+
+	for (tries = 0; tries < n; tries++) {
+		sp->qual = ANY_QUAL_FIRST +
+			   __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % n;
+		ret = sp_listen(sp);
+		if (ret != -EADDRINUSE && ret != -EACCES)
+			break;
+	}
+	return ret;
+}
+
 DAT_RETURN dapl_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *ret_qual,
 			       DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS flags,
 			       DAT_PSP_HANDLE *ret_psp)
 {
-	static uint32_t next; /* atomic; spreads the tries of a process */
 	struct dapl_evd *evd;
 	struct dapl_ia *ia;
 	struct dapl_sp *sp;
 	DAT_RETURN ret;
-	int err = -EADDRINUSE;
+	int err;
 
 	if (!ret_qual)
 		return dapl_fail(DAPL_BAD_ARG(2), "no place for the qualifier");
@@ -345,17 +364,9 @@ DAT_RETURN dapl_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *ret_qual,
 		return dapl_fail(DAPL_NO_MEM, "psp: no memory");
 	sp->psp_flags = flags;
 	sp->makes_ep = flags == DAT_PSP_PROVIDER_FLAG;
-	for (int i = ANY_QUAL_FIRST; i <= ANY_QUAL_LAST; i++) {
-		uint32_t n = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
-
-		sp->qual = ANY_QUAL_FIRST +
-			   n % (ANY_QUAL_LAST - ANY_QUAL_FIRST + 1);
-		err = sp_listen(sp);
-		if (err != -EADDRINUSE)
-			break;
-	}
+	err = listen_anywhere(sp);
 	if (err) {
-		ret = err == -EADDRINUSE
+		ret = err == -EADDRINUSE || err == -EACCES
 			      ? dapl_fail(
 					DAPL_ERR(DAT_CONN_QUAL_UNAVAILABLE, 0),
 					"psp: every qualifier is taken")
