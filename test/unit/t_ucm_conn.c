@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/cm/dcm_msg.h"
+#include "dapl/common/cm/dcm.h"
 #include "dapl/common/objects/dapl_ia.h"
 #include "test/unit/kit.h"
 
@@ -331,6 +331,45 @@ static void listen__port_is_16_bits(void **state)
 	assert_ptr_equal(
 		ev.event_data.cr_arrival_event_data.sp_handle.psp_handle, psp);
 	expect_empty(w->client.cr_evd);
+}
+
+/* What another thread does while the port of a listener becomes free. */
+static struct {
+	const struct dcm_transport *plain;
+	struct world *w;
+	DAT_RETURN ret;
+	DAT_PSP_HANDLE psp;
+} rival;
+
+static void listen_meanwhile(struct dapl_cm_listener *l)
+{
+	l->node.dcm->tp = rival.plain;
+	rival.ret = V(psp_create)(rival.w->server.ia, WORLD_QUAL,
+				  rival.w->server.cr_evd, DAT_PSP_CONSUMER_FLAG,
+				  &rival.psp);
+}
+
+/* Either the port is still taken, or whoever gets it is heard. */
+static void listen__while_the_port_becomes_free(void **state)
+{
+	struct world *w = *state;
+	struct dcm *dcm = dcm_from(((struct dapl_ia *)w->server.ia)->cm);
+	struct dcm_transport tp = *dcm->tp;
+	DAT_PSP_HANDLE psp = kit_listen(w);
+
+	rival.plain = dcm->tp;
+	rival.w = w;
+	tp.unlisten = listen_meanwhile;
+	dcm->tp = &tp;
+	assert_dat_ok(V(psp_free)(psp));
+	assert_ptr_equal(dcm->tp, rival.plain);
+	if (rival.ret != DAT_SUCCESS) {
+		assert_int_equal(DAT_GET_TYPE(rival.ret), DAT_CONN_QUAL_IN_USE);
+		kit_listen(w);
+	}
+	world_eps(w);
+	assert_dat_ok(V(cr_reject)(kit_meet(w), 0, NULL));
+	kit_conn(&w->client, EV(PEER_REJECTED));
 }
 
 /* An IA of another name, with all that a side has but the EP. */
@@ -690,6 +729,7 @@ int main(void)
 		on_ib(address__is_none_of_a_socket),
 		on_both(connect__no_way_to_the_peer),
 		on_ib(listen__port_is_16_bits),
+		on_ib(listen__while_the_port_becomes_free),
 		on_ib(lost__req_once),
 		on_ib(lost__req_twice),
 		on_ib(lost__rep),

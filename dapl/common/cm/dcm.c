@@ -13,6 +13,7 @@
  */
 #include "dapl/common/cm/dcm.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,10 +152,14 @@ static void run_listener(struct dapl_cm_listener *l, unsigned asked)
 	const struct dapl_cm_up *up = dcm->base.up;
 	struct dapl_sp *sp = l->sp;
 
-	/* Ports are reserved under the lock, so this cannot fail. */
-	if (asked & DCM_ASK_LISTEN)
-		(void)dcm_engine_listen(&dcm->eng, &l->dcm, l->dcm.port,
-					l->dcm.backlog);
+	if (asked & DCM_ASK_LISTEN) {
+		/* Whoever had the port before has been asked to leave it. */
+		int ret = dcm_engine_listen(&dcm->eng, &l->dcm, l->dcm.port,
+					    l->dcm.backlog);
+
+		assert(!ret);
+		(void)ret;
+	}
 	if (!(asked & DCM_ASK_UNLISTEN))
 		return;
 	dcm_engine_unlisten(&dcm->eng, &l->dcm);
@@ -593,13 +598,19 @@ void dcm_unlisten(struct dapl_cm_listener *l)
 	dapl_lock(&dcm->lock);
 	closing = l->closing || dcm->stopped;
 	l->closing = true;
-	dcm_map_del(&dcm->ports, &l->taken);
 	dapl_unlock(&dcm->lock);
 	if (closing)
 		return;
 	if (dcm->tp->unlisten)
 		dcm->tp->unlisten(l);
-	ask(&l->node, DCM_ASK_UNLISTEN);
+	/*
+	 * In one go: the port is free for whoever sees it so, and what he asks
+	 * for comes behind this in the list.
+	 */
+	dapl_lock(&dcm->lock);
+	dcm_map_del(&dcm->ports, &l->taken);
+	ask_locked(&l->node, DCM_ASK_UNLISTEN);
+	dapl_unlock(&dcm->lock);
 }
 
 /* ------------------------------------------------ entries: connections */
