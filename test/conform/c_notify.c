@@ -147,18 +147,43 @@ T(evd_query__config_of_its_endpoints)
 	}
 }
 
+/* Endpoints that share a queue want different things: every event notifies. */
 T(ep_create__completion_flags_disagree)
 {
+	struct conf_waiter w;
 	DAT_EP_HANDLE ep;
 
 	need(c, UNSIGNALED);
+	connect_with(c, DEFAULT, UNSIGNALED);
+	EXPECT_OK(create(&c->b, DEFAULT, DEFAULT, &ep));
+	EXPECT_EQ(config_of(c->b.req_evd), 0x30);
+	post_recv(&c->a, 0, DEFAULT);
+	conf_wait(&w, c->b.req_evd, 1, CONF_PATIENCE);
+	post_send(&c->b, 1, UNSIGNALED);
+	expect_woken(&w, 1, 0);
+	EXPECT_OK(dat_ep_free(ep));
+	EXPECT_EQ(config_of(c->b.req_evd), 0x10);
+}
+
+/* As MPI libraries make their endpoints. */
+T(ep_create__one_evd_completion_flags_disagree)
+{
+	DAT_EP_ATTR attr = attr_with(&c->b, DEFAULT, UNSIGNALED);
+	struct conf_waiter w;
+
+	c->b.recv_evd = c->b.req_evd;
 	EXPECT_OK(create(&c->a, DEFAULT, DEFAULT, &c->a.ep));
-	EXPECT_OK(create(&c->a, THRESHOLD, THRESHOLD, &ep));
-	if (supported(c, SOLICITED))
-		BAD_ARG(create(&c->a, SOLICITED, DEFAULT, &ep), 6);
-	BAD_ARG(create(&c->a, DEFAULT, UNSIGNALED, &ep), 6);
-	EXPECT_EQ(config_of(c->a.recv_evd), 0x30);
-	EXPECT_EQ(config_of(c->a.req_evd), 0x30);
+	EXPECT_OK(dat_ep_create(c->b.ia, c->b.pz, c->b.recv_evd, c->b.req_evd,
+				c->b.conn_evd, &attr, &c->b.ep));
+	conf_connect(c);
+	post_recv(&c->a, 0, DEFAULT);
+	post_recv(&c->b, 1, DEFAULT);
+	conf_wait(&w, c->b.req_evd, 1, CONF_PATIENCE);
+	post_send(&c->b, 2, DEFAULT);
+	expect_woken(&w, 2, 0);
+	conf_wait(&w, c->b.recv_evd, 1, CONF_PATIENCE);
+	post_send(&c->a, 3, DEFAULT);
+	expect_woken(&w, 1, 0);
 }
 
 T(ep_create__solicited_on_a_shared_evd)
@@ -166,12 +191,13 @@ T(ep_create__solicited_on_a_shared_evd)
 	DAT_EP_ATTR attr = attr_with(&c->a, SOLICITED, DEFAULT);
 	DAT_EVD_HANDLE evd =
 		conf_evd(&c->a, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
-	DAT_EP_HANDLE ep;
 
 	need(c, SOLICITED);
-	BAD_ARG(dat_ep_create(c->a.ia, c->a.pz, evd, c->a.req_evd,
-			      c->a.conn_evd, &attr, &ep),
-		6);
+	EXPECT_OK(dat_ep_create(c->a.ia, c->a.pz, evd, c->a.req_evd,
+				c->a.conn_evd, &attr, &c->a.ep));
+	EXPECT_EQ(config_of(evd), 0x30);
+	EXPECT_OK(dat_ep_free(c->a.ep));
+	c->a.ep = DAT_HANDLE_NULL;
 	EXPECT_OK(dat_evd_free(evd));
 }
 
@@ -404,6 +430,7 @@ T(cno_wait__solicited)
 const struct conf_case cases_notify[] = {
 	FLAGS(evd_query__config_of_its_endpoints),
 	FLAGS(ep_create__completion_flags_disagree),
+	FLAGS(ep_create__one_evd_completion_flags_disagree),
 	FLAGS(ep_create__solicited_on_a_shared_evd),
 	FLAGS(ep_modify__completion_flags),
 	FLAGS(evd_wait__threshold_of_a_selective_evd),

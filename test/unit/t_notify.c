@@ -179,50 +179,122 @@ static void evd_wait__solicited_on_a_deaf_device(void **state)
 	assert_int_equal(config_of(w->server.recv_evd), 0);
 }
 
-static void ep_create__conflict(void **state)
+/* Whom an event has to wake is not known any more: it wakes everybody. */
+static void ep_create__flags_disagree(void **state)
 {
+	static const struct {
+		unsigned recv[2], request[2], recv_config, request_config;
+	} rows[] = {
+		{{DEFAULT, THRESHOLD}, {THRESHOLD, DEFAULT}, 0x30, 0x30},
+		{{SOLICITED, DEFAULT}, {DEFAULT, UNSIGNALED}, 0x30, 0x30},
+		{{SOLICITED, UNSIGNALED}, {UNSIGNALED, DEFAULT}, 0x30, 0x30},
+		{{SOLICITED, SOLICITED}, {UNSIGNALED, UNSIGNALED}, 0x20, 0x10},
+	};
 	struct world *w = *state;
-	DAT_EP_ATTR plain = attr_with(w, DEFAULT, DEFAULT);
-	DAT_EP_ATTR threshold = attr_with(w, THRESHOLD, THRESHOLD);
-	DAT_EP_ATTR solicited = attr_with(w, SOLICITED, DEFAULT);
-	DAT_EP_ATTR quiet = attr_with(w, DEFAULT, UNSIGNALED);
-	DAT_EP_HANDLE a, b;
 
-	assert_dat_ok(create(&w->server, &plain, &a));
-	assert_dat_ok(create(&w->server, &threshold, &b));
-	assert_refused(create(&w->server, &solicited, &b), DAPL_BAD_ARG(6));
-	assert_refused(create(&w->server, &quiet, &b), DAPL_BAD_ARG(6));
-	assert_int_equal(config_of(w->server.recv_evd), 0x30);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		DAT_EP_ATTR attr[2];
+		DAT_EP_HANDLE ep[2];
 
-	assert_dat_ok(create(&w->client, &quiet, &a));
-	assert_dat_ok(create(&w->client, &quiet, &b));
-	assert_refused(create(&w->client, NULL, &b), DAPL_BAD_ARG(6));
-	assert_dat_ok(V(ep_free)(a));
-	assert_refused(create(&w->client, NULL, &b), DAPL_BAD_ARG(6));
-	assert_dat_ok(V(ep_free)(b));
-	assert_dat_ok(create(&w->client, &solicited, &b));
+		for (int j = 0; j < 2; j++) {
+			attr[j] = attr_with(w, rows[i].recv[j],
+					    rows[i].request[j]);
+			assert_dat_ok(create(&w->server, &attr[j], &ep[j]));
+		}
+		assert_int_equal(config_of(w->server.recv_evd),
+				 rows[i].recv_config);
+		assert_int_equal(config_of(w->server.req_evd),
+				 rows[i].request_config);
+		/* Who stays behind has the queue for itself. */
+		assert_dat_ok(V(ep_free)(ep[0]));
+		assert_int_equal(config_of(w->server.recv_evd),
+				 rows[i].recv[1] == SOLICITED	 ? 0x20
+				 : rows[i].recv[1] == UNSIGNALED ? 0x10
+								 : 0x30);
+		assert_dat_ok(V(ep_free)(ep[1]));
+		assert_int_equal(config_of(w->server.recv_evd), 0);
+		assert_int_equal(config_of(w->server.req_evd), 0);
+	}
 }
 
+/*
+ * As MPI libraries make their endpoints: one EVD for both directions, and only
+ * the requests may be posted UNSIGNALLED. All of it notifies.
+ */
+static void ep_create__one_evd_flags_disagree(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_EP_ATTR attr = attr_with(w, DEFAULT, UNSIGNALED);
+	DAT_EVD_HANDLE evd =
+		world_evd(s->ia, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+	struct waiter t;
+
+	assert_dat_ok(V(ep_create)(s->ia, s->pz, evd, evd, s->conn_evd, &attr,
+				   &s->ep));
+	assert_int_equal(config_of(evd), 0x30);
+	world_connect(w);
+	world_recv(&w->client, 0, 64, 1);
+	world_recv(&w->client, 64, 64, 2);
+	world_recv(s, 0, 64, 3);
+	start(&t, evd);
+	world_send(s, 0, 8, 4, DEFAULT);
+	finish(&t, 4, 0);
+	start(&t, evd);
+	world_send(s, 0, 8, 5, UNSIGNALED);
+	finish(&t, 5, 0);
+	start(&t, evd);
+	world_send(&w->client, 0, 8, 6, DEFAULT);
+	finish(&t, 3, 0);
+}
+
+/* An endpoint that shares with others hears what those do not want to. */
+static void evd_wait__flags_disagree(void **state)
+{
+	struct world *w = *state;
+	DAT_EP_HANDLE other;
+	struct waiter t;
+
+	connect_with(w, DEFAULT, UNSIGNALED);
+	other = world_ep(&w->server, NULL);
+	start(&t, w->server.req_evd);
+	world_send(&w->server, 0, 8, 1, UNSIGNALED);
+	finish(&t, 1, 0);
+	/* Nor is a sleeper lost when the other one goes. */
+	start(&t, w->server.req_evd);
+	assert_dat_ok(V(ep_free)(other));
+	assert_int_equal(config_of(w->server.req_evd), 0x10);
+	world_send(&w->server, 0, 8, 2, UNSIGNALED);
+	expect_dto(w->client.recv_evd, 100, DAT_DTO_SUCCESS);
+	expect_dto(w->client.recv_evd, 101, DAT_DTO_SUCCESS);
+	assert_true(asleep(&t));
+	world_send(&w->server, 0, 8, 3, DEFAULT);
+	finish(&t, 2, 1);
+}
+
+/* No sender solicits an event of another stream: those notify too. */
 static void ep_create__solicited_with_other_streams(void **state)
 {
 	struct world *w = *state;
+	struct world_side *s = &w->server;
 	DAT_EP_ATTR attr = attr_with(w, SOLICITED, DEFAULT);
-	DAT_EVD_HANDLE merged = world_evd(
-		w->server.ia, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
-	DAT_EP_HANDLE ep;
+	DAT_EVD_HANDLE merged =
+		world_evd(s->ia, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
+	struct waiter t;
 
-	assert_refused(V(ep_create)(w->server.ia, w->server.pz, merged,
-				    w->server.req_evd, w->server.conn_evd,
-				    &attr, &ep),
-		       DAPL_BAD_ARG(6));
-	/* Not for the requests of the same endpoint either. */
-	assert_refused(V(ep_create)(w->server.ia, w->server.pz,
-				    w->server.recv_evd, w->server.recv_evd,
-				    w->server.conn_evd, &attr, &ep),
-		       DAPL_BAD_ARG(6));
-	assert_int_equal(config_of(merged), 0);
-	assert_int_equal(config_of(w->server.recv_evd), 0);
-	assert_dat_ok(V(evd_free)(merged));
+	assert_dat_ok(V(ep_create)(s->ia, s->pz, merged, s->req_evd,
+				   s->conn_evd, &attr, &s->ep));
+	assert_int_equal(config_of(merged), 0x30);
+	world_connect(w);
+	world_recv(s, 0, 64, 1);
+	start(&t, merged);
+	world_post_se(merged, w);
+	pthread_join(t.thread, NULL);
+	assert_dat_ok(t.ret);
+	assert_int_equal(t.ev.event_number, DAT_SOFTWARE_EVENT);
+	start(&t, merged);
+	world_send(&w->client, 0, 8, 2, DEFAULT);
+	finish(&t, 1, 0);
 }
 
 static DAT_RETURN modify_request(DAT_EP_HANDLE ep, unsigned flags)
@@ -244,10 +316,10 @@ static void ep_modify__completion_flags(void **state)
 	assert_dat_ok(modify_request(a, DEFAULT));
 	assert_int_equal(config_of(w->server.req_evd), 0x30);
 	b = world_ep(&w->server, NULL);
-	assert_refused(modify_request(a, UNSIGNALED), DAPL_BAD_ARG(6));
+	assert_dat_ok(modify_request(a, UNSIGNALED));
 	assert_int_equal(config_of(w->server.req_evd), 0x30);
 	assert_dat_ok(V(ep_free)(b));
-	assert_dat_ok(modify_request(a, UNSIGNALED));
+	assert_int_equal(config_of(w->server.req_evd), 0x10);
 	assert_dat_ok(V(ep_free)(a));
 	assert_int_equal(config_of(w->server.req_evd), 0);
 }
@@ -550,14 +622,15 @@ static void evd_wait__unsignalled_srq(void **state)
 	}
 	assert_refused(V(evd_wait)(s->recv_evd, 0, 2, &ev, &more),
 		       DAPL_BAD_STATE(EVD_CONFIG_NOTIFY));
-	/* An SRQ does not make endpoints agree; another EVD does. */
-	assert_refused(V(ep_create_with_srq)(s->ia, s->pz, s->recv_evd,
-					     s->req_evd, s->conn_evd, srq,
-					     &attr, &ep),
-		       DAPL_BAD_ARG(6));
+	/* Flags of endpoints meet on an EVD, not on an SRQ. */
 	assert_dat_ok(V(ep_create_with_srq)(
 		s->ia, s->pz, world_evd(s->ia, DAT_EVD_DTO_FLAG), s->req_evd,
 		s->conn_evd, srq, &attr, &ep));
+	assert_int_equal(config_of(s->recv_evd), 0x10);
+	assert_dat_ok(V(ep_create_with_srq)(s->ia, s->pz, s->recv_evd,
+					    s->req_evd, s->conn_evd, srq, &attr,
+					    &ep));
+	assert_int_equal(config_of(s->recv_evd), 0x30);
 }
 
 /* A waiter sleeps before an endpoint says what is to wake it. */
@@ -666,7 +739,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ib_test(evd_query__config),
 		ib_test(provider_query__completion_flags),
-		ib_test(ep_create__conflict),
+		ib_test(ep_create__flags_disagree),
+		ib_test(ep_create__one_evd_flags_disagree),
+		iwarp_test(ep_create__one_evd_flags_disagree),
+		ib_test(evd_wait__flags_disagree),
 		ib_test(ep_create__solicited_with_other_streams),
 		ib_test(ep_modify__completion_flags),
 		ib_test(ep_create__nth_failure),

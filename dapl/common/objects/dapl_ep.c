@@ -402,54 +402,49 @@ undo:
 	return false;
 }
 
-static enum dapl_evd_config recv_config(const DAT_EP_ATTR *attr)
+static struct ep_parts parts_of(const struct dapl_ep *ep)
 {
-	return dapl_evd_config_of(attr->recv_completion_flags, true);
+	return (struct ep_parts){ep->pz, ep->recv_evd, ep->request_evd,
+				 ep->conn_evd, ep->srq};
 }
 
-static enum dapl_evd_config request_config(const DAT_EP_ATTR *attr)
+/*
+ * What ATTR asks of the EVD of receives, or of requests. One EVD for both that
+ * is asked for different things notifies of all; so no request needs a mark,
+ * and posts keep to the fast path.
+ */
+static enum dapl_evd_config queue_config(const struct ep_parts *p,
+					 const DAT_EP_ATTR *attr, bool recv)
 {
-	return dapl_evd_config_of(attr->request_completion_flags, false);
+	enum dapl_evd_config of_recv, of_request;
+
+	of_recv = dapl_evd_config_of(attr->recv_completion_flags, true);
+	of_request = dapl_evd_config_of(attr->request_completion_flags, false);
+	if (p->recv_evd == p->request_evd && of_recv != of_request)
+		return DAPL_EVD_THRESHOLD;
+	return recv ? of_recv : of_request;
+}
+
+static void notify_enter(const struct ep_parts *p, const DAT_EP_ATTR *attr)
+{
+	dapl_evd_config_enter(p->recv_evd, queue_config(p, attr, true));
+	dapl_evd_config_enter(p->request_evd, queue_config(p, attr, false));
 }
 
 static void notify_leave(const struct ep_parts *p, const DAT_EP_ATTR *attr)
 {
-	dapl_evd_config_leave(p->recv_evd, recv_config(attr));
-	dapl_evd_config_leave(p->request_evd, request_config(attr));
-}
-
-static void notify_return(const struct ep_parts *p, const DAT_EP_ATTR *attr)
-{
-	dapl_evd_config_return(p->recv_evd, recv_config(attr));
-	dapl_evd_config_return(p->request_evd, request_config(attr));
-}
-
-/* Configures the EVDs as ATTR's completion flags say, or changes nothing. */
-static DAT_RETURN notify_enter(const struct ep_parts *p,
-			       const DAT_EP_ATTR *attr)
-{
-	const struct dapl_evd *evd = p->recv_evd;
-
-	if (dapl_evd_config_enter(p->recv_evd, recv_config(attr))) {
-		if (dapl_evd_config_enter(p->request_evd, request_config(attr)))
-			return DAT_SUCCESS;
-		dapl_evd_config_leave(p->recv_evd, recv_config(attr));
-		evd = p->request_evd;
-	}
-	return dapl_fail(DAPL_BAD_ARG(6),
-			 "ep: completion flags (receives 0x%x, requests 0x%x) "
-			 "differ from those of other users of evd %p, or it "
-			 "has streams that no sender can solicit",
-			 (unsigned)attr->recv_completion_flags,
-			 (unsigned)attr->request_completion_flags,
-			 (const void *)evd);
+	dapl_evd_config_leave(p->recv_evd, queue_config(p, attr, true));
+	dapl_evd_config_leave(p->request_evd, queue_config(p, attr, false));
 }
 
 static void notify_apply(struct dapl_ep *ep)
 {
-	dapl_wq_set_notify(ep->sq,
-			   request_config(&ep->attr) == DAPL_EVD_NOTIFY);
-	dapl_wq_set_notify(ep->rq, recv_config(&ep->attr) == DAPL_EVD_NOTIFY);
+	struct ep_parts parts = parts_of(ep);
+
+	dapl_wq_set_notify(ep->sq, queue_config(&parts, &ep->attr, false) ==
+					   DAPL_EVD_NOTIFY);
+	dapl_wq_set_notify(ep->rq, queue_config(&parts, &ep->attr, true) ==
+					   DAPL_EVD_NOTIFY);
 }
 
 static void wq_free(struct dapl_wq *wq, struct dapl_evd *evd)
@@ -559,7 +554,6 @@ static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
 			 const DAT_EP_ATTR *attr, struct dapl_ep **ret_ep)
 {
 	struct dapl_ep *ep;
-	DAT_RETURN refused;
 	int ret;
 
 	ep = dapl_obj_new(ia, DAT_HANDLE_TYPE_EP, sizeof(*ep));
@@ -579,12 +573,7 @@ static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
 		return dapl_fail(DAPL_BAD_HANDLE(PZ),
 				 "ep: the PZ or an EVD was freed meanwhile");
 	}
-	refused = notify_enter(parts, attr);
-	if (refused != DAT_SUCCESS) {
-		parts_unuse(parts);
-		ep_discard(ep);
-		return refused;
-	}
+	notify_enter(parts, attr);
 	ep->pz = parts->pz;
 	ep->recv_evd = parts->recv_evd;
 	ep->request_evd = parts->request_evd;
@@ -697,12 +686,6 @@ DAT_RETURN dapl_ep_provide(struct dapl_ia *ia, struct dapl_ep **ret_ep)
 
 /* ------------------------------------------------- rebuild */
 
-static struct ep_parts parts_of(const struct dapl_ep *ep)
-{
-	return (struct ep_parts){ep->pz, ep->recv_evd, ep->request_evd,
-				 ep->conn_evd, ep->srq};
-}
-
 static void parts_set(struct dapl_ep *ep, const struct ep_parts *parts,
 		      const DAT_EP_ATTR *attr)
 {
@@ -726,21 +709,6 @@ static bool queues_fit(const struct dapl_ep *ep, const struct ep_parts *parts,
 	       ep->attr.max_request_dtos == attr->max_request_dtos &&
 	       ep->attr.max_recv_iov == attr->max_recv_iov &&
 	       ep->attr.max_request_iov == attr->max_request_iov;
-}
-
-/* Other EVDs, or the same ones configured otherwise: all or nothing. */
-static DAT_RETURN notify_change(const struct dapl_ep *ep,
-				const struct ep_parts *parts,
-				const DAT_EP_ATTR *attr)
-{
-	struct ep_parts old = parts_of(ep);
-	DAT_RETURN ret;
-
-	notify_leave(&old, &ep->attr);
-	ret = notify_enter(parts, attr);
-	if (ret != DAT_SUCCESS)
-		notify_return(&old, &ep->attr);
-	return ret;
 }
 
 static int queues_change(struct dapl_ep *ep, const struct ep_parts *parts,
@@ -802,11 +770,8 @@ DAT_RETURN dapl_ep_rebuild(struct dapl_ep *ep,
 				 "that would have to be made anew",
 				 (void *)ep);
 	}
-	ret = notify_change(ep, &parts, &attr);
-	if (ret != DAT_SUCCESS) {
-		parts_unuse(&parts);
-		return ret;
-	}
+	notify_leave(&old, &old_attr);
+	notify_enter(&parts, &attr);
 	if (queues_fit(ep, &parts, &attr)) {
 		parts_set(ep, &parts, &attr);
 		notify_apply(ep);
@@ -815,7 +780,7 @@ DAT_RETURN dapl_ep_rebuild(struct dapl_ep *ep,
 	}
 	if (err) {
 		notify_leave(&parts, &attr);
-		notify_return(&old, &old_attr);
+		notify_enter(&old, &old_attr);
 	}
 	parts_unuse(err ? &parts : &old);
 	if (err)

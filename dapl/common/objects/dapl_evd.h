@@ -242,13 +242,11 @@ static inline bool dapl_evd_pop_locked(struct dapl_evd *evd, DAT_EVENT *event)
 /* What FLAGS of an endpoint's attributes ask of the EVD of that queue. */
 enum dapl_evd_config dapl_evd_config_of(DAT_COMPLETION_FLAGS flags, bool recv);
 /*
- * One more queue of an endpoint that wants CONFIG; false when the others or
- * the streams of EVD do not allow that. EVD may be NULL in these three.
+ * One more queue of an endpoint that wants CONFIG, or one less. Where queues
+ * want different things every event notifies. EVD may be NULL.
  */
-bool dapl_evd_config_enter(struct dapl_evd *evd, enum dapl_evd_config config);
+void dapl_evd_config_enter(struct dapl_evd *evd, enum dapl_evd_config config);
 void dapl_evd_config_leave(struct dapl_evd *evd, enum dapl_evd_config config);
-/* Undoes a leave, whatever others have done since. */
-void dapl_evd_config_return(struct dapl_evd *evd, enum dapl_evd_config config);
 /* Why a waiter may not ask for several events; DAT_SUCCESS: it may. */
 DAT_RETURN dapl_evd_config_refuses(const struct dapl_evd *evd);
 /*

@@ -3,12 +3,14 @@
  * dapl_evd_notify.c - which completions of an EVD wake a waiter or its CNO.
  *
  * The endpoints that complete to an EVD decide, by the completion flags of
- * their attributes. Verbs can tell solicited messages apart when the queue is
- * armed; requests posted UNSIGNALLED are told apart when they are read, by the
- * mark on their slot. Dequeue, and a wait that finds events there when it
- * begins, do not care: only who sleeps needs a notification.
- * Verbs cannot take back an arming: a queue armed for every completion before
- * its EVD became solicited notifies once too often, never too seldom.
+ * their attributes; where these differ every event notifies, which is what
+ * MPI libraries expect that give both directions one EVD. Verbs can tell
+ * solicited messages apart when the queue is armed; requests posted UNSIGNALLED
+ * are told apart when they are read, by the mark on their slot. Dequeue, and a
+ * wait that finds events there when it begins, do not care: only who sleeps
+ * needs a notification. Verbs cannot take back an arming: a queue armed for
+ * every completion before its EVD became solicited notifies once too often,
+ * never too seldom.
  *
  * Locks: takes the EVD's, or is called with it. Rules: uDAPL 1.2
  * specification, completion flags of endpoint attributes.
@@ -34,7 +36,7 @@ static enum dapl_evd_config config_now(const struct dapl_evd *evd)
 {
 	const int *users = evd->config_users;
 
-	/* Two kinds at once only while a failed modify is being undone. */
+	/* Who shares with others that want something else hears of all. */
 	if (users[DAPL_EVD_THRESHOLD] ||
 	    (users[DAPL_EVD_NOTIFY] && users[DAPL_EVD_SOLICITED]))
 		return DAPL_EVD_THRESHOLD;
@@ -67,12 +69,19 @@ static void config_update_locked(struct dapl_evd *evd,
 		dapl_evd_wake_locked(evd);
 }
 
-/* A device that cannot tell solicited messages apart notifies of all. */
+/*
+ * Solicited messages are told apart by the device: not by every one, and not
+ * among events of other streams, which none can solicit. All notify then.
+ */
 static enum dapl_evd_config config_on(const struct dapl_evd *evd,
 				      enum dapl_evd_config config)
 {
+	unsigned others =
+		(unsigned)evd->flags &
+		~(unsigned)(DAT_EVD_DTO_FLAG | DAT_EVD_EXTENSION_BASE);
+
 	return config == DAPL_EVD_SOLICITED &&
-			       evd->obj.ia->dev.deaf_to_solicited
+			       (others || evd->obj.ia->dev.deaf_to_solicited)
 		       ? DAPL_EVD_THRESHOLD
 		       : config;
 }
@@ -91,40 +100,14 @@ static void config_count(struct dapl_evd *evd, enum dapl_evd_config config,
 	dapl_evd_after(&after);
 }
 
-bool dapl_evd_config_enter(struct dapl_evd *evd, enum dapl_evd_config config)
+void dapl_evd_config_enter(struct dapl_evd *evd, enum dapl_evd_config config)
 {
-	struct dapl_evd_after after = {0};
-	bool fits = true;
-
-	if (!evd)
-		return true;
-	config = config_on(evd, config);
-	/* The device cannot tell who solicits an event of another stream. */
-	if (config == DAPL_EVD_SOLICITED &&
-	    (evd->flags &
-	     ~(unsigned)(DAT_EVD_DTO_FLAG | DAT_EVD_EXTENSION_BASE)))
-		return false;
-	dapl_lock(&evd->lock);
-	for (int i = DAPL_EVD_UNUSED; i <= DAPL_EVD_THRESHOLD; i++)
-		if (i != (int)config && evd->config_users[i])
-			fits = false;
-	if (fits) {
-		evd->config_users[config]++;
-		config_update_locked(evd, &after);
-	}
-	dapl_unlock(&evd->lock);
-	dapl_evd_after(&after);
-	return fits;
+	config_count(evd, config, 1);
 }
 
 void dapl_evd_config_leave(struct dapl_evd *evd, enum dapl_evd_config config)
 {
 	config_count(evd, config, -1);
-}
-
-void dapl_evd_config_return(struct dapl_evd *evd, enum dapl_evd_config config)
-{
-	config_count(evd, config, 1);
 }
 
 DAT_RETURN dapl_evd_config_refuses(const struct dapl_evd *evd)

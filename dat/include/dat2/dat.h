@@ -1165,15 +1165,15 @@ DAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle);
  *
  * The endpoint gets at least the DTO and segment counts asked for and exactly
  * the other values, or is not made. Without a queue the matching DTO count
- * must be 0. Endpoints that share a queue must agree on UNSIGNALLED and
- * SOLICITED_WAIT for it, and SOLICITED_WAIT wants a queue of DTO events alone.
+ * must be 0. Where endpoints, or both directions of one, share a queue and do
+ * not agree on UNSIGNALLED and SOLICITED_WAIT, and where the queue takes other
+ * than DTO events too and SOLICITED_WAIT is asked for, every event notifies.
  *
  * Returns:
  *   INVALID_HANDLE/IA, PZ, EVD_CONN, EVD_RECV, EVD_REQUEST  bad handle, or a
  *                           queue without the flag it needs
- *   INVALID_PARAMETER/ARG6  attributes contradict the queues or their other
- *                           endpoints, exceed the adapter, or suppress receive
- *                           completions
+ *   INVALID_PARAMETER/ARG6  attributes contradict the queues, exceed the
+ *                           adapter, or suppress receive completions
  *   INVALID_PARAMETER/ARG7  ep_handle NULL
  *   MODEL_NOT_SUPPORTED     service type or QoS
  *   INSUFFICIENT_RESOURCES  memory or device
