@@ -418,6 +418,42 @@ static void free__endpoint_with_completions_unread(void **state)
 	assert_dat_ok(V(srq_free)(srq));
 }
 
+/* The connection is over, and the device has no queue pair for another one. */
+static void lose_queue_pair(struct world *w)
+{
+	struct fv_device_cfg *cfg = fv_device_cfg_get(w->dev);
+	int max_qp = cfg->attr.max_qp;
+
+	world_connect(w);
+	assert_dat_ok(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+	cfg->attr.max_qp = 0;
+	assert_refused(V(ep_reset)(w->server.ep), DAPL_NO_RES(MEMORY));
+	kit_state(w->server.ep, DAT_EP_STATE_DISCONNECTED);
+	cfg->attr.max_qp = max_qp;
+}
+
+static void free__endpoint_without_queue_pair(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_SRQ_HANDLE srq = make_srq(s);
+	DAT_EVD_HANDLE evd = world_evd(s->ia, DAT_EVD_DTO_FLAG);
+
+	s->ep = ep_on(s, srq, evd);
+	lose_queue_pair(w);
+	assert_dat_ok(V(ep_reset)(s->ep));
+	assert_dat_ok(V(ep_reset)(w->client.ep));
+	lose_queue_pair(w);
+	assert_dat_ok(V(ep_free)(s->ep));
+	/* Nothing is reserved any more, and the SRQ knows the EVD no more. */
+	assert_dat_ok(V(evd_resize)(evd, 1));
+	assert_int_equal(evd_qlen(evd), 1);
+	assert_dat_ok(V(evd_free)(evd));
+	assert_dat_ok(V(srq_resize)(srq, 2 * DEPTH));
+	assert_dat_ok(V(srq_free)(srq));
+}
+
 /* Many endpoints come and go: the table behind the numbers holds. */
 static void endpoints__come_and_go(void **state)
 {
@@ -518,6 +554,7 @@ int main(void)
 		on_each(receive__finds_the_endpoint),
 		on_each(reset__with_completions_unread),
 		on_each(free__endpoint_with_completions_unread),
+		on_ib(free__endpoint_without_queue_pair),
 		on_ib(endpoints__come_and_go),
 		on_each(disconnect__tells_the_last_receive),
 		on_each(set_lw__fires_once),

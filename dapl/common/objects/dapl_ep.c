@@ -505,6 +505,7 @@ static int ep_queues_open(struct dapl_ep *ep)
 	ret = qp_open(ep);
 	if (ret)
 		goto err_free_rq;
+	ep->has_queues = true;
 	return 0;
 
 err_free_rq:
@@ -520,11 +521,11 @@ err_free_sq:
 
 static void ep_queues_close(struct dapl_ep *ep)
 {
-	bool had_srq = ep->srq && ep->qp;
-
+	/* The queue pair may be gone: a reset that failed leaves none. */
 	qp_close(ep, true);
-	if (had_srq)
+	if (ep->srq && ep->has_queues)
 		dapl_srq_evd_detach(ep->srq, ep->recv_evd);
+	ep->has_queues = false;
 	wq_free(ep->sq, ep->request_evd);
 	wq_free(ep->rq, ep->recv_evd);
 	ep->sq = NULL;

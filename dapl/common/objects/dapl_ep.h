@@ -49,6 +49,7 @@ struct dapl_ep {
 	struct dapl_evd *request_evd;
 	struct dapl_evd *conn_evd;
 	struct dapl_srq *srq;
+	bool has_queues; /* work queues, and room on the EVDs; as sq and rq */
 
 	/* Connection; guarded by lock. */
 	struct dapl_cm_conn *conn;	/* ours to release, or NULL */

@@ -276,9 +276,13 @@ static DAT_RETURN check_connect(struct dapl_ep *ep, const void *addr,
 		return dapl_fail(DAPL_BAD_HANDLE(EVD_CONN),
 				 "ep %p has no EVD for connection events",
 				 (void *)ep);
-	if (!ep->pz || !ep->qp)
+	if (!ep->pz)
 		return dapl_fail(DAPL_BAD_STATE(EP_NOTREADY),
 				 "ep %p has no protection zone", (void *)ep);
+	if (!ep->qp)
+		return dapl_fail(DAPL_BAD_STATE(EP_NOTREADY),
+				 "ep %p has no queue pair: %s had none left",
+				 (void *)ep, ep->obj.ia->dev.name);
 	return DAT_SUCCESS;
 }
 
