@@ -389,6 +389,47 @@ static void evd_wait__unwaitable(void **state)
 	both(*state, check_unwaitable);
 }
 
+/* For a waiter that sleeps and does not get to run. */
+static int held; /* atomic; 1: hold it, 2: it is held, 0: let it go */
+
+static void hold_thread(int sig)
+{
+	int one = 1;
+
+	(void)sig;
+	if (!__atomic_compare_exchange_n(&held, &one, 2, 0, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE))
+		return;
+	while (__atomic_load_n(&held, __ATOMIC_ACQUIRE))
+		world_pause();
+}
+
+static void check_unwaitable_for_a_moment(struct world *w, DAT_EVD_HANDLE evd)
+{
+	struct sigaction sa = {.sa_handler = hold_thread};
+	struct waiter t;
+
+	sigaction(SIGUSR2, &sa, NULL);
+	start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
+	__atomic_store_n(&held, 1, __ATOMIC_RELEASE);
+	pthread_kill(t.thread, SIGUSR2);
+	world_until(__atomic_load_n(&held, __ATOMIC_ACQUIRE) == 2);
+	assert_dat_ok(V(evd_set_unwaitable)(evd));
+	assert_dat_ok(V(evd_clear_unwaitable)(evd));
+	__atomic_store_n(&held, 0, __ATOMIC_RELEASE);
+	finish(&t, DAT_INVALID_STATE);
+	assert_int_equal(t.ret, DAPL_BAD_STATE(EVD_UNWAITABLE));
+	/* It is over with that wait. */
+	start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
+	world_post_se(evd, w);
+	finish(&t, DAT_SUCCESS);
+}
+
+static void evd_wait__unwaitable_for_a_moment(void **state)
+{
+	both(*state, check_unwaitable_for_a_moment);
+}
+
 static void check_second_waiter(struct world *w, DAT_EVD_HANDLE evd)
 {
 	struct waiter t;
@@ -568,6 +609,7 @@ int main(void)
 		ib_test(evd_wait__signal),
 		ib_test(evd_wait__signal_with_restart),
 		ib_test(evd_wait__unwaitable),
+		ib_test(evd_wait__unwaitable_for_a_moment),
 		ib_test(evd_wait__second_waiter),
 		ib_test(evd_wait__crowd),
 		ib_test(evd_wait__while_the_queue_grows),

@@ -671,6 +671,8 @@ static DAT_RETURN evd_set_waitable(DAT_EVD_HANDLE handle, bool waitable)
 	dapl_lock(&evd->lock);
 	dead = evd->dead;
 	evd->waitable = waitable;
+	/* It may be waitable again before the waiter gets to look. */
+	evd->dismissals += !waitable;
 	if (!dead && !waitable && evd->waiting)
 		dapl_evd_wake_locked(evd);
 	dapl_unlock(&evd->lock);

@@ -69,8 +69,10 @@ struct dapl_evd {
 	bool dead;    /* not made yet or being destroyed: nothing may be done */
 	bool enabled; /* may trigger the CNO */
 	bool waitable;
-	bool overflowed; /* ring beyond qlen, reported once until drained */
-	bool cq_broken;	 /* atomic; the device gave up the completion queue */
+	unsigned
+		dismissals; /* times it became unwaitable: each ends the wait */
+	bool overflowed;    /* ring beyond qlen, reported once until drained */
+	bool cq_broken; /* atomic; the device gave up the completion queue */
 
 	struct ibv_comp_channel *chan; /* constant */
 	struct dapl_cno *cno;

@@ -160,6 +160,7 @@ static DAT_RETURN evd_block_locked(struct dapl_evd *evd, uint64_t deadline,
 				   struct dapl_evd_after *after)
 {
 	uint32_t loud = evd->loud;
+	unsigned dismissals = evd->dismissals;
 	bool rang = true;
 	int reason, bell;
 
@@ -180,7 +181,7 @@ static DAT_RETURN evd_block_locked(struct dapl_evd *evd, uint64_t deadline,
 		rang = dapl_evd_cq_ack_locked(evd);
 		if (evd->dead)
 			return DAPL_ERR(DAT_ABORT, 0);
-		if (!evd->waitable)
+		if (evd->dismissals != dismissals)
 			return DAPL_BAD_STATE(EVD_UNWAITABLE);
 		if (!reason)
 			continue;
