@@ -14,6 +14,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 #define PLAIN	DAT_EVD_SOFTWARE_FLAG
 #define WITH_CQ (DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG)
@@ -54,6 +56,7 @@ static void both(struct world *w, void (*f)(struct world *, unsigned flags))
 
 struct waiter {
 	pthread_t thread;
+	pid_t tid; /* atomic */
 	DAT_CNO_HANDLE cno;
 	DAT_TIMEOUT timeout;
 	DAT_RETURN ret;
@@ -65,6 +68,7 @@ static void *run_waiter(void *arg)
 	struct waiter *t = arg;
 
 	t->evd = (DAT_EVD_HANDLE)t;
+	__atomic_store_n(&t->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	t->ret = V(cno_wait)(t->cno, t->timeout, &t->evd);
 	return NULL;
 }
@@ -278,6 +282,42 @@ static void cno_wait__signal(void **state)
 	pthread_join(t.thread, NULL);
 	assert_int_equal(DAT_GET_TYPE(t.ret), DAT_INTERRUPTED_CALL);
 	assert_null(t.evd);
+}
+
+/* Stops this process, and continues it when it stands still. */
+static void stop_and_go(void)
+{
+	pid_t me = getpid(), child;
+	int status;
+
+	child = fork();
+	assert_int_not_equal(child, -1);
+	if (!child) {
+		kill(me, SIGSTOP);
+		while (!world_thread_is(me, 'T') && getppid() == me)
+			world_pause();
+		kill(me, SIGCONT);
+		_exit(0);
+	}
+	while (waitpid(child, &status, 0) < 0)
+		assert_int_equal(errno, EINTR);
+}
+
+static void cno_wait__stopped_and_continued(void **state)
+{
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, WITH_CQ, cno);
+	struct waiter t = {.tid = 0};
+
+	start(&t, 1, cno, DAT_TIMEOUT_INFINITE);
+	world_until(world_thread_is(__atomic_load_n(&t.tid, __ATOMIC_ACQUIRE),
+				    'S'));
+	stop_and_go();
+	world_post_se(evd, w);
+	pthread_join(t.thread, NULL);
+	assert_int_equal(t.ret, DAT_SUCCESS);
+	assert_ptr_equal(t.evd, evd);
 }
 
 /* --------------------------------------- EVDs come and go */
@@ -608,6 +648,7 @@ int main(void)
 		ib_test(cno_wait__long_timeout_does_not_wrap),
 		ib_test(cno_wait__timeout),
 		ib_test(cno_wait__signal),
+		ib_test(cno_wait__stopped_and_continued),
 		ib_test(evd_disable__no_trigger),
 		ib_test(evd_modify_cno__moves_the_trigger),
 		ib_test(evd_wait__keeps_from_triggering),

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -469,6 +470,24 @@ void world_post_se(DAT_EVD_HANDLE evd, void *pointer)
 
 	ev.event_data.software_event_data.pointer = pointer;
 	assert_dat_ok(V(evd_post_se)(evd, &ev));
+}
+
+bool world_thread_is(pid_t tid, char state)
+{
+	char path[64], text[256] = "";
+	const char *after;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (!fgets(text, sizeof(text), f))
+		text[0] = '\0';
+	fclose(f);
+	/* behind the name, which may have anything in it */
+	after = strrchr(text, ')');
+	return after && after[1] && after[2] == state;
 }
 
 int world_cno_waiters(DAT_CNO_HANDLE handle)

@@ -218,6 +218,8 @@ void world_post_se(DAT_EVD_HANDLE evd, void *pointer);
 		}                                                         \
 	} while (0)
 
+/* Whether thread TID of this process, or process TID, is in STATE: proc(5). */
+bool world_thread_is(pid_t tid, char state);
 /* Threads inside dat_cno_wait(). */
 int world_cno_waiters(DAT_CNO_HANDLE cno);
 

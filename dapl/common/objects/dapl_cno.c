@@ -18,6 +18,7 @@
 
 #include "dapl/common/objects/dapl_evd.h"
 #include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/services/dapl_sleep.h"
 
 #define CNO_BATCH 16
 
@@ -47,31 +48,19 @@ static int cno_ready(struct dapl_cno *cno, struct dapl_evd *evds[CNO_BATCH])
 	return found;
 }
 
-/*
- * Takes one trigger if there is one within TIMEOUT_MS. Returns 1 with a
- * reference in *RET_EVD, 0 when there was none in time, -EAGAIN when something
- * else happened (poked, or another thread was faster), else -errno.
- */
-static int cno_take(struct dapl_cno *cno, int timeout_ms,
-		    struct dapl_evd **ret_evd)
+/* Takes one trigger if there is one: its EVD, referenced, or NULL. */
+static struct dapl_evd *cno_take(struct dapl_cno *cno)
 {
-	struct dapl_evd *evds[CNO_BATCH];
-	struct epoll_event ev;
-	int n, ret = -EAGAIN;
+	struct dapl_evd *evds[CNO_BATCH], *taken = NULL;
+	int n = cno_ready(cno, evds);
 
-	n = epoll_wait(cno->epfd, &ev, 1, timeout_ms);
-	if (n <= 0)
-		return n ? -errno : 0;
-	n = cno_ready(cno, evds);
 	for (int i = 0; i < n; i++) {
-		if (ret != 1 && dapl_evd_trigger_take(evds[i], cno)) {
-			*ret_evd = evds[i];
-			ret = 1;
-		} else {
+		if (!taken && dapl_evd_trigger_take(evds[i], cno))
+			taken = evds[i];
+		else
 			dapl_evd_put(evds[i]);
-		}
 	}
-	return ret;
+	return taken;
 }
 
 /* The agent and the watch for it change together. 0 or -errno. */
@@ -116,7 +105,8 @@ static void cno_agent_run(struct dapl_watch *w, uint32_t events)
 	dapl_lock(&cno->lock);
 	set = cno->agent.proxy_agent_func != NULL;
 	dapl_unlock(&cno->lock);
-	if (!set || cno_take(cno, 0, &evd) != 1)
+	evd = set ? cno_take(cno) : NULL;
+	if (!evd)
 		return;
 	/* One call per setting; the consumer may have changed it by now. */
 	dapl_lock(&cno->lock);
@@ -280,50 +270,40 @@ DAT_RETURN dapl_cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask,
 
 /* ------------------------------------------------- waiting */
 
-/* Milliseconds until DEADLINE, rounded up; -1 for never. */
-static int ms_left(uint64_t deadline)
-{
-	uint64_t now;
-
-	if (deadline == UINT64_MAX)
-		return -1;
-	now = dapl_now_us();
-	return now >= deadline ? 0 : (int)((deadline - now + 999) / 1000);
-}
-
 /* SINCE: cno->pokes when the wait began. */
 static DAT_RETURN cno_wait(struct dapl_cno *cno, DAT_TIMEOUT timeout,
 			   unsigned since, DAT_EVD_HANDLE *ret_evd)
 {
+	struct pollfd set = {.fd = cno->epfd, .events = POLLIN};
 	uint64_t deadline = UINT64_MAX;
-	struct dapl_evd *evd = NULL;
-	bool released, expired;
-	int ret;
+	struct dapl_evd *evd;
+	bool released;
+	int reason = 0;
 
 	if (timeout != DAT_TIMEOUT_INFINITE)
 		deadline = dapl_now_us() + timeout;
 	for (;;) {
-		expired = !ms_left(deadline);
-		ret = cno_take(cno, ms_left(deadline), &evd);
-		if (ret == 1) {
+		evd = cno_take(cno);
+		if (evd) {
 			*ret_evd = (DAT_EVD_HANDLE)evd;
 			dapl_evd_put(evd);
 			return DAT_SUCCESS;
 		}
-		if (ret == -EINTR)
-			return DAPL_ERR(DAT_INTERRUPTED_CALL, 0);
 		dapl_lock(&cno->lock);
 		released = cno->dead || cno->pokes != since;
 		dapl_unlock(&cno->lock);
 		if (released)
 			return DAT_SUCCESS; /* with a NULL EVD */
-		if (ret < 0 && ret != -EAGAIN)
-			return dapl_fail(dapl_err_dat(ret),
-					 "cno %p: cannot wait: %s", (void *)cno,
-					 strerror(-ret));
-		if (expired || (!ret && !ms_left(deadline)))
-			return DAT_QUEUE_EMPTY; /* bare, as ever */
+		if (reason)
+			break;
+		reason = dapl_sleep(&set, 1, deadline);
 	}
+	if (reason == -ETIMEDOUT)
+		return DAT_QUEUE_EMPTY; /* bare, as ever */
+	if (reason == -EINTR)
+		return DAPL_ERR(DAT_INTERRUPTED_CALL, 0);
+	return dapl_fail(dapl_err_dat(reason), "cno %p: cannot wait: %s",
+			 (void *)cno, strerror(-reason));
 }
 
 /* A wait that began at SINCE has ended. */
@@ -387,7 +367,8 @@ DAT_RETURN dapl_cno_trigger(DAT_CNO_HANDLE handle, DAT_EVD_HANDLE *ret_evd)
 	if (cno->proxy_type != DAT_PROXY_TYPE_FD)
 		return dapl_fail(DAPL_BAD_HANDLE(CNO),
 				 "cno %p has no descriptor", (void *)cno);
-	if (cno_take(cno, 0, &evd) != 1)
+	evd = cno_take(cno);
+	if (!evd)
 		return DAPL_ERR(DAT_QUEUE_EMPTY, 0);
 	*ret_evd = (DAT_EVD_HANDLE)evd;
 	dapl_evd_put(evd);

@@ -8,14 +8,13 @@
  * deadline, whatever number of events arrives before it.
  */
 #include <errno.h>
-#include <poll.h>
-#include <time.h>
 
 #include "dapl/common/objects/dapl_evd.h"
 #include "dapl/common/objects/dapl_evd_cq.h"
 #include "dapl/common/objects/dapl_ia.h"
 #include "dapl/common/services/dapl_bell.h"
 #include "dapl/common/services/dapl_loop.h"
+#include "dapl/common/services/dapl_sleep.h"
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -126,7 +125,7 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 
 /*
  * Sleeps until something may have happened or DEADLINE; with BELL -1 nobody
- * can wake it, so it wakes by itself. 0, ETIMEDOUT, EINTR.
+ * can wake it, so it wakes by itself. 0, -ETIMEDOUT, -EINTR.
  */
 static int evd_sleep(const struct dapl_evd *evd, int bell, uint64_t deadline)
 {
@@ -134,20 +133,15 @@ static int evd_sleep(const struct dapl_evd *evd, int bell, uint64_t deadline)
 		{.fd = bell, .events = POLLIN},
 		{.fd = evd->chan ? evd->chan->fd : -1, .events = POLLIN},
 	};
-	uint64_t now = dapl_now_us(), until = deadline;
-	struct timespec ts;
-	int n;
+	uint64_t until = deadline, look = dapl_now_us() + DEAF_US;
+	int ret;
 
-	if (now >= deadline)
-		return ETIMEDOUT;
-	if (bell < 0 && until - now > DEAF_US)
-		until = now + DEAF_US;
-	ts.tv_sec = (until - now) / 1000000;
-	ts.tv_nsec = (until - now) % 1000000 * 1000;
-	n = ppoll(fds, 2, until == UINT64_MAX ? NULL : &ts, NULL);
-	if (n < 0)
-		return errno == EINTR ? EINTR : 0;
-	return n || until != deadline ? 0 : ETIMEDOUT;
+	if (bell < 0 && look < deadline)
+		until = look;
+	ret = dapl_sleep(fds, 2, until);
+	if (ret == -ETIMEDOUT && until != deadline)
+		return 0;
+	return ret == -EINTR || ret == -ETIMEDOUT ? ret : 0;
 }
 
 /*
@@ -188,8 +182,9 @@ static DAT_RETURN evd_block_locked(struct dapl_evd *evd, uint64_t deadline,
 		dapl_evd_cq_drain_locked(evd, after);
 		if (dapl_evd_notified(evd, threshold, loud, rang))
 			return DAT_SUCCESS;
-		return nothing_came(evd, reason == EINTR ? DAT_INTERRUPTED_CALL
-							 : DAT_TIMEOUT_EXPIRED);
+		return nothing_came(evd, reason == -EINTR
+						 ? DAT_INTERRUPTED_CALL
+						 : DAT_TIMEOUT_EXPIRED);
 	}
 }
 
