@@ -342,6 +342,58 @@ static void check_disabled(struct world *w, unsigned flags)
 	expect_no_trigger(cno);
 }
 
+/* Where a thread that lets go of a CNO can be held. */
+static int held_unuse; /* atomic; 1: hold it, 2: it is held, 0: let it go */
+
+bool __real_dapl_obj_unuse(struct dapl_obj *obj);
+bool __wrap_dapl_obj_unuse(struct dapl_obj *obj);
+
+bool __wrap_dapl_obj_unuse(struct dapl_obj *obj)
+{
+	bool cno = obj && obj->type == DAT_HANDLE_TYPE_CNO;
+	bool last = __real_dapl_obj_unuse(obj);
+	int one = 1;
+
+	if (cno &&
+	    __atomic_compare_exchange_n(&held_unuse, &one, 2, 0,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		while (__atomic_load_n(&held_unuse, __ATOMIC_ACQUIRE))
+			world_pause();
+	return last;
+}
+
+static void *free_evd(void *evd)
+{
+	return (void *)(uintptr_t)V(evd_free)((DAT_EVD_HANDLE)evd);
+}
+
+/* The memory of a CNO is not another one's while a thread still uses it. */
+static void cno_free__while_its_last_evd_is_freed(void **state)
+{
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno = cno_new(w), others[80];
+	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, PLAIN, cno);
+	pthread_t thread;
+	void *ret;
+
+	__atomic_store_n(&held_unuse, 1, __ATOMIC_RELEASE);
+	pthread_create(&thread, NULL, free_evd, evd);
+	world_until(__atomic_load_n(&held_unuse, __ATOMIC_ACQUIRE) == 2);
+	assert_dat_ok(V(cno_free)(cno));
+	/* More than there are that wait to be used again. */
+	for (int i = 0; i < 40; i++)
+		others[i] = cno_new(w);
+	for (int i = 0; i < 40; i++)
+		assert_dat_ok(V(cno_free)(others[i]));
+	for (int i = 0; i < 80; i++) {
+		others[i] = cno_new(w);
+		assert_ptr_not_equal(others[i], cno);
+	}
+	__atomic_store_n(&held_unuse, 0, __ATOMIC_RELEASE);
+	pthread_join(thread, &ret);
+	assert_int_equal((uintptr_t)ret, DAT_SUCCESS);
+}
+
 static void evd_disable__no_trigger(void **state)
 {
 	both(*state, check_disabled);
@@ -640,6 +692,7 @@ int main(void)
 		ib_test(cno_create__query),
 		ib_test(cno_create__bad_arguments),
 		ib_test(cno_free__in_use),
+		ib_test(cno_free__while_its_last_evd_is_freed),
 		ib_test(cno_wait__trigger),
 		ib_test(cno_wait__several_evds),
 		ib_test(cno_wait__completions),

@@ -390,16 +390,15 @@ static void cno_poke_locked(struct dapl_cno *cno)
 
 void dapl_cno_unuse(struct dapl_cno *cno)
 {
-	bool alone;
-
-	dapl_obj_unuse(&cno->obj);
-	dapl_lock(&cno->obj.ia->lock);
-	alone = !cno->obj.users;
-	dapl_unlock(&cno->obj.ia->lock);
-	dapl_lock(&cno->lock);
-	if (alone && cno->waiters)
-		cno_poke_locked(cno);
-	dapl_unlock(&cno->lock);
+	/* Another thread may free it as soon as it has no user. */
+	dapl_obj_get(&cno->obj);
+	if (dapl_obj_unuse(&cno->obj)) {
+		dapl_lock(&cno->lock);
+		if (cno->waiters)
+			cno_poke_locked(cno);
+		dapl_unlock(&cno->lock);
+	}
+	dapl_cno_put(cno);
 }
 
 void dapl_cno_shutdown(struct dapl_cno *cno)

@@ -184,13 +184,18 @@ bool dapl_obj_use(struct dapl_obj *obj)
 	return ok;
 }
 
-void dapl_obj_unuse(struct dapl_obj *obj)
+bool dapl_obj_unuse(struct dapl_obj *obj)
 {
+	struct dapl_ia *ia;
+	bool last;
+
 	if (!obj)
-		return;
-	dapl_lock(&obj->ia->lock);
-	obj->users--;
-	dapl_unlock(&obj->ia->lock);
+		return false;
+	ia = obj->ia;
+	dapl_lock(&ia->lock);
+	last = !--obj->users;
+	dapl_unlock(&ia->lock);
+	return last;
 }
 
 DAT_IA_HANDLE dapl_obj_ia_handle(const struct dapl_obj *obj)

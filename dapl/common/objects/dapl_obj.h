@@ -122,7 +122,11 @@ void dapl_obj_release(struct dapl_obj *obj);
 
 /* Counts a user of OBJ; false when it was retired meanwhile. NULL: true. */
 bool dapl_obj_use(struct dapl_obj *obj);
-void dapl_obj_unuse(struct dapl_obj *obj);
+/*
+ * True when that was the last user: OBJ may be freed by anybody from here on,
+ * so who goes on with it has a reference. NULL: false.
+ */
+bool dapl_obj_unuse(struct dapl_obj *obj);
 
 /* The handle that the consumer knows the IA by, for query results. */
 DAT_IA_HANDLE dapl_obj_ia_handle(const struct dapl_obj *obj);
