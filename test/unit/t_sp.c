@@ -6,8 +6,11 @@
  * Rules: DAT 2.0 dat_psp_*, dat_rsp_*, in the order of their errors.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/syscall.h>
 
+#include "dapl/common/objects/dapl_evd.h"
 #include "test/unit/kit.h"
 
 static DAT_RETURN psp_create(struct world_side *s, DAT_CONN_QUAL qual,
@@ -411,6 +414,73 @@ static void rsp__serves_once(void **state)
 	kit_conn(&w->client, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
+/* Where the service thread can be held that is about to post a request. */
+static int held_post; /* atomic; 1: hold it, 2: it is held, 0: let it go */
+
+bool __real_dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event);
+bool __wrap_dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event);
+
+bool __wrap_dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event)
+{
+	int one = 1;
+
+	if (event->event_number == DAT_CONNECTION_REQUEST_EVENT &&
+	    __atomic_compare_exchange_n(&held_post, &one, 2, 0,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		while (__atomic_load_n(&held_post, __ATOMIC_ACQUIRE))
+			world_pause();
+	return __real_dapl_evd_post(evd, event);
+}
+
+struct freeing {
+	DAT_RSP_HANDLE rsp;
+	DAT_EVD_HANDLE evd;
+	pid_t tid; /* atomic */
+	DAT_RETURN ret;
+	DAT_RETURN dequeued; /* right after it */
+	DAT_EVENT ev;
+	bool over; /* atomic */
+};
+
+static void *free_and_look(void *arg)
+{
+	struct freeing *f = arg;
+
+	__atomic_store_n(&f->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	f->ret = V(rsp_free)(f->rsp);
+	f->dequeued = V(evd_dequeue)(f->evd, &f->ev);
+	__atomic_store_n(&f->over, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* The RSP that its request has used up is free when the event is there. */
+static void rsp_free__while_its_request_arrives(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	struct freeing f = {.evd = s->cr_evd};
+	pthread_t thread;
+
+	world_eps(w);
+	assert_dat_ok(
+		V(rsp_create)(s->ia, WORLD_QUAL, s->ep, s->cr_evd, &f.rsp));
+	__atomic_store_n(&held_post, 1, __ATOMIC_RELEASE);
+	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	world_until(__atomic_load_n(&held_post, __ATOMIC_ACQUIRE) == 2);
+	assert_int_equal(pthread_create(&thread, NULL, free_and_look, &f), 0);
+	world_until(__atomic_load_n(&f.over, __ATOMIC_ACQUIRE) ||
+		    world_thread_is(__atomic_load_n(&f.tid, __ATOMIC_ACQUIRE),
+				    'S'));
+	__atomic_store_n(&held_post, 0, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	assert_int_equal(f.ret, DAT_SUCCESS);
+	assert_int_equal(f.dequeued, DAT_SUCCESS);
+	assert_int_equal(f.ev.event_number, DAT_CONNECTION_REQUEST_EVENT);
+	assert_dat_ok(V(cr_reject)(
+		f.ev.event_data.cr_arrival_event_data.cr_handle, 0, NULL));
+	assert_refused(V(rsp_free)(f.rsp), DAPL_BAD_HANDLE(RSP));
+}
+
 /* The qualifier is free when the consumer hears of the request. */
 static void rsp__listens_again_at_once(void **state)
 {
@@ -566,6 +636,7 @@ int main(void)
 		on_ib(rsp_create__bad_arguments),
 		on_ib(rsp_create__nth_failure),
 		on_each(rsp__serves_once),
+		on_ib(rsp_free__while_its_request_arrives),
 		on_each(rsp__listens_again_at_once),
 		on_each(rsp__rejected),
 		on_each(rsp_provider__serves_once),

@@ -157,13 +157,18 @@ void dapl_obj_enlist(struct dapl_obj *obj)
 
 bool dapl_obj_retire(struct dapl_obj *obj, bool force)
 {
+	return dapl_obj_retire_as(obj, force, 0);
+}
+
+bool dapl_obj_retire_as(struct dapl_obj *obj, bool force, uint32_t mark)
+{
 	struct dapl_ia *ia = obj->ia;
 	bool ok;
 
 	dapl_lock(&ia->lock);
-	ok = obj->magic && (force || !obj->users);
+	ok = obj->magic == DAPL_MAGIC(obj->type) && (force || !obj->users);
 	if (ok) {
-		__atomic_store_n(&obj->magic, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&obj->magic, mark, __ATOMIC_RELAXED);
 		dapl_list_del(&obj->link);
 	}
 	dapl_unlock(&ia->lock);

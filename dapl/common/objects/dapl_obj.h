@@ -90,6 +90,11 @@ void dapl_obj_enlist(struct dapl_obj *obj);
  * has users, unless FORCE. The consumer's reference stays with the caller.
  */
 bool dapl_obj_retire(struct dapl_obj *obj, bool force);
+/*
+ * The same, with MARK as the magic of the handle that has ended, so that a
+ * later call can tell how. It stays until the memory is used again.
+ */
+bool dapl_obj_retire_as(struct dapl_obj *obj, bool force, uint32_t mark);
 
 static inline void dapl_obj_get(struct dapl_obj *obj)
 {

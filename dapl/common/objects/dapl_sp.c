@@ -6,7 +6,7 @@
  * Rules: uDAPL 1.2 specification, dat_psp_* and dat_rsp_*. The event of a
  * request is posted with the point's lock held, so that after free returns no
  * request of it appears on the EVD. An RSP is retired before its request is
- * posted, and so refuses that or the free.
+ * posted: either it refuses that, or free waits until the event is there.
  */
 #include "dapl/common/objects/dapl_sp.h"
 
@@ -126,9 +126,8 @@ static bool rsp_request(struct dapl_sp *sp, struct dapl_cr *cr,
 {
 	bool ok;
 
-	if (!dapl_obj_retire(&sp->obj, true))
+	if (!dapl_obj_retire_as(&sp->obj, true, RSP_SPENT))
 		return false;
-	__atomic_store_n(&sp->obj.magic, RSP_SPENT, __ATOMIC_RELAXED);
 	dapl_lock(&sp->lock);
 	ok = rsp_take_locked(sp, cr);
 	dapl_unlock(&sp->lock);
@@ -610,11 +609,29 @@ static bool rsp_was_spent(DAT_RSP_HANDLE handle)
 					   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
+/* The service thread may be about to post the request that spent SP. */
+static void rsp_wait_posted(const struct dapl_sp *sp)
+{
+	/* SP's memory is all there is now, and its IA may have been closed. */
+	struct dapl_ia *ia = dapl_ia_from((DAT_IA_HANDLE)sp->obj.ia);
+
+	if (ia)
+		dapl_loop_barrier(ia->loop);
+}
+
 DAT_RETURN dapl_rsp_free(DAT_RSP_HANDLE handle)
 {
-	if (rsp_was_spent(handle))
+	struct dapl_sp *sp = dapl_rsp_from(handle);
+
+	/* Living first: its request may spend it at any moment. */
+	if (sp && dapl_obj_retire(&sp->obj, false)) {
+		dapl_sp_shutdown(sp);
 		return DAT_SUCCESS;
-	return sp_free(dapl_rsp_from(handle), DAPL_BAD_HANDLE(RSP));
+	}
+	if (!rsp_was_spent(handle))
+		return dapl_fail(DAPL_BAD_HANDLE(RSP), "no such RSP");
+	rsp_wait_posted((struct dapl_sp *)handle);
+	return DAT_SUCCESS;
 }
 
 DAT_RETURN dapl_csp_free(DAT_CSP_HANDLE handle)
