@@ -4,8 +4,8 @@
  *
  * Sends are numbered. A completion is asked for every so many of them, for the
  * last one that the ring holds, and for each once the instance is stopping; it
- * stands for all before it. While there is room the send queue's completions
- * are only read when something is sent, and wake nobody.
+ * stands for all before it. The send queue's completions are read whenever
+ * something is sent, and wake nobody but where messages wait for room.
  * The queue pair's attributes are those of the historic provider.
  */
 #include "dapl/openib_ucm/ucm_qp.h"
@@ -259,6 +259,8 @@ static void flush(struct ucm_qp *q)
 		send_now(q, &w->peer, w->msg, w->len);
 		free(w);
 	}
+	if (!q->wait_n)
+		q->crowded = false;
 }
 
 /* As flush(); and an event will come when there is room for more. */
@@ -286,6 +288,23 @@ static void on_send(struct dapl_watch *watch, uint32_t epoll_events)
 	flush_and_arm(q);
 }
 
+/*
+ * There is no message that the protocol does not say again, or is asked for
+ * again: what is lost here is time.
+ */
+static void crowded_out(struct ucm_qp *q)
+{
+	q->stats.dropped++;
+	if (q->crowded)
+		return;
+	q->crowded = true;
+	q->stats.crowds++;
+	dapl_log(DAPL_LOG_WARN,
+		 "cm qp 0x%x: %zu messages wait for room; more are dropped, "
+		 "and come again",
+		 q->verbs->qp_num, q->wait_n);
+}
+
 static void send_later(struct ucm_qp *q, const struct dcm_peer *peer,
 		       const uint8_t *msg, size_t len)
 {
@@ -294,7 +313,7 @@ static void send_later(struct ucm_qp *q, const struct dcm_peer *peer,
 	if (q->wait_n < WAIT_MAX)
 		w = malloc(sizeof(*w));
 	if (!w) {
-		q->stats.dropped++;
+		crowded_out(q);
 		return;
 	}
 	w->peer = *peer;
@@ -309,7 +328,8 @@ static void send_later(struct ucm_qp *q, const struct dcm_peer *peer,
 void ucm_qp_send(struct ucm_qp *q, const struct dcm_peer *peer,
 		 const uint8_t *msg, size_t len)
 {
-	reap(q);
+	/* The loop may not come round for long; who waits goes first. */
+	flush(q);
 	if (q->broken)
 		q->stats.dropped++;
 	else if (q->wait_n || under_way(q) == q->tx_depth)

@@ -38,6 +38,7 @@ struct ucm_qp_stats {
 	uint64_t sent;
 	uint64_t queued;  /* of these, after a wait for room */
 	uint64_t dropped; /* no room even to wait, or no way there */
+	uint64_t crowds;  /* times that there was no room even to wait */
 	uint64_t resets;
 };
 
@@ -68,6 +69,7 @@ struct ucm_qp {
 	uint64_t tx_asked;     /* a completion is to come for all up to here */
 	struct dapl_list wait; /* messages without room */
 	size_t wait_n;
+	bool crowded; /* and some were dropped, since the last time of none */
 	struct ucm_qp_stats stats;
 };
 

@@ -15,6 +15,7 @@
 
 #include "dapl/common/cm/dcm.h"
 #include "dapl/common/objects/dapl_ia.h"
+#include "dapl/openib_ucm/ucm.h"
 #include "test/unit/kit.h"
 
 #define EV(x)  DAT_CONNECTION_EVENT_##x
@@ -475,6 +476,145 @@ WEATHER(twice__rtu, DCM_RTU, FV_DUP, 1)
 WEATHER(twice__dreq, DCM_DREQ, FV_DUP, 1)
 WEATHER(twice__everything, OP_ANY, FV_DUP, 1000)
 
+/* ------------------------------------------------- a busy device */
+
+#define NOBODYS_QPN 0xfffff0
+
+struct jam {
+	struct dapl_work work;
+	struct dapl_loop *loop;
+	struct ucm_qp *qp;
+	struct dcm_peer to;
+	uint64_t full;	  /* messages dropped when it was */
+	uint64_t dropped; /* and by now */
+	bool done;	  /* atomic */
+};
+
+/* Has the service thread do FN for JAM, and waits for it. */
+static void jam_do(struct jam *jam, void (*fn)(struct dapl_work *work))
+{
+	jam->done = false;
+	dapl_work_init(&jam->work, fn);
+	dapl_loop_defer(jam->loop, &jam->work);
+	world_until(__atomic_load_n(&jam->done, __ATOMIC_ACQUIRE));
+}
+
+/* Until not even one more can wait. */
+static void fill_up(struct dapl_work *work)
+{
+	struct jam *jam = dapl_container_of(work, struct jam, work);
+	uint64_t before = jam->qp->stats.dropped;
+	uint8_t junk[1] = {0};
+
+	while (jam->qp->stats.dropped == before)
+		ucm_qp_send(jam->qp, &jam->to, junk, sizeof(junk));
+	jam->full = jam->qp->stats.dropped;
+	__atomic_store_n(&jam->done, true, __ATOMIC_RELEASE);
+}
+
+static void count_dropped(struct dapl_work *work)
+{
+	struct jam *jam = dapl_container_of(work, struct jam, work);
+
+	jam->dropped = jam->qp->stats.dropped;
+	__atomic_store_n(&jam->done, true, __ATOMIC_RELEASE);
+}
+
+/* What S's connection manager says from here on is dropped. */
+static void jam_up(struct jam *jam, struct world_side *s)
+{
+	struct dapl_cm *cm = ((struct dapl_ia *)s->ia)->cm;
+	const struct dcm_ib *own = &dcm_from(cm)->eng.self;
+
+	memset(jam, 0, sizeof(*jam));
+	jam->loop = cm->loop;
+	jam->qp = &((struct ucm *)cm)->qp;
+	memcpy(jam->to.gid, own->gid, sizeof(own->gid));
+	jam->to.lid = own->lid;
+	jam->to.qpn = NOBODYS_QPN;
+	fv_hold_sends(jam->qp->verbs, true);
+	jam_do(jam, fill_up);
+}
+
+static uint64_t dropped(struct jam *jam)
+{
+	jam_do(jam, count_dropped);
+	return jam->dropped;
+}
+
+/* Something was dropped; and now there is room again. */
+static void clear_up(struct jam *jam)
+{
+	world_until(dropped(jam) > jam->full);
+	fv_hold_sends(jam->qp->verbs, false);
+}
+
+/* No message is one that must not be dropped. */
+static void credits__used_up_for_req_rep_dreq(void **state)
+{
+	struct world *w = *state;
+	DAT_CR_HANDLE cr;
+	struct jam jam;
+
+	kit_listen(w);
+	world_eps(w);
+	jam_up(&jam, &w->client);
+	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	clear_up(&jam);
+	cr = kit_request(w);
+	jam_up(&jam, &w->server);
+	assert_dat_ok(V(cr_accept)(cr, w->server.ep, 0, NULL));
+	clear_up(&jam);
+	kit_conn(&w->client, EV(ESTABLISHED));
+	kit_conn(&w->server, EV(ESTABLISHED));
+	data_both_ways(w);
+	jam_up(&jam, &w->client);
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	clear_up(&jam);
+	kit_over(w);
+}
+
+static void credits__used_up_for_rtu_drep(void **state)
+{
+	struct world *w = *state;
+	DAT_CR_HANDLE cr;
+	struct jam jam;
+
+	kit_listen(w);
+	world_eps(w);
+	cr = kit_meet(w);
+	jam_up(&jam, &w->client);
+	assert_dat_ok(V(cr_accept)(cr, w->server.ep, 0, NULL));
+	kit_conn(&w->client, EV(ESTABLISHED));
+	clear_up(&jam);
+	kit_conn(&w->server, EV(ESTABLISHED));
+	jam_up(&jam, &w->server);
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	clear_up(&jam);
+	kit_over(w);
+}
+
+static void credits__used_up_for_rejects(void **state)
+{
+	struct world *w = *state;
+	DAT_PSP_HANDLE psp = kit_listen(w);
+	DAT_CR_HANDLE cr;
+	struct jam jam;
+
+	world_eps(w);
+	cr = kit_meet(w);
+	jam_up(&jam, &w->server);
+	assert_dat_ok(V(cr_reject)(cr, 0, NULL));
+	clear_up(&jam);
+	kit_conn(&w->client, EV(PEER_REJECTED));
+	assert_dat_ok(V(psp_free)(psp));
+	assert_dat_ok(V(ep_reset)(w->client.ep));
+	jam_up(&jam, &w->server);
+	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	clear_up(&jam);
+	kit_conn(&w->client, EV(NON_PEER_REJECTED));
+}
+
 static void lost__reject(void **state)
 {
 	struct world *w = *state;
@@ -737,6 +877,9 @@ int main(void)
 		on_ib(lost__dreq),
 		on_ib(lost__drep),
 		on_ib(lost__reject),
+		on_ib(credits__used_up_for_req_rep_dreq),
+		on_ib(credits__used_up_for_rtu_drep),
+		on_ib(credits__used_up_for_rejects),
 		on_ib(twice__req),
 		on_ib(twice__rep),
 		on_ib(twice__rtu),

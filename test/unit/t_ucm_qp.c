@@ -368,6 +368,18 @@ static void expect_resets(struct end *e, uint64_t n)
 	}
 }
 
+static enum fv_verdict count_packet(struct fv_ud_packet *pkt, void *arg)
+{
+	int *n = arg;
+
+	(void)pkt;
+	pthread_mutex_lock(&lock);
+	++*n;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&lock);
+	return FV_DELIVER;
+}
+
 /* Holds a service thread. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static bool at_gate; /* lock */
@@ -470,11 +482,69 @@ static void credits__exhausted(void **state)
 	expect_n(&b, 41);
 }
 
+#define BURST 10000
+
+/* The ring was full for a moment, while the service thread does not come round
+ * to its events: what has ended makes room at once. */
+static void burst(void *arg)
+{
+	size_t *ret_waited = arg;
+	struct salvo full = {.n = 17, .len = DCM_HEADER};
+	struct salvo rest = {.first = 17, .n = BURST - 17, .len = DCM_HEADER};
+
+	fv_hold_sends(a.qp.verbs, true);
+	fire(&full);
+	*ret_waited = a.qp.wait_n;
+	fv_hold_sends(a.qp.verbs, false);
+	fire(&rest);
+}
+
+static void credits__come_back_in_a_burst(void **state)
+{
+	struct ucm_qp_stats stats;
+	size_t waited = 0;
+	int packets = 0;
+
+	fv_hook_ud(count_packet, &packets);
+	on_loop(&a, burst, &waited);
+	fv_hook_ud(NULL, NULL);
+	stats = stats_of(&a);
+	assert_int_equal(waited, 1);
+	assert_int_equal(stats.dropped, 0);
+	assert_int_equal(stats.sent, BURST);
+	assert_int_equal(stats.queued, 1);
+	assert_int_equal(packets, BURST);
+}
+
+/* Who waits is served when there is room though nothing more is sent. */
+static void credits__come_back_in_a_lull(void **state)
+{
+	fv_hold_sends(a.qp.verbs, true);
+	send_n(0, 100);
+	assert_int_equal(stats_of(&a).sent, 16);
+	fv_hold_sends(a.qp.verbs, false);
+	expect_n(&b, 100);
+	assert_true(b.in_order);
+}
+
+/* Said once for each time that it happens. */
 static void credits__no_room_to_wait(void **state)
 {
-	fv_pause(true);
-	send_n(0, 16 + 4096 + 10);
-	assert_int_equal(stats_of(&a).dropped, 10);
+	for (uint32_t round = 1; round <= 2; round++) {
+		uint64_t dropped = stats_of(&a).dropped;
+
+		fv_hold_sends(a.qp.verbs, true);
+		send_n(0, 16 + 4096 + 10);
+		/* Not each of those that have left is known to have ended. */
+		assert_in_range(stats_of(&a).dropped - dropped, 10, 10 + 16);
+		assert_int_equal(stats_of(&a).crowds, round);
+		fv_hold_sends(a.qp.verbs, false);
+		on_loop(&a, fire, &(struct salvo){.n = 1, .len = DCM_MSG});
+		expect_len(&b, DCM_MSG);
+		pthread_mutex_lock(&lock);
+		b.len = 0;
+		pthread_mutex_unlock(&lock);
+	}
 }
 
 /* The limit of the program is there for a close that does not give up. */
@@ -503,18 +573,6 @@ static void close__after_the_last_words(void **state)
 }
 
 /* ---------------------------------------------------------- receiving */
-
-static enum fv_verdict count_packet(struct fv_ud_packet *pkt, void *arg)
-{
-	int *n = arg;
-
-	(void)pkt;
-	pthread_mutex_lock(&lock);
-	++*n;
-	pthread_cond_broadcast(&cond);
-	pthread_mutex_unlock(&lock);
-	return FV_DELIVER;
-}
 
 static void receive__overflow(void **state)
 {
@@ -842,7 +900,9 @@ int main(void)
 		T(send__many_times_the_ring, small),
 		T(open__as_the_historic_one, ib),
 		T(credits__exhausted, small_sender),
-		T(credits__no_room_to_wait, small),
+		T(credits__come_back_in_a_burst, small_sender),
+		T(credits__come_back_in_a_lull, small_sender),
+		T(credits__no_room_to_wait, small_sender),
 		T(close__while_sends_hang, small),
 		T(close__after_the_last_words, small),
 		T(receive__overflow, small),

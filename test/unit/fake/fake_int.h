@@ -215,6 +215,7 @@ struct fv_qp {
 	uint32_t peer_qpn; /* iWARP: bound by the connection manager */
 	bool in_error;	   /* flush done, event raised */
 	bool got_packet;
+	bool held; /* sends stay outstanding */
 };
 
 extern pthread_mutex_t fv__lock;

@@ -367,7 +367,8 @@ static int execute(struct fv_qp *q, struct fv_send *s)
 
 static void run(struct fv_qp *q)
 {
-	while (q->attr.qp_state == IBV_QPS_RTS && !fv_link_empty(&q->sends)) {
+	while (!q->held && q->attr.qp_state == IBV_QPS_RTS &&
+	       !fv_link_empty(&q->sends)) {
 		struct fv_send *s =
 			fv_container(q->sends.next, struct fv_send, link);
 		uint32_t len;

@@ -394,6 +394,14 @@ void fv_qp_error(struct ibv_qp *qp)
 	fv__leave();
 }
 
+void fv_hold_sends(struct ibv_qp *qp, bool on)
+{
+	fv__enter();
+	qp_of(qp)->held = on;
+	fv__kick(qp_of(qp));
+	fv__leave();
+}
+
 void fv_request_fails(struct ibv_qp *qp, enum ibv_wc_status status)
 {
 	struct fv_qp *q = qp_of(qp);

@@ -101,6 +101,11 @@ void fv_hang(const char *call);
 
 /* Holds all data movement: posted requests stay outstanding. */
 void fv_pause(bool on);
+/*
+ * The same for what QP sends: it takes requests as far as its queue has room,
+ * and none of them ends.
+ */
+void fv_hold_sends(struct ibv_qp *qp, bool on);
 /* How long a destroy waits for un-acked events before the test is aborted. */
 void fv_ack_patience(unsigned int ms);
 
