@@ -176,12 +176,12 @@ static void ucm_send(struct dcm_engine *eng, struct dcm_conn *conn,
 }
 
 static void on_message(struct ucm_qp *qp, const uint8_t *buf, size_t len,
-		       uint32_t src_qpn)
+		       const struct dcm_source *src)
 {
 	struct ucm *ucm = dapl_container_of(qp, struct ucm, qp);
 
 	dcm_run(&ucm->dcm);
-	dcm_engine_datagram(&ucm->dcm.eng, buf, len, src_qpn, dapl_now_us());
+	dcm_engine_datagram(&ucm->dcm.eng, buf, len, src, dapl_now_us());
 }
 
 /* ------------------------------------------------------------ instance */

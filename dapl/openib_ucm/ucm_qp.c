@@ -18,12 +18,12 @@
 #include <unistd.h>
 
 #include "dapl/common/services/dapl_log.h"
+#include "dapl/openib_ucm/ucm_source.h"
 
-#define GRH	  40
 #define QKEY	  0x78654321
 #define FIRST_PSN 1
 /* A receive: the header's room and the longest message. */
-#define BUF_SIZE (GRH + DCM_MSG)
+#define BUF_SIZE (UCM_GRH + DCM_MSG)
 /*
  * Behind it, one for all receives: where the rest of a longer datagram goes,
  * which would be an error of the queue pair otherwise, from any stranger.
@@ -357,6 +357,7 @@ static int post_recv(struct ucm_qp *q, uint32_t slot)
 	};
 	struct ibv_recv_wr *bad;
 
+	*rx_buf(q, slot) = 0; /* for ucm_source() */
 	return -ibv_post_recv(q->verbs, &wr, &bad);
 }
 
@@ -364,6 +365,7 @@ static int post_recv(struct ucm_qp *q, uint32_t slot)
 static void take_message(struct ucm_qp *q, const struct ibv_wc *wc)
 {
 	uint32_t slot = (uint32_t)wc->wr_id;
+	struct dcm_source src;
 	uint8_t msg[DCM_MSG];
 	size_t len;
 	int ret;
@@ -374,16 +376,17 @@ static void take_message(struct ucm_qp *q, const struct ibv_wc *wc)
 		fail(q, "receive", ibv_wc_status_str(wc->status));
 		return;
 	}
-	len = wc->byte_len > GRH ? wc->byte_len - GRH : 0;
+	ucm_source(wc, rx_buf(q, slot), q->cfg.dev->ethernet, &src);
+	len = wc->byte_len > UCM_GRH ? wc->byte_len - UCM_GRH : 0;
 	if (len > sizeof(msg))
 		len = 0;
-	memcpy(msg, rx_buf(q, slot) + GRH, len);
+	memcpy(msg, rx_buf(q, slot) + UCM_GRH, len);
 	ret = post_recv(q, slot);
 	if (ret)
 		fail(q, "post a receive", strerror(-ret));
 	q->pause_us = PAUSE_FIRST_US;
 	q->stats.received++;
-	q->cfg.input(q, msg, len, wc->src_qp);
+	q->cfg.input(q, msg, len, &src);
 }
 
 /* A batch; the rest in the loop's next round. */

@@ -28,9 +28,9 @@ struct ucm_qp_cfg {
 	struct dapl_loop *loop;
 	const struct dcm_path *path;
 	const struct dapl_params *params;
-	/* A message that came, from the queue pair SRC_QPN. Any bytes. */
+	/* A message that came, from SRC. Any bytes. */
 	void (*input)(struct ucm_qp *q, const uint8_t *msg, size_t len,
-		      uint32_t src_qpn);
+		      const struct dcm_source *src);
 };
 
 struct ucm_qp_stats {

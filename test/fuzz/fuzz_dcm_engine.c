@@ -47,6 +47,7 @@ static struct {
 	struct dapl_list conns;
 	unsigned live, armed;
 	unsigned sent; /* in answer to one message */
+	uint16_t src_lid; /* where messages come from; 0: is not told */
 } w;
 
 /* ------------------------------------------------------------ script */
@@ -365,11 +366,13 @@ static void datagram(const uint8_t *buf, size_t len, uint32_t src_qpn)
 {
 	/* Exactly as large, so that reading past the end is noticed. */
 	uint8_t *copy = malloc(len ? len : 1);
+	struct dcm_source src = {.qpn = src_qpn};
 
 	REQUIRE(copy);
 	memcpy(copy, buf, len);
 	w.sent = 0;
-	dcm_engine_datagram(&w.eng, copy, len, src_qpn, w.now_us);
+	src.lid = w.src_lid;
+	dcm_engine_datagram(&w.eng, copy, len, &src, w.now_us);
 	/* No one can make it send much for little. */
 	REQUIRE(w.sent <= 2);
 	free(copy);
@@ -377,9 +380,15 @@ static void datagram(const uint8_t *buf, size_t len, uint32_t src_qpn)
 
 static void datagram_of(const struct dcm_msg *msg)
 {
+	uint64_t malformed = w.eng.stats.malformed;
 	uint8_t bytes[DCM_MSG];
+	struct dcm_ib from;
 
 	datagram(bytes, dcm_msg_encode(msg, bytes), msg->sqpn);
+	dcm_block_get_ib(&msg->saddr, &from);
+	/* Whoever says that he is another is not heard. */
+	REQUIRE(!w.src_lid || w.src_lid == from.lid ||
+		(!w.sent && w.eng.stats.malformed == malformed + 1));
 }
 
 static void raw_datagram(void)
@@ -510,6 +519,7 @@ static void step(void)
 		w.no_memory = what & 2;
 		w.dial_fails = what & 4;
 		w.now_us += 1ull << (what >> 3);
+		w.src_lid = byte() & 3;
 	}
 	REQUIRE(w.armed <= w.live);
 	REQUIRE(w.eng.conns.n <= IDS);

@@ -108,6 +108,7 @@ struct sim_options {
 	uint32_t conns_max; /* ids of a node; 0: the engine's own limit */
 	bool tidy;  /* consumers connect, stay, and disconnect; no more */
 	double old; /* share of nodes that behave as old peers */
+	double forged; /* messages that a third party sends like others */
 };
 
 struct sim_stats {

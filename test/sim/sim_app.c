@@ -122,6 +122,7 @@ static void do_asked(struct sim *sim, void *arg, uint64_t tag)
 		reject_now(conn);
 	if (asked & ASK_DISCONNECT) {
 		conn->disconnecting = true;
+		sim_check_disconnect(&conn->check);
 		sim_conn_input(conn, DCM_IN_DISCONNECT, NULL);
 	}
 	if (asked & ASK_RELEASE) {

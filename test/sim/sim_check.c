@@ -125,6 +125,19 @@ void sim_check_accept(struct sim_check *c, uint32_t qpn)
 	qp->moved = true; /* accept() does that */
 }
 
+void sim_check_disconnect(struct sim_check *c)
+{
+	sim_qp_of(c->all, c->qpn)->ended = true;
+}
+
+void sim_check_crash(struct sim_check *c)
+{
+	struct sim_qp *qp = sim_qp_of(c->all, c->qpn);
+
+	if (qp)
+		qp->ended = true;
+}
+
 void sim_check_release(struct sim_check *c)
 {
 	struct sim_qp *qp = sim_qp_of(c->all, c->qpn);
@@ -167,6 +180,17 @@ static void check_pair(struct sim_check *c, const void *pdata, size_t size)
 			    "established with private data of its peer");
 }
 
+/* Nothing ends by itself, or by a word that none of the two has said. */
+static void check_end(const struct sim_check *c, const struct sim_qp *qp)
+{
+	const struct sim_qp *peer = sim_qp_of(c->all, qp->partner);
+
+	if (c->all->hostile || c->all->cut)
+		return;
+	SIM_REQUIRE(qp->ended || peer->ended || peer->given_up || peer->told,
+		    "qp 0x%x disconnected by nobody", c->qpn);
+}
+
 void sim_check_event(struct sim_check *c, enum dapl_cm_event event,
 		     const void *pdata, size_t size)
 {
@@ -186,6 +210,8 @@ void sim_check_event(struct sim_check *c, enum dapl_cm_event event,
 		    "disconnected before it was established");
 	SIM_REQUIRE(!c->established || event == DAPL_CM_DISCONNECTED,
 		    "established, then event %d", event);
+	if (event == DAPL_CM_DISCONNECTED)
+		check_end(c, qp);
 	SIM_REQUIRE(!c->passive || event == DAPL_CM_DISCONNECTED ||
 			    event == DAPL_CM_ACCEPT_FAILED,
 		    "event %d on the passive side", event);

@@ -34,6 +34,7 @@ struct sim_qp {
 	bool moved; /* to RTS */
 	bool established;
 	bool given_up; /* its consumer had enough before it heard the end */
+	bool ended;    /* its consumer asked for that, or is no more */
 	bool told;
 };
 
@@ -42,6 +43,7 @@ struct sim_checks {
 	size_t n, room;
 	/* Peers are none of ours: what they say need not be true. */
 	bool hostile;
+	bool cut; /* streams break */
 };
 
 /* One connection. */
@@ -51,7 +53,6 @@ struct sim_check {
 	uint32_t qpn; /* 0: no endpoint yet */
 	uint32_t peer_qpn;
 	bool established, told, released, forgotten, gone;
-	bool disconnecting; /* the consumer asked for it */
 	bool qp_error;
 };
 
@@ -85,7 +86,10 @@ bool sim_pdata_is(uint16_t op, uint32_t qpn, const void *pdata, size_t size);
 void sim_check_request(struct sim_check *c, uint32_t peer_qpn,
 		       const struct dcm_msg *msg);
 void sim_check_accept(struct sim_check *c, uint32_t qpn);
+void sim_check_disconnect(struct sim_check *c);
 void sim_check_release(struct sim_check *c);
+/* The host of it died. */
+void sim_check_crash(struct sim_check *c);
 
 /* The engine's. */
 void sim_check_event(struct sim_check *c, enum dapl_cm_event event,

@@ -33,7 +33,7 @@ static uint64_t flight_us(struct sim *sim)
 
 struct packet {
 	struct sim_node *to;
-	uint32_t src_qpn;
+	struct dcm_source src;
 	size_t len;
 	uint8_t bytes[DCM_MSG];
 };
@@ -69,7 +69,7 @@ static void packet_served(struct sim *sim, void *arg, uint64_t tag)
 	node->queued--;
 	if (!node->dead && !old_peer_ignores(node, p)) {
 		sim->stats.delivered++;
-		dcm_engine_datagram(&node->eng, p->bytes, p->len, p->src_qpn,
+		dcm_engine_datagram(&node->eng, p->bytes, p->len, &p->src,
 				    sim->clock.now_us);
 	}
 	free(p);
@@ -105,20 +105,68 @@ static void fly(struct sim *sim, const struct packet *p)
 	       0);
 }
 
+/* Some devices tell the GID, some a LID, which others have too. */
+static struct dcm_source source_of(const struct dcm_ib *self)
+{
+	struct dcm_source src = {.qpn = self->qpn, .lid = self->lid};
+
+	src.has_gid = !self->lid;
+	memcpy(src.gid, self->gid, sizeof(src.gid));
+	return src;
+}
+
+static bool is_at(const struct sim_node *node, const struct dcm_peer *to)
+{
+	const struct dcm_ib *self = &node->eng.self;
+
+	return self->lid == to->lid &&
+	       !memcmp(self->gid, to->gid, sizeof(to->gid));
+}
+
+/*
+ * Somebody who knows all of MSG and has a queue pair of the same number, on
+ * another host: he says that something is over that is not. Half of those that
+ * have a LID do not hide where they are.
+ */
+static void forge(struct sim *sim, const struct packet *p,
+		  const struct dcm_msg *msg)
+{
+	static const uint16_t ops[] = {DCM_DREQ, DCM_DREP, DCM_REJ_CM,
+				       DCM_REJ_USER, DCM_RTU};
+	struct dcm_msg lie = *msg;
+	struct packet false_one = *p;
+	struct dcm_ib ib;
+
+	lie.op = ops[sim_below(&sim->rng, 5)];
+	if (sim_chance(&sim->rng, 0.3))
+		lie.d_id = 0;
+	false_one.src.lid += p->src.lid ? 16 : 0;
+	false_one.src.gid[0] ^= 1;
+	if (p->src.lid && sim_chance(&sim->rng, 0.5)) {
+		dcm_block_get_ib(&lie.saddr, &ib);
+		ib.lid = false_one.src.lid;
+		memcpy(ib.gid, false_one.src.gid, sizeof(ib.gid));
+		dcm_block_set_ib(&lie.saddr, &ib);
+	}
+	false_one.len = dcm_msg_encode(&lie, false_one.bytes);
+	fly(sim, &false_one);
+}
+
 void sim_net_datagram(struct sim_node *from, const struct dcm_peer *to,
 		      const struct dcm_msg *msg)
 {
 	struct sim *sim = from->sim;
 	unsigned index = to->qpn - SIM_QPN(0);
-	struct packet p = {.src_qpn = from->eng.self.qpn};
+	struct packet p = {.src = source_of(&from->eng.self)};
 
 	sim->stats.sent++;
 	if (msg->op < DCM_OP_N)
 		sim->stats.op[msg->op]++;
-	SIM_REQUIRE(msg->dqpn == to->qpn && msg->sqpn == p.src_qpn,
+	SIM_REQUIRE(msg->dqpn == to->qpn && msg->sqpn == p.src.qpn,
 		    "a message names the queue pairs that it goes between");
 	p.len = dcm_msg_encode(msg, p.bytes);
-	if (index >= sim->opt.nodes || !reachable(sim, from->index, index) ||
+	if (index >= sim->opt.nodes || !is_at(&sim->node[index], to) ||
+	    !reachable(sim, from->index, index) ||
 	    sim_chance(&sim->rng, sim->opt.loss)) {
 		sim->stats.lost++;
 		return;
@@ -127,6 +175,8 @@ void sim_net_datagram(struct sim_node *from, const struct dcm_peer *to,
 	fly(sim, &p);
 	if (sim_chance(&sim->rng, sim->opt.dup))
 		fly(sim, &p);
+	if (sim_chance(&sim->rng, sim->opt.forged))
+		forge(sim, &p, msg);
 }
 
 /* ----------------------------------------------------- streams */

@@ -285,6 +285,7 @@ static void drop_all(struct sim_node *node)
 
 	dapl_list_for_each_safe(conn, tmp, &node->conns, link) {
 		sim_net_hangup(conn);
+		sim_check_crash(&conn->check);
 		conn_gone(conn);
 	}
 	dcm_engine_fini(&node->eng);

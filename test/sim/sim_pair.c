@@ -384,6 +384,8 @@ static void deliver_stream(const struct flight *f)
 static void deliver(const struct flight *f)
 {
 	struct side *side = &pair.side[f->to];
+	const struct dcm_ib *from = &pair.side[!f->to].eng.self;
+	const struct dcm_source src = {.qpn = from->qpn, .lid = from->lid};
 	uint8_t bytes[DCM_MSG];
 	size_t len;
 
@@ -392,8 +394,7 @@ static void deliver(const struct flight *f)
 		return;
 	}
 	len = dcm_msg_encode(&f->msg, bytes);
-	dcm_engine_datagram(&side->eng, bytes, len,
-			    pair.side[!f->to].eng.self.qpn, pair.now_us);
+	dcm_engine_datagram(&side->eng, bytes, len, &src, pair.now_us);
 }
 
 /* The stream of CONN breaks: nothing more arrives but that. */
@@ -438,6 +439,7 @@ static void make(const struct move *m)
 		break;
 	case MOVE_DISCONNECT:
 		conn->disconnected = true;
+		sim_check_disconnect(&conn->check);
 		dcm_engine_input(&conn->dcm, DCM_IN_DISCONNECT, NULL,
 				 pair.now_us);
 		break;
@@ -541,6 +543,7 @@ static void pair_begin(bool stream)
 	sim_checks_fini(&pair.checks);
 	memset(&pair, 0, sizeof(pair));
 	pair.stream = stream;
+	pair.checks.cut = stream;
 	pair.now_us = SIM_S;
 	sim_rules(&opt, &pair.rules);
 	for (i = 0; i < 2; i++) {

@@ -82,6 +82,8 @@ void sim_from_seed(uint64_t seed, struct sim_options *opt)
 	if (sim_chance(&rng, 0.2))
 		opt->old = 0.5;
 	if (sim_chance(&rng, 0.3))
+		opt->forged = 0.5;
+	if (sim_chance(&rng, 0.3))
 		opt->dreq_repeats = (int)sim_below(&rng, 20);
 	opt->accept_us = sim_below(&rng, 10 * SIM_MS);
 }

@@ -215,9 +215,18 @@ static void stop(void)
 	dcm_engine_fini(&w.eng);
 }
 
+static void feed_from(const uint8_t *bytes, size_t len,
+		      const struct dcm_source *src)
+{
+	dcm_engine_datagram(&w.eng, bytes, len, src, 5);
+}
+
+/* From a device that tells no more than the queue pair. */
 static void feed(const uint8_t *bytes, size_t len, uint32_t src_qpn)
 {
-	dcm_engine_datagram(&w.eng, bytes, len, src_qpn, 5);
+	const struct dcm_source src = {.qpn = src_qpn};
+
+	dcm_engine_datagram(&w.eng, bytes, len, &src, 5);
 }
 
 static void feed_golden(const char *name, uint32_t src_qpn)
@@ -474,6 +483,144 @@ static void reply__forged_is_not_believed(void **state)
 	stop();
 }
 
+/* SRC can have sent what says LID and GID, and so says the engine. */
+static void expect_belief(const struct dcm_source *src, uint8_t lid,
+			  uint8_t gid_end, bool believed)
+{
+	uint8_t bytes[DCM_MSG];
+	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
+	uint64_t malformed = w.eng.stats.malformed;
+	int requests = w.requests;
+
+	bytes[AT_SADDR_LID] = lid;
+	bytes[AT_SADDR_GID] = gid_end;
+	feed_from(bytes, len, src);
+	assert_int_equal(w.requests, requests + believed);
+	assert_int_equal(w.eng.stats.malformed, malformed + !believed);
+	if (believed) {
+		struct dcm_conn *conn = w.conn;
+
+		release(conn);
+		finish(conn);
+	}
+}
+
+/* What a message says of its sender, and what the device does. */
+static void source__that_the_message_does_not_name(void **state)
+{
+	struct dcm_source src = {.qpn = CLIENT};
+
+	server(SERVER, 4);
+	memcpy(src.gid, gid, sizeof(gid));
+	expect_belief(&src, 7, 0x99, true); /* nothing is known */
+	src.lid = 7;
+	expect_belief(&src, 7, 0x99, true);
+	expect_belief(&src, 8, 0x56, false);
+	expect_belief(&src, 0, 0x56, false);
+	src.has_gid = true; /* a router's LID then, perhaps */
+	expect_belief(&src, 8, 0x56, true);
+	expect_belief(&src, 7, 0x99, false);
+	src.lid = 0; /* Ethernet */
+	expect_belief(&src, 0, 0x56, true);
+	expect_belief(&src, 0, 0x57, false);
+	stop();
+}
+
+/* Who was told a number names it. */
+static void goodbye__forged_is_not_believed(void **state)
+{
+	static const struct lie lies[] = {
+		{AT_D_ID, 0, CLIENT},	   {AT_D_ID, 3, CLIENT},
+		{AT_SADDR_QPN, 0, CLIENT}, {AT_SADDR_QPN, 0x77, CLIENT},
+		{AT_DADDR_QPN, 0, CLIENT}, {AT_DADDR_QPN, 0x77, CLIENT},
+		{AT_SADDR_LID, 7, CLIENT}, {AT_SADDR_GID, 0x77, CLIENT},
+	};
+	uint8_t bytes[DCM_MSG];
+	struct dcm_conn *conn;
+	size_t i, len;
+
+	server(SERVER, 4);
+	feed_golden("ucm-req", CLIENT);
+	conn = w.conn;
+	accept_with(conn, 0x16);
+	feed_golden("ucm-rtu", CLIENT);
+	for (i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		print_message("# byte %zu is 0x%x\n", lies[i].at,
+			      lies[i].value);
+		len = wire_load("ucm-dreq", bytes, sizeof(bytes));
+		bytes[lies[i].at] = lies[i].value;
+		feed(bytes, len, lies[i].src_qpn);
+		assert_int_equal(conn->proto.state, DCM_UP);
+		assert_int_equal(w.events, 1);
+	}
+	feed_golden("ucm-dreq", CLIENT);
+	assert_int_equal(w.event, DAPL_CM_DISCONNECTED);
+	release(conn);
+	finish(conn);
+	stop();
+}
+
+/* From the other side: the GID of the answer is the peer's from then on. */
+static void goodbye__to_the_active_side(void **state)
+{
+	static const size_t at[] = {AT_D_ID,	  AT_SADDR_QPN, AT_DADDR_QPN,
+				    AT_SADDR_LID, AT_SADDR_GID, AT_SADDR_GID};
+	uint8_t rep[DCM_MSG], bytes[DCM_MSG];
+	size_t i, len = wire_load("ucm-rep", rep, sizeof(rep));
+	struct dcm_conn *conn;
+
+	start(CLIENT, false);
+	conn = client();
+	rep[AT_SADDR_GID] = 0x99;
+	feed(rep, len, SERVER);
+	assert_int_equal(w.event, DAPL_CM_ESTABLISHED);
+	for (i = 0; i <= sizeof(at) / sizeof(at[0]); i++) {
+		memcpy(bytes, rep, DCM_HEADER);
+		bytes[AT_OP] = DCM_DREQ;
+		if (i < sizeof(at) / sizeof(at[0]))
+			bytes[at[i]] = i == 4 ? gid[15] : 0;
+		if (i == 3)
+			bytes[at[i]] = 7;
+		feed(bytes, DCM_HEADER, SERVER);
+		assert_int_equal(conn->proto.state,
+				 i < sizeof(at) / sizeof(at[0]) ? DCM_UP
+								: DCM_TIMEWAIT);
+	}
+	assert_int_equal(w.event, DAPL_CM_DISCONNECTED);
+	release(conn);
+	finish(conn);
+	stop();
+}
+
+/* Old peers go on until they hear of a connection: it is theirs, then. */
+static void reply__to_what_was_given_up(void **state)
+{
+	uint8_t bytes[DCM_MSG];
+	size_t len = wire_load("ucm-rep", bytes, sizeof(bytes));
+	struct dcm_conn *conn;
+	int i;
+
+	start(CLIENT, false);
+	conn = client();
+	release(conn);
+	for (i = 0; i < 3; i++) {
+		bytes[AT_RTNS] = (uint8_t)i;
+		feed(bytes, len, SERVER);
+		assert_int_equal(last_sent()->op, DCM_DREQ);
+		assert_int_equal(last_sent()->d_id, 0);
+	}
+	bytes[AT_RTNS] = 3;
+	feed(bytes, len, SERVER);
+	assert_int_equal(last_sent()->op, DCM_DREQ);
+	assert_int_equal(last_sent()->d_id, 2);
+	assert_int_equal(w.sent[(w.sent_n - 2) % 8].msg.op, DCM_RTU);
+	assert_int_equal(w.sent[(w.sent_n - 2) % 8].msg.d_id, 2);
+	feed_golden("ucm-drep", SERVER);
+	assert_int_equal(conn->proto.state, DCM_TIMEWAIT);
+	finish(conn);
+	stop();
+}
+
 /* Old peers match such, too. */
 static void reply__without_our_id_is_matched_by_the_port(void **state)
 {
@@ -633,6 +780,28 @@ static void request__of_another_host_with_the_same_numbers(void **state)
 	}
 	assert_int_equal(w.live, 3);
 	for (i = 0; i < 3; i++) {
+		release(conn[i]);
+		finish(conn[i]);
+	}
+	stop();
+}
+
+/* In another subnet. */
+static void request__of_another_host_with_the_same_lid(void **state)
+{
+	struct dcm_conn *conn[2];
+	uint8_t bytes[DCM_MSG];
+	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
+
+	server(SERVER, 4);
+	bytes[AT_SADDR_LID] = 7;
+	feed(bytes, len, CLIENT);
+	conn[0] = w.conn;
+	bytes[AT_SADDR_GID] ^= 1;
+	feed(bytes, len, CLIENT);
+	assert_int_equal(w.requests, 2);
+	conn[1] = w.conn;
+	for (int i = 0; i < 2; i++) {
 		release(conn[i]);
 		finish(conn[i]);
 	}
@@ -873,6 +1042,10 @@ int main(void)
 		cmocka_unit_test(client__nobody_listens),
 		cmocka_unit_test(server__request_of_version_7),
 		cmocka_unit_test(reply__forged_is_not_believed),
+		cmocka_unit_test(source__that_the_message_does_not_name),
+		cmocka_unit_test(goodbye__forged_is_not_believed),
+		cmocka_unit_test(goodbye__to_the_active_side),
+		cmocka_unit_test(reply__to_what_was_given_up),
 		cmocka_unit_test(reply__without_our_id_is_matched_by_the_port),
 		cmocka_unit_test(reply__second_one_changes_nothing),
 		cmocka_unit_test(reply__of_an_id_used_before),
@@ -881,6 +1054,7 @@ int main(void)
 		cmocka_unit_test(request__of_another_endpoint_with_the_same_id),
 		cmocka_unit_test(
 			request__of_another_host_with_the_same_numbers),
+		cmocka_unit_test(request__of_another_host_with_the_same_lid),
 		cmocka_unit_test(request__no_room_for_it),
 		cmocka_unit_test(request__for_an_unreliable_endpoint),
 		cmocka_unit_test(listen__twice_and_not_any_more),

@@ -696,6 +696,49 @@ static void silence__disconnect(void **state)
 	kit_state(w->server.ep, DAT_EP_STATE_CONNECTED);
 }
 
+/* One of two requests says that it comes from elsewhere. */
+static enum fv_verdict forger(struct fv_ud_packet *pkt, void *arg)
+{
+	const struct world *w = arg;
+
+	if (op_of(pkt) != DCM_REQ ||
+	    __atomic_fetch_add(&plan.seen, 1, __ATOMIC_ACQ_REL))
+		return FV_DELIVER;
+	if (w->kind == FV_IB)
+		pkt->data[39] ^= 1; /* LID */
+	else
+		pkt->data[58] ^= 1; /* GID */
+	return FV_DELIVER;
+}
+
+static void forged__address(void **state)
+{
+	struct world *w = *state;
+	DAT_IA_ATTR attr;
+	DAT_CR_PARAM param;
+	struct dcm_ib own, told;
+	DAT_CR_HANDLE cr;
+
+	plan.seen = 0;
+	fv_hook_ud(forger, w);
+	kit_listen(w);
+	world_eps(w);
+	cr = kit_meet(w);
+	assert_int_equal(seen(), 2);
+	assert_dat_ok(V(cr_query)(cr, DAT_CR_FIELD_ALL, &param));
+	assert_dat_ok(V(ia_query)(w->client.ia, NULL,
+				  DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL));
+	own = address_of(attr.ia_address_ptr);
+	told = address_of(param.remote_ia_address_ptr);
+	assert_int_equal(told.lid, own.lid);
+	assert_memory_equal(told.gid, own.gid, sizeof(own.gid));
+	assert_dat_ok(V(cr_accept)(cr, w->server.ep, 0, NULL));
+	kit_conn(&w->client, EV(ESTABLISHED));
+	kit_conn(&w->server, EV(ESTABLISHED));
+	data_both_ways(w);
+	expect_empty(w->server.cr_evd);
+}
+
 /* Every message is cut, padded or changed somewhere, once each way. */
 static enum fv_verdict vandal(struct fv_ud_packet *pkt, void *arg)
 {
@@ -889,6 +932,7 @@ int main(void)
 		on_ib(late__rtu),
 		on_ib(silence__consumers_timeout),
 		on_ib(silence__disconnect),
+		on_both(forged__address),
 		on_roce(hostile__damaged_messages),
 		on_roce(many__connections),
 		on_both(close__with_everything_open),

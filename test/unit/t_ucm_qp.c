@@ -23,6 +23,7 @@
 #include <cmocka.h>
 
 #include "dapl/common/services/dapl_log.h"
+#include "dapl/openib_ucm/ucm_source.h"
 #include "test/unit/fake/fake_verbs.h"
 
 #define PATIENCE_S 30
@@ -40,7 +41,7 @@ struct end {
 	/* What came; lock. */
 	int n;
 	size_t len;
-	uint32_t src_qpn;
+	struct dcm_source src;
 	uint32_t next; /* expected serial number */
 	bool in_order;
 	struct dapl_work turn; /* of somebody else on the same loop */
@@ -61,7 +62,7 @@ int dapl_cm_qp_modify(struct dapl_ep *ep, const struct dapl_cm_conn *conn,
 /* --------------------------------------------------------- fixture */
 
 static void got(struct ucm_qp *q, const uint8_t *msg, size_t len,
-		uint32_t src_qpn)
+		const struct dcm_source *src)
 {
 	struct end *e = (struct end *)q;
 	uint32_t serial;
@@ -71,7 +72,7 @@ static void got(struct ucm_qp *q, const uint8_t *msg, size_t len,
 		dapl_loop_defer(e->loop, &e->turn);
 	e->n++;
 	e->len = len;
-	e->src_qpn = src_qpn;
+	e->src = *src;
 	if (len >= sizeof(serial)) {
 		memcpy(&serial, msg, sizeof(serial));
 		e->in_order = e->in_order && serial == e->next;
@@ -428,10 +429,48 @@ static void send__arrives(void **state)
 		on_loop(&a, fire, &s);
 		expect_n(&b, i + 1);
 		assert_int_equal(b.len, lengths[i]);
-		assert_int_equal(b.src_qpn, a.addr.qpn);
+		assert_int_equal(b.src.qpn, a.addr.qpn);
 	}
 	assert_true(b.in_order);
 	assert_int_equal(stats_of(&a).sent, 3);
+}
+
+/* What devices leave before a message, and what is made of it. */
+static void source__of_a_message(void **state)
+{
+	static const uint8_t v4[16] = {[10] = 0xff, [11] = 0xff, [12] = 10,
+				       [13] = 0,    [14] = 2,	 [15] = 15};
+	struct ibv_wc wc = {.src_qp = 0x11, .slid = 7};
+	uint8_t grh[UCM_GRH];
+	struct dcm_source src;
+
+	memset(grh, 0x11, sizeof(grh));
+	grh[0] = 0;
+	ucm_source(&wc, grh, false, &src);
+	assert_int_equal(src.qpn, 0x11);
+	assert_int_equal(src.lid, 7);
+	assert_false(src.has_gid);
+	/* On Ethernet it means nothing. */
+	ucm_source(&wc, grh, true, &src);
+	assert_int_equal(src.lid, 0);
+	assert_false(src.has_gid);
+	wc.wc_flags = IBV_WC_GRH;
+	grh[0] = 0x60;
+	grh[20] = 0x45; /* of the GID */
+	ucm_source(&wc, grh, false, &src);
+	assert_int_equal(src.lid, 7);
+	assert_true(src.has_gid);
+	assert_memory_equal(src.gid, grh + 8, sizeof(src.gid));
+	/* IPv4, and the bytes before it as they were: an old packet's. */
+	grh[0] = 0;
+	memcpy(grh + 32, v4 + 12, 4);
+	ucm_source(&wc, grh, true, &src);
+	assert_true(src.has_gid);
+	assert_memory_equal(src.gid, v4, sizeof(v4));
+	/* A header of no kind that is known. */
+	grh[20] = 0;
+	ucm_source(&wc, grh, true, &src);
+	assert_false(src.has_gid);
 }
 
 static void send__many_times_the_ring(void **state)
@@ -897,6 +936,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(send__arrives, ib),
 		ON_ROCE(send__arrives),
+		ON_ROCE(source__of_a_message),
 		T(send__many_times_the_ring, small),
 		T(open__as_the_historic_one, ib),
 		T(credits__exhausted, small_sender),

@@ -280,6 +280,15 @@ static void engine_qp_error(struct dcm_conn *dc)
 		dcm_path_error(conn->ep, conn);
 }
 
+static void engine_own_gid(struct dcm_engine *eng, const struct dcm_peer *to,
+			   uint8_t ret_gid[16])
+{
+	struct dcm_path_ends ends;
+
+	dcm_path_own(&dcm_of_engine(eng)->path, 0, to->gid, &ends);
+	memcpy(ret_gid, ends.own.gid, sizeof(ends.own.gid));
+}
+
 static struct dcm_conn *engine_conn_new(struct dcm_engine *eng)
 {
 	struct dapl_cm_conn *conn = dcm_conn_new(dcm_of_engine(eng));
@@ -356,6 +365,7 @@ static const struct dcm_engine_ops engine_ops = {
 	.disarm = engine_disarm,
 	.qp_connect = engine_qp_connect,
 	.qp_error = engine_qp_error,
+	.own_gid = engine_own_gid,
 	.conn_new = engine_conn_new,
 	.request = engine_request,
 	.request_gone = engine_request_gone,

@@ -228,6 +228,10 @@ static void input(struct dcm_conn *conn, enum dcm_input in,
 		if (in == DCM_IN_REP && conn->proto.state == DCM_REQ_SENT)
 			learn(conn, msg);
 		dcm_proto_step(&conn->proto, in, &step, &out);
+		/* Given up without knowing the peer; who hears of a connection
+		 * after all is to be named. */
+		if (in == DCM_IN_REP && conn->proto.up && !conn->remote.version)
+			learn(conn, msg);
 		next = DCM_IN_N;
 		for (i = 0; i < out.n; i++) {
 			assert(next == DCM_IN_N);
@@ -407,11 +411,11 @@ static void peer_of(const struct dcm_msg *msg, struct dcm_peer *ret_peer)
 	ret_peer->qpn = msg->sqpn;
 }
 
-/* A LID tells hosts apart; where there is none, the GID does. */
+/* LIDs repeat in other subnets, and there are none on Ethernet. */
 static bool same_peer(const struct dcm_peer *a, const struct dcm_peer *b)
 {
 	return a->qpn == b->qpn && a->lid == b->lid &&
-	       (a->lid || !memcmp(a->gid, b->gid, sizeof(a->gid)));
+	       !memcmp(a->gid, b->gid, sizeof(a->gid));
 }
 
 static uint64_t peer_key(const struct dcm_msg *msg)
@@ -438,41 +442,56 @@ static struct dcm_conn *by_request(const struct dcm_engine *eng,
 	return NULL;
 }
 
-/* Whether BLOCK can mean the queue pair QPN; 0: whoever said it knew none. */
-static bool means_qp(const struct dcm_block *block, uint32_t qpn)
+/*
+ * Who has been told an id names it, and everybody has once there was a
+ * connection. Before, an attempt that is given up, or refused by who keeps
+ * nothing of it, has none to name.
+ */
+static bool same_id(const struct dcm_conn *conn, const struct dcm_msg *msg)
 {
-	struct dcm_ib ib;
-
-	dcm_block_get_ib(block, &ib);
-	return !ib.qpn || !qpn || ib.qpn == qpn;
-}
-
-/* The queue pairs of the data tell a late message from an id used again. */
-static bool same_qps(const struct dcm_conn *conn, const struct dcm_msg *msg)
-{
-	struct dcm_ib own;
-
-	dcm_block_get_ib(&conn->own.saddr, &own);
-	return means_qp(&msg->daddr, own.qpn) &&
-	       means_qp(&msg->saddr, conn->remote.ib.qpn);
+	return msg->d_id == conn->id || (!msg->d_id && !conn->proto.up);
 }
 
 /*
- * The active side asked for an address, and is answered from one that goes
- * with its own: there only the LID can be compared.
+ * The queue pairs of the data tell a late message from an id used again. The
+ * active side's is in every message but that of an attempt given up before it
+ * knew the other; the passive side's only once it has accepted.
  */
-static bool belongs(const struct dcm_conn *conn, const struct dcm_msg *msg)
+static bool same_qps(const struct dcm_conn *conn, const struct dcm_msg *msg)
 {
-	const struct dcm_peer *known = &conn->peer;
-	struct dcm_peer peer;
+	bool untold = conn->proto.passive && !msg->d_id;
+	struct dcm_ib own, to, from;
+
+	dcm_block_get_ib(&conn->own.saddr, &own);
+	dcm_block_get_ib(&msg->daddr, &to);
+	dcm_block_get_ib(&msg->saddr, &from);
+	return (to.qpn == own.qpn || !own.qpn || (untold && !to.qpn)) &&
+	       (from.qpn == conn->remote.ib.qpn || !conn->remote.ib.qpn);
+}
+
+/*
+ * The active side asked for an address, of which programs may keep a part, and
+ * is answered from one that goes with its own: only the LID can be compared
+ * until then.
+ */
+static bool same_place(const struct dcm_conn *conn, const struct dcm_msg *msg)
+{
+	struct dcm_peer peer, known = conn->peer;
 
 	peer_of(msg, &peer);
-	return (conn->proto.passive
-			? same_peer(known, &peer)
-			: known->qpn == peer.qpn && known->lid == peer.lid) &&
+	if (!conn->proto.passive)
+		memcpy(known.gid,
+		       conn->remote.version ? conn->remote.ib.gid : peer.gid,
+		       sizeof(known.gid));
+	return same_peer(&known, &peer);
+}
+
+static bool belongs(const struct dcm_conn *conn, const struct dcm_msg *msg)
+{
+	return same_place(conn, msg) && same_id(conn, msg) &&
+	       same_qps(conn, msg) &&
 	       !((conn->own.sport ^ msg->dport) & PORT_MASK) &&
-	       !((conn->own.dport ^ msg->sport) & PORT_MASK) &&
-	       same_qps(conn, msg);
+	       !((conn->own.dport ^ msg->sport) & PORT_MASK);
 }
 
 static struct dcm_conn *by_message(const struct dcm_engine *eng,
@@ -491,6 +510,17 @@ static struct dcm_conn *by_message(const struct dcm_engine *eng,
 	return conn && belongs(conn, msg) ? conn : NULL;
 }
 
+/* Our end towards PEER: where it will see our messages come from. */
+static void own_place(struct dcm_engine *eng, const struct dcm_peer *peer,
+		      struct dcm_ib *ib)
+{
+	ib->lid = eng->self.lid;
+	if (eng->ops->own_gid)
+		eng->ops->own_gid(eng, peer, ib->gid);
+	else
+		memcpy(ib->gid, eng->self.gid, sizeof(ib->gid));
+}
+
 /*
  * Answers MSG without a connection. A reject of this kind tells nothing but
  * who was asked; SADDR is what the peer takes us for, with the type that it
@@ -506,7 +536,6 @@ static void answer(struct dcm_engine *eng, const struct dcm_msg *msg,
 		.dport = msg->sport,
 		.sqpn = msg->dqpn,
 		.dqpn = msg->sqpn,
-		.saddr = msg->daddr,
 		.daddr = msg->saddr,
 	};
 	struct dcm_peer peer;
@@ -514,6 +543,8 @@ static void answer(struct dcm_engine *eng, const struct dcm_msg *msg,
 
 	dcm_block_get_ib(&msg->saddr, &from);
 	dcm_block_get_ib(&msg->daddr, &ib);
+	peer_of(msg, &peer);
+	own_place(eng, &peer, &ib);
 	ib.qp_type = from.qp_type;
 	dcm_block_set_ib(&no.saddr, &ib);
 	if (op != DCM_REJ_CM)
@@ -521,7 +552,6 @@ static void answer(struct dcm_engine *eng, const struct dcm_msg *msg,
 	/* A DREQ that names the peer's id says that it was connected. */
 	if (op == DCM_DREP)
 		no.d_id = msg->s_id;
-	peer_of(msg, &peer);
 	eng->ops->send(eng, NULL, &peer, &no, false);
 }
 
@@ -538,6 +568,7 @@ static void own_of_request(struct dcm_engine *eng, struct dcm_conn *conn,
 	struct dcm_ib ib = eng->self;
 
 	/* Until there is an endpoint. */
+	own_place(eng, &conn->peer, &ib);
 	ib.family = 0;
 	ib.qpn = 0;
 	ib.qp_type = DCM_QP_RC;
@@ -610,15 +641,28 @@ static void on_unmatched(struct dcm_engine *eng, const struct dcm_msg *msg)
 		answer(eng, msg, DCM_DREQ);
 }
 
+/* A datagram that came through a router has a LID of that. */
+static bool is_from(const struct dcm_msg *msg, const struct dcm_source *src)
+{
+	struct dcm_peer peer;
+
+	peer_of(msg, &peer);
+	if (peer.qpn != src->qpn)
+		return false;
+	if (src->has_gid)
+		return !memcmp(peer.gid, src->gid, sizeof(src->gid));
+	return !src->lid || peer.lid == src->lid;
+}
+
 void dcm_engine_datagram(struct dcm_engine *eng, const uint8_t *buf, size_t len,
-			 uint32_t src_qpn, uint64_t now_us)
+			 const struct dcm_source *src, uint64_t now_us)
 {
 	struct dcm_msg msg;
 	enum dcm_input in;
 	struct dcm_conn *conn;
 
 	eng->stats.received++;
-	if (dcm_msg_decode(buf, len, &msg) || msg.sqpn != src_qpn ||
+	if (dcm_msg_decode(buf, len, &msg) || !is_from(&msg, src) ||
 	    msg.dqpn != eng->self.qpn) {
 		eng->stats.malformed++;
 		return;

@@ -30,6 +30,14 @@ struct dcm_peer {
 	uint32_t qpn; /* of its CM queue pair */
 };
 
+/* Where a datagram came from, as the device tells it: that cannot be forged. */
+struct dcm_source {
+	uint32_t qpn;
+	uint16_t lid; /* 0: it does not say */
+	bool has_gid;
+	uint8_t gid[16];
+};
+
 struct dcm_listener {
 	struct dcm_map_node by_port;
 	uint32_t port;
@@ -92,6 +100,10 @@ struct dcm_engine_ops {
 	int (*qp_connect)(struct dcm_conn *conn);
 	void (*qp_error)(struct dcm_conn *conn);
 
+	/* Datagrams: our GID towards TO, the one that they leave from.
+	 * Optional: that of self. */
+	void (*own_gid)(struct dcm_engine *eng, const struct dcm_peer *to,
+			uint8_t ret_gid[16]);
 	/* Datagrams: memory for a passive connection, zeroed; or NULL. */
 	struct dcm_conn *(*conn_new)(struct dcm_engine *eng);
 	/* The upcalls of dapl_cm.h. */
@@ -167,9 +179,9 @@ void dcm_engine_reject(struct dcm_conn *conn, const void *pdata, size_t size,
 void dcm_engine_input(struct dcm_conn *conn, enum dcm_input in,
 		      const struct dcm_msg *msg, uint64_t now_us);
 
-/* A datagram from the queue pair SRC_QPN. Any bytes. */
+/* A datagram from SRC. Any bytes. */
 void dcm_engine_datagram(struct dcm_engine *eng, const uint8_t *buf, size_t len,
-			 uint32_t src_qpn, uint64_t now_us);
+			 const struct dcm_source *src, uint64_t now_us);
 /*
  * Stream: MSG, a REQ, came for L. CONN is new and zeroed but for what its
  * transport needs to send on it. -EPROTO or -EBUSY when it was refused; then

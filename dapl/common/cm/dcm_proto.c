@@ -446,6 +446,7 @@ static void rep_sent_rtu(struct dcm_proto *p, const struct dcm_step *s,
 	sample(p, s, false, out);
 	add(out, DCM_DO_DISARM);
 	p->state = DCM_UP;
+	p->up = true;
 	event(p, DAPL_CM_ESTABLISHED, out);
 }
 
@@ -477,11 +478,10 @@ static void rep_sent_rej(struct dcm_proto *p, const struct dcm_step *s,
 static void rep_sent_dreq(struct dcm_proto *p, const struct dcm_step *s,
 			  struct dcm_effects *out)
 {
-	if (s->msg && s->msg->d_id)
+	p->up = s->msg && s->msg->d_id;
+	if (p->up)
 		event(p, DAPL_CM_ESTABLISHED, out);
-	broken_off(p,
-		   s->msg && s->msg->d_id ? DAPL_CM_DISCONNECTED
-					  : DAPL_CM_ACCEPT_FAILED,
+	broken_off(p, p->up ? DAPL_CM_DISCONNECTED : DAPL_CM_ACCEPT_FAILED,
 		   out);
 	emit(p, DCM_DREP, out);
 	over(p, s, out);
@@ -577,7 +577,9 @@ static void dreq_sent_dreq(struct dcm_proto *p, const struct dcm_step *s,
 static void rtu_and_dreq(struct dcm_proto *p, const struct dcm_step *s,
 			 struct dcm_effects *out)
 {
-	if (p->up || (s->msg && s->msg->rtns >= OLD_PEER_REPEATS))
+	if (s->msg && s->msg->rtns >= OLD_PEER_REPEATS)
+		p->up = true;
+	if (p->up)
 		emit(p, DCM_RTU, out);
 	emit(p, DCM_DREQ, out);
 }

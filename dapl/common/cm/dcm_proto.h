@@ -131,7 +131,7 @@ struct dcm_proto {
 	enum dcm_state state;
 	bool released;
 	bool told;	 /* the last event was made */
-	bool up;	 /* active: RTU was sent, so there was a connection */
+	bool up;	 /* RTU was sent or came, so there was a connection */
 	bool filler;	 /* stream, active: second attempt */
 	uint8_t last_op; /* last message sent */
 	int repeats;

@@ -9,6 +9,7 @@
  * a packet without a receive is lost.
  */
 #include "fake_int.h"
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ struct held {
 	struct ibv_ah_attr av;
 	uint32_t qkey;
 	struct ibv_wc wc;
-	struct ibv_grh grh;
+	uint8_t grh[GRH];
 	bool solicited;
 };
 
@@ -64,13 +65,36 @@ int ibv_destroy_ah(struct ibv_ah *ah)
 	return 0;
 }
 
+static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+static void gid_of_ipv4(const uint8_t *addr, union ibv_gid *ret_gid)
+{
+	memcpy(ret_gid->raw, mapped, sizeof(mapped));
+	memcpy(ret_gid->raw + 12, addr, 4);
+}
+
+/* The two ends, by an IPv4 header in the last bytes or else by a GRH. */
+static void ends_of(const uint8_t *buf, union ibv_gid *ret_src,
+		    union ibv_gid *ret_dst)
+{
+	if (buf[0] >> 4 != 6 && buf[20] == 0x45) {
+		gid_of_ipv4(buf + 32, ret_src);
+		gid_of_ipv4(buf + 36, ret_dst);
+		return;
+	}
+	memcpy(ret_src, buf + 8, sizeof(*ret_src));
+	memcpy(ret_dst, buf + 24, sizeof(*ret_dst));
+}
+
 int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port_num,
 			struct ibv_wc *wc, struct ibv_grh *grh,
 			struct ibv_ah_attr *attr)
 {
+	union ibv_gid src, dst;
 	struct fv_port_cfg *p;
 	int index;
 
+	ends_of((const uint8_t *)grh, &src, &dst);
 	fv__enter();
 	p = fv__port(context, port_num);
 	memset(attr, 0, sizeof(*attr));
@@ -78,11 +102,10 @@ int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port_num,
 	attr->sl = wc->sl;
 	attr->src_path_bits = wc->dlid_path_bits;
 	attr->port_num = port_num;
-	index = p && (wc->wc_flags & IBV_WC_GRH) ? fv__gid_index(p, &grh->dgid)
-						 : 0;
+	index = p && (wc->wc_flags & IBV_WC_GRH) ? fv__gid_index(p, &dst) : 0;
 	if (p && (wc->wc_flags & IBV_WC_GRH) && index >= 0) {
 		attr->is_global = 1;
-		attr->grh.dgid = grh->sgid;
+		attr->grh.dgid = src;
 		attr->grh.sgid_index = (uint8_t)index;
 		attr->grh.hop_limit = 0xff;
 	}
@@ -131,11 +154,37 @@ static void deliver(const struct held *h)
 		return;
 	memset(buf, 0xa5, GRH); /* undefined unless there is a header */
 	if (wc.wc_flags & IBV_WC_GRH)
-		memcpy(buf, &h->grh, GRH);
+		memcpy(buf, h->grh, GRH);
 	memcpy(buf + GRH, h->pkt.data, h->pkt.len);
 	wc.byte_len = GRH + h->pkt.len;
 	wc.status = fv__scatter(dst, r, buf, wc.byte_len);
 	fv__recv_done(dst, r, &wc, h->solicited);
+}
+
+static void fill_grh(uint8_t *buf, const union ibv_gid *sgid,
+		     const struct ibv_global_route *to)
+{
+	const struct ibv_grh grh = {
+		.version_tclass_flow =
+			htobe32(6U << 28 | (uint32_t)to->traffic_class << 20),
+		.next_hdr = 0x1b,
+		.hop_limit = to->hop_limit,
+		.sgid = *sgid,
+		.dgid = to->dgid,
+	};
+
+	memcpy(buf, &grh, sizeof(grh));
+}
+
+/* RoCE v2 between IPv4 addresses. */
+static void fill_ipv4(uint8_t *buf, const union ibv_gid *sgid,
+		      const struct ibv_global_route *to)
+{
+	buf[0] = 0x45;
+	buf[8] = to->hop_limit;
+	buf[9] = IPPROTO_UDP;
+	memcpy(buf + 12, sgid->raw + 12, 4);
+	memcpy(buf + 16, to->dgid.raw + 12, 4);
 }
 
 static void fill(struct held *h, struct fv_qp *q, const struct fv_send *s)
@@ -153,7 +202,10 @@ static void fill(struct held *h, struct fv_qp *q, const struct fv_send *s)
 	h->solicited = s->wr.send_flags & IBV_SEND_SOLICITED;
 	h->wc.opcode = IBV_WC_RECV;
 	h->wc.src_qp = q->qp.qp_num;
-	h->wc.slid = p->attr.lid;
+	/* On Ethernet it can be anything. */
+	h->wc.slid = p->attr.link_layer == IBV_LINK_LAYER_ETHERNET
+			     ? 0xbeef
+			     : p->attr.lid;
 	h->wc.sl = av->sl;
 	h->wc.pkey_index = 0;
 	if (s->wr.opcode == IBV_WR_SEND_WITH_IMM) {
@@ -163,12 +215,11 @@ static void fill(struct held *h, struct fv_qp *q, const struct fv_send *s)
 	if (!av->is_global)
 		return;
 	h->wc.wc_flags |= IBV_WC_GRH;
-	h->grh.version_tclass_flow =
-		htobe32(6U << 28 | (uint32_t)av->grh.traffic_class << 20);
-	h->grh.next_hdr = 0x1b;
-	h->grh.hop_limit = av->grh.hop_limit;
-	h->grh.sgid = p->gid[av->grh.sgid_index];
-	h->grh.dgid = av->grh.dgid;
+	if (p->gid_type[av->grh.sgid_index] == IBV_GID_TYPE_ROCE_V2 &&
+	    !memcmp(&p->gid[av->grh.sgid_index], mapped, sizeof(mapped)))
+		fill_ipv4(h->grh + 20, &p->gid[av->grh.sgid_index], &av->grh);
+	else
+		fill_grh(h->grh, &p->gid[av->grh.sgid_index], &av->grh);
 }
 
 void fv__ud_send(struct fv_qp *q, struct fv_send *s)
