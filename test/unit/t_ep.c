@@ -706,5 +706,5 @@ int main(void)
 		on_ib(free__with_receives_posted),
 	};
 
-	return world_run(tests);
+	return world_run_both(tests);
 }

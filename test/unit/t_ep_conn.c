@@ -949,5 +949,5 @@ int main(void)
 		on_each(race__free_against_events),
 	};
 
-	return world_run(tests);
+	return world_run_both(tests);
 }

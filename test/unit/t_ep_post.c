@@ -545,6 +545,67 @@ static void flush__reset(void **state)
 		assert_dat_ok(post_recv(&w->client, 64, i));
 }
 
+/*
+ * The device has not flushed yet when the queue pair is destroyed: successes
+ * stay successes, what is silent stays so, and all the rest is flushed, once.
+ */
+static void flush__reset_before_it_came(void **state)
+{
+	struct world *w = *state;
+	struct world_side *c = &w->client;
+
+	world_connect(w);
+	fv_device_cfg_get(w->dev)->flushes_late = true;
+	for (unsigned i = 0; i < 3; i++)
+		assert_dat_ok(post_recv(c, 64, i));
+	for (unsigned i = 0; i < 3; i++)
+		world_recv(&w->server, 512, 512, i);
+	world_send(&w->server, 0, 64, 9, 0);
+	assert_dat_ok(post_send(c, 8, 10, 0));
+	assert_dat_ok(post_send(c, 8, 11, DAT_COMPLETION_SUPPRESS_FLAG));
+	assert_dat_ok(post_send(c, 8, 12, DAT_COMPLETION_SUPPRESS_FLAG));
+	expect_dto(w->server.recv_evd, 0, DAT_DTO_SUCCESS);
+	fv_pause(true);
+	for (unsigned i = 0; i < 6; i++)
+		assert_dat_ok(post_send(
+			c, 200, 20 + i,
+			i % 3 == 1 ? DAT_COMPLETION_SUPPRESS_FLAG : 0));
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+	assert_dat_ok(V(ep_reset)(c->ep));
+	expect_dto(c->recv_evd, 0, DAT_DTO_SUCCESS);
+	for (unsigned i = 1; i < 3; i++)
+		expect_dto(c->recv_evd, i, DAT_DTO_ERR_FLUSHED);
+	expect_dto(c->req_evd, 10, DAT_DTO_SUCCESS);
+	for (unsigned i = 0; i < 6; i++)
+		expect_dto(c->req_evd, 20 + i, DAT_DTO_ERR_FLUSHED);
+	expect_empty(c->recv_evd);
+	expect_empty(c->req_evd);
+	fv_pause(false);
+}
+
+/* The first flush has been read, and with it that there is no more success. */
+static void flush__reset_while_it_comes(void **state)
+{
+	struct world *w = *state;
+	struct world_side *c = &w->client;
+
+	world_connect(w);
+	fv_device_cfg_get(w->dev)->flushes_late = true;
+	fv_pause(true);
+	assert_dat_ok(post_send(c, 8, 1, 0));
+	assert_dat_ok(post_send(c, 8, 2, DAT_COMPLETION_SUPPRESS_FLAG));
+	assert_dat_ok(post_send(c, 8, 3, DAT_COMPLETION_SUPPRESS_FLAG));
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+	expect_dto(c->req_evd, 1, DAT_DTO_ERR_FLUSHED);
+	assert_dat_ok(V(ep_reset)(c->ep));
+	expect_dto(c->req_evd, 2, DAT_DTO_ERR_FLUSHED);
+	expect_dto(c->req_evd, 3, DAT_DTO_ERR_FLUSHED);
+	expect_empty(c->req_evd);
+	fv_pause(false);
+}
+
 static void flush__free(void **state)
 {
 	struct world *w = *state;
@@ -811,6 +872,8 @@ int main(void)
 		on_each(flush__own_disconnect),
 		on_each(flush__peers_disconnect),
 		on_each(flush__reset),
+		on_each(flush__reset_before_it_came),
+		on_each(flush__reset_while_it_comes),
 		on_each(flush__free),
 		on_each(error__remote_access),
 		on_each(error__local_protection),
@@ -820,5 +883,5 @@ int main(void)
 		on_ib(threads__post_and_reap),
 	};
 
-	return world_run(tests);
+	return world_run_both(tests);
 }

@@ -205,5 +205,5 @@ int main(void)
 		on_iwarp(op__iwarp_has_none),
 	};
 
-	return world_run(tests);
+	return world_run_both(tests);
 }

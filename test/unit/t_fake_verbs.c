@@ -1352,12 +1352,61 @@ static void destroy_qp__stale_completions_stay(void **state)
 
 	(void)state;
 	pair_open(&p, IBV_QPT_RC, 7);
+	fv_device_cfg_get(p.a.ctx->device)->takes_cqes_along = false;
 	post_recv(&p.b, 2, 0, 4);
 	post_send(&p.a, 1, 0, 4, IBV_SEND_SIGNALED);
 	assert_int_equal(ibv_destroy_qp(p.a.qp), 0);
 	p.a.qp = NULL;
 	assert_int_equal(ibv_poll_cq(p.a.cq, 1, &wc), 1);
 	assert_int_equal(wc.wr_id, 1);
+	pair_close(&p);
+}
+
+static void destroy_qp__takes_completions_along(void **state)
+{
+	struct ibv_wc wc = {.wr_id = 3, .status = IBV_WC_SUCCESS};
+	struct pair p;
+
+	(void)state;
+	pair_open(&p, IBV_QPT_RC, 7);
+	fv_device_cfg_get(p.a.ctx->device)->takes_cqes_along = true;
+	fv_device_cfg_get(p.b.ctx->device)->takes_cqes_along = true;
+	post_recv(&p.b, 2, 0, 4);
+	post_send(&p.a, 1, 0, 4, IBV_SEND_SIGNALED);
+	wc.qp_num = p.b.qp->qp_num;
+	fv_cq_push(p.a.cq, &wc, false);
+	assert_int_equal(fv_cq_depth(p.a.cq), 2);
+	assert_int_equal(ibv_destroy_qp(p.a.qp), 0);
+	p.a.qp = NULL;
+	/* Those of others stay. */
+	assert_int_equal(ibv_poll_cq(p.a.cq, 1, &wc), 1);
+	assert_int_equal(wc.wr_id, 3);
+	expect_empty(&p.a);
+	post_recv(&p.b, 4, 0, 4);
+	assert_int_equal(to_state(p.b.qp, IBV_QPS_ERR), 0);
+	assert_int_equal(to_state(p.b.qp, IBV_QPS_RESET), 0);
+	expect_empty(&p.b);
+	pair_close(&p);
+}
+
+static void qp_error__flushes_late(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	pair_open(&p, IBV_QPT_RC, 7);
+	fv_device_cfg_get(p.a.ctx->device)->flushes_late = true;
+	post_recv(&p.a, 1, 0, 4);
+	post_recv(&p.a, 2, 0, 4);
+	assert_int_equal(to_state(p.a.qp, IBV_QPS_ERR), 0);
+	expect_empty(&p.a);
+	expect_wc(&p.a, 1, IBV_WC_WR_FLUSH_ERR);
+	expect_empty(&p.a);
+	expect_wc(&p.a, 2, IBV_WC_WR_FLUSH_ERR);
+	post_send(&p.a, 3, 0, 4, IBV_SEND_SIGNALED);
+	expect_empty(&p.a);
+	expect_wc(&p.a, 3, IBV_WC_WR_FLUSH_ERR);
+	post_recv(&p.a, 4, 0, 4);
 	pair_close(&p);
 }
 
@@ -1829,6 +1878,8 @@ int main(void)
 		T(error__first_failure_flushes_the_rest),
 		T(reset__drops_silently_and_frees_slots),
 		T(destroy_qp__stale_completions_stay),
+		T(destroy_qp__takes_completions_along),
+		T(qp_error__flushes_late),
 		T(qp_error__by_the_device),
 		T(cq__overflow_raises_cq_err),
 		T(cq__resize_keeps_entries),

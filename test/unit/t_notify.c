@@ -769,5 +769,5 @@ int main(void)
 		ib_test(cno_wait__solicited_srq),
 	};
 
-	return world_run(tests);
+	return world_run_both(tests);
 }

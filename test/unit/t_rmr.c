@@ -337,5 +337,5 @@ int main(void)
 		on_each(bind__type2_after_reset),
 	};
 
-	return world_run(tests);
+	return world_run_both(tests);
 }

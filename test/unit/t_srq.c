@@ -560,5 +560,5 @@ int main(void)
 		on_each(set_lw__fires_once),
 	};
 
-	return world_run(tests);
+	return world_run_both(tests);
 }

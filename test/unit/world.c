@@ -29,6 +29,7 @@ DAT_PROVIDER_INFO world_info = {
 };
 
 static DAT_IA_HANDLE known_ias[IA_MAX];
+static bool cqes_otherwise; /* world_run_twice(): this is the second time */
 static struct sockaddr_storage first_addr; /* no family: no IA yet */
 
 /* ------------------------------------------- libdat2's part */
@@ -117,10 +118,25 @@ void world_pause(void)
 	nanosleep(&ts, NULL);
 }
 
+static struct ibv_device *first_device(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL), *dev;
+
+	assert_non_null(list);
+	dev = list[0];
+	ibv_free_device_list(list);
+	return dev;
+}
+
 void world_load(enum fv_kind kind)
 {
 	fv_reset();
 	fv_devices_default(kind, 1);
+	if (cqes_otherwise) {
+		struct fv_device_cfg *cfg = fv_device_cfg_get(first_device());
+
+		cfg->takes_cqes_along = !cfg->takes_cqes_along;
+	}
 	memset(&world_registry, 0, sizeof(world_registry));
 	memset(known_ias, 0, sizeof(known_ias));
 	memset(&first_addr, 0, sizeof(first_addr));
@@ -220,16 +236,6 @@ static void side_close(struct world_side *s)
 	memset(s, 0, sizeof(*s));
 }
 
-static struct ibv_device *first_device(void)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL), *dev;
-
-	assert_non_null(list);
-	dev = list[0];
-	ibv_free_device_list(list);
-	return dev;
-}
-
 void world_open(struct world *w, enum fv_kind kind)
 {
 	memset(w, 0, sizeof(*w));
@@ -249,15 +255,41 @@ void world_close(struct world *w)
 	world_unload();
 }
 
+/* A test's initial state: the second run of world_run_twice(). */
+static char the_other_way;
+
 static int setup(void **state, enum fv_kind kind)
 {
 	struct world *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return -1;
+	cqes_otherwise = *state == &the_other_way;
 	*state = w;
 	world_open(w, kind);
+	cqes_otherwise = false;
 	return 0;
+}
+
+int world_run_twice(const struct CMUnitTest *tests, size_t n)
+{
+	struct CMUnitTest *all = calloc(2 * n, sizeof(*all));
+	char(*names)[128] = calloc(n, sizeof(*names));
+	int failed;
+
+	if (!all || !names)
+		abort();
+	for (size_t i = 0; i < n; i++) {
+		all[i] = all[n + i] = tests[i];
+		snprintf(names[i], sizeof(*names), "%s.other_cqes",
+			 tests[i].name);
+		all[n + i].name = names[i];
+		all[n + i].initial_state = &the_other_way;
+	}
+	failed = _cmocka_run_group_tests("tests", all, 2 * n, NULL, NULL);
+	free(names);
+	free(all);
+	return failed;
 }
 
 int world_setup_ib(void **state)

@@ -105,6 +105,12 @@ int world_setup_siw(void **state);
 int world_teardown(void **state);
 
 /*
+ * Runs each of the N tests once more on a device that deals the other way with
+ * the completions of a queue pair that is destroyed.
+ */
+int world_run_twice(const struct CMUnitTest *tests, size_t n);
+
+/*
  * An IA with its own async EVD; the registry's stub knows it by a small
  * number, world_user_ia(), which is what query results must show.
  */
@@ -229,6 +235,10 @@ void world_pause(void);
 /* Runs TESTS with a limit for the whole program. */
 #define world_run(tests) \
 	(alarm(300), cmocka_run_group_tests((tests), NULL, NULL))
+
+/* The same on devices that keep and that lose a destroyed pair's completions */
+#define world_run_both(tests) \
+	(alarm(300), world_run_twice((tests), sizeof(tests) / sizeof(*(tests))))
 
 #define ib_test(f) \
 	cmocka_unit_test_setup_teardown(f, world_setup_ib, world_teardown)

@@ -142,31 +142,34 @@ static int qp_open(struct dapl_ep *ep)
 
 /*
  * What is left in the ring of a destroyed queue pair will never complete. With
- * EVD each request is reported as flushed, except suppressed ones, which may
- * have succeeded in silence.
+ * EVD each request is reported as flushed, except suppressed ones that may
+ * have succeeded in silence: those before the first that was not heard of.
  */
 static void wq_forget(struct dapl_ep *ep, struct dapl_wq *wq,
 		      struct dapl_evd *evd)
 {
 	uint32_t left = 0;
 	DAT_EVENT event;
+	bool flushed;
 
 	if (!wq)
 		return;
+	flushed = wq->failed;
 	for (; wq->tail != wq->head; wq->tail++, left++) {
 		struct dapl_slot *slot = &wq->slots[wq->tail & wq->mask];
 		unsigned op = slot->what & DAPL_OP_MASK;
 
 		slot->what &= ~(uint32_t)DAPL_OP_QUIET;
-
+		if (!(slot->what & DAPL_OP_SUPPRESSED))
+			flushed = true;
 		if (!evd && op == DAT_DTO_BIND_MW)
 			dapl_rmr_bind_forget(slot->cookie);
-		if (!evd || (slot->what & DAPL_OP_SUPPRESSED) ||
-		    op == DAPL_OP_MARKER)
+		if (!evd || !flushed || op == DAPL_OP_MARKER)
 			continue;
 		dapl_evd_flush_event(ep, op, slot->cookie, &event);
 		dapl_evd_post(evd, &event);
 	}
+	wq->failed = false;
 	if (wq->credits)
 		__atomic_add_fetch(wq->credits, (int)left, __ATOMIC_RELAXED);
 }
@@ -195,10 +198,22 @@ static struct ibv_qp *qp_take(struct dapl_ep *ep)
 	return qp;
 }
 
+static void ep_harvest(struct dapl_ep *ep, bool drop,
+		       struct dapl_evd_after after[2])
+{
+	dapl_evd_harvest(ep->request_evd, drop ? ep : NULL, &after[0]);
+	dapl_evd_harvest(ep->recv_evd, drop ? ep : NULL, &after[1]);
+}
+
 /*
  * Ends the queue pair. Completions it left in the completion queues would
  * point to slots that are used again, so they are read first: into the ring
  * for the consumer, or, with DROP, away.
+ *
+ * Drivers of adapters take the completions of a queue pair that is destroyed
+ * out of its queues, those of the soft devices leave them there: so the queues
+ * are read before and after. In ERR there are no more successes to come, only
+ * flushes, and what is not heard of in the end has been flushed.
  */
 static void qp_close(struct dapl_ep *ep, bool drop)
 {
@@ -209,9 +224,9 @@ static void qp_close(struct dapl_ep *ep, bool drop)
 	if (!qp)
 		return;
 	vb_qp_error(qp);
+	ep_harvest(ep, drop, after);
 	vb_qp_destroy(qp);
-	dapl_evd_harvest(ep->request_evd, drop ? ep : NULL, &after[0]);
-	dapl_evd_harvest(ep->recv_evd, drop ? ep : NULL, &after[1]);
+	ep_harvest(ep, drop, after);
 	/* Last: until here completions are looked up by its number. */
 	if (ep->srq)
 		dapl_srq_qp_leave(ep->srq, ep);

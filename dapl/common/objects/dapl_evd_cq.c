@@ -220,6 +220,7 @@ bool dapl_evd_cq_careful_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 	} else {
 		uint32_t n = dapl_wq_complete(wq, slot);
 
+		wq->failed |= !ok;
 		if (wq->credits)
 			__atomic_add_fetch(wq->credits, (int)n,
 					   __ATOMIC_RELAXED);

@@ -60,8 +60,9 @@ struct dapl_wq {
 	uint32_t mask;	  /* ring size - 1 */
 	uint32_t head;	  /* posted so far; lock */
 	uint32_t tail;	  /* completed so far; the EVD's lock */
-	int *credits;	  /* see dapl_evd_attach(); usually NULL */
-	void *owner;	  /* struct dapl_ep or struct dapl_srq */
+	bool failed;  /* a request has: all behind it will; the EVD's lock */
+	int *credits; /* see dapl_evd_attach(); usually NULL */
+	void *owner;  /* struct dapl_ep or struct dapl_srq */
 	struct dapl_slot slots[];
 };
 

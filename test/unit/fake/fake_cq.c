@@ -5,8 +5,8 @@
  * raised, what is in it can still be polled, after that polling fails. Arming
  * looks at new completions only, as hardware does.
  * Threads: verbs take the fake's lock; ibv_get_cq_event may block.
- * Ownership: entries of a destroyed QP stay in the CQ, as soft-RoCE leaves
- * them. An un-acked event makes ibv_destroy_cq abort the test.
+ * Ownership: entries of a destroyed QP stay in the CQ or are taken out, as the
+ * device is configured. An un-acked event makes ibv_destroy_cq abort the test.
  * Rules: ibv_create_cq(3), ibv_req_notify_cq(3), ibv_get_cq_event(3).
  */
 #include "fake_int.h"
@@ -297,6 +297,22 @@ static void retire(const struct fv_cqe *e)
 		fv_container(o, struct fv_srq, obj)->rq.used -= e->recv_n;
 }
 
+void fv__cq_purge(struct ibv_cq *cq, const struct fv_qp *q)
+{
+	struct fv_cq *c = cq_of(cq);
+	unsigned int i, kept = 0;
+
+	for (i = 0; i < c->count; i++) {
+		struct fv_cqe *e = &c->ring[(c->head + i) % c->size];
+
+		if (e->wc.qp_num == q->qp.qp_num && e->qp_gen == q->gen)
+			retire(e);
+		else
+			c->ring[(c->head + kept++) % c->size] = *e;
+	}
+	c->count = kept;
+}
+
 int fv__poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
 	struct fv_cq *c = cq_of(cq);
@@ -313,6 +329,8 @@ int fv__poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 	}
 	if (!n && num > 0 && c->overrun)
 		n = -1;
+	if (!n)
+		fv__flush_late(cq);
 	fv__leave();
 	return n;
 }

@@ -192,6 +192,7 @@ static void siw_init(struct fv_device_cfg *cfg, const char *name,
 	cfg->attr.vendor_id = FV_SIW_VENDOR_ID;
 	cfg->attr.max_cqe = 1 << 16;
 	cfg->deaf_to_solicited = true;
+	cfg->takes_cqes_along = false;
 }
 
 void fv_device_cfg_init(struct fv_device_cfg *cfg, enum fv_kind kind,
@@ -220,6 +221,7 @@ void fv_device_cfg_init(struct fv_device_cfg *cfg, enum fv_kind kind,
 	/* As the soft devices: their receive queue is memory without a bell. */
 	cfg->err_recv_stays = kind != FV_IB;
 	cfg->err_send_stays = kind == FV_IWARP;
+	cfg->takes_cqes_along = kind != FV_ROCE;
 	if (kind == FV_IWARP) {
 		cfg->attr.max_sge_rd = 1;
 		cfg->attr.atomic_cap = IBV_ATOMIC_NONE;

@@ -213,7 +213,7 @@ struct fv_qp {
 	unsigned int sq_silent; /* executed unsignalled, freed by a later CQE */
 	struct fv_rq rq;
 	uint32_t peer_qpn; /* iWARP: bound by the connection manager */
-	bool in_error;	   /* flush done, event raised */
+	bool in_error;	   /* event raised, flush done or late */
 	bool got_packet;
 	bool held; /* sends stay outstanding */
 };
@@ -282,6 +282,8 @@ bool fv__mw_invalidate(struct fv_qp *qp, uint32_t rkey);
 /* fake_cq.c */
 int fv__poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc);
 int fv__req_notify(struct ibv_cq *cq, int solicited_only);
+/* Takes what has completed on @q out of @cq. */
+void fv__cq_purge(struct ibv_cq *cq, const struct fv_qp *q);
 /* False: no room, the CQ is now in error. */
 bool fv__cq_add(struct ibv_cq *cq, const struct fv_cqe *cqe, bool solicited);
 
@@ -297,6 +299,8 @@ struct fv_recv *fv__srq_pop(struct ibv_srq *srq);
 struct fv_qp *fv__qp(uint32_t qpn);
 void fv__qp_to_error(struct fv_qp *qp);
 void fv__flush_sends(struct fv_qp *qp);
+/* The next flush to @cq of a device that flushes late. */
+void fv__flush_late(struct ibv_cq *cq);
 void fv__qp_event(struct fv_qp *qp, enum ibv_event_type type);
 int fv__modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 void fv__qp_set_state(struct fv_qp *qp, enum ibv_qp_state state);

@@ -215,7 +215,8 @@ int fv__post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	}
 	if (q->attr.qp_state != IBV_QPS_ERR)
 		fv__kick(q);
-	else if (!fv__device(qp->context)->cfg.err_send_stays)
+	else if (!fv__device(qp->context)->cfg.err_send_stays &&
+		 !fv__device(qp->context)->cfg.flushes_late)
 		fv__flush_sends(q);
 	fv__leave();
 	return err;

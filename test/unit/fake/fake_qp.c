@@ -4,7 +4,8 @@
  * RC and UD only; no alternate paths.
  * Threads: verbs take the fake's lock; fv__ functions expect it held.
  * Ownership: posted requests belong to the QP until they complete; RESET and
- * destroy drop them silently, completions already in a CQ stay there.
+ * destroy drop them silently, completions already in a CQ stay there or leave
+ * with it, as the device is configured.
  * Rules: InfiniBand vol. 1 ch. 10.3 (states), 10.8 (error flush): ibv_qp.state
  * follows ibv_modify_qp only, as in libibverbs.
  */
@@ -143,6 +144,14 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 	return &q->qp;
 }
 
+static void end_life(struct fv_qp *q)
+{
+	if (!fv__device(q->qp.context)->cfg.takes_cqes_along)
+		return;
+	fv__cq_purge(q->qp.send_cq, q);
+	fv__cq_purge(q->qp.recv_cq, q);
+}
+
 int ibv_destroy_qp(struct ibv_qp *qp)
 {
 	struct fv_qp *q = qp_of(qp);
@@ -158,6 +167,7 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 		if (w->qp == q)
 			fv__mw_invalidate(q, w->key);
 	}
+	end_life(q);
 	hold_refs(q, -1);
 	fv__cm_qp_dead(qp->qp_num);
 	fv__drop(&q->obj);
@@ -173,15 +183,18 @@ void fv__qp_event(struct fv_qp *q, enum ibv_event_type type)
 	fv__async(q->qp.context, &ev);
 }
 
+static void flush_send(struct fv_qp *q)
+{
+	struct fv_send *s = fv_container(q->sends.next, struct fv_send, link);
+
+	fv_link_del(&s->link);
+	fv__send_done(q, s, IBV_WC_WR_FLUSH_ERR, 0);
+}
+
 void fv__flush_sends(struct fv_qp *q)
 {
-	while (!fv_link_empty(&q->sends)) {
-		struct fv_send *s =
-			fv_container(q->sends.next, struct fv_send, link);
-
-		fv_link_del(&s->link);
-		fv__send_done(q, s, IBV_WC_WR_FLUSH_ERR, 0);
-	}
+	while (!fv_link_empty(&q->sends))
+		flush_send(q);
 }
 
 static void flush(struct fv_qp *q)
@@ -204,12 +217,39 @@ void fv__qp_to_error(struct fv_qp *q)
 		if (fv__is_iwarp(q->qp.context))
 			fv__cm_qp_dead(q->qp.qp_num);
 	}
-	flush(q);
+	if (!fv__device(q->qp.context)->cfg.flushes_late)
+		flush(q);
 	fv__kick_all();
+}
+
+void fv__flush_late(struct ibv_cq *cq)
+{
+	struct fv_obj *o;
+
+	if (!fv__device(cq->context)->cfg.flushes_late)
+		return;
+	fv_for_each(o, FV_OBJ_QP)
+	{
+		struct fv_qp *q = fv_container(o, struct fv_qp, obj);
+		struct fv_recv *r;
+
+		if (!q->in_error)
+			continue;
+		if (q->qp.send_cq == cq && !fv_link_empty(&q->sends)) {
+			flush_send(q);
+			return;
+		}
+		r = q->qp.recv_cq == cq ? fv__rq_pop(&q->rq) : NULL;
+		if (r) {
+			fv__recv_flush(q, r);
+			return;
+		}
+	}
 }
 
 static void to_reset(struct fv_qp *q)
 {
+	end_life(q);
 	drop_requests(q);
 	q->gen = ++last_gen;
 	q->sq_used = q->sq_silent = 0;

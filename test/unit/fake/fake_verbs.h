@@ -59,6 +59,16 @@ struct fv_device_cfg {
 	/* a receive posted in ERR stays until the next modify to ERR (rxe) */
 	bool err_recv_stays;
 	bool err_send_stays; /* the same of requests (siw) */
+	/*
+	 * completions of a queue pair that is destroyed or reset leave its
+	 * CQs, as drivers of adapters have it (the soft devices keep them)
+	 */
+	bool takes_cqes_along;
+	/*
+	 * flushes come one by one, each after a poll that found nothing; what
+	 * has not come by then the end of the queue pair takes along
+	 */
+	bool flushes_late;
 	bool old_abi; /* no verbs_context: the inline helpers fall back */
 };
 
@@ -159,8 +169,8 @@ enum fv_cm_option {
 	FV_CM_LOSE_RTU,	    /* the acceptor never hears of rdma_establish */
 	FV_CM_LOSE_DREQ,    /* a disconnect is never answered */
 	FV_CM_REFUSE_SYNC,  /* iWARP: rdma_connect itself fails, as some do */
-	FV_CM_PORT_TAKEN,   /* iWARP: so many calls of rdma_connect fail first */
-	FV_CM_TIMEWAIT,	    /* TIMEWAIT_EXIT follows DISCONNECTED (default 1) */
+	FV_CM_PORT_TAKEN, /* iWARP: so many calls of rdma_connect fail first */
+	FV_CM_TIMEWAIT,	  /* TIMEWAIT_EXIT follows DISCONNECTED (default 1) */
 	FV_CM_OPTION_N
 };
 /* Stays until changed or fv_reset(); 0 switches off. */
