@@ -7,8 +7,11 @@
  * Rules: uDAPL 1.2 dat_rmr_*, DAT 2.0 additions.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
+#include "dapl/common/objects/dapl_ep.h"
+#include "dapl/common/objects/dapl_ia.h"
 #include "test/unit/kit.h"
 
 #define PRIV (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
@@ -301,6 +304,117 @@ static void send_with_invalidate__type2(void **state)
 	assert_dat_ok(V(lmr_free)(s->mem.lmr));
 }
 
+static void invalidate_by_peer(struct world *w, DAT_RMR_CONTEXT key)
+{
+	DAT_LMR_TRIPLET seg = world_seg(&w->client, 0, 32);
+
+	world_recv(&w->server, 4096, 64, 50);
+	assert_dat_ok(V(ep_post_send_with_invalidate)(
+		w->client.ep, 1, &seg, world_cookie(60), 0, DAT_TRUE, key));
+	expect_dto(w->client.req_evd, 60, DAT_DTO_SUCCESS);
+}
+
+/* Another adapter has heard of an equal key: that is not this window's. */
+static void invalidated__on_another_adapter(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RMR_HANDLE rmr = make(s, true);
+	DAT_RMR_CONTEXT key, again;
+
+	world_connect(w);
+	assert_dat_ok(do_bind(s, rmr, 0, 64, 1, 0, &key));
+	expect_bind(s, rmr, 1, DAT_DTO_SUCCESS);
+	dapl_rmr_invalidated((struct dapl_ia *)w->client.ia, key);
+	/* The next bind takes the key back first, as it must. */
+	assert_dat_ok(do_bind(s, rmr, 0, 64, 2, 0, &again));
+	expect_bind(s, rmr, 2, DAT_DTO_SUCCESS);
+	dapl_rmr_invalidated((struct dapl_ia *)w->client.ia, again);
+	assert_dat_ok(do_bind(s, rmr, 0, 0, 3, 0, NULL));
+	expect_bind(s, rmr, 3, DAT_DTO_SUCCESS);
+	write_through(w, again, 0,
+		      w->kind == FV_IWARP ? DAT_DTO_ERR_FLUSHED
+					  : DAT_DTO_ERR_REMOTE_ACCESS);
+}
+
+/* Of many windows the peer hits the one that it names. */
+static void invalidated__one_of_many(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RMR_CONTEXT key[100];
+	DAT_RMR_HANDLE rmr[100];
+
+	world_connect(w);
+	for (unsigned i = 0; i < 100; i++) {
+		rmr[i] = make(s, true);
+		assert_dat_ok(do_bind(s, rmr[i], 0, 64, i, 0, &key[i]));
+		expect_bind(s, rmr[i], i, DAT_DTO_SUCCESS);
+	}
+	for (unsigned i = 3; i < 100; i += 7) {
+		invalidate_by_peer(w, key[i]);
+		expect_dto(s->recv_evd, 50, DAT_DTO_SUCCESS);
+	}
+	/* A wrong guess of who was hit would break the connection here. */
+	for (unsigned i = 0; i < 100; i++) {
+		assert_dat_ok(do_bind(s, rmr[i], 0, 64, i, 0, &key[i]));
+		expect_bind(s, rmr[i], i, DAT_DTO_SUCCESS);
+		write_through(w, key[i], 0, DAT_DTO_SUCCESS);
+	}
+	for (unsigned i = 0; i < 100; i += 2)
+		assert_dat_ok(V(rmr_free)(rmr[i]));
+	invalidate_by_peer(w, key[1]);
+	expect_dto(s->recv_evd, 50, DAT_DTO_SUCCESS);
+	assert_dat_ok(do_bind(s, rmr[1], 0, 64, 1, 0, &key[1]));
+	expect_bind(s, rmr[1], 1, DAT_DTO_SUCCESS);
+}
+
+struct binder {
+	struct world_side *side;
+	DAT_RMR_HANDLE rmr;
+	DAT_RETURN ret;
+};
+
+static void *run_binder(void *arg)
+{
+	struct binder *b = arg;
+
+	b->ret = do_bind(b->side, b->rmr, 0, 64, 2, 0, NULL);
+	return NULL;
+}
+
+/* The peer's message is read while a bind is on its way to the queue. */
+static void invalidated__under_a_bind(void **state)
+{
+#ifdef DAPL_PTHREAD_LOCKS
+	(void)state;
+	skip();
+#else
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	struct binder b = {.side = s, .rmr = make(s, true)};
+	struct dapl_lock *ctl;
+	DAT_RMR_CONTEXT key;
+	pthread_t thread;
+
+	world_connect(w);
+	assert_dat_ok(do_bind(s, b.rmr, 0, 64, 1, 0, &key));
+	expect_bind(s, b.rmr, 1, DAT_DTO_SUCCESS);
+	invalidate_by_peer(w, key);
+	ctl = &((struct dapl_ep *)s->ep)->ctl;
+	dapl_lock(ctl);
+	assert_int_equal(pthread_create(&thread, NULL, run_binder, &b), 0);
+	/* It waits for the lock. */
+	world_until(__atomic_load_n(&ctl->word, __ATOMIC_RELAXED) == 2);
+	dapl_rmr_invalidated((struct dapl_ia *)s->ia, key);
+	dapl_unlock(ctl);
+	pthread_join(thread, NULL);
+	assert_dat_ok(b.ret);
+	expect_bind(s, b.rmr, 2, DAT_DTO_SUCCESS);
+	kit_state(s->ep, DAT_EP_STATE_CONNECTED);
+#endif
+}
+
 /* A window of type 2 outlives the queue pair it was bound through. */
 static void bind__type2_after_reset(void **state)
 {
@@ -335,6 +449,9 @@ int main(void)
 		on_ib(free__while_bound),
 		on_each(send_with_invalidate__type2),
 		on_each(bind__type2_after_reset),
+		on_each(invalidated__on_another_adapter),
+		on_each(invalidated__one_of_many),
+		on_ib(invalidated__under_a_bind),
 	};
 
 	return world_run_both(tests);

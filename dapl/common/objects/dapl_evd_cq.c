@@ -104,7 +104,8 @@ static void request_ext(DAT_EVENT *ev, unsigned op)
 }
 
 /* A message that brought immediate data or invalidated a window. */
-static void receive_ext(DAT_EVENT *ev, const struct ibv_wc *wc)
+static void receive_ext(struct dapl_evd *evd, DAT_EVENT *ev,
+			const struct ibv_wc *wc)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto =
 		&ev->event_data.dto_completion_event_data;
@@ -112,7 +113,7 @@ static void receive_ext(DAT_EVENT *ev, const struct ibv_wc *wc)
 	if (wc->wc_flags & IBV_WC_WITH_INV) {
 		dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
 		dto->rmr_context = wc->invalidated_rkey;
-		dapl_rmr_invalidated(wc->invalidated_rkey);
+		dapl_rmr_invalidated(evd->obj.ia, wc->invalidated_rkey);
 		return;
 	}
 	if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
@@ -233,7 +234,7 @@ bool dapl_evd_cq_careful_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 		/* Not the slot's: that may be in use again. */
 		return request_event(ev, ep, op, dto->user_cookie, after);
 	if (ok && (wc->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV)))
-		receive_ext(ev, wc);
+		receive_ext(evd, ev, wc);
 	return true;
 }
 

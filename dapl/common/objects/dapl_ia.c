@@ -204,6 +204,7 @@ static struct dapl_ia *ia_alloc(const struct dapl_provider *prov)
 	ia->obj.ia = ia;
 	ia->prov = prov;
 	dapl_lock_init(&ia->lock, DAPL_LOCK_IA);
+	dapl_windows_init(&ia->windows);
 	dapl_bells_init(&ia->bells);
 	for (int i = 0; i < DAPL_OBJ_TYPES; i++)
 		dapl_list_init(&ia->objs[i]);
@@ -216,6 +217,7 @@ static struct dapl_ia *ia_alloc(const struct dapl_provider *prov)
 static void ia_release(struct dapl_ia *ia)
 {
 	dapl_bells_fini(&ia->bells);
+	dapl_windows_fini(&ia->windows);
 	dapl_lock_fini(&ia->lock);
 	dapl_obj_release(&ia->obj);
 }

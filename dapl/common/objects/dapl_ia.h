@@ -12,6 +12,7 @@
 #include "dapl/common/cm/dapl_cm.h"
 #include "dapl/common/objects/dapl_obj.h"
 #include "dapl/common/objects/dapl_provider.h"
+#include "dapl/common/objects/dapl_rmr.h"
 #include "dapl/common/services/dapl_bell.h"
 #include "dapl/common/services/dapl_lock.h"
 #include "dapl/common/services/dapl_loop.h"
@@ -37,6 +38,7 @@ struct dapl_ia {
 	struct dapl_bells bells; /* for those who wait on EVDs */
 	struct sockaddr_storage addr;
 	uint32_t max_inline; /* wish for every queue pair */
+	struct dapl_windows windows;
 
 	struct dapl_evd *async_evd; /* holds a reference; see dapl_ia_async */
 	bool async_evd_own;	    /* made by open, goes with close */

@@ -7,8 +7,9 @@
  * the slot's cookie points to; so each bind is signalled, and a suppressed one
  * makes no event. While a window is bound its LMR counts it as a user.
  * A window of type 2 must be invalidated before it is bound again; peers may
- * do that too, so such windows are found by key, in a list of their own.
- * Rules: uDAPL 1.2 dat_rmr_*; the EP scope is a DAT 2.0 addition.
+ * do that too, so such windows are found by key, in a table of the IA. That may
+ * happen under a bind: live_key is atomic, and names a key before the device
+ * can know it. Rules: uDAPL 1.2 dat_rmr_*; the EP scope is a DAT 2.0 addition.
  */
 #include "dapl/common/objects/dapl_rmr.h"
 
@@ -30,8 +31,8 @@ struct dapl_rmr {
 	DAT_RMR_PARAM param;
 
 	/* Type 2. */
-	struct dapl_list by_key;  /* windows_lock */
-	DAT_RMR_CONTEXT live_key; /* windows_lock; 0: the device has none */
+	struct dapl_list by_key;  /* the lock of the IA's windows */
+	DAT_RMR_CONTEXT live_key; /* atomic; 0: the device has none */
 	uint64_t qp_id; /* dapl_ep_qp_id() that it was bound through */
 };
 
@@ -41,15 +42,6 @@ struct bind_record {
 	DAT_RMR_COOKIE cookie;
 	bool quiet; /* no event for success */
 };
-
-static struct dapl_lock windows_lock; /* role LEAF */
-static struct dapl_list windows;      /* of type 2, all IAs */
-
-__attribute__((constructor)) static void windows_init(void)
-{
-	dapl_lock_init(&windows_lock, DAPL_LOCK_LEAF);
-	dapl_list_init(&windows);
-}
 
 static struct dapl_rmr *dapl_rmr_from(DAT_RMR_HANDLE h)
 {
@@ -78,28 +70,97 @@ void dapl_rmr_bind_forget(DAT_DTO_COOKIE slot_cookie)
 	free(slot_cookie.as_ptr);
 }
 
-/* Sets the key that the device knows and returns the one before. */
-static DAT_RMR_CONTEXT live_key_set(struct dapl_rmr *rmr, DAT_RMR_CONTEXT key)
-{
-	DAT_RMR_CONTEXT old;
+/* ------------------------------------- windows by key */
 
-	dapl_lock(&windows_lock);
-	old = rmr->live_key;
-	rmr->live_key = key;
-	dapl_unlock(&windows_lock);
-	return old;
+void dapl_windows_init(struct dapl_windows *windows)
+{
+	memset(windows, 0, sizeof(*windows));
+	dapl_lock_init(&windows->lock, DAPL_LOCK_LEAF);
 }
 
-void dapl_rmr_invalidated(DAT_RMR_CONTEXT key)
+void dapl_windows_fini(struct dapl_windows *windows)
 {
+	free(windows->buckets);
+	dapl_lock_fini(&windows->lock);
+}
+
+static struct dapl_list *bucket(struct dapl_list *buckets, uint32_t size,
+				DAT_RMR_CONTEXT key)
+{
+	/* What changes with each bind is no part of the hash. */
+	return &buckets[(key >> 8) & (size - 1)];
+}
+
+/* As many lists as there are windows, or more. 0 or -ENOMEM. */
+static int windows_grow_locked(struct dapl_windows *w)
+{
+	uint32_t size = w->size ? w->size * 2 : 16;
+	struct dapl_list *buckets;
+	struct dapl_rmr *rmr, *tmp;
+
+	if (w->count < w->size)
+		return 0;
+	buckets = malloc(size * sizeof(*buckets));
+	if (!buckets)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < size; i++)
+		dapl_list_init(&buckets[i]);
+	for (uint32_t i = 0; i < w->size; i++) {
+		dapl_list_for_each_safe(rmr, tmp, &w->buckets[i], by_key) {
+			dapl_list_del(&rmr->by_key);
+			dapl_list_add_tail(bucket(buckets, size, rmr->mw->rkey),
+					   &rmr->by_key);
+		}
+	}
+	free(w->buckets);
+	w->buckets = buckets;
+	w->size = size;
+	return 0;
+}
+
+static int window_enter(struct dapl_windows *w, struct dapl_rmr *rmr)
+{
+	int ret;
+
+	dapl_lock(&w->lock);
+	ret = windows_grow_locked(w);
+	if (!ret) {
+		dapl_list_add_tail(bucket(w->buckets, w->size, rmr->mw->rkey),
+				   &rmr->by_key);
+		w->count++;
+	}
+	dapl_unlock(&w->lock);
+	return ret;
+}
+
+static void window_leave(struct dapl_windows *w, struct dapl_rmr *rmr)
+{
+	dapl_lock(&w->lock);
+	dapl_list_del(&rmr->by_key);
+	w->count--;
+	dapl_unlock(&w->lock);
+}
+
+void dapl_rmr_invalidated(struct dapl_ia *ia, DAT_RMR_CONTEXT key)
+{
+	struct dapl_windows *w = &ia->windows;
 	struct dapl_rmr *rmr;
 
-	dapl_lock(&windows_lock);
-	dapl_list_for_each(rmr, &windows, by_key)
-		if (rmr->live_key == key)
-			rmr->live_key = 0;
-	dapl_unlock(&windows_lock);
+	dapl_lock(&w->lock);
+	if (w->size)
+		dapl_list_for_each(rmr, bucket(w->buckets, w->size, key),
+				   by_key) {
+			DAT_RMR_CONTEXT live = key;
+
+			if (__atomic_compare_exchange_n(
+				    &rmr->live_key, &live, 0, false,
+				    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+				break;
+		}
+	dapl_unlock(&w->lock);
 }
+
+/* ---------------------------------------------- life */
 
 static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, bool for_ep,
 			     DAT_RMR_HANDLE *ret_rmr)
@@ -131,15 +192,16 @@ static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, bool for_ep,
 				 pz->obj.ia->dev.name, for_ep ? 2 : 1,
 				 strerror(-err));
 	}
+	if (for_ep && window_enter(&pz->obj.ia->windows, rmr)) {
+		vb_mw_destroy(rmr->mw);
+		dapl_obj_unuse(&pz->obj);
+		dapl_obj_release(&rmr->obj);
+		return dapl_fail(DAPL_NO_MEM, "rmr: no memory");
+	}
 	dapl_lock_init(&rmr->lock, DAPL_LOCK_LEAF);
 	rmr->pz = pz;
 	rmr->param.pz_handle = pz_handle;
 	rmr->param.rmr_scope = for_ep ? DAT_RMR_SCOPE_EP : DAT_RMR_SCOPE_PZ;
-	if (for_ep) {
-		dapl_lock(&windows_lock);
-		dapl_list_add_tail(&windows, &rmr->by_key);
-		dapl_unlock(&windows_lock);
-	}
 	dapl_obj_enlist(&rmr->obj);
 	*ret_rmr = (DAT_RMR_HANDLE)rmr;
 	return DAT_SUCCESS;
@@ -247,6 +309,11 @@ static void fill_bind(struct ibv_mw_bind_info *info, struct dapl_lmr *lmr,
 		info->mw_access_flags |= IBV_ACCESS_ZERO_BASED;
 }
 
+static void live_key_set(struct dapl_rmr *rmr, DAT_RMR_CONTEXT key)
+{
+	__atomic_store_n(&rmr->live_key, key, __ATOMIC_RELEASE);
+}
+
 /* Takes the key of a bound window of type 2 back, as a request of our own. */
 static DAT_RETURN post_invalidate(struct dapl_rmr *rmr, struct dapl_ep *ep)
 {
@@ -271,8 +338,7 @@ static DAT_RETURN post_nothing(struct dapl_rmr *rmr, struct dapl_ep *ep,
 	struct ibv_send_wr wr = {.opcode = IBV_WR_RDMA_WRITE};
 
 	*ret_key = rmr->mw->rkey;
-	return dapl_ep_post_request(ep, &wr, DAT_DTO_BIND_MW, 0, record,
-				    flags);
+	return dapl_ep_post_request(ep, &wr, DAT_DTO_BIND_MW, 0, record, flags);
 }
 
 /* Takes the bound region, and the window's use of it, out of the window. */
@@ -309,13 +375,13 @@ static DAT_RETURN post_type2(struct dapl_rmr *rmr, struct dapl_ep *ep,
 			     DAT_DTO_COOKIE record, DAT_COMPLETION_FLAGS flags,
 			     DAT_RMR_CONTEXT *ret_key)
 {
-	bool live = live_key_set(rmr, 0) && rmr->qp_id == dapl_ep_qp_id(ep);
+	uint64_t qp_id = dapl_ep_qp_id(ep);
+	bool live = rmr->qp_id == qp_id &&
+		    __atomic_load_n(&rmr->live_key, __ATOMIC_ACQUIRE);
 	struct ibv_send_wr wr;
 	DAT_RETURN ret;
 
 	memset(&wr, 0, sizeof(wr));
-	if (live)
-		live_key_set(rmr, rmr->mw->rkey);
 	if (live && info) {
 		ret = post_invalidate(rmr, ep);
 		if (ret != DAT_SUCCESS)
@@ -326,6 +392,8 @@ static DAT_RETURN post_type2(struct dapl_rmr *rmr, struct dapl_ep *ep,
 		wr.bind_mw.mw = rmr->mw;
 		wr.bind_mw.rkey = ibv_inc_rkey(rmr->mw->rkey);
 		wr.bind_mw.bind_info = *info;
+		/* A peer may be done with the key before the post returns. */
+		live_key_set(rmr, wr.bind_mw.rkey);
 	} else if (live) {
 		wr.opcode = IBV_WR_LOCAL_INV;
 		wr.invalidate_rkey = rmr->mw->rkey;
@@ -333,11 +401,11 @@ static DAT_RETURN post_type2(struct dapl_rmr *rmr, struct dapl_ep *ep,
 		return post_nothing(rmr, ep, record, flags, ret_key);
 	}
 	ret = dapl_ep_post_request(ep, &wr, DAT_DTO_BIND_MW, 0, record, flags);
-	if (ret == DAT_SUCCESS && info)
+	if (ret == DAT_SUCCESS && info) {
 		rmr->mw->rkey = wr.bind_mw.rkey;
-	if (ret == DAT_SUCCESS) {
-		live_key_set(rmr, info ? rmr->mw->rkey : 0);
-		rmr->qp_id = dapl_ep_qp_id(ep);
+		rmr->qp_id = qp_id;
+	} else if (ret == DAT_SUCCESS || info) {
+		live_key_set(rmr, 0);
 	}
 	*ret_key = rmr->mw->rkey;
 	return ret;
@@ -423,11 +491,8 @@ DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE handle, DAT_LMR_HANDLE lmr_handle,
 
 void dapl_rmr_shutdown(struct dapl_rmr *rmr)
 {
-	if (rmr->mw->type == IBV_MW_TYPE_2) {
-		dapl_lock(&windows_lock);
-		dapl_list_del(&rmr->by_key);
-		dapl_unlock(&windows_lock);
-	}
+	if (rmr->mw->type == IBV_MW_TYPE_2)
+		window_leave(&rmr->obj.ia->windows, rmr);
 	vb_mw_destroy(rmr->mw);
 	dapl_obj_unuse(rmr->lmr ? &rmr->lmr->obj : NULL);
 	dapl_obj_unuse(&rmr->pz->obj);
