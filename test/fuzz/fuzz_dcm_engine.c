@@ -524,6 +524,7 @@ static void step(void)
 	REQUIRE(w.armed <= w.live);
 	REQUIRE(w.eng.conns.n <= IDS);
 	REQUIRE(w.eng.passive.n <= w.eng.conns.n);
+	REQUIRE(w.eng.up.n <= w.eng.conns.n);
 	REQUIRE(w.eng.timewait_n <= w.live);
 	REQUIRE(!w.listening ||
 		(w.listener.waiting_n >= 0 && w.listener.waiting_n <= BACKLOG));

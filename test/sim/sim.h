@@ -33,6 +33,7 @@
 #define SIM_PORT   100 /* service points of a node listen from here up */
 
 struct sim;
+struct sim_name;
 struct sim_node;
 struct sim_conn;
 struct sim_stream;
@@ -99,6 +100,7 @@ struct sim_options {
 	unsigned nodes, conns;
 	unsigned crashes, partitions;
 	bool restart;	     /* a node that crashed comes up again */
+	bool same_numbers;   /* then with the numbers of its life before */
 	unsigned queue;	     /* messages a node has room for */
 	uint64_t service_us; /* that it takes for one */
 	uint64_t accept_us;  /* that its consumer takes to accept one */
@@ -106,6 +108,7 @@ struct sim_options {
 	int backlog;
 	int dreq_repeats;   /* as in the rules */
 	uint32_t conns_max; /* ids of a node; 0: the engine's own limit */
+	bool small;	    /* there is little room for requests or messages */
 	bool tidy;  /* consumers connect, stay, and disconnect; no more */
 	double old; /* share of nodes that behave as old peers */
 	double forged; /* messages that a third party sends like others */
@@ -137,6 +140,8 @@ struct sim {
 	size_t live;	  /* connections that the engines have not forgotten */
 	size_t armed;	  /* timers */
 	unsigned conn_no;
+	struct sim_name *names;
+	size_t names_n, names_room;
 };
 
 struct sim_node {
@@ -148,6 +153,9 @@ struct sim_node {
 	bool silent; /* the host died, not the process */
 	bool old;
 	unsigned queued;
+	uint8_t life;
+	uint32_t qps; /* of this life */
+	uint64_t born_us;
 	uint64_t busy_until_us;
 	uint64_t app_busy_until_us;
 	struct dapl_list conns;
@@ -198,6 +206,7 @@ struct sim_conn {
 	bool up;
 	bool disconnecting;
 	uint64_t accepted_us;
+	uint64_t asked_us; /* when it connected */
 
 	unsigned target; /* node that is asked */
 	uint32_t port;
@@ -215,6 +224,14 @@ static inline struct sim_conn *sim_conn_of(struct dcm_conn *dcm)
 extern const struct dcm_engine_ops sim_engine_ops;
 
 void sim_node_start(struct sim_node *node);
+/*
+ * The data queue pair that is QPN to the checks, as peers get to see it: after
+ * a restart its number may be one that was there before. What they see leads
+ * back to the one it is, also of those that are no more: by the service level,
+ * which nobody looks at, this tells lives apart.
+ */
+void sim_node_qp(struct sim_node *node, uint32_t qpn, struct dcm_ib *ret_ib);
+uint32_t sim_qp_named(const struct sim *sim, const struct dcm_ib *ib);
 void sim_node_crash(struct sim_node *node);
 void sim_node_fini(struct sim_node *node);
 struct sim_conn *sim_conn_new(struct sim_node *node);

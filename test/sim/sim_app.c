@@ -75,6 +75,7 @@ static void connect_now(struct sim_conn *conn)
 	struct sim *sim = conn->node->sim;
 
 	sim->stats.attempts++;
+	conn->asked_us = sim->clock.now_us;
 	sim_trace(conn, "connects qp 0x%x to node %u port %u", conn->check.qpn,
 		  conn->target, conn->port);
 	if (!dcm_engine_connect(&conn->node->eng, &conn->dcm, conn->port,
@@ -89,8 +90,7 @@ static void accept_now(struct sim_conn *conn)
 {
 	struct dcm_answer answer = {.rd_in = 4, .mtu = 3};
 
-	answer.ib = conn->node->eng.self;
-	answer.ib.qpn = conn->check.qpn;
+	sim_node_qp(conn->node, conn->check.qpn, &answer.ib);
 	answer.p_size =
 		(uint16_t)sim_pdata(DCM_REP, conn->check.qpn, answer.pdata);
 	conn->accepted_us = now_of(conn);
@@ -218,12 +218,29 @@ static void end(struct sim *sim, void *arg, uint64_t tag)
 
 /* -------------------------------------------- what the engine reports */
 
+/* Who asks as long as there is patience, and loses few of its messages. */
+static void check_was_asked(const struct sim_conn *conn)
+{
+	const struct sim *sim = conn->node->sim;
+	const struct sim_options *opt = &sim->opt;
+	const struct sim_node *target = &sim->node[conn->target];
+
+	if (opt->stream || opt->partitions || opt->small || target->dead ||
+	    opt->loss > 0.1 || target->born_us > conn->asked_us ||
+	    conn->dcm.peer.qpn != target->eng.self.qpn)
+		return;
+	SIM_REQUIRE(sim_qp_of(&conn->node->sim->checks, conn->check.qpn)->asked,
+		    "unreachable, and the peer was there all the time");
+}
+
 void sim_app_event(struct sim_conn *conn, enum dapl_cm_event event)
 {
 	struct sim *sim = conn->node->sim;
 
 	if (event != DAPL_CM_ESTABLISHED) {
 		sim->stats.ended++;
+		if (event == DAPL_CM_UNREACHABLE)
+			check_was_asked(conn);
 		/* RTUs may be lost for all the time that there is. */
 		if (event == DAPL_CM_ACCEPT_FAILED &&
 		    sim->clock.now_us >=
@@ -266,13 +283,13 @@ void sim_app_connect(struct sim_node *node, unsigned target, uint32_t port)
 	struct sim *sim = node->sim;
 	struct sim_conn *conn = sim_conn_new(node);
 	struct dcm_msg *own = &conn->dcm.own;
-	struct dcm_ib ib = node->eng.self;
+	struct dcm_ib ib;
 
 	make_plan(conn);
 	conn->target = target;
 	conn->port = port;
 	conn->check.qpn = sim_qp_new(&sim->checks, SIM_QP_ACTIVE);
-	ib.qpn = conn->check.qpn;
+	sim_node_qp(node, conn->check.qpn, &ib);
 	dcm_block_set_ib(&own->saddr, &ib);
 	ib = sim->node[target].eng.self;
 	conn->dcm.peer.qpn = ib.qpn;

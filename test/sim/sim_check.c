@@ -109,8 +109,12 @@ bool sim_pdata_is(uint16_t op, uint32_t qpn, const void *pdata, size_t size)
 void sim_check_request(struct sim_check *c, uint32_t peer_qpn,
 		       const struct dcm_msg *msg)
 {
+	struct sim_qp *peer = sim_qp_of(c->all, peer_qpn);
+
 	c->passive = true;
 	c->peer_qpn = peer_qpn;
+	if (peer)
+		peer->asked = true;
 	SIM_REQUIRE(c->all->hostile || sim_pdata_is(DCM_REQ, peer_qpn,
 						    msg->pdata, msg->p_size),
 		    "request with private data of its sender");

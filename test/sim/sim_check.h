@@ -35,6 +35,7 @@ struct sim_qp {
 	bool established;
 	bool given_up; /* its consumer had enough before it heard the end */
 	bool ended;    /* its consumer asked for that, or is no more */
+	bool asked;    /* the other side's consumer has heard of it */
 	bool told;
 };
 

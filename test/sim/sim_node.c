@@ -30,6 +30,52 @@ void sim_trace(const struct sim_conn *conn, const char *format, ...)
 	putchar('\n');
 }
 
+/* ------------------------------------------------------ queue pairs */
+
+struct sim_name {
+	uint32_t seen;
+	uint8_t life;
+	uint32_t qpn;
+};
+
+/* Queue pairs of one life of a node. */
+#define QPS_MAX 0x1000
+
+void sim_node_qp(struct sim_node *node, uint32_t qpn, struct dcm_ib *ret_ib)
+{
+	struct sim *sim = node->sim;
+
+	*ret_ib = node->eng.self;
+	ret_ib->qpn = qpn;
+	if (!sim->opt.same_numbers)
+		return;
+	if (sim->names_n == sim->names_room) {
+		sim->names_room = sim->names_room ? 2 * sim->names_room : 64;
+		sim->names = realloc(sim->names,
+				     sim->names_room * sizeof(*sim->names));
+		if (!sim->names)
+			sim_fail("no memory");
+	}
+	ret_ib->qpn =
+		SIM_FIRST_QP + node->index * QPS_MAX + node->qps++ % QPS_MAX;
+	ret_ib->sl = node->life;
+	sim->names[sim->names_n++] = (struct sim_name){
+		.seen = ret_ib->qpn, .life = node->life, .qpn = qpn};
+}
+
+uint32_t sim_qp_named(const struct sim *sim, const struct dcm_ib *ib)
+{
+	size_t i;
+
+	if (!sim->opt.same_numbers)
+		return ib->qpn;
+	for (i = 0; i < sim->names_n; i++)
+		if (sim->names[i].seen == ib->qpn &&
+		    sim->names[i].life == ib->sl)
+			return sim->names[i].qpn;
+	sim_fail("queue pair 0x%x, life %u, never was", ib->qpn, ib->sl);
+}
+
 /* ----------------------------------------------------- connections */
 
 struct sim_conn *sim_conn_new(struct sim_node *node)
@@ -178,7 +224,8 @@ static int on_qp_connect(struct dcm_conn *dcm)
 		return -EIO;
 	}
 	node->busy_until_us += node->sim->opt.qp_us;
-	sim_check_qp_connect(&conn->check, dcm->remote.ib.qpn);
+	sim_check_qp_connect(&conn->check,
+			     sim_qp_named(node->sim, &dcm->remote.ib));
 	return 0;
 }
 
@@ -201,11 +248,13 @@ static void on_request(struct dcm_listener *l, struct dcm_conn *dcm,
 {
 	struct sim_conn *conn = sim_conn_of(dcm);
 	struct dcm_ib ib;
+	uint32_t qpn;
 
 	dcm_block_get_ib(&msg->saddr, &ib);
-	sim_trace(conn, "request of qp 0x%x", ib.qpn);
+	qpn = sim_qp_named(conn->node->sim, &ib);
+	sim_trace(conn, "request of qp 0x%x", qpn);
 	SIM_REQUIRE(l->waiting_n <= l->backlog, "backlog");
-	sim_check_request(&conn->check, ib.qpn, msg);
+	sim_check_request(&conn->check, qpn, msg);
 	sim_app_request(conn);
 }
 
@@ -265,6 +314,11 @@ void sim_node_start(struct sim_node *node)
 			(uint32_t)sim_random(&sim->rng));
 	if (sim->opt.conns_max)
 		node->eng.conns_max = sim->opt.conns_max;
+	if (sim->opt.same_numbers)
+		node->eng.last_id = 0;
+	node->life++;
+	node->qps = 0;
+	node->born_us = sim->clock.now_us;
 	node->eng.self.lid = (uint16_t)(node->index % 3); /* 0: none */
 	node->eng.self.gid[15] = (uint8_t)node->index;
 	node->eng.self.gid[14] = (uint8_t)(node->index >> 8);

@@ -81,6 +81,7 @@ struct flight {
 	bool is_msg;
 	bool dialed; /* else, if it is no message: the end of the stream */
 	unsigned pipe;
+	uint64_t sent_us;
 	struct dcm_msg msg;
 };
 
@@ -126,7 +127,8 @@ static void take_off(const struct flight *f)
 	if (pair.silent)
 		return;
 	SIM_REQUIRE(pair.flights < FLIGHT_MAX, "a storm of messages");
-	pair.flight[pair.flights++] = *f;
+	pair.flight[pair.flights] = *f;
+	pair.flight[pair.flights++].sent_us = pair.now_us;
 }
 
 static void land(int i)
@@ -393,6 +395,8 @@ static void deliver(const struct flight *f)
 		deliver_stream(f);
 		return;
 	}
+	if (pair.now_us - f->sent_us >= DCM_LIFETIME_US)
+		return;
 	len = dcm_msg_encode(&f->msg, bytes);
 	dcm_engine_datagram(&side->eng, bytes, len, &src, pair.now_us);
 }

@@ -86,6 +86,9 @@ void sim_from_seed(uint64_t seed, struct sim_options *opt)
 	if (sim_chance(&rng, 0.3))
 		opt->dreq_repeats = (int)sim_below(&rng, 20);
 	opt->accept_us = sim_below(&rng, 10 * SIM_MS);
+	opt->same_numbers = sim_chance(&rng, 0.5);
+	opt->small =
+		opt->conns_max || opt->backlog < 1 << 20 || opt->queue < 4096;
 }
 
 /* ------------------------------------------------------ begin and end */
@@ -162,6 +165,7 @@ static void world_end(struct sim *sim, struct sim_stats *ret_stats)
 		check_both_were_told(sim);
 	sim_net_fini(sim);
 	sim_checks_fini(&sim->checks);
+	free(sim->names);
 	free(sim->node);
 	free(sim->clock.heap);
 	*ret_stats = sim->stats;
@@ -211,9 +215,11 @@ static void crash(struct sim *sim, void *arg, uint64_t tag)
 	sim->troubled = true;
 	node->silent = tag;
 	sim_node_crash(node);
+	/* Numbers are the same after a boot, which takes its time. */
 	if (sim->opt.restart)
 		sim_at(sim,
-		       sim->clock.now_us + sim_below(&sim->rng, 100 * SIM_S),
+		       sim->clock.now_us + sim_below(&sim->rng, 100 * SIM_S) +
+			       (sim->opt.same_numbers ? DCM_LIFETIME_US : 0),
 		       restart, node, 0);
 }
 

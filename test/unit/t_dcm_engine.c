@@ -62,7 +62,8 @@ static struct {
 	struct dcm_listener listener;
 	struct sent sent[8]; /* the first of them */
 	int sent_n;
-	int requests, events, qps, hangups;
+	int requests, gone, events, qps, hangups;
+	uint64_t now_us;
 	size_t live;
 	enum dapl_cm_event event;
 	uint8_t pdata[DCM_PDATA];
@@ -135,6 +136,7 @@ static void on_request(struct dcm_listener *l, struct dcm_conn *conn,
 
 static void on_request_gone(struct dcm_conn *conn)
 {
+	w.gone++;
 }
 
 static void on_event(struct dcm_conn *conn, enum dapl_cm_event event,
@@ -173,6 +175,7 @@ static const struct dcm_engine_ops ops = {
 static void start(uint32_t qpn, bool stream)
 {
 	memset(&w, 0, sizeof(w));
+	w.now_us = 5;
 	w.rules = (struct dcm_rules){
 		.stream = stream,
 		.rep_wait_us = 800000,
@@ -185,6 +188,7 @@ static void start(uint32_t qpn, bool stream)
 	};
 	dcm_engine_init(&w.eng, &ops, &w.rules, 1);
 	w.eng.conns_max = IDS;
+	w.eng.last_id = 0; /* as captured */
 	w.eng.self.qpn = qpn;
 	w.eng.self.qp_type = DCM_QP_RC;
 	memcpy(w.eng.self.gid, gid, sizeof(gid));
@@ -218,7 +222,7 @@ static void stop(void)
 static void feed_from(const uint8_t *bytes, size_t len,
 		      const struct dcm_source *src)
 {
-	dcm_engine_datagram(&w.eng, bytes, len, src, 5);
+	dcm_engine_datagram(&w.eng, bytes, len, src, w.now_us);
 }
 
 /* From a device that tells no more than the queue pair. */
@@ -226,7 +230,7 @@ static void feed(const uint8_t *bytes, size_t len, uint32_t src_qpn)
 {
 	const struct dcm_source src = {.qpn = src_qpn};
 
-	dcm_engine_datagram(&w.eng, bytes, len, &src, 5);
+	dcm_engine_datagram(&w.eng, bytes, len, &src, w.now_us);
 }
 
 static void feed_golden(const char *name, uint32_t src_qpn)
@@ -761,6 +765,255 @@ static void request__of_another_endpoint_with_the_same_id(void **state)
 	stop();
 }
 
+/* ------------------------------------------------- peers begin anew */
+
+/* The request of the captured exchange as a life's copy number REPEAT. */
+static void feed_life(uint8_t life, uint8_t repeat)
+{
+	uint8_t bytes[DCM_MSG];
+	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
+
+	bytes[DCM_HEADER] = life;
+	bytes[AT_RTNS] = repeat;
+	feed(bytes, len, CLIENT);
+}
+
+static struct dcm_conn *first_life_up(void)
+{
+	struct dcm_conn *conn;
+
+	server(SERVER, 4);
+	feed_life(1, 0);
+	conn = w.conn;
+	accept_with(conn, 0x16);
+	feed_golden("ucm-rtu", CLIENT);
+	assert_int_equal(conn->proto.state, DCM_UP);
+	return conn;
+}
+
+/* The second life has been reported, and goes its way. */
+static void expect_second_life(struct dcm_conn *first, uint8_t life)
+{
+	struct dcm_conn *second = w.conn;
+	uint8_t rtu[DCM_MSG];
+	int sent;
+
+	assert_int_equal(w.requests, 2);
+	assert_ptr_not_equal(second, first);
+	assert_int_equal(w.pdata[0], life);
+	sent = w.sent_n;
+	accept_with(second, 0x17);
+	assert_int_equal(w.sent_n, sent + 1);
+	assert_int_equal(last_sent()->op, DCM_REP);
+	wire_load("ucm-rtu", rtu, sizeof(rtu));
+	rtu[AT_D_ID] = (uint8_t)second->id;
+	rtu[AT_DADDR_QPN] = 0x17;
+	feed(rtu, DCM_HEADER, CLIENT);
+	assert_int_equal(second->proto.state, DCM_UP);
+	release(second);
+	finish(second);
+	stop();
+}
+
+static void life__new_while_the_old_is_up(void **state)
+{
+	struct dcm_conn *conn = first_life_up();
+
+	/* Doubled by the network, and late. */
+	w.now_us += DCM_LIFETIME_US - 1;
+	feed_life(1, 0);
+	assert_int_equal(w.requests, 1);
+	assert_int_equal(conn->proto.state, DCM_UP);
+	w.now_us += 1;
+	feed_life(1, 0);
+	assert_int_equal(w.event, DAPL_CM_DISCONNECTED);
+	assert_int_equal(w.events, 2);
+	release(conn);
+	expect_second_life(conn, 1);
+}
+
+/* Its first request was lost. */
+static void life__new_by_a_repeat(void **state)
+{
+	struct dcm_conn *conn;
+
+	server(SERVER, 4);
+	feed_life(1, 0);
+	conn = w.conn;
+	w.now_us += DCM_LIFETIME_US;
+	/* The old one goes on asking: its consumer is slow. */
+	feed_life(1, 7);
+	assert_int_equal(w.requests, 1);
+	accept_with(conn, 0x16);
+	feed_golden("ucm-rtu", CLIENT);
+	w.now_us += DCM_LIFETIME_US - 1;
+	feed_life(1, 8); /* sent before its RTU, perhaps */
+	assert_int_equal(conn->proto.state, DCM_UP);
+	w.now_us += 1;
+	feed_life(1, 1);
+	assert_int_equal(w.event, DAPL_CM_DISCONNECTED);
+	release(conn);
+	expect_second_life(conn, 1);
+}
+
+static void life__new_by_what_it_says(void **state)
+{
+	struct dcm_conn *conn;
+
+	server(SERVER, 4);
+	feed_life(1, 0);
+	conn = w.conn;
+	dcm_engine_reject(conn, NULL, 0, 3);
+	release(conn);
+	w.now_us += DCM_LIFETIME_US;
+	feed_life(1, 3);
+	assert_int_equal(last_sent()->op, DCM_REJ_USER);
+	assert_int_equal(w.requests, 1);
+	feed_life(2, 3);
+	assert_int_equal(w.live, 1); /* the old one is forgotten */
+	expect_second_life(NULL, 2);
+}
+
+static void life__new_while_the_old_ends(void **state)
+{
+	struct dcm_conn *conn = first_life_up();
+
+	release(conn);
+	assert_int_equal(conn->proto.state, DCM_DREQ_SENT);
+	w.now_us += DCM_LIFETIME_US;
+	feed_life(2, 0);
+	assert_int_equal(w.live, 1);
+	expect_second_life(NULL, 2);
+
+	conn = first_life_up();
+	feed_golden("ucm-dreq", CLIENT);
+	assert_int_equal(conn->proto.state, DCM_TIMEWAIT);
+	w.now_us += DCM_LIFETIME_US;
+	feed_life(2, 0);
+	assert_int_equal(w.events, 2); /* no more than it has heard */
+	release(conn);
+	expect_second_life(NULL, 2);
+}
+
+static void life__new_before_the_old_is_answered(void **state)
+{
+	struct dcm_conn *conn;
+
+	server(SERVER, 4);
+	feed_life(1, 0);
+	conn = w.conn;
+	w.now_us += DCM_LIFETIME_US;
+	feed_life(2, 0);
+	assert_int_equal(w.gone, 1);
+	/* Its consumer may have been about to. */
+	accept_with(conn, 0x16);
+	assert_int_equal(w.event, DAPL_CM_ACCEPT_FAILED);
+	assert_int_equal(w.sent_n, 0);
+	release(conn);
+	expect_second_life(conn, 2);
+
+	server(SERVER, 4);
+	feed_life(1, 0);
+	conn = w.conn;
+	accept_with(conn, 0x16);
+	w.now_us += DCM_LIFETIME_US;
+	feed_life(2, 0);
+	assert_int_equal(w.event, DAPL_CM_ACCEPT_FAILED);
+	assert_int_equal(w.sent_n, 1); /* nobody gets the old one's answer */
+	release(conn);
+	expect_second_life(conn, 2);
+}
+
+/* Such do not count what they repeat. */
+static void life__of_a_peer_of_version_7(void **state)
+{
+	uint8_t bytes[256];
+	size_t len = wire_load("ucm-v7-req", bytes, sizeof(bytes));
+	struct dcm_conn *conn;
+
+	server(SERVER, 4);
+	feed(bytes, len, CLIENT);
+	conn = w.conn;
+	w.now_us += DCM_LIFETIME_US;
+	feed(bytes, len, CLIENT);
+	assert_int_equal(w.requests, 1);
+	release(conn);
+	finish(conn);
+	stop();
+}
+
+/* New peers begin anywhere; but the queue pair may be the same. */
+static void life__new_with_another_id(void **state)
+{
+	struct dcm_conn *conn = first_life_up(), *second;
+	uint8_t bytes[DCM_MSG];
+	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
+
+	bytes[AT_S_ID] = bytes[AT_SPORT] = 9;
+	feed(bytes, len, CLIENT);
+	assert_int_equal(w.requests, 2);
+	second = w.conn;
+	accept_with(second, 0x17);
+	/* The request may be one of long ago; its answer's answer is not. */
+	assert_int_equal(conn->proto.state, DCM_UP);
+	wire_load("ucm-rtu", bytes, sizeof(bytes));
+	bytes[AT_S_ID] = bytes[AT_SPORT] = 9;
+	bytes[AT_D_ID] = (uint8_t)second->id;
+	bytes[AT_DADDR_QPN] = 0x17;
+	feed(bytes, DCM_HEADER, CLIENT);
+	assert_int_equal(second->proto.state, DCM_UP);
+	assert_int_equal(conn->proto.state, DCM_CLOSED);
+	assert_int_equal(w.event, DAPL_CM_DISCONNECTED);
+	release(conn);
+	release(second);
+	finish(second);
+	stop();
+}
+
+/* The same of a server: its queue pair has another peer now. */
+static void life__new_of_the_passive_side(void **state)
+{
+	uint8_t rep[DCM_MSG];
+	size_t len = wire_load("ucm-rep", rep, sizeof(rep));
+	struct dcm_conn *first, *second;
+
+	start(CLIENT, false);
+	first = client();
+	feed(rep, len, SERVER);
+	second = client();
+	rep[AT_D_ID] = rep[AT_DPORT] = (uint8_t)second->id;
+	feed(rep, len, SERVER);
+	assert_int_equal(second->proto.state, DCM_UP);
+	assert_int_equal(first->proto.state, DCM_CLOSED);
+	release(first);
+	release(second);
+	finish(second);
+	stop();
+}
+
+static void connect__ids_begin_anywhere(void **state)
+{
+	uint32_t first[8];
+	unsigned i, same = 0;
+
+	for (i = 0; i < 8; i++) {
+		struct dcm_conn conn = {.eng = NULL};
+
+		start(CLIENT, false);
+		dcm_engine_fini(&w.eng);
+		dcm_engine_init(&w.eng, &ops, &w.rules, i);
+		w.eng.self.qpn = CLIENT;
+		dcm_conn_init(&conn, &w.eng);
+		assert_int_equal(dcm_engine_connect(&w.eng, &conn, PORT, 1), 0);
+		first[i] = conn.id;
+		/* As a port is: old peers answer to that. */
+		assert_in_range(conn.id, 1, 0x8000);
+		same += i && first[i] == first[0];
+		dcm_engine_fini(&w.eng);
+	}
+	assert_int_equal(same, 0);
+}
+
 static void request__of_another_host_with_the_same_numbers(void **state)
 {
 	static const size_t at[] = {AT_SADDR_LID, AT_SADDR_GID};
@@ -1055,6 +1308,15 @@ int main(void)
 		cmocka_unit_test(
 			request__of_another_host_with_the_same_numbers),
 		cmocka_unit_test(request__of_another_host_with_the_same_lid),
+		cmocka_unit_test(life__new_while_the_old_is_up),
+		cmocka_unit_test(life__new_by_a_repeat),
+		cmocka_unit_test(life__new_by_what_it_says),
+		cmocka_unit_test(life__new_while_the_old_ends),
+		cmocka_unit_test(life__new_before_the_old_is_answered),
+		cmocka_unit_test(life__of_a_peer_of_version_7),
+		cmocka_unit_test(life__new_with_another_id),
+		cmocka_unit_test(life__new_of_the_passive_side),
+		cmocka_unit_test(connect__ids_begin_anywhere),
 		cmocka_unit_test(request__no_room_for_it),
 		cmocka_unit_test(request__for_an_unreliable_endpoint),
 		cmocka_unit_test(listen__twice_and_not_any_more),

@@ -875,7 +875,7 @@ static bool may_come(const struct around *a, enum dcm_input in, bool stream)
 	case DCM_IN_DIALED:
 		return a->dialing;
 	case DCM_IN_LOST:
-		return stream && a->open;
+		return stream ? a->open : a->p.passive || a->p.state == DCM_UP;
 	case DCM_IN_QP_READY:
 	case DCM_IN_QP_FAILED:
 		return false;

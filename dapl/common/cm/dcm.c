@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 /* For deciding lines: leaves the reason behind, gives ERR back. */
@@ -418,6 +419,16 @@ void dcm_input(struct dapl_cm_conn *conn, enum dcm_input in,
 
 /* ----------------------------------------------------------- instance */
 
+/* Not that of another life: not even of one after the last boot. */
+static uint32_t seed(void)
+{
+	uint32_t n;
+
+	if (getrandom(&n, sizeof(n), GRND_NONBLOCK) != sizeof(n))
+		n = (uint32_t)dapl_now_us() ^ (uint32_t)getpid() << 16;
+	return n;
+}
+
 void dcm_init(struct dcm *dcm, const struct dapl_cm *base,
 	      const struct dcm_transport *tp, const struct dcm_rules *rules,
 	      const struct dcm_path_wish *wish)
@@ -426,8 +437,7 @@ void dcm_init(struct dcm *dcm, const struct dapl_cm *base,
 	dcm->tp = tp;
 	dcm->rules = *rules;
 	dcm->wish = *wish;
-	dcm_engine_init(&dcm->eng, &engine_ops, &dcm->rules,
-			(uint32_t)dapl_now_us() ^ (uint32_t)getpid() << 16);
+	dcm_engine_init(&dcm->eng, &engine_ops, &dcm->rules, seed());
 	dapl_work_init(&dcm->work, on_work);
 	dapl_lock_init(&dcm->lock, DAPL_LOCK_CONN);
 	dapl_list_init(&dcm->nodes);

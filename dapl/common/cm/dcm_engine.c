@@ -61,6 +61,19 @@ static uint32_t new_id(struct dcm_engine *eng)
 	return 0;
 }
 
+/* Time-wait is a courtesy to peers that are late. */
+static bool end_oldest(struct dcm_engine *eng, uint64_t now_us)
+{
+	struct dcm_conn *oldest;
+
+	if (dapl_list_empty(&eng->timewait))
+		return false;
+	oldest = dapl_list_first(&eng->timewait, struct dcm_conn, queue);
+	eng->ops->disarm(oldest);
+	input(oldest, DCM_IN_TIMER, NULL, now_us);
+	return true;
+}
+
 void dcm_conn_init(struct dcm_conn *conn, struct dcm_engine *eng)
 {
 	conn->eng = eng;
@@ -87,13 +100,22 @@ static void dequeue(struct dcm_conn *conn)
 	conn->listener = NULL;
 }
 
+/* No message leads to CONN any more, and its id is free. */
+static void unmap(struct dcm_conn *conn)
+{
+	struct dcm_engine *eng = conn->eng;
+
+	dcm_map_del(&eng->conns, &conn->by_id);
+	dcm_map_del(&eng->passive, &conn->by_peer);
+	dcm_map_del(&eng->up, &conn->by_qp);
+}
+
 static void forget(struct dcm_conn *conn)
 {
 	struct dcm_engine *eng = conn->eng;
 
 	dequeue(conn);
-	dcm_map_del(&eng->conns, &conn->by_id);
-	dcm_map_del(&eng->passive, &conn->by_peer);
+	unmap(conn);
 	eng->ops->disarm(conn);
 	eng->ops->freed(conn);
 }
@@ -167,25 +189,59 @@ static enum dcm_input perform(struct dcm_conn *conn, const struct dcm_effect *e,
 	return DCM_IN_N;
 }
 
-/* Keeps the queues true to the state. */
+/* A connection that is up with the queue pair that CONN's peer has; or NULL. */
+static struct dcm_conn *by_qp(const struct dcm_conn *conn, uint64_t key)
+{
+	const struct dcm_ib *mine = &conn->remote.ib;
+	struct dcm_map_node *node = dcm_map_find(&conn->eng->up, key);
+
+	for (; node; node = dcm_map_next(node)) {
+		struct dcm_conn *other =
+			dapl_container_of(node, struct dcm_conn, by_qp);
+		const struct dcm_ib *its = &other->remote.ib;
+
+		if (mine->lid == its->lid &&
+		    !memcmp(mine->gid, its->gid, sizeof(its->gid)))
+			return other;
+	}
+	return NULL;
+}
+
+/*
+ * A queue pair has one peer at a time: another connection to it ended without
+ * a word that came here, perhaps with the process that it was of.
+ */
+static void came_up(struct dcm_conn *conn, uint64_t now_us)
+{
+	uint64_t key = (uint64_t)conn->own.dqpn << 32 | conn->remote.ib.qpn;
+	struct dcm_conn *other;
+
+	conn->up_us = now_us;
+	while ((other = by_qp(conn, key)))
+		input(other, DCM_IN_LOST, NULL, now_us);
+	dcm_map_add(&conn->eng->up, &conn->by_qp, key);
+}
+
+/* Keeps queues and tables true to the state. */
 static void after_step(struct dcm_conn *conn, uint64_t now_us)
 {
 	struct dcm_engine *eng = conn->eng;
 	enum dcm_state state = conn->proto.state;
-	struct dcm_conn *oldest;
 
+	if (state != DCM_UP)
+		dcm_map_del(&eng->up, &conn->by_qp);
+	else if (!eng->rules->stream && !conn->by_qp.in)
+		came_up(conn, now_us);
+	if (state == DCM_CLOSED)
+		unmap(conn);
 	if (conn->listener ? state != DCM_REQ_RCVD : state != DCM_TIMEWAIT)
 		dequeue(conn);
 	if (state != DCM_TIMEWAIT || !dapl_list_empty(&conn->queue))
 		return;
 	dapl_list_add_tail(&eng->timewait, &conn->queue);
 	eng->timewait_n++;
-	if (eng->timewait_n <= DCM_TIMEWAIT_MAX)
-		return;
-	/* Time-wait is bounded: the oldest makes room. */
-	oldest = dapl_list_first(&eng->timewait, struct dcm_conn, queue);
-	eng->ops->disarm(oldest);
-	input(oldest, DCM_IN_TIMER, NULL, now_us);
+	if (eng->timewait_n > DCM_TIMEWAIT_MAX)
+		end_oldest(eng, now_us);
 }
 
 /* What the peer says of its end, from REQ or REP. */
@@ -254,6 +310,11 @@ void dcm_engine_init(struct dcm_engine *eng, const struct dcm_engine_ops *ops,
 	eng->rules = rules;
 	eng->random = seed;
 	eng->conns_max = DCM_CONNS_MAX;
+	/*
+	 * Whoever starts again should not seem to go on. Not far up: old peers
+	 * know 16 bits of an id where it stands for the port.
+	 */
+	eng->last_id = new_random(eng) >> 17;
 	dapl_list_init(&eng->timewait);
 }
 
@@ -261,6 +322,7 @@ void dcm_engine_fini(struct dcm_engine *eng)
 {
 	dcm_map_fini(&eng->conns);
 	dcm_map_fini(&eng->passive);
+	dcm_map_fini(&eng->up);
 	dcm_map_fini(&eng->listeners);
 }
 
@@ -583,7 +645,23 @@ static void own_of_request(struct dcm_engine *eng, struct dcm_conn *conn,
 	dcm_block_set_ib(&own->saddr, &ib);
 }
 
-static void new_request(struct dcm_engine *eng, const struct dcm_msg *msg)
+/* Of all but what distinguishes copies (FNV-1a). */
+static uint64_t digest(const struct dcm_msg *req)
+{
+	struct dcm_msg msg = *req;
+	uint64_t sum = 0xcbf29ce484222325ull;
+	uint8_t buf[DCM_MSG];
+	size_t i, len;
+
+	msg.rtns = 0;
+	len = dcm_msg_encode(&msg, buf);
+	for (i = 0; i < len; i++)
+		sum = (sum ^ buf[i]) * 0x100000001b3ull;
+	return sum;
+}
+
+static void new_request(struct dcm_engine *eng, const struct dcm_msg *msg,
+			uint64_t now_us)
 {
 	struct dcm_listener *l = by_port(eng, msg->dport);
 	struct dcm_conn *conn;
@@ -601,6 +679,8 @@ static void new_request(struct dcm_engine *eng, const struct dcm_msg *msg)
 	}
 	dcm_conn_init(conn, eng);
 	conn->id = id;
+	conn->born_us = now_us;
+	conn->request = digest(msg);
 	dcm_map_add(&eng->conns, &conn->by_id, id);
 	dcm_map_add(&eng->passive, &conn->by_peer, peer_key(msg));
 	peer_of(msg, &conn->peer);
@@ -610,22 +690,47 @@ static void new_request(struct dcm_engine *eng, const struct dcm_msg *msg)
 	report(l, conn, msg);
 }
 
+/*
+ * Whether the request MSG, with the numbers of CONN's, is no copy of that but
+ * of somebody who has begun anew with the same numbers. Copies say the same,
+ * but for the count of repeats; only the first has none, and none is sent
+ * once there is a connection. What was sent before CONN's own first copy came
+ * has been lost or read by now, once CONN is older than any datagram.
+ */
+static bool is_new_life(const struct dcm_conn *conn, const struct dcm_msg *msg,
+			uint64_t now_us)
+{
+	if (now_us - conn->born_us < DCM_LIFETIME_US)
+		return false;
+	if (!msg->rtns && msg->version >= DCM_VERSION_EXT)
+		return true;
+	if (conn->request != digest(msg))
+		return true;
+	return conn->proto.up && now_us - conn->up_us >= DCM_LIFETIME_US;
+}
+
 static void on_request(struct dcm_engine *eng, const struct dcm_msg *msg,
 		       uint64_t now_us)
 {
 	struct dcm_conn *conn = by_request(eng, msg);
+	bool again = conn && is_new_life(conn, msg, now_us);
 	struct dcm_ib ib;
 
 	dcm_block_get_ib(&msg->saddr, &ib);
-	if (conn && conn->remote.ib.qpn == ib.qpn) {
+	if (conn && !again && conn->remote.ib.qpn == ib.qpn) {
 		eng->stats.repeated++;
 		input(conn, DCM_IN_REQ, msg, now_us);
 		return;
 	}
-	/* Same id, another endpoint: the peer's ids have come round. */
+	/*
+	 * Or the peer's ids have come round, in a moment: then it cannot be
+	 * told which of the two is the later one.
+	 */
 	if (conn)
 		dcm_map_del(&eng->passive, &conn->by_peer);
-	new_request(eng, msg);
+	if (again)
+		input(conn, DCM_IN_LOST, NULL, now_us);
+	new_request(eng, msg, now_us);
 }
 
 /*

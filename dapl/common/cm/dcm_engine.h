@@ -51,9 +51,13 @@ struct dcm_conn {
 	struct dcm_engine *eng;
 	struct dcm_map_node by_id;     /* datagrams: every connection */
 	struct dcm_map_node by_peer;   /* datagrams: the passive ones */
+	struct dcm_map_node by_qp;     /* datagrams: those that are up */
 	struct dapl_list queue;	       /* listener->waiting or eng->timewait */
 	struct dcm_listener *listener; /* that has this one waiting */
 	uint32_t id;		       /* own; 0 on streams */
+	uint64_t born_us;	       /* passive: when the request came */
+	uint64_t up_us;
+	uint64_t request;	       /* passive: what it said, in short */
 	struct dcm_peer peer;	       /* datagrams */
 
 	/* What each message of ours says; op and repeats are filled in. */
@@ -131,6 +135,7 @@ struct dcm_engine {
 	struct dcm_ib self; /* datagrams: lid, gid, and qpn of the CM's own */
 	struct dcm_map conns;
 	struct dcm_map passive;
+	struct dcm_map up;
 	struct dcm_map listeners;
 	struct dapl_list timewait; /* oldest first */
 	size_t timewait_n;
@@ -141,6 +146,12 @@ struct dcm_engine {
 	struct dcm_rtt rtt_peer;
 	struct dcm_engine_stats stats;
 };
+
+/*
+ * No datagram is older when it is read: neither subnets nor receive queues
+ * keep one for as long.
+ */
+#define DCM_LIFETIME_US 15000000ull
 
 /* Ids and time-wait are bounded. */
 #define DCM_CONNS_MAX	 (1u << 18)

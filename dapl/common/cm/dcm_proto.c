@@ -607,7 +607,20 @@ static void dreq_sent_rej(struct dcm_proto *p, const struct dcm_step *s,
 	over(p, s, out);
 }
 
+static void dreq_sent_lost(struct dcm_proto *p, const struct dcm_step *s,
+			   struct dcm_effects *out)
+{
+	event(p, DAPL_CM_DISCONNECTED, out);
+	over_at_once(p, s, out);
+}
+
 /* ------------------------------------------------------- cells: over */
+
+static void timewait_lost(struct dcm_proto *p, const struct dcm_step *s,
+			  struct dcm_effects *out)
+{
+	over_at_once(p, s, out);
+}
 
 static void timewait_timer(struct dcm_proto *p, const struct dcm_step *s,
 			   struct dcm_effects *out)
@@ -786,7 +799,8 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			[DCM_IN_REJECT] = wrong,
 			[DCM_IN_DISCONNECT] = ignore,
 			[DCM_IN_RELEASE] = ignore,
-			STREAM_WRONG,
+			DIALED_WRONG,
+			[DCM_IN_LOST] = dreq_sent_lost,
 			QP_WRONG,
 			[DCM_IN_TIMER] = dreq_sent_timer,
 			[DCM_IN_REQ] = dreq_sent_req,
@@ -804,7 +818,8 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			[DCM_IN_REJECT] = ignore,
 			[DCM_IN_DISCONNECT] = over_disconnect,
 			[DCM_IN_RELEASE] = ignore,
-			STREAM_WRONG,
+			DIALED_WRONG,
+			[DCM_IN_LOST] = timewait_lost,
 			QP_WRONG,
 			[DCM_IN_TIMER] = timewait_timer,
 			[DCM_IN_REQ] = timewait_req,

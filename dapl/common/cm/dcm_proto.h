@@ -65,7 +65,9 @@ enum dcm_input {
 	DCM_IN_DISCONNECT,
 	DCM_IN_RELEASE, /* no more upcalls */
 	DCM_IN_DIALED,	/* stream: set up */
-	DCM_IN_LOST,	/* stream: ended, or could not be set up */
+	/* Stream: ended, or could not be set up. Datagrams: the peer that was
+	 * is no more. */
+	DCM_IN_LOST,
 	DCM_IN_QP_READY,
 	DCM_IN_QP_FAILED,
 	DCM_IN_TIMER,
