@@ -81,7 +81,8 @@ static void connect_now(struct sim_conn *conn)
 	if (!dcm_engine_connect(&conn->node->eng, &conn->dcm, conn->port,
 				sim->clock.now_us))
 		return;
-	/* No id is free. */
+	SIM_REQUIRE(!conn->node->eng.timewait_n,
+		    "no id is free, but connections that are over have some");
 	sim_check_event(&conn->check, DAPL_CM_BROKEN, NULL, 0);
 	sim_app_event(conn, DAPL_CM_BROKEN);
 }

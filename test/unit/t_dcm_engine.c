@@ -1157,6 +1157,46 @@ static void connect__ids_are_used_up_and_left_free_for_listeners(void **state)
 	stop();
 }
 
+/* All ids are of connections that are over: the oldest one's is taken. */
+static void connect__ids_are_in_timewait(void **state)
+{
+	struct dcm_conn *conn[IDS], *one;
+	uint8_t bytes[DCM_MSG];
+	size_t len;
+	int i;
+
+	server(SERVER, 4);
+	w.eng.conns_max = 4;
+	for (i = 0; i < 4; i++) {
+		len = wire_load("ucm-req", bytes, sizeof(bytes));
+		bytes[AT_S_ID] = bytes[AT_SPORT] = (uint8_t)(10 + i);
+		feed(bytes, len, CLIENT);
+		conn[i] = w.conn;
+		dcm_engine_reject(conn[i], NULL, 0, 3);
+		/* One consumer takes his time: its memory stays, not the id. */
+		if (i)
+			release(conn[i]);
+	}
+	assert_int_equal(w.eng.timewait_n, 4);
+	one = client();
+	assert_int_equal(w.eng.timewait_n, 3);
+	assert_int_equal(w.live, 5);
+	bytes[AT_S_ID] = bytes[AT_SPORT] = 20;
+	feed(bytes, len, CLIENT);
+	assert_int_equal(w.requests, 5);
+	assert_int_equal(w.eng.timewait_n, 2);
+	assert_int_equal(w.live, 5);
+	release(conn[0]);
+	release(w.conn);
+	release(one);
+	while (!dapl_list_empty(&w.eng.timewait))
+		dcm_engine_input(dapl_list_first(&w.eng.timewait,
+						 struct dcm_conn, queue),
+				 DCM_IN_TIMER, NULL, 100000000);
+	finish(one);
+	stop();
+}
+
 /* Requests that are refused by the consumer leave no more than so many. */
 static void timewait__is_bounded(void **state)
 {
@@ -1322,6 +1362,7 @@ int main(void)
 		cmocka_unit_test(listen__twice_and_not_any_more),
 		cmocka_unit_test(
 			connect__ids_are_used_up_and_left_free_for_listeners),
+		cmocka_unit_test(connect__ids_are_in_timewait),
 		cmocka_unit_test(timewait__is_bounded),
 		cmocka_unit_test(stream__reject),
 		cmocka_unit_test(stream__refused),

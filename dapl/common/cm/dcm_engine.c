@@ -47,7 +47,7 @@ static struct dcm_listener *by_port(const struct dcm_engine *eng, uint32_t port)
  * soon. Those of listeners are left out: on the active side the id is the port
  * that answers come to.
  */
-static uint32_t new_id(struct dcm_engine *eng)
+static uint32_t free_id(struct dcm_engine *eng)
 {
 	uint32_t tries;
 
@@ -72,6 +72,17 @@ static bool end_oldest(struct dcm_engine *eng, uint64_t now_us)
 	eng->ops->disarm(oldest);
 	input(oldest, DCM_IN_TIMER, NULL, now_us);
 	return true;
+}
+
+/* Those in time-wait come after whoever wants to connect. 0: none is free. */
+static uint32_t new_id(struct dcm_engine *eng, uint64_t now_us)
+{
+	uint32_t id;
+
+	do
+		id = free_id(eng);
+	while (!id && end_oldest(eng, now_us));
+	return id;
 }
 
 void dcm_conn_init(struct dcm_conn *conn, struct dcm_engine *eng)
@@ -357,7 +368,7 @@ int dcm_engine_connect(struct dcm_engine *eng, struct dcm_conn *conn,
 	conn->proto.random = new_random(eng);
 	own->version = DCM_VERSION;
 	if (!eng->rules->stream) {
-		conn->id = new_id(eng);
+		conn->id = new_id(eng, now_us);
 		if (!conn->id)
 			return -EAGAIN;
 		dcm_map_add(&eng->conns, &conn->by_id, conn->id);
@@ -671,7 +682,7 @@ static void new_request(struct dcm_engine *eng, const struct dcm_msg *msg,
 		refuse(eng, msg);
 		return;
 	}
-	id = new_id(eng);
+	id = new_id(eng, now_us);
 	conn = id ? eng->ops->conn_new(eng) : NULL;
 	if (!conn) {
 		refuse(eng, msg);

@@ -153,7 +153,7 @@ struct dcm_engine {
  */
 #define DCM_LIFETIME_US 15000000ull
 
-/* Ids and time-wait are bounded. */
+/* Ids and time-wait are bounded; the oldest in time-wait makes room. */
 #define DCM_CONNS_MAX	 (1u << 18)
 #define DCM_TIMEWAIT_MAX (1u << 14)
 
