@@ -58,6 +58,12 @@ static DAT_RETURN refused(const char *name, DAT_RETURN ret)
 	return ret;
 }
 
+static DAT_NAME_PTR name_for(const struct dat_entries *entries,
+			     DAT_NAME_PTR asked)
+{
+	return entries->name ? (DAT_NAME_PTR)entries->name : asked;
+}
+
 static DAT_RETURN open_raw(const struct dat_entries *entries,
 			   const DAT_NAME_PTR name, DAT_COUNT qlen,
 			   DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ret_raw)
@@ -70,7 +76,7 @@ static DAT_RETURN open_raw(const struct dat_entries *entries,
 				"the provider of \"%s\" cannot open adapters",
 				name);
 	dats_set_error_detail(NULL);
-	ret = entries->ia_open(name, qlen, async_evd, &raw);
+	ret = entries->ia_open(name_for(entries, name), qlen, async_evd, &raw);
 	if (ret)
 		return refused(name, ret);
 	if (!raw)
@@ -178,7 +184,8 @@ static DAT_RETURN query_open_with(const struct dat_entries *entries,
 	out = va_arg(copy, DAT_HANDLE *);
 	va_end(copy);
 	dats_set_error_detail(NULL);
-	ret = entries->extended_op((DAT_HANDLE)name, operation, args);
+	ret = entries->extended_op((DAT_HANDLE)name_for(entries, name),
+				   operation, args);
 	if (ret)
 		return refused(name, ret);
 	query->raw = out ? *out : DAT_HANDLE_NULL;

@@ -24,8 +24,13 @@ struct dat_request {
 
 struct dat_use; /* one provider in use */
 
-/* What of a provider works without an object. Slots may be NULL. */
+/*
+ * What of a provider works without an object. Slots may be NULL. NAME is for
+ * the provider: the device_name of its own table, which tells registrations
+ * that differ in version or thread safety only apart; NULL if it has none.
+ */
 struct dat_entries {
+	const char *name;
 	DAT_IA_OPEN_FUNC ia_open;
 	DAT_HANDLE_EXTENDEDOP_FUNC extended_op;
 };

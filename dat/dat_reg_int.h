@@ -20,6 +20,7 @@
 struct registration {
 	struct registration *next;
 	DAT_PROVIDER_INFO info;
+	const DAT_PROVIDER *table; /* the provider's */
 	struct dat_entries entries;
 	struct dat_use *plugin_of; /* whose init made it; NULL: the program */
 };

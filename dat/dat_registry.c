@@ -353,6 +353,10 @@ static DAT_RETURN add_locked(const DAT_PROVIDER *provider,
 					DAT_RESOURCE_MEMORY,
 				"no memory to register \"%s\"", info->ia_name);
 	reg->info = *info;
+	reg->table = provider;
+	if (provider->device_name &&
+	    strcmp(provider->device_name, info->ia_name) == 0)
+		reg->entries.name = provider->device_name;
 	reg->entries.ia_open = provider->ia_open_func;
 	reg->entries.extended_op = provider->handle_extendedop_func;
 	reg->plugin_of = inside;
@@ -375,7 +379,8 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
 	return ret;
 }
 
-static DAT_RETURN remove_locked(const DAT_PROVIDER_INFO *info)
+static DAT_RETURN remove_locked(const DAT_PROVIDER *provider,
+				const DAT_PROVIDER_INFO *info)
 {
 	struct registration **link;
 
@@ -386,6 +391,11 @@ static DAT_RETURN remove_locked(const DAT_PROVIDER_INFO *info)
 		return dat_fail(DAT_PROVIDER_NOT_FOUND |
 					DAT_NAME_NOT_REGISTERED,
 				"\"%s\" is not registered", info->ia_name);
+	if ((*link)->table != provider)
+		return dat_fail(DAT_PROVIDER_NOT_FOUND |
+					DAT_NAME_NOT_REGISTERED,
+				"\"%s\" is registered, but by another provider",
+				info->ia_name);
 	if (is_open_locked(info))
 		return dat_fail(DAT_PROVIDER_IN_USE,
 				"an instance of \"%s\" is open", info->ia_name);
@@ -403,7 +413,7 @@ DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&dat_registry_lock);
-	ret = remove_locked(provider_info);
+	ret = remove_locked(provider, provider_info);
 	pthread_mutex_unlock(&dat_registry_lock);
 	return ret;
 }

@@ -182,7 +182,10 @@ void dat_provider_fini(const DAT_PROVIDER_INFO *info)
 
 	count(&stub_count.finis);
 	if (!has_word(info->ia_name, "stay"))
-		dat_registry_remove_provider(&table, info);
+		dat_registry_remove_provider(has_word(info->ia_name, "noopen")
+						     ? &table_without_open
+						     : &table,
+					     info);
 	pthread_mutex_lock(&lock);
 	for (i = 0; i < MAX_NAMES; i++)
 		if (names[i].used &&

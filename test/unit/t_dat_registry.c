@@ -792,6 +792,24 @@ static void add_provider__instead_of_the_file(void **state)
 			 DAT_SUCCESS);
 }
 
+/* The same name, version and thread safety, but somebody else's table. */
+static void remove_provider__of_another(void **state)
+{
+	DAT_PROVIDER other = own;
+
+	use_conf("");
+	assert_int_equal(dat_registry_add_provider(&own, &own_info),
+			 DAT_SUCCESS);
+	assert_int_equal(dat_registry_add_provider(&other, &own_info),
+			 0x80100000);
+	assert_int_equal(dat_registry_remove_provider(&other, &own_info),
+			 NOT_REGISTERED);
+	check_reason("by another provider");
+	must_close(must_open("own"));
+	assert_int_equal(dat_registry_remove_provider(&own, &own_info),
+			 DAT_SUCCESS);
+}
+
 static void add_provider__bad_arguments(void **state)
 {
 	DAT_PROVIDER_INFO info = own_info;
@@ -1011,6 +1029,7 @@ int main(void)
 		TEST(registry_fini__with_an_adapter_open),
 		TEST(add_provider__of_the_program),
 		TEST(add_provider__instead_of_the_file),
+		TEST(remove_provider__of_another),
 		TEST(add_provider__bad_arguments),
 		TEST(list_providers__order_and_content),
 		TEST(list_providers__codes),

@@ -4,8 +4,10 @@
  * was loaded for.
  *
  * libdat2 calls init and fini one after the other for a name, but different
- * names may come from different threads. A name is taken out only after its
- * last IA is closed, so a found entry stays valid while an IA refers to it.
+ * names may come from different threads. An entry is never freed: the plugin
+ * stays loaded, its objects' memory too, and each begins with a pointer to the
+ * vector that a call with a stale handle goes through. The next init of the
+ * same name and parameters uses it again.
  */
 #include "dapl/common/objects/dapl_provider.h"
 
@@ -131,6 +133,10 @@ static void assert_ops(const struct dapl_cm_ops *ops)
 	(void)ops;
 }
 
+/*
+ * libdat2 opens with the device_name of the registration it chose, which tells
+ * those of one name apart; another libdat2, and a program, only know the text.
+ */
 const struct dapl_provider *dapl_provider_find(const char *name)
 {
 	struct dapl_provider *prov, *found = NULL;
@@ -138,44 +144,84 @@ const struct dapl_provider *dapl_provider_find(const char *name)
 	if (!name)
 		return NULL;
 	dapl_lock(&names_lock);
-	dapl_list_for_each(prov, &names, link)
-		if (!strcmp(prov->info.ia_name, name)) {
+	dapl_list_for_each(prov, &names, link) {
+		if (!prov->registered || strcmp(prov->info.ia_name, name))
+			continue;
+		if (!found || prov->info.ia_name == name)
 			found = prov;
-			break;
-		}
+	}
 	dapl_unlock(&names_lock);
 	return found;
+}
+
+static bool same_info(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
+{
+	return !strcmp(a->ia_name, b->ia_name) &&
+	       a->dapl_version_major == b->dapl_version_major &&
+	       a->dapl_version_minor == b->dapl_version_minor &&
+	       a->is_thread_safe == b->is_thread_safe;
+}
+
+static struct dapl_provider *provider_make(const struct dapl_cm_ops *ops,
+					   const DAT_PROVIDER_INFO *info,
+					   const char *ia_params)
+{
+	struct dapl_provider *prov;
+
+	prov = calloc(1, sizeof(*prov) + strlen(ia_params) + 1);
+	if (!prov)
+		return NULL;
+	prov->vector = dapl__vector;
+	prov->info = *info;
+	prov->vector.device_name = prov->info.ia_name;
+	prov->ops = ops;
+	strcpy(prov->ia_params, ia_params);
+	dapl_list_add_tail(&names, &prov->link);
+	return prov;
+}
+
+/* The entry of an earlier life, or a new one. */
+static struct dapl_provider *provider_take(const struct dapl_cm_ops *ops,
+					   const DAT_PROVIDER_INFO *info,
+					   const char *ia_params)
+{
+	struct dapl_provider *prov, *found = NULL;
+
+	dapl_lock(&names_lock);
+	dapl_list_for_each(prov, &names, link)
+		if (!prov->registered && prov->ops == ops &&
+		    same_info(&prov->info, info) &&
+		    !strcmp(prov->ia_params, ia_params))
+			found = prov;
+	if (!found)
+		found = provider_make(ops, info, ia_params);
+	if (found)
+		found->registered = true;
+	dapl_unlock(&names_lock);
+	return found;
+}
+
+static void provider_give_back(struct dapl_provider *prov)
+{
+	dapl_lock(&names_lock);
+	prov->registered = false;
+	dapl_unlock(&names_lock);
 }
 
 void dapl_provider_register(const struct dapl_cm_ops *ops,
 			    const DAT_PROVIDER_INFO *info,
 			    const char *ia_params)
 {
-	const char *text = ia_params ? ia_params : "";
 	struct dapl_provider *prov;
 
 	assert_ops(ops);
 	dapl__log_setup(ops->name);
-	prov = calloc(1, sizeof(*prov) + strlen(text) + 1);
-	if (!prov) {
+	prov = provider_take(ops, info, ia_params ? ia_params : "");
+	if (!prov)
 		dapl_fail(DAPL_NO_MEM, "no memory for provider %s",
 			  info->ia_name);
-		return;
-	}
-	prov->vector = dapl__vector;
-	prov->info = *info;
-	prov->vector.device_name = prov->info.ia_name;
-	prov->ops = ops;
-	strcpy(prov->ia_params, text);
-	dapl_lock(&names_lock);
-	dapl_list_add_tail(&names, &prov->link);
-	dapl_unlock(&names_lock);
-	if (dat_registry_add_provider(&prov->vector, info) == DAT_SUCCESS)
-		return;
-	dapl_lock(&names_lock);
-	dapl_list_del(&prov->link);
-	dapl_unlock(&names_lock);
-	free(prov);
+	else if (dat_registry_add_provider(&prov->vector, info) != DAT_SUCCESS)
+		provider_give_back(prov);
 }
 
 void dapl_provider_unregister(const struct dapl_cm_ops *ops,
@@ -185,18 +231,13 @@ void dapl_provider_unregister(const struct dapl_cm_ops *ops,
 
 	dapl_lock(&names_lock);
 	dapl_list_for_each(prov, &names, link)
-		if (prov->ops == ops &&
-		    !strcmp(prov->info.ia_name, info->ia_name) &&
-		    prov->info.dapl_version_major == info->dapl_version_major &&
-		    prov->info.dapl_version_minor == info->dapl_version_minor &&
-		    prov->info.is_thread_safe == info->is_thread_safe) {
+		if (prov->registered && prov->ops == ops &&
+		    same_info(&prov->info, info)) {
 			found = prov;
-			dapl_list_del(&prov->link);
+			found->registered = false;
 			break;
 		}
 	dapl_unlock(&names_lock);
-	if (!found)
-		return;
-	dat_registry_remove_provider(&found->vector, info);
-	free(found);
+	if (found)
+		dat_registry_remove_provider(&found->vector, info);
 }

@@ -35,7 +35,10 @@ typedef enum dat_ha_relationship DAT_HA_RELATIONSHIP;
  *
  *   provider       its table; device_name, ia_open_func and
  *                  handle_extendedop_func are used by the registry, the rest
- *                  by the calls on the objects
+ *                  by the calls on the objects. Where device_name is the name
+ *                  in provider_info, ia_open_func is called with that very
+ *                  pointer: registrations may differ in nothing else that
+ *                  it is told
  *   provider_info  name, version and thread safety; copied. For a plug-in
  *                  exactly what its dat_provider_init was given
  *
@@ -58,7 +61,8 @@ DAT_EXPORT DAT_RETURN dat_registry_add_provider(
  *
  * Returns:
  *   INVALID_PARAMETER/ARG1, ARG2  NULL
- *   PROVIDER_NOT_FOUND/NAME_NOT_REGISTERED  not registered
+ *   PROVIDER_NOT_FOUND/NAME_NOT_REGISTERED  not registered, or by another
+ *                           table
  *   PROVIDER_IN_USE         an instance is open
  *   INVALID_STATE           the library is being torn down
  * Blocks: no. Threads: safe, also from inside dat_provider_fini. Events: none.
