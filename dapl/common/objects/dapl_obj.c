@@ -4,7 +4,10 @@
  *
  * The pools are the only process-wide state of the core besides the list of
  * registered names. A pool hands out the object that was freed longest ago, so
- * that a stale handle stays recognisable for as long as possible.
+ * that a stale handle stays recognisable for as long as possible. Nothing is
+ * returned when the process ends: adapters may be open then, and their service
+ * threads, the program's threads and later destructors go on to use objects.
+ * Nor is there another end, since the plugin is never unloaded.
  */
 #include "dapl/common/objects/dapl_obj.h"
 
@@ -59,15 +62,6 @@ __attribute__((constructor)) static void pools_init(void)
 	if (pthread_atfork(NULL, NULL, after_fork_in_child))
 		dapl_log(DAPL_LOG_ERR, "a child after fork() will not know "
 				       "that it is one: no memory");
-}
-
-__attribute__((destructor)) static void pools_fini(void)
-{
-	struct dapl_obj *obj, *tmp;
-
-	for (int i = 0; i < DAPL_OBJ_TYPES; i++)
-		dapl_list_for_each_safe(obj, tmp, &pools[i].free, link)
-			free(obj);
 }
 
 static struct dapl_obj *pool_take(DAT_HANDLE_TYPE type)
