@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * t_obj.c - handles: types and contexts of all objects, and every call of the
- * vector with a handle that is none, freed, of another type or of another IA.
+ * vector with a handle that is none, freed, of another type or of another IA,
+ * in whichever argument.
  *
  * What the calls do with good handles is in the other t_ files. Each row of
  * the table below is one call with plausible other arguments.
@@ -12,6 +13,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define IH(x) DAPL_BAD_HANDLE(x)
 #define IH_0  DAPL_ERR(DAT_INVALID_HANDLE, 0)
@@ -229,6 +231,7 @@ static void refuses(const struct row *row, DAT_HANDLE h)
 static bool needs_memory(const struct row *row)
 {
 	return !strncmp(row->name, "ep_post_", 8) ||
+	       !strcmp(row->name, "srq_post_recv") ||
 	       !strcmp(row->name, "evd_wait") ||
 	       !strcmp(row->name, "evd_dequeue");
 }
@@ -288,6 +291,213 @@ static void any_call__closed_ia(void **state)
 		for (int t = 0; t <= DAT_HANDLE_TYPE_CSP; t++)
 			refuses(&rows[i], z.h[t]);
 	world_close(&w);
+}
+
+/* Handles that are not a call's first argument, which nothing has looked at. */
+
+/* What the calls below need; set by the test. */
+static struct world_side *side;
+static struct zoo *zoo;
+
+static DAT_RETURN ia_open_async(DAT_HANDLE h)
+{
+	DAT_EVD_HANDLE evd = h;
+	DAT_IA_HANDLE ia;
+
+	return V(ia_open)(WORLD_IA_NAME, 8, &evd, &ia);
+}
+
+static DAT_RETURN ep_modify_with(DAT_HANDLE h, DAT_EP_PARAM_MASK mask)
+{
+	DAT_EP_PARAM param = {.pz_handle = h,
+			      .recv_evd_handle = h,
+			      .request_evd_handle = h,
+			      .connect_evd_handle = h};
+
+	return V(ep_modify)(zoo->h[DAT_HANDLE_TYPE_EP], mask, &param);
+}
+
+static DAT_RETURN lmr_of_lmr(DAT_HANDLE h)
+{
+	DAT_REGION_DESCRIPTION desc = {.for_lmr_handle = h};
+
+	return V(lmr_create)(side->ia, DAT_MEM_TYPE_LMR, desc, 64, side->pz,
+			     DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
+			     PLACE(DAT_LMR_HANDLE), NULL, NULL, NULL, NULL);
+}
+
+static DAT_RETURN lmr_of_pz(DAT_HANDLE h)
+{
+	DAT_REGION_DESCRIPTION desc = {.for_va = side->mem.buf};
+
+	return V(lmr_create)(side->ia, DAT_MEM_TYPE_VIRTUAL, desc, 64, h,
+			     DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
+			     PLACE(DAT_LMR_HANDLE), NULL, NULL, NULL, NULL);
+}
+
+static DAT_RETURN bind_with(DAT_HANDLE lmr, DAT_HANDLE ep)
+{
+	DAT_LMR_TRIPLET seg = world_seg(side, 0, 8);
+
+	return V(rmr_bind)(zoo->h[DAT_HANDLE_TYPE_RMR], lmr, &seg,
+			   DAT_MEM_PRIV_REMOTE_READ_FLAG, DAT_VA_TYPE_VA, ep,
+			   x.cookie, 0, PLACE(DAT_RMR_CONTEXT));
+}
+
+static DAT_RETURN csp_with(DAT_HANDLE h)
+{
+	DAT_COMM comm = {.domain = AF_INET, .type = SOCK_STREAM};
+	struct sockaddr_in addr = *(struct sockaddr_in *)world_addr();
+
+	addr.sin_port = htons(6002);
+	return V(csp_create)(side->ia, &comm, (DAT_IA_ADDRESS_PTR)&addr, h,
+			     PLACE(DAT_CSP_HANDLE));
+}
+
+static DAT_RETURN srq_with(DAT_HANDLE h)
+{
+	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
+
+	return V(srq_create)(side->ia, h, &attr, PLACE(DAT_SRQ_HANDLE));
+}
+
+#define EP_OUT PLACE(DAT_EP_HANDLE)
+#define EP_CREATE(pz, recv, req, conn) \
+	V(ep_create)(side->ia, pz, recv, req, conn, NULL, EP_OUT)
+#define EP_SRQ(pz, recv, req, conn, srq) \
+	V(ep_create_with_srq)(side->ia, pz, recv, req, conn, srq, NULL, EP_OUT)
+#define MODIFY(part) ep_modify_with(h, DAT_EP_FIELD_##part##_HANDLE)
+
+/* name, type that would be right, code, call with the handle h */
+#define OTHER_CALLS(X)                                                         \
+	X(ia_open__async_evd, EVD, IH(EVD_ASYNC), ia_open_async(h))            \
+	X(evd_create__cno, CNO, IH(CNO),                                       \
+	  V(evd_create)(side->ia, 8, h, DAT_EVD_DTO_FLAG,                      \
+			PLACE(DAT_EVD_HANDLE)))                                \
+	X(evd_modify_cno__cno, CNO, IH(CNO),                                   \
+	  V(evd_modify_cno)(side->conn_evd, h))                                \
+	X(ep_create__pz, PZ, IH(PZ), EP_CREATE(h, NULL, NULL, NULL))           \
+	X(ep_create__recv, EVD, IH(EVD_RECV),                                  \
+	  EP_CREATE(side->pz, h, NULL, NULL))                                  \
+	X(ep_create__request, EVD, IH(EVD_REQUEST),                            \
+	  EP_CREATE(side->pz, NULL, h, NULL))                                  \
+	X(ep_create__connect, EVD, IH(EVD_CONN),                               \
+	  EP_CREATE(side->pz, NULL, NULL, h))                                  \
+	X(ep_create_with_srq__pz, PZ, IH(PZ),                                  \
+	  EP_SRQ(h, NULL, NULL, NULL, zoo->h[DAT_HANDLE_TYPE_SRQ]))            \
+	X(ep_create_with_srq__recv, EVD, IH(EVD_RECV),                         \
+	  EP_SRQ(side->pz, h, NULL, NULL, zoo->h[DAT_HANDLE_TYPE_SRQ]))        \
+	X(ep_create_with_srq__srq, SRQ, IH(SRQ),                               \
+	  EP_SRQ(side->pz, side->recv_evd, NULL, NULL, h))                     \
+	X(ep_modify__pz, PZ, DAPL_BAD_ARG(3), MODIFY(PZ))                      \
+	X(ep_modify__recv, EVD, DAPL_BAD_ARG(3), MODIFY(RECV_EVD))             \
+	X(ep_modify__request, EVD, DAPL_BAD_ARG(3), MODIFY(REQUEST_EVD))       \
+	X(ep_modify__connect, EVD, DAPL_BAD_ARG(3), MODIFY(CONNECT_EVD))       \
+	X(ep_dup_connect__dup, EP, IH(EP),                                     \
+	  V(ep_dup_connect)(zoo->h[DAT_HANDLE_TYPE_EP], h, 1000, 0, NULL,      \
+			    DAT_QOS_BEST_EFFORT))                              \
+	X(psp_create__evd, EVD, IH(EVD_CR),                                    \
+	  V(psp_create)(side->ia, 6003, h, DAT_PSP_CONSUMER_FLAG,              \
+			PLACE(DAT_PSP_HANDLE)))                                \
+	X(psp_create_any__evd, EVD, IH(EVD_CR),                                \
+	  V(psp_create_any)(side->ia, (DAT_CONN_QUAL *)(x.out + 64), h,        \
+			    DAT_PSP_CONSUMER_FLAG, PLACE(DAT_PSP_HANDLE)))     \
+	X(rsp_create__ep, EP, IH(EP),                                          \
+	  V(rsp_create)(side->ia, 6004, h, side->cr_evd,                       \
+			PLACE(DAT_RSP_HANDLE)))                                \
+	X(rsp_create__evd, EVD, IH(EVD_CR),                                    \
+	  V(rsp_create)(side->ia, 6004, zoo->h[DAT_HANDLE_TYPE_EP], h,         \
+			PLACE(DAT_RSP_HANDLE)))                                \
+	X(csp_create__evd, EVD, IH(EVD_CR), csp_with(h))                       \
+	X(cr_accept__ep, EP, IH(EP),                                           \
+	  V(cr_accept)(zoo->h[DAT_HANDLE_TYPE_CR], h, 0, NULL))                \
+	X(lmr_create__pz, PZ, IH(PZ), lmr_of_pz(h))                            \
+	X(lmr_create__lmr, LMR, IH(LMR), lmr_of_lmr(h))                        \
+	X(rmr_bind__lmr, LMR, IH(LMR),                                         \
+	  bind_with(h, zoo->h[DAT_HANDLE_TYPE_EP]))                            \
+	X(rmr_bind__ep, EP, IH(EP), bind_with(zoo->h[DAT_HANDLE_TYPE_LMR], h)) \
+	X(srq_create__pz, PZ, IH(PZ), srq_with(h))
+
+#define OTHER_THUNK(name, type, code, call)        \
+	static DAT_RETURN try_##name(DAT_HANDLE h) \
+	{                                          \
+		return call;                       \
+	}
+OTHER_CALLS(OTHER_THUNK)
+
+static const struct row other_rows[] = {OTHER_CALLS(ROW)};
+
+#define OTHER_ROWS (sizeof(other_rows) / sizeof(other_rows[0]))
+
+/*
+ * Whatever may stand there, its memory is not looked at, as there may be none;
+ * and only a handle's own address is a handle, not that of a copy.
+ */
+static void other_argument__no_handle(void **state)
+{
+	struct world *w = *state;
+	uintptr_t values[] = {
+		8,
+		64,
+		4095,
+		4096,
+		65536,
+		UINTPTR_MAX,
+		UINTPTR_MAX - 7,
+		UINTPTR_MAX / 2 + 1,	   /* the first of the kernel's half */
+		(uintptr_t)0x5a5a5a5a5a5a, /* of nothing */
+		0,			   /* a page that cannot be read */
+		0,			   /* a copy */
+		0,			   /* behind the beginning */
+		0,
+	};
+	const size_t n = sizeof(values) / sizeof(values[0]);
+	static _Alignas(16) uint8_t copy[sizeof(struct dapl_obj)];
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *closed =
+		mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct zoo z;
+
+	assert_ptr_not_equal(closed, MAP_FAILED);
+	zoo_fill(w, &z);
+	side = &w->server;
+	zoo = &z;
+	for (size_t i = 0; i < OTHER_ROWS; i++) {
+		DAT_HANDLE good = z.h[other_rows[i].type];
+
+		memcpy(copy, good, sizeof(copy));
+		values[n - 4] = (uintptr_t)closed;
+		values[n - 3] = (uintptr_t)copy;
+		values[n - 2] = (uintptr_t)good + 8;
+		values[n - 1] = (uintptr_t)good + 1;
+		for (size_t v = 0; v < n; v++)
+			refuses(&other_rows[i], (DAT_HANDLE)values[v]);
+		for (int t = 0; t <= DAT_HANDLE_TYPE_CSP; t++)
+			if (t != other_rows[i].type)
+				refuses(&other_rows[i], z.h[t]);
+	}
+	munmap(closed, page);
+	zoo_free(w, &z);
+}
+
+/* However many there are, each is found, and nothing between them. */
+static void any_call__thousands_of_handles(void **state)
+{
+	static DAT_EVD_HANDLE evd[5000];
+	const size_t n = sizeof(evd) / sizeof(evd[0]);
+	struct world *w = *state;
+	DAT_HANDLE_TYPE type;
+
+	for (size_t i = 0; i < n; i++)
+		evd[i] = world_evd(w->server.ia, DAT_EVD_SOFTWARE_FLAG);
+	for (size_t i = 0; i < n; i++) {
+		assert_dat_ok(V(get_handle_type)(evd[i], &type));
+		assert_int_equal(type, DAT_HANDLE_TYPE_EVD);
+		assert_int_equal(
+			V(get_handle_type)((char *)evd[i] + 16, &type), IH_1);
+		assert_dat_ok(V(evd_free)(evd[i]));
+		assert_int_equal(V(evd_free)(evd[i]), IH_0);
+	}
 }
 
 /* Objects of two IAs do not go together. */
@@ -400,6 +610,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ib_test(any_call__no_handle),
 		ib_test(any_call__handle_of_other_type),
+		ib_test(other_argument__no_handle),
+		ib_test(any_call__thousands_of_handles),
 		ib_test(any_call__freed_handle),
 		cmocka_unit_test(any_call__closed_ia),
 		ib_test(create__objects_of_other_ia),

@@ -22,9 +22,9 @@ static DAT_RETURN write_immed(DAT_HANDLE handle, va_list args)
 	const DAT_RMR_TRIPLET *remote = va_arg(args, DAT_RMR_TRIPLET *);
 	DAT_UINT32 imm = va_arg(args, DAT_UINT32);
 	DAT_COMPLETION_FLAGS flags = va_arg(args, DAT_COMPLETION_FLAGS);
-	struct dapl_ep *ep = dapl_ep_from(handle);
+	struct dapl_ep *ep = handle;
 
-	if (ep && ep->obj.ia->dev.iwarp)
+	if (dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) && ep->obj.ia->dev.iwarp)
 		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
 				 "ep %p: iWARP has no immediate data",
 				 (void *)ep);
@@ -38,9 +38,9 @@ static DAT_RETURN post_atomic(DAT_HANDLE handle, struct ibv_send_wr *wr,
 			      const DAT_RMR_TRIPLET *remote,
 			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	struct dapl_ep *ep = dapl_ep_from(handle);
+	struct dapl_ep *ep = handle;
 
-	if (!ep || ep->ud)
+	if (!dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) || ep->ud)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
 	if (!local || !remote)
 		return dapl_fail(local ? DAPL_BAD_ARG(6) : DAPL_BAD_ARG(4),

@@ -30,13 +30,27 @@ struct pool {
 static struct dapl_lock pool_lock;
 static struct pool pools[DAPL_OBJ_TYPES];
 
-/* For the child of a fork, which has no locks: made last; atomic. */
-static struct dapl_obj *objects;
+/*
+ * The addresses of all objects that were ever made: what is not here is no
+ * handle, whatever it points to. None goes away, so a reader needs no lock: it
+ * finds an empty slot or the address, in this table or in one that was replaced
+ * while it looked.
+ */
+struct known {
+	struct known *before; /* the smaller one it replaced */
+	size_t mask;
+	struct dapl_obj *slots[]; /* atomic; at least half are empty */
+};
+
+static struct known *known; /* atomic, stored with the lock held */
+static size_t known_count;  /* pool_lock */
+
 static int adapters; /* atomic: IAs there are, in whatever state */
 static bool forked;  /* set while there is one thread */
 
 static void after_fork_in_child(void)
 {
+	struct known *k = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
 	struct dapl_obj *obj;
 
 	if (!__atomic_load_n(&adapters, __ATOMIC_RELAXED))
@@ -44,9 +58,11 @@ static void after_fork_in_child(void)
 	forked = true;
 	dapl__fail_always("this process was forked from one that had adapters "
 			  "open; it may only exec or _exit");
-	for (obj = __atomic_load_n(&objects, __ATOMIC_ACQUIRE); obj;
-	     obj = obj->made_before)
-		__atomic_store_n(&obj->magic, 0, __ATOMIC_RELAXED);
+	for (size_t i = 0; k && i <= k->mask; i++) {
+		obj = __atomic_load_n(&k->slots[i], __ATOMIC_ACQUIRE);
+		if (obj)
+			__atomic_store_n(&obj->magic, 0, __ATOMIC_RELAXED);
+	}
 }
 
 bool dapl_obj_forked(void)
@@ -79,16 +95,74 @@ static struct dapl_obj *pool_take(DAT_HANDLE_TYPE type)
 	return obj;
 }
 
+/* Where the search for P begins; objects are aligned to 16. */
+static size_t first_slot(const struct known *k, const void *p)
+{
+	return (size_t)((uintptr_t)p * 0x9e3779b97f4a7c15u >> 20) & k->mask;
+}
+
+static bool is_known(const void *p)
+{
+	struct known *k = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
+	const struct dapl_obj *obj;
+	size_t i;
+
+	if (!k)
+		return false;
+	for (i = first_slot(k, p);; i = (i + 1) & k->mask) {
+		obj = __atomic_load_n(&k->slots[i], __ATOMIC_ACQUIRE);
+		if (!obj || obj == p)
+			return obj != NULL;
+	}
+}
+
+static void known_put(struct known *k, struct dapl_obj *obj)
+{
+	size_t i = first_slot(k, obj);
+
+	while (k->slots[i])
+		i = (i + 1) & k->mask;
+	__atomic_store_n(&k->slots[i], obj, __ATOMIC_RELEASE);
+}
+
+static bool known_grow_locked(void)
+{
+	size_t size = known ? 2 * (known->mask + 1) : 64;
+	struct known *k = calloc(1, sizeof(*k) + size * sizeof(k->slots[0]));
+
+	if (!k)
+		return false;
+	k->before = known;
+	k->mask = size - 1;
+	for (size_t i = 0; known && i <= known->mask; i++)
+		if (known->slots[i])
+			known_put(k, known->slots[i]);
+	__atomic_store_n(&known, k, __ATOMIC_RELEASE);
+	return true;
+}
+
+static bool known_add(struct dapl_obj *obj)
+{
+	bool room;
+
+	dapl_lock(&pool_lock);
+	room = (known && 2 * known_count <= known->mask) || known_grow_locked();
+	if (room) {
+		known_put(known, obj);
+		known_count++;
+	}
+	dapl_unlock(&pool_lock);
+	return room;
+}
+
 static struct dapl_obj *obj_make(size_t size)
 {
 	struct dapl_obj *obj = calloc(1, size);
 
-	if (!obj)
-		return NULL;
-	dapl_lock(&pool_lock);
-	obj->made_before = objects;
-	__atomic_store_n(&objects, obj, __ATOMIC_RELEASE);
-	dapl_unlock(&pool_lock);
+	if (obj && !known_add(obj)) {
+		free(obj);
+		obj = NULL;
+	}
 	return obj;
 }
 
@@ -206,12 +280,17 @@ DAT_IA_HANDLE dapl_obj_ia_handle(const struct dapl_obj *obj)
 	return handle;
 }
 
+void *dapl_obj_from(DAT_HANDLE h, DAT_HANDLE_TYPE type)
+{
+	return is_known(h) && dapl_obj_is(h, type) ? h : NULL;
+}
+
 static struct dapl_obj *obj_of_any_type(DAT_HANDLE handle)
 {
 	struct dapl_obj *obj = handle;
 	uint32_t type;
 
-	if (!obj || ((uintptr_t)obj & (sizeof(void *) - 1)))
+	if (!is_known(obj))
 		return NULL;
 	type = __atomic_load_n(&obj->magic, __ATOMIC_RELAXED) - DAPL_MAGIC(0);
 	return type < DAPL_OBJ_TYPES ? obj : NULL;

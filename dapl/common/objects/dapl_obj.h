@@ -43,7 +43,6 @@ struct dapl_obj {
 	struct dapl_list link; /* in the IA's list of this type */
 	int users;
 	DAT_HANDLE_TYPE type;
-	struct dapl_obj *made_before; /* of all there are; constant */
 };
 
 /* Shorthand for error codes of the specification. */
@@ -54,20 +53,15 @@ struct dapl_obj {
 #define DAPL_NO_RES(x)		DAPL_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_##x)
 #define DAPL_NO_MEM		DAPL_NO_RES(MEMORY)
 
-/* H as an object of TYPE, or NULL. Safe for freed handles. */
-static inline void *dapl_obj_from(DAT_HANDLE h, DAT_HANDLE_TYPE type)
-{
-	struct dapl_obj *obj = h;
-
-	if (!obj || ((uintptr_t)obj & (sizeof(void *) - 1)) ||
-	    __atomic_load_n(&obj->magic, __ATOMIC_RELAXED) != DAPL_MAGIC(type))
-		return NULL;
-	return obj;
-}
+/*
+ * H as a living object of TYPE, or NULL: for freed handles, and for any value
+ * that a program may take for one. Looks the address up before what is there.
+ */
+void *dapl_obj_from(DAT_HANDLE h, DAT_HANDLE_TYPE type);
 
 /*
- * Whether H is of TYPE: for the first argument of a data path call, which is
- * never NULL: libdat2 has checked, and the redirection macros read its vector.
+ * Whether H is of TYPE: for the first argument of a data path call, behind
+ * which is memory: libdat2 and the redirection macros have read the vector.
  */
 static inline bool dapl_obj_is(DAT_HANDLE h, DAT_HANDLE_TYPE type)
 {

@@ -453,12 +453,12 @@ DAT_RETURN dapl_srq_free(DAT_SRQ_HANDLE handle)
 DAT_RETURN dapl_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments,
 			      DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
 {
-	struct dapl_srq *srq = dapl_srq_from(handle);
+	struct dapl_srq *srq = (struct dapl_srq *)handle;
 	struct ibv_recv_wr wr, *bad;
 	struct dapl_slot *slot;
 	int ret = -ENOBUFS;
 
-	if (!srq)
+	if (!dapl_obj_is(handle, DAT_HANDLE_TYPE_SRQ))
 		return dapl_fail(DAPL_BAD_HANDLE(SRQ), "no such SRQ");
 	if (segments < 0 || segments > srq->max_recv_iov)
 		return dapl_fail(DAPL_BAD_ARG(2),
