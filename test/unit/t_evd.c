@@ -564,6 +564,87 @@ static void ep_create__many_on_a_fixed_queue(void **state)
 
 /* ------------------------------------- streams that share */
 
+/* From here on the ring of an EVD finds no memory, or finds it again. */
+static bool no_memory;
+
+void *__real_reallocarray(void *p, size_t n, size_t size);
+void *__wrap_reallocarray(void *p, size_t n, size_t size);
+
+void *__wrap_reallocarray(void *p, size_t n, size_t size)
+{
+	return no_memory ? NULL : __real_reallocarray(p, n, size);
+}
+
+#define MANY 40 /* more completions than a ring begins with */
+
+/* The completions of MANY receives lie in the server's completion queue. */
+static void receive_many(struct world *w)
+{
+	DAT_EP_ATTR attr = world_ep_attr(&w->server);
+
+	attr.max_recv_dtos = MANY;
+	attr.max_request_dtos = MANY;
+	w->server.ep = world_ep(&w->server, &attr);
+	w->client.ep = world_ep(&w->client, &attr);
+	world_connect(w);
+	for (uint64_t i = 0; i < MANY; i++)
+		world_recv(&w->server, 0, 8, i);
+	for (uint64_t i = 0; i < MANY; i++)
+		world_send(&w->client, 0, 8, i, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+static void expect_many(struct world *w)
+{
+	for (uint64_t i = 0; i < MANY; i++)
+		expect_dto(w->server.recv_evd, i, DAT_DTO_SUCCESS);
+	expect_empty(w->server.recv_evd);
+}
+
+/* The end of a queue pair needs no memory to keep what has arrived. */
+static void ep_reset__no_memory_loses_nothing(void **state)
+{
+	struct world *w = *state;
+
+	receive_many(w);
+	assert_dat_ok(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
+	no_memory = true;
+	assert_dat_ok(V(ep_reset)(w->server.ep));
+	no_memory = false;
+	expect_many(w);
+}
+
+/* Nor does a waiter lose what he cannot gather. */
+static void evd_wait__no_memory_loses_nothing(void **state)
+{
+	struct world *w = *state;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	receive_many(w);
+	no_memory = true;
+	assert_refused(V(evd_wait)(w->server.recv_evd, WORLD_PATIENCE_US, MANY,
+				   &ev, &more),
+		       DAPL_NO_MEM);
+	no_memory = false;
+	expect_many(w);
+}
+
+static void ep_create__no_memory_for_the_ring(void **state)
+{
+	struct world *w = *state;
+	DAT_EP_HANDLE ep = NULL;
+	struct world_side *s = &w->server;
+	unsigned live = fv_live();
+
+	no_memory = true;
+	assert_refused(V(ep_create)(s->ia, s->pz, s->recv_evd, s->req_evd,
+				    s->conn_evd, NULL, &ep),
+		       DAPL_NO_MEM);
+	no_memory = false;
+	assert_int_equal(fv_live(), live);
+	world_connect(w);
+}
+
 static void merged_streams__all_on_one(void **state)
 {
 	struct world *w = *state;
@@ -709,6 +790,9 @@ int main(void)
 		ib_test(ep_create__nth_failure_gives_room_back),
 		ib_test(ep_post__credits_of_a_fixed_queue),
 		iwarp_test(ep_create__many_on_a_fixed_queue),
+		ib_test(ep_reset__no_memory_loses_nothing),
+		ib_test(evd_wait__no_memory_loses_nothing),
+		ib_test(ep_create__no_memory_for_the_ring),
 		ib_test(merged_streams__all_on_one),
 		iwarp_test(merged_streams__all_on_one),
 		ib_test(merged_streams__two_eps),

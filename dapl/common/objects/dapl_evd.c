@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * dapl_evd.c - life of an event dispatcher: create, query, switches, resize,
- * free, and posting of events that do not come off a completion queue.
+ * free, software events, and room for completions.
  *
- * Reading events is in dapl_evd_wait.c, completions in dapl_evd_cq.c, the link
- * to a CNO in dapl_evd_cno.c. Rules: uDAPL 1.2 specification, dat_evd_*;
- * deviations in doc/conformance.md.
+ * The ring is in dapl_evd_ring.c, reading events in dapl_evd_wait.c,
+ * completions in dapl_evd_cq.c, the link to a CNO in dapl_evd_cno.c. Rules:
+ * uDAPL 1.2 specification, dat_evd_*; deviations in doc/conformance.md.
  */
 #include "dapl/common/objects/dapl_evd.h"
 
@@ -22,39 +22,9 @@
 #define EVD_CQ_FLAGS (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)
 #define EVD_ALL_FLAGS \
 	(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DEFAULT_FLAG | DAT_EVD_EXTENSION_BASE)
-#define RING_INITIAL 16u
 /* Completion queue of a device that cannot resize it later. */
 #define CQ_FIXED_DEPTH 4096
 #define CQ_KEEP	       8 /* of it one part in so many is not promised */
-
-static bool ring_grow(struct dapl_ring *ring)
-{
-	uint32_t size = ring->size ? ring->size * 2 : RING_INITIAL;
-	DAT_EVENT *slots = malloc(size * sizeof(*slots));
-	uint32_t n = 0;
-
-	if (!slots)
-		return false;
-	while (ring->tail != ring->head)
-		slots[n++] = ring->slots[ring->tail++ & (ring->size - 1)];
-	free(ring->slots);
-	ring->slots = slots;
-	ring->size = size;
-	ring->tail = 0;
-	ring->head = n;
-	return true;
-}
-
-DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd, bool quiet)
-{
-	struct dapl_ring *ring = &evd->ring;
-
-	if (dapl_evd_queued(evd) == ring->size && !ring_grow(ring))
-		return NULL;
-	evd->slow |= DAPL_EVD_RING;
-	evd->loud += !quiet;
-	return &ring->slots[ring->head++ & (ring->size - 1)];
-}
 
 static int evd_open_cq(struct dapl_evd *evd, struct dapl_ia *ia, DAT_COUNT qlen)
 {
@@ -104,6 +74,9 @@ static struct dapl_evd *evd_alloc(struct dapl_ia *ia, DAT_COUNT qlen,
 		dapl_lock_init(&evd->ctl, DAPL_LOCK_CTL);
 	}
 	evd_clear(evd);
+	evd->async = ia->async_evd;
+	if (evd->async)
+		dapl_obj_get(&evd->async->obj);
 	evd->flags = flags;
 	__atomic_store_n(&evd->qlen, qlen, __ATOMIC_RELAXED);
 	evd->enabled = true;
@@ -317,34 +290,7 @@ void dapl_evd_wake_locked(struct dapl_evd *evd)
 		dapl_bell_ring(evd->bell);
 }
 
-/* ----------------------------------------------- posting */
-
-bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event)
-{
-	bool posted = false, overflow = false;
-	DAT_EVENT *slot;
-
-	dapl_lock(&evd->lock);
-	slot = evd->dead ? NULL : dapl_evd_push_locked(evd, false);
-	if (slot) {
-		*slot = *event;
-		slot->evd_handle = (DAT_EVD_HANDLE)evd;
-		posted = true;
-		if (dapl_evd_queued(evd) > (uint32_t)evd->qlen &&
-		    !evd->overflowed)
-			overflow = evd->overflowed = true;
-		dapl_evd_wake_locked(evd);
-	}
-	dapl_unlock(&evd->lock);
-	if (!posted)
-		dapl_log(DAPL_LOG_WARN, "evd %p: event 0x%x dropped: %s",
-			 (void *)evd, event->event_number,
-			 evd->dead ? "being freed" : "no memory");
-	if (overflow)
-		dapl_ia_async(evd->obj.ia, DAT_ASYNC_ERROR_EVD_OVERFLOW,
-			      (DAT_HANDLE)evd, DAT_EVD_OVERFLOW_ERROR);
-	return posted;
-}
+/* ---------------------------------------- software events */
 
 static DAT_RETURN evd_post_se(struct dapl_evd *evd, const DAT_EVENT *event)
 {
@@ -363,7 +309,7 @@ static DAT_RETURN evd_post_se(struct dapl_evd *evd, const DAT_EVENT *event)
 	} else if (dapl_evd_queued(evd) >= (uint32_t)evd->qlen) {
 		ret = DAPL_ERR(DAT_QUEUE_FULL, 0);
 	} else {
-		slot = dapl_evd_push_locked(evd, false);
+		slot = dapl_evd_push_locked(evd);
 		if (slot) {
 			memset(slot, 0, sizeof(*slot));
 			slot->event_number = DAT_SOFTWARE_EVENT;
@@ -443,13 +389,16 @@ static bool cq_pool(struct dapl_evd *evd)
 	return evd->cq_pool > 0;
 }
 
-int dapl_evd_attach(struct dapl_evd *evd, int depth, int **ret_credits)
+/* And the ring's part of the promise. Holds CTL. */
+static int ring_reserve(struct dapl_evd *evd)
+{
+	return dapl_evd_keep_room(evd, evd->cq_reserved) ? 0 : -ENOMEM;
+}
+
+static int attach_locked(struct dapl_evd *evd, int depth, int **ret_credits)
 {
 	int *credits = NULL, keep = 0, ret;
 
-	if (!evd || !evd->cq)
-		return -EINVAL;
-	dapl_lock(&evd->ctl);
 	/* If it cannot grow, endpoints that come late share what is left. */
 	if (ret_credits && evd->obj.ia->dev.iwarp)
 		keep = evd->cq->cqe / CQ_KEEP;
@@ -458,13 +407,29 @@ int dapl_evd_attach(struct dapl_evd *evd, int depth, int **ret_credits)
 		credits = &evd->credits;
 		ret = 0;
 	}
-	if (!ret) {
-		evd->users_dto++;
-		evd_qlen_set(evd, evd->qlen);
+	if (ret)
+		return ret;
+	ret = ring_reserve(evd);
+	if (ret) {
+		evd->cq_reserved -= credits ? 0 : depth;
+		return ret;
 	}
-	dapl_unlock(&evd->ctl);
-	if (!ret && ret_credits)
+	evd->users_dto++;
+	evd_qlen_set(evd, evd->qlen);
+	if (ret_credits)
 		*ret_credits = credits;
+	return 0;
+}
+
+int dapl_evd_attach(struct dapl_evd *evd, int depth, int **ret_credits)
+{
+	int ret;
+
+	if (!evd || !evd->cq)
+		return -EINVAL;
+	dapl_lock(&evd->ctl);
+	ret = attach_locked(evd, depth, ret_credits);
+	dapl_unlock(&evd->ctl);
 	return ret;
 }
 
@@ -477,6 +442,13 @@ int dapl_evd_reserve(struct dapl_evd *evd, int n)
 		evd->cq_reserved += n;
 	else
 		ret = cq_reserve(evd, n, 0);
+	if (!ret) {
+		ret = ring_reserve(evd);
+		if (ret && n > 0)
+			evd->cq_reserved -= n;
+		else
+			ret = 0; /* less was wanted, and more is kept */
+	}
 	if (!ret)
 		evd_qlen_set(evd, evd->qlen);
 	dapl_unlock(&evd->ctl);
@@ -496,28 +468,8 @@ void dapl_evd_detach(struct dapl_evd *evd, int depth, const int *credits)
 		evd->cq_pool = 0;
 		evd->credits = 0;
 	}
+	ring_reserve(evd);
 	dapl_unlock(&evd->ctl);
-}
-
-void dapl_evd_harvest(struct dapl_evd *evd, struct dapl_ep *drop,
-		      struct dapl_evd_after *after)
-{
-	DAT_EVENT event, *slot;
-
-	if (!evd || !evd->cq)
-		return;
-	dapl_lock(&evd->lock);
-	while (!evd->dead && dapl_evd_cq_next_locked(evd, &event, after)) {
-		if (drop &&
-		    event.event_number != DAT_RMR_BIND_COMPLETION_EVENT &&
-		    event.event_data.dto_completion_event_data.ep_handle ==
-			    (DAT_EP_HANDLE)drop)
-			continue;
-		slot = dapl_evd_push_locked(evd, after->quiet);
-		if (slot)
-			*slot = event;
-	}
-	dapl_unlock(&evd->lock);
 }
 
 static DAT_RETURN evd_resize_ctl(struct dapl_evd *evd, DAT_COUNT qlen)
@@ -694,11 +646,15 @@ DAT_RETURN dapl_evd_clear_unwaitable(DAT_EVD_HANDLE handle)
 
 void dapl_evd_put(struct dapl_evd *evd)
 {
+	struct dapl_evd *async = evd->async;
+
 	if (!dapl_obj_put(&evd->obj))
 		return;
 	free(evd->ring.slots);
 	/* The lock lives on: see struct dapl_evd. */
 	dapl_obj_release(&evd->obj);
+	if (async)
+		dapl_evd_put(async);
 }
 
 void dapl_evd_shutdown(struct dapl_evd *evd)

@@ -74,6 +74,9 @@ struct dapl_evd {
 	bool overflowed;    /* ring beyond qlen, reported once until drained */
 	bool cq_broken; /* atomic; the device gave up the completion queue */
 
+	struct dapl_evd *async; /* of the IA, referenced; constant; or NULL */
+	uint32_t kept;		/* slots of the ring for completions to come */
+
 	struct ibv_comp_channel *chan; /* constant */
 	struct dapl_cno *cno;
 	int bell; /* wakes the waiter and the CNO; -1 while there is neither */
@@ -96,7 +99,8 @@ struct dapl_evd {
 struct dapl_evd_after {
 	struct dapl_ep *broken;	 /* referenced; its connection must be broken */
 	struct dapl_ep *drained; /* referenced; graceful disconnect goes on */
-	struct dapl_evd *failed; /* its completion queue gave up */
+	struct dapl_evd *async;	 /* referenced; to be told of an overflow */
+	DAT_HANDLE overflowed;	 /* of this EVD; only a name */
 	bool quiet;		 /* the event read last notifies nobody */
 };
 
@@ -111,6 +115,8 @@ static inline bool dapl_evd_has(const struct dapl_evd *evd, DAT_EVD_FLAGS flag)
 	return evd && (evd->flags & flag);
 }
 
+/* dapl_evd_ring.c: the ring. */
+
 /*
  * Queues EVENT (copied; evd_handle is filled in) and wakes the waiter or
  * triggers the CNO. Never loses an event short of memory; beyond the queue
@@ -118,6 +124,31 @@ static inline bool dapl_evd_has(const struct dapl_evd *evd, DAT_EVD_FLAGS flag)
  * lock of an SP or EP held. False: dead or no memory.
  */
 bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event);
+/* Queues an asynchronous error. EVD may be NULL: nobody is told. */
+void dapl_evd_post_error(struct dapl_evd *evd, DAT_EVENT_NUMBER number,
+			 DAT_HANDLE handle, DAT_COUNT reason);
+/*
+ * From now on room for so many COMPLETIONS is kept. False: no memory, and what
+ * was kept before still is.
+ */
+bool dapl_evd_keep_room(struct dapl_evd *evd, int completions);
+/* Whether an event finds room besides those. */
+bool dapl_evd_room_locked(struct dapl_evd *evd);
+/* A slot to fill, or NULL when there is no memory. */
+DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd);
+/*
+ * The event of a completion that has been read, in a slot kept for it if need
+ * be. What must be lost nevertheless is told as an overflow. QUIET: it notifies
+ * nobody.
+ */
+void dapl_evd_push_completion_locked(struct dapl_evd *evd,
+				     const DAT_EVENT *event, bool quiet,
+				     struct dapl_evd_after *after);
+/* EVD's overflow is to be told when the lock is free. */
+void dapl_evd_note_overflow_locked(struct dapl_evd *evd,
+				   struct dapl_evd_after *after);
+/* Part of dapl_evd_after(). */
+void dapl_evd_tell_noted(struct dapl_evd_after *after);
 
 /*
  * Promises room for DEPTH completions of a new work queue, growing the
@@ -133,14 +164,6 @@ int dapl_evd_attach(struct dapl_evd *evd, int depth, int **ret_credits);
  */
 int dapl_evd_reserve(struct dapl_evd *evd, int n);
 void dapl_evd_detach(struct dapl_evd *evd, int depth, const int *credits);
-
-/*
- * Moves every completion there is from the queue to the ring. Completions of
- * work queues in DROP (the queues of an endpoint that is being freed) give
- * their slots back and vanish. Takes the lock; the caller handles AFTER.
- */
-void dapl_evd_harvest(struct dapl_evd *evd, struct dapl_ep *drop,
-		      struct dapl_evd_after *after);
 
 /*
  * Ends EVD except for its memory: a waiter returns DAT_ABORT, and has left
@@ -199,9 +222,25 @@ bool dapl_evd_cq_next_locked(struct dapl_evd *evd, DAT_EVENT *event,
  */
 void dapl_evd_flush_event(struct dapl_ep *ep, unsigned op,
 			  DAT_DTO_COOKIE cookie, DAT_EVENT *ret_event);
-/* Moves all there is to the ring. */
+/*
+ * Moves all there is to the ring, for somebody who waits: without memory what
+ * finds no room stays in the queue.
+ */
 void dapl_evd_cq_drain_locked(struct dapl_evd *evd,
 			      struct dapl_evd_after *after);
+/* The same, behind the N completions of WC that have been read already. */
+void dapl_evd_cq_queue_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
+			      int n, struct dapl_evd_after *after);
+/*
+ * Moves all there is to the ring: what is done next must come behind it, or
+ * there will be nobody to complete. Completions of work queues in DROP (the
+ * queues of an endpoint that is being freed) give their slots back and vanish.
+ */
+void dapl_evd_harvest_locked(struct dapl_evd *evd, struct dapl_ep *drop,
+			     struct dapl_evd_after *after);
+/* The same, taking the lock; EVD may be NULL, and have no queue. */
+void dapl_evd_harvest(struct dapl_evd *evd, struct dapl_ep *drop,
+		      struct dapl_evd_after *after);
 /* Asks for a notification of the next completion. No-op without a queue. */
 void dapl_evd_cq_arm_locked(struct dapl_evd *evd);
 /* Takes notifications that have arrived. True if there was one. */
@@ -213,12 +252,6 @@ static inline bool dapl_evd_cq_gave_up(struct dapl_evd *evd)
 }
 /* Does what a reading has left to do. No lock held. */
 void dapl_evd_after(struct dapl_evd_after *after);
-
-/*
- * A slot of the ring to fill, or NULL when there is no memory. QUIET: its event
- * notifies nobody.
- */
-DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd, bool quiet);
 
 static inline uint32_t dapl_evd_queued(const struct dapl_evd *evd)
 {
@@ -232,8 +265,11 @@ static inline bool dapl_evd_pop_locked(struct dapl_evd *evd, DAT_EVENT *event)
 	if (ring->head == ring->tail)
 		return false;
 	*event = ring->slots[ring->tail++ & (ring->size - 1)];
-	if (ring->head == ring->tail)
+	if (ring->head == ring->tail) {
 		evd->slow &= ~DAPL_EVD_RING;
+		/* A ring that is large by promise stays small in the cache. */
+		ring->head = ring->tail = 0;
+	}
 	if (evd->overflowed && dapl_evd_queued(evd) < (uint32_t)evd->qlen)
 		evd->overflowed = false;
 	return true;

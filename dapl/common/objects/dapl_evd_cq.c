@@ -245,7 +245,7 @@ void dapl_evd_cq_failed_locked(struct dapl_evd *evd, int n,
 		return;
 	dapl_log(DAPL_LOG_ERR, "evd %p: completion queue failed: error %d",
 		 (void *)evd, n);
-	after->failed = evd;
+	dapl_evd_note_overflow_locked(evd, after);
 }
 
 bool dapl_evd_cq_next_locked(struct dapl_evd *evd, DAT_EVENT *event,
@@ -265,25 +265,70 @@ bool dapl_evd_cq_next_locked(struct dapl_evd *evd, DAT_EVENT *event,
 	return false;
 }
 
+/*
+ * The one way of a completion to the ring. Verbs does not say of it whether it
+ * was solicited: that the queue notifies tells the waiter.
+ */
+static void cq_push_locked(struct dapl_evd *evd, const DAT_EVENT *event,
+			   struct dapl_evd_after *after)
+{
+	bool quiet = after->quiet || evd->config == DAPL_EVD_SOLICITED;
+
+	dapl_evd_push_completion_locked(evd, event, quiet, after);
+}
+
 void dapl_evd_cq_drain_locked(struct dapl_evd *evd,
 			      struct dapl_evd_after *after)
 {
-	DAT_EVENT event, *slot;
+	DAT_EVENT event;
 
-	while (evd->cq && dapl_evd_cq_next_locked(evd, &event, after)) {
-		/*
-		 * Verbs does not say of a completion whether it was solicited:
-		 * that the queue notifies tells the waiter.
-		 */
-		slot = dapl_evd_push_locked(
-			evd, after->quiet || evd->config == DAPL_EVD_SOLICITED);
-		if (slot)
-			*slot = event;
-		else
-			dapl_log(DAPL_LOG_ERR,
-				 "evd %p: no memory, a completion is lost",
-				 (void *)evd);
+	while (evd->cq && dapl_evd_room_locked(evd) &&
+	       dapl_evd_cq_next_locked(evd, &event, after))
+		cq_push_locked(evd, &event, after);
+}
+
+void dapl_evd_cq_queue_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
+			      int n, struct dapl_evd_after *after)
+{
+	DAT_EVENT event;
+
+	for (int i = 0; i < n; i++) {
+		after->quiet = false;
+		if (dapl_evd_cq_fast(evd, &wc[i], &event) ||
+		    dapl_evd_cq_careful_locked(evd, &wc[i], &event, after))
+			cq_push_locked(evd, &event, after);
 	}
+	if (n < 0)
+		dapl_evd_cq_failed_locked(evd, n, after);
+	dapl_evd_cq_drain_locked(evd, after);
+}
+
+static bool is_of(const DAT_EVENT *event, const struct dapl_ep *ep)
+{
+	return ep && event->event_number != DAT_RMR_BIND_COMPLETION_EVENT &&
+	       event->event_data.dto_completion_event_data.ep_handle ==
+		       (DAT_EP_HANDLE)(uintptr_t)ep;
+}
+
+void dapl_evd_harvest_locked(struct dapl_evd *evd, struct dapl_ep *drop,
+			     struct dapl_evd_after *after)
+{
+	DAT_EVENT event;
+
+	while (evd->cq && !evd->dead &&
+	       dapl_evd_cq_next_locked(evd, &event, after))
+		if (!is_of(&event, drop))
+			cq_push_locked(evd, &event, after);
+}
+
+void dapl_evd_harvest(struct dapl_evd *evd, struct dapl_ep *drop,
+		      struct dapl_evd_after *after)
+{
+	if (!evd || !evd->cq)
+		return;
+	dapl_lock(&evd->lock);
+	dapl_evd_harvest_locked(evd, drop, after);
+	dapl_unlock(&evd->lock);
 }
 
 void dapl_evd_cq_arm_locked(struct dapl_evd *evd)
@@ -317,12 +362,9 @@ bool dapl_evd_cq_ack_locked(struct dapl_evd *evd)
 
 void dapl_evd_after(struct dapl_evd_after *after)
 {
-	if (!after->broken && !after->drained && !after->failed)
+	if (!after->broken && !after->drained && !after->async)
 		return;
-	if (after->failed)
-		dapl_ia_async(
-			after->failed->obj.ia, DAT_ASYNC_ERROR_EVD_OVERFLOW,
-			(DAT_HANDLE)after->failed, DAT_EVD_OVERFLOW_ERROR);
+	dapl_evd_tell_noted(after);
 	if (after->drained) {
 		dapl_ep_drained(after->drained);
 		dapl_ep_put(after->drained);

@@ -144,6 +144,12 @@ static int evd_sleep(const struct dapl_evd *evd, int bell, uint64_t deadline)
 	return ret == -EINTR || ret == -ETIMEDOUT ? ret : 0;
 }
 
+/* A wait for THRESHOLD events would never end: memory is there for fewer. */
+static bool no_room_locked(struct dapl_evd *evd, uint32_t threshold)
+{
+	return dapl_evd_queued(evd) < threshold && !dapl_evd_room_locked(evd);
+}
+
 /*
  * Waits with evd->waiting set until THRESHOLD events are in the ring and, where
  * not every event notifies, one of those that came since does. A completion
@@ -163,6 +169,8 @@ static DAT_RETURN evd_block_locked(struct dapl_evd *evd, uint64_t deadline,
 		dapl_evd_cq_drain_locked(evd, after);
 		if (dapl_evd_notified(evd, threshold, loud, rang))
 			return DAT_SUCCESS;
+		if (no_room_locked(evd, threshold))
+			return DAPL_NO_MEM;
 		bell = evd->bell;
 		dapl_unlock(&evd->lock);
 		/* A broken connection posts an event, perhaps to this EVD. */
@@ -229,27 +237,6 @@ static DAT_RETURN evd_wait_locked(struct dapl_evd *evd, DAT_TIMEOUT timeout,
 	return ret;
 }
 
-/* Puts the N completions of WC, and all behind them, into the ring. */
-__attribute__((noinline)) static DAT_COUNT
-queue_locked(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
-	     struct dapl_evd_after *after)
-{
-	DAT_EVENT event, *slot;
-
-	for (int i = 0; i < n; i++) {
-		if (!dapl_evd_cq_fast(evd, &wc[i], &event) &&
-		    !dapl_evd_cq_careful_locked(evd, &wc[i], &event, after))
-			continue;
-		slot = dapl_evd_push_locked(evd, false);
-		if (slot)
-			*slot = event;
-	}
-	if (n < 0)
-		dapl_evd_cq_failed_locked(evd, n, after);
-	dapl_evd_cq_drain_locked(evd, after);
-	return (DAT_COUNT)dapl_evd_queued(evd);
-}
-
 /*
  * The rest of wait, for whatever the fast path could not do at once; N and WC
  * are what it polled. Called with the lock held, returns without it.
@@ -264,7 +251,7 @@ wait_careful(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
 	DAT_RETURN ret;
 
 	if (n)
-		queue_locked(evd, wc, n, &after);
+		dapl_evd_cq_queue_locked(evd, wc, n, &after);
 	ret = evd_wait_locked(evd, timeout, (uint32_t)threshold, &slept,
 			      &after);
 	if (ret == DAT_SUCCESS)
@@ -294,6 +281,9 @@ wait_careful(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
 			  (void *)evd, threshold);
 	else if (ret == DAPL_ERR(DAT_ABORT, 0))
 		dapl_fail(ret, "evd %p: destroyed", (void *)evd);
+	else if (ret == DAPL_NO_MEM)
+		dapl_fail(ret, "evd %p: no memory to gather %d events",
+			  (void *)evd, threshold);
 	return ret;
 }
 
@@ -321,7 +311,8 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 		if (n > 1) {
 			struct dapl_evd_after after = {0};
 
-			*nmore = queue_locked(evd, &wc[1], 1, &after);
+			dapl_evd_cq_queue_locked(evd, &wc[1], 1, &after);
+			*nmore = (DAT_COUNT)dapl_evd_queued(evd);
 			dapl_unlock(&evd->lock);
 			dapl_evd_after(&after);
 			return DAT_SUCCESS;

@@ -47,20 +47,7 @@ __attribute__((constructor)) static void open_ias_init(void)
 void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number,
 		   DAT_HANDLE handle, DAT_COUNT reason)
 {
-	DAT_EVENT event;
-
-	if (!ia->async_evd)
-		return;
-	memset(&event, 0, sizeof(event));
-	event.event_number = number;
-	event.event_data.asynch_error_event_data.dat_handle = handle;
-	event.event_data.asynch_error_event_data.reason = reason;
-	/* An async EVD that overflows cannot report that to itself. */
-	if (handle == (DAT_HANDLE)ia->async_evd &&
-	    number == DAT_ASYNC_ERROR_EVD_OVERFLOW)
-		dapl_log(DAPL_LOG_ERR, "ia %p: async evd overflow", (void *)ia);
-	else
-		dapl_evd_post(ia->async_evd, &event);
+	dapl_evd_post_error(ia->async_evd, number, handle, reason);
 }
 
 static void ia_async_event(struct dapl_ia *ia,

@@ -506,6 +506,7 @@ DAT_EXPORT DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd_handle);
  *                           UNSIGNALLED or SOLICITED_WAIT
  *   INTERRUPTED_CALL        a signal arrived
  *   ABORT                   the queue or its IA was destroyed
+ *   INSUFFICIENT_RESOURCES/RESOURCE_MEMORY  to gather so many; none is lost
  * Blocks: until threshold events or timeout. Threads: safe, one may wait.
  * Events: consumes one.
  * Rule: uDAPL 1.2 spec, dat_evd_wait. Compare DAT_GET_TYPE() of the result:

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_evd_ring.c - the ring of an EVD, and who puts what into it.
+ *
+ * It grows as it must. For every completion that may come (a work queue is
+ * promised room in the completion queue when it attaches) there is a free slot
+ * beforehand: an endpoint's end can read the completion queue empty without
+ * memory. Events that are posted do not take those slots.
+ * Locks: takes the EVD's, or is called with it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/common/objects/dapl_evd.h"
+
+#define RING_INITIAL 16u
+#define RING_MAX     (1u << 31)
+
+/* Whether RING has N free slots, or could get them. */
+static bool ring_room(struct dapl_ring *ring, uint32_t n)
+{
+	uint32_t used = ring->head - ring->tail, i = 0;
+	uint32_t size = ring->size ? ring->size : RING_INITIAL;
+	DAT_EVENT *slots;
+
+	if (ring->size - used >= n)
+		return true;
+	while (size - used < n && size < RING_MAX)
+		size *= 2;
+	if (size - used < n)
+		return false;
+	slots = reallocarray(NULL, size, sizeof(*slots));
+	if (!slots)
+		return false;
+	while (ring->tail != ring->head)
+		slots[i++] = ring->slots[ring->tail++ & (ring->size - 1)];
+	free(ring->slots);
+	*ring = (struct dapl_ring){.slots = slots, .size = size, .head = i};
+	return true;
+}
+
+bool dapl_evd_room_locked(struct dapl_evd *evd)
+{
+	return ring_room(&evd->ring, evd->kept + 1);
+}
+
+bool dapl_evd_keep_room(struct dapl_evd *evd, int completions)
+{
+	bool ok;
+
+	dapl_lock(&evd->lock);
+	ok = ring_room(&evd->ring, (uint32_t)completions + 1);
+	if (ok)
+		evd->kept = (uint32_t)completions;
+	dapl_unlock(&evd->lock);
+	return ok;
+}
+
+static DAT_EVENT *push_locked(struct dapl_evd *evd, bool quiet)
+{
+	struct dapl_ring *ring = &evd->ring;
+
+	evd->slow |= DAPL_EVD_RING;
+	evd->loud += !quiet;
+	return &ring->slots[ring->head++ & (ring->size - 1)];
+}
+
+DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd)
+{
+	return dapl_evd_room_locked(evd) ? push_locked(evd, false) : NULL;
+}
+
+void dapl_evd_push_completion_locked(struct dapl_evd *evd,
+				     const DAT_EVENT *event, bool quiet,
+				     struct dapl_evd_after *after)
+{
+	/* A slot that was kept, if there is no memory for another one. */
+	if (dapl_evd_room_locked(evd) || ring_room(&evd->ring, 1)) {
+		*push_locked(evd, quiet) = *event;
+		return;
+	}
+	dapl_log(DAPL_LOG_ERR, "evd %p: no memory, a completion is lost",
+		 (void *)evd);
+	if (!evd->overflowed)
+		dapl_evd_note_overflow_locked(evd, after);
+	evd->overflowed = true;
+}
+
+/* ------------------------------------------------- posting */
+
+static void tell_overflow(struct dapl_evd *async, const struct dapl_evd *evd)
+{
+	dapl_evd_post_error(async, DAT_ASYNC_ERROR_EVD_OVERFLOW,
+			    (DAT_HANDLE)(uintptr_t)evd, DAT_EVD_OVERFLOW_ERROR);
+}
+
+static void log_dropped(const struct dapl_evd *evd, DAT_EVENT_NUMBER number,
+			const char *why)
+{
+	dapl_log(DAPL_LOG_WARN, "evd %p: event 0x%x dropped: %s",
+		 (const void *)evd, number, why);
+}
+
+bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event)
+{
+	bool dead, posted = false, overflow = false;
+	DAT_EVENT *slot;
+
+	dapl_lock(&evd->lock);
+	dead = evd->dead;
+	slot = dead ? NULL : dapl_evd_push_locked(evd);
+	if (slot) {
+		*slot = *event;
+		slot->evd_handle = (DAT_EVD_HANDLE)evd;
+		posted = true;
+		if (dapl_evd_queued(evd) > (uint32_t)evd->qlen &&
+		    !evd->overflowed)
+			overflow = evd->overflowed = true;
+		dapl_evd_wake_locked(evd);
+	}
+	dapl_unlock(&evd->lock);
+	if (!posted)
+		log_dropped(evd, event->event_number,
+			    dead ? "being freed" : "no memory");
+	if (overflow)
+		tell_overflow(evd->async, evd);
+	return posted;
+}
+
+void dapl_evd_post_error(struct dapl_evd *evd, DAT_EVENT_NUMBER number,
+			 DAT_HANDLE handle, DAT_COUNT reason)
+{
+	DAT_ASYNCH_ERROR_EVENT_DATA *data;
+	DAT_EVENT *slot;
+
+	if (!evd) {
+		dapl_log(DAPL_LOG_ERR, "error 0x%x of %p: nobody to tell",
+			 number, (void *)handle);
+		return;
+	}
+	dapl_lock(&evd->lock);
+	slot = evd->dead ? NULL : dapl_evd_push_locked(evd);
+	if (slot) {
+		memset(slot, 0, sizeof(*slot));
+		slot->event_number = number;
+		slot->evd_handle = (DAT_EVD_HANDLE)evd;
+		data = &slot->event_data.asynch_error_event_data;
+		data->dat_handle = handle;
+		data->reason = reason;
+		dapl_evd_wake_locked(evd);
+	}
+	dapl_unlock(&evd->lock);
+	if (!slot)
+		log_dropped(evd, number, "being freed, or no memory");
+}
+
+void dapl_evd_note_overflow_locked(struct dapl_evd *evd,
+				   struct dapl_evd_after *after)
+{
+	if (!evd->async || after->async)
+		return;
+	dapl_obj_get(&evd->async->obj);
+	after->async = evd->async;
+	after->overflowed = (DAT_HANDLE)evd;
+}
+
+void dapl_evd_tell_noted(struct dapl_evd_after *after)
+{
+	if (!after->async)
+		return;
+	tell_overflow(after->async, (struct dapl_evd *)after->overflowed);
+	dapl_evd_put(after->async);
+}
