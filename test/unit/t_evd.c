@@ -11,10 +11,12 @@
 #include "test/unit/world.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "dapl/common/objects/dapl_evd.h"
+#include "dapl/common/objects/dapl_ia.h"
 
 #define STREAMS_ALL 0x1f1 /* every flag but the extension's */
 
@@ -645,6 +647,39 @@ static void ep_create__no_memory_for_the_ring(void **state)
 	world_connect(w);
 }
 
+/* N errors of the server's port, all taken by the service thread. */
+static void port_errors(struct world *w, int n)
+{
+	struct dapl_ia *ia = (struct dapl_ia *)w->server.ia;
+	struct pollfd pfd = {.fd = ia->dev.ctx->async_fd, .events = POLLIN};
+
+	for (int i = 0; i < n; i++)
+		fv_inject_async(ia->dev.ctx, IBV_EVENT_PORT_ERR, ia->dev.port);
+	world_until(!poll(&pfd, 1, 0));
+	dapl_loop_barrier(ia->loop);
+}
+
+/* Nobody reads it, the device goes on: it is full, and says so once. */
+static void async_evd__is_bounded(void **state)
+{
+	struct world *w = *state;
+	struct dapl_evd *evd = (struct dapl_evd *)w->server.async_evd;
+	DAT_ASYNCH_ERROR_EVENT_DATA *data;
+	DAT_EVENT ev;
+
+	for (int round = 0; round < 2; round++) {
+		port_errors(w, 3 * evd->qlen);
+		for (int i = 0; i < evd->qlen; i++)
+			expect_event(w->server.async_evd,
+				     DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+		ev = expect_event(w->server.async_evd,
+				  DAT_ASYNC_ERROR_EVD_OVERFLOW);
+		data = &ev.event_data.asynch_error_event_data;
+		assert_ptr_equal(data->dat_handle, w->server.async_evd);
+		expect_empty(w->server.async_evd);
+	}
+}
+
 static void merged_streams__all_on_one(void **state)
 {
 	struct world *w = *state;
@@ -793,6 +828,7 @@ int main(void)
 		ib_test(ep_reset__no_memory_loses_nothing),
 		ib_test(evd_wait__no_memory_loses_nothing),
 		ib_test(ep_create__no_memory_for_the_ring),
+		ib_test(async_evd__is_bounded),
 		ib_test(merged_streams__all_on_one),
 		iwarp_test(merged_streams__all_on_one),
 		ib_test(merged_streams__two_eps),

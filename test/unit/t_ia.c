@@ -515,20 +515,6 @@ static void async__cq_error_names_the_evd(void **state)
 	assert_int_equal(d.reason, DAT_EVD_OVERFLOW_ERROR);
 }
 
-static void async__more_than_the_queue_holds(void **state)
-{
-	struct world *w = *state;
-	struct ibv_context *ctx = verbs_of(w->server.recv_evd);
-
-	/* The length of the queue is 8; none is lost, none is added. */
-	for (int i = 0; i < 20; i++)
-		fv_inject_async(ctx, IBV_EVENT_DEVICE_FATAL, 1);
-	for (int i = 0; i < 20; i++)
-		expect_event(w->server.async_evd,
-			     DAT_ASYNC_ERROR_IA_CATASTROPHIC);
-	expect_empty(w->server.async_evd);
-}
-
 static void evd_free__async_evd_of_open(void **state)
 {
 	struct world *w = *state;
@@ -644,8 +630,8 @@ static DAT_PROVIDER_ATTR provider_attr(DAT_IA_HANDLE ia)
 {
 	DAT_PROVIDER_ATTR attr;
 
-	assert_dat_ok(V(ia_query)(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL,
-				  &attr));
+	assert_dat_ok(
+		V(ia_query)(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &attr));
 	return attr;
 }
 
@@ -1029,7 +1015,6 @@ int main(void)
 		ib_test(async__qp_fault_names_the_ep),
 		ib_test(async__last_wqe_reached_is_no_fault),
 		ib_test(async__cq_error_names_the_evd),
-		ib_test(async__more_than_the_queue_holds),
 		ib_test(evd_free__async_evd_of_open),
 		ib_test(ia_query__attributes),
 		iwarp_test(ia_query__attributes),

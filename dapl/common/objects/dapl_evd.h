@@ -124,7 +124,11 @@ static inline bool dapl_evd_has(const struct dapl_evd *evd, DAT_EVD_FLAGS flag)
  * lock of an SP or EP held. False: dead or no memory.
  */
 bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event);
-/* Queues an asynchronous error. EVD may be NULL: nobody is told. */
+/*
+ * Queues an asynchronous error. Beyond the queue length it is dropped; in place
+ * of the first one dropped EVD itself is reported, as overflown. EVD may be
+ * NULL: nobody is told.
+ */
 void dapl_evd_post_error(struct dapl_evd *evd, DAT_EVENT_NUMBER number,
 			 DAT_HANDLE handle, DAT_COUNT reason);
 /*

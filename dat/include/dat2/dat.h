@@ -829,7 +829,9 @@ typedef int DAT_EXTENDED_OP;
  * dat_ia_openv - open an instance of an interface adapter by its name.
  *
  *   name              zero-terminated, shorter than DAT_NAME_MAX_LENGTH bytes
- *   async_evd_qlen    events the asynchronous EVD must hold at least, > 0;
+ *   async_evd_qlen    events the asynchronous EVD must hold at least, > 0; in
+ *                     place of the first error beyond that it reports itself
+ *                     with ASYNC_ERROR_EVD_OVERFLOW, then drops errors;
  *                     not looked at when an EVD is passed in
  *   async_evd_handle  in and out. In DAT_HANDLE_NULL: the provider makes the
  *                     EVD. An asynchronous EVD of the same adapter: shared.
