@@ -754,6 +754,118 @@ struct poster {
 
 #define POSTS 500
 
+/*
+ * A server whose one EVD has everything, with four receives posted, two of
+ * which have been used by messages that nobody has read.
+ */
+static void two_messages(struct world *w, DAT_CNO_HANDLE cno, bool late)
+{
+	struct world_side *s = &w->server;
+
+	s->recv_evd = s->req_evd = s->conn_evd = world_evd_cno(
+		s->ia, DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, cno);
+	world_connect(w);
+	fv_device_cfg_get(w->dev)->late_completions = late;
+	for (uint64_t i = 0; i < 4; i++)
+		world_recv(s, 0, 64, i);
+	for (uint64_t i = 0; i < 2; i++)
+		world_send(&w->client, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/* Both messages, and some time after them the end of the connection. */
+static void expect_messages_and_end(struct world *w)
+{
+	DAT_EVD_HANDLE evd = w->server.recv_evd;
+	DAT_EVENT ev;
+
+	expect_dto(evd, 0, DAT_DTO_SUCCESS);
+	expect_dto(evd, 1, DAT_DTO_SUCCESS);
+	do
+		ev = next_event(evd, WORLD_PATIENCE_US);
+	while (ev.event_number == DAT_DTO_COMPLETION_EVENT);
+	assert_int_equal(ev.event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+static void check_data_before_the_end(struct world *w, bool late)
+{
+	/* Ours, which is there when the call returns. */
+	two_messages(w, DAT_HANDLE_NULL, late);
+	assert_dat_ok(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
+	expect_messages_and_end(w);
+	/* The peer's, which is there when the client has been told as well. */
+	w->server.ep = w->client.ep = NULL;
+	expect_event(w->client.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+	two_messages(w, DAT_HANDLE_NULL, late);
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	world_until(world_ep_state(w->server.ep) == DAT_EP_STATE_DISCONNECTED);
+	expect_messages_and_end(w);
+}
+
+static void merged_streams__data_before_the_end(void **state)
+{
+	check_data_before_the_end(*state, false);
+}
+
+static void merged_streams__late_data_before_the_end(void **state)
+{
+	check_data_before_the_end(*state, true);
+}
+
+struct gatherer {
+	DAT_EVD_HANDLE evd;
+	DAT_RETURN ret;
+	DAT_EVENT ev;
+	DAT_COUNT more;
+};
+
+static void *gather_three(void *arg)
+{
+	struct gatherer *g = arg;
+
+	g->ret = V(evd_wait)(g->evd, WORLD_PATIENCE_US, 3, &g->ev, &g->more);
+	return NULL;
+}
+
+/* Who waits for as many events as the end brings along is woken by it. */
+static void merged_streams__the_end_wakes(void **state)
+{
+	struct world *w = *state;
+	struct gatherer g;
+	pthread_t thread;
+
+	two_messages(w, DAT_HANDLE_NULL, true);
+	g.evd = w->server.recv_evd;
+	assert_int_equal(pthread_create(&thread, NULL, gather_three, &g), 0);
+	world_until(__atomic_load_n(&((struct dapl_evd *)g.evd)->waiting,
+				    __ATOMIC_ACQUIRE));
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	pthread_join(thread, NULL);
+	assert_int_equal(g.ret, DAT_SUCCESS);
+	assert_true(g.more >= 2);
+	assert_int_equal(g.ev.event_number, DAT_DTO_COMPLETION_EVENT);
+	assert_int_equal(
+		g.ev.event_data.dto_completion_event_data.user_cookie.as_64, 0);
+	expect_dto(g.evd, 1, DAT_DTO_SUCCESS);
+}
+
+static void merged_streams__the_end_triggers(void **state)
+{
+	static const DAT_OS_WAIT_PROXY_AGENT no_agent;
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno = NULL;
+	DAT_EVD_HANDLE got = NULL;
+
+	assert_dat_ok(V(cno_create)(w->server.ia, no_agent, &cno));
+	two_messages(w, cno, true);
+	/* of the connection */
+	assert_dat_ok(V(cno_wait)(cno, WORLD_PATIENCE_US, &got));
+	expect_empty(got);
+	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	assert_dat_ok(V(cno_wait)(cno, WORLD_PATIENCE_US, &got));
+	assert_ptr_equal(got, w->server.recv_evd);
+	expect_messages_and_end(w);
+}
+
 static void *post_many(void *arg)
 {
 	struct poster *p = arg;
@@ -832,6 +944,11 @@ int main(void)
 		ib_test(merged_streams__all_on_one),
 		iwarp_test(merged_streams__all_on_one),
 		ib_test(merged_streams__two_eps),
+		ib_test(merged_streams__data_before_the_end),
+		iwarp_test(merged_streams__data_before_the_end),
+		ib_test(merged_streams__late_data_before_the_end),
+		ib_test(merged_streams__the_end_wakes),
+		ib_test(merged_streams__the_end_triggers),
 		ib_test(evd_post_se__threads),
 	};
 

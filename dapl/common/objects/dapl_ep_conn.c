@@ -8,7 +8,7 @@
  * reports are stale and ignored. The queue pair goes to ERR before the state
  * becomes DISCONNECTED, so flushes have begun when the consumer sees the event.
  * Events are posted with the endpoint's lock held: they reach the EVD in the
- * order of the state changes.
+ * order of the state changes, and the end behind what had completed.
  * Rules: DAT 2.0 endpoint states (doc/conformance.md), uDAPL 1.2 dat_ep_*.
  */
 #include <errno.h>
@@ -88,6 +88,21 @@ static void tell_last_receive(struct dapl_ep *ep, DAT_EVENT_NUMBER number)
 }
 
 /*
+ * Puts what has completed before the event that follows, where one EVD has
+ * both: the consumer may free the endpoint when he sees that, and would lose
+ * the rest. The queue pair is in ERR: nothing succeeds from here on. With the
+ * endpoint's lock, since its EVDs may go when it is freed.
+ */
+static void completions_first_locked(struct dapl_ep *ep,
+				     struct dapl_evd_after *after)
+{
+	struct dapl_evd *evd = ep->conn_evd;
+
+	if (!ep->freed && (evd == ep->recv_evd || evd == ep->request_evd))
+		dapl_evd_harvest(evd, NULL, after);
+}
+
+/*
  * Ends CONN of EP with event NUMBER, if it is still EP's connection. The
  * connection is taken first, so that nobody else ends it meanwhile; the state
  * follows when the queue pair is in ERR.
@@ -95,6 +110,7 @@ static void tell_last_receive(struct dapl_ep *ep, DAT_EVENT_NUMBER number)
 static void ep_end(struct dapl_ep *ep, const struct dapl_cm_conn *conn,
 		   DAT_EVENT_NUMBER number, const void *pdata, size_t size)
 {
+	struct dapl_evd_after after = {0};
 	struct dapl_cm_conn *mine;
 	void *copy = size ? malloc(size) : NULL;
 
@@ -121,8 +137,10 @@ static void ep_end(struct dapl_ep *ep, const struct dapl_cm_conn *conn,
 		size = 0;
 	}
 	dapl_ep_set_state_locked(ep, DAT_EP_STATE_DISCONNECTED);
+	completions_first_locked(ep, &after);
 	post_conn_event_locked(ep, number, size);
 	dapl_unlock(&ep->lock);
+	dapl_evd_after(&after);
 	dapl_ep_conn_release(ep, mine);
 }
 

@@ -1338,7 +1338,9 @@ DAT_EXPORT DAT_RETURN dat_ep_common_connect(
  *   INVALID_STATE/EP_*      UNCONNECTED, RESERVED, PASSIVE or TENTATIVE
  * Blocks: may, shortly. Threads: serialise.
  * Events: DISCONNECTED once on either side; flushed completions
- * (DAT_DTO_ERR_FLUSHED) of receives and, when abrupt, of requests.
+ * (DAT_DTO_ERR_FLUSHED) of receives and, when abrupt, of requests. On an EVD
+ * that has both, what had completed before comes before DISCONNECTED, and so
+ * with BROKEN; flushed completions may come before it and after it.
  * Rule: uDAPL 1.2 spec, dat_ep_disconnect.
  */
 DAT_EXPORT DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle,

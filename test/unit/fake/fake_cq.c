@@ -263,6 +263,16 @@ static void notify(struct fv_cq *c, bool solicited)
 	fv__queue_push(&chan_of(c->cq.channel)->q, &e->link);
 }
 
+void fv__cq_show(struct ibv_cq *cq)
+{
+	struct fv_cq *c = cq_of(cq);
+
+	if (c->late) {
+		c->late = 0;
+		notify(c, true);
+	}
+}
+
 bool fv__cq_add(struct ibv_cq *cq, const struct fv_cqe *cqe, bool solicited)
 {
 	struct ibv_async_event ev = {.element.cq = cq,
@@ -277,7 +287,11 @@ bool fv__cq_add(struct ibv_cq *cq, const struct fv_cqe *cqe, bool solicited)
 		return false;
 	}
 	c->ring[(c->head + c->count++) % c->size] = *cqe;
-	notify(c, solicited || cqe->wc.status != IBV_WC_SUCCESS);
+	if (cqe->wc.status == IBV_WC_SUCCESS &&
+	    fv__device(cq->context)->cfg.late_completions)
+		c->late++;
+	else
+		notify(c, solicited || cqe->wc.status != IBV_WC_SUCCESS);
 	return true;
 }
 
@@ -319,7 +333,7 @@ int fv__poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 	int n;
 
 	fv__enter();
-	for (n = 0; n < num && c->count; n++) {
+	for (n = 0; n < num && c->count > c->late; n++) {
 		struct fv_cqe *e = &c->ring[c->head];
 
 		retire(e);

@@ -153,6 +153,7 @@ struct fv_cq {
 	struct ibv_cq cq;
 	struct fv_cqe *ring;
 	unsigned int head, count, size;
+	unsigned int late; /* of count, the newest: not to be seen yet */
 	enum fv_arm arm;
 	bool overrun;
 	struct fv_link events; /* of struct fv_cq_event, still in the channel */
@@ -286,6 +287,7 @@ int fv__req_notify(struct ibv_cq *cq, int solicited_only);
 void fv__cq_purge(struct ibv_cq *cq, const struct fv_qp *q);
 /* False: no room, the CQ is now in error. */
 bool fv__cq_add(struct ibv_cq *cq, const struct fv_cqe *cqe, bool solicited);
+void fv__cq_show(struct ibv_cq *cq); /* what was late is there */
 
 /* fake_srq.c */
 int fv__post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,

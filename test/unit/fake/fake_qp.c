@@ -217,6 +217,8 @@ void fv__qp_to_error(struct fv_qp *q)
 		if (fv__is_iwarp(q->qp.context))
 			fv__cm_qp_dead(q->qp.qp_num);
 	}
+	fv__cq_show(q->qp.send_cq);
+	fv__cq_show(q->qp.recv_cq);
 	if (!fv__device(q->qp.context)->cfg.flushes_late)
 		flush(q);
 	fv__kick_all();

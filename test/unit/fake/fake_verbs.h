@@ -53,6 +53,8 @@ struct fv_device_cfg {
 	int num_comp_vectors;
 	/* a queue armed for solicited completions never fires (siw) */
 	bool deaf_to_solicited;
+	/* successes are seen when a queue pair of their queue moves to ERR */
+	bool late_completions;
 	bool round_up;	   /* grant more than asked for, as hardware does */
 	bool comm_est;	   /* raise COMM_EST on the first packet in RTR */
 	bool read_sink_rw; /* a read's sink needs remote write (iWARP) */
