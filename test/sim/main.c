@@ -228,6 +228,8 @@ static void add(struct sim_stats *sum, const struct sim_stats *s)
 	sum->attempts += s->attempts;
 	sum->established += s->established;
 	sum->unheard += s->unheard;
+	sum->closed += s->closed;
+	sum->closed_unheard += s->closed_unheard;
 	sum->steps += s->steps;
 }
 
@@ -247,11 +249,13 @@ static void run_seeds(const struct command *cmd, const char *args)
 		add(&sum, &stats);
 	}
 	printf("%llu seeds: %llu attempts, %llu ends established, %llu "
-	       "messages, %llu steps; %llu accepted in vain\n",
+	       "messages, %llu steps; %llu accepted in vain; %llu nodes "
+	       "closed, %llu without an answer\n",
 	       (unsigned long long)cmd->seeds, (unsigned long long)sum.attempts,
 	       (unsigned long long)sum.established,
 	       (unsigned long long)sum.sent, (unsigned long long)sum.steps,
-	       (unsigned long long)sum.unheard);
+	       (unsigned long long)sum.unheard, (unsigned long long)sum.closed,
+	       (unsigned long long)sum.closed_unheard);
 	/* At 30 % loss it happens, but to very few. */
 	SIM_REQUIRE(sum.unheard * 20000 <= sum.established + 60000,
 		    "too many of them");

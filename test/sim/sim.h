@@ -99,6 +99,7 @@ struct sim_options {
 	uint64_t spike_us;  /* and one in a hundred up to that much more */
 	unsigned nodes, conns;
 	unsigned crashes, partitions;
+	unsigned closes;     /* nodes that leave in good order */
 	bool restart;	     /* a node that crashed comes up again */
 	bool same_numbers;   /* then with the numbers of its life before */
 	unsigned queue;	     /* messages a node has room for */
@@ -119,6 +120,7 @@ struct sim_stats {
 	uint64_t attempts, established, ended, refused, steps;
 	/* Accepted, and no RTU in all the time, without a crash. */
 	uint64_t unheard;
+	uint64_t closed, closed_unheard; /* nodes; those that waited in vain */
 	uint64_t last_established_us;
 	unsigned most_waiting; /* in one node's receive queue */
 	unsigned op[DCM_OP_N];
@@ -151,6 +153,7 @@ struct sim_node {
 	struct dcm_listener listener[2];
 	bool dead;
 	bool silent; /* the host died, not the process */
+	bool leaving; /* waits for the answers to its goodbyes */
 	bool old;
 	unsigned queued;
 	uint8_t life;
@@ -233,6 +236,8 @@ void sim_node_start(struct sim_node *node);
 void sim_node_qp(struct sim_node *node, uint32_t qpn, struct dcm_ib *ret_ib);
 uint32_t sim_qp_named(const struct sim *sim, const struct dcm_ib *ib);
 void sim_node_crash(struct sim_node *node);
+/* As stop() in dcm.c: everything is released, and the peers are waited for. */
+void sim_node_close(struct sim_node *node);
 void sim_node_fini(struct sim_node *node);
 struct sim_conn *sim_conn_new(struct sim_node *node);
 /* Like sim_at(), for something of CONN that will not happen once it is gone. */

@@ -142,6 +142,17 @@ void sim_check_crash(struct sim_check *c)
 		qp->ended = true;
 }
 
+void sim_check_left(const struct sim_check *c)
+{
+	const struct sim_qp *qp = sim_qp_of(c->all, c->qpn);
+	const struct sim_qp *peer = qp ? sim_qp_of(c->all, qp->partner) : NULL;
+
+	SIM_REQUIRE(!peer || !qp->established || peer->partner != c->qpn ||
+			    peer->told || peer->given_up || peer->ended,
+		    "the node of qp 0x%x has left, and its peer not heard it",
+		    c->qpn);
+}
+
 void sim_check_release(struct sim_check *c)
 {
 	struct sim_qp *qp = sim_qp_of(c->all, c->qpn);

@@ -91,6 +91,8 @@ void sim_check_disconnect(struct sim_check *c);
 void sim_check_release(struct sim_check *c);
 /* The host of it died. */
 void sim_check_crash(struct sim_check *c);
+/* Its node leaves, and takes its peers for told. */
+void sim_check_left(const struct sim_check *c);
 
 /* The engine's. */
 void sim_check_event(struct sim_check *c, enum dapl_cm_event event,

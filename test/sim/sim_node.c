@@ -238,6 +238,8 @@ static struct dcm_conn *on_conn_new(struct dcm_engine *eng)
 {
 	struct sim_node *node = dapl_container_of(eng, struct sim_node, eng);
 
+	if (node->leaving)
+		return NULL;
 	if (!node->sim->opt.tidy && sim_chance(&node->sim->rng, 0.01))
 		return NULL;
 	return &sim_conn_new(node)->dcm;
@@ -288,6 +290,17 @@ static void on_freed(struct dcm_conn *dcm)
 	conn_gone(conn);
 }
 
+static void close_over(struct sim *sim, void *arg, uint64_t tag);
+
+static void on_left(struct dcm_engine *eng)
+{
+	struct sim_node *node = dapl_container_of(eng, struct sim_node, eng);
+	struct sim *sim = node->sim;
+
+	if (node->leaving)
+		sim_at(sim, sim->clock.now_us, close_over, node, node->life);
+}
+
 const struct dcm_engine_ops sim_engine_ops = {
 	.dial = on_dial,
 	.send = on_send,
@@ -301,6 +314,7 @@ const struct dcm_engine_ops sim_engine_ops = {
 	.request_gone = on_request_gone,
 	.event = on_event,
 	.freed = on_freed,
+	.left = on_left,
 };
 
 /* ------------------------------------------------------------- node */
@@ -330,6 +344,7 @@ void sim_node_start(struct sim_node *node)
 	dapl_list_init(&node->conns);
 	node->dead = false;
 	node->silent = false;
+	node->leaving = false;
 }
 
 /* Nothing of it is left but what others know of it. */
@@ -349,6 +364,48 @@ void sim_node_crash(struct sim_node *node)
 {
 	node->dead = true;
 	drop_all(node);
+}
+
+/* How long dcm.c waits. */
+#define LEAVE_US (2 * SIM_S)
+
+static void close_over(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct sim_node *node = arg;
+	struct sim_conn *conn;
+
+	if (node->dead || !node->leaving || node->life != tag)
+		return;
+	sim->stats.closed++;
+	if (node->eng.leaving_n)
+		sim->stats.closed_unheard++;
+	else if (!sim->opt.stream)
+		dapl_list_for_each(conn, &node->conns, link)
+			sim_check_left(&conn->check);
+	sim_node_crash(node);
+}
+
+void sim_node_close(struct sim_node *node)
+{
+	struct sim *sim = node->sim;
+	struct sim_conn *conn, *tmp;
+	size_t i;
+
+	node->leaving = true;
+	for (i = 0; i < 2; i++)
+		dcm_engine_unlisten(&node->eng, &node->listener[i]);
+	dapl_list_for_each_safe(conn, tmp, &node->conns, link) {
+		conn->asked = 0;
+		conn->through = true;
+		if (conn->check.released)
+			continue;
+		sim_check_release(&conn->check);
+		sim_conn_input(conn, DCM_IN_RELEASE, NULL);
+	}
+	sim_at(sim,
+	       sim->clock.now_us +
+		       (node->eng.leaving_n && !sim->opt.stream ? LEAVE_US : 0),
+	       close_over, node, node->life);
 }
 
 void sim_node_fini(struct sim_node *node)

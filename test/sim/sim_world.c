@@ -87,6 +87,8 @@ void sim_from_seed(uint64_t seed, struct sim_options *opt)
 		opt->dreq_repeats = (int)sim_below(&rng, 20);
 	opt->accept_us = sim_below(&rng, 10 * SIM_MS);
 	opt->same_numbers = sim_chance(&rng, 0.5);
+	if (sim_chance(&rng, 0.4))
+		opt->closes = (unsigned)sim_below(&rng, 3);
 	opt->small =
 		opt->conns_max || opt->backlog < 1 << 20 || opt->queue < 4096;
 }
@@ -191,7 +193,7 @@ static void begin_one(struct sim *sim, void *arg, uint64_t tag)
 
 	if (sim_chance(&sim->rng, 0.05))
 		port = 7; /* nobody listens there */
-	if (!node->dead)
+	if (!node->dead && !node->leaving)
 		sim_app_connect(node, target, port);
 }
 
@@ -207,7 +209,7 @@ static void crash(struct sim *sim, void *arg, uint64_t tag)
 {
 	struct sim_node *node = arg;
 
-	if (node->dead)
+	if (node->dead || node->leaving)
 		return;
 	if (sim->opt.verbose)
 		printf("%12.6f node %u dies\n",
@@ -221,6 +223,19 @@ static void crash(struct sim *sim, void *arg, uint64_t tag)
 		       sim->clock.now_us + sim_below(&sim->rng, 100 * SIM_S) +
 			       (sim->opt.same_numbers ? DCM_LIFETIME_US : 0),
 		       restart, node, 0);
+}
+
+static void close_node(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct sim_node *node = arg;
+
+	if (node->dead || node->leaving)
+		return;
+	if (sim->opt.verbose)
+		printf("%12.6f node %u closes\n",
+		       (double)sim->clock.now_us / (double)SIM_S, node->index);
+	sim->troubled = true;
+	sim_node_close(node);
 }
 
 static void part(struct sim *sim, void *arg, uint64_t tag)
@@ -243,6 +258,12 @@ static void plan_trouble(struct sim *sim, uint64_t span_us)
 		uint64_t at_us = sim_below(rng, span_us);
 
 		sim_at(sim, at_us, crash, node, sim_chance(rng, 0.5));
+	}
+	for (i = 0; i < sim->opt.closes; i++) {
+		struct sim_node *node =
+			&sim->node[sim_below(rng, sim->opt.nodes)];
+
+		sim_at(sim, sim_below(rng, span_us), close_node, node, 0);
 	}
 	for (i = 0; i < sim->opt.partitions; i++)
 		sim_at(sim, sim_below(rng, span_us), part, NULL, 0);

@@ -852,6 +852,59 @@ static void close__tells_the_peer(void **state)
 	kit_conn(&w->server, EV(DISCONNECTED));
 }
 
+/* And is said again until it is heard, in both roles. */
+static void close__tells_the_peer_again(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	plan_for(DCM_DREQ, FV_DROP, 2);
+	world_ia_close(w->client.ia, DAT_CLOSE_ABRUPT_FLAG);
+	w->client.ia = NULL;
+	kit_conn(&w->server, EV(DISCONNECTED));
+	assert_in_range(seen(), 3, 1000);
+}
+
+static void close__tells_the_active_side_again(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	plan_for(DCM_DREQ, FV_DROP, 2);
+	world_ia_close(w->server.ia, DAT_CLOSE_ABRUPT_FLAG);
+	w->server.ia = NULL;
+	kit_conn(&w->client, EV(DISCONNECTED));
+	assert_in_range(seen(), 3, 1000);
+}
+
+/* Endpoints that were freed just before, which leaves nothing to wait for. */
+static void close__after_the_endpoint_was_freed(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	plan_for(DCM_DREQ, FV_DROP, 2);
+	assert_dat_ok(V(ep_free)(w->client.ep));
+	w->client.ep = DAT_HANDLE_NULL;
+	world_ia_close(w->client.ia, DAT_CLOSE_ABRUPT_FLAG);
+	w->client.ia = NULL;
+	kit_conn(&w->server, EV(DISCONNECTED));
+	assert_in_range(seen(), 3, 1000);
+}
+
+/* Nobody answers: it is said several times, and then the close goes on. */
+static void close__peer_has_vanished(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	plan_for(OP_ANY, FV_DROP, 1000000);
+	world_ia_close(w->client.ia, DAT_CLOSE_ABRUPT_FLAG);
+	w->client.ia = NULL;
+	assert_in_range(seen(), 3, 1000);
+	kit_state(w->server.ep, DAT_EP_STATE_CONNECTED);
+}
+
 /* ------------------------------------------------------ what fails */
 
 static void connect__nth_failure(void **state)
@@ -937,6 +990,10 @@ int main(void)
 		on_roce(many__connections),
 		on_both(close__with_everything_open),
 		on_both(close__tells_the_peer),
+		on_ib(close__tells_the_peer_again),
+		on_ib(close__tells_the_active_side_again),
+		on_ib(close__after_the_endpoint_was_freed),
+		on_ib(close__peer_has_vanished),
 		on_ib(connect__nth_failure),
 	};
 

@@ -162,7 +162,8 @@ struct dapl_cm_ops {
 	/*
 	 * Refuses new work, gives up every connection and listener, and waits
 	 * until no upcall is running or will come, other than gone() and
-	 * unlistened(), which are made before it returns. Blocks, bounded.
+	 * unlistened(), which are made before it returns. Blocks, bounded:
+	 * peers that believe themselves connected are to hear of it.
 	 */
 	void (*stop)(struct dapl_cm *cm);
 	/* Frees an instance that was stopped or never started. */

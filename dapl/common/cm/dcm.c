@@ -15,10 +15,14 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
+
+/* How long stop() waits for peers: about four tries without a measurement. */
+#define LEAVE_US 2000000
 
 /* For deciding lines: leaves the reason behind, gives ERR back. */
 #define DCM_FAIL(err, ...) \
@@ -45,7 +49,7 @@ static int node_add(struct dcm *dcm, struct dcm_node *node, bool is_listener)
 	dapl_list_init(&node->link);
 	dapl_list_init(&node->todo);
 	dapl_lock(&dcm->lock);
-	stopped = dcm->stopped;
+	stopped = dcm->stopped || dcm->leaving;
 	if (!stopped)
 		dapl_list_add_tail(&dcm->nodes, &node->link);
 	dapl_unlock(&dcm->lock);
@@ -198,9 +202,28 @@ void dcm_run(struct dcm *dcm)
 	}
 }
 
+static bool is_leaving(struct dcm *dcm)
+{
+	bool leaving;
+
+	dapl_lock(&dcm->lock);
+	leaving = dcm->leaving;
+	dapl_unlock(&dcm->lock);
+	return leaving;
+}
+
 static void on_work(struct dapl_work *work)
 {
-	dcm_run(dapl_container_of(work, struct dcm, work));
+	struct dcm *dcm = dapl_container_of(work, struct dcm, work);
+
+	dcm_run(dcm);
+	if (!dcm->eng.leaving_n && is_leaving(dcm))
+		sem_post(&dcm->left);
+}
+
+static void on_leave_over(struct dapl_timer *timer)
+{
+	sem_post(&dapl_container_of(timer, struct dcm, leave_over)->left);
 }
 
 static void on_timer(struct dapl_timer *timer)
@@ -358,6 +381,15 @@ static void engine_freed(struct dcm_conn *dc)
 		conn_free(conn);
 }
 
+/* By way of on_work(): others may have been asked for meanwhile. */
+static void engine_left(struct dcm_engine *eng)
+{
+	struct dcm *dcm = dcm_of_engine(eng);
+
+	if (is_leaving(dcm))
+		dapl_loop_defer(dcm->base.loop, &dcm->work);
+}
+
 static const struct dcm_engine_ops engine_ops = {
 	.dial = engine_dial,
 	.send = engine_send,
@@ -372,6 +404,7 @@ static const struct dcm_engine_ops engine_ops = {
 	.request_gone = engine_request_gone,
 	.event = engine_event,
 	.freed = engine_freed,
+	.left = engine_left,
 };
 
 /* -------------------------------------------------- for the transports */
@@ -439,6 +472,8 @@ void dcm_init(struct dcm *dcm, const struct dapl_cm *base,
 	dcm->wish = *wish;
 	dcm_engine_init(&dcm->eng, &engine_ops, &dcm->rules, seed());
 	dapl_work_init(&dcm->work, on_work);
+	dapl_timer_init(&dcm->leave_over, on_leave_over);
+	sem_init(&dcm->left, 0, 0);
 	dapl_lock_init(&dcm->lock, DAPL_LOCK_CONN);
 	dapl_list_init(&dcm->nodes);
 	dapl_list_init(&dcm->todo);
@@ -472,6 +507,34 @@ DAT_RETURN dcm_start(struct dapl_cm *base)
 	return ret;
 }
 
+/*
+ * Peers that are connected have to be told, and after this nobody is there to
+ * tell them again: waits until all have answered, or too long.
+ */
+static void take_leave(struct dcm *dcm)
+{
+	struct dapl_loop *loop = dcm->base.loop;
+	bool stopped;
+	int state;
+
+	if (dcm->rules.stream || dapl_loop_here(loop))
+		return;
+	dapl_lock(&dcm->lock);
+	stopped = dcm->stopped;
+	dcm->leaving = true;
+	dapl_unlock(&dcm->lock);
+	/* Where nobody runs the timer nobody else would end the wait. */
+	if (stopped ||
+	    dapl_timer_arm(loop, &dcm->leave_over, dapl_now_us() + LEAVE_US))
+		return;
+	dapl_loop_defer(loop, &dcm->work);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	while (sem_wait(&dcm->left) && errno == EINTR)
+		;
+	pthread_setcancelstate(state, NULL);
+	dapl_timer_cancel(loop, &dcm->leave_over);
+}
+
 /* From here on the service thread does nothing for us. */
 static void quiesce(struct dcm *dcm)
 {
@@ -503,7 +566,7 @@ static void abandon_conn(struct dapl_cm_conn *conn)
 	struct dcm *dcm = conn->node.dcm;
 	bool released = conn->dcm.proto.released;
 
-	/* The peer is told, as far as that can be done without waiting. */
+	/* A request that came just now: the peer is told, once. */
 	if (!released)
 		dcm_engine_input(&conn->dcm, DCM_IN_RELEASE, NULL,
 				 dapl_now_us());
@@ -518,6 +581,7 @@ void dcm_stop(struct dapl_cm *base)
 	struct dcm *dcm = dcm_from(base);
 	struct dcm_node *node, *tmp;
 
+	take_leave(dcm);
 	if (set_stopped(dcm, true))
 		return;
 	quiesce(dcm);
@@ -547,6 +611,7 @@ void dcm_fini(struct dcm *dcm)
 	dcm_engine_fini(&dcm->eng);
 	dcm_map_fini(&dcm->ports);
 	dcm_path_fini(&dcm->path);
+	sem_destroy(&dcm->left);
 	dapl_lock_fini(&dcm->lock);
 }
 

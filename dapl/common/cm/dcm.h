@@ -22,6 +22,8 @@
 #ifndef DCM_H
 #define DCM_H
 
+#include <semaphore.h>
+
 #include "dapl/common/cm/dapl_cm.h"
 #include "dapl/common/cm/dcm_engine.h"
 #include "dapl/common/cm/dcm_path.h"
@@ -139,8 +141,13 @@ struct dcm {
 	struct dcm_path_wish wish;
 	struct dapl_work work;
 
+	/* stop() waits here for the peers. */
+	sem_t left;
+	struct dapl_timer leave_over;
+
 	struct dapl_lock lock;
 	bool stopped;		/* lock */
+	bool leaving;		/* lock; stop() has begun */
 	struct dapl_list nodes; /* lock; all of them */
 	struct dapl_list todo;	/* lock */
 	struct dapl_list dead;	/* given up by stop() before their release */

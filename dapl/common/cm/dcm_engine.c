@@ -121,10 +121,23 @@ static void unmap(struct dcm_conn *conn)
 	dcm_map_del(&eng->up, &conn->by_qp);
 }
 
+static void set_leaving(struct dcm_conn *conn, bool leaving)
+{
+	struct dcm_engine *eng = conn->eng;
+
+	if (conn->leaving == leaving)
+		return;
+	conn->leaving = leaving;
+	eng->leaving_n += leaving ? 1 : -(size_t)1;
+	if (!eng->leaving_n && eng->ops->left)
+		eng->ops->left(eng);
+}
+
 static void forget(struct dcm_conn *conn)
 {
 	struct dcm_engine *eng = conn->eng;
 
+	set_leaving(conn, false);
 	dequeue(conn);
 	unmap(conn);
 	eng->ops->disarm(conn);
@@ -245,6 +258,8 @@ static void after_step(struct dcm_conn *conn, uint64_t now_us)
 		came_up(conn, now_us);
 	if (state == DCM_CLOSED)
 		unmap(conn);
+	set_leaving(conn, state == DCM_DREQ_SENT &&
+				  (conn->proto.passive || conn->proto.up));
 	if (conn->listener ? state != DCM_REQ_RCVD : state != DCM_TIMEWAIT)
 		dequeue(conn);
 	if (state != DCM_TIMEWAIT || !dapl_list_empty(&conn->queue))

@@ -57,6 +57,7 @@ struct dcm_conn {
 	uint32_t id;		       /* own; 0 on streams */
 	uint64_t born_us;	       /* passive: when the request came */
 	uint64_t up_us;
+	bool leaving;		       /* counted in leaving_n */
 	uint64_t request;	       /* passive: what it said, in short */
 	struct dcm_peer peer;	       /* datagrams */
 
@@ -119,6 +120,8 @@ struct dcm_engine_ops {
 		      const void *pdata, size_t size);
 	/* The engine has forgotten CONN; its memory is free. */
 	void (*freed)(struct dcm_conn *conn);
+	/* The last goodbye has had its answer: leaving_n is 0. Optional. */
+	void (*left)(struct dcm_engine *eng);
 };
 
 struct dcm_engine_stats {
@@ -139,6 +142,9 @@ struct dcm_engine {
 	struct dcm_map listeners;
 	struct dapl_list timewait; /* oldest first */
 	size_t timewait_n;
+	/* Goodbyes without an answer to peers that may believe themselves
+	 * connected. */
+	size_t leaving_n;
 	size_t conns_max;
 	uint32_t last_id;
 	uint32_t random;
