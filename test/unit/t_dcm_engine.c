@@ -63,7 +63,7 @@ static struct {
 	struct sent sent[8]; /* the first of them */
 	int sent_n;
 	int requests, gone, events, qps, hangups;
-	uint64_t now_us;
+	uint64_t now_us, deadline_us;
 	size_t live;
 	enum dapl_cm_event event;
 	uint8_t pdata[DCM_PDATA];
@@ -98,6 +98,7 @@ static void on_hangup(struct dcm_conn *conn)
 
 static void on_arm(struct dcm_conn *conn, uint64_t deadline_us)
 {
+	w.deadline_us = deadline_us;
 }
 
 static void on_disarm(struct dcm_conn *conn)
@@ -1224,6 +1225,82 @@ static void timewait__is_bounded(void **state)
 	stop();
 }
 
+/* ------------------------------------------------------------- waits */
+
+/* A connection to the CM queue pair QPN; how long its answer is waited for. */
+static uint64_t first_wait_for(uint32_t qpn, struct dcm_conn **ret_conn)
+{
+	struct dcm_conn *conn = calloc(1, sizeof(*conn));
+	struct dcm_ib ib = {.qpn = 0x19, .qp_type = DCM_QP_RC};
+
+	assert_non_null(conn);
+	w.live++;
+	dcm_conn_init(conn, &w.eng);
+	dcm_block_set_ib(&conn->own.saddr, &ib);
+	conn->peer.qpn = qpn;
+	assert_int_equal(dcm_engine_connect(&w.eng, conn, PORT, w.now_us), 0);
+	*ret_conn = conn;
+	return w.deadline_us - w.now_us;
+}
+
+/* The consumer of QPN takes US to say no. */
+static uint64_t connect_and_wait(uint32_t qpn, uint64_t us)
+{
+	struct dcm_msg rep = {.version = 9,
+			      .op = DCM_REP,
+			      .sport = PORT,
+			      .sqpn = qpn,
+			      .dqpn = CLIENT,
+			      .s_id = 7};
+	struct dcm_ib ib = {.qpn = 0x16, .qp_type = DCM_QP_RC};
+	struct dcm_conn *conn;
+	uint64_t wait = first_wait_for(qpn, &conn);
+	uint8_t bytes[DCM_MSG];
+
+	dcm_block_set_ib(&rep.saddr, &ib);
+	rep.daddr = conn->own.saddr;
+	rep.dport = conn->own.sport;
+	rep.d_id = conn->id;
+	w.now_us += us;
+	feed(bytes, dcm_msg_encode(&rep, bytes), qpn);
+	assert_int_equal(conn->proto.state, DCM_UP);
+	release(conn);
+	finish(conn);
+	return wait;
+}
+
+/* The first waits before anything was measured, and a quarter by chance. */
+#define FIRST_US 400000
+#define MOST_US	 (FIRST_US * 5 / 4)
+
+static void wait__for_a_slow_consumer_is_its_own(void **state)
+{
+	struct dcm_conn *conn;
+	uint64_t wait;
+
+	start(CLIENT, false);
+	w.rules.rep_wait_us = 0;
+	assert_in_range(connect_and_wait(0x30, 3000000), FIRST_US, MOST_US);
+	for (int i = 0; i < 20; i++)
+		assert_in_range(connect_and_wait(0x30, 3000000), 3000000,
+				4000000 * 5ull / 4);
+	/* Nobody else is waited for longer than without it. */
+	assert_in_range(connect_and_wait(0x31, 1000), 1, MOST_US);
+	wait = connect_and_wait(0x31, 1000);
+	assert_in_range(wait, 50000, 50000 * 5 / 4);
+	/* Nor does it weigh more than others for who is not known. */
+	for (uint32_t qpn = 0x100; qpn < 0x128; qpn++)
+		connect_and_wait(qpn, 1000);
+	for (int i = 0; i < 20; i++)
+		assert_in_range(connect_and_wait(0x30, 3000000), 3000000,
+				4000000 * 5ull / 4);
+	wait = first_wait_for(0x60, &conn);
+	assert_in_range(wait, 50000, FIRST_US - 1);
+	release(conn);
+	finish(conn);
+	stop();
+}
+
 /* ----------------------------------------------------------- streams */
 
 static struct dcm_conn *stream_conn(void)
@@ -1364,6 +1441,7 @@ int main(void)
 			connect__ids_are_used_up_and_left_free_for_listeners),
 		cmocka_unit_test(connect__ids_are_in_timewait),
 		cmocka_unit_test(timewait__is_bounded),
+		cmocka_unit_test(wait__for_a_slow_consumer_is_its_own),
 		cmocka_unit_test(stream__reject),
 		cmocka_unit_test(stream__refused),
 		cmocka_unit_test(stream__rtu_has_the_version_of_the_rep),

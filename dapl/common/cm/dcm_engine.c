@@ -166,6 +166,53 @@ static void send_event(struct dcm_conn *conn, enum dapl_cm_event event,
 			      pdata ? msg->p_size : 0);
 }
 
+/* Never 0. Two peers of one key have an estimate in common, no more. */
+static uint64_t rtt_key(const struct dcm_peer *peer)
+{
+	uint64_t half[2];
+
+	memcpy(half, peer->gid, sizeof(half));
+	return (half[0] * 31 + half[1] + ((uint64_t)peer->lid << 32) +
+		peer->qpn) *
+		       0x9e3779b97f4a7c15ull |
+	       1;
+}
+
+static struct dcm_peer_rtt *rtt_slot(struct dcm_engine *eng, uint64_t key)
+{
+	return &eng->rtt[(key >> 32) % DCM_PEER_RTTS];
+}
+
+static struct dcm_rtt *rtt_in(struct dcm_peer_rtt *rtt, bool consumer)
+{
+	return consumer ? &rtt->consumer : &rtt->peer;
+}
+
+/* What CONN's peer takes or, if that is not known, peers in general. */
+static const struct dcm_rtt *rtt_of(const struct dcm_conn *conn, bool consumer)
+{
+	uint64_t key = rtt_key(&conn->peer);
+	struct dcm_peer_rtt *slot = rtt_slot(conn->eng, key);
+
+	if (slot->key != key || !rtt_in(slot, consumer)->mean_us)
+		slot = &conn->eng->rtt_all;
+	return rtt_in(slot, consumer);
+}
+
+static void take_sample(struct dcm_conn *conn, bool consumer, uint64_t us)
+{
+	struct dcm_engine *eng = conn->eng;
+	uint64_t key = rtt_key(&conn->peer);
+	struct dcm_peer_rtt *slot = rtt_slot(eng, key);
+
+	if (slot->key != key)
+		*slot = (struct dcm_peer_rtt){.key = key};
+	/* A peer that is often slow has no more weight than others. */
+	if (!rtt_in(slot, consumer)->mean_us)
+		dcm_rtt_sample(rtt_in(&eng->rtt_all, consumer), us);
+	dcm_rtt_sample(rtt_in(slot, consumer), us);
+}
+
 /* Carries out E; the input that follows from it, or DCM_IN_N. */
 static enum dcm_input perform(struct dcm_conn *conn, const struct dcm_effect *e,
 			      const struct dcm_msg *msg)
@@ -202,9 +249,7 @@ static enum dcm_input perform(struct dcm_conn *conn, const struct dcm_effect *e,
 		eng->ops->hangup(conn);
 		break;
 	case DCM_DO_SAMPLE:
-		dcm_rtt_sample(e->sample.consumer ? &eng->rtt_consumer
-						  : &eng->rtt_peer,
-			       e->sample.us);
+		take_sample(conn, e->sample.consumer, e->sample.us);
 		break;
 	case DCM_DO_FREE:
 		forget(conn);
@@ -297,8 +342,8 @@ static void input(struct dcm_conn *conn, enum dcm_input in,
 	struct dcm_engine *eng = conn->eng;
 	const struct dcm_step step = {
 		.rules = eng->rules,
-		.rtt_consumer = &eng->rtt_consumer,
-		.rtt_peer = &eng->rtt_peer,
+		.rtt_consumer = rtt_of(conn, true),
+		.rtt_peer = rtt_of(conn, false),
 		.now_us = now_us,
 		.msg = msg,
 	};
@@ -336,6 +381,8 @@ void dcm_engine_init(struct dcm_engine *eng, const struct dcm_engine_ops *ops,
 	eng->rules = rules;
 	eng->random = seed;
 	eng->conns_max = DCM_CONNS_MAX;
+	eng->rtt_all.consumer.of_all = true;
+	eng->rtt_all.peer.of_all = true;
 	/*
 	 * Whoever starts again should not seem to go on. Not far up: old peers
 	 * know 16 bits of an id where it stands for the port.

@@ -124,6 +124,16 @@ struct dcm_engine_ops {
 	void (*left)(struct dcm_engine *eng);
 };
 
+/* How long answers of one peer take. */
+struct dcm_peer_rtt {
+	uint64_t key;		 /* of its address, 0: none yet */
+	struct dcm_rtt consumer; /* to requests */
+	struct dcm_rtt peer;	 /* to the rest */
+};
+
+/* So many peers are remembered; the others are what all are like. */
+#define DCM_PEER_RTTS 64
+
 struct dcm_engine_stats {
 	uint64_t received;
 	uint64_t malformed; /* not a message, or not from whom it says */
@@ -148,8 +158,8 @@ struct dcm_engine {
 	size_t conns_max;
 	uint32_t last_id;
 	uint32_t random;
-	struct dcm_rtt rtt_consumer;
-	struct dcm_rtt rtt_peer;
+	struct dcm_peer_rtt rtt_all; /* the first of each peer's alone */
+	struct dcm_peer_rtt rtt[DCM_PEER_RTTS];
 	struct dcm_engine_stats stats;
 };
 

@@ -95,7 +95,7 @@ static uint64_t jitter(struct dcm_proto *p, uint64_t us)
 static uint64_t first_wait(struct dcm_proto *p, uint64_t configured,
 			   const struct dcm_rtt *rtt, uint64_t min)
 {
-	uint64_t us = WAIT_FIRST_US;
+	uint64_t us = WAIT_FIRST_US, max;
 
 	if (configured)
 		return configured;
@@ -107,8 +107,9 @@ static uint64_t first_wait(struct dcm_proto *p, uint64_t configured,
 		us += rtt->mean_us;
 		if (us < min)
 			us = min;
-		if (us > WAIT_MAX_US)
-			us = WAIT_MAX_US;
+		max = rtt->of_all ? WAIT_FIRST_US : WAIT_MAX_US;
+		if (us > max)
+			us = max;
 	}
 	return jitter(p, us);
 }

@@ -42,6 +42,7 @@ struct dcm_rules {
 struct dcm_rtt {
 	uint64_t mean_us; /* 0: nothing measured yet */
 	uint64_t dev_us;
+	bool of_all; /* of peers in general: shortens a wait, lengthens none */
 };
 
 enum dcm_state {
