@@ -107,8 +107,8 @@ void cma_id_destroy(struct rdma_cm_id *id);
 
 /* cma_listen.c */
 
-int cma_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, int backlog,
-	       struct dapl_sp *sp, struct dapl_cm_listener **ret_l);
+int cma_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, struct dapl_sp *sp,
+	       struct dapl_cm_listener **ret_l);
 void cma_unlisten(struct dapl_cm_listener *l);
 /* A request for L, by a peer that ID stands for. Takes ID over. */
 void cma_listener_request(struct dapl_cm_listener *l, struct rdma_cm_id *id,

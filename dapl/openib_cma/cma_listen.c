@@ -14,26 +14,27 @@
  */
 #include <endian.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dapl/openib_cma/cma.h"
 #include "dapl/openib_cma/cma_addr.h"
 
-/* The kernel's own default limit; more would be cut there. */
-#define BACKLOG_MAX 1024
+/*
+ * The kernel's limit is for requests that the service thread has not fetched,
+ * and those beyond it are refused. It takes this for the most that it allows
+ * (net.rdma_ucm.max_backlog, 1024).
+ */
+#define BACKLOG_MAX INT_MAX
 
-static int id_listen(struct dapl_cm_listener *l, uint16_t port, int backlog)
+static int id_listen(struct dapl_cm_listener *l, uint16_t port)
 {
 	struct sockaddr_storage addr = l->node.cm->base.addr;
 
-	if (backlog < 1)
-		backlog = 1;
-	if (backlog > BACKLOG_MAX)
-		backlog = BACKLOG_MAX;
 	dapl_addr_set_port(&addr, port);
 	if (rdma_bind_addr(l->id, (struct sockaddr *)&addr) ||
-	    rdma_listen(l->id, backlog))
+	    rdma_listen(l->id, BACKLOG_MAX))
 		return -errno;
 	return 0;
 }
@@ -69,8 +70,8 @@ static void started(struct dapl_cm_listener *l)
 		destroy(l);
 }
 
-int cma_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, int backlog,
-	       struct dapl_sp *sp, struct dapl_cm_listener **ret_l)
+int cma_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, struct dapl_sp *sp,
+	       struct dapl_cm_listener **ret_l)
 {
 	struct cma *cm = cma_from(base);
 	struct dapl_cm_listener *l;
@@ -96,7 +97,7 @@ int cma_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, int backlog,
 	 */
 	l->starting = true;
 	*ret_l = l;
-	ret = id_listen(l, port, backlog);
+	ret = id_listen(l, port);
 	if (ret)
 		goto err_listen;
 	dapl_log(DAPL_LOG_CM, "sp %p: listens on port %u", (void *)sp, port);

@@ -79,6 +79,7 @@ static void stop(struct dcm *dcm)
 		if (!node->is_listener)
 			mute(node);
 	dapl_timer_cancel(dcm->base.loop, &scm_from(dcm)->half_timer);
+	dapl_timer_cancel(dcm->base.loop, &scm_from(dcm)->retry);
 }
 
 static const struct dcm_transport transport = {
@@ -92,6 +93,7 @@ static const struct dcm_transport transport = {
 	.dial = scm_dial,
 	.send = scm_send,
 	.hangup = scm_hangup,
+	.room = scm_room,
 	.start = start,
 	.stop = stop,
 };
@@ -184,7 +186,9 @@ static struct scm *scm_new(const struct dapl_cm *base,
 	cm->limits = limits;
 	dapl_list_init(&cm->listeners);
 	dapl_list_init(&cm->half);
+	dapl_list_init(&cm->parked);
 	dapl_timer_init(&cm->half_timer, scm_half_timer);
+	dapl_timer_init(&cm->retry, scm_retry_timer);
 	choose_ports(cm);
 	return cm;
 }

@@ -29,6 +29,13 @@ struct scm_limits {
 	uint64_t half_grace_us; /* what even a crowd gives it */
 };
 
+/* Why a listener accepts nothing for now. */
+enum scm_held {
+	SCM_HELD_REQUESTS = 1 << 0, /* too many are not answered */
+	SCM_HELD_HALF = 1 << 1,	    /* too many half-open ones */
+	SCM_HELD_FILES = 1 << 2,    /* no descriptor, or memory, is left */
+};
+
 struct scm {
 	struct dcm dcm; /* must stay first */
 	struct scm_limits limits;
@@ -39,6 +46,10 @@ struct scm {
 	struct dapl_list half;	    /* oldest first */
 	unsigned half_n;
 	struct dapl_timer half_timer; /* for the oldest */
+	/* Half-open ones whose request there is no room for; not counted. */
+	struct dapl_list parked;
+	unsigned held;		 /* of any listener */
+	struct dapl_timer retry; /* while SCM_HELD_FILES */
 	/* Whose input is being handled; NULL again once that has hung up. */
 	struct scm_conn *reading;
 };
@@ -52,7 +63,8 @@ struct scm_conn {
 	struct scm_frame frame;
 
 	/* Passive. */
-	struct dapl_list half;
+	struct dapl_list half; /* in cm->half, or cm->parked */
+	bool parked;
 	uint64_t since_us;
 	uint16_t port; /* that was connected to */
 };
@@ -60,7 +72,7 @@ struct scm_conn {
 struct scm_listener {
 	struct dapl_cm_listener base; /* must stay first */
 	struct dapl_watch watch;
-	struct dapl_timer pause; /* after a failure of accept() */
+	unsigned held; /* the service thread's; enum scm_held, one of them */
 	int fd;
 	struct dapl_list link; /* dcm.lock */
 	uint16_t port;
@@ -108,12 +120,19 @@ void scm_hangup(struct dcm_conn *conn);
  * waits for a request. 0 or -errno; then FD is still the caller's.
  */
 int scm_conn_accepted(struct scm_conn *conn, int fd);
+/*
+ * CONN is to be read from. It takes its place behind the streams that have
+ * something to say already: so what was said first is heard first. Else epoll
+ * goes round in its own order.
+ */
+void scm_conn_read_on(struct scm_conn *conn);
 
 /* scm_listen.c: entries of struct dcm_transport */
 
 int scm_listen(struct dcm *dcm, struct dapl_cm_listener *l, DAT_CONN_QUAL qual,
-	       int backlog, uint32_t *ret_port);
+	       uint32_t *ret_port);
 void scm_unlisten(struct dapl_cm_listener *l);
+void scm_room(struct dcm *dcm, struct dapl_cm_listener *l);
 
 /* MSG, a REQ, came on the half-open CONN, which may be gone afterwards. */
 void scm_half_request(struct scm_conn *conn, const struct dcm_msg *msg);
@@ -121,6 +140,12 @@ void scm_half_request(struct scm_conn *conn, const struct dcm_msg *msg);
 void scm_half_drop(struct scm_conn *conn, const char *why);
 void scm_half_remove(struct scm_conn *conn);
 void scm_half_timer(struct dapl_timer *timer);
+/* Whether there is room for what the half-open CONN has to say; if not, it is
+ * told when to read on. */
+bool scm_half_may_ask(struct scm_conn *conn);
+/* A descriptor was closed, or it is time to try without one. */
+void scm_files_again(struct scm *cm);
+void scm_retry_timer(struct dapl_timer *timer);
 /* Part of stop(). */
 void scm_listener_mute(struct scm_listener *l);
 

@@ -81,6 +81,7 @@ void scm_hangup(struct dcm_conn *dc)
 	dapl_loop_del(loop_of(conn), &conn->watch);
 	scm_socket_end(conn->fd);
 	conn->open = false;
+	scm_files_again(cm);
 }
 
 /* ------------------------------------------------------------ input */
@@ -129,6 +130,8 @@ static void readable(struct scm_conn *conn)
 	ssize_t n;
 	int err;
 
+	if (!dapl_list_empty(&conn->half) && !scm_half_may_ask(conn))
+		return;
 	at = scm_frame_room(&conn->frame, &room);
 	n = recv(conn->fd, at, room, 0);
 	err = n < 0 ? errno : 0;
@@ -210,11 +213,7 @@ static void dialed(struct scm_conn *conn)
 	dcm_input(&conn->base, DCM_IN_DIALED, NULL);
 }
 
-/*
- * Takes its place behind the streams that have something to say already: so
- * what was said first is heard first. Else epoll goes round in its own order.
- */
-static void listen_again(struct scm_conn *conn)
+void scm_conn_read_on(struct scm_conn *conn)
 {
 	int ret = dapl_loop_mod(loop_of(conn), &conn->watch, ONCE(EPOLLIN));
 
@@ -235,8 +234,8 @@ static void on_socket(struct dapl_watch *watch, uint32_t epoll_events)
 		dialed(conn);
 	else
 		readable(conn);
-	if (cm->reading == conn)
-		listen_again(conn);
+	if (cm->reading == conn && !conn->parked)
+		scm_conn_read_on(conn);
 	cm->reading = NULL;
 }
 

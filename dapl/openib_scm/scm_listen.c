@@ -3,10 +3,14 @@
  * scm_listen.c - listening sockets, and accepted ones whose request is not
  * complete.
  *
+ * Nobody is refused for coming when there is much to do. What cannot be served
+ * waits where it costs nothing: in the kernel's queue of the listening socket,
+ * or, once accepted, unread in the socket ("parked").
+ *
  * Anybody can connect. What is half-open is bounded in number and time; when
  * there are too many the oldest goes, unless it has hardly had a chance: then
- * the others wait in the kernel's queue. The same gives descriptors back when
- * the process has run out of them.
+ * the others wait. The same gives descriptors back when the process has run
+ * out of them.
  *
  * A half-open connection knows its listener by the port only, so an unlisten
  * in the meantime does no harm. A listener that was found stays valid until
@@ -24,8 +28,8 @@
 
 /* So that one busy listener does not keep the loop to itself. */
 #define ACCEPT_BATCH 64
-/* How long a listener that cannot accept is left alone. */
-#define PAUSE_US 50000
+/* No event tells that another part of the process has closed a file. */
+#define RETRY_US 50000
 
 static struct scm_listener *listener_from(struct dapl_cm_listener *l)
 {
@@ -37,6 +41,51 @@ static struct dapl_loop *loop_of(const struct scm *cm)
 	return cm->dcm.base.loop;
 }
 
+/* ---------------------------------------------- listeners that wait */
+
+/* What cannot be accepted keeps the socket readable, and the loop busy. */
+static bool hold(struct scm *cm, struct scm_listener *l, enum scm_held why,
+		 const char *text)
+{
+	dapl_log(why == SCM_HELD_FILES ? DAPL_LOG_WARN : DAPL_LOG_CM,
+		 "sp %p: accepts nothing for now: %s", (void *)l->base.sp,
+		 text);
+	l->held = why;
+	cm->held |= why;
+	dapl_loop_mod(loop_of(cm), &l->watch, 0);
+	return false;
+}
+
+/* Those held back for one of the reasons WHY; ONLY: may be NULL. */
+static void resume(struct scm *cm, unsigned why,
+		   const struct scm_listener *only)
+{
+	struct scm_listener *l;
+
+	if (!(cm->held & why))
+		return;
+	cm->held = 0;
+	dapl_lock(&cm->dcm.lock);
+	dapl_list_for_each(l, &cm->listeners, link) {
+		if ((l->held & why) && (!only || l == only)) {
+			l->held = 0;
+			dapl_loop_mod(loop_of(cm), &l->watch, EPOLLIN);
+		}
+		cm->held |= l->held;
+	}
+	dapl_unlock(&cm->dcm.lock);
+}
+
+void scm_files_again(struct scm *cm)
+{
+	resume(cm, SCM_HELD_FILES, NULL);
+}
+
+void scm_retry_timer(struct dapl_timer *timer)
+{
+	scm_files_again(dapl_container_of(timer, struct scm, retry));
+}
+
 /* --------------------------------------------------------- half-open */
 
 static struct scm_conn *oldest(struct scm *cm)
@@ -44,28 +93,43 @@ static struct scm_conn *oldest(struct scm *cm)
 	return dapl_list_first(&cm->half, struct scm_conn, half);
 }
 
+/* For the end of the oldest one's time, or where others wait, of its grace. */
+static int arm_half_timer(struct scm *cm)
+{
+	uint64_t us = cm->held & SCM_HELD_HALF ? cm->limits.half_grace_us
+					       : cm->limits.half_us;
+
+	return dapl_timer_arm(loop_of(cm), &cm->half_timer,
+			      oldest(cm)->since_us + us);
+}
+
 static int half_add(struct scm *cm, struct scm_conn *conn)
 {
-	uint64_t now = dapl_now_us();
 	int ret = 0;
 
-	if (dapl_list_empty(&cm->half))
-		ret = dapl_timer_arm(loop_of(cm), &cm->half_timer,
-				     now + cm->limits.half_us);
-	if (ret)
-		return ret;
-	conn->since_us = now;
+	conn->since_us = dapl_now_us();
 	dapl_list_add_tail(&cm->half, &conn->half);
 	cm->half_n++;
-	return 0;
+	if (oldest(cm) == conn)
+		ret = arm_half_timer(cm);
+	if (ret)
+		scm_half_remove(conn);
+	return ret;
 }
 
 void scm_half_remove(struct scm_conn *conn)
 {
+	struct scm *cm = scm_from(conn->base.node.dcm);
+
 	if (dapl_list_empty(&conn->half))
 		return;
 	dapl_list_del(&conn->half);
-	scm_from(conn->base.node.dcm)->half_n--;
+	if (conn->parked) {
+		conn->parked = false;
+		return;
+	}
+	cm->half_n--;
+	resume(cm, SCM_HELD_HALF, NULL);
 }
 
 void scm_half_drop(struct scm_conn *conn, const char *why)
@@ -75,35 +139,39 @@ void scm_half_drop(struct scm_conn *conn, const char *why)
 	dcm_conn_discard(&conn->base);
 }
 
-void scm_half_timer(struct dapl_timer *timer)
-{
-	struct scm *cm = dapl_container_of(timer, struct scm, half_timer);
-	uint64_t now = dapl_now_us();
-
-	while (!dapl_list_empty(&cm->half)) {
-		uint64_t end = oldest(cm)->since_us + cm->limits.half_us;
-
-		if (end > now && !dapl_timer_arm(loop_of(cm), timer, end))
-			return;
-		scm_half_drop(oldest(cm), "its time is over");
-	}
-}
-
 static bool is_full(const struct scm *cm)
 {
 	return cm->half_n >= cm->limits.half_max;
 }
 
+/* Whether the oldest was given at least US. */
+static bool had(struct scm *cm, uint64_t us)
+{
+	return !dapl_list_empty(&cm->half) &&
+	       dapl_now_us() >= oldest(cm)->since_us + us;
+}
+
 /* Whether the oldest has had its chance. */
 static bool can_drop(struct scm *cm)
 {
-	return !dapl_list_empty(&cm->half) &&
-	       dapl_now_us() >= oldest(cm)->since_us + cm->limits.half_grace_us;
+	return had(cm, cm->limits.half_grace_us);
 }
 
 static void make_room(struct scm *cm)
 {
 	scm_half_drop(oldest(cm), "others want its place");
+}
+
+void scm_half_timer(struct dapl_timer *timer)
+{
+	struct scm *cm = dapl_container_of(timer, struct scm, half_timer);
+
+	while (had(cm, cm->limits.half_us))
+		scm_half_drop(oldest(cm), "its time is over");
+	if (can_drop(cm))
+		resume(cm, SCM_HELD_HALF, NULL);
+	while (!dapl_list_empty(&cm->half) && arm_half_timer(cm))
+		scm_half_drop(oldest(cm), "no timer");
 }
 
 static struct scm_listener *listener_of_port(struct scm *cm, uint16_t port)
@@ -116,6 +184,39 @@ static struct scm_listener *listener_of_port(struct scm *cm, uint16_t port)
 			found = l;
 	dapl_unlock(&cm->dcm.lock);
 	return found;
+}
+
+bool scm_half_may_ask(struct scm_conn *conn)
+{
+	struct scm *cm = scm_from(conn->base.node.dcm);
+	struct scm_listener *l = listener_of_port(cm, conn->port);
+
+	/* Without a listener it will be told so. */
+	if (!l || dcm_room(&l->base))
+		return true;
+	scm_half_remove(conn);
+	conn->parked = true;
+	dapl_list_add_tail(&cm->parked, &conn->half);
+	return false;
+}
+
+/* Who waits in a socket of ours came before who waits in the system's queue. */
+void scm_room(struct dcm *dcm, struct dapl_cm_listener *base)
+{
+	struct scm_listener *l = base ? listener_from(base) : NULL;
+	struct scm *cm = scm_from(dcm);
+	struct scm_conn *conn, *tmp;
+
+	dapl_list_for_each_safe(conn, tmp, &cm->parked, half) {
+		if (l && conn->port != l->port)
+			continue;
+		scm_half_remove(conn);
+		if (half_add(cm, conn))
+			scm_half_drop(conn, "no timer");
+		else
+			scm_conn_read_on(conn);
+	}
+	resume(cm, SCM_HELD_REQUESTS, l);
 }
 
 void scm_half_request(struct scm_conn *conn, const struct dcm_msg *msg)
@@ -136,51 +237,19 @@ void scm_half_request(struct scm_conn *conn, const struct dcm_msg *msg)
 
 /* ------------------------------------------------------------ accept */
 
-static void accepted(struct scm *cm, int fd,
-		     const struct sockaddr_storage *peer)
+static void accepted(struct scm *cm, struct scm_conn *conn, int fd)
 {
-	struct dapl_cm_conn *base = dcm_conn_new(&cm->dcm);
-	struct scm_conn *conn;
-	int ret;
+	int ret = scm_conn_accepted(conn, fd);
 
-	if (!base) {
-		scm_socket_end(fd);
-		return;
-	}
-	conn = scm_conn_from(base);
-	dapl_list_init(&conn->half);
-	base->peer_addr = *peer;
-	ret = scm_conn_accepted(conn, fd);
 	if (ret) {
 		dapl_log(DAPL_LOG_WARN, "conn %p: not accepted: %s",
 			 (void *)conn, strerror(-ret));
 		scm_socket_end(fd);
-		dcm_conn_discard(base);
+		dcm_conn_discard(&conn->base);
 		return;
 	}
 	if (half_add(cm, conn))
 		scm_half_drop(conn, "no timer");
-}
-
-/*
- * A socket that cannot be accepted stays in the queue and keeps the listener
- * readable, which would keep the loop busy.
- */
-static void pause_listener(struct scm *cm, struct scm_listener *l,
-			   const char *why)
-{
-	dapl_log(DAPL_LOG_WARN, "sp %p: accepts nothing for now: %s",
-		 (void *)l->base.sp, why);
-	if (!dapl_timer_arm(loop_of(cm), &l->pause, dapl_now_us() + PAUSE_US))
-		dapl_loop_mod(loop_of(cm), &l->watch, 0);
-}
-
-static void resume_listener(struct dapl_timer *timer)
-{
-	struct scm_listener *l =
-		dapl_container_of(timer, struct scm_listener, pause);
-
-	dapl_loop_mod(l->base.node.dcm->base.loop, &l->watch, EPOLLIN);
 }
 
 /* Gives back what half-open sockets hold, or waits. */
@@ -190,41 +259,66 @@ static bool short_of(struct scm *cm, struct scm_listener *l, int err)
 		make_room(cm);
 		return true;
 	}
-	pause_listener(cm, l, strerror(err));
-	return false;
+	/* Without a timer there may still be a descriptor of ours closed. */
+	dapl_timer_arm(loop_of(cm), &cm->retry, dapl_now_us() + RETRY_US);
+	return hold(cm, l, SCM_HELD_FILES, strerror(err));
 }
 
-/* False: not for now. */
-static bool accept_one(struct scm *cm, struct scm_listener *l)
+static bool accept_failed(struct scm *cm, struct scm_listener *l, int err)
 {
-	struct sockaddr_storage peer;
-	socklen_t len = sizeof(peer);
-	int fd;
-
-	if (is_full(cm) && !can_drop(cm)) {
-		pause_listener(cm, l, "too many without a request");
-		return false;
-	}
-	memset(&peer, 0, sizeof(peer));
-	fd = accept4(l->fd, (struct sockaddr *)&peer, &len,
-		     SOCK_NONBLOCK | SOCK_CLOEXEC);
-	if (fd >= 0) {
-		if (is_full(cm))
-			make_room(cm);
-		accepted(cm, fd, &peer);
-		return true;
-	}
-	switch (errno) {
+	switch (err) {
 	case EAGAIN:
 		return false;
 	case EMFILE:
 	case ENFILE:
 	case ENOBUFS:
 	case ENOMEM:
-		return short_of(cm, l, errno);
+		return short_of(cm, l, err);
 	default:
 		return true; /* that one peer's trouble */
 	}
+}
+
+static bool accept_into(struct scm *cm, struct scm_listener *l,
+			struct scm_conn *conn)
+{
+	struct sockaddr_storage *peer = &conn->base.peer_addr;
+	socklen_t len = sizeof(*peer);
+	int fd, err;
+
+	dapl_list_init(&conn->half);
+	fd = accept4(l->fd, (struct sockaddr *)peer, &len,
+		     SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd < 0) {
+		err = errno;
+		dcm_conn_discard(&conn->base);
+		return accept_failed(cm, l, err);
+	}
+	if (is_full(cm))
+		make_room(cm);
+	accepted(cm, conn, fd);
+	return true;
+}
+
+/* False: not for now. */
+static bool accept_one(struct scm *cm, struct scm_listener *l)
+{
+	struct dapl_cm_conn *base;
+
+	if (!dcm_room(&l->base))
+		return hold(cm, l, SCM_HELD_REQUESTS,
+			    "too many requests are not answered");
+	if (is_full(cm) && !can_drop(cm)) {
+		hold(cm, l, SCM_HELD_HALF, "too many without a request");
+		/* Else an end of one of them is waited for. */
+		arm_half_timer(cm);
+		return false;
+	}
+	/* What is accepted cannot be given back: so memory comes first. */
+	base = dcm_conn_new(&cm->dcm);
+	if (!base)
+		return short_of(cm, l, ENOMEM);
+	return accept_into(cm, l, scm_conn_from(base));
 }
 
 static void on_listener(struct dapl_watch *watch, uint32_t epoll_events)
@@ -279,13 +373,12 @@ static void delist(struct scm *cm, struct scm_listener *l)
 }
 
 int scm_listen(struct dcm *dcm, struct dapl_cm_listener *base,
-	       DAT_CONN_QUAL qual, int backlog, uint32_t *ret_port)
+	       DAT_CONN_QUAL qual, uint32_t *ret_port)
 {
 	struct scm *cm = scm_from(dcm);
 	struct scm_listener *l = listener_from(base);
 	int ret;
 
-	(void)backlog; /* of requests; that of sockets is as deep as can be */
 	(void)ret_port;
 	if (scm_qual_port(qual, &l->port))
 		return SCM_FAIL(-EINVAL, "qualifier %llu stands for TCP port 0",
@@ -296,7 +389,6 @@ int scm_listen(struct dcm *dcm, struct dapl_cm_listener *base,
 				l->port, strerror(-ret));
 	l->qual = qual;
 	l->watch.fn = on_listener;
-	dapl_timer_init(&l->pause, resume_listener);
 	enlist(cm, l);
 	ret = dapl_loop_add(loop_of(cm), &l->watch, l->fd, EPOLLIN);
 	if (!ret)
@@ -309,11 +401,7 @@ int scm_listen(struct dcm *dcm, struct dapl_cm_listener *base,
 
 void scm_listener_mute(struct scm_listener *l)
 {
-	struct dapl_loop *loop = l->base.node.dcm->base.loop;
-
-	dapl_loop_del(loop, &l->watch);
-	/* Whose callback arms it does not run any more. */
-	dapl_timer_cancel(loop, &l->pause);
+	dapl_loop_del(l->base.node.dcm->base.loop, &l->watch);
 }
 
 void scm_unlisten(struct dapl_cm_listener *base)

@@ -137,7 +137,7 @@ static int ucm_target(struct dcm *dcm, struct dapl_cm_conn *conn,
 }
 
 static int ucm_listen(struct dcm *dcm, struct dapl_cm_listener *l,
-		      DAT_CONN_QUAL qual, int backlog, uint32_t *ret_port)
+		      DAT_CONN_QUAL qual, uint32_t *ret_port)
 {
 	if (!(qual & PORT_MASK))
 		return UCM_FAIL(-EINVAL,

@@ -19,7 +19,7 @@
 
 #define IDS	   48 /* of the engine */
 #define CONNS	   64 /* of the world: streams have no ids */
-#define BACKLOG	   8
+#define WAITING	   8  /* requests without an answer */
 #define OWN_QPN	   0x15
 #define PORT	   100
 #define STEPS_MAX  128
@@ -189,7 +189,7 @@ static void on_request(struct dcm_listener *l, struct dcm_conn *dcm,
 	struct dcm_ib ib;
 
 	REQUIRE(w.listening && l == &w.listener);
-	REQUIRE(l->waiting_n <= BACKLOG);
+	REQUIRE(l->waiting_n <= WAITING);
 	dcm_block_get_ib(&msg->saddr, &ib);
 	conn->began = true;
 	sim_check_request(&conn->check, ib.qpn, msg);
@@ -216,6 +216,12 @@ static void on_freed(struct dcm_conn *dcm)
 	conn_free(conn);
 }
 
+/* Who was held back may ask again at any time. */
+static void on_room(struct dcm_engine *eng, struct dcm_listener *l)
+{
+	REQUIRE(!l || l == &w.listener);
+}
+
 static const struct dcm_engine_ops ops = {
 	.dial = on_dial,
 	.send = on_send,
@@ -228,6 +234,7 @@ static const struct dcm_engine_ops ops = {
 	.request = on_request,
 	.request_gone = on_request_gone,
 	.event = on_event,
+	.room = on_room,
 	.freed = on_freed,
 };
 
@@ -308,7 +315,7 @@ static void do_listen(void)
 	if (w.listening)
 		dcm_engine_unlisten(&w.eng, &w.listener);
 	else if (dcm_engine_listen(&w.eng, &w.listener,
-				   w.rules.stream ? 0 : PORT, BACKLOG))
+				   w.rules.stream ? 0 : PORT))
 		return;
 	w.listening = !w.listening;
 }
@@ -405,9 +412,12 @@ static void raw_datagram(void)
 
 static void stream_request(const struct dcm_msg *msg)
 {
-	struct conn *conn = w.listening ? conn_new() : NULL;
 	struct dcm_msg req = *msg;
+	struct conn *conn;
 
+	if (!w.listening || !dcm_engine_room(&w.eng, &w.listener))
+		return;
+	conn = conn_new();
 	if (!conn)
 		return;
 	req.op = DCM_REQ;
@@ -526,8 +536,8 @@ static void step(void)
 	REQUIRE(w.eng.passive.n <= w.eng.conns.n);
 	REQUIRE(w.eng.up.n <= w.eng.conns.n);
 	REQUIRE(w.eng.timewait_n <= w.live);
-	REQUIRE(!w.listening ||
-		(w.listener.waiting_n >= 0 && w.listener.waiting_n <= BACKLOG));
+	REQUIRE(!w.listening || w.listener.waiting_n <= WAITING);
+	REQUIRE(w.eng.waiting_n == (w.listening ? w.listener.waiting_n : 0));
 }
 
 static void begin(void)
@@ -546,6 +556,7 @@ static void begin(void)
 	};
 	dcm_engine_init(&w.eng, &ops, &w.rules, options);
 	w.eng.conns_max = IDS;
+	w.eng.listener_max = WAITING;
 	w.eng.self.qpn = OWN_QPN;
 	w.eng.self.qp_type = DCM_QP_RC;
 	w.checks.hostile = true;

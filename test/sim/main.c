@@ -40,6 +40,7 @@ static const char usage_text[] =
 	"  --queue N    messages that a node has room for (4096)\n"
 	"  --service U  microseconds that it takes for one (5)\n"
 	"  --accept U   microseconds that a consumer takes to accept (100)\n"
+	"  --waiting N  unanswered requests a listener has room for (4096)\n"
 	"  --verbose    show every step\n"
 	"  --help       this text\n";
 
@@ -56,7 +57,7 @@ struct command {
 	int depth;
 	bool one; /* seed */
 	bool verbose, datagram, stream, historic;
-	long nodes, conns, queue, service, accept;
+	long nodes, conns, queue, service, accept, waiting;
 	double loss;
 };
 
@@ -110,6 +111,8 @@ static void override(const struct command *cmd, struct sim_options *opt)
 		opt->loss = cmd->loss / 100;
 	if (cmd->queue)
 		opt->queue = (unsigned)cmd->queue;
+	if (cmd->waiting)
+		opt->listener_max = (size_t)cmd->waiting;
 	if (cmd->service >= 0)
 		opt->service_us = (uint64_t)cmd->service;
 	if (cmd->accept >= 0)
@@ -151,6 +154,7 @@ static void parse(int argc, char **argv, struct command *cmd)
 		{"queue", required_argument, NULL, 'q'},
 		{"service", required_argument, NULL, 'u'},
 		{"accept", required_argument, NULL, 'a'},
+		{"waiting", required_argument, NULL, 'w'},
 		{"verbose", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
@@ -206,6 +210,9 @@ static void parse(int argc, char **argv, struct command *cmd)
 			break;
 		case 'a':
 			cmd->accept = number(optarg, 0, 1000000);
+			break;
+		case 'w':
+			cmd->waiting = number(optarg, 1, 1000000);
 			break;
 		case 'v':
 			cmd->verbose = true;

@@ -106,7 +106,8 @@ struct sim_options {
 	uint64_t service_us; /* that it takes for one */
 	uint64_t accept_us;  /* that its consumer takes to accept one */
 	uint64_t qp_us;	     /* to move a queue pair */
-	int backlog;
+	/* Requests without an answer, of a node and of one of its listeners. */
+	size_t waiting_max, listener_max;
 	int dreq_repeats;   /* as in the rules */
 	uint32_t conns_max; /* ids of a node; 0: the engine's own limit */
 	bool small;	    /* there is little room for requests or messages */
@@ -117,7 +118,7 @@ struct sim_options {
 
 struct sim_stats {
 	uint64_t sent, lost, overrun, delivered;
-	uint64_t attempts, established, ended, refused, steps;
+	uint64_t attempts, established, ended, refused, held, steps;
 	/* Accepted, and no RTU in all the time, without a crash. */
 	uint64_t unheard;
 	uint64_t closed, closed_unheard; /* nodes; those that waited in vain */
@@ -256,6 +257,10 @@ void sim_net_dial(struct sim_conn *conn);
 void sim_net_send(struct sim_conn *conn, const struct dcm_msg *msg,
 		  bool filler);
 void sim_net_hangup(struct sim_conn *conn);
+/* Requests on streams that were held back at NODE are brought again. */
+void sim_net_room(struct sim_node *node);
+/* What NODE has not read is lost with it. */
+void sim_net_crash(struct sim_node *node);
 void sim_net_fini(struct sim *sim);
 
 /* ---------------------------------------------------- sim_app.c */

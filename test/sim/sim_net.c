@@ -193,7 +193,9 @@ struct sim_stream {
 	struct sim *sim;
 	bool connected;
 	bool saw_request;
-	struct side side[2]; /* 0 dialed */
+	bool held; /* the passive side has no room for its request */
+	struct thing *unread, **unread_end; /* since then */
+	struct side side[2];		    /* 0 dialed */
 	uint32_t port;
 };
 
@@ -205,6 +207,7 @@ enum thing_type {
 };
 
 struct thing {
+	struct thing *next; /* st->unread */
 	enum thing_type type;
 	struct sim_stream *stream;
 	int end;
@@ -262,6 +265,7 @@ void sim_net_dial(struct sim_conn *conn)
 		sim_fail("no memory");
 	SIM_REQUIRE(!conn->stream, "dialed with a stream at hand");
 	st->sim = sim;
+	st->unread_end = &st->unread;
 	st->next = sim->streams;
 	sim->streams = st;
 	st->side[0].node = conn->node;
@@ -305,7 +309,8 @@ static struct dcm_listener *listener_at(struct sim_node *node, uint32_t port)
 	return NULL;
 }
 
-static void on_request(struct sim_stream *st, const struct thing *t)
+/* False: not read, for want of room. */
+static bool on_request(struct sim_stream *st, const struct thing *t)
 {
 	struct sim_node *node = st->side[1].node;
 	struct sim_conn *conn;
@@ -314,7 +319,11 @@ static void on_request(struct sim_stream *st, const struct thing *t)
 	if (st->saw_request || t->msg.op != DCM_REQ ||
 	    (node->old && !t->filler)) {
 		close_side(st, 1);
-		return;
+		return true;
+	}
+	if (!dcm_engine_room(&node->eng, listener_at(node, st->port))) {
+		node->sim->stats.held++;
+		return false;
 	}
 	st->saw_request = true;
 	conn = sim_conn_new(node);
@@ -325,22 +334,21 @@ static void on_request(struct sim_stream *st, const struct thing *t)
 	if (!dcm_engine_stream_request(&node->eng, listener_at(node, st->port),
 				       &conn->dcm, &t->msg,
 				       node->sim->clock.now_us))
-		return;
+		return true;
 	/* Refused: the engine never knew it. */
 	node->sim->stats.refused++;
 	close_side(st, 1);
 	conn->check.released = true;
 	sim_engine_ops.freed(&conn->dcm);
+	return true;
 }
 
-static void msg_arrived(struct sim_stream *st, const struct thing *t)
+static bool msg_arrived(struct sim_stream *st, const struct thing *t)
 {
 	struct sim_conn *conn = st->side[t->end].conn;
 
-	if (!conn) {
-		on_request(st, t);
-		return;
-	}
+	if (!conn)
+		return on_request(st, t);
 	st->sim->stats.delivered++;
 	switch (t->msg.op) {
 	case DCM_RTU:
@@ -353,6 +361,7 @@ static void msg_arrived(struct sim_stream *st, const struct thing *t)
 	default:
 		sim_conn_input(conn, dcm_input_of(t->msg.op), &t->msg);
 	}
+	return true;
 }
 
 static void dialed(struct sim_stream *st)
@@ -370,10 +379,9 @@ static void dialed(struct sim_stream *st)
 	lay(st, 0, THING_DIALED, NULL, false);
 }
 
-static void thing_arrived(struct sim *sim, void *arg, uint64_t tag)
+/* False: T was not read. */
+static bool read_thing(struct sim_stream *st, const struct thing *t)
 {
-	struct thing *t = arg;
-	struct sim_stream *st = t->stream;
 	struct side *s = &st->side[t->end];
 
 	if (t->type == THING_DIALED && t->end == 1)
@@ -381,14 +389,84 @@ static void thing_arrived(struct sim *sim, void *arg, uint64_t tag)
 	else if (s->node->dead || s->closed)
 		; /* nobody is there */
 	else if (t->type == THING_MSG)
-		msg_arrived(st, t);
+		return msg_arrived(st, t);
 	else if (t->type == THING_DIALED)
 		sim_conn_input(s->conn, DCM_IN_DIALED, NULL);
 	else if (s->conn)
 		sim_conn_input(s->conn, DCM_IN_LOST, NULL);
 	else
 		close_side(st, t->end);
-	free(t);
+	return true;
+}
+
+/* What comes to a passive side that does not read waits there, in order. */
+static void keep_unread(struct sim_stream *st, struct thing *t)
+{
+	t->next = NULL;
+	*st->unread_end = t;
+	st->unread_end = &t->next;
+}
+
+static void read_on(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct sim_stream *st = arg;
+	struct thing *t;
+
+	while ((t = st->unread) && read_thing(st, t)) {
+		st->unread = t->next;
+		if (!st->unread)
+			st->unread_end = &st->unread;
+		free(t);
+	}
+	st->held = st->unread;
+}
+
+static void thing_arrived(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct thing *t = arg;
+	struct sim_stream *st = t->stream;
+
+	if (t->end == 1 && st->held)
+		keep_unread(st, t);
+	else if (read_thing(st, t))
+		free(t);
+	else {
+		keep_unread(st, t);
+		st->held = true;
+	}
+}
+
+void sim_net_room(struct sim_node *node)
+{
+	struct sim *sim = node->sim;
+	struct sim_stream *st;
+
+	for (st = sim->streams; st; st = st->next)
+		if (st->held && st->side[1].node == node)
+			sim_at(sim, sim->clock.now_us, read_on, st, 0);
+}
+
+static void drop_unread(struct sim_stream *st)
+{
+	struct thing *t;
+
+	while ((t = st->unread)) {
+		st->unread = t->next;
+		free(t);
+	}
+	st->unread_end = &st->unread;
+	st->held = false;
+}
+
+void sim_net_crash(struct sim_node *node)
+{
+	struct sim_stream *st;
+
+	for (st = node->sim->streams; st; st = st->next)
+		if (st->held && st->side[1].node == node) {
+			drop_unread(st);
+			close_side(st, 1);
+		}
 }
 
 void sim_net_fini(struct sim *sim)
@@ -396,6 +474,8 @@ void sim_net_fini(struct sim *sim)
 	struct sim_stream *st;
 
 	while ((st = sim->streams)) {
+		SIM_REQUIRE(!st->held, "node %u does not read a stream",
+			    st->side[1].node->index);
 		sim->streams = st->next;
 		free(st);
 	}

@@ -156,7 +156,8 @@ static int on_dial(struct dcm_conn *dcm)
 	struct sim_conn *conn = sim_conn_of(dcm);
 
 	sim_trace(conn, "dials node %u", conn->target);
-	if (sim_chance(&conn->node->sim->rng, 0.02))
+	if (!conn->node->sim->opt.tidy &&
+	    sim_chance(&conn->node->sim->rng, 0.02))
 		return -ENETUNREACH;
 	sim_net_dial(conn);
 	return 0;
@@ -255,7 +256,9 @@ static void on_request(struct dcm_listener *l, struct dcm_conn *dcm,
 	dcm_block_get_ib(&msg->saddr, &ib);
 	qpn = sim_qp_named(conn->node->sim, &ib);
 	sim_trace(conn, "request of qp 0x%x", qpn);
-	SIM_REQUIRE(l->waiting_n <= l->backlog, "backlog");
+	SIM_REQUIRE(l->waiting_n <= dcm->eng->listener_max &&
+			    dcm->eng->waiting_n <= dcm->eng->waiting_max,
+		    "more requests than there is room for");
 	sim_check_request(&conn->check, qpn, msg);
 	sim_app_request(conn);
 }
@@ -277,6 +280,12 @@ static void on_event(struct dcm_conn *dcm, enum dapl_cm_event event,
 	sim_trace(conn, "event %d", event);
 	sim_check_event(&conn->check, event, pdata, size);
 	sim_app_event(conn, event);
+}
+
+static void on_room(struct dcm_engine *eng, struct dcm_listener *l)
+{
+	if (eng->rules->stream)
+		sim_net_room(dapl_container_of(eng, struct sim_node, eng));
 }
 
 static void on_freed(struct dcm_conn *dcm)
@@ -313,6 +322,7 @@ const struct dcm_engine_ops sim_engine_ops = {
 	.request = on_request,
 	.request_gone = on_request_gone,
 	.event = on_event,
+	.room = on_room,
 	.freed = on_freed,
 	.left = on_left,
 };
@@ -328,6 +338,10 @@ void sim_node_start(struct sim_node *node)
 			(uint32_t)sim_random(&sim->rng));
 	if (sim->opt.conns_max)
 		node->eng.conns_max = sim->opt.conns_max;
+	if (sim->opt.waiting_max)
+		node->eng.waiting_max = sim->opt.waiting_max;
+	if (sim->opt.listener_max)
+		node->eng.listener_max = sim->opt.listener_max;
 	if (sim->opt.same_numbers)
 		node->eng.last_id = 0;
 	node->life++;
@@ -339,8 +353,7 @@ void sim_node_start(struct sim_node *node)
 	node->eng.self.qpn = SIM_QPN(node->index);
 	node->eng.self.qp_type = DCM_QP_RC;
 	for (i = 0; i < 2; i++)
-		dcm_engine_listen(&node->eng, &node->listener[i], SIM_PORT + i,
-				  sim->opt.backlog);
+		dcm_engine_listen(&node->eng, &node->listener[i], SIM_PORT + i);
 	dapl_list_init(&node->conns);
 	node->dead = false;
 	node->silent = false;
@@ -363,6 +376,7 @@ static void drop_all(struct sim_node *node)
 void sim_node_crash(struct sim_node *node)
 {
 	node->dead = true;
+	sim_net_crash(node);
 	drop_all(node);
 }
 

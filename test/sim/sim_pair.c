@@ -235,6 +235,11 @@ static void on_event(struct dcm_conn *dcm, enum dapl_cm_event event,
 	sim_check_event(&conn_of(dcm)->check, event, pdata, size);
 }
 
+static void on_room(struct dcm_engine *eng, struct dcm_listener *l)
+{
+	/* Nothing was ever held back. */
+}
+
 static void on_freed(struct dcm_conn *dcm)
 {
 	struct pair_conn *conn = conn_of(dcm);
@@ -256,6 +261,7 @@ static const struct dcm_engine_ops ops = {
 	.request = on_request,
 	.request_gone = on_request_gone,
 	.event = on_event,
+	.room = on_room,
 	.freed = on_freed,
 };
 
@@ -559,7 +565,7 @@ static void pair_begin(bool stream)
 		eng->self.qp_type = DCM_QP_RC;
 	}
 	dcm_engine_listen(&pair.side[1].eng, &pair.side[1].listener,
-			  stream ? 0 : SIM_PORT, 4);
+			  stream ? 0 : SIM_PORT);
 	conn_new(&pair.side[0]);
 	sim_story_begin();
 }

@@ -42,7 +42,6 @@ void sim_defaults(struct sim_options *opt)
 		.service_us = 5,
 		.accept_us = 100,
 		.qp_us = 100,
-		.backlog = 1 << 20,
 		.dreq_repeats = 1,
 	};
 }
@@ -76,7 +75,9 @@ void sim_from_seed(uint64_t seed, struct sim_options *opt)
 	if (sim_chance(&rng, 0.2))
 		opt->queue = 1 + (unsigned)sim_below(&rng, 8);
 	if (sim_chance(&rng, 0.2))
-		opt->backlog = (int)sim_below(&rng, 4);
+		opt->listener_max = 1 + sim_below(&rng, 4);
+	if (sim_chance(&rng, 0.1))
+		opt->waiting_max = 1 + sim_below(&rng, 4);
 	if (sim_chance(&rng, 0.2))
 		opt->conns_max = 1 + (uint32_t)sim_below(&rng, 16);
 	if (sim_chance(&rng, 0.2))
@@ -89,8 +90,8 @@ void sim_from_seed(uint64_t seed, struct sim_options *opt)
 	opt->same_numbers = sim_chance(&rng, 0.5);
 	if (sim_chance(&rng, 0.4))
 		opt->closes = (unsigned)sim_below(&rng, 3);
-	opt->small =
-		opt->conns_max || opt->backlog < 1 << 20 || opt->queue < 4096;
+	opt->small = opt->conns_max || opt->listener_max || opt->waiting_max ||
+		     opt->queue < 4096;
 }
 
 /* ------------------------------------------------------ begin and end */
@@ -127,7 +128,7 @@ static void check_node_at_rest(const struct sim_node *node)
 		    eng->conns.n);
 	SIM_REQUIRE(!eng->timewait_n, "node %u has %zu in time-wait",
 		    node->index, eng->timewait_n);
-	SIM_REQUIRE(!node->listener[0].waiting_n &&
+	SIM_REQUIRE(!eng->waiting_n && !node->listener[0].waiting_n &&
 			    !node->listener[1].waiting_n,
 		    "node %u has requests waiting", node->index);
 }

@@ -31,5 +31,9 @@ one "5000 small worlds full of trouble" --seeds 5000
 one "the same with the waiting times of old peers" --seeds 1000 --historic --datagram
 one "one pair, all sequences of 4 inputs" --pair 4
 one "10,000 nodes connect to one" --star
+one "the same, and nothing is lost" --star --loss 0
+one "the same over streams" --star --stream
+one "the same, with room for 8 requests" --star --waiting 8
 one "64 nodes connect to one another" --mesh --nodes 64
+one "the same, and nothing is lost" --mesh --nodes 64 --loss 0
 echo "1..$n"

@@ -348,8 +348,8 @@ void finish(struct dapl_cm_conn *conn, struct dapl_ep *ep)
 
 struct dapl_cm_listener *listen_on(struct dapl_sp *sp, DAT_CONN_QUAL qual)
 {
-	assert_int_equal(
-		WORLD_CM.listen(sp->side->cm, qual, 8, sp, &sp->listener), 0);
+	assert_int_equal(WORLD_CM.listen(sp->side->cm, qual, sp, &sp->listener),
+			 0);
 	return sp->listener;
 }
 

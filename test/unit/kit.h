@@ -110,6 +110,45 @@ static inline DAT_RETURN kit_furnish(struct world_side *s, DAT_EP_HANDLE ep)
 			    &param);
 }
 
+/*
+ * More clients than the queue of requests has places, before any of them is
+ * answered: all come up, and nobody hears of an overflow.
+ */
+static inline void kit_crowd(struct world *w)
+{
+	enum {
+		CLIENTS = 64,
+		PLACES = 8
+	};
+	DAT_CR_HANDLE cr[CLIENTS];
+	DAT_EVD_HANDLE evd;
+	DAT_PSP_HANDLE psp;
+	DAT_EVENT ev;
+
+	assert_dat_ok(V(evd_create)(w->server.ia, PLACES, DAT_HANDLE_NULL,
+				    DAT_EVD_CR_FLAG, &evd));
+	assert_dat_ok(V(psp_create)(w->server.ia, WORLD_QUAL, evd,
+				    DAT_PSP_CONSUMER_FLAG, &psp));
+	for (int i = 0; i < CLIENTS; i++)
+		assert_dat_ok(kit_connect(world_ep(&w->client, NULL),
+					  DAT_TIMEOUT_INFINITE, NULL, 0));
+	for (int i = 0; i < CLIENTS; i++) {
+		ev = expect_event(evd, DAT_CONNECTION_REQUEST_EVENT);
+		cr[i] = ev.event_data.cr_arrival_event_data.cr_handle;
+	}
+	for (int i = 0; i < CLIENTS; i++) {
+		assert_dat_ok(V(cr_accept)(cr[i], world_ep(&w->server, NULL), 0,
+					   NULL));
+		expect_event(w->client.conn_evd,
+			     DAT_CONNECTION_EVENT_ESTABLISHED);
+		expect_event(w->server.conn_evd,
+			     DAT_CONNECTION_EVENT_ESTABLISHED);
+	}
+	assert_dat_ok(V(psp_free)(psp));
+	expect_empty(w->server.async_evd);
+	expect_empty(w->client.async_evd);
+}
+
 static inline DAT_CR_HANDLE kit_meet(struct world *w)
 {
 	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));

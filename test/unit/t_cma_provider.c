@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <netinet/in.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -267,7 +268,7 @@ static void stop__while_the_channel_fails(void **state)
 static int try_listen(struct dapl_sp *sp, DAT_CONN_QUAL qual)
 {
 	struct dapl_cm_listener *l = NULL;
-	int ret = cma_ops.listen(sp->side->cm, qual, 8, sp, &l);
+	int ret = cma_ops.listen(sp->side->cm, qual, sp, &l);
 
 	assert_null(l);
 	return ret;
@@ -312,18 +313,59 @@ static void listen__folded_qualifier(void **state)
 	unlisten(&sp, l);
 }
 
-static void listen__any_backlog(void **state)
-{
-	static const int backlog[] = {-1, 0, 1, 1 << 30};
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l;
+static sem_t gate_entered, gate_open, asked;
 
-	for (size_t i = 0; i < sizeof(backlog) / sizeof(backlog[0]); i++) {
-		assert_int_equal(
-			cma_ops.listen(world.b.cm, QUAL, backlog[i], &sp, &l),
-			0);
-		unlisten(&sp, l);
+static void at_gate(struct dapl_work *work)
+{
+	sem_post(&gate_entered);
+	sem_wait(&gate_open);
+}
+
+static enum fv_verdict on_asked(struct rdma_cm_event *ev, void *arg)
+{
+	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST ||
+	    ev->event == RDMA_CM_EVENT_REJECTED)
+		sem_post(&asked);
+	return FV_DELIVER;
+}
+
+#define CROWD 200 /* the kernel holds 1,024 */
+
+/* None is refused because the service thread is busy. */
+static void listen__crowd_while_busy(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct dapl_work gate;
+	struct dapl_ep *ep[CROWD];
+	struct dapl_cm_conn *conn[CROWD];
+
+	sem_init(&gate_entered, 0, 0);
+	sem_init(&gate_open, 0, 0);
+	sem_init(&asked, 0, 0);
+	fv_cm_hook(on_asked, NULL);
+	dapl_work_init(&gate, at_gate);
+	dapl_loop_defer(world.b.loop, &gate);
+	sem_wait(&gate_entered);
+	for (int i = 0; i < CROWD; i++) {
+		ep[i] = ep_new(&world.a);
+		conn[i] = begin(ep[i], QUAL, NULL, 0);
 	}
+	for (int i = 0; i < CROWD; i++)
+		sem_wait(&asked);
+	fv_cm_hook(NULL, NULL);
+	sem_post(&gate_open);
+	for (int i = 0; i < CROWD; i++)
+		cma_ops.release(take(SEEN_REQUEST, &sp).conn);
+	for (int i = 0; i < CROWD; i++) {
+		take_event(ep[i], DAPL_CM_NON_PEER_REJECTED);
+		finish(conn[i], ep[i]);
+		ep_del(ep[i]);
+	}
+	unlisten(&sp, l);
+	sem_destroy(&gate_entered);
+	sem_destroy(&gate_open);
+	sem_destroy(&asked);
 }
 
 static void listen__nth_call_fails(void **state)
@@ -334,7 +376,7 @@ static void listen__nth_call_fails(void **state)
 
 	for (n = 1;; n++) {
 		fv_fail_at(n, EACCES);
-		if (!cma_ops.listen(world.b.cm, QUAL, 8, &sp, &l))
+		if (!cma_ops.listen(world.b.cm, QUAL, &sp, &l))
 			break;
 		assert_null(l);
 		assert_true(n < 100);
@@ -429,7 +471,7 @@ int main(void)
 		WORLD(listen__again_at_once),
 		WORLD(listen__qualifier_zero),
 		WORLD(listen__folded_qualifier),
-		WORLD(listen__any_backlog),
+		WORLD(listen__crowd_while_busy),
 		WORLD(listen__nth_call_fails),
 		WORLD(stop__gives_up_everything),
 		WORLD(stop__after_release),

@@ -62,8 +62,9 @@ static struct {
 	struct dcm_listener listener;
 	struct sent sent[8]; /* the first of them */
 	int sent_n;
-	int requests, gone, events, qps, hangups;
+	int requests, gone, events, qps, hangups, rooms;
 	uint64_t now_us, deadline_us;
+	struct dcm_listener *room; /* the last that there was room for again */
 	size_t live;
 	enum dapl_cm_event event;
 	uint8_t pdata[DCM_PDATA];
@@ -150,6 +151,12 @@ static void on_event(struct dcm_conn *conn, enum dapl_cm_event event,
 		memcpy(w.pdata, pdata, size);
 }
 
+static void on_room(struct dcm_engine *eng, struct dcm_listener *l)
+{
+	w.rooms++;
+	w.room = l;
+}
+
 static void on_freed(struct dcm_conn *conn)
 {
 	w.live--;
@@ -168,6 +175,7 @@ static const struct dcm_engine_ops ops = {
 	.request = on_request,
 	.request_gone = on_request_gone,
 	.event = on_event,
+	.room = on_room,
 	.freed = on_freed,
 };
 
@@ -288,12 +296,11 @@ static struct dcm_conn *client(void)
 	return conn;
 }
 
-static void server(uint32_t qpn, int backlog)
+static void server(uint32_t qpn)
 {
 	start(qpn, false);
 	w.eng.last_id = 1; /* as captured */
-	assert_int_equal(dcm_engine_listen(&w.eng, &w.listener, PORT, backlog),
-			 0);
+	assert_int_equal(dcm_engine_listen(&w.eng, &w.listener, PORT), 0);
 }
 
 static void accept_with(struct dcm_conn *conn, uint32_t qpn)
@@ -340,7 +347,7 @@ static void server__of_the_captured_exchange(void **state)
 {
 	struct dcm_conn *conn;
 
-	server(SERVER, 4);
+	server(SERVER);
 	feed_golden("ucm-req", CLIENT);
 	assert_int_equal(w.requests, 1);
 	assert_int_equal(w.size, 20);
@@ -367,7 +374,7 @@ static void server__rejects_as_captured(void **state)
 	size_t i, len = wire_load("ucm-req", bytes, sizeof(bytes));
 	struct dcm_conn *conn;
 
-	server(0x18, 4);
+	server(0x18);
 	bytes[AT_SQPN] = 0x1b;
 	bytes[AT_DQPN] = 0x18;
 	bytes[AT_SADDR_QPN] = 0x1c;
@@ -431,7 +438,7 @@ static void server__request_of_version_7(void **state)
 	size_t len = wire_load("ucm-v7-req", bytes, sizeof(bytes));
 	struct dcm_conn *conn;
 
-	server(SERVER, 4);
+	server(SERVER);
 	feed(bytes, len, CLIENT);
 	assert_int_equal(w.requests, 1);
 	conn = w.conn;
@@ -515,7 +522,7 @@ static void source__that_the_message_does_not_name(void **state)
 {
 	struct dcm_source src = {.qpn = CLIENT};
 
-	server(SERVER, 4);
+	server(SERVER);
 	memcpy(src.gid, gid, sizeof(gid));
 	expect_belief(&src, 7, 0x99, true); /* nothing is known */
 	src.lid = 7;
@@ -544,7 +551,7 @@ static void goodbye__forged_is_not_believed(void **state)
 	struct dcm_conn *conn;
 	size_t i, len;
 
-	server(SERVER, 4);
+	server(SERVER);
 	feed_golden("ucm-req", CLIENT);
 	conn = w.conn;
 	accept_with(conn, 0x16);
@@ -697,7 +704,7 @@ static void nobody__knows_the_connection(void **state)
 	assert_int_equal(w.sent_n, 0);
 	stop();
 	/* So that the peer need not repeat it. */
-	server(SERVER, 4);
+	server(SERVER);
 	feed_golden("ucm-dreq", CLIENT);
 	assert_int_equal(last_sent()->op, DCM_DREP);
 	assert_int_equal(last_sent()->s_id, 2);
@@ -723,7 +730,7 @@ static void request__repeated(void **state)
 	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
 	struct dcm_conn *conn;
 
-	server(SERVER, 4);
+	server(SERVER);
 	feed(bytes, len, CLIENT);
 	conn = w.conn;
 	feed(bytes, len, CLIENT); /* doubled by the network */
@@ -748,7 +755,7 @@ static void request__of_another_endpoint_with_the_same_id(void **state)
 	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
 	struct dcm_conn *first, *second;
 
-	server(SERVER, 4);
+	server(SERVER);
 	feed(bytes, len, CLIENT);
 	first = w.conn;
 	bytes[AT_SADDR_QPN] = 0x20;
@@ -783,7 +790,7 @@ static struct dcm_conn *first_life_up(void)
 {
 	struct dcm_conn *conn;
 
-	server(SERVER, 4);
+	server(SERVER);
 	feed_life(1, 0);
 	conn = w.conn;
 	accept_with(conn, 0x16);
@@ -838,7 +845,7 @@ static void life__new_by_a_repeat(void **state)
 {
 	struct dcm_conn *conn;
 
-	server(SERVER, 4);
+	server(SERVER);
 	feed_life(1, 0);
 	conn = w.conn;
 	w.now_us += DCM_LIFETIME_US;
@@ -861,7 +868,7 @@ static void life__new_by_what_it_says(void **state)
 {
 	struct dcm_conn *conn;
 
-	server(SERVER, 4);
+	server(SERVER);
 	feed_life(1, 0);
 	conn = w.conn;
 	dcm_engine_reject(conn, NULL, 0, 3);
@@ -900,7 +907,7 @@ static void life__new_before_the_old_is_answered(void **state)
 {
 	struct dcm_conn *conn;
 
-	server(SERVER, 4);
+	server(SERVER);
 	feed_life(1, 0);
 	conn = w.conn;
 	w.now_us += DCM_LIFETIME_US;
@@ -913,7 +920,7 @@ static void life__new_before_the_old_is_answered(void **state)
 	release(conn);
 	expect_second_life(conn, 2);
 
-	server(SERVER, 4);
+	server(SERVER);
 	feed_life(1, 0);
 	conn = w.conn;
 	accept_with(conn, 0x16);
@@ -932,7 +939,7 @@ static void life__of_a_peer_of_version_7(void **state)
 	size_t len = wire_load("ucm-v7-req", bytes, sizeof(bytes));
 	struct dcm_conn *conn;
 
-	server(SERVER, 4);
+	server(SERVER);
 	feed(bytes, len, CLIENT);
 	conn = w.conn;
 	w.now_us += DCM_LIFETIME_US;
@@ -1022,7 +1029,7 @@ static void request__of_another_host_with_the_same_numbers(void **state)
 	uint8_t bytes[DCM_MSG];
 	size_t i, len = 0;
 
-	server(SERVER, 4);
+	server(SERVER);
 	feed_golden("ucm-req", CLIENT);
 	conn[0] = w.conn;
 	for (i = 0; i < 2; i++) {
@@ -1047,7 +1054,7 @@ static void request__of_another_host_with_the_same_lid(void **state)
 	uint8_t bytes[DCM_MSG];
 	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
 
-	server(SERVER, 4);
+	server(SERVER);
 	bytes[AT_SADDR_LID] = 7;
 	feed(bytes, len, CLIENT);
 	conn[0] = w.conn;
@@ -1073,23 +1080,96 @@ static void expect_refusal(const uint8_t *bytes, size_t len)
 	assert_int_equal(w.eng.stats.refused, refused + 1);
 }
 
+/* Nothing is said: the request comes again. */
+static void expect_silence(const uint8_t *bytes, size_t len)
+{
+	uint64_t held = w.eng.stats.held;
+	int sent = w.sent_n, requests = w.requests;
+
+	feed(bytes, len, CLIENT);
+	assert_int_equal(w.sent_n, sent);
+	assert_int_equal(w.requests, requests);
+	assert_int_equal(w.eng.stats.held, held + 1);
+	assert_int_equal(w.eng.stats.refused, 0);
+}
+
+/* The copy that comes when there is room is a request like any. */
+static void expect_taken(const uint8_t *bytes, size_t len)
+{
+	int requests = w.requests;
+
+	feed(bytes, len, CLIENT);
+	assert_int_equal(w.requests, requests + 1);
+}
+
 static void request__no_room_for_it(void **state)
 {
-	struct dcm_conn *conn;
+	struct dcm_conn *conn[2];
 	uint8_t bytes[DCM_MSG];
 	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
 
-	server(SERVER, 1);
+	server(SERVER);
+	w.eng.listener_max = 1;
 	feed(bytes, len, CLIENT);
-	conn = w.conn;
+	conn[0] = w.conn;
 	bytes[AT_S_ID] = bytes[AT_SPORT] = 9;
-	expect_refusal(bytes, len); /* the backlog */
-	accept_with(conn, 0x16);
+	expect_silence(bytes, len);
+	bytes[AT_RTNS]++;
+	expect_silence(bytes, len);
+	accept_with(conn[0], 0x16);
 	assert_int_equal(w.listener.waiting_n, 0);
 	w.no_memory = true;
-	expect_refusal(bytes, len);
-	release(conn);
-	finish(conn);
+	expect_silence(bytes, len);
+	w.no_memory = false;
+	w.eng.conns_max = 1;
+	expect_silence(bytes, len);
+	w.eng.conns_max = IDS;
+	bytes[AT_RTNS]++;
+	expect_taken(bytes, len);
+	conn[1] = w.conn;
+	for (int i = 0; i < 2; i++) {
+		release(conn[i]);
+		finish(conn[i]);
+	}
+	assert_int_equal(w.eng.waiting_n, 0);
+	stop();
+}
+
+/* One listener that nobody serves leaves room for another. */
+static void request__room_of_one_listener_and_of_all(void **state)
+{
+	struct dcm_listener other;
+	struct dcm_conn *conn[3];
+	uint8_t bytes[DCM_MSG];
+	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
+
+	server(SERVER);
+	assert_int_equal(dcm_engine_listen(&w.eng, &other, PORT + 1), 0);
+	w.eng.listener_max = 2;
+	w.eng.waiting_max = 3;
+	for (int i = 0; i < 3; i++) {
+		bytes[AT_S_ID] = bytes[AT_SPORT] = (uint8_t)(10 + i);
+		if (i == 2) {
+			bytes[AT_S_ID] = bytes[AT_SPORT] = 20;
+			expect_silence(bytes, len);
+			bytes[AT_DPORT]++;
+		}
+		expect_taken(bytes, len);
+		conn[i] = w.conn;
+	}
+	bytes[AT_S_ID] = bytes[AT_SPORT] = 21;
+	expect_silence(bytes, len);
+	dcm_engine_unlisten(&w.eng, &w.listener);
+	assert_int_equal(w.eng.waiting_n, 1);
+	expect_taken(bytes, len);
+	release(w.conn);
+	finish(w.conn);
+	for (int i = 0; i < 3; i++) {
+		release(conn[i]);
+		finish(conn[i]);
+	}
+	dcm_engine_unlisten(&w.eng, &other);
+	assert_int_equal(w.eng.waiting_n, 0);
 	stop();
 }
 
@@ -1098,7 +1178,7 @@ static void request__for_an_unreliable_endpoint(void **state)
 	uint8_t bytes[DCM_MSG];
 	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
 
-	server(SERVER, 4);
+	server(SERVER);
 	bytes[AT_SADDR_TYPE] = DCM_QP_UD;
 	expect_refusal(bytes, len);
 	assert_int_equal(w.requests, 0);
@@ -1111,9 +1191,8 @@ static void listen__twice_and_not_any_more(void **state)
 	struct dcm_listener other;
 	struct dcm_conn *conn;
 
-	server(SERVER, 4);
-	assert_int_equal(dcm_engine_listen(&w.eng, &other, PORT, 1),
-			 -EADDRINUSE);
+	server(SERVER);
+	assert_int_equal(dcm_engine_listen(&w.eng, &other, PORT), -EADDRINUSE);
 	feed_golden("ucm-req", CLIENT);
 	conn = w.conn;
 	/* The listener's memory is free, but the request goes on. */
@@ -1122,7 +1201,7 @@ static void listen__twice_and_not_any_more(void **state)
 	accept_with(conn, 0x16);
 	feed_golden("ucm-rtu", CLIENT);
 	assert_int_equal(w.event, DAPL_CM_ESTABLISHED);
-	assert_int_equal(dcm_engine_listen(&w.eng, &other, PORT, 1), 0);
+	assert_int_equal(dcm_engine_listen(&w.eng, &other, PORT), 0);
 	dcm_engine_unlisten(&w.eng, &other);
 	release(conn);
 	finish(conn);
@@ -1139,7 +1218,7 @@ static void connect__ids_are_used_up_and_left_free_for_listeners(void **state)
 
 	start(CLIENT, false);
 	w.eng.conns_max = 4;
-	assert_int_equal(dcm_engine_listen(&w.eng, &listener, 3, 1), 0);
+	assert_int_equal(dcm_engine_listen(&w.eng, &listener, 3), 0);
 	for (i = 0; i < 3; i++) {
 		conn[i] = client();
 		assert_int_not_equal(conn[i]->id, 3);
@@ -1166,7 +1245,7 @@ static void connect__ids_are_in_timewait(void **state)
 	size_t len;
 	int i;
 
-	server(SERVER, 4);
+	server(SERVER);
 	w.eng.conns_max = 4;
 	for (i = 0; i < 4; i++) {
 		len = wire_load("ucm-req", bytes, sizeof(bytes));
@@ -1206,7 +1285,7 @@ static void timewait__is_bounded(void **state)
 	uint8_t bytes[DCM_MSG];
 	uint32_t i;
 
-	server(SERVER, 4);
+	server(SERVER);
 	w.eng.conns_max = DCM_CONNS_MAX;
 	dcm_msg_decode(bytes, wire_load("ucm-req", bytes, sizeof(bytes)), &req);
 	for (i = 1; i <= DCM_TIMEWAIT_MAX + 100; i++) {
@@ -1332,7 +1411,7 @@ static void stream__reject(void **state)
 
 	start(0, true);
 	w.live = 1;
-	dcm_engine_listen(&w.eng, &w.listener, 0, 1);
+	dcm_engine_listen(&w.eng, &w.listener, 0);
 	assert_int_equal(
 		dcm_engine_stream_request(&w.eng, &w.listener, conn, &req, 1),
 		0);
@@ -1352,27 +1431,61 @@ static void stream__reject(void **state)
 
 static void stream__refused(void **state)
 {
-	struct dcm_conn *conn = stream_conn(), *waiting = stream_conn();
-	struct dcm_msg req = stream_req(), ud = req;
+	struct dcm_conn *conn = stream_conn();
+	struct dcm_msg ud = stream_req();
 
 	start(0, true);
-	w.live = 1;
-	dcm_engine_listen(&w.eng, &w.listener, 0, 1);
+	dcm_engine_listen(&w.eng, &w.listener, 0);
 	ud.saddr.b[27] = DCM_QP_UD;
 	assert_int_equal(
 		dcm_engine_stream_request(&w.eng, &w.listener, conn, &ud, 1),
 		-EPROTO);
 	assert_int_equal(last_sent()->op, DCM_REJ_CM);
 	assert_int_equal(last_sent()->p_size, 0);
-	assert_int_equal(dcm_engine_stream_request(&w.eng, &w.listener, waiting,
-						   &req, 1),
-			 0);
-	assert_int_equal(
-		dcm_engine_stream_request(&w.eng, &w.listener, conn, &req, 1),
-		-EBUSY);
-	assert_int_equal(w.sent_n, 2);
+	assert_int_equal(w.sent_n, 1);
 	free(conn); /* the engine knows nothing of it */
-	release(waiting);
+	stop();
+}
+
+/* Room is announced once to whom it was refused, and some at a time. */
+static void stream__waits_for_room(void **state)
+{
+	struct dcm_msg req = stream_req();
+	struct dcm_conn *conn[16];
+
+	start(0, true);
+	w.eng.listener_max = 16;
+	dcm_engine_listen(&w.eng, &w.listener, 0);
+	for (int i = 0; i < 16; i++) {
+		conn[i] = stream_conn();
+		assert_true(dcm_engine_room(&w.eng, &w.listener));
+		assert_int_equal(dcm_engine_stream_request(&w.eng, &w.listener,
+							   conn[i], &req, 1),
+				 0);
+	}
+	assert_false(dcm_engine_room(&w.eng, &w.listener));
+	release(conn[0]);
+	assert_int_equal(w.rooms, 0);
+	assert_true(dcm_engine_room(&w.eng, &w.listener));
+	dcm_engine_reject(conn[1], NULL, 0, 2);
+	assert_int_equal(w.rooms, 1);
+	assert_ptr_equal(w.room, &w.listener);
+	release(conn[1]);
+	release(conn[2]);
+	assert_int_equal(w.rooms, 1);
+	/* Of all listeners. */
+	w.eng.waiting_max = 13;
+	assert_false(dcm_engine_room(&w.eng, &w.listener));
+	for (int i = 3; i < 5; i++)
+		release(conn[i]);
+	assert_int_equal(w.rooms, 2);
+	assert_null(w.room);
+	/* Who waits for a listener that goes waits in vain. */
+	dcm_engine_unlisten(&w.eng, &w.listener);
+	assert_int_equal(w.rooms, 3);
+	assert_ptr_equal(w.room, &w.listener);
+	for (int i = 5; i < 16; i++)
+		release(conn[i]);
 	stop();
 }
 
@@ -1435,6 +1548,7 @@ int main(void)
 		cmocka_unit_test(life__new_of_the_passive_side),
 		cmocka_unit_test(connect__ids_begin_anywhere),
 		cmocka_unit_test(request__no_room_for_it),
+		cmocka_unit_test(request__room_of_one_listener_and_of_all),
 		cmocka_unit_test(request__for_an_unreliable_endpoint),
 		cmocka_unit_test(listen__twice_and_not_any_more),
 		cmocka_unit_test(
@@ -1444,6 +1558,7 @@ int main(void)
 		cmocka_unit_test(wait__for_a_slow_consumer_is_its_own),
 		cmocka_unit_test(stream__reject),
 		cmocka_unit_test(stream__refused),
+		cmocka_unit_test(stream__waits_for_room),
 		cmocka_unit_test(stream__rtu_has_the_version_of_the_rep),
 	};
 

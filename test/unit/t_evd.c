@@ -385,7 +385,7 @@ static void evd_resize__with_completions(void **state)
 /* ------------------------------------------- overflow */
 
 /* More events than the length of the queue: all of them come, and one alarm. */
-static void evd_overflow__connection_requests(void **state)
+static void evd_overflow__connection_events(void **state)
 {
 	struct world *w = *state;
 	struct world_side *s = &w->server;
@@ -417,6 +417,42 @@ static void evd_overflow__connection_requests(void **state)
 			 DAT_EVD_OVERFLOW_ERROR);
 	for (int i = 0; i < 5; i++)
 		expect_event(evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	expect_empty(evd);
+	expect_empty(s->async_evd);
+}
+
+/* Requests that wait do not take the places of others. */
+static void evd_overflow__not_by_connection_requests(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_EVD_HANDLE evd;
+	DAT_PSP_HANDLE psp;
+	DAT_EVENT ev;
+
+	assert_dat_ok(V(evd_create)(s->ia, 2, NULL,
+				    DAT_EVD_CONNECTION_FLAG | DAT_EVD_CR_FLAG,
+				    &evd));
+	s->conn_evd = evd;
+	assert_dat_ok(V(psp_create)(s->ia, WORLD_QUAL, evd,
+				    DAT_PSP_CONSUMER_FLAG, &psp));
+	for (int i = 0; i < 5; i++)
+		assert_dat_ok(V(ep_connect)(
+			world_ep(&w->client, NULL), world_addr(), WORLD_QUAL,
+			WORLD_PATIENCE_US, 0, NULL, DAT_QOS_BEST_EFFORT,
+			DAT_CONNECT_DEFAULT_FLAG));
+	/* Two ends of connections and three requests: as many as fit. */
+	for (int i = 0, requests = 0; i < 7; i++) {
+		ev = next_event(evd, WORLD_PATIENCE_US);
+		if (ev.event_number != DAT_CONNECTION_REQUEST_EVENT ||
+		    requests++ >= 2)
+			continue;
+		assert_dat_ok(V(cr_accept)(
+			ev.event_data.cr_arrival_event_data.cr_handle,
+			world_ep(s, NULL), 0, NULL));
+		expect_event(w->client.conn_evd,
+			     DAT_CONNECTION_EVENT_ESTABLISHED);
+	}
 	expect_empty(evd);
 	expect_empty(s->async_evd);
 }
@@ -931,7 +967,8 @@ int main(void)
 		ib_test(evd_resize__device_fails),
 		ib_test(evd_resize__device_cannot),
 		ib_test(evd_resize__with_completions),
-		ib_test(evd_overflow__connection_requests),
+		ib_test(evd_overflow__connection_events),
+		ib_test(evd_overflow__not_by_connection_requests),
 		ib_test(evd_overflow__completion_queue),
 		ib_test(ep_create__grows_the_queue),
 		ib_test(ep_create__nth_failure_gives_room_back),

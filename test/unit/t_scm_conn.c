@@ -53,6 +53,11 @@ static uint16_t tcp_port(DAT_CONN_QUAL qual)
 	return (uint16_t)(qual + RAW_QUAL_BASE);
 }
 
+static struct dcm_engine *eng_of(struct side *side)
+{
+	return &((struct dcm *)side->cm)->eng;
+}
+
 static void accept_ok(struct dapl_cm_conn *conn, struct dapl_ep *ep,
 		      const void *pdata, size_t size)
 {
@@ -324,23 +329,64 @@ static void reject__by_the_provider(void **state)
 	ep_del(ea);
 }
 
-static void reject__of_more_than_the_backlog(void **state)
+#define CROWD 20
+
+/* Nobody is refused, and no more are shown than there is room for. */
+static void connect__more_than_there_is_room_for(void **state)
+{
+	DAT_CONN_QUAL qual = free_qual();
+	struct dapl_sp sp = {.side = &world.b};
+	struct dapl_cm_conn *conn[CROWD];
+	struct dapl_ep *ep[CROWD];
+
+	eng_of(&world.b)->listener_max = 2;
+	listen_on(&sp, qual);
+	for (int i = 0; i < CROWD; i++) {
+		ep[i] = ep_new(&world.a);
+		conn[i] = begin(ep[i], qual, NULL, 0);
+	}
+	for (int i = 0; i < CROWD; i++) {
+		struct seen s = take(SEEN_REQUEST, &sp);
+
+		assert_in_range(pending(SEEN_REQUEST, &sp), 0, 1);
+		scm_ops.reject(s.conn, NULL, 0);
+		scm_ops.release(s.conn);
+	}
+	for (int i = 0; i < CROWD; i++) {
+		take_event(ep[i], DAPL_CM_PEER_REJECTED);
+		finish(conn[i], ep[i]);
+		ep_del(ep[i]);
+	}
+	unlisten(&sp, sp.listener);
+}
+
+/* Those that waited in vain do not keep others out. */
+static void connect__given_up_for_want_of_room(void **state)
 {
 	DAT_CONN_QUAL qual = free_qual();
 	struct dapl_sp sp = {.side = &world.b};
 	struct dapl_ep *ea = ep_new(&world.a), *other = ep_new(&world.a);
 	struct dapl_cm_conn *ca, *co, *cb;
 
-	assert_int_equal(scm_ops.listen(world.b.cm, qual, 1, &sp, &sp.listener),
-			 0);
+	eng_of(&world.b)->listener_max = 1;
+	listen_on(&sp, qual);
 	ca = begin(ea, qual, NULL, 0);
 	cb = take(SEEN_REQUEST, &sp).conn;
-	co = begin(other, qual, NULL, 0);
-	take_event(other, DAPL_CM_NON_PEER_REJECTED);
-	finish(co, other);
+	for (int i = 0; i < CROWD; i++)
+		finish(begin(other, qual, NULL, 0), other);
+	co = begin(other, qual, "last", 4);
 	scm_ops.release(cb);
 	take_event(ea, DAPL_CM_NON_PEER_REJECTED);
+	for (;;) {
+		struct seen s = take(SEEN_REQUEST, &sp);
+
+		scm_ops.release(s.conn);
+		if (s.size == 4)
+			break;
+	}
+	take_event(other, DAPL_CM_NON_PEER_REJECTED);
 	finish(ca, ea);
+	finish(co, other);
 	unlisten(&sp, sp.listener);
 	ep_del(ea);
 	ep_del(other);
@@ -379,15 +425,14 @@ static void listen__qualifiers(void **state)
 	DAT_CONN_QUAL qual = free_qual();
 	struct dapl_cm_listener *l = listen_on(&one, qual), *other = NULL;
 
-	assert_int_equal(scm_ops.listen(world.b.cm, qual, 8, &two, &other),
+	assert_int_equal(scm_ops.listen(world.b.cm, qual, &two, &other),
 			 -EADDRINUSE);
 	assert_null(other);
-	assert_int_equal(scm_ops.listen(world.b.cm, 64536, 8, &two, &other),
+	assert_int_equal(scm_ops.listen(world.b.cm, 64536, &two, &other),
 			 -EINVAL);
 	/* The same TCP port. */
-	assert_int_equal(
-		scm_ops.listen(world.b.cm, qual + 65536, 8, &two, &other),
-		-EADDRINUSE);
+	assert_int_equal(scm_ops.listen(world.b.cm, qual + 65536, &two, &other),
+			 -EADDRINUSE);
 	unlisten(&one, l);
 	other = listen_on(&two, qual);
 	unlisten(&two, other);
@@ -499,8 +544,8 @@ static void connect__a_thousand(void **state)
 	struct dapl_sp sp = {.side = &world.b};
 	int i;
 
-	assert_int_equal(
-		scm_ops.listen(world.b.cm, qual, MANY, &sp, &sp.listener), 0);
+	assert_int_equal(scm_ops.listen(world.b.cm, qual, &sp, &sp.listener),
+			 0);
 	for (i = 0; i < MANY; i++) {
 		many[i].ea = ep_new(&world.a);
 		many[i].eb = ep_new(&world.b);
@@ -729,7 +774,8 @@ int main(void)
 		test(release__of_an_established_connection),
 		test(reject__by_the_consumer),
 		test(reject__by_the_provider),
-		test(reject__of_more_than_the_backlog),
+		test(connect__more_than_there_is_room_for),
+		test(connect__given_up_for_want_of_room),
 		test(connect__nobody_listens),
 		test(connect__not_to_itself),
 		test(listen__qualifiers),

@@ -195,6 +195,11 @@ static void query__names_the_provider(void **state)
 	assert_int_equal(addr->sin_port, 0);
 }
 
+static void requests__more_than_the_queue_is_long(void **state)
+{
+	kit_crowd(*state);
+}
+
 static void psp_create_any__all_round(void **state)
 {
 	kit_listen_all_round(*state);
@@ -215,6 +220,7 @@ int main(void)
 		roce_test(free__while_connecting),
 		roce_test(query__names_the_provider),
 		roce_test(psp_create_any__all_round),
+		roce_test(requests__more_than_the_queue_is_long),
 	};
 
 	return world_run(tests);

@@ -274,7 +274,7 @@ static bool attempt(int n, int err)
 	peer_b(&addr);
 	req.addr = (struct sockaddr *)&addr;
 	arm_failure(NULL, n, err);
-	if (scm_ops.listen(world.b.cm, qual, 8, &sp, &sp.listener)) {
+	if (scm_ops.listen(world.b.cm, qual, &sp, &sp.listener)) {
 		sp.listener = NULL;
 		goto out;
 	}

@@ -528,12 +528,28 @@ static void half__oldest_makes_room(void **state)
 	server_close(&s);
 }
 
+/* Whether somebody waits for a time that is shorter than those of a test. */
+static bool slept;
+
+int __real_dapl_timer_arm(struct dapl_loop *loop, struct dapl_timer *t,
+			  uint64_t deadline_us);
+int __wrap_dapl_timer_arm(struct dapl_loop *loop, struct dapl_timer *t,
+			  uint64_t deadline_us);
+int __wrap_dapl_timer_arm(struct dapl_loop *loop, struct dapl_timer *t,
+			  uint64_t deadline_us)
+{
+	if (deadline_us < dapl_now_us() + 1000000)
+		__atomic_store_n(&slept, true, __ATOMIC_RELAXED);
+	return __real_dapl_timer_arm(loop, t, deadline_us);
+}
+
 /* A crowd that came at once waits in the system's queue; nobody is lost. */
 static void half__crowd_waits(void **state)
 {
 	struct server s;
 	int fd[20];
 
+	slept = false;
 	passive()->limits.half_max = 3;
 	passive()->limits.half_grace_us = RAW_PATIENCE_S * 1000000;
 	server_open(&s);
@@ -551,7 +567,117 @@ static void half__crowd_waits(void **state)
 		assert_int_equal(raw_msg(fd[i], 0).op, DCM_REJ_USER);
 		close(fd[i]);
 	}
+	/* For room, which is an event, and not for a time. */
+	assert_false(slept);
 	server_close(&s);
+}
+
+/* While the service thread stands still. */
+static unsigned half_open(void)
+{
+	unsigned n;
+
+	gate_shut_to(&world.b);
+	n = passive()->half_n;
+	gate_open();
+	return n;
+}
+
+static void set_limits(uint64_t half_us, size_t listener_max)
+{
+	gate_shut_to(&world.b);
+	passive()->limits.half_us = half_us;
+	passive()->dcm.eng.listener_max = listener_max;
+	gate_open();
+}
+
+#define PARKED 4
+
+/*
+ * PARKED sockets whose request there is no room for, as long as *RET_CONN is
+ * not answered, which that on *RET_FD made.
+ */
+static void park(struct server *s, int *fd, int *ret_fd,
+		 struct dapl_cm_conn **ret_conn)
+{
+	passive()->dcm.eng.listener_max = 1;
+	server_open(s);
+	for (int i = 0; i < PARKED; i++)
+		fd[i] = raw_connect(s->port);
+	/* Sockets are accepted in their order. */
+	*ret_fd = raw_connect(s->port);
+	raw_send_file(*ret_fd, "scm-req");
+	*ret_conn = take(SEEN_REQUEST, &s->sp).conn;
+	for (int i = 0; i < PARKED; i++)
+		raw_send_file(fd[i], "scm-req");
+	while (half_open())
+		usleep(1000);
+}
+
+static void half__request_waits_for_room(void **state)
+{
+	int fd[PARKED], first, silent;
+	struct dapl_cm_conn *conn;
+	struct server s;
+
+	park(&s, fd, &first, &conn);
+	/* The time of silent ones passes; these do not count as such. */
+	set_limits(200000, 2);
+	silent = raw_connect(s.port);
+	raw_ended(silent);
+	assert_int_equal(pending(SEEN_REQUEST, &s.sp), 0);
+	set_limits(RAW_PATIENCE_S * 1000000ull, 1);
+	scm_ops.release(conn);
+	assert_int_equal(raw_msg(first, 0).op, DCM_REJ_CM);
+	for (int i = 0; i < PARKED; i++) {
+		conn = take(SEEN_REQUEST, &s.sp).conn;
+		assert_int_equal(pending(SEEN_REQUEST, &s.sp), 0);
+		scm_ops.release(conn);
+	}
+	for (int i = 0; i < PARKED; i++) {
+		assert_int_equal(raw_msg(fd[i], 0).op, DCM_REJ_CM);
+		close(fd[i]);
+	}
+	close(first);
+	close(silent);
+	server_close(&s);
+}
+
+static void half__no_room_and_the_listener_goes(void **state)
+{
+	int fd[PARKED], first;
+	struct dapl_cm_conn *conn;
+	struct server s;
+
+	park(&s, fd, &first, &conn);
+	unlisten(&s.sp, s.sp.listener);
+	for (int i = 0; i < PARKED; i++) {
+		raw_ended(fd[i]);
+		close(fd[i]);
+	}
+	/* The request that was shown goes on. */
+	scm_ops.release(conn);
+	assert_int_equal(raw_msg(first, 0).op, DCM_REJ_CM);
+	close(first);
+	ep_del(s.ep);
+}
+
+static void half__no_room_and_the_end(void **state)
+{
+	int fd[PARKED], first;
+	struct dapl_cm_conn *conn;
+	struct server s;
+
+	park(&s, fd, &first, &conn);
+	scm_ops.stop(world.b.cm);
+	take(SEEN_UNLISTENED, &s.sp);
+	for (int i = 0; i < PARKED; i++) {
+		raw_ended(fd[i]);
+		close(fd[i]);
+	}
+	assert_int_equal(raw_msg(first, 0).op, DCM_REJ_CM);
+	close(first);
+	ep_del(s.ep);
 }
 
 static void half__listener_gone(void **state)
@@ -1059,6 +1185,9 @@ int main(void)
 		test(half__time_is_over),
 		test(half__oldest_makes_room),
 		test(half__crowd_waits),
+		test(half__request_waits_for_room),
+		test(half__no_room_and_the_listener_goes),
+		test(half__no_room_and_the_end),
 		test(half__listener_gone),
 		test(half__hostile_bytes),
 		test(client__every_byte),

@@ -612,6 +612,11 @@ static void csp__life(void **state)
 		       DAPL_BAD_HANDLE(CSP));
 }
 
+static void requests__more_than_the_queue_is_long(void **state)
+{
+	kit_crowd(*state);
+}
+
 static void psp_create_any__all_round(void **state)
 {
 	kit_listen_all_round(*state);
@@ -626,6 +631,7 @@ int main(void)
 		on_ib(psp_create_any__different_ones),
 		on_ib(psp_create_any__no_memory),
 		on_ib(psp_create_any__all_round),
+		on_ib(requests__more_than_the_queue_is_long),
 		on_each(psp_free__with_requests_pending),
 		on_each(psp__many_requests),
 		on_each(psp_provider__one_endpoint_per_request),

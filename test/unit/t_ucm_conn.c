@@ -964,6 +964,11 @@ static void connect__nth_failure(void **state)
 
 #define on_both(f) on_ib(f), on_roce(f)
 
+static void requests__more_than_the_queue_is_long(void **state)
+{
+	kit_crowd(*state);
+}
+
 static void psp_create_any__all_round(void **state)
 {
 	kit_listen_all_round(*state);
@@ -981,6 +986,7 @@ int main(void)
 		on_both(address__is_a_block),
 		on_ib(address__ports_of_both_sides),
 		on_ib(psp_create_any__all_round),
+		on_ib(requests__more_than_the_queue_is_long),
 		on_both(address__of_a_request_can_be_called),
 		on_both(address__unusable),
 		on_roce(address__of_a_peer_with_one_gid),

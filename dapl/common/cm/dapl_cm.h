@@ -173,12 +173,13 @@ struct dapl_cm_ops {
 	size_t (*max_pdata)(const struct dapl_cm *cm);
 
 	/*
-	 * Listens on QUAL with room for BACKLOG requests that the objects have
-	 * not seen yet. *RET_L is written before the first request() is made.
+	 * Listens on QUAL. *RET_L is written before the first request() is
+	 * made. How many requests may be unanswered is the provider's to say,
+	 * by the memory they take; what is too much waits and is not refused.
 	 * May block for the kernel. -EADDRINUSE: taken,
 	 * -EINVAL: not a qualifier of this provider, -EACCES: privileged.
 	 */
-	int (*listen)(struct dapl_cm *cm, DAT_CONN_QUAL qual, int backlog,
+	int (*listen)(struct dapl_cm *cm, DAT_CONN_QUAL qual,
 		      struct dapl_sp *sp, struct dapl_cm_listener **ret_l);
 	/* No request() starts after the return; one may still be running. */
 	void (*unlisten)(struct dapl_cm_listener *l);

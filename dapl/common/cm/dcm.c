@@ -159,8 +159,7 @@ static void run_listener(struct dapl_cm_listener *l, unsigned asked)
 
 	if (asked & DCM_ASK_LISTEN) {
 		/* Whoever had the port before has been asked to leave it. */
-		int ret = dcm_engine_listen(&dcm->eng, &l->dcm, l->dcm.port,
-					    l->dcm.backlog);
+		int ret = dcm_engine_listen(&dcm->eng, &l->dcm, l->dcm.port);
 
 		assert(!ret);
 		(void)ret;
@@ -373,6 +372,18 @@ static void engine_event(struct dcm_conn *dc, enum dapl_cm_event event,
 	dcm->base.up->event(conn->ep, conn, event, pdata, size);
 }
 
+static void engine_room(struct dcm_engine *eng, struct dcm_listener *dl)
+{
+	struct dcm *dcm = dcm_of_engine(eng);
+	bool stopped;
+
+	dapl_lock(&dcm->lock);
+	stopped = dcm->stopped;
+	dapl_unlock(&dcm->lock);
+	if (!stopped && dcm->tp->room)
+		dcm->tp->room(dcm, (struct dapl_cm_listener *)dl);
+}
+
 static void engine_freed(struct dcm_conn *dc)
 {
 	struct dapl_cm_conn *conn = dcm_conn_from(dc);
@@ -403,6 +414,7 @@ static const struct dcm_engine_ops engine_ops = {
 	.request = engine_request,
 	.request_gone = engine_request_gone,
 	.event = engine_event,
+	.room = engine_room,
 	.freed = engine_freed,
 	.left = engine_left,
 };
@@ -427,6 +439,11 @@ void dcm_conn_discard(struct dapl_cm_conn *conn)
 {
 	if (node_del(&conn->node))
 		conn_free(conn);
+}
+
+bool dcm_room(struct dapl_cm_listener *l)
+{
+	return dcm_engine_room(&l->node.dcm->eng, &l->dcm);
 }
 
 int dcm_request(struct dapl_cm_listener *l, struct dapl_cm_conn *conn,
@@ -640,8 +657,8 @@ static int take_port(struct dcm *dcm, struct dapl_cm_listener *l, uint32_t port)
 	return 0;
 }
 
-int dcm_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, int backlog,
-	       struct dapl_sp *sp, struct dapl_cm_listener **ret_l)
+int dcm_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, struct dapl_sp *sp,
+	       struct dapl_cm_listener **ret_l)
 {
 	struct dcm *dcm = dcm_from(base);
 	struct dapl_cm_listener *l = calloc(1, dcm->tp->listener_size);
@@ -652,13 +669,12 @@ int dcm_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, int backlog,
 		return -ENOMEM;
 	l->sp = sp;
 	/* Without a port this only prepares L: requests may come at once. */
-	(void)dcm_engine_listen(&dcm->eng, &l->dcm, 0,
-				backlog > 0 ? backlog : 1);
+	(void)dcm_engine_listen(&dcm->eng, &l->dcm, 0);
 	ret = node_add(dcm, &l->node, true);
 	if (ret)
 		goto err_free;
 	*ret_l = l;
-	ret = dcm->tp->listen(dcm, l, qual, backlog, &port);
+	ret = dcm->tp->listen(dcm, l, qual, &port);
 	if (!ret && port)
 		ret = take_port(dcm, l, port);
 	if (ret)

@@ -17,7 +17,8 @@
  *
  * dcm->lock (role CONN) guards the lists, what is asked, and the few flags
  * marked with it. Nothing is called under it but dapl_loop_defer(), and
- * dapl_timer_arm() and dapl_loop_add() so that stop() cannot come between.
+ * dapl_timer_arm(), dapl_loop_add() and dapl_loop_mod() so that stop() cannot
+ * come between.
  */
 #ifndef DCM_H
 #define DCM_H
@@ -104,7 +105,7 @@ struct dcm_transport {
 	 * dapl_cm_ops.
 	 */
 	int (*listen)(struct dcm *dcm, struct dapl_cm_listener *l,
-		      DAT_CONN_QUAL qual, int backlog, uint32_t *ret_port);
+		      DAT_CONN_QUAL qual, uint32_t *ret_port);
 	/* Any thread; after it returns the qualifier is free. Optional. */
 	void (*unlisten)(struct dapl_cm_listener *l);
 	/* Service thread. Addresses of a peer whose request came: fills
@@ -117,6 +118,8 @@ struct dcm_transport {
 		     const struct dcm_peer *to, const struct dcm_msg *msg,
 		     bool filler);
 	void (*hangup)(struct dcm_conn *conn);
+	/* As well, but L may not be listened on any more. Streams only. */
+	void (*room)(struct dcm *dcm, struct dapl_cm_listener *l);
 
 	/*
 	 * The device is open and the path known: begin to use the loop. As
@@ -174,6 +177,8 @@ void dcm_run(struct dcm *dcm);
 struct dapl_cm_conn *dcm_conn_new(struct dcm *dcm);
 /* Gives back one that the engine does not know. */
 void dcm_conn_discard(struct dapl_cm_conn *conn);
+/* As dcm_engine_room(). */
+bool dcm_room(struct dapl_cm_listener *l);
 /*
  * Stream: MSG, a REQ, came on CONN for L. As dcm_engine_stream_request(); also
  * -ECANCELED, when L has been closed: the transport hangs up then.
@@ -203,8 +208,8 @@ static inline struct dapl_cm_conn *dcm_conn_from(struct dcm_conn *conn)
 DAT_RETURN dcm_start(struct dapl_cm *base);
 void dcm_stop(struct dapl_cm *base);
 size_t dcm_max_pdata(const struct dapl_cm *base);
-int dcm_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, int backlog,
-	       struct dapl_sp *sp, struct dapl_cm_listener **ret_l);
+int dcm_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, struct dapl_sp *sp,
+	       struct dapl_cm_listener **ret_l);
 void dcm_unlisten(struct dapl_cm_listener *l);
 int dcm_prepare(struct dapl_cm *base, struct dapl_ep *ep,
 		struct dapl_cm_conn **ret_conn);

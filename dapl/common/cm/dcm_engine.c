@@ -98,17 +98,41 @@ static uint32_t new_random(struct dcm_engine *eng)
 	return eng->random;
 }
 
+/* Not at the first free place: who waits should find more than one. */
+static bool has_drained(size_t n, size_t max)
+{
+	return n <= max - (max + 7) / 8;
+}
+
+static void made_room(struct dcm_engine *eng, struct dcm_listener *l)
+{
+	if (eng->held && has_drained(eng->waiting_n, eng->waiting_max)) {
+		eng->held = false;
+		eng->ops->room(eng, NULL);
+	}
+	if (l->held && has_drained(l->waiting_n, eng->listener_max)) {
+		l->held = false;
+		eng->ops->room(eng, l);
+	}
+}
+
 /* Takes CONN from where it waits: for its consumer, or the end of its time. */
 static void dequeue(struct dcm_conn *conn)
 {
+	struct dcm_engine *eng = conn->eng;
+	struct dcm_listener *l = conn->listener;
+
 	if (dapl_list_empty(&conn->queue))
 		return;
 	dapl_list_del(&conn->queue);
-	if (conn->listener)
-		conn->listener->waiting_n--;
-	else
-		conn->eng->timewait_n--;
 	conn->listener = NULL;
+	if (!l) {
+		eng->timewait_n--;
+		return;
+	}
+	l->waiting_n--;
+	eng->waiting_n--;
+	made_room(eng, l);
 }
 
 /* No message leads to CONN any more, and its id is free. */
@@ -383,6 +407,8 @@ void dcm_engine_init(struct dcm_engine *eng, const struct dcm_engine_ops *ops,
 	eng->conns_max = DCM_CONNS_MAX;
 	eng->rtt_all.consumer.of_all = true;
 	eng->rtt_all.peer.of_all = true;
+	eng->waiting_max = DCM_WAITING_MAX;
+	eng->listener_max = DCM_LISTENER_MAX;
 	/*
 	 * Whoever starts again should not seem to go on. Not far up: old peers
 	 * know 16 bits of an id where it stands for the port.
@@ -400,12 +426,12 @@ void dcm_engine_fini(struct dcm_engine *eng)
 }
 
 int dcm_engine_listen(struct dcm_engine *eng, struct dcm_listener *l,
-		      uint32_t port, int backlog)
+		      uint32_t port)
 {
 	if (port && by_port(eng, port))
 		return -EADDRINUSE;
 	l->port = port;
-	l->backlog = backlog;
+	l->held = false;
 	l->waiting_n = 0;
 	dapl_list_init(&l->waiting);
 	if (port)
@@ -418,6 +444,8 @@ void dcm_engine_unlisten(struct dcm_engine *eng, struct dcm_listener *l)
 	dcm_map_del(&eng->listeners, &l->by_port);
 	while (!dapl_list_empty(&l->waiting))
 		dequeue(dapl_list_first(&l->waiting, struct dcm_conn, queue));
+	/* Those it held back are for nobody. */
+	eng->ops->room(eng, l);
 }
 
 /* ------------------------------------------------ calls of the consumer */
@@ -492,6 +520,17 @@ static bool is_rc(const struct dcm_msg *msg)
 	return ib.qp_type == DCM_QP_RC;
 }
 
+bool dcm_engine_room(struct dcm_engine *eng, struct dcm_listener *l)
+{
+	if (eng->waiting_n >= eng->waiting_max)
+		eng->held = true;
+	else if (l->waiting_n >= eng->listener_max)
+		l->held = true;
+	else
+		return true;
+	return false;
+}
+
 /* CONN, whose messages can be told already, waits for L's consumer. */
 static void report(struct dcm_listener *l, struct dcm_conn *conn,
 		   const struct dcm_msg *msg)
@@ -502,6 +541,7 @@ static void report(struct dcm_listener *l, struct dcm_conn *conn,
 	conn->listener = l;
 	dapl_list_add_tail(&l->waiting, &conn->queue);
 	l->waiting_n++;
+	conn->eng->waiting_n++;
 	conn->eng->ops->request(l, conn, msg);
 }
 
@@ -510,19 +550,14 @@ int dcm_engine_stream_request(struct dcm_engine *eng, struct dcm_listener *l,
 			      uint64_t now_us)
 {
 	struct dcm_msg no = *msg;
-	int ret = 0;
 
 	eng->stats.received++;
-	if (!is_rc(msg))
-		ret = -EPROTO;
-	else if (l->waiting_n >= l->backlog)
-		ret = -EBUSY;
-	if (ret) {
+	if (!is_rc(msg)) {
 		eng->stats.refused++;
 		no.op = DCM_REJ_CM;
 		no.p_size = 0;
 		eng->ops->send(eng, conn, &conn->peer, &no, false);
-		return ret;
+		return -EPROTO;
 	}
 	dcm_conn_init(conn, eng);
 	learn(conn, msg);
@@ -733,6 +768,21 @@ static uint64_t digest(const struct dcm_msg *req)
 	return sum;
 }
 
+/* A place for a request to L; NULL: none for now. */
+static struct dcm_conn *new_passive(struct dcm_engine *eng,
+				    struct dcm_listener *l, uint32_t *ret_id,
+				    uint64_t now_us)
+{
+	if (!dcm_engine_room(eng, l))
+		return NULL;
+	*ret_id = new_id(eng, now_us);
+	return *ret_id ? eng->ops->conn_new(eng) : NULL;
+}
+
+/*
+ * For want of room a peer is told nothing, since a no would be taken for the
+ * last word: it repeats its request, and there may be room by then.
+ */
 static void new_request(struct dcm_engine *eng, const struct dcm_msg *msg,
 			uint64_t now_us)
 {
@@ -740,14 +790,13 @@ static void new_request(struct dcm_engine *eng, const struct dcm_msg *msg,
 	struct dcm_conn *conn;
 	uint32_t id;
 
-	if (!l || !is_rc(msg) || l->waiting_n >= l->backlog) {
+	if (!l || !is_rc(msg)) {
 		refuse(eng, msg);
 		return;
 	}
-	id = new_id(eng, now_us);
-	conn = id ? eng->ops->conn_new(eng) : NULL;
+	conn = new_passive(eng, l, &id, now_us);
 	if (!conn) {
-		refuse(eng, msg);
+		eng->stats.held++;
 		return;
 	}
 	dcm_conn_init(conn, eng);

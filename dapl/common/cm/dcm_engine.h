@@ -41,9 +41,9 @@ struct dcm_source {
 struct dcm_listener {
 	struct dcm_map_node by_port;
 	uint32_t port;
-	int backlog; /* requests that the consumer may leave unanswered */
-	int waiting_n;
-	struct dapl_list waiting; /* the connections of these */
+	struct dapl_list waiting; /* connections that are not answered yet */
+	size_t waiting_n;
+	bool held; /* some request found no room */
 };
 
 struct dcm_conn {
@@ -118,6 +118,11 @@ struct dcm_engine_ops {
 	void (*request_gone)(struct dcm_conn *conn);
 	void (*event)(struct dcm_conn *conn, enum dapl_cm_event event,
 		      const void *pdata, size_t size);
+	/*
+	 * Streams: where dcm_engine_room() said no for L there is room again,
+	 * or nobody listens any more. L may be NULL: so it is for all.
+	 */
+	void (*room)(struct dcm_engine *eng, struct dcm_listener *l);
 	/* The engine has forgotten CONN; its memory is free. */
 	void (*freed)(struct dcm_conn *conn);
 	/* The last goodbye has had its answer: leaving_n is 0. Optional. */
@@ -139,7 +144,8 @@ struct dcm_engine_stats {
 	uint64_t malformed; /* not a message, or not from whom it says */
 	uint64_t unmatched; /* for nobody here */
 	uint64_t repeated;  /* requests that were here before */
-	uint64_t refused;   /* requests without listener, or room */
+	uint64_t refused;   /* requests that nobody listens for */
+	uint64_t held;	    /* for want of room; to come again */
 };
 
 struct dcm_engine {
@@ -155,7 +161,12 @@ struct dcm_engine {
 	/* Goodbyes without an answer to peers that may believe themselves
 	 * connected. */
 	size_t leaving_n;
+	size_t waiting_n; /* of all listeners */
+	bool held;	  /* as in a listener */
+	/* Limits; changed before the first connection, if at all. */
 	size_t conns_max;
+	size_t waiting_max;
+	size_t listener_max; /* waiting for one listener */
 	uint32_t last_id;
 	uint32_t random;
 	struct dcm_peer_rtt rtt_all; /* the first of each peer's alone */
@@ -169,9 +180,16 @@ struct dcm_engine {
  */
 #define DCM_LIFETIME_US 15000000ull
 
-/* Ids and time-wait are bounded; the oldest in time-wait makes room. */
+/*
+ * Ids and time-wait are bounded (the oldest in time-wait makes room), and so is
+ * what waits for its consumer: by the memory that it takes, some 2 KiB each
+ * with what the objects keep of it. One listener whose consumer sleeps leaves
+ * room for others.
+ */
 #define DCM_CONNS_MAX	 (1u << 18)
 #define DCM_TIMEWAIT_MAX (1u << 14)
+#define DCM_WAITING_MAX	 (1u << 14)
+#define DCM_LISTENER_MAX (1u << 12)
 
 void dcm_engine_init(struct dcm_engine *eng, const struct dcm_engine_ops *ops,
 		     const struct dcm_rules *rules, uint32_t seed);
@@ -180,7 +198,7 @@ void dcm_engine_fini(struct dcm_engine *eng);
 
 /* 0 or -EADDRINUSE. Streams: no PORT, nothing can be taken. */
 int dcm_engine_listen(struct dcm_engine *eng, struct dcm_listener *l,
-		      uint32_t port, int backlog);
+		      uint32_t port);
 /* Requests that wait stay what they are, and L's memory is free. */
 void dcm_engine_unlisten(struct dcm_engine *eng, struct dcm_listener *l);
 
@@ -210,8 +228,14 @@ void dcm_engine_input(struct dcm_conn *conn, enum dcm_input in,
 void dcm_engine_datagram(struct dcm_engine *eng, const uint8_t *buf, size_t len,
 			 const struct dcm_source *src, uint64_t now_us);
 /*
- * Stream: MSG, a REQ, came for L. CONN is new and zeroed but for what its
- * transport needs to send on it. -EPROTO or -EBUSY when it was refused; then
+ * Whether there is room for a request to L. If not, it is left where it is: a
+ * datagram is dropped, and comes again; of a stream nothing more is read, and
+ * the operation room() tells when to go on.
+ */
+bool dcm_engine_room(struct dcm_engine *eng, struct dcm_listener *l);
+/*
+ * Stream: MSG, a REQ, came for L, which has room. CONN is new and zeroed but
+ * for what its transport needs to send on it. -EPROTO when it was refused; then
  * the engine has said so to the peer and knows nothing of CONN.
  */
 int dcm_engine_stream_request(struct dcm_engine *eng, struct dcm_listener *l,

@@ -104,6 +104,26 @@ static void log_dropped(const struct dapl_evd *evd, DAT_EVENT_NUMBER number,
 		 (const void *)evd, number, why);
 }
 
+/*
+ * Whether EVENT, posted last, was one too many. The consumer hears of that, but
+ * the ring grows, and nothing is lost. Requests are never too many: how long
+ * the queue is says nothing of how many peers there are, and the connection
+ * manager sees to it that no more come than there is room for.
+ */
+static bool overflows_locked(const struct dapl_evd *evd, const DAT_EVENT *event)
+{
+	const struct dapl_ring *ring = &evd->ring;
+	uint32_t n = 0, i;
+
+	if (dapl_evd_queued(evd) <= (uint32_t)evd->qlen || evd->overflowed ||
+	    event->event_number == DAT_CONNECTION_REQUEST_EVENT)
+		return false;
+	for (i = ring->tail; i != ring->head; i++)
+		n += ring->slots[i & (ring->size - 1)].event_number !=
+		     DAT_CONNECTION_REQUEST_EVENT;
+	return n > (uint32_t)evd->qlen;
+}
+
 bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event)
 {
 	bool dead, posted = false, overflow = false;
@@ -116,9 +136,8 @@ bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event)
 		*slot = *event;
 		slot->evd_handle = (DAT_EVD_HANDLE)evd;
 		posted = true;
-		if (dapl_evd_queued(evd) > (uint32_t)evd->qlen &&
-		    !evd->overflowed)
-			overflow = evd->overflowed = true;
+		overflow = overflows_locked(evd, event);
+		evd->overflowed |= overflow;
 		dapl_evd_wake_locked(evd);
 	}
 	dapl_unlock(&evd->lock);

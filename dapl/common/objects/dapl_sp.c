@@ -252,7 +252,7 @@ static int sp_listen(struct dapl_sp *sp)
 
 	dapl_obj_get(&sp->obj);
 	dapl_obj_enlist(&sp->obj);
-	ret = cm->ops->listen(cm, sp->qual, sp->evd->qlen, sp, &sp->listener);
+	ret = cm->ops->listen(cm, sp->qual, sp, &sp->listener);
 	if (ret) {
 		dapl_obj_retire(&sp->obj, true);
 		dapl_obj_put(&sp->obj);

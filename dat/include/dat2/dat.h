@@ -1746,7 +1746,7 @@ DAT_EXPORT DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle);
  *
  *   ia_handle   adapter
  *   conn_qual   qualifier that peers name in dat_ep_connect()
- *   evd_handle  queue with CR flag; its length is the backlog
+ *   evd_handle  queue with CR flag
  *   psp_flags   DAT_PSP_CONSUMER_FLAG: the consumer brings an endpoint to
  *               dat_cr_accept(); DAT_PSP_PROVIDER_FLAG: every request brings
  *               one, TENTATIVE, whose PZ and queues are still to be set
@@ -1763,7 +1763,9 @@ DAT_EXPORT DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle);
  *                           ep_creator
  *   INSUFFICIENT_RESOURCES  memory or transport
  * Blocks: may. Threads: safe.
- * Events: a DAT_CONNECTION_REQUEST_EVENT per request on evd_handle.
+ * Events: a DAT_CONNECTION_REQUEST_EVENT per request on evd_handle. There may
+ * be more than its length, which is no overflow: when too many requests are
+ * not answered the provider lets further peers wait, and refuses none.
  * Rule: uDAPL 1.2 spec, dat_psp_create.
  */
 DAT_EXPORT DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle,
