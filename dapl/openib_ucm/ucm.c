@@ -4,7 +4,8 @@
  * dcm.h: addresses and ports, and messages to and from the CM's queue pair.
  *
  * An address is the block of doc/cm-protocol.md in a sockaddr: it has the
- * family and the size of an IPv6 address, which is how programs carry it.
+ * family and the size of an IPv6 address, which is how programs carry it; some
+ * carry 16 bytes only, which is enough where the path goes by LID.
  * Threads and locks: dcm.h and ucm_qp.h; none here.
  */
 #include "dapl/openib_ucm/ucm.h"
@@ -20,6 +21,7 @@
 
 #define PORT_MASK 0xffff
 #define QPN_MAX	  0xffffff
+#define SL_MAX	  15
 
 #define MS	     1000ull
 #define REP_TIME_MS  800 /* doubled nine times: 409.6 s */
@@ -50,7 +52,22 @@ static void block_to_addr(const struct dcm_ib *ib,
 	memcpy(ret_addr, &block, sizeof(block));
 }
 
-static int addr_to_block(const struct sockaddr *addr, struct dcm_ib *ret_ib)
+/*
+ * Whether what follows the first 16 bytes is an address's, too. Programs take
+ * those for all there is of a sockaddr and pass nothing else on; the rest is
+ * then what their memory held.
+ */
+static bool is_whole(const struct dcm_block *block, const struct dcm_ib *ib)
+{
+	struct dcm_block again;
+
+	dcm_block_set_ib(&again, ib); /* leaves no other byte */
+	return ib->qp_type == DCM_QP_UD && ib->sl <= SL_MAX &&
+	       !memcmp(&again, block, sizeof(again));
+}
+
+static int addr_to_block(const struct sockaddr *addr, struct dcm_ib *ret_ib,
+			 bool *ret_whole)
 {
 	struct dcm_block block;
 
@@ -61,20 +78,28 @@ static int addr_to_block(const struct sockaddr *addr, struct dcm_ib *ret_ib)
 				addr->sa_family);
 	memcpy(&block, addr, sizeof(block));
 	dcm_block_get_ib(&block, ret_ib);
+	*ret_whole = is_whole(&block, ret_ib);
+	if (!*ret_whole) {
+		memset(ret_ib->gid, 0, sizeof(ret_ib->gid));
+		ret_ib->sl = 0;
+		ret_ib->qp_type = DCM_QP_UD;
+	}
 	return 0;
 }
 
 static const char *peer_wrong(const struct dcm_path *path,
-			      const struct dcm_ib *ib)
+			      const struct dcm_ib *ib, bool whole)
 {
 	static const uint8_t null[16];
 
-	if (ib->qp_type != DCM_QP_UD)
-		return "it is not that of a peer's connection manager";
 	if (!ib->qpn || ib->qpn > QPN_MAX)
 		return "it has no queue pair number";
 	if (!path->ethernet && !path->params->global_routing)
 		return ib->lid ? NULL : "it has no LID";
+	if (!whole)
+		return "the program has cut it short, to 16 of its 28 bytes "
+		       "(a sockaddr, where a sockaddr_in6 is needed), and so "
+		       "lost the GID";
 	if (!memcmp(ib->gid, null, sizeof(null)))
 		return "it has no GID";
 	return ib->gid[0] == 0xff ? "its GID is a group's" : NULL;
@@ -114,12 +139,13 @@ static int ucm_target(struct dcm *dcm, struct dapl_cm_conn *conn,
 	struct dcm_ib ib;
 	struct ucm_ah *ah;
 	const char *wrong;
+	bool whole;
 	int ret;
 
-	ret = addr_to_block(addr, &ib);
+	ret = addr_to_block(addr, &ib, &whole);
 	if (ret)
 		return ret;
-	wrong = peer_wrong(&dcm->path, &ib);
+	wrong = peer_wrong(&dcm->path, &ib, whole);
 	if (wrong)
 		return UCM_FAIL(-EADDRNOTAVAIL, "the address is of no use: %s",
 				wrong);

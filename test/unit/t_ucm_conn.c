@@ -265,6 +265,100 @@ static void refuses(struct world *w, const struct dcm_ib *ib,
 	kit_state(w->client.ep, DAT_EP_STATE_UNCONNECTED);
 }
 
+/*
+ * What programs make of the address that take it for a plain sockaddr: its
+ * first 16 bytes, and then whatever is there, GARBAGE.
+ */
+static DAT_IA_ADDRESS_PTR cut_address(struct sockaddr_storage *addr,
+				      const uint8_t *garbage)
+{
+	memcpy((uint8_t *)addr + sizeof(struct sockaddr),
+	       garbage + sizeof(struct sockaddr),
+	       sizeof(struct dcm_block) - sizeof(struct sockaddr));
+	memcpy(addr, world_addr(), sizeof(struct sockaddr));
+	return (DAT_IA_ADDRESS_PTR)addr;
+}
+
+#define GARBAGES 5
+
+/* Nothing, anything, a whole address but one byte, and another's end. */
+static void garbage_n(int n, uint8_t *ret_bytes)
+{
+	struct dcm_block block;
+	struct dcm_ib other = address_of(world_addr());
+
+	memset(ret_bytes, 0, sizeof(block));
+	if (n == 1)
+		memset(ret_bytes, 0xff, sizeof(block));
+	if (n == 2)
+		for (size_t i = 0; i < sizeof(block); i++)
+			ret_bytes[i] = (uint8_t)(7 * i + 13);
+	if (n < 3)
+		return;
+	memset(other.gid + 8, n, 8);
+	if (n == 3)
+		other.qp_type = DCM_QP_RC;
+	dcm_block_set_ib(&block, &other);
+	memcpy(ret_bytes, &block, sizeof(block));
+}
+
+static DAT_RETURN connect_cut(struct world *w, int n)
+{
+	struct sockaddr_storage addr;
+	uint8_t garbage[sizeof(struct dcm_block)];
+
+	garbage_n(n, garbage);
+	return V(ep_connect)(w->client.ep, cut_address(&addr, garbage),
+			     WORLD_QUAL, DAT_TIMEOUT_INFINITE, 0, NULL,
+			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+/* Where the path goes by LID, that and the number are all that is needed. */
+static void address__cut_short_leads_by_lid(void **state)
+{
+	struct world *w = *state;
+	DAT_EP_PARAM param;
+	struct dcm_ib ib;
+
+	kit_listen(w);
+	world_eps(w);
+	for (int n = 0; n < GARBAGES; n++) {
+		assert_dat_ok(connect_cut(w, n));
+		assert_dat_ok(
+			V(cr_accept)(kit_request(w), w->server.ep, 0, NULL));
+		kit_conn(&w->client, EV(ESTABLISHED));
+		kit_conn(&w->server, EV(ESTABLISHED));
+		data_both_ways(w);
+		/* What it was called by can be passed on. */
+		param = kit_query(w->client.ep);
+		ib = address_of(param.remote_ia_address_ptr);
+		assert_int_equal(ib.qp_type, DCM_QP_UD);
+		assert_int_equal(ib.lid, address_of(world_addr()).lid);
+		if (n < 4)
+			assert_int_equal(ib.gid[0] | ib.gid[15], 0);
+		goodbye(w);
+		assert_dat_ok(V(ep_reset)(w->client.ep));
+		assert_dat_ok(V(ep_reset)(w->server.ep));
+	}
+}
+
+/* Where it goes by GID, the program is told what it did. */
+static void address__cut_short_has_no_gid(void **state)
+{
+	struct world *w = *state;
+
+	world_eps(w);
+	plan_for(OP_ANY, FV_DELIVER, 0);
+	for (int n = 0; n < 4; n++) {
+		assert_refused(connect_cut(w, n),
+			       DAPL_ERR(DAT_INVALID_ADDRESS,
+					DAT_INVALID_ADDRESS_UNREACHABLE));
+		assert_non_null(strstr(dapl__fail_text(), "16 of its 28"));
+		kit_state(w->client.ep, DAT_EP_STATE_UNCONNECTED);
+	}
+	assert_int_equal(seen(), 0);
+}
+
 static void address__unusable(void **state)
 {
 	struct world *w = *state;
@@ -280,7 +374,8 @@ static void address__unusable(void **state)
 	refuses(w, &ib, 1, DAT_INVALID_ADDRESS_UNREACHABLE);
 	ib = good;
 	ib.qp_type = DCM_QP_RC;
-	refuses(w, &ib, 1, DAT_INVALID_ADDRESS_UNREACHABLE);
+	if (w->kind == FV_ROCE)
+		refuses(w, &ib, 1, DAT_INVALID_ADDRESS_UNREACHABLE);
 	ib = good;
 	ib.family = AF_INET;
 	refuses(w, &ib, 1, DAT_INVALID_ADDRESS_MALFORMED);
@@ -962,7 +1057,24 @@ static void connect__nth_failure(void **state)
 	}
 }
 
+/* InfiniBand through routers. */
+static int setup_by_gid(void **state)
+{
+	setenv("DAPL_GLOBAL_ROUTING", "1", 1);
+	return world_setup_ib(state);
+}
+
+static int teardown_by_gid(void **state)
+{
+	unsetenv("DAPL_GLOBAL_ROUTING");
+	return world_teardown(state);
+}
+
 #define on_both(f) on_ib(f), on_roce(f)
+#define by_gid(f)                                                    \
+	{                                                            \
+#f ".by_gid", f, setup_by_gid, teardown_by_gid, NULL \
+	}
 
 static void requests__more_than_the_queue_is_long(void **state)
 {
@@ -989,6 +1101,9 @@ int main(void)
 		on_ib(requests__more_than_the_queue_is_long),
 		on_both(address__of_a_request_can_be_called),
 		on_both(address__unusable),
+		on_ib(address__cut_short_leads_by_lid),
+		on_roce(address__cut_short_has_no_gid),
+		by_gid(address__cut_short_has_no_gid),
 		on_roce(address__of_a_peer_with_one_gid),
 		on_ib(address__is_none_of_a_socket),
 		on_both(connect__no_way_to_the_peer),

@@ -149,7 +149,10 @@ enum dat_dtos {
 };
 typedef enum dat_dtos DAT_DTOS;
 
-/* Any socket address; its family says how long it is. */
+/*
+ * Any socket address; its family says how long it is, which may be more than a
+ * DAT_SOCK_ADDR: a copy has to be as long.
+ */
 typedef DAT_SOCK_ADDR *DAT_IA_ADDRESS_PTR;
 typedef DAT_UINT64 DAT_CONN_QUAL;
 typedef DAT_UINT64 DAT_PORT_QUAL;
