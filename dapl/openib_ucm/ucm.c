@@ -338,6 +338,11 @@ DAT_RETURN ucm_open(const char *ia_params, const struct dapl_cm *base,
 	return DAT_SUCCESS;
 }
 
+void ucm_device_event(struct dapl_cm *base, const struct ibv_async_event *event)
+{
+	ucm_qp_event(&ucm_of(dcm_from(base))->qp, event);
+}
+
 void ucm_close(struct dapl_cm *base)
 {
 	struct ucm *ucm = ucm_of(dcm_from(base));

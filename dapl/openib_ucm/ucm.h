@@ -23,6 +23,8 @@ struct ucm {
 DAT_RETURN ucm_open(const char *ia_params, const struct dapl_cm *base,
 		    struct dapl_cm **ret_cm);
 void ucm_close(struct dapl_cm *base);
+void ucm_device_event(struct dapl_cm *base,
+		      const struct ibv_async_event *event);
 
 /* What the environment asks of the protocol. */
 struct dcm_rules ucm_rules(const struct dapl_params *params);

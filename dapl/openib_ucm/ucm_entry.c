@@ -22,6 +22,7 @@ const struct dapl_cm_ops ucm_ops = {
 	.start = dcm_start,
 	.stop = dcm_stop,
 	.close = ucm_close,
+	.device_event = ucm_device_event,
 	.max_pdata = dcm_max_pdata,
 	.listen = dcm_listen,
 	.unlisten = dcm_unlisten,

@@ -150,6 +150,19 @@ static void fail(struct ucm_qp *q, const char *what, const char *why)
 		arm_pause(q);
 }
 
+void ucm_qp_event(struct ucm_qp *q, const struct ibv_async_event *event)
+{
+	bool mine;
+
+	if (event->event_type == IBV_EVENT_CQ_ERR)
+		mine = event->element.cq == q->recv_cq ||
+		       event->element.cq == q->send_cq;
+	else
+		mine = event->element.qp == q->verbs;
+	if (mine)
+		fail(q, "device", ibv_event_type_str(event->event_type));
+}
+
 /* ----------------------------------------------------------- sending */
 
 /* The sends up to number END have ended. */

@@ -85,6 +85,12 @@ void ucm_qp_stop(struct ucm_qp *q);
 /* Waits a moment for the last sends, then frees everything. */
 void ucm_qp_close(struct ucm_qp *q);
 
+/*
+ * An error of a queue pair or completion queue, of this one or another. Where
+ * the queues themselves are lost no completion tells of it.
+ */
+void ucm_qp_event(struct ucm_qp *q, const struct ibv_async_event *event);
+
 /* MSG of up to DCM_MSG bytes to PEER, now or later or never. */
 void ucm_qp_send(struct ucm_qp *q, const struct dcm_peer *peer,
 		 const uint8_t *msg, size_t len);

@@ -892,6 +892,79 @@ static void hostile__damaged_messages(void **state)
 	data_both_ways(w);
 }
 
+/* ------------------------------------- the manager's own queue pair */
+
+static struct ucm_qp *cm_qp(struct world_side *s)
+{
+	return &((struct ucm *)((struct dapl_ia *)s->ia)->cm)->qp;
+}
+
+/* Whatever befalls them, connections are made and nothing else is heard. */
+static void cm_survives(struct world *w, void (*blow)(struct ibv_qp *qp))
+{
+	world_connect(w);
+	for (int i = 0; i < 3; i++) {
+		blow(cm_qp(&w->server)->verbs);
+		blow(cm_qp(&w->client)->verbs);
+		goodbye(w);
+		assert_dat_ok(V(ep_reset)(w->client.ep));
+		assert_dat_ok(V(ep_reset)(w->server.ep));
+		world_connect(w);
+		data_both_ways(w);
+	}
+	expect_empty(w->server.async_evd);
+	expect_empty(w->client.async_evd);
+}
+
+static void fatal__flushed(void **state)
+{
+	cm_survives(*state, fv_qp_error);
+}
+
+static void fatal__without_a_word(void **state)
+{
+	cm_survives(*state, fv_qp_dies);
+}
+
+/* The event is all that is wrong. */
+static void fault(struct ibv_qp *qp)
+{
+	fv_inject_async_qp(qp, IBV_EVENT_QP_REQ_ERR);
+	fv_inject_async_qp(qp, IBV_EVENT_QP_ACCESS_ERR);
+	fv_inject_async_qp(qp, IBV_EVENT_COMM_EST);
+	fv_inject_async_cq(qp->recv_cq, IBV_EVENT_CQ_ERR);
+	fv_inject_async_cq(qp->send_cq, IBV_EVENT_CQ_ERR);
+}
+
+static void fatal__other_faults(void **state)
+{
+	cm_survives(*state, fault);
+}
+
+/* Its endpoints' faults are still heard. */
+static void fatal__of_an_endpoint(void **state)
+{
+	struct world *w = *state;
+	DAT_EVENT ev;
+
+	world_connect(w);
+	fv_qp_dies(world_qp(w->client.ep));
+	ev = expect_event(w->client.async_evd, DAT_ASYNC_ERROR_EP_BROKEN);
+	assert_ptr_equal(ev.event_data.asynch_error_event_data.dat_handle,
+			 w->client.ep);
+	expect_empty(w->client.async_evd);
+}
+
+static void fatal__while_closing(void **state)
+{
+	struct world *w = *state;
+
+	world_connect(w);
+	fv_qp_dies(cm_qp(&w->client)->verbs);
+	world_ia_close(w->client.ia, DAT_CLOSE_ABRUPT_FLAG);
+	w->client.ia = NULL;
+}
+
 /* --------------------------------------------------------- quantity */
 
 #define MANY	1000
@@ -1131,6 +1204,11 @@ int main(void)
 		on_ib(silence__disconnect),
 		on_both(forged__address),
 		on_roce(hostile__damaged_messages),
+		on_ib(fatal__flushed),
+		on_both(fatal__without_a_word),
+		on_ib(fatal__other_faults),
+		on_ib(fatal__of_an_endpoint),
+		on_ib(fatal__while_closing),
 		on_roce(many__connections),
 		on_both(close__with_everything_open),
 		on_both(close__tells_the_peer),

@@ -168,6 +168,13 @@ struct dapl_cm_ops {
 	void (*stop)(struct dapl_cm *cm);
 	/* Frees an instance that was stopped or never started. */
 	void (*close)(struct dapl_cm *cm);
+	/*
+	 * The device says EVENT of a queue pair or completion queue that is
+	 * none of the objects'. Service thread, not before start() has
+	 * returned and not once stop() is called. NULL: there are no such.
+	 */
+	void (*device_event)(struct dapl_cm *cm,
+			     const struct ibv_async_event *event);
 
 	/* Largest private data of requests, accepts and rejects. */
 	size_t (*max_pdata)(const struct dapl_cm *cm);

@@ -6,7 +6,8 @@
  * A provider embeds struct dcm first in its instance, struct dapl_cm_conn first
  * in its connections and struct dapl_cm_listener first in its listeners; it
  * says how large they are. Its table of dapl_cm_ops names the dcm_ functions
- * below, its own open() and close(), and nothing else of its own.
+ * below, its own open(), close() and perhaps device_event(), and nothing else
+ * of its own.
  *
  * Threads. The engine belongs to the service thread. Operations that the
  * objects call on any thread leave word (asked) and have the service thread

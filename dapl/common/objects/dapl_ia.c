@@ -50,6 +50,13 @@ void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number,
 	dapl_evd_post_error(ia->async_evd, number, handle, reason);
 }
 
+/* Of something that only the connection manager knows. */
+static void cm_event(struct dapl_ia *ia, const struct ibv_async_event *event)
+{
+	if (ia->cm->ops->device_event)
+		ia->cm->ops->device_event(ia->cm, event);
+}
+
 static void ia_async_event(struct dapl_ia *ia,
 			   const struct ibv_async_event *event)
 {
@@ -59,7 +66,9 @@ static void ia_async_event(struct dapl_ia *ia,
 	switch (event->event_type) {
 	case IBV_EVENT_CQ_ERR:
 		evd = event->element.cq->cq_context;
-		if (!evd || dapl_evd_cq_gave_up(evd))
+		if (!evd)
+			cm_event(ia, event);
+		else if (dapl_evd_cq_gave_up(evd))
 			dapl_ia_async(ia, DAT_ASYNC_ERROR_EVD_OVERFLOW,
 				      (DAT_HANDLE)evd, DAT_EVD_OVERFLOW_ERROR);
 		break;
@@ -67,11 +76,11 @@ static void ia_async_event(struct dapl_ia *ia,
 	case IBV_EVENT_QP_REQ_ERR:
 	case IBV_EVENT_QP_ACCESS_ERR:
 		ep = event->element.qp->qp_context;
-		/* One of a connection manager's own, which sees to it. */
 		if (!ep)
-			break;
-		dapl_ia_async(ia, DAT_ASYNC_ERROR_EP_BROKEN, (DAT_HANDLE)ep,
-			      DAT_EP_TRANSFER_TO_ERROR);
+			cm_event(ia, event);
+		else
+			dapl_ia_async(ia, DAT_ASYNC_ERROR_EP_BROKEN,
+				      (DAT_HANDLE)ep, DAT_EP_TRANSFER_TO_ERROR);
 		break;
 	case IBV_EVENT_SRQ_ERR:
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
@@ -255,8 +264,9 @@ static DAT_RETURN device_open(struct dapl_ia *ia)
 	ia->max_inline = (uint32_t)(ia->params.max_inline >= 0
 					    ? ia->params.max_inline
 					    : ia->cm->ops->default_inline);
+	/* Of its own queues a connection manager hears once it has started. */
 	ret = dapl_loop_add(ia->loop, &ia->async_watch, ia->dev.ctx->async_fd,
-			    EPOLLIN);
+			    0);
 	if (ret) {
 		vb_close(&ia->dev);
 		return dapl_fail(dapl_err_dat(ret),
@@ -313,6 +323,10 @@ static DAT_RETURN ia_start(struct dapl_ia *ia, DAT_COUNT qlen,
 	if (ret != DAT_SUCCESS)
 		goto err_close_async_evd;
 	ia->addr = ia->cm->addr;
+	err = dapl_loop_mod(ia->loop, &ia->async_watch, EPOLLIN);
+	if (err)
+		dapl_log(DAPL_LOG_ERR, "ia %p: hears no errors of %s: %s",
+			 (void *)ia, ia->dev.name, strerror(-err));
 	return DAT_SUCCESS;
 
 err_close_async_evd:
@@ -451,6 +465,7 @@ static void ia_free_objects(struct dapl_ia *ia)
 		dapl_srq_shutdown((struct dapl_srq *)o);
 	while ((o = ia_take(ia, DAT_HANDLE_TYPE_PZ)))
 		dapl_pz_shutdown((struct dapl_pz *)o);
+	dapl_loop_del(ia->loop, &ia->async_watch);
 	/* Requests that came while the listeners were going. */
 	ia->prov->ops->stop(ia->cm);
 	while ((o = ia_take(ia, DAT_HANDLE_TYPE_CR)))
@@ -501,7 +516,6 @@ DAT_RETURN dapl_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 	async_evd_retire(ia);
 	ia_free_objects(ia);
 	ia->prov->ops->close(ia->cm);
-	dapl_loop_del(ia->loop, &ia->async_watch);
 	async_evd_close(ia);
 	device_close(ia);
 	dapl_loop_close(ia->loop);

@@ -217,6 +217,7 @@ struct fv_qp {
 	bool in_error;	   /* event raised, flush done or late */
 	bool got_packet;
 	bool held; /* sends stay outstanding */
+	bool mute; /* in ERR without a flush, until RESET */
 };
 
 extern pthread_mutex_t fv__lock;

@@ -193,7 +193,7 @@ static void flush_send(struct fv_qp *q)
 
 void fv__flush_sends(struct fv_qp *q)
 {
-	while (!fv_link_empty(&q->sends))
+	while (!q->mute && !fv_link_empty(&q->sends))
 		flush_send(q);
 }
 
@@ -202,7 +202,7 @@ static void flush(struct fv_qp *q)
 	struct fv_recv *r;
 
 	fv__flush_sends(q);
-	while ((r = fv__rq_pop(&q->rq)))
+	while (!q->mute && (r = fv__rq_pop(&q->rq)))
 		fv__recv_flush(q, r);
 }
 
@@ -235,7 +235,7 @@ void fv__flush_late(struct ibv_cq *cq)
 		struct fv_qp *q = fv_container(o, struct fv_qp, obj);
 		struct fv_recv *r;
 
-		if (!q->in_error)
+		if (!q->in_error || q->mute)
 			continue;
 		if (q->qp.send_cq == cq && !fv_link_empty(&q->sends)) {
 			flush_send(q);
@@ -255,7 +255,7 @@ static void to_reset(struct fv_qp *q)
 	drop_requests(q);
 	q->gen = ++last_gen;
 	q->sq_used = q->sq_silent = 0;
-	q->in_error = q->got_packet = false;
+	q->in_error = q->got_packet = q->mute = false;
 	memset(&q->attr, 0, sizeof(q->attr));
 	q->attr.qp_state = IBV_QPS_RESET;
 	if (fv__is_iwarp(q->qp.context))
@@ -431,6 +431,15 @@ enum ibv_qp_state fv_qp_state(struct ibv_qp *qp)
 void fv_qp_error(struct ibv_qp *qp)
 {
 	fv__enter();
+	fv__qp_to_error(qp_of(qp));
+	fv__qp_event(qp_of(qp), IBV_EVENT_QP_FATAL);
+	fv__leave();
+}
+
+void fv_qp_dies(struct ibv_qp *qp)
+{
+	fv__enter();
+	qp_of(qp)->mute = true;
 	fv__qp_to_error(qp_of(qp));
 	fv__qp_event(qp_of(qp), IBV_EVENT_QP_FATAL);
 	fv__leave();

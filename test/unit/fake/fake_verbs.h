@@ -147,6 +147,11 @@ void fv_inject_async_cq(struct ibv_cq *cq, enum ibv_event_type type);
 void fv_inject_async_srq(struct ibv_srq *srq, enum ibv_event_type type);
 /* The device itself moves the QP to ERR and flushes it. */
 void fv_qp_error(struct ibv_qp *qp);
+/*
+ * The same where the queues themselves are lost: QP_FATAL is all that is said,
+ * and nothing that was or is posted completes.
+ */
+void fv_qp_dies(struct ibv_qp *qp);
 /* The oldest request that is outstanding on the QP fails with @status. */
 void fv_request_fails(struct ibv_qp *qp, enum ibv_wc_status status);
 enum ibv_qp_state fv_qp_state(struct ibv_qp *qp);
