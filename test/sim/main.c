@@ -292,7 +292,7 @@ static void run_tidy(const struct command *cmd, const char *args)
 		       dcm_op_name((uint16_t)op),
 		       (double)stats.op[op] / (double)stats.attempts);
 	printf("), %llu dropped at a full queue\n",
-	       (unsigned long long)stats.overrun);
+	       (unsigned long long)(stats.overrun + stats.crowded));
 }
 
 static void run_pair(const struct command *cmd)

@@ -104,6 +104,8 @@ struct sim_options {
 	bool same_numbers;   /* then with the numbers of its life before */
 	unsigned queue;	     /* messages a node has room for */
 	uint64_t service_us; /* that it takes for one */
+	unsigned credits;    /* messages of a node that may wait to leave */
+	uint64_t send_us;    /* until its device has sent one */
 	uint64_t accept_us;  /* that its consumer takes to accept one */
 	uint64_t qp_us;	     /* to move a queue pair */
 	/* Requests without an answer, of a node and of one of its listeners. */
@@ -117,7 +119,7 @@ struct sim_options {
 };
 
 struct sim_stats {
-	uint64_t sent, lost, overrun, delivered;
+	uint64_t sent, lost, crowded, overrun, delivered;
 	uint64_t attempts, established, ended, refused, held, steps;
 	/* Accepted, and no RTU in all the time, without a crash. */
 	uint64_t unheard;
@@ -161,6 +163,7 @@ struct sim_node {
 	uint32_t qps; /* of this life */
 	uint64_t born_us;
 	uint64_t busy_until_us;
+	uint64_t sends_until_us;
 	uint64_t app_busy_until_us;
 	struct dapl_list conns;
 };

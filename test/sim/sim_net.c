@@ -6,7 +6,8 @@
  *
  * Every node has a receive queue with an end, and takes its time for each
  * message; what does not fit is dropped, as on a queue pair without a posted
- * receive. Messages cross as bytes: the codec is part of what is tested.
+ * receive. What a node has to send waits for credits, and is dropped when too
+ * much does. Messages cross as bytes: the codec is part of what is tested.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -94,15 +95,29 @@ static void packet_arrived(struct sim *sim, void *arg, uint64_t tag)
 	sim_at(sim, node->busy_until_us, packet_served, p, 0);
 }
 
-static void fly(struct sim *sim, const struct packet *p)
+/* When a message of FROM leaves. False: there is no room for it to wait. */
+static bool leave(struct sim_node *from, uint64_t *ret_at_us)
+{
+	const struct sim_options *o = &from->sim->opt;
+	uint64_t now = from->sim->clock.now_us;
+
+	if (from->sends_until_us < now)
+		from->sends_until_us = now;
+	if (from->sends_until_us - now > o->credits * o->send_us)
+		return false;
+	from->sends_until_us += o->send_us;
+	*ret_at_us = from->sends_until_us;
+	return true;
+}
+
+static void fly(struct sim *sim, const struct packet *p, uint64_t from_us)
 {
 	struct packet *copy = malloc(sizeof(*copy));
 
 	if (!copy)
 		sim_fail("no memory");
 	*copy = *p;
-	sim_at(sim, sim->clock.now_us + flight_us(sim), packet_arrived, copy,
-	       0);
+	sim_at(sim, from_us + flight_us(sim), packet_arrived, copy, 0);
 }
 
 /* Some devices tell the GID, some a LID, which others have too. */
@@ -149,7 +164,7 @@ static void forge(struct sim *sim, const struct packet *p,
 		dcm_block_set_ib(&lie.saddr, &ib);
 	}
 	false_one.len = dcm_msg_encode(&lie, false_one.bytes);
-	fly(sim, &false_one);
+	fly(sim, &false_one, sim->clock.now_us);
 }
 
 void sim_net_datagram(struct sim_node *from, const struct dcm_peer *to,
@@ -158,6 +173,7 @@ void sim_net_datagram(struct sim_node *from, const struct dcm_peer *to,
 	struct sim *sim = from->sim;
 	unsigned index = to->qpn - SIM_QPN(0);
 	struct packet p = {.src = source_of(&from->eng.self)};
+	uint64_t at_us;
 
 	sim->stats.sent++;
 	if (msg->op < DCM_OP_N)
@@ -165,6 +181,10 @@ void sim_net_datagram(struct sim_node *from, const struct dcm_peer *to,
 	SIM_REQUIRE(msg->dqpn == to->qpn && msg->sqpn == p.src.qpn,
 		    "a message names the queue pairs that it goes between");
 	p.len = dcm_msg_encode(msg, p.bytes);
+	if (!leave(from, &at_us)) {
+		sim->stats.crowded++;
+		return;
+	}
 	if (index >= sim->opt.nodes || !is_at(&sim->node[index], to) ||
 	    !reachable(sim, from->index, index) ||
 	    sim_chance(&sim->rng, sim->opt.loss)) {
@@ -172,9 +192,9 @@ void sim_net_datagram(struct sim_node *from, const struct dcm_peer *to,
 		return;
 	}
 	p.to = &sim->node[index];
-	fly(sim, &p);
+	fly(sim, &p, at_us);
 	if (sim_chance(&sim->rng, sim->opt.dup))
-		fly(sim, &p);
+		fly(sim, &p, at_us);
 	if (sim_chance(&sim->rng, sim->opt.forged))
 		forge(sim, &p, msg);
 }

@@ -40,6 +40,8 @@ void sim_defaults(struct sim_options *opt)
 		.jitter_us = 30,
 		.queue = 4096,
 		.service_us = 5,
+		.credits = 4096 + 512,
+		.send_us = 1,
 		.accept_us = 100,
 		.qp_us = 100,
 		.dreq_repeats = 1,
@@ -90,8 +92,12 @@ void sim_from_seed(uint64_t seed, struct sim_options *opt)
 	opt->same_numbers = sim_chance(&rng, 0.5);
 	if (sim_chance(&rng, 0.4))
 		opt->closes = (unsigned)sim_below(&rng, 3);
+	if (sim_chance(&rng, 0.2)) {
+		opt->credits = (unsigned)sim_below(&rng, 8);
+		opt->send_us = sim_below(&rng, 5 * SIM_MS);
+	}
 	opt->small = opt->conns_max || opt->listener_max || opt->waiting_max ||
-		     opt->queue < 4096;
+		     opt->queue < 4096 || opt->credits < 4096;
 }
 
 /* ------------------------------------------------------ begin and end */
