@@ -20,7 +20,6 @@
 #define BAD_IA_PARAMS (BAD_ADDRESS | DAT_INVALID_ADDRESS_MALFORMED)
 
 #define PORT_MASK 0xffff
-#define QPN_MAX	  0xffffff
 #define SL_MAX	  15
 
 #define MS	     1000ull
@@ -87,22 +86,16 @@ static int addr_to_block(const struct sockaddr *addr, struct dcm_ib *ret_ib,
 	return 0;
 }
 
-static const char *peer_wrong(const struct dcm_path *path,
-			      const struct dcm_ib *ib, bool whole)
+static const char *target_wrong(const struct dcm_path *path,
+				const struct dcm_ib *ib, bool whole)
 {
-	static const uint8_t null[16];
-
-	if (!ib->qpn || ib->qpn > QPN_MAX)
+	if (!ib->qpn)
 		return "it has no queue pair number";
-	if (!path->ethernet && !path->params->global_routing)
-		return ib->lid ? NULL : "it has no LID";
-	if (!whole)
+	if (dcm_path_by_gid(path) && !whole)
 		return "the program has cut it short, to 16 of its 28 bytes "
 		       "(a sockaddr, where a sockaddr_in6 is needed), and so "
 		       "lost the GID";
-	if (!memcmp(ib->gid, null, sizeof(null)))
-		return "it has no GID";
-	return ib->gid[0] == 0xff ? "its GID is a group's" : NULL;
+	return dcm_path_wrong(path, ib);
 }
 
 static void peer_of(const struct dcm_ib *ib, struct dcm_peer *ret_peer)
@@ -145,7 +138,7 @@ static int ucm_target(struct dcm *dcm, struct dapl_cm_conn *conn,
 	ret = addr_to_block(addr, &ib, &whole);
 	if (ret)
 		return ret;
-	wrong = peer_wrong(&dcm->path, &ib, whole);
+	wrong = target_wrong(&dcm->path, &ib, whole);
 	if (wrong)
 		return UCM_FAIL(-EADDRNOTAVAIL, "the address is of no use: %s",
 				wrong);
@@ -195,9 +188,14 @@ static void ucm_send(struct dcm_engine *eng, struct dcm_conn *conn,
 		     bool filler)
 {
 	struct ucm *ucm = ucm_of(dcm_of_engine(eng));
+	struct dcm_ib ib = {.lid = to->lid, .qpn = to->qpn};
 	uint8_t buf[DCM_MSG];
 	size_t len = dcm_msg_encode(msg, buf);
 
+	/* An error of the queue pair would hold up everybody. */
+	memcpy(ib.gid, to->gid, sizeof(ib.gid));
+	if (dcm_path_wrong(&ucm->dcm.path, &ib))
+		return;
 	ucm_qp_send(&ucm->qp, to, buf, len);
 }
 

@@ -841,6 +841,10 @@ static void connect__hostile_peer_on_infiniband(void **state)
 	memset(p.ends[0].peer.gid, 0, 16); /* not used */
 	p.ends[0].peer.lid = 0;
 	assert_peer_refused(&p);
+	p.ends[0].peer.lid = 0xc000;
+	assert_peer_refused(&p);
+	p.ends[0].peer.lid = 0xffff;
+	assert_peer_refused(&p);
 	p.ends[0].peer.lid = 1;
 	assert_int_equal(connect_end(&p, 0), 0);
 	pair_close(&p);

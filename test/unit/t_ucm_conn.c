@@ -379,6 +379,13 @@ static void address__unusable(void **state)
 	ib = good;
 	ib.family = AF_INET;
 	refuses(w, &ib, 1, DAT_INVALID_ADDRESS_MALFORMED);
+	if (w->kind == FV_IB) {
+		ib = good;
+		ib.lid = 0xc000;
+		refuses(w, &ib, 1, DAT_INVALID_ADDRESS_UNREACHABLE);
+		ib.lid = 0xffff;
+		refuses(w, &ib, 1, DAT_INVALID_ADDRESS_UNREACHABLE);
+	}
 	ib = good;
 	ib.lid = 0;
 	memset(ib.gid, 0, sizeof(ib.gid));
@@ -576,14 +583,19 @@ WEATHER(twice__everything, OP_ANY, FV_DUP, 1000)
 
 #define NOBODYS_QPN 0xfffff0
 
+static struct ucm_qp *cm_qp(struct world_side *s)
+{
+	return &((struct ucm *)((struct dapl_ia *)s->ia)->cm)->qp;
+}
+
 struct jam {
 	struct dapl_work work;
 	struct dapl_loop *loop;
 	struct ucm_qp *qp;
 	struct dcm_peer to;
-	uint64_t full;	  /* messages dropped when it was */
-	uint64_t dropped; /* and by now */
-	bool done;	  /* atomic */
+	uint64_t full; /* messages dropped when it was */
+	struct ucm_qp_stats stats;
+	bool done; /* atomic */
 };
 
 /* Has the service thread do FN for JAM, and waits for it. */
@@ -608,12 +620,28 @@ static void fill_up(struct dapl_work *work)
 	__atomic_store_n(&jam->done, true, __ATOMIC_RELEASE);
 }
 
-static void count_dropped(struct dapl_work *work)
+static void copy_stats(struct dapl_work *work)
 {
 	struct jam *jam = dapl_container_of(work, struct jam, work);
 
-	jam->dropped = jam->qp->stats.dropped;
+	jam->stats = jam->qp->stats;
 	__atomic_store_n(&jam->done, true, __ATOMIC_RELEASE);
+}
+
+static void jam_init(struct jam *jam, struct world_side *s)
+{
+	memset(jam, 0, sizeof(*jam));
+	jam->qp = cm_qp(s);
+	jam->loop = jam->qp->cfg.loop;
+}
+
+static uint64_t resets_of(struct world_side *s)
+{
+	struct jam jam;
+
+	jam_init(&jam, s);
+	jam_do(&jam, copy_stats);
+	return jam.stats.resets;
 }
 
 /* What S's connection manager says from here on is dropped. */
@@ -622,9 +650,7 @@ static void jam_up(struct jam *jam, struct world_side *s)
 	struct dapl_cm *cm = ((struct dapl_ia *)s->ia)->cm;
 	const struct dcm_ib *own = &dcm_from(cm)->eng.self;
 
-	memset(jam, 0, sizeof(*jam));
-	jam->loop = cm->loop;
-	jam->qp = &((struct ucm *)cm)->qp;
+	jam_init(jam, s);
 	memcpy(jam->to.gid, own->gid, sizeof(own->gid));
 	jam->to.lid = own->lid;
 	jam->to.qpn = NOBODYS_QPN;
@@ -634,8 +660,8 @@ static void jam_up(struct jam *jam, struct world_side *s)
 
 static uint64_t dropped(struct jam *jam)
 {
-	jam_do(jam, count_dropped);
-	return jam->dropped;
+	jam_do(jam, copy_stats);
+	return jam->stats.dropped;
 }
 
 /* Something was dropped; and now there is room again. */
@@ -892,12 +918,36 @@ static void hostile__damaged_messages(void **state)
 	data_both_ways(w);
 }
 
-/* ------------------------------------- the manager's own queue pair */
-
-static struct ucm_qp *cm_qp(struct world_side *s)
+/* The first message names a group for its sender's address. */
+static enum fv_verdict group(struct fv_ud_packet *pkt, void *arg)
 {
-	return &((struct ucm *)((struct dapl_ia *)s->ia)->cm)->qp;
+	const struct world *w = arg;
+
+	if (__atomic_fetch_add(&plan.seen, 1, __ATOMIC_ACQ_REL))
+		return FV_DELIVER;
+	if (w->kind == FV_IB)
+		pkt->data[38] = 0xc0; /* LID */
+	else
+		pkt->data[44] = 0xff; /* GID */
+	return FV_DELIVER;
 }
+
+/* No answer goes there: an error of the queue pair would hold up everybody. */
+static void hostile__group_for_an_address(void **state)
+{
+	struct world *w = *state;
+
+	world_eps(w);
+	plan.seen = 0;
+	fv_hook_ud(group, w);
+	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	kit_conn(&w->client, EV(NON_PEER_REJECTED));
+	fv_hook_ud(NULL, NULL);
+	assert_in_range(plan.seen, 3, 100);
+	assert_int_equal(resets_of(&w->server), 0);
+}
+
+/* ------------------------------------- the manager's own queue pair */
 
 /* Whatever befalls them, connections are made and nothing else is heard. */
 static void cm_survives(struct world *w, void (*blow)(struct ibv_qp *qp))
@@ -1204,6 +1254,8 @@ int main(void)
 		on_ib(silence__disconnect),
 		on_both(forged__address),
 		on_roce(hostile__damaged_messages),
+		on_both(hostile__group_for_an_address),
+		by_gid(hostile__group_for_an_address),
 		on_ib(fatal__flushed),
 		on_both(fatal__without_a_word),
 		on_ib(fatal__other_faults),

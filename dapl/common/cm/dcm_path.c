@@ -26,6 +26,7 @@
 #define MTU_UNTOLD  IBV_MTU_2048 /* of peers that do not say */
 #define GID_INDEXES 256		 /* an address vector has 8 bits */
 #define QPN_MAX	    0xffffff
+#define LID_GROUPS  0xc000 /* from here on */
 
 /* ---------------------------------------------------- MTU */
 
@@ -399,7 +400,7 @@ void dcm_path_av(const struct dcm_path *path, int own_index,
 	ret_av->dlid = peer->lid;
 	ret_av->sl = (uint8_t)params->ib_sl;
 	ret_av->port_num = path->dev->port;
-	if (!path->ethernet && !params->global_routing)
+	if (!dcm_path_by_gid(path))
 		return;
 	ret_av->is_global = 1;
 	memcpy(ret_av->grh.dgid.raw, peer->gid, sizeof(peer->gid));
@@ -408,18 +409,16 @@ void dcm_path_av(const struct dcm_path *path, int own_index,
 	ret_av->grh.traffic_class = (uint8_t)params->tclass;
 }
 
-/*
- * What a peer says of itself is not to be trusted: drivers differ in what they
- * check, and a group or nothing is nowhere to send to.
- */
-static const char *peer_wrong(const struct dcm_path *path,
-			      const struct dcm_ib *peer)
+const char *dcm_path_wrong(const struct dcm_path *path,
+			   const struct dcm_ib *peer)
 {
 	static const uint8_t null[16];
 
 	if (peer->qpn > QPN_MAX)
 		return "no queue pair has its number";
-	if (!path->ethernet && !path->params->global_routing)
+	if (!path->ethernet && peer->lid >= LID_GROUPS)
+		return "its LID is a group's";
+	if (!dcm_path_by_gid(path))
 		return peer->lid ? NULL : "it has no LID";
 	if (!memcmp(peer->gid, null, sizeof(null)))
 		return "it has no GID";
@@ -493,7 +492,7 @@ int dcm_path_connect(const struct dcm_path *path,
 		     const struct dcm_depths *depths, struct dapl_ep *ep,
 		     const struct dapl_cm_conn *conn)
 {
-	const char *wrong = peer_wrong(path, &ends->peer);
+	const char *wrong = dcm_path_wrong(path, &ends->peer);
 	const char *state = "RTR";
 	int ret;
 

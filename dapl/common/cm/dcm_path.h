@@ -96,6 +96,20 @@ struct dcm_depths dcm_path_depths(const struct dcm_path *path,
 void dcm_path_agree(struct dcm_depths *depths, uint16_t version,
 		    uint8_t peer_rd_in);
 
+/* Whether a path is found by the GIDs, or else by the LID alone. */
+static inline bool dcm_path_by_gid(const struct dcm_path *path)
+{
+	return path->ethernet || path->params->global_routing;
+}
+
+/*
+ * Why nothing can be sent to PEER; NULL: it can. What a peer says of itself is
+ * not to be trusted: drivers differ in what they check, and a group or nothing
+ * is nowhere to send to.
+ */
+const char *dcm_path_wrong(const struct dcm_path *path,
+			   const struct dcm_ib *peer);
+
 /* The address vector to PEER, from our GID OWN_INDEX. */
 void dcm_path_av(const struct dcm_path *path, int own_index,
 		 const struct dcm_ib *peer, struct ibv_ah_attr *ret_av);

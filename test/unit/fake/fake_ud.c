@@ -4,9 +4,10 @@
  * changes or holds a packet. No multicast.
  * Threads: verbs take the fake's lock; the hook runs under it.
  * Ownership: held packets belong to this file until released or fv_reset().
- * Rules: InfiniBand vol. 1: C10-93 (an oversized datagram vanishes and still
- * completes), ch. 11.4 (a 40-byte GRH area precedes the data), Q_Key check;
- * a packet without a receive is lost.
+ * Rules: InfiniBand vol. 1: a multicast LID goes with queue pair 0xffffff only
+ * (ch. 10.5), which is an error of the sender's otherwise; C10-93 (an oversized
+ * datagram vanishes and still completes), ch. 11.4 (a 40-byte GRH area precedes
+ * the data), Q_Key check; a packet without a receive is lost.
  */
 #include "fake_int.h"
 #include <netinet/in.h>
@@ -222,6 +223,15 @@ static void fill(struct held *h, struct fv_qp *q, const struct fv_send *s)
 		fill_grh(h->grh, &p->gid[av->grh.sgid_index], &av->grh);
 }
 
+static bool to_a_group(const struct fv_port_cfg *p, const struct fv_send *s)
+{
+	const struct ibv_ah_attr *av =
+		&fv_container(s->wr.wr.ud.ah, struct fv_ah, ah)->attr;
+
+	return p->attr.link_layer == IBV_LINK_LAYER_INFINIBAND &&
+	       av->dlid >= 0xc000 && s->wr.wr.ud.remote_qpn != 0xffffff;
+}
+
 void fv__ud_send(struct fv_qp *q, struct fv_send *s)
 {
 	const struct fv_port_cfg *p = fv__port(q->qp.context, q->attr.port_num);
@@ -234,6 +244,10 @@ void fv__ud_send(struct fv_qp *q, struct fv_send *s)
 	fv__gather(q, s, NULL, &ok);
 	if (!ok) {
 		fv__send_done(q, s, IBV_WC_LOC_PROT_ERR, 0);
+		return;
+	}
+	if (to_a_group(p, s)) {
+		fv__send_done(q, s, IBV_WC_LOC_QP_OP_ERR, 0);
 		return;
 	}
 	if (len > 128U << p->attr.active_mtu ||
