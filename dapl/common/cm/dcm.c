@@ -201,12 +201,13 @@ void dcm_run(struct dcm *dcm)
 	}
 }
 
+/* Whether stop() waits, or is about to. */
 static bool is_leaving(struct dcm *dcm)
 {
 	bool leaving;
 
 	dapl_lock(&dcm->lock);
-	leaving = dcm->leaving;
+	leaving = dcm->leaving && !dcm->stopped;
 	dapl_unlock(&dcm->lock);
 	return leaving;
 }
