@@ -115,6 +115,34 @@ T(ep_post_send__suppressed)
 }
 
 /*
+ * Longer than any queue, by a program that looks at the memory alone. A full
+ * queue refuses, until what was posted has finished.
+ */
+T(ep_post_rdma_write__suppressed_only)
+{
+	volatile uint8_t *there = (volatile uint8_t *)c->a.buf + 63;
+	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 64);
+	DAT_RMR_TRIPLET to = conf_target(&c->a, 0, 64);
+	DAT_RETURN ret;
+
+	for (int i = 1; i <= 2000; i++) {
+		memset(c->b.buf, i % 251, 64);
+		do
+			ret = dat_ep_post_rdma_write(
+				c->b.ep, 1, &seg, conf_cookie(1), &to,
+				DAT_COMPLETION_SUPPRESS_FLAG);
+		while (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES);
+		EXPECT_OK(ret);
+		while (*there != i % 251)
+			;
+	}
+	conf_no_event(c->b.req_evd);
+	EXPECT_OK(dat_ep_post_rdma_write(c->b.ep, 1, &seg, conf_cookie(2), &to,
+					 NO_FLAGS));
+	conf_dto(c->b.req_evd, 2, DAT_DTO_SUCCESS);
+}
+
+/*
  * A fault of one's own request or receive. Soft devices call most of them
  * LOCAL_EP, and nothing tells what it was: doc/conformance.md.
  */
@@ -402,6 +430,7 @@ const struct conf_case cases_post[] = {
 	     NEED_EPS),
 	POST(recv__disconnected_is_flushed, "recv"),
 	POST(rdma_write__arrives, "rdma_write"),
+	POST(rdma_write__suppressed_only, "rdma_write"),
 	POST(rdma_write__bad_arguments, "rdma_write"),
 	POST(rdma_write__unknown_key, "rdma_write"),
 	POST(rdma_write__outside_the_region, "rdma_write"),

@@ -466,9 +466,8 @@ static void disconnect__graceful_drains_only_suppressed(void **state)
 }
 
 /* With every place taken there is none for a marker, until some complete. */
-static void disconnect__graceful_drains_a_full_queue(void **state)
+static void drain_full_queue(struct world *w, bool all_suppressed)
 {
-	struct world *w = *state;
 	struct world_side *s = &w->client;
 	DAT_EP_ATTR attr = world_ep_attr(s);
 
@@ -484,15 +483,27 @@ static void disconnect__graceful_drains_a_full_queue(void **state)
 
 		assert_dat_ok(V(ep_post_rdma_write)(
 			s->ep, 1, &seg, world_cookie(i), &to,
-			i % 2 ? 0 : DAT_COMPLETION_SUPPRESS_FLAG));
+			i % 2 && !all_suppressed
+				? 0
+				: DAT_COMPLETION_SUPPRESS_FLAG));
 	}
 	assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_GRACEFUL_FLAG));
 	kit_state(s->ep, DAT_EP_STATE_DISCONNECT_PENDING);
 	fv_pause(false);
 	kit_conn(s, EV(DISCONNECTED));
-	for (unsigned i = 1; i < 4096; i += 2)
+	for (unsigned i = 1; i < 4096 && !all_suppressed; i += 2)
 		expect_dto(s->req_evd, i, DAT_DTO_SUCCESS);
 	expect_empty(s->req_evd);
+}
+
+static void disconnect__graceful_drains_a_full_queue(void **state)
+{
+	drain_full_queue(*state, false);
+}
+
+static void disconnect__graceful_drains_a_silent_queue(void **state)
+{
+	drain_full_queue(*state, true);
 }
 
 static void disconnect__abrupt_after_graceful(void **state)
@@ -928,6 +939,7 @@ int main(void)
 		on_each(disconnect__graceful_drains_suppressed),
 		on_each(disconnect__graceful_drains_only_suppressed),
 		on_ib(disconnect__graceful_drains_a_full_queue),
+		on_ib(disconnect__graceful_drains_a_silent_queue),
 		on_each(disconnect__abrupt_after_graceful),
 		on_each(disconnect__while_connecting),
 		on_each(disconnect__while_accepting),

@@ -322,7 +322,10 @@ static void post__without_an_evd(void **state)
 	kit_over(w);
 }
 
-/* A suppressed request gives its place back with a later completion. */
+/*
+ * A suppressed request gives its place back with a later completion, and that
+ * need not have been read for it.
+ */
 static void post__suppressed(void **state)
 {
 	struct world *w = *state;
@@ -333,19 +336,102 @@ static void post__suppressed(void **state)
 	s->ep = world_ep(s, &attr);
 	world_connect(w);
 	for (unsigned round = 0; round < 5; round++) {
-		for (unsigned i = 0; i < 4; i++)
+		for (unsigned i = 0; i < 5; i++)
 			world_recv(&w->server, 0, 64, i);
+		fv_pause(true);
 		for (unsigned i = 0; i < 3; i++)
 			assert_dat_ok(post_send(s, 64, 10 + i,
 						DAT_COMPLETION_SUPPRESS_FLAG));
 		expect_empty(s->req_evd);
 		assert_dat_ok(post_send(s, 64, 20 + round, 0));
 		assert_refused(post_send(s, 64, 9, 0), DAPL_NO_MEM);
+		fv_pause(false);
+		assert_dat_ok(post_send(s, 64, 9, 0));
 		expect_dto(s->req_evd, 20 + round, DAT_DTO_SUCCESS);
+		expect_dto(s->req_evd, 9, DAT_DTO_SUCCESS);
 		expect_empty(s->req_evd);
-		for (unsigned i = 0; i < 4; i++)
+		for (unsigned i = 0; i < 5; i++)
 			expect_dto(w->server.recv_evd, i, DAT_DTO_SUCCESS);
 	}
+}
+
+static DAT_RETURN post_write(struct world *w, uint8_t value, uint64_t cookie,
+			     unsigned flags)
+{
+	DAT_RMR_TRIPLET to = world_target(&w->server, 0, 8);
+	DAT_LMR_TRIPLET seg = world_seg(&w->client, 0, 8);
+
+	memset(w->client.mem.buf, value, 8);
+	return V(ep_post_rdma_write)(w->client.ep, 1, &seg,
+				     world_cookie(cookie), &to,
+				     (DAT_COMPLETION_FLAGS)flags);
+}
+
+/*
+ * As programs do that look at the memory alone: nothing is ever read from the
+ * EVD, and there is nothing to be read.
+ */
+static void post__suppressed_only(void **state)
+{
+	static const DAT_COUNT depths[] = {1, 2, 3, 4, 5, 16, 100};
+	struct world *w = *state;
+	struct world_side *s = &w->client;
+	DAT_EP_ATTR attr = world_ep_attr(s);
+
+	for (size_t d = 0; d < sizeof(depths) / sizeof(*depths); d++) {
+		attr.max_request_dtos = depths[d];
+		s->ep = world_ep(s, &attr);
+		world_connect(w);
+		for (int i = 0; i < 20 * depths[d]; i++) {
+			assert_dat_ok(post_write(w, (uint8_t)i, 1,
+						 DAT_COMPLETION_SUPPRESS_FLAG));
+			assert_int_equal(w->server.mem.buf[7], (uint8_t)i);
+		}
+		expect_empty(s->req_evd);
+		assert_dat_ok(post_write(w, 0, 2, 0));
+		expect_dto(s->req_evd, 2, DAT_DTO_SUCCESS);
+		expect_empty(s->req_evd);
+		/* Full is full. */
+		fv_pause(true);
+		for (int i = 0; i < depths[d]; i++)
+			assert_dat_ok(post_write(w, 3, 3,
+						 DAT_COMPLETION_SUPPRESS_FLAG));
+		assert_refused(
+			post_write(w, 4, 4, DAT_COMPLETION_SUPPRESS_FLAG),
+			DAPL_NO_MEM);
+		fv_pause(false);
+		assert_dat_ok(
+			post_write(w, 5, 5, DAT_COMPLETION_SUPPRESS_FLAG));
+		assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_ABRUPT_FLAG));
+		kit_over(w);
+		assert_dat_ok(V(ep_free)(s->ep));
+		assert_dat_ok(V(ep_free)(w->server.ep));
+		s->ep = w->server.ep = NULL;
+	}
+}
+
+/* Who lets events lie is told so, and finds each of them later. */
+static void post__suppressed_and_never_read(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->client;
+	DAT_EVD_PARAM param;
+	unsigned posted = 0, limit;
+
+	world_connect(w);
+	assert_dat_ok(V(evd_query)(s->req_evd, DAT_EVD_FIELD_ALL, &param));
+	limit = 4 * ((unsigned)param.evd_qlen + 16);
+	while (posted < limit &&
+	       post_write(w, 1, posted,
+			  posted % 2 ? 0 : DAT_COMPLETION_SUPPRESS_FLAG) ==
+		       DAT_SUCCESS)
+		posted++;
+	assert_in_range(posted, 17, limit - 1);
+	for (unsigned i = 1; i < posted; i += 2)
+		expect_dto(s->req_evd, i, DAT_DTO_SUCCESS);
+	expect_empty(s->req_evd);
+	assert_dat_ok(post_write(w, 1, 7, 0));
+	expect_dto(s->req_evd, 7, DAT_DTO_SUCCESS);
 }
 
 static void post__every_completion_flag(void **state)
@@ -864,6 +950,8 @@ int main(void)
 		on_each(post__limits_are_exact),
 		on_each(post__without_an_evd),
 		on_each(post__suppressed),
+		on_each(post__suppressed_only),
+		on_each(post__suppressed_and_never_read),
 		on_each(post__every_completion_flag),
 		on_ib(post__refused_by_the_device),
 		on_each(post__in_every_state),

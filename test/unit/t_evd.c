@@ -525,6 +525,32 @@ static void ep_create__nth_failure_gives_room_back(void **state)
 	assert_dat_ok(V(evd_free)(s->recv_evd));
 }
 
+/* Credits are few: also the suppressed requests bring theirs back. */
+static void ep_post__credits_of_suppressed_requests(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_LMR_TRIPLET seg = world_seg(s, 0, 64);
+	DAT_RMR_TRIPLET to = world_target(&w->client, 0, 64);
+	DAT_EP_HANDLE first, second;
+	DAT_EVD_HANDLE evd;
+
+	no_resize = true;
+	assert_dat_ok(V(evd_create)(s->ia, 40, NULL, DAT_EVD_DTO_FLAG, &evd));
+	ep_with(s, evd, 16, 16, &first);
+	ep_with(s, evd, 16, 16, &second);
+	world_connect_pair(w, second,
+			   w->client.ep = world_ep(&w->client, NULL));
+	for (int i = 0; i < 1000; i++)
+		assert_dat_ok(V(ep_post_rdma_write)(
+			second, 1, &seg, world_cookie(1), &to,
+			DAT_COMPLETION_SUPPRESS_FLAG));
+	expect_empty(evd);
+	assert_dat_ok(V(ep_free)(second));
+	assert_dat_ok(V(ep_free)(first));
+	no_resize = false;
+}
+
 /*
  * A queue of 40 that cannot grow, for two EPs of 16 and 16 requests: posts are
  * refused before it overruns, and go on as soon as events were taken.
@@ -972,6 +998,7 @@ int main(void)
 		ib_test(ep_create__grows_the_queue),
 		ib_test(ep_create__nth_failure_gives_room_back),
 		ib_test(ep_post__credits_of_a_fixed_queue),
+		ib_test(ep_post__credits_of_suppressed_requests),
 		iwarp_test(ep_create__many_on_a_fixed_queue),
 		ib_test(ep_reset__no_memory_loses_nothing),
 		ib_test(evd_wait__no_memory_loses_nothing),

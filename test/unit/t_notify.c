@@ -694,6 +694,47 @@ static void cno_wait__unsignalled(void **state)
 	expect_empty(w->server.req_evd);
 }
 
+static void send_suppressed(struct world *w, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		world_recv(&w->client, 0, 64, i);
+		world_send(&w->server, 0, 8, i, DAT_COMPLETION_SUPPRESS_FLAG);
+		expect_dto(w->client.recv_evd, i, DAT_DTO_SUCCESS);
+	}
+}
+
+/* Some suppressed requests do complete at the device, but for nobody. */
+static void evd_wait__suppressed(void **state)
+{
+	struct world *w = *state;
+	struct waiter t;
+
+	world_connect(w);
+	start(&t, w->server.req_evd);
+	send_suppressed(w, 100);
+	assert_true(asleep(&t));
+	world_recv(&w->client, 0, 64, 1);
+	world_send(&w->server, 0, 8, 200, 0);
+	finish(&t, 200, 0);
+	expect_empty(w->server.req_evd);
+}
+
+static void cno_wait__suppressed(void **state)
+{
+	struct world *w = *state;
+	DAT_CNO_HANDLE cno = cno_on(w, w->server.req_evd);
+
+	world_connect(w);
+	send_suppressed(w, 100);
+	expect_no_trigger(cno);
+	world_recv(&w->client, 0, 64, 1);
+	world_send(&w->server, 0, 8, 200, 0);
+	expect_trigger(cno, w->server.req_evd);
+	expect_no_trigger(cno);
+	expect_dto(w->server.req_evd, 200, DAT_DTO_SUCCESS);
+	expect_empty(w->server.req_evd);
+}
+
 static void cno_wait__solicited(void **state)
 {
 	struct world *w = *state;
@@ -764,7 +805,11 @@ int main(void)
 		ib_test(evd_wait__unsignalled_srq),
 		ib_test(evd_wait__configured_later),
 		siw_test(evd_wait__solicited_on_a_deaf_device),
+		ib_test(evd_wait__suppressed),
+		iwarp_test(evd_wait__suppressed),
 		ib_test(cno_wait__unsignalled),
+		ib_test(cno_wait__suppressed),
+		iwarp_test(cno_wait__suppressed),
 		ib_test(cno_wait__solicited),
 		ib_test(cno_wait__solicited_srq),
 	};

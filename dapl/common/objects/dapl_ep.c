@@ -143,7 +143,7 @@ static int qp_open(struct dapl_ep *ep)
 /*
  * What is left in the ring of a destroyed queue pair will never complete. With
  * EVD each request is reported as flushed, except suppressed ones that may
- * have succeeded in silence: those before the first that was not heard of.
+ * have succeeded in silence: those before the first that is to be heard of.
  */
 static void wq_forget(struct dapl_ep *ep, struct dapl_wq *wq,
 		      struct dapl_evd *evd)
@@ -160,7 +160,8 @@ static void wq_forget(struct dapl_ep *ep, struct dapl_wq *wq,
 		unsigned op = slot->what & DAPL_OP_MASK;
 
 		slot->what &= ~(uint32_t)DAPL_OP_QUIET;
-		if (!(slot->what & DAPL_OP_SUPPRESSED))
+		if (!(slot->what & DAPL_OP_SUPPRESSED) ||
+		    dapl_slot_signals(wq, slot))
 			flushed = true;
 		if (!evd && op == DAT_DTO_BIND_MW)
 			dapl_rmr_bind_forget(slot->cookie);

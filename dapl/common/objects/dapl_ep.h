@@ -63,7 +63,6 @@ struct dapl_ep {
 	struct dapl_work broken_work;
 	bool marked; /* the drain marker is posted */
 	unsigned drain_wait_us;
-	uint64_t drain_until_us; /* how long to try to post the marker */
 	struct sockaddr_storage remote_addr;
 	DAT_CONN_QUAL remote_qual; /* what the consumer asked for */
 	DAT_PORT_QUAL remote_port;

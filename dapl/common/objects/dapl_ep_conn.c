@@ -22,7 +22,6 @@
 
 #define DRAIN_POLL_MIN_US 200
 #define DRAIN_POLL_MAX_US 20000
-#define DRAIN_MARK_US	  2000000
 
 /* ------------------------------------------------ helpers */
 
@@ -603,13 +602,14 @@ void dapl_ep_drained(struct dapl_ep *ep)
 
 /*
  * Whether requests are outstanding. Suppressed ones at the end of the queue
- * would never be seen to complete: a marker behind them is. A full queue has
- * no room for it until one that is not suppressed completes; if none does,
- * there is nothing to wait for.
+ * would not be seen to complete: a marker behind them is. A full queue has room
+ * for it when some have completed. If the device takes it not, there is nothing
+ * to wait for.
  */
 static bool drain_busy(struct dapl_ep *ep)
 {
 	bool mark;
+	int ret;
 
 	if (!ep->sq || !dapl_wq_used(ep->sq))
 		return false;
@@ -617,12 +617,13 @@ static bool drain_busy(struct dapl_ep *ep)
 	mark = !ep->marked;
 	ep->marked = true;
 	dapl_unlock(&ep->lock);
-	if (!mark || !dapl_ep_post_marker(ep))
+	ret = mark ? dapl_ep_post_marker(ep) : 0;
+	if (!ret)
 		return true;
 	dapl_lock(&ep->lock);
 	ep->marked = false;
 	dapl_unlock(&ep->lock);
-	return dapl_now_us() < ep->drain_until_us;
+	return ret == -ENOBUFS;
 }
 
 /*
@@ -666,7 +667,6 @@ static DAT_RETURN disconnect_gracefully(struct dapl_ep *ep,
 	dapl_lock(&ep->lock);
 	if (ep->conn == conn) {
 		ep->drain_wait_us = DRAIN_POLL_MIN_US;
-		ep->drain_until_us = dapl_now_us() + DRAIN_MARK_US;
 		ep->marked = false;
 		ep->draining = true;
 	}

@@ -134,12 +134,48 @@ __attribute__((noinline)) static void slot_undo_locked(struct dapl_wq *wq)
 
 static inline void slot_fill(struct dapl_slot *slot, unsigned op,
 			     uint32_t length, DAT_DTO_COOKIE cookie,
-			     const struct dapl_wq *wq, unsigned flags)
+			     const struct dapl_wq *wq)
 {
 	slot->cookie = cookie;
 	slot->length = length;
-	slot->what = (slot->what & ~0xffu) | op | wq->careful |
-		     (flags & IBV_SEND_SIGNALED ? 0 : DAPL_OP_SUPPRESSED);
+	slot->what = (slot->what & ~0xffu) | op | wq->careful;
+}
+
+/*
+ * The queue is full. Suppressed requests give their slots back when a later
+ * completion is read, but who suppresses need never read: so that is done here,
+ * into the ring for the events of others, unless nobody reads those either.
+ * Called and returns with the lock of the queue, which it lets go meanwhile.
+ */
+__attribute__((cold, noinline)) static struct dapl_slot *
+slot_reclaim_locked(struct dapl_ep *ep)
+{
+	struct dapl_wq *wq = ep->sq;
+	struct dapl_evd *evd = ep->request_evd;
+	struct dapl_evd_after after = {0};
+	struct dapl_slot *slot;
+
+	if (!dapl_wq_suppressed_locked(wq))
+		return NULL;
+	dapl_unlock(&wq->lock);
+	dapl_lock(&evd->lock);
+	if (!evd->dead && dapl_evd_queued(evd) < (uint32_t)evd->qlen)
+		dapl_evd_cq_drain_locked(evd, &after);
+	dapl_unlock(&evd->lock);
+	dapl_evd_after(&after);
+	dapl_lock(&wq->lock);
+	slot = slot_next_locked(wq, wq->fast_limit);
+	return slot ? slot : slot_credit_locked(wq, wq->limit);
+}
+
+/* A slot for a request where the fast path found none. */
+__attribute__((noinline)) static struct dapl_slot *
+slot_careful_locked(struct dapl_ep *ep)
+{
+	struct dapl_wq *wq = ep->sq;
+	struct dapl_slot *slot = slot_credit_locked(wq, wq->limit);
+
+	return slot || wq->over ? slot : slot_reclaim_locked(ep);
 }
 
 /*
@@ -157,6 +193,17 @@ post_no_slot(struct dapl_ep *ep, DAT_DTO_COOKIE cookie, unsigned op)
 		    : -ENOBUFS;
 }
 
+/* WR, in SLOT, is to have no event: it is signalled now and then only. */
+static inline unsigned suppress_locked(struct dapl_wq *wq,
+				       const struct dapl_slot *slot,
+				       struct ibv_send_wr *wr)
+{
+	wq->suppressed = wq->head;
+	if (dapl_slot_signals(wq, slot))
+		wr->send_flags |= IBV_SEND_SIGNALED;
+	return DAPL_OP_SUPPRESSED;
+}
+
 /* Takes a slot for WR and posts it. 0 or an errno of either sign. */
 __attribute__((always_inline)) static inline int
 post_wr(struct dapl_ep *ep, struct ibv_send_wr *wr, unsigned op,
@@ -171,11 +218,13 @@ post_wr(struct dapl_ep *ep, struct ibv_send_wr *wr, unsigned op,
 	dapl_lock(&wq->lock);
 	slot = slot_next_locked(wq, wq->fast_limit);
 	if (unlikely(!slot)) {
-		slot = slot_credit_locked(wq, wq->limit);
+		slot = slot_careful_locked(ep);
 		if (!slot)
 			return post_no_slot(ep, cookie, op);
 	}
-	slot_fill(slot, op, length, cookie, wq, wr->send_flags);
+	if (unlikely(!(wr->send_flags & IBV_SEND_SIGNALED)))
+		op |= suppress_locked(wq, slot, wr);
+	slot_fill(slot, op, length, cookie, wq);
 	wr->wr_id = (uintptr_t)slot;
 	qp = __atomic_load_n(&ep->qp, __ATOMIC_ACQUIRE);
 	if (likely(qp != NULL))
@@ -247,11 +296,10 @@ static int post_mw(struct dapl_ep *ep, struct ibv_mw *mw,
 	dapl_lock(&wq->lock);
 	slot = slot_next_locked(wq, wq->fast_limit);
 	if (!slot)
-		slot = slot_credit_locked(wq, wq->limit);
+		slot = slot_careful_locked(ep);
 	if (!slot)
 		return post_no_slot(ep, cookie, DAT_DTO_BIND_MW);
-	slot_fill(slot, DAT_DTO_BIND_MW | quiet_op, 0, cookie, wq,
-		  bind->send_flags);
+	slot_fill(slot, DAT_DTO_BIND_MW | quiet_op, 0, cookie, wq);
 	bind->wr_id = (uintptr_t)slot;
 	qp = __atomic_load_n(&ep->qp, __ATOMIC_ACQUIRE);
 	if (qp)

@@ -64,9 +64,10 @@ static bool cq_rang_locked(struct dapl_evd *evd, struct dapl_evd_after *after)
 
 	/* The next completion must trigger again. */
 	dapl_evd_cq_arm_locked(evd);
-	if (evd->config != DAPL_EVD_NOTIFY)
-		return true;
+	/* One of a suppressed request is for nobody. */
 	dapl_evd_cq_drain_locked(evd, after);
+	if (evd->config != DAPL_EVD_NOTIFY)
+		return dapl_evd_queued(evd) || !dapl_evd_room_locked(evd);
 	loud = evd->loud != evd->cno_loud;
 	evd->cno_loud = evd->loud;
 	return loud;

@@ -203,6 +203,7 @@ bool dapl_evd_cq_careful_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 	struct dapl_ep *ep = wq->owner;
 	bool ok = wc->status == IBV_WC_SUCCESS;
 	bool quiet = slot->what & DAPL_OP_QUIET;
+	bool silent = ok && (slot->what & DAPL_OP_SUPPRESSED);
 
 	ev->event_number = DAT_DTO_COMPLETION_EVENT;
 	ev->evd_handle = (DAT_EVD_HANDLE)evd;
@@ -230,6 +231,8 @@ bool dapl_evd_cq_careful_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 	dto->ep_handle = (DAT_EP_HANDLE)ep;
 	if (!ok && wc->status != IBV_WC_WR_FLUSH_ERR && ep)
 		note_broken(ep, after, wc);
+	if (silent)
+		return false;
 	if (wq->kind == DAPL_WQ_SEND)
 		/* Not the slot's: that may be in use again. */
 		return request_event(ev, ep, op, dto->user_cookie, after);

@@ -22,6 +22,8 @@ struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit, void *owner)
 	wq->limit = limit;
 	wq->fast_limit = limit;
 	wq->mask = size - 1;
+	while ((wq->signals + 1) * 4 <= limit)
+		wq->signals = wq->signals * 2 + 1;
 	wq->owner = owner;
 	for (uint32_t i = 0; i < size; i++)
 		wq->slots[i].what = i << 8 | DAT_DTO_RECEIVE;

@@ -5,7 +5,9 @@
  * One preallocated ring of slots per work queue of an endpoint. A work
  * request's wr_id is the address of its slot. Completions of one queue come in
  * the order of posting, so a completion also returns the slots of the
- * suppressed requests before it.
+ * suppressed requests before it. Of those some are signalled all the same, at
+ * least one in half a queue: their slots would never return where every request
+ * is suppressed. Nobody hears of these completions.
  *
  * The posting side (head, and the order of ring and queue pair being the same)
  * is guarded by the lock of role WQ; the completing side (tail) by the lock of
@@ -39,7 +41,7 @@ struct dapl_slot {
 #define DAPL_OP_MASK	   0x1f
 #define DAPL_OP_QUIET	   0x20 /* posted UNSIGNALLED: its event wakes nobody */
 #define DAPL_OP_CAREFUL	   0x40 /* completes the slow way, for any reason */
-#define DAPL_OP_SUPPRESSED 0x80 /* never completes if it succeeds */
+#define DAPL_OP_SUPPRESSED 0x80 /* no event if it succeeds */
 #define DAPL_OP_MARKER	   0x1f /* request of our own: no event */
 #define DAPL_WQ_MAX	   (1u << 23)
 
@@ -56,13 +58,15 @@ struct dapl_wq {
 	uint32_t fast_limit; /* the same, or 0: the slow way finds the slot */
 	bool notify; /* posts may be UNSIGNALLED; see dapl_wq_set_notify() */
 	bool over;   /* posts are flushed; see dapl_wq_set_over() */
-	uint32_t careful; /* DAPL_OP_CAREFUL with credits, else 0 */
-	uint32_t mask;	  /* ring size - 1 */
-	uint32_t head;	  /* posted so far; lock */
-	uint32_t tail;	  /* completed so far; the EVD's lock */
-	bool failed;  /* a request has: all behind it will; the EVD's lock */
-	int *credits; /* see dapl_evd_attach(); usually NULL */
-	void *owner;  /* struct dapl_ep or struct dapl_srq */
+	bool failed; /* a request has: all behind it will; the EVD's lock */
+	uint32_t careful;    /* DAPL_OP_CAREFUL with credits, else 0 */
+	uint32_t mask;	     /* ring size - 1 */
+	uint32_t head;	     /* posted so far; lock */
+	uint32_t tail;	     /* completed so far; the EVD's lock */
+	uint32_t signals;    /* mask of one slot in so many; constant */
+	uint32_t suppressed; /* head behind the last one that is; lock */
+	int *credits;	     /* see dapl_evd_attach(); usually NULL */
+	void *owner;	     /* struct dapl_ep or struct dapl_srq */
 	struct dapl_slot slots[];
 };
 
@@ -71,10 +75,25 @@ static inline uint32_t dapl_slot_index(const struct dapl_slot *slot)
 	return slot->what >> 8;
 }
 
+/* Whether a suppressed request in SLOT is signalled: one in so many is. */
+static inline bool dapl_slot_signals(const struct dapl_wq *wq,
+				     const struct dapl_slot *slot)
+{
+	return !(dapl_slot_index(slot) & wq->signals);
+}
+
 static inline struct dapl_wq *dapl_slot_wq(struct dapl_slot *slot)
 {
 	return dapl_container_of(slot - dapl_slot_index(slot), struct dapl_wq,
 				 slots);
+}
+
+/* Whether one of the outstanding requests may be suppressed. Lock held. */
+static inline bool dapl_wq_suppressed_locked(const struct dapl_wq *wq)
+{
+	uint32_t tail = __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE);
+
+	return wq->head - wq->suppressed < wq->head - tail;
 }
 
 /* Outstanding requests, as either side may see them. */
@@ -90,13 +109,15 @@ struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit,
 
 /*
  * From now on WQ takes a credit for each request. The fast path of posting
- * finds the queue full then, and the one of completing passes on.
+ * finds the queue full then, and the one of completing passes on. As nobody
+ * knows how many credits there are, each request must bring its own back.
  */
 static inline void dapl_wq_use_credits(struct dapl_wq *wq, int *credits)
 {
 	wq->credits = credits;
 	wq->fast_limit = 0;
 	wq->careful = DAPL_OP_CAREFUL;
+	wq->signals = 0;
 	for (uint32_t i = 0; i <= wq->mask; i++)
 		wq->slots[i].what |= DAPL_OP_CAREFUL;
 }
