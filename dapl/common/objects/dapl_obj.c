@@ -234,7 +234,8 @@ bool dapl_obj_retire_as(struct dapl_obj *obj, bool force, uint32_t mark)
 	bool ok;
 
 	dapl_lock(&ia->lock);
-	ok = obj->magic == DAPL_MAGIC(obj->type) && (force || !obj->users);
+	ok = obj->magic == DAPL_MAGIC(obj->type) &&
+	     (force || !__atomic_load_n(&obj->users, __ATOMIC_ACQUIRE));
 	if (ok) {
 		__atomic_store_n(&obj->magic, mark, __ATOMIC_RELAXED);
 		dapl_list_del(&obj->link);
@@ -252,23 +253,14 @@ bool dapl_obj_use(struct dapl_obj *obj)
 	dapl_lock(&obj->ia->lock);
 	ok = obj->magic != 0;
 	if (ok)
-		obj->users++;
+		__atomic_add_fetch(&obj->users, 1, __ATOMIC_RELAXED);
 	dapl_unlock(&obj->ia->lock);
 	return ok;
 }
 
 bool dapl_obj_unuse(struct dapl_obj *obj)
 {
-	struct dapl_ia *ia;
-	bool last;
-
-	if (!obj)
-		return false;
-	ia = obj->ia;
-	dapl_lock(&ia->lock);
-	last = !--obj->users;
-	dapl_unlock(&ia->lock);
-	return last;
+	return obj && !__atomic_sub_fetch(&obj->users, 1, __ATOMIC_ACQ_REL);
 }
 
 DAT_IA_HANDLE dapl_obj_ia_handle(const struct dapl_obj *obj)

@@ -13,7 +13,8 @@
  * retire (handle dead, refused while others use it) - put (last reference
  * returns the memory). "Users" are objects that depend on it by the rules of
  * DAT (an EP uses its PZ); references are pointers held by code.
- * Lists, users and the alive mark are guarded by the IA's lock.
+ * Lists and the alive mark are guarded by the IA's lock. With it users are
+ * counted up, without any lock down: that may be done from under others.
  *
  * In a child of fork() no handle is valid, if there was an IA in the parent:
  * the child has neither the threads nor the right to the devices behind them,
@@ -41,7 +42,7 @@ struct dapl_obj {
 	struct dapl_ia *ia;
 	DAT_CONTEXT context;
 	struct dapl_list link; /* in the IA's list of this type */
-	int users;
+	int users;	       /* atomic */
 	DAT_HANDLE_TYPE type;
 };
 
