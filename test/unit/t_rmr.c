@@ -263,6 +263,130 @@ static void free__while_bound(void **state)
 	assert_dat_ok(V(lmr_free)(s->mem.lmr));
 }
 
+/* --------------------- the region of a window in limbo */
+
+static void cut_off(struct world *w)
+{
+	assert_dat_ok(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+}
+
+static void connect_again(struct world *w)
+{
+	assert_dat_ok(V(ep_reset)(w->server.ep));
+	assert_dat_ok(V(ep_reset)(w->client.ep));
+	world_connect(w);
+}
+
+/* An unbind that never reached the device leaves the window bound. */
+static void lmr_free__unbind_flushed(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+
+	for (int i = 0; i < 2; i++) {
+		DAT_RMR_HANDLE rmr = make(s, i);
+
+		if (i)
+			connect_again(w);
+		else
+			world_connect(w);
+		assert_dat_ok(do_bind(s, rmr, 0, 64, 1, 0, NULL));
+		expect_bind(s, rmr, 1, DAT_DTO_SUCCESS);
+		fv_pause(true);
+		assert_dat_ok(do_bind(s, rmr, 0, 0, 2, 0, NULL));
+		cut_off(w);
+		expect_bind(s, rmr, 2, DAT_DTO_ERR_FLUSHED);
+		fv_pause(false);
+		assert_refused(V(lmr_free)(s->mem.lmr),
+			       DAPL_BAD_STATE(LMR_IN_USE));
+		/* The next one is no formality. */
+		connect_again(w);
+		assert_dat_ok(do_bind(s, rmr, 0, 0, 3, 0, NULL));
+		assert_refused(V(lmr_free)(s->mem.lmr),
+			       DAPL_BAD_STATE(LMR_IN_USE));
+		expect_bind(s, rmr, 3, DAT_DTO_SUCCESS);
+		cut_off(w);
+		assert_dat_ok(V(rmr_free)(rmr));
+	}
+	assert_dat_ok(V(lmr_free)(s->mem.lmr));
+}
+
+/* Nor does a bind to another region, which holds both then. */
+static void lmr_free__rebind_flushed(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	struct world_mem mem = s->mem, other = mem;
+	DAT_RMR_HANDLE rmr[2];
+
+	other.lmr = world_lmr(s->ia, s->pz, mem.buf, WORLD_MEM_SIZE,
+			      &other.lkey, &other.rkey);
+	world_connect(w);
+	for (int i = 0; i < 2; i++) {
+		rmr[i] = make(s, false);
+		assert_dat_ok(do_bind(s, rmr[i], 0, 64, 1, 0, NULL));
+		expect_bind(s, rmr[i], 1, DAT_DTO_SUCCESS);
+	}
+	fv_pause(true);
+	s->mem = other;
+	for (unsigned i = 0; i < 2; i++)
+		assert_dat_ok(do_bind(s, rmr[i], 0, 64, i, 0, NULL));
+	cut_off(w);
+	for (unsigned i = 0; i < 2; i++)
+		expect_bind(s, rmr[i], i, DAT_DTO_ERR_FLUSHED);
+	fv_pause(false);
+	s->mem = mem;
+	assert_refused(V(lmr_free)(mem.lmr), DAPL_BAD_STATE(LMR_IN_USE));
+	assert_refused(V(lmr_free)(other.lmr), DAPL_BAD_STATE(LMR_IN_USE));
+	/* A later success, or the end of the window, makes both free. */
+	connect_again(w);
+	assert_dat_ok(do_bind(s, rmr[0], 0, 0, 5, 0, NULL));
+	expect_bind(s, rmr[0], 5, DAT_DTO_SUCCESS);
+	assert_refused(V(lmr_free)(mem.lmr), DAPL_BAD_STATE(LMR_IN_USE));
+	assert_refused(V(lmr_free)(other.lmr), DAPL_BAD_STATE(LMR_IN_USE));
+	assert_dat_ok(V(rmr_free)(rmr[1]));
+	assert_dat_ok(V(lmr_free)(other.lmr));
+	assert_dat_ok(V(lmr_free)(mem.lmr));
+}
+
+/* Nobody will hear of the unbind any more: the endpoint has gone. */
+static void lmr_free__unbind_forgotten(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RMR_HANDLE rmr = make(s, false);
+
+	world_connect(w);
+	assert_dat_ok(do_bind(s, rmr, 0, 64, 1, 0, NULL));
+	expect_bind(s, rmr, 1, DAT_DTO_SUCCESS);
+	fv_device_cfg_get(w->dev)->flushes_late = true;
+	fv_pause(true);
+	assert_dat_ok(do_bind(s, rmr, 0, 0, 2, 0, NULL));
+	assert_dat_ok(V(ep_free)(s->ep));
+	s->ep = NULL;
+	fv_pause(false);
+	assert_refused(V(lmr_free)(s->mem.lmr), DAPL_BAD_STATE(LMR_IN_USE));
+	assert_dat_ok(V(rmr_free)(rmr));
+	assert_dat_ok(V(lmr_free)(s->mem.lmr));
+}
+
+/* With the window everything is over, whatever is still to complete. */
+static void free__while_unbinding(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_RMR_HANDLE rmr = make(s, false);
+
+	world_connect(w);
+	assert_dat_ok(do_bind(s, rmr, 0, 64, 1, 0, NULL));
+	assert_dat_ok(do_bind(s, rmr, 0, 0, 2, 0, NULL));
+	assert_dat_ok(V(rmr_free)(rmr));
+	assert_dat_ok(V(lmr_free)(s->mem.lmr));
+	expect_bind(s, rmr, 1, DAT_DTO_SUCCESS);
+	expect_bind(s, rmr, 2, DAT_DTO_SUCCESS);
+}
+
 /* ------------------------------------------ invalidation */
 
 static void send_with_invalidate__type2(void **state)
@@ -447,6 +571,10 @@ int main(void)
 		on_each(bind__suppressed),
 		on_each(bind__flushed),
 		on_ib(free__while_bound),
+		on_each(lmr_free__unbind_flushed),
+		on_each(lmr_free__rebind_flushed),
+		on_each(lmr_free__unbind_forgotten),
+		on_each(free__while_unbinding),
 		on_each(send_with_invalidate__type2),
 		on_each(bind__type2_after_reset),
 		on_each(invalidated__on_another_adapter),

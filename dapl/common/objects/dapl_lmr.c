@@ -255,7 +255,9 @@ DAT_RETURN dapl_lmr_free(DAT_LMR_HANDLE handle)
 		return dapl_fail(DAPL_BAD_HANDLE(LMR), "no such LMR");
 	if (!dapl_obj_retire(&lmr->obj, false))
 		return dapl_fail(DAPL_BAD_STATE(LMR_IN_USE),
-				 "lmr %p: an RMR is bound to it", (void *)lmr);
+				 "lmr %p: an RMR is bound to it, or its unbind "
+				 "has not completed",
+				 (void *)lmr);
 	dapl_lmr_shutdown(lmr);
 	return DAT_SUCCESS;
 }

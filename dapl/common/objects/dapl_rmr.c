@@ -5,7 +5,8 @@
  * The key of a window changes with each bind and is known when the bind is
  * posted. What a completion needs beyond a slot is kept in a small record that
  * the slot's cookie points to; so each bind is signalled, and a suppressed one
- * makes no event. While a window is bound its LMR counts it as a user.
+ * makes no event. While a window is bound its LMR counts it as a user, until
+ * the bind that ends this has succeeded: one that was flushed ended nothing.
  * A window of type 2 must be invalidated before it is bound again; peers may
  * do that too, so such windows are found by key, in a table of the IA. That may
  * happen under a bind: live_key is atomic, and names a key before the device
@@ -24,11 +25,12 @@
 
 struct dapl_rmr {
 	struct dapl_obj obj;
-	struct dapl_lock lock; /* role LEAF: param and lmr */
+	struct dapl_lock lock;	/* role LEAF: what follows, up to param */
+	struct dapl_lmr *lmr;	/* used: to be bound to, or NULL */
+	struct dapl_list binds; /* struct bind_record */
+	DAT_RMR_PARAM param;
 	struct ibv_mw *mw;
 	struct dapl_pz *pz;
-	struct dapl_lmr *lmr; /* bound to, or NULL */
-	DAT_RMR_PARAM param;
 
 	/* Type 2. */
 	struct dapl_list by_key;  /* the lock of the IA's windows */
@@ -36,16 +38,110 @@ struct dapl_rmr {
 	uint64_t qp_id; /* dapl_ep_qp_id() that it was bound through */
 };
 
-/* Of a posted bind, until it completes. */
+/* Of a posted bind, until it completes, or longer. */
 struct bind_record {
-	DAT_RMR_HANDLE rmr;
+	struct dapl_list link; /* rmr->binds */
+	struct dapl_rmr *rmr;  /* referenced until it completes */
+	struct dapl_lmr *old;  /* used: bound to before, or NULL; rmr->lock */
 	DAT_RMR_COOKIE cookie;
-	bool quiet; /* no event for success */
+	bool quiet;  /* no event for success */
+	bool failed; /* kept for what it holds in use; rmr->lock */
 };
 
 static struct dapl_rmr *dapl_rmr_from(DAT_RMR_HANDLE h)
 {
 	return dapl_obj_from(h, DAT_HANDLE_TYPE_RMR);
+}
+
+static void rmr_put(struct dapl_rmr *rmr)
+{
+	if (!dapl_obj_put(&rmr->obj))
+		return;
+	dapl_lock_fini(&rmr->lock);
+	dapl_obj_release(&rmr->obj);
+}
+
+/* ------------------------------------ binds under way */
+
+/* A bind of RMR to LMR, which it uses up, or an unbind. NULL: no memory. */
+static struct bind_record *bind_begin(struct dapl_rmr *rmr,
+				      struct dapl_lmr *lmr,
+				      DAT_RMR_COOKIE cookie, bool quiet)
+{
+	struct bind_record *record = calloc(1, sizeof(*record));
+
+	if (!record)
+		return NULL;
+	dapl_obj_get(&rmr->obj);
+	record->rmr = rmr;
+	record->cookie = cookie;
+	record->quiet = quiet;
+	dapl_lock(&rmr->lock);
+	record->old = rmr->lmr;
+	rmr->lmr = lmr;
+	dapl_list_add_tail(&rmr->binds, &record->link);
+	dapl_unlock(&rmr->lock);
+	return record;
+}
+
+/* It was not posted. Another thread may have bound the window since. */
+static void bind_cancel(struct bind_record *record, struct dapl_lmr *lmr)
+{
+	struct dapl_rmr *rmr = record->rmr;
+
+	dapl_lock(&rmr->lock);
+	dapl_list_del(&record->link);
+	if (rmr->lmr == lmr) {
+		rmr->lmr = record->old;
+		record->old = lmr;
+	}
+	dapl_unlock(&rmr->lock);
+	dapl_obj_unuse(record->old ? &record->old->obj : NULL);
+	free(record);
+	rmr_put(rmr);
+}
+
+static void let_go_locked(struct bind_record *record)
+{
+	dapl_list_del(&record->link);
+	dapl_obj_unuse(record->old ? &record->old->obj : NULL);
+	record->old = NULL;
+}
+
+/* What binds held in use that failed is free when a later one succeeds. */
+static void let_failed_go_locked(struct dapl_rmr *rmr)
+{
+	struct bind_record *record, *tmp;
+
+	dapl_list_for_each_safe(record, tmp, &rmr->binds, link) {
+		if (!record->failed)
+			continue;
+		let_go_locked(record);
+		free(record);
+	}
+}
+
+/* RECORD's bind is over. The EVD's lock may be held. */
+static void bind_end(struct bind_record *record, bool ok)
+{
+	struct dapl_rmr *rmr = record->rmr;
+
+	dapl_lock(&rmr->lock);
+	if (ok) {
+		let_failed_go_locked(rmr);
+	} else if (record->old && !rmr->lmr) {
+		/* It was an unbind: there is something to unbind yet. */
+		rmr->lmr = record->old;
+		record->old = NULL;
+	} else if (record->old) {
+		record->failed = true;
+	}
+	if (!record->failed) {
+		let_go_locked(record);
+		free(record);
+	}
+	dapl_unlock(&rmr->lock);
+	rmr_put(rmr);
 }
 
 bool dapl_rmr_bind_done(DAT_DTO_COOKIE slot_cookie,
@@ -55,19 +151,19 @@ bool dapl_rmr_bind_done(DAT_DTO_COOKIE slot_cookie,
 	struct bind_record *record = slot_cookie.as_ptr;
 	bool wanted = !record->quiet || status != DAT_DTO_SUCCESS;
 
-	data->rmr_handle = record->rmr;
+	data->rmr_handle = (DAT_RMR_HANDLE)record->rmr;
 	data->user_cookie = record->cookie;
 	data->status =
 		status == DAT_DTO_SUCCESS || status == DAT_DTO_ERR_FLUSHED
 			? status
 			: DAT_RMR_OPERATION_FAILED;
-	free(record);
+	bind_end(record, status == DAT_DTO_SUCCESS);
 	return wanted;
 }
 
 void dapl_rmr_bind_forget(DAT_DTO_COOKIE slot_cookie)
 {
-	free(slot_cookie.as_ptr);
+	bind_end(slot_cookie.as_ptr, false);
 }
 
 /* ------------------------------------- windows by key */
@@ -199,6 +295,7 @@ static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, bool for_ep,
 		return dapl_fail(DAPL_NO_MEM, "rmr: no memory");
 	}
 	dapl_lock_init(&rmr->lock, DAPL_LOCK_LEAF);
+	dapl_list_init(&rmr->binds);
 	rmr->pz = pz;
 	rmr->param.pz_handle = pz_handle;
 	rmr->param.rmr_scope = for_ep ? DAT_RMR_SCOPE_EP : DAT_RMR_SCOPE_PZ;
@@ -279,22 +376,17 @@ static DAT_RETURN check_bind(const struct dapl_rmr *rmr,
 	return DAT_SUCCESS;
 }
 
-/* The window has changed hands: count users of the LMRs. */
-static void rmr_bound(struct dapl_rmr *rmr, struct dapl_lmr *lmr,
-		      const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
-		      DAT_VA_TYPE va_type, DAT_RMR_CONTEXT key)
+/* What a query shows: the bind that was posted last. */
+static void rmr_bound(struct dapl_rmr *rmr, const DAT_LMR_TRIPLET *triplet,
+		      DAT_MEM_PRIV_FLAGS priv, DAT_VA_TYPE va_type,
+		      DAT_RMR_CONTEXT key)
 {
-	struct dapl_lmr *old;
-
 	dapl_lock(&rmr->lock);
-	old = rmr->lmr;
-	rmr->lmr = lmr;
 	rmr->param.lmr_triplet = *triplet;
 	rmr->param.mem_priv = priv;
 	rmr->param.va_type = va_type;
 	rmr->param.rmr_context = key;
 	dapl_unlock(&rmr->lock);
-	dapl_obj_unuse(old ? &old->obj : NULL);
 }
 
 static void fill_bind(struct ibv_mw_bind_info *info, struct dapl_lmr *lmr,
@@ -339,30 +431,6 @@ static DAT_RETURN post_nothing(struct dapl_rmr *rmr, struct dapl_ep *ep,
 
 	*ret_key = rmr->mw->rkey;
 	return dapl_ep_post_request(ep, &wr, DAT_DTO_BIND_MW, 0, record, flags);
-}
-
-/* Takes the bound region, and the window's use of it, out of the window. */
-static struct dapl_lmr *region_take(struct dapl_rmr *rmr)
-{
-	struct dapl_lmr *lmr;
-
-	dapl_lock(&rmr->lock);
-	lmr = rmr->lmr;
-	rmr->lmr = NULL;
-	dapl_unlock(&rmr->lock);
-	return lmr;
-}
-
-/* The unbind was refused. Another thread may have bound the window since. */
-static void region_return(struct dapl_rmr *rmr, struct dapl_lmr *lmr)
-{
-	dapl_lock(&rmr->lock);
-	if (!rmr->lmr) {
-		rmr->lmr = lmr;
-		lmr = NULL;
-	}
-	dapl_unlock(&rmr->lock);
-	dapl_obj_unuse(lmr ? &lmr->obj : NULL);
 }
 
 /*
@@ -411,6 +479,38 @@ static DAT_RETURN post_type2(struct dapl_rmr *rmr, struct dapl_ep *ep,
 	return ret;
 }
 
+/* Posts BIND to LMR, which is used up even in failure, or an unbind. */
+static DAT_RETURN post(struct dapl_rmr *rmr, struct dapl_ep *ep,
+		       struct dapl_lmr *lmr, struct ibv_mw_bind *bind,
+		       DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
+		       DAT_RMR_CONTEXT *ret_key)
+{
+	bool quiet = flags & DAT_COMPLETION_SUPPRESS_FLAG;
+	struct bind_record *record = bind_begin(rmr, lmr, cookie, quiet);
+	DAT_DTO_COOKIE slot_cookie = {.as_ptr = record};
+	DAT_RETURN ret;
+
+	if (!record) {
+		dapl_obj_unuse(lmr ? &lmr->obj : NULL);
+		return dapl_fail(DAPL_NO_MEM, "rmr: no memory");
+	}
+	flags &= ~(unsigned)DAT_COMPLETION_SUPPRESS_FLAG;
+	/* Drivers read the region of a type 1 window even to unbind it. */
+	if (!lmr)
+		bind->bind_info.mr = record->old ? record->old->mr : NULL;
+	if (rmr->mw->type == IBV_MW_TYPE_2)
+		ret = post_type2(rmr, ep, lmr ? &bind->bind_info : NULL,
+				 slot_cookie, flags, ret_key);
+	else if (bind->bind_info.mr)
+		ret = dapl_ep_post_bind(ep, rmr->mw, bind, slot_cookie, flags,
+					ret_key);
+	else
+		ret = post_nothing(rmr, ep, slot_cookie, flags, ret_key);
+	if (ret != DAT_SUCCESS)
+		bind_cancel(record, lmr);
+	return ret;
+}
+
 DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE handle, DAT_LMR_HANDLE lmr_handle,
 			 const DAT_LMR_TRIPLET *triplet,
 			 DAT_MEM_PRIV_FLAGS priv, DAT_VA_TYPE va_type,
@@ -422,8 +522,6 @@ DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE handle, DAT_LMR_HANDLE lmr_handle,
 	struct dapl_lmr *lmr = dapl_lmr_from(lmr_handle);
 	struct dapl_ep *ep = dapl_ep_from(ep_handle);
 	struct ibv_mw_bind bind = {0};
-	DAT_DTO_COOKIE slot_cookie = {.as_64 = 0};
-	struct bind_record *record;
 	DAT_RMR_CONTEXT key = 0;
 	DAT_RETURN ret;
 	bool unbind;
@@ -447,41 +545,12 @@ DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE handle, DAT_LMR_HANDLE lmr_handle,
 			return ret;
 		fill_bind(&bind.bind_info, lmr, triplet, priv, va_type);
 	}
-	record = malloc(sizeof(*record));
-	if (!record)
-		return dapl_fail(DAPL_NO_MEM, "rmr: no memory");
-	record->rmr = handle;
-	record->cookie = cookie;
-	record->quiet = flags & DAT_COMPLETION_SUPPRESS_FLAG;
-	flags &= ~(unsigned)DAT_COMPLETION_SUPPRESS_FLAG;
-	slot_cookie.as_ptr = record;
-	if (unbind) {
-		lmr = region_take(rmr);
-	} else if (!dapl_obj_use(&lmr->obj)) {
-		free(record);
+	if (!unbind && !dapl_obj_use(&lmr->obj))
 		return dapl_fail(DAPL_BAD_HANDLE(LMR), "the LMR was freed");
-	}
-	/* Drivers read the region of a type 1 window even to unbind it. */
-	bind.bind_info.mr = lmr ? lmr->mr : NULL;
-	if (rmr->mw->type == IBV_MW_TYPE_2)
-		ret = post_type2(rmr, ep, unbind ? NULL : &bind.bind_info,
-				 slot_cookie, flags, &key);
-	else if (lmr)
-		ret = dapl_ep_post_bind(ep, rmr->mw, &bind, slot_cookie, flags,
-					&key);
-	else
-		ret = post_nothing(rmr, ep, slot_cookie, flags, &key);
-	if (ret != DAT_SUCCESS) {
-		if (unbind)
-			region_return(rmr, lmr);
-		else
-			dapl_obj_unuse(&lmr->obj);
-		free(record);
+	ret = post(rmr, ep, unbind ? NULL : lmr, &bind, cookie, flags, &key);
+	if (ret != DAT_SUCCESS)
 		return ret;
-	}
-	rmr_bound(rmr, unbind ? NULL : lmr, triplet, priv, va_type, key);
-	if (unbind)
-		dapl_obj_unuse(lmr ? &lmr->obj : NULL);
+	rmr_bound(rmr, triplet, priv, va_type, key);
 	if (ret_context)
 		*ret_context = key;
 	return DAT_SUCCESS;
@@ -491,15 +560,20 @@ DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE handle, DAT_LMR_HANDLE lmr_handle,
 
 void dapl_rmr_shutdown(struct dapl_rmr *rmr)
 {
+	struct bind_record *record, *tmp;
+
 	if (rmr->mw->type == IBV_MW_TYPE_2)
 		window_leave(&rmr->obj.ia->windows, rmr);
 	vb_mw_destroy(rmr->mw);
+	/* Binds that are still to complete hold nothing in use any more. */
+	dapl_lock(&rmr->lock);
+	let_failed_go_locked(rmr);
+	dapl_list_for_each_safe(record, tmp, &rmr->binds, link)
+		let_go_locked(record);
 	dapl_obj_unuse(rmr->lmr ? &rmr->lmr->obj : NULL);
+	dapl_unlock(&rmr->lock);
 	dapl_obj_unuse(&rmr->pz->obj);
-	if (!dapl_obj_put(&rmr->obj))
-		return;
-	dapl_lock_fini(&rmr->lock);
-	dapl_obj_release(&rmr->obj);
+	rmr_put(rmr);
 }
 
 DAT_RETURN dapl_rmr_free(DAT_RMR_HANDLE handle)

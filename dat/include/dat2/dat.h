@@ -1611,7 +1611,8 @@ DAT_EXPORT DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle,
  *
  * Returns:
  *   INVALID_HANDLE/LMR         not an LMR
- *   INVALID_STATE/LMR_IN_USE   an RMR is bound to it
+ *   INVALID_STATE/LMR_IN_USE   an RMR is bound to it, or the completion of
+ *                              its unbind has not been read, or was a failure
  * Blocks: may, while pages are unpinned. Threads: serialise. Events: none.
  * Rule: uDAPL 1.2 spec, dat_lmr_free.
  */
