@@ -428,6 +428,42 @@ static void send_with_invalidate__type2(void **state)
 	assert_dat_ok(V(lmr_free)(s->mem.lmr));
 }
 
+/*
+ * Through another endpoint the device would not find it bound, and an unbind
+ * would be none.
+ */
+static void bind__type2_through_another_endpoint(void **state)
+{
+	struct world *w = *state;
+	struct world_side *s = &w->server;
+	DAT_EP_HANDLE first, other = world_ep(s, NULL);
+	DAT_RMR_HANDLE rmr = make(s, true);
+	DAT_RMR_CONTEXT key;
+
+	world_connect_pair(w, other, world_ep(&w->client, NULL));
+	world_connect(w);
+	first = s->ep;
+	assert_dat_ok(do_bind(s, rmr, 0, 64, 1, 0, &key));
+	expect_bind(s, rmr, 1, DAT_DTO_SUCCESS);
+	s->ep = other;
+	assert_refused(do_bind(s, rmr, 0, 0, 2, 0, NULL), DAPL_BAD_ARG(6));
+	assert_refused(do_bind(s, rmr, 0, 64, 2, 0, NULL), DAPL_BAD_ARG(6));
+	write_through(w, key, 0, DAT_DTO_SUCCESS);
+	/* When it is not bound, any will do. */
+	s->ep = first;
+	assert_dat_ok(do_bind(s, rmr, 0, 0, 3, 0, NULL));
+	expect_bind(s, rmr, 3, DAT_DTO_SUCCESS);
+	s->ep = other;
+	assert_dat_ok(do_bind(s, rmr, 0, 64, 4, 0, &key));
+	expect_bind(s, rmr, 4, DAT_DTO_SUCCESS);
+	assert_dat_ok(V(ep_free)(other));
+	s->ep = first;
+	assert_dat_ok(do_bind(s, rmr, 0, 64, 5, 0, &key));
+	expect_bind(s, rmr, 5, DAT_DTO_SUCCESS);
+	write_through(w, key, 0, DAT_DTO_SUCCESS);
+	assert_dat_ok(V(rmr_free)(rmr));
+}
+
 static void invalidate_by_peer(struct world *w, DAT_RMR_CONTEXT key)
 {
 	DAT_LMR_TRIPLET seg = world_seg(&w->client, 0, 32);
@@ -577,6 +613,7 @@ int main(void)
 		on_each(free__while_unbinding),
 		on_each(send_with_invalidate__type2),
 		on_each(bind__type2_after_reset),
+		on_each(bind__type2_through_another_endpoint),
 		on_each(invalidated__on_another_adapter),
 		on_each(invalidated__one_of_many),
 		on_ib(invalidated__under_a_bind),

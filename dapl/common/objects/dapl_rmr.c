@@ -35,7 +35,8 @@ struct dapl_rmr {
 	/* Type 2. */
 	struct dapl_list by_key;  /* the lock of the IA's windows */
 	DAT_RMR_CONTEXT live_key; /* atomic; 0: the device has none */
-	uint64_t qp_id; /* dapl_ep_qp_id() that it was bound through */
+	struct dapl_ep *ep; /* referenced: it was bound through it, or NULL */
+	uint64_t qp_id;	    /* of its queue pairs, through that one */
 };
 
 /* Of a posted bind, until it completes, or longer. */
@@ -433,6 +434,26 @@ static DAT_RETURN post_nothing(struct dapl_rmr *rmr, struct dapl_ep *ep,
 	return dapl_ep_post_request(ep, &wr, DAT_DTO_BIND_MW, 0, record, flags);
 }
 
+/* The device forgets a binding with the queue pair that it came through. */
+static bool is_live(struct dapl_rmr *rmr)
+{
+	/* The key last: it may go while the queue pair is looked at. */
+	return rmr->ep && dapl_ep_qp_id(rmr->ep) == rmr->qp_id &&
+	       __atomic_load_n(&rmr->live_key, __ATOMIC_ACQUIRE);
+}
+
+static void bound_through(struct dapl_rmr *rmr, struct dapl_ep *ep,
+			  uint64_t qp_id)
+{
+	struct dapl_ep *old = rmr->ep;
+
+	dapl_obj_get(&ep->obj);
+	rmr->ep = ep;
+	rmr->qp_id = qp_id;
+	if (old)
+		dapl_ep_put(old);
+}
+
 /*
  * A bind, or without INFO an unbind. A new bind of a bound window takes two
  * places in the queue. The device forgot a binding through a queue pair that
@@ -444,8 +465,7 @@ static DAT_RETURN post_type2(struct dapl_rmr *rmr, struct dapl_ep *ep,
 			     DAT_RMR_CONTEXT *ret_key)
 {
 	uint64_t qp_id = dapl_ep_qp_id(ep);
-	bool live = rmr->qp_id == qp_id &&
-		    __atomic_load_n(&rmr->live_key, __ATOMIC_ACQUIRE);
+	bool live = is_live(rmr);
 	struct ibv_send_wr wr;
 	DAT_RETURN ret;
 
@@ -471,7 +491,7 @@ static DAT_RETURN post_type2(struct dapl_rmr *rmr, struct dapl_ep *ep,
 	ret = dapl_ep_post_request(ep, &wr, DAT_DTO_BIND_MW, 0, record, flags);
 	if (ret == DAT_SUCCESS && info) {
 		rmr->mw->rkey = wr.bind_mw.rkey;
-		rmr->qp_id = qp_id;
+		bound_through(rmr, ep, qp_id);
 	} else if (ret == DAT_SUCCESS || info) {
 		live_key_set(rmr, 0);
 	}
@@ -539,6 +559,11 @@ DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE handle, DAT_LMR_HANDLE lmr_handle,
 		return dapl_fail(DAPL_BAD_ARG(6),
 				 "rmr %p: RMR and EP have different PZs",
 				 (void *)rmr);
+	if (rmr->ep && rmr->ep != ep && is_live(rmr))
+		return dapl_fail(DAPL_BAD_ARG(6),
+				 "rmr %p: it is bound through ep %p, and only "
+				 "that can end it",
+				 (void *)rmr, (void *)rmr->ep);
 	if (!unbind) {
 		ret = check_bind(rmr, lmr, triplet, priv);
 		if (ret != DAT_SUCCESS)
@@ -573,6 +598,8 @@ void dapl_rmr_shutdown(struct dapl_rmr *rmr)
 	dapl_obj_unuse(rmr->lmr ? &rmr->lmr->obj : NULL);
 	dapl_unlock(&rmr->lock);
 	dapl_obj_unuse(&rmr->pz->obj);
+	if (rmr->ep)
+		dapl_ep_put(rmr->ep);
 	rmr_put(rmr);
 }
 

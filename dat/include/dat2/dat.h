@@ -1707,7 +1707,8 @@ DAT_EXPORT DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
  *   lmr_triplet       range: address, bytes, lmr_context; 0 bytes: unbind
  *   mem_priv          DAT_MEM_PRIV_*, a subset of the region's
  *   va_type           DAT_VA_TYPE_VA; ZB counts addresses from 0
- *   ep_handle         connected endpoint whose request queue does the work
+ *   ep_handle         connected endpoint whose request queue does the work; of
+ *                     a window with EP scope that is bound, the same one
  *   user_cookie       comes back in the completion
  *   completion_flags  as dat_ep_post_send()
  *   rmr_context       out, valid at once for later posts on this endpoint
@@ -1716,6 +1717,7 @@ DAT_EXPORT DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
  *   INVALID_HANDLE/RMR, LMR, EP  bad handle
  *   INVALID_PARAMETER/ARG3  range outside the region
  *   INVALID_PARAMETER/ARG4  zones differ, or privileges not allowed
+ *   INVALID_PARAMETER/ARG6  the window is bound through another endpoint
  *   INVALID_STATE/EP_*      endpoint neither CONNECTED nor DISCONNECTED
  *   PRIVILEGES_VIOLATION    the region lacks a privilege
  *   INSUFFICIENT_RESOURCES/MEMORY  max_request_dtos are outstanding
