@@ -255,7 +255,7 @@ static void do_connect(void)
 	conn->dcm.peer.qpn = byte();
 	conn->dcm.peer.lid = byte() & 3;
 	if (dcm_engine_connect(&w.eng, &conn->dcm, byte(), w.now_us))
-		REQUIRE(w.eng.conns.n >= IDS);
+		REQUIRE(w.eng.conns.n >= IDS && !w.eng.timewait_n);
 }
 
 static void do_accept(struct conn *conn)
