@@ -160,7 +160,6 @@ static void choose_ports(struct scm *cm)
 		dapl_log(DAPL_LOG_WARN,
 			 "DAPL_SCM_PORT_RANGE: '%s' is not first-last; ignored",
 			 text);
-	cm->next_port = cm->ports.first;
 }
 
 static DAT_RETURN parse(const char *ia_params, struct dcm_device *ret_device)

@@ -8,7 +8,10 @@
  * thread. A socket belongs to its connection or listener and is closed by
  * scm_hangup() or unlisten(), by nobody else.
  *
- * Threads: the service thread, but for target(), listen() and unlisten().
+ * Threads: the service thread, but for target(), listen() and unlisten(). The
+ * first is where a connection is dialed, so that the caller learns what this
+ * host lacks for it, and that others who dial do not keep a stream waiting that
+ * has come up.
  * dcm.lock guards the list of listeners. When stop() is under way no node is
  * freed any more (dcm.c), so it may walk them.
  */
@@ -40,7 +43,7 @@ struct scm {
 	struct dcm dcm; /* must stay first */
 	struct scm_limits limits;
 	struct scm_ports ports; /* of outgoing connections */
-	uint16_t next_port;	/* of these, the next to try */
+	unsigned next_port;	/* of these, the next to try; atomic */
 
 	struct dapl_list listeners; /* dcm.lock */
 	struct dapl_list half;	    /* oldest first */
@@ -60,6 +63,8 @@ struct scm_conn {
 	int fd; /* while OPEN */
 	bool open;
 	bool dialing;
+	bool ahead;   /* dialed by connect(), before its turn */
+	int dial_ret; /* of that */
 	struct scm_frame frame;
 
 	/* Passive. */

@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "dapl/common/services/dapl_files.h"
 #include "dapl/openib_scm/scm.h"
 
 /* A peer whose host died is found within two minutes. */
@@ -240,7 +241,7 @@ static void on_socket(struct dapl_watch *watch, uint32_t epoll_events)
 }
 
 /* Under the lock, so that stop() finds every watch, and none comes after it. */
-static int begin_watch(struct scm_conn *conn, int fd, uint32_t events)
+static int begin_watch(struct scm_conn *conn, uint32_t events)
 {
 	struct dcm *dcm = conn->base.node.dcm;
 	int ret = -ECANCELED;
@@ -248,13 +249,10 @@ static int begin_watch(struct scm_conn *conn, int fd, uint32_t events)
 	conn->watch.fn = on_socket;
 	dapl_lock(&dcm->lock);
 	if (!dcm->stopped)
-		ret = dapl_loop_add(dcm->base.loop, &conn->watch, fd, events);
+		ret = dapl_loop_add(dcm->base.loop, &conn->watch, conn->fd,
+				    events);
 	dapl_unlock(&dcm->lock);
-	if (ret)
-		return ret;
-	conn->fd = fd;
-	conn->open = true;
-	return 0;
+	return ret;
 }
 
 /* The source is the adapter's address; PORT 0: any, chosen by connect(). */
@@ -272,74 +270,131 @@ static int bind_source(const struct scm *cm, int fd, uint16_t port)
 	return bind(fd, addr, dapl_addr_len(addr)) ? -errno : 0;
 }
 
+static int new_socket(int family)
+{
+	int fd;
+
+	do
+		fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+			    0);
+	while (fd < 0 && dapl_files_more(errno));
+	return fd < 0 ? -errno : fd;
+}
+
 static int dial_from(struct scm_conn *conn, uint16_t port)
 {
 	const struct sockaddr *to = (struct sockaddr *)&conn->base.peer_addr;
 	int fd, ret;
 
-	fd = socket(to->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
-		    0);
+	fd = new_socket(to->sa_family);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	tune(fd);
 	ret = bind_source(cm_of(conn), fd, port);
 	if (!ret && connect(fd, to, dapl_addr_len(to)) && errno != EINPROGRESS)
 		ret = -errno;
-	if (!ret)
-		ret = begin_watch(conn, fd, ONCE(EPOLLOUT));
-	if (ret)
+	if (ret) {
 		scm_socket_end(fd);
-	return ret;
+		return ret;
+	}
+	conn->fd = fd;
+	conn->open = true;
+	return 0;
 }
 
 /* From the next port of the range that is free. */
 static int dial_in_range(struct scm *cm, struct scm_conn *conn)
 {
-	unsigned tries = cm->ports.last - cm->ports.first + 1u;
-	uint16_t port;
+	unsigned n = cm->ports.last - cm->ports.first + 1u, tries = n, next;
 	int ret;
 
 	do {
-		port = cm->next_port;
-		cm->next_port =
-			port == cm->ports.last ? cm->ports.first : port + 1;
-		ret = dial_from(conn, port);
+		next = __atomic_fetch_add(&cm->next_port, 1, __ATOMIC_RELAXED);
+		ret = dial_from(conn, (uint16_t)(cm->ports.first + next % n));
 	} while ((ret == -EADDRINUSE || ret == -EADDRNOTAVAIL) && --tries);
 	return ret;
+}
+
+static int dial(struct scm *cm, struct scm_conn *conn)
+{
+	return cm->ports.first ? dial_in_range(cm, conn) : dial_from(conn, 0);
+}
+
+/* What this host lacks, no peer has a part in. NULL: it is something else. */
+static const char *what_lacks(const struct scm *cm, int err)
+{
+	switch (err) {
+	case -EMFILE:
+		return "no file descriptor is left (see ulimit -n)";
+	case -ENFILE:
+		return "the system has no file descriptor left (see "
+		       "fs.file-max)";
+	case -ENOMEM:
+	case -ENOBUFS:
+		return "the system has no memory for it";
+	case -EADDRINUSE:
+	case -EADDRNOTAVAIL:
+	case -EAGAIN:
+		return cm->ports.first
+			       ? "no port of DAPL_SCM_PORT_RANGE is free"
+			       : "no TCP port is free to connect from (see "
+				 "net.ipv4.ip_local_port_range)";
+	default:
+		return NULL;
+	}
+}
+
+/* On the consumer's thread, before it is the connection's turn. */
+static int dial_ahead(struct scm *cm, struct scm_conn *conn)
+{
+	int ret = dial(cm, conn);
+	const char *lacks = what_lacks(cm, ret);
+
+	if (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL || ret == -EAGAIN)
+		ret = -ENOBUFS;
+	if (lacks)
+		return SCM_FAIL(ret, "conn %p: cannot connect: %s",
+				(void *)conn, lacks);
+	conn->ahead = true;
+	conn->dial_ret = ret;
+	return 0;
 }
 
 int scm_dial(struct dcm_conn *dc)
 {
 	struct scm_conn *conn = scm_conn_from(dcm_conn_from(dc));
-	struct scm *cm = cm_of(conn);
 	int ret;
 
-	dapl_list_init(&conn->half);
 	conn->dialing = true;
 	scm_frame_active(&conn->frame, dc->proto.filler);
-	ret = cm->ports.first ? dial_in_range(cm, conn) : dial_from(conn, 0);
+	ret = conn->ahead ? conn->dial_ret : dial(cm_of(conn), conn);
+	conn->ahead = false;
+	if (!ret)
+		ret = begin_watch(conn, ONCE(EPOLLOUT));
 	if (ret)
 		no_way(conn, ret);
 	return ret;
 }
 
-int scm_target(struct dcm *dcm, struct dapl_cm_conn *conn,
+int scm_target(struct dcm *dcm, struct dapl_cm_conn *base,
 	       const struct sockaddr *addr, DAT_CONN_QUAL qual)
 {
+	struct scm_conn *conn = scm_conn_from(base);
 	uint16_t port;
 	int ret;
 
 	if (scm_qual_port(qual, &port))
 		return SCM_FAIL(-EINVAL, "qualifier %llu stands for TCP port 0",
 				(unsigned long long)qual);
-	ret = dapl_addr_peer(&dcm->base.addr, addr, port, &conn->peer_addr);
+	ret = dapl_addr_peer(&dcm->base.addr, addr, port, &base->peer_addr);
 	if (ret)
 		return SCM_FAIL(
 			ret, "the peer's address: %s; the adapter's is %s",
 			strerror(-ret),
 			dcm->base.addr.ss_family == AF_INET ? "IPv4" : "IPv6");
-	conn->peer_port = qual;
-	return 0;
+	base->peer_port = qual;
+	dapl_list_init(&conn->half);
+	return dial_ahead(scm_from(dcm), conn);
 }
 
 int scm_conn_accepted(struct scm_conn *conn, int fd)
@@ -355,7 +410,10 @@ int scm_conn_accepted(struct scm_conn *conn, int fd)
 	conn->base.peer_port = dapl_addr_port(&conn->base.peer_addr);
 	dcm_block_set_sockaddr(&conn->base.dcm.local, (struct sockaddr *)&own);
 	scm_frame_passive(&conn->frame);
-	return begin_watch(conn, fd, ONCE(EPOLLIN));
+	conn->fd = fd;
+	ret = begin_watch(conn, ONCE(EPOLLIN));
+	conn->open = !ret;
+	return ret;
 }
 
 /* ----------------------------------------------------------- output */

@@ -24,6 +24,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "dapl/common/services/dapl_files.h"
 #include "dapl/openib_scm/scm.h"
 
 /* So that one busy listener does not keep the loop to itself. */
@@ -287,8 +288,10 @@ static bool accept_into(struct scm *cm, struct scm_listener *l,
 	int fd, err;
 
 	dapl_list_init(&conn->half);
-	fd = accept4(l->fd, (struct sockaddr *)peer, &len,
-		     SOCK_NONBLOCK | SOCK_CLOEXEC);
+	do
+		fd = accept4(l->fd, (struct sockaddr *)peer, &len,
+			     SOCK_NONBLOCK | SOCK_CLOEXEC);
+	while (fd < 0 && dapl_files_more(errno));
 	if (fd < 0) {
 		err = errno;
 		dcm_conn_discard(&conn->base);

@@ -410,7 +410,7 @@ static void connect__not_to_itself(void **state)
 	struct dapl_ep *ea = ep_new(&world.a);
 	struct dapl_cm_conn *ca;
 
-	cm->ports.first = cm->ports.last = cm->next_port = port;
+	cm->ports.first = cm->ports.last = port;
 	ca = begin(ea, qual_of(port), NULL, 0);
 	take_event(ea, DAPL_CM_NON_PEER_REJECTED);
 	finish(ca, ea);
@@ -666,7 +666,7 @@ static void connect__from_a_range_of_ports(void **state)
 	uint16_t port = raw_free_port();
 
 	/* Two of three can be had: the peer is always the same. */
-	cm->ports.first = cm->next_port = port;
+	cm->ports.first = port;
 	cm->ports.last = port + 1;
 	for (int i = 0; i < 3; i++) {
 		ea[i] = ep_new(&world.a);
@@ -699,12 +699,20 @@ static void connect__range_used_up(void **state)
 	struct dapl_cm_listener *l = listen_on(&sp, qual);
 	struct dapl_ep *ea = ep_new(&world.a), *other = ep_new(&world.a);
 	struct dapl_cm_conn *ca, *co, *cb;
+	struct sockaddr_storage addr;
+	struct dapl_cm_connect req = {.qp = other->cfg,
+				      .addr = (struct sockaddr *)&addr,
+				      .qual = qual};
 
-	cm->ports.first = cm->ports.last = cm->next_port = raw_free_port();
+	cm->ports.first = cm->ports.last = raw_free_port();
 	ca = begin(ea, qual, NULL, 0);
 	cb = take(SEEN_REQUEST, &sp).conn;
-	co = begin(other, qual, NULL, 0);
-	take_event(other, DAPL_CM_NON_PEER_REJECTED);
+	/* No peer has refused that. */
+	peer_b(&addr);
+	assert_int_equal(scm_ops.prepare(world.a.cm, other, &co), 0);
+	other->refs++;
+	assert_int_equal(scm_ops.connect(co, &req), -ENOBUFS);
+	assert_non_null(strstr(dapl__fail_text(), "DAPL_SCM_PORT_RANGE"));
 	finish(co, other);
 	scm_ops.release(cb);
 	take_event(ea, DAPL_CM_NON_PEER_REJECTED);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 
 #include <dat2/udat.h>
 
@@ -311,6 +312,86 @@ static void attempt__nth_call_fails(void **state)
 	}
 }
 
+/*
+ * What this host lacks is no refusal of a peer's: the call says so, and leaves
+ * nothing behind.
+ */
+static void connect__this_host_lacks_something(void **state)
+{
+	static const struct {
+		const char *call;
+		int err, ret;
+		const char *why;
+	} rows[] = {
+		{"socket", EMFILE, -EMFILE, "ulimit -n"},
+		{"socket", ENFILE, -ENFILE, "fs.file-max"},
+		{"socket", ENOBUFS, -ENOBUFS, "memory"},
+		{"connect", EADDRNOTAVAIL, -ENOBUFS, "ip_local_port_range"},
+		{"bind", EADDRINUSE, -ENOBUFS, "ip_local_port_range"},
+	};
+	struct dapl_ep *ea = ep_new(&world.a);
+	struct sockaddr_storage addr;
+	struct dapl_cm_connect req = {
+		.qp = ea->cfg, .addr = (struct sockaddr *)&addr, .qual = 5000};
+	int files = raw_open_files();
+	struct dapl_cm_conn *conn;
+	struct rlimit limit, now;
+
+	peer_b(&addr);
+	/* So that there is no more to be had by asking. */
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	now = limit;
+	now.rlim_cur = now.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(scm_ops.prepare(world.a.cm, ea, &conn), 0);
+		ea->refs++;
+		arm_failure(rows[i].call, 1, rows[i].err);
+		assert_int_equal(scm_ops.connect(conn, &req), rows[i].ret);
+		assert_true(failed(1));
+		assert_non_null(strstr(dapl__fail_text(), rows[i].why));
+		finish(conn, ea);
+		assert_int_equal(raw_open_files(), files);
+	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	ep_del(ea);
+}
+
+/* Near its soft limit the process gets more, on either side. */
+static void connect__soft_limit_is_raised(void **state)
+{
+	struct dapl_sp sp = {.side = &world.b};
+	DAT_CONN_QUAL qual = raw_free_port() - RAW_QUAL_BASE;
+	struct rlimit limit, now;
+	struct dapl_ep *ea[40];
+	struct dapl_cm_conn *ca[40];
+	int fd = dup(0);
+
+	close(fd);
+	listen_on(&sp, qual);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	now = limit;
+	now.rlim_cur = (rlim_t)fd + 10;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
+	for (int i = 0; i < 40; i++) {
+		ea[i] = ep_new(&world.a);
+		ca[i] = begin(ea[i], qual, NULL, 0);
+	}
+	for (int i = 0; i < 40; i++)
+		scm_ops.release(take(SEEN_REQUEST, &sp).conn);
+	for (int i = 0; i < 40; i++) {
+		take_event(ea[i], DAPL_CM_NON_PEER_REJECTED);
+		finish(ca[i], ea[i]);
+		ep_del(ea[i]);
+	}
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
+	/* And no more than it takes: there are programs with select(). */
+	assert_in_range(now.rlim_cur, fd + 80, 4 * (fd + 80));
+	assert_int_equal(now.rlim_max, limit.rlim_max);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	unlisten(&sp, sp.listener);
+}
+
 /* The process has run out of descriptors when a peer comes. */
 static void accept__no_descriptors(void **state)
 {
@@ -344,6 +425,8 @@ int main(void)
 		open_test(open__iwarp),
 		open_test(open__range_of_ports),
 		test(attempt__nth_call_fails),
+		test(connect__this_host_lacks_something),
+		test(connect__soft_limit_is_raised),
 		test(accept__no_descriptors),
 	};
 

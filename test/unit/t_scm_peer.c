@@ -1031,6 +1031,43 @@ static void stop__while_a_callback_goes_on(void **state)
 	ep_del(c.ep);
 }
 
+#define DIALED 50
+
+/*
+ * dat_ep_connect() dials by itself: the streams of many are not set up in the
+ * service thread's time, which others' requests would wait for.
+ */
+static void client__dials_without_the_service_thread(void **state)
+{
+	struct dapl_ep *ep[DIALED];
+	struct dapl_cm_conn *conn[DIALED];
+	int fd[DIALED], listener;
+	uint16_t port;
+
+	listener = raw_listen(DIALED, &port);
+	gate_shut_to(&world.a);
+	for (int i = 0; i < DIALED; i++) {
+		ep[i] = ep_new(&world.a);
+		conn[i] = begin(ep[i], qual_of(port), NULL, 0);
+	}
+	for (int i = 0; i < DIALED; i++)
+		fd[i] = raw_accept(listener);
+	/* One is given up before the service thread has heard of it. */
+	scm_ops.release(conn[0]);
+	gate_open();
+	take(SEEN_GONE, ep[0]);
+	for (int i = 1; i < DIALED; i++)
+		assert_int_equal(raw_msg(fd[i], 0).op, DCM_REQ);
+	raw_ended(fd[0]);
+	for (int i = 1; i < DIALED; i++)
+		finish(conn[i], ep[i]);
+	for (int i = 0; i < DIALED; i++) {
+		close(fd[i]);
+		ep_del(ep[i]);
+	}
+	close(listener);
+}
+
 static int option_of(int fd, int level, int name)
 {
 	int value = -1;
@@ -1199,6 +1236,7 @@ int main(void)
 		test(client__hostile_answers),
 		test(client__released_while_the_server_thinks),
 		test(stop__while_a_callback_goes_on),
+		test(client__dials_without_the_service_thread),
 		test(socket__options),
 		test(fork__peer_hears_of_a_release),
 		test(fork__peer_hears_of_a_reject),

@@ -201,7 +201,8 @@ struct dapl_cm_ops {
 	 * Starts the attempt, once per prepared connection. The result comes as
 	 * one event, perhaps before the return. release() follows a failure.
 	 * -EAFNOSUPPORT, -EADDRNOTAVAIL, -EINVAL: the address or qualifier
-	 * cannot be used.
+	 * cannot be used; -EMFILE, -ENFILE, -ENOBUFS: this host lacks something
+	 * for it, which is not the peer's refusal.
 	 */
 	int (*connect)(struct dapl_cm_conn *conn,
 		       const struct dapl_cm_connect *req);

@@ -389,6 +389,9 @@ static void engine_freed(struct dcm_conn *dc)
 {
 	struct dapl_cm_conn *conn = dcm_conn_from(dc);
 
+	/* An attempt that was given up before it began has been dialed. */
+	if (conn->node.dcm->tp->hangup)
+		conn->node.dcm->tp->hangup(dc);
 	if (node_del(&conn->node))
 		conn_free(conn);
 }
@@ -621,10 +624,13 @@ void dcm_fini(struct dcm *dcm)
 	dcm_stop(&dcm->base);
 	dapl_list_for_each_safe(node, tmp, &dcm->dead, link) {
 		dapl_list_del(&node->link);
-		if (node->is_listener)
+		if (node->is_listener) {
 			free(listener_of(node));
-		else
-			conn_free(conn_of(node));
+			continue;
+		}
+		if (dcm->tp->hangup)
+			dcm->tp->hangup(&conn_of(node)->dcm);
+		conn_free(conn_of(node));
 	}
 	dcm_engine_fini(&dcm->eng);
 	dcm_map_fini(&dcm->ports);

@@ -94,8 +94,9 @@ struct dcm_transport {
 	 * Any thread. Checks ADDR (hostile, of a family not checked yet) and
 	 * QUAL; fills conn->port and, for datagrams, conn->dcm.peer and
 	 * conn->dcm.own.daddr, and what else of CONN dial() needs; and
-	 * conn->peer_addr, conn->peer_port. -EAFNOSUPPORT, -EADDRNOTAVAIL,
-	 * -EINVAL, reason by dapl_fail().
+	 * conn->peer_addr, conn->peer_port. May begin what dial() finishes;
+	 * hangup() undoes it. -EAFNOSUPPORT, -EADDRNOTAVAIL, -EINVAL, or what
+	 * this host lacks; reason by dapl_fail().
 	 */
 	int (*target)(struct dcm *dcm, struct dapl_cm_conn *conn,
 		      const struct sockaddr *addr, DAT_CONN_QUAL qual);
