@@ -18,9 +18,12 @@
 
 #include "dapl/common/objects/dapl_evd.h"
 #include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/services/dapl_files.h"
 #include "dapl/common/services/dapl_sleep.h"
 
 #define CNO_BATCH 16
+/* Its own, and those of an EVD that triggers it. */
+#define CNO_FILES 4
 
 /* For dapl_cno_shutdown(): a waiter of a dead CNO has gone. */
 static pthread_mutex_t left_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -128,6 +131,7 @@ static int cno_open_fds(struct dapl_cno *cno)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = NULL};
 
+	dapl_files_reserve(CNO_FILES);
 	cno->epfd = epoll_create1(EPOLL_CLOEXEC);
 	if (cno->epfd < 0)
 		return -errno;

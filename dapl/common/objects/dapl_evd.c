@@ -18,10 +18,13 @@
 #include "dapl/common/objects/dapl_ep.h"
 #include "dapl/common/objects/dapl_ia.h"
 #include "dapl/common/services/dapl_bell.h"
+#include "dapl/common/services/dapl_files.h"
 
 #define EVD_CQ_FLAGS (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)
 #define EVD_ALL_FLAGS \
 	(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DEFAULT_FLAG | DAT_EVD_EXTENSION_BASE)
+/* Of a completion channel, and what the program may need next. */
+#define EVD_FILES 4
 /* Completion queue of a device that cannot resize it later. */
 #define CQ_FIXED_DEPTH 4096
 #define CQ_KEEP	       8 /* of it one part in so many is not promised */
@@ -38,6 +41,7 @@ static int evd_open_cq(struct dapl_evd *evd, struct dapl_ia *ia, DAT_COUNT qlen)
 		depth = CQ_FIXED_DEPTH;
 	if (depth > ia->dev.attr.max_cqe)
 		depth = ia->dev.attr.max_cqe;
+	dapl_files_reserve(EVD_FILES);
 	ret = vb_channel_create(&ia->dev, &evd->chan);
 	if (ret)
 		return ret;

@@ -13,6 +13,7 @@
 #include "dapl/common/objects/dapl_ia.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -24,6 +25,7 @@
 #include "dapl/common/objects/dapl_rmr.h"
 #include "dapl/common/objects/dapl_sp.h"
 #include "dapl/common/objects/dapl_srq.h"
+#include "dapl/common/services/dapl_files.h"
 
 static const struct dapl_cm_up ia_upcalls = {
 	.request = dapl_sp_cm_request,
@@ -341,12 +343,34 @@ err_close_loop:
 	return ret;
 }
 
+/*
+ * What an adapter takes at most, those included that are open for a moment
+ * only: the service thread's, the device's, the connection manager's.
+ */
+#define IA_FILES 12
+
+/*
+ * Libraries that find no descriptor left report all kinds of things, as that
+ * there is no device.
+ */
+static DAT_RETURN no_files_left(void)
+{
+	char why[160];
+
+	snprintf(why, sizeof(why), "%s", dapl__fail_text());
+	return dapl_fail(DAPL_ERR(DAT_INSUFFICIENT_RESOURCES, 0),
+			 "an adapter takes up to %d file descriptors, and the "
+			 "process has no more left (see ulimit -n): %s",
+			 IA_FILES, why);
+}
+
 DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen,
 			DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ret_ia)
 {
 	const struct dapl_provider *prov;
 	struct dapl_ia *ia;
 	DAT_RETURN ret;
+	bool files;
 
 	if (dapl_obj_forked())
 		return dapl_fail(DAPL_BAD_STATE(IA_IN_USE), "forked");
@@ -370,10 +394,11 @@ DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen,
 	ia = ia_alloc(prov);
 	if (!ia)
 		return dapl_fail(DAPL_NO_MEM, "ia: no memory");
+	files = dapl_files_reserve(IA_FILES);
 	ret = ia_start(ia, qlen, *async_evd);
 	if (ret != DAT_SUCCESS) {
 		ia_release(ia);
-		return ret;
+		return files ? ret : no_files_left();
 	}
 	dapl_ia_named_attrs(ia);
 	dapl_lock(&open_lock);
