@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <dat2/dat_ib_extensions.h>
 #include <dat2/udat.h>
 
 #include "test/unit/fake/fake_verbs.h"
@@ -36,6 +37,10 @@ static const struct plugin {
 };
 
 #define PLUGINS (sizeof(plugins) / sizeof(plugins[0]))
+
+#define BAD_IA (DAT_CLASS_ERROR | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA)
+#define BAD_ARG(n) \
+	(DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG##n)
 
 static DAT_IA_HANDLE open_ia(const char *name, DAT_BOOLEAN thread_safe)
 {
@@ -99,6 +104,87 @@ static void close__stale_handle_after_the_last(void **state)
 	close_ia(ia);
 }
 
+/* An IA for its attributes only: they are those of an IA that is open. */
+static void query__as_an_open_ia(void **state)
+{
+	const struct plugin *plugin = *state;
+	DAT_IA_HANDLE ia = open_ia(plugin->name, DAT_FALSE);
+	DAT_PROVIDER_ATTR prov, open_prov;
+	DAT_HANDLE query = DAT_HANDLE_NULL;
+	DAT_IA_ATTR attr, open_attr;
+
+	assert_int_equal(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &open_attr,
+				      DAT_PROVIDER_FIELD_ALL, &open_prov),
+			 DAT_SUCCESS);
+	assert_int_equal(dat_ib_open_query(plugin->name, &query,
+					   DAT_IA_FIELD_ALL, &attr,
+					   DAT_PROVIDER_FIELD_ALL, &prov),
+			 DAT_SUCCESS);
+	assert_string_equal(attr.adapter_name, open_attr.adapter_name);
+	assert_int_equal(attr.max_eps, open_attr.max_eps);
+	assert_int_equal(attr.ia_address_ptr->sa_family,
+			 open_attr.ia_address_ptr->sa_family);
+	assert_string_equal(prov.provider_name, open_prov.provider_name);
+	assert_int_equal(prov.is_thread_safe, DAT_FALSE);
+	assert_int_equal(prov.num_provider_specific_attr,
+			 open_prov.num_provider_specific_attr);
+	close_ia(ia);
+	/* What the results point to lives as long as the query. */
+	assert_int_equal(prov.provider_specific_attr[0].name[0], 'D');
+	assert_int_equal(dat_ib_close_query(query), DAT_SUCCESS);
+	assert_int_equal(dat_ib_close_query(query), BAD_IA);
+}
+
+/* The handle is good for close only, and the IA has no events for anybody. */
+static void query__nothing_but_attributes(void **state)
+{
+	const struct plugin *plugin = *state;
+	DAT_EVD_HANDLE async = DAT_EVD_ASYNC_EXISTS;
+	DAT_HANDLE query = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+	DAT_IA_ATTR attr;
+	DAT_PZ_HANDLE pz;
+
+	assert_int_equal(dat_ib_open_query(plugin->name, &query,
+					   DAT_IA_FIELD_ALL, &attr, 0, NULL),
+			 DAT_SUCCESS);
+	assert_int_equal(DAT_PZ_CREATE(query, &pz), BAD_IA);
+	assert_int_equal(
+		DAT_GET_TYPE(dat_ia_openv((DAT_NAME_PTR)plugin->name, 8, &async,
+					  &ia, 2, 0, DAT_FALSE)),
+		DAT_INVALID_HANDLE);
+	assert_int_equal(dat_ib_close_query(query), DAT_SUCCESS);
+	ia = open_ia(plugin->name, DAT_FALSE);
+	close_ia(ia);
+}
+
+static void query__bad_arguments(void **state)
+{
+	const struct plugin *plugin = *state;
+	DAT_HANDLE query = DAT_HANDLE_NULL;
+	DAT_IA_ATTR attr;
+	const DAT_IA_ATTR_MASK all = DAT_IA_FIELD_ALL;
+
+	assert_int_equal(
+		dat_ib_open_query(plugin->name, NULL, all, &attr, 0, NULL),
+		BAD_ARG(2));
+	assert_int_equal(
+		dat_ib_open_query(plugin->name, &query, 0, NULL, 0, NULL),
+		BAD_ARG(5));
+	assert_int_equal(dat_ib_open_query(plugin->name, &query, all + 1, &attr,
+					   0, NULL),
+			 BAD_ARG(3));
+	assert_int_equal(
+		dat_ib_open_query(plugin->name, &query, all, &attr, 1, NULL),
+		BAD_ARG(6));
+	assert_int_equal(DAT_GET_TYPE(dat_ib_open_query("nobody", &query, all,
+							&attr, 0, NULL)),
+			 DAT_PROVIDER_NOT_FOUND);
+	assert_null(query);
+	assert_int_equal(dat_ib_close_query((DAT_HANDLE)8), BAD_IA);
+	assert_int_equal(dat_ib_close_query(&attr), BAD_IA);
+}
+
 static int write_conf(const char *path)
 {
 	FILE *f = fopen(path, "w");
@@ -152,6 +238,9 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		EACH(close__stale_handle_after_the_last),
 		EACH(open__registrations_of_one_name),
+		EACH(query__as_an_open_ia),
+		EACH(query__nothing_but_attributes),
+		EACH(query__bad_arguments),
 	};
 	const char *dir = getenv("DAPL_TEST_DIR");
 	int failed;

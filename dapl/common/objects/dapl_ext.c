@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dapl_ext.c - dat_extension_op(): RDMA write with immediate data and the
- * atomic operations.
+ * dapl_ext.c - dat_extension_op(): RDMA write with immediate data, the atomic
+ * operations, and IAs for queries only.
  *
  * libdat2 passes the variable arguments on as they are; each operation takes
  * its own off the list, in the order of the macros in dat_ib_extensions.h.
@@ -94,6 +94,23 @@ static DAT_RETURN cmp_and_swap(DAT_HANDLE handle, va_list args)
 			   cookie, flags);
 }
 
+/* libdat2 has taken the name off the list, and gives it as handle. */
+static DAT_RETURN open_query(DAT_HANDLE name, va_list args)
+{
+	DAT_HANDLE *ret_ia = va_arg(args, DAT_HANDLE *);
+	DAT_IA_ATTR_MASK ia_mask = va_arg(args, DAT_IA_ATTR_MASK);
+	DAT_IA_ATTR *ia_attr = va_arg(args, DAT_IA_ATTR *);
+	DAT_PROVIDER_ATTR_MASK mask = va_arg(args, DAT_PROVIDER_ATTR_MASK);
+	DAT_PROVIDER_ATTR *attr = va_arg(args, DAT_PROVIDER_ATTR *);
+
+	return dapl_ia_open_query(name, ret_ia, ia_mask, ia_attr, mask, attr);
+}
+
+static DAT_RETURN close_query(DAT_HANDLE ia, va_list args)
+{
+	return dapl_ia_close_query(ia);
+}
+
 static const struct {
 	int op;
 	DAT_RETURN (*fn)(DAT_HANDLE handle, va_list args);
@@ -101,6 +118,8 @@ static const struct {
 	{DAT_IB_FETCH_AND_ADD_OP, fetch_and_add},
 	{DAT_IB_CMP_AND_SWAP_OP, cmp_and_swap},
 	{DAT_IB_RDMA_WRITE_IMMED_OP, write_immed},
+	{DAT_IB_OPEN_QUERY_OP, open_query},
+	{DAT_IB_CLOSE_QUERY_OP, close_query},
 };
 
 DAT_RETURN dapl_extensions(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)

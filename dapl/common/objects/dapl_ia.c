@@ -49,7 +49,9 @@ __attribute__((constructor)) static void open_ias_init(void)
 void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number,
 		   DAT_HANDLE handle, DAT_COUNT reason)
 {
-	dapl_evd_post_error(ia->async_evd, number, handle, reason);
+	/* One that was opened for queries tells nobody. */
+	if (ia->async_evd)
+		dapl_evd_post_error(ia->async_evd, number, handle, reason);
 }
 
 /* Of something that only the connection manager knows. */
@@ -182,6 +184,8 @@ static void async_evd_close(struct dapl_ia *ia)
 {
 	struct dapl_evd *evd = ia->async_evd;
 
+	if (!evd)
+		return;
 	ia->async_evd = NULL;
 	dapl_obj_unuse(&evd->obj);
 	if (ia->async_evd_own)
@@ -318,7 +322,8 @@ static DAT_RETURN ia_start(struct dapl_ia *ia, DAT_COUNT qlen,
 	ret = device_open(ia);
 	if (ret != DAT_SUCCESS)
 		goto err_close_cm;
-	ret = async_evd_open(ia, qlen, async_evd);
+	if (!ia->query_only)
+		ret = async_evd_open(ia, qlen, async_evd);
 	if (ret != DAT_SUCCESS)
 		goto err_close_device;
 	ret = ops->start(ia->cm);
@@ -364,8 +369,9 @@ static DAT_RETURN no_files_left(void)
 			 IA_FILES, why);
 }
 
-DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen,
-			DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ret_ia)
+/* QLEN and ASYNC_EVD mean nothing where the IA is for queries only. */
+static DAT_RETURN ia_open(const char *name, bool query_only, DAT_COUNT qlen,
+			  DAT_EVD_HANDLE async_evd, struct dapl_ia **ret_ia)
 {
 	const struct dapl_provider *prov;
 	struct dapl_ia *ia;
@@ -374,16 +380,6 @@ DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen,
 
 	if (dapl_obj_forked())
 		return dapl_fail(DAPL_BAD_STATE(IA_IN_USE), "forked");
-	if (!async_evd)
-		return dapl_fail(DAPL_BAD_ARG(3),
-				 "no place for the async EVD handle");
-	if (*async_evd == DAT_HANDLE_NULL && qlen <= 0)
-		return dapl_fail(DAPL_BAD_ARG(2),
-				 "the async EVD needs a length above 0, not %d",
-				 qlen);
-	if (!ret_ia)
-		return dapl_fail(DAPL_BAD_HANDLE(IA),
-				 "no place for the handle");
 	prov = dapl_provider_find(name);
 	if (!prov)
 		return dapl_fail(DAPL_ERR(DAT_PROVIDER_NOT_FOUND,
@@ -394,21 +390,47 @@ DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen,
 	ia = ia_alloc(prov);
 	if (!ia)
 		return dapl_fail(DAPL_NO_MEM, "ia: no memory");
+	ia->query_only = query_only;
 	files = dapl_files_reserve(IA_FILES);
-	ret = ia_start(ia, qlen, *async_evd);
+	ret = ia_start(ia, qlen, async_evd);
 	if (ret != DAT_SUCCESS) {
 		ia_release(ia);
 		return files ? ret : no_files_left();
 	}
 	dapl_ia_named_attrs(ia);
+	__atomic_store_n(&ia->obj.magic, DAPL_MAGIC(DAT_HANDLE_TYPE_IA),
+			 __ATOMIC_RELEASE);
+	dapl_log(DAPL_LOG_UTIL, "ia %p: %s on %s port %u%s", (void *)ia,
+		 prov->info.ia_name, ia->dev.name, ia->dev.port,
+		 query_only ? ", for queries" : "");
+	*ret_ia = ia;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen,
+			DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ret_ia)
+{
+	struct dapl_ia *ia;
+	DAT_RETURN ret;
+
+	if (!async_evd)
+		return dapl_fail(DAPL_BAD_ARG(3),
+				 "no place for the async EVD handle");
+	if (*async_evd == DAT_HANDLE_NULL && qlen <= 0)
+		return dapl_fail(DAPL_BAD_ARG(2),
+				 "the async EVD needs a length above 0, not %d",
+				 qlen);
+	if (!ret_ia)
+		return dapl_fail(DAPL_BAD_HANDLE(IA),
+				 "no place for the handle");
+	ret = ia_open(name, false, qlen, *async_evd, &ia);
+	if (ret != DAT_SUCCESS)
+		return ret;
 	dapl_lock(&open_lock);
 	dapl_list_add_tail(&open_ias, &ia->all_link);
 	dapl_unlock(&open_lock);
-	ia->obj.magic = DAPL_MAGIC(DAT_HANDLE_TYPE_IA);
 	*async_evd = (DAT_EVD_HANDLE)ia->async_evd;
 	*ret_ia = (DAT_IA_HANDLE)ia;
-	dapl_log(DAPL_LOG_UTIL, "ia %p: %s on %s port %u", (void *)ia,
-		 prov->info.ia_name, ia->dev.name, ia->dev.port);
 	return DAT_SUCCESS;
 }
 
@@ -517,10 +539,29 @@ static bool ia_empty(struct dapl_ia *ia)
 	return empty;
 }
 
+/* Of two threads that close, one does. */
+static bool ia_claim(struct dapl_ia *ia)
+{
+	uint32_t magic = DAPL_MAGIC(DAT_HANDLE_TYPE_IA);
+
+	return __atomic_compare_exchange_n(&ia->obj.magic, &magic, 0, 0,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static void ia_end(struct dapl_ia *ia)
+{
+	async_evd_retire(ia);
+	ia_free_objects(ia);
+	ia->prov->ops->close(ia->cm);
+	async_evd_close(ia);
+	device_close(ia);
+	dapl_loop_close(ia->loop);
+	ia_release(ia);
+}
+
 DAT_RETURN dapl_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 {
 	struct dapl_ia *ia = dapl_ia_from(handle);
-	uint32_t magic = DAPL_MAGIC(DAT_HANDLE_TYPE_IA);
 
 	if (!ia)
 		return dapl_fail(DAPL_BAD_HANDLE(IA), "no such IA");
@@ -531,19 +572,50 @@ DAT_RETURN dapl_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 		return dapl_fail(DAPL_BAD_STATE(IA_IN_USE),
 				 "ia %p: objects of it are still open",
 				 (void *)ia);
-	/* Of two threads that close, one does. */
-	if (!__atomic_compare_exchange_n(&ia->obj.magic, &magic, 0, 0,
-					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	if (!ia_claim(ia))
 		return dapl_fail(DAPL_BAD_HANDLE(IA), "no such IA");
 	dapl_lock(&open_lock);
 	dapl_list_del(&ia->all_link);
 	dapl_unlock(&open_lock);
-	async_evd_retire(ia);
-	ia_free_objects(ia);
-	ia->prov->ops->close(ia->cm);
-	async_evd_close(ia);
-	device_close(ia);
-	dapl_loop_close(ia->loop);
-	ia_release(ia);
+	ia_end(ia);
+	return DAT_SUCCESS;
+}
+
+/* -------------------------------------------- queries only */
+
+DAT_RETURN dapl_ia_open_query(const char *name, DAT_HANDLE *ret_ia,
+			      DAT_IA_ATTR_MASK ia_mask, DAT_IA_ATTR *ia_attr,
+			      DAT_PROVIDER_ATTR_MASK prov_mask,
+			      DAT_PROVIDER_ATTR *prov_attr)
+{
+	struct dapl_ia *ia;
+	DAT_RETURN ret;
+
+	if (!ret_ia)
+		return dapl_fail(DAPL_BAD_ARG(2), "no place for the handle");
+	if (!ia_attr && !prov_attr)
+		return dapl_fail(DAPL_BAD_ARG(5),
+				 "no place for attributes of either kind");
+	ret = ia_open(name, true, 0, DAT_HANDLE_NULL, &ia);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	ret = dapl_ia_tell(ia, ia_mask, ia_attr, prov_mask, prov_attr);
+	if (ret != DAT_SUCCESS) {
+		ia_claim(ia);
+		ia_end(ia);
+		return ret;
+	}
+	*ret_ia = (DAT_HANDLE)ia;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_ia_close_query(DAT_HANDLE handle)
+{
+	struct dapl_ia *ia = dapl_obj_from(handle, DAT_HANDLE_TYPE_IA);
+
+	if (!ia || !ia->query_only || !ia_claim(ia))
+		return dapl_fail(DAPL_BAD_HANDLE(IA),
+				 "%p is not from dat_ib_open_query()", handle);
+	ia_end(ia);
 	return DAT_SUCCESS;
 }

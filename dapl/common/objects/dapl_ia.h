@@ -42,6 +42,7 @@ struct dapl_ia {
 
 	struct dapl_evd *async_evd; /* holds a reference; see dapl_ia_async */
 	bool async_evd_own;	    /* made by open, goes with close */
+	bool query_only;	    /* of dat_ib_open_query(): no async EVD */
 	struct ibv_cq *null_cq;	    /* for EPs without an EVD; lock */
 
 	/* What dat_ia_query() hands out; filled once. */
@@ -50,9 +51,12 @@ struct dapl_ia {
 	char named_text[DAPL_IA_NAMED_ATTRS][64];
 };
 
+/* An IA that calls may work on. */
 static inline struct dapl_ia *dapl_ia_from(DAT_IA_HANDLE h)
 {
-	return dapl_obj_from(h, DAT_HANDLE_TYPE_IA);
+	struct dapl_ia *ia = dapl_obj_from(h, DAT_HANDLE_TYPE_IA);
+
+	return ia && !ia->query_only ? ia : NULL;
 }
 
 /* Posts an asynchronous error event about OBJ to the IA's async EVD. */
@@ -62,6 +66,10 @@ void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number,
 int dapl_ia_null_cq(struct dapl_ia *ia, struct ibv_cq **ret_cq);
 /* All of ATTR, for this device. */
 void dapl_ia_attr_fill(struct dapl_ia *ia, DAT_IA_ATTR *attr);
+/* What dat_ia_query() answers, with its codes. */
+DAT_RETURN dapl_ia_tell(struct dapl_ia *ia, DAT_IA_ATTR_MASK ia_mask,
+			DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR_MASK prov_mask,
+			DAT_PROVIDER_ATTR *prov_attr);
 /* Fills ia->named; part of open. */
 void dapl_ia_named_attrs(struct dapl_ia *ia);
 
@@ -73,6 +81,15 @@ DAT_RETURN dapl_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async_evd,
 			 DAT_IA_ATTR_MASK ia_mask, DAT_IA_ATTR *ia_attr,
 			 DAT_PROVIDER_ATTR_MASK prov_mask,
 			 DAT_PROVIDER_ATTR *prov_attr);
+/*
+ * dat_ib_open_query(): an IA that nothing can be done with but to close it. The
+ * arguments from ia_mask on are those of dapl_ia_query().
+ */
+DAT_RETURN dapl_ia_open_query(const char *name, DAT_HANDLE *ret_ia,
+			      DAT_IA_ATTR_MASK ia_mask, DAT_IA_ATTR *ia_attr,
+			      DAT_PROVIDER_ATTR_MASK prov_mask,
+			      DAT_PROVIDER_ATTR *prov_attr);
+DAT_RETURN dapl_ia_close_query(DAT_HANDLE handle);
 DAT_RETURN dapl_ia_ha_related(DAT_IA_HANDLE handle, const DAT_NAME_PTR name,
 			      DAT_BOOLEAN *ret_answer);
 

@@ -196,15 +196,10 @@ void dapl_ia_named_attrs(struct dapl_ia *ia)
 	named(ia, "DAT_IB_IMMED_DATA", ia->dev.iwarp ? "FALSE" : "TRUE");
 }
 
-DAT_RETURN dapl_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async_evd,
-			 DAT_IA_ATTR_MASK ia_mask, DAT_IA_ATTR *ia_attr,
-			 DAT_PROVIDER_ATTR_MASK prov_mask,
-			 DAT_PROVIDER_ATTR *prov_attr)
+DAT_RETURN dapl_ia_tell(struct dapl_ia *ia, DAT_IA_ATTR_MASK ia_mask,
+			DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR_MASK prov_mask,
+			DAT_PROVIDER_ATTR *prov_attr)
 {
-	struct dapl_ia *ia = dapl_ia_from(handle);
-
-	if (!ia)
-		return dapl_fail(DAPL_BAD_HANDLE(IA), "no such IA");
 	if (ia_mask & ~(DAT_IA_ATTR_MASK)DAT_IA_FIELD_ALL)
 		return dapl_fail(DAPL_BAD_ARG(3), "unknown bits in mask 0x%llx",
 				 (unsigned long long)ia_mask);
@@ -216,13 +211,27 @@ DAT_RETURN dapl_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async_evd,
 	if (prov_mask && !prov_attr)
 		return dapl_fail(DAPL_BAD_ARG(6),
 				 "no place for provider attributes");
-	if (async_evd)
-		*async_evd = (DAT_EVD_HANDLE)ia->async_evd;
 	if (ia_mask)
 		dapl_ia_attr_fill(ia, ia_attr);
 	if (prov_mask)
 		provider_attr_fill(ia, prov_attr);
 	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async_evd,
+			 DAT_IA_ATTR_MASK ia_mask, DAT_IA_ATTR *ia_attr,
+			 DAT_PROVIDER_ATTR_MASK prov_mask,
+			 DAT_PROVIDER_ATTR *prov_attr)
+{
+	struct dapl_ia *ia = dapl_ia_from(handle);
+	DAT_RETURN ret;
+
+	if (!ia)
+		return dapl_fail(DAPL_BAD_HANDLE(IA), "no such IA");
+	ret = dapl_ia_tell(ia, ia_mask, ia_attr, prov_mask, prov_attr);
+	if (ret == DAT_SUCCESS && async_evd)
+		*async_evd = (DAT_EVD_HANDLE)ia->async_evd;
+	return ret;
 }
 
 DAT_RETURN dapl_ia_ha_related(DAT_IA_HANDLE handle, const DAT_NAME_PTR name,

@@ -567,11 +567,17 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
  *   ia_mask, ia_attr     as dat_ia_query()
  *   prov_mask, prov_attr as dat_ia_query()
  *
+ * Any adapter can be asked, also one without this extension. Pointers in the
+ * results live as long as the handle.
+ *
  * Returns:
  *   PROVIDER_NOT_FOUND/NAME_NOT_REGISTERED  no such name
  *   INVALID_HANDLE          name NULL (historic)
+ *   INVALID_PARAMETER/ARG2  ia_handle NULL
+ *   INVALID_PARAMETER/ARG3, ARG5  mask with unknown bits
+ *   INVALID_PARAMETER/ARG4, ARG6  mask not 0 and structure NULL
  *   INVALID_PARAMETER/ARG5  both structures NULL
- *   anything else           the provider's own answer
+ *   anything else           as dat_ia_openv()
  * Blocks: may. Threads: safe. Events: none, and no asynchronous EVD.
  * Rule: IB extension 2.0.9.
  */
@@ -590,7 +596,7 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
  *   ia_handle  from there
  *
  * Returns:
- *   INVALID_HANDLE/IA  NULL
+ *   INVALID_HANDLE/IA  not from there, or closed already
  * Blocks: may. Threads: serialise. Events: none.
  * Rule: IB extension 2.0.9.
  */
