@@ -47,45 +47,12 @@ T(cno_create__works)
 	EXPECT_OK(dat_cno_free(conf_cno(&c->a)));
 }
 
-T(cno_create__null_ia)
-{
-	DAT_CNO_HANDLE cno;
-
-	BAD_HANDLE(dat_cno_create(DAT_HANDLE_NULL, DAT_OS_WAIT_PROXY_AGENT_NULL,
-				  &cno),
-		   IA);
-}
-
-T(cno_create__null_out)
-{
-	BAD_ARG(dat_cno_create(c->a.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, NULL), 3);
-}
-
 T(cno_query__without_agent)
 {
 	DAT_CNO_PARAM p;
 
 	EXPECT_OK(dat_cno_query(conf_cno(&c->a), DAT_CNO_FIELD_ALL, &p));
 	EXPECT(p.ia_handle == c->a.ia);
-}
-
-T(cno_query__null_handle)
-{
-	DAT_CNO_PARAM p;
-
-	BAD_HANDLE(dat_cno_query(DAT_HANDLE_NULL, DAT_CNO_FIELD_ALL, &p), CNO);
-}
-
-T(cno_query__other_kind)
-{
-	DAT_CNO_PARAM p;
-
-	BAD_HANDLE(dat_cno_query(c->a.pz, DAT_CNO_FIELD_ALL, &p), CNO);
-}
-
-T(cno_query__null_out)
-{
-	BAD_ARG(dat_cno_query(conf_cno(&c->a), DAT_CNO_FIELD_ALL, NULL), 3);
 }
 
 T(cno_wait__names_the_evd)
@@ -138,25 +105,6 @@ T(cno_wait__unwaitable_evd_triggers)
 	EXPECT_OK(dat_evd_set_unwaitable(evd));
 	EXPECT_OK(conf_post_se(evd, NULL));
 	expect_trigger(cno, evd);
-}
-
-T(cno_wait__null_handle)
-{
-	DAT_EVD_HANDLE evd;
-
-	BAD_HANDLE(dat_cno_wait(DAT_HANDLE_NULL, 0, &evd), CNO);
-}
-
-T(cno_wait__other_kind)
-{
-	DAT_EVD_HANDLE evd;
-
-	BAD_HANDLE(dat_cno_wait(c->a.pz, 0, &evd), CNO);
-}
-
-T(cno_wait__null_out)
-{
-	BAD_ARG(dat_cno_wait(conf_cno(&c->a), 0, NULL), 3);
 }
 
 struct cno_waiter {
@@ -269,21 +217,6 @@ T(cno_modify_agent__takes_it_away)
 	EXPECT_EQ(a.calls, 0);
 }
 
-T(cno_modify_agent__bad_handle)
-{
-	BAD_HANDLE(dat_cno_modify_agent(DAT_HANDLE_NULL,
-					DAT_OS_WAIT_PROXY_AGENT_NULL),
-		   CNO);
-	BAD_HANDLE(dat_cno_modify_agent(c->a.pz, DAT_OS_WAIT_PROXY_AGENT_NULL),
-		   CNO);
-}
-
-T(cno_free__bad_handle)
-{
-	BAD_HANDLE(dat_cno_free(DAT_HANDLE_NULL), CNO);
-	BAD_HANDLE(dat_cno_free(c->a.pz), CNO);
-}
-
 T(cno_free__evd_refers_to_it)
 {
 	DAT_CNO_HANDLE cno = conf_cno(&c->a);
@@ -330,16 +263,6 @@ T(cno_fd_create__query_names_the_type)
 	EXPECT_EQ(p.proxy.fd, fd);
 }
 
-T(cno_fd_create__null_arguments)
-{
-	DAT_CNO_HANDLE cno;
-	DAT_FD fd;
-
-	BAD_HANDLE(dat_cno_fd_create(DAT_HANDLE_NULL, &fd, &cno), IA);
-	BAD_ARG(dat_cno_fd_create(c->a.ia, NULL, &cno), 2);
-	BAD_ARG(dat_cno_fd_create(c->a.ia, &fd, NULL), 3);
-}
-
 T(cno_trigger__not_triggered)
 {
 	DAT_EVD_HANDLE evd;
@@ -348,53 +271,24 @@ T(cno_trigger__not_triggered)
 	EXPECT_TYPE(dat_cno_trigger(fd_cno(c, &fd), &evd), DAT_QUEUE_EMPTY);
 }
 
-T(cno_trigger__bad_handle)
-{
-	DAT_EVD_HANDLE evd;
-
-	BAD_HANDLE(dat_cno_trigger(DAT_HANDLE_NULL, &evd), CNO);
-	BAD_HANDLE(dat_cno_trigger(c->a.pz, &evd), CNO);
-	BAD_HANDLE(dat_cno_trigger(conf_cno(&c->a), &evd), CNO);
-}
-
-T(cno_trigger__null_out)
-{
-	DAT_FD fd;
-
-	BAD_ARG(dat_cno_trigger(fd_cno(c, &fd), NULL), 2);
-}
-
 #define CNO(x, call) CASE(cno_##x, "5 dat_cno_" call, NEED_IA)
 
 const struct conf_case cases_cno[] = {
 	CNO(create__works, "create"),
-	CNO(create__null_ia, "create"),
-	CNO(create__null_out, "create"),
 	CNO(create__agent_is_called, "create"),
 	CNO(query__without_agent, "query"),
-	CNO(query__null_handle, "query"),
-	CNO(query__other_kind, "query"),
-	CNO(query__null_out, "query"),
 	CNO(wait__names_the_evd, "wait"),
 	CNO(wait__timeout, "wait"),
 	CNO(wait__is_a_latch_of_depth_one, "wait"),
 	CNO(wait__disabled_evd_does_not_trigger, "wait"),
 	CNO(wait__unwaitable_evd_triggers, "wait"),
-	CNO(wait__null_handle, "wait"),
-	CNO(wait__other_kind, "wait"),
-	CNO(wait__null_out, "wait"),
 	CNO(wait__woken_by_event, "wait"),
 	CASE(cno_wait__dto_completion, "5 dat_cno_wait", NEED_CONNECTED),
 	CNO(modify_agent__sets_it, "modify_agent"),
 	CNO(modify_agent__takes_it_away, "modify_agent"),
-	CNO(modify_agent__bad_handle, "modify_agent"),
-	CNO(free__bad_handle, "free"),
 	CNO(free__evd_refers_to_it, "free"),
 	CNO(fd_create__becomes_readable, "fd_create"),
 	CNO(fd_create__query_names_the_type, "fd_create"),
-	CNO(fd_create__null_arguments, "fd_create"),
 	CNO(trigger__not_triggered, "trigger"),
-	CNO(trigger__bad_handle, "trigger"),
-	CNO(trigger__null_out, "trigger"),
 	{0},
 };

@@ -60,16 +60,6 @@ T(ep_connect__both_sides_hear_of_it)
 	expect_state(c->b.ep, DAT_EP_STATE_CONNECTED);
 }
 
-T(ep_connect__bad_handle)
-{
-	struct ask a = good(c);
-
-	a.ep = DAT_HANDLE_NULL;
-	BAD_HANDLE(ask(&a), EP);
-	a.ep = c->b.pz;
-	BAD_HANDLE(ask(&a), EP);
-}
-
 T(ep_connect__null_address)
 {
 	struct ask a = good(c);
@@ -77,14 +67,6 @@ T(ep_connect__null_address)
 	a.address = NULL;
 	BAD_ARG(ask(&a), 2);
 	expect_state(c->b.ep, DAT_EP_STATE_UNCONNECTED);
-}
-
-T(ep_connect__timeout_0)
-{
-	struct ask a = good(c);
-
-	a.timeout = 0;
-	BAD_ARG(ask(&a), 4);
 }
 
 T(ep_connect__private_data_too_long)
@@ -107,14 +89,6 @@ T(ep_connect__private_data_negative)
 	a.data = "x";
 	a.size = -1;
 	BAD_ARG(ask(&a), 5);
-}
-
-T(ep_connect__private_data_null)
-{
-	struct ask a = good(c);
-
-	a.size = 4;
-	BAD_ARG(ask(&a), 6);
 }
 
 T(ep_connect__other_qos)
@@ -207,21 +181,6 @@ T(ep_dup_connect__same_peer)
 	EXPECT(ev.event_data.connect_event_data.ep_handle == dup);
 }
 
-T(ep_dup_connect__bad_arguments)
-{
-	DAT_EP_HANDLE dup = conf_ep(&c->b, NULL);
-
-	BAD_HANDLE(dat_ep_dup_connect(DAT_HANDLE_NULL, c->b.ep, 1000, 0, NULL,
-				      DAT_QOS_BEST_EFFORT),
-		   EP);
-	BAD_HANDLE(dat_ep_dup_connect(dup, c->b.pz, 1000, 0, NULL,
-				      DAT_QOS_BEST_EFFORT),
-		   EP);
-	BAD_ARG(dat_ep_dup_connect(dup, c->b.ep, 0, 0, NULL,
-				   DAT_QOS_BEST_EFFORT),
-		3);
-}
-
 T(ep_dup_connect__other_is_not_connected)
 {
 	DAT_EP_HANDLE dup = conf_ep(&c->b, NULL);
@@ -305,13 +264,6 @@ T(ep_disconnect__unknown_flag)
 	expect_state(c->b.ep, DAT_EP_STATE_CONNECTED);
 }
 
-T(ep_disconnect__bad_handle)
-{
-	BAD_HANDLE(dat_ep_disconnect(DAT_HANDLE_NULL, DAT_CLOSE_ABRUPT_FLAG),
-		   EP);
-	BAD_HANDLE(dat_ep_disconnect(c->a.pz, DAT_CLOSE_ABRUPT_FLAG), EP);
-}
-
 T(ep_free__while_connected)
 {
 	EXPECT_OK(dat_ep_free(c->b.ep));
@@ -325,12 +277,9 @@ T(ep_free__while_connected)
 
 const struct conf_case cases_conn[] = {
 	CONNECT(both_sides_hear_of_it),
-	CONNECT(bad_handle),
 	CONNECT(null_address),
-	CONNECT(timeout_0),
 	CONNECT(private_data_too_long),
 	CONNECT(private_data_negative),
-	CONNECT(private_data_null),
 	CONNECT(other_qos),
 	CONNECT(multipath_required),
 	CONNECT(no_connect_evd),
@@ -340,8 +289,6 @@ const struct conf_case cases_conn[] = {
 	CASE(ep_connect__again_after_reset, "6 dat_ep_reset", NEED_CONNECTED),
 	CONNECT(again_after_refusal),
 	CASE(ep_dup_connect__same_peer, "6 dat_ep_dup_connect", NEED_CONNECTED),
-	CASE(ep_dup_connect__bad_arguments, "6 dat_ep_dup_connect",
-	     NEED_CONNECTED),
 	CASE(ep_dup_connect__other_is_not_connected, "6 dat_ep_dup_connect",
 	     NEED_EPS),
 	DISCONNECT(abrupt),
@@ -352,7 +299,6 @@ const struct conf_case cases_conn[] = {
 	DISCONNECT(twice_has_no_effect),
 	CASE(ep_disconnect__while_connecting, "6 dat_ep_disconnect", NEED_EPS),
 	DISCONNECT(unknown_flag),
-	DISCONNECT(bad_handle),
 	CASE(ep_free__while_connected, "6 dat_ep_free", NEED_CONNECTED),
 	{0},
 };

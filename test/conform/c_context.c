@@ -81,21 +81,11 @@ T(get_handle_type__null_handle)
 	BAD_HANDLE1(dat_get_handle_type(DAT_HANDLE_NULL, &type));
 }
 
-T(get_handle_type__null_out)
-{
-	BAD_ARG(dat_get_handle_type(c->a.pz, NULL), 2);
-}
-
 T(get_consumer_context__null_handle)
 {
 	DAT_CONTEXT ctx;
 
 	BAD_HANDLE1(dat_get_consumer_context(DAT_HANDLE_NULL, &ctx));
-}
-
-T(get_consumer_context__null_out)
-{
-	BAD_ARG(dat_get_consumer_context(c->a.pz, NULL), 2);
 }
 
 T(set_consumer_context__null_handle)
@@ -137,9 +127,7 @@ const struct conf_case cases_context[] = {
 	KIND(RMR, NEED_RMR),
 	KIND(SRQ, NEED_SRQ),
 	CTX(get_handle_type__null_handle),
-	CTX(get_handle_type__null_out),
 	CTX(get_consumer_context__null_handle),
-	CTX(get_consumer_context__null_out),
 	CTX(set_consumer_context__null_handle),
 	CTX(set_consumer_context__replaces),
 	{0},

@@ -45,17 +45,6 @@ T(cr_query__private_data)
 	EXPECT(memcmp(p.private_data, data, (size_t)size) == 0);
 }
 
-T(cr_query__bad_arguments)
-{
-	DAT_CR_HANDLE cr = conf_meet(c);
-	DAT_CR_PARAM p;
-
-	BAD_HANDLE(dat_cr_query(DAT_HANDLE_NULL, DAT_CR_FIELD_ALL, &p), CR);
-	BAD_HANDLE(dat_cr_query(c->a.pz, DAT_CR_FIELD_ALL, &p), CR);
-	BAD_ARG(dat_cr_query(cr, (DAT_CR_PARAM_MASK)0x8000, &p), 2);
-	BAD_ARG(dat_cr_query(cr, DAT_CR_FIELD_ALL, NULL), 3);
-}
-
 T(cr_arrival__names_the_service_point)
 {
 	DAT_PSP_HANDLE psp = conf_listen(c);
@@ -81,12 +70,6 @@ T(cr_accept__private_data_reaches_the_peer)
 	       (int)sizeof(data));
 	EXPECT(memcmp(ev.event_data.connect_event_data.private_data, data,
 		      sizeof(data)) == 0);
-}
-
-T(cr_accept__bad_handle)
-{
-	BAD_HANDLE(dat_cr_accept(DAT_HANDLE_NULL, c->a.ep, 0, NULL), CR);
-	BAD_HANDLE(dat_cr_accept(c->a.pz, c->a.ep, 0, NULL), CR);
 }
 
 /* A refused call leaves the request as it was. */
@@ -187,12 +170,6 @@ T(cr_reject__without_data)
 	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
 }
 
-T(cr_reject__bad_handle)
-{
-	BAD_HANDLE(dat_cr_reject(DAT_HANDLE_NULL, 0, NULL), CR);
-	BAD_HANDLE(dat_cr_reject(c->a.pz, 0, NULL), CR);
-}
-
 T(cr_reject__private_data_too_long)
 {
 	static char data[4096];
@@ -247,21 +224,13 @@ T(cr_handoff__nobody_there)
 	still_good(c, cr);
 }
 
-T(cr_handoff__bad_handle)
-{
-	BAD_HANDLE(dat_cr_handoff(DAT_HANDLE_NULL, c->qual), CR);
-	BAD_HANDLE(dat_cr_handoff(c->a.pz, c->qual), CR);
-}
-
 #define CR(x, call) CASE(cr_##x, "7 " call, NEED_EPS)
 
 const struct conf_case cases_cr[] = {
 	CR(query__who_asks, "dat_cr_query"),
 	CR(query__private_data, "dat_cr_query"),
-	CR(query__bad_arguments, "dat_cr_query"),
 	CR(arrival__names_the_service_point, "14.4 CR event data"),
 	CR(accept__private_data_reaches_the_peer, "dat_cr_accept"),
-	CR(accept__bad_handle, "dat_cr_accept"),
 	CR(accept__no_ep, "dat_cr_accept"),
 	CR(accept__ep_of_other_kind, "dat_cr_accept"),
 	CR(accept__ep_although_the_rsp_has_one, "dat_cr_accept"),
@@ -271,11 +240,9 @@ const struct conf_case cases_cr[] = {
 	CR(accept__ep_without_pz, "dat_cr_accept"),
 	CR(reject__peer_hears_of_it, "dat_cr_reject"),
 	CR(reject__without_data, "dat_cr_reject"),
-	CR(reject__bad_handle, "dat_cr_reject"),
 	CR(reject__private_data_too_long, "dat_cr_reject"),
 	CR(reject__rsp_gives_its_ep_back, "dat_cr_reject"),
 	CR(handoff__other_listener_gets_it, "dat_cr_handoff"),
 	CR(handoff__nobody_there, "dat_cr_handoff"),
-	CR(handoff__bad_handle, "dat_cr_handoff"),
 	{0},
 };

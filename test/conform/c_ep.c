@@ -70,76 +70,6 @@ T(ep_create__gets_what_it_asks_for)
 	EXPECT(p.ep_attr.max_request_dtos >= 7);
 }
 
-T(ep_create__null_ia)
-{
-	DAT_EP_HANDLE ep;
-
-	BAD_HANDLE(dat_ep_create(DAT_HANDLE_NULL, c->a.pz, c->a.recv_evd,
-				 c->a.req_evd, c->a.conn_evd, NULL, &ep),
-		   IA);
-}
-
-T(ep_create__pz_of_other_kind)
-{
-	struct make m = good(c);
-	DAT_EP_HANDLE ep;
-
-	m.pz = c->a.recv_evd;
-	BAD_HANDLE(create(c, &m, &ep), PZ);
-}
-
-T(ep_create__connect_evd_without_flag)
-{
-	struct make m = good(c);
-	DAT_EP_HANDLE ep;
-
-	m.conn = c->a.recv_evd;
-	BAD_HANDLE(create(c, &m, &ep), EVD_CONN);
-}
-
-T(ep_create__connect_evd_of_other_kind)
-{
-	struct make m = good(c);
-	DAT_EP_HANDLE ep;
-
-	m.conn = c->a.pz;
-	BAD_HANDLE(create(c, &m, &ep), EVD_CONN);
-}
-
-T(ep_create__recv_evd_without_flag)
-{
-	struct make m = good(c);
-	DAT_EP_HANDLE ep;
-
-	m.recv = c->a.conn_evd;
-	BAD_HANDLE(create(c, &m, &ep), EVD_RECV);
-}
-
-T(ep_create__request_evd_without_flag)
-{
-	struct make m = good(c);
-	DAT_EP_HANDLE ep;
-
-	m.req = c->a.conn_evd;
-	BAD_HANDLE(create(c, &m, &ep), EVD_REQUEST);
-}
-
-T(ep_create__null_out)
-{
-	struct make m = good(c);
-
-	BAD_ARG(create(c, &m, NULL), 7);
-}
-
-T(ep_create__no_recv_evd_but_dtos)
-{
-	struct make m = good(c);
-	DAT_EP_HANDLE ep;
-
-	m.recv = DAT_HANDLE_NULL;
-	BAD_ARG(create(c, &m, &ep), 6);
-}
-
 T(ep_create__recv_evd_but_no_dtos)
 {
 	struct make m = good(c);
@@ -155,15 +85,6 @@ T(ep_create__no_request_evd_but_dtos)
 	DAT_EP_HANDLE ep;
 
 	m.req = DAT_HANDLE_NULL;
-	BAD_ARG(create(c, &m, &ep), 6);
-}
-
-T(ep_create__recv_suppressed)
-{
-	struct make m = good(c);
-	DAT_EP_HANDLE ep;
-
-	m.attr.recv_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
 	BAD_ARG(create(c, &m, &ep), 6);
 }
 
@@ -223,32 +144,6 @@ T(ep_create__without_pz_and_connect_evd)
 	EXPECT_OK(dat_ep_free(ep));
 }
 
-T(ep_query__null_handle)
-{
-	DAT_EP_PARAM p;
-
-	BAD_HANDLE(dat_ep_query(DAT_HANDLE_NULL, DAT_EP_FIELD_ALL, &p), EP);
-}
-
-T(ep_query__other_kind)
-{
-	DAT_EP_PARAM p;
-
-	BAD_HANDLE(dat_ep_query(c->a.pz, DAT_EP_FIELD_ALL, &p), EP);
-}
-
-T(ep_query__unknown_mask)
-{
-	DAT_EP_PARAM p;
-
-	BAD_ARG(dat_ep_query(c->a.ep, UINT64_C(1) << 62, &p), 2);
-}
-
-T(ep_query__null_out)
-{
-	BAD_ARG(dat_ep_query(c->a.ep, DAT_EP_FIELD_ALL, NULL), 3);
-}
-
 T(ep_query__connected_has_addresses)
 {
 	DAT_EP_PARAM p;
@@ -281,28 +176,10 @@ T(ep_get_status__receive_posted)
 	EXPECT_EQ(req, DAT_TRUE);
 }
 
-T(ep_get_status__bad_handle)
-{
-	BAD_HANDLE(dat_ep_get_status(DAT_HANDLE_NULL, NULL, NULL, NULL), EP);
-	BAD_HANDLE(dat_ep_get_status(c->a.pz, NULL, NULL, NULL), EP);
-}
-
-T(ep_free__bad_handle)
-{
-	BAD_HANDLE(dat_ep_free(DAT_HANDLE_NULL), EP);
-	BAD_HANDLE(dat_ep_free(c->a.pz), EP);
-}
-
 T(ep_free__receives_posted)
 {
 	conf_post_recv(&c->a, 0, 64, 1);
 	EXPECT_OK(dat_ep_free(c->a.ep));
-}
-
-T(ep_reset__bad_handle)
-{
-	BAD_HANDLE(dat_ep_reset(DAT_HANDLE_NULL), EP);
-	BAD_HANDLE(dat_ep_reset(c->a.pz), EP);
 }
 
 T(ep_recv_query__works_or_says_no)
@@ -321,30 +198,10 @@ T(ep_recv_query__works_or_says_no)
 	EXPECT_OK(dat_ep_recv_query(c->a.ep, NULL, NULL));
 }
 
-T(ep_recv_query__bad_handle)
-{
-	DAT_COUNT n, span;
-
-	BAD_HANDLE(dat_ep_recv_query(DAT_HANDLE_NULL, &n, &span), EP);
-	BAD_HANDLE(dat_ep_recv_query(c->a.pz, &n, &span), EP);
-}
-
 T(ep_set_watermark__off)
 {
 	EXPECT_OK(
 		dat_ep_set_watermark(c->a.ep, DAT_HW_DEFAULT, DAT_HW_DEFAULT));
-}
-
-T(ep_set_watermark__negative)
-{
-	BAD_ARG(dat_ep_set_watermark(c->a.ep, -7, DAT_HW_DEFAULT), 2);
-	BAD_ARG(dat_ep_set_watermark(c->a.ep, DAT_HW_DEFAULT, -7), 3);
-}
-
-T(ep_set_watermark__bad_handle)
-{
-	BAD_HANDLE(dat_ep_set_watermark(DAT_HANDLE_NULL, -1, -1), EP);
-	BAD_HANDLE(dat_ep_set_watermark(c->a.pz, -1, -1), EP);
 }
 
 T(ep_modify__pz)
@@ -406,11 +263,6 @@ T(ep_modify__srq)
 	BAD_ARG(dat_ep_modify(c->a.ep, DAT_EP_FIELD_SRQ_HANDLE, &p), 2);
 }
 
-T(ep_modify__null_param)
-{
-	BAD_ARG(dat_ep_modify(c->a.ep, DAT_EP_FIELD_PZ_HANDLE, NULL), 3);
-}
-
 T(ep_modify__pz_of_other_kind)
 {
 	DAT_EP_PARAM p;
@@ -456,45 +308,25 @@ T(ep_modify__bad_handle)
 const struct conf_case cases_ep[] = {
 	CREATE(default_attributes),
 	CREATE(gets_what_it_asks_for),
-	CREATE(null_ia),
-	CREATE(pz_of_other_kind),
-	CREATE(connect_evd_without_flag),
-	CREATE(connect_evd_of_other_kind),
-	CREATE(recv_evd_without_flag),
-	CREATE(request_evd_without_flag),
-	CREATE(null_out),
-	CREATE(no_recv_evd_but_dtos),
 	CREATE(recv_evd_but_no_dtos),
 	CREATE(no_request_evd_but_dtos),
-	CREATE(recv_suppressed),
 	CREATE(dtos_above_the_limit),
 	CREATE(iov_above_the_limit),
 	CREATE(dtos_negative),
 	CREATE(unknown_service_type),
 	CREATE(other_qos),
 	CREATE(without_pz_and_connect_evd),
-	EP(query__null_handle, "query"),
-	EP(query__other_kind, "query"),
-	EP(query__unknown_mask, "query"),
-	EP(query__null_out, "query"),
 	CASE(ep_query__connected_has_addresses, "6 dat_ep_query",
 	     NEED_CONNECTED),
 	EP(get_status__new_is_idle, "get_status"),
 	EP(get_status__receive_posted, "get_status"),
-	EP(get_status__bad_handle, "get_status"),
-	EP(free__bad_handle, "free"),
 	EP(free__receives_posted, "free"),
-	EP(reset__bad_handle, "reset"),
 	EP(recv_query__works_or_says_no, "recv_query"),
-	EP(recv_query__bad_handle, "recv_query"),
 	EP(set_watermark__off, "set_watermark"),
-	EP(set_watermark__negative, "set_watermark"),
-	EP(set_watermark__bad_handle, "set_watermark"),
 	EP(modify__pz, "modify"),
 	EP(modify__evds, "modify"),
 	EP(modify__forbidden_fields, "modify"),
 	EP(modify__srq, "modify"),
-	EP(modify__null_param, "modify"),
 	EP(modify__pz_of_other_kind, "modify"),
 	EP(modify__evd_without_flag, "modify"),
 	EP(modify__recv_suppressed, "modify"),

@@ -76,63 +76,12 @@ T(evd_create__pairs_are_as_advertised)
 		}
 }
 
-T(evd_create__null_ia)
-{
-	DAT_EVD_HANDLE evd;
-
-	BAD_HANDLE(dat_evd_create(DAT_HANDLE_NULL, 4, DAT_HANDLE_NULL,
-				  DAT_EVD_SOFTWARE_FLAG, &evd),
-		   IA);
-}
-
-T(evd_create__qlen_0)
-{
-	DAT_EVD_HANDLE evd;
-
-	BAD_ARG(create(c, 0, DAT_EVD_SOFTWARE_FLAG, &evd), 2);
-}
-
-T(evd_create__qlen_negative)
-{
-	DAT_EVD_HANDLE evd;
-
-	BAD_ARG(create(c, -1, DAT_EVD_DTO_FLAG, &evd), 2);
-}
-
 T(evd_create__qlen_above_the_limit)
 {
 	DAT_EVD_HANDLE evd;
 
 	EXPECT_ERR(create(c, 0x7fffffff, DAT_EVD_DTO_FLAG, &evd),
 		   DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
-}
-
-T(evd_create__cno_of_other_kind)
-{
-	DAT_EVD_HANDLE evd;
-
-	BAD_HANDLE(dat_evd_create(c->a.ia, 4, c->a.pz, DAT_EVD_SOFTWARE_FLAG,
-				  &evd),
-		   CNO);
-}
-
-T(evd_create__flags_0)
-{
-	DAT_EVD_HANDLE evd;
-
-	BAD_ARG(create(c, 4, 0, &evd), 4);
-}
-
-T(evd_create__flags_unknown)
-{
-	DAT_EVD_HANDLE evd;
-
-	BAD_ARG(create(c, 4, 0x4000, &evd), 4);
-}
-
-T(evd_create__null_out)
-{
-	BAD_ARG(create(c, 4, DAT_EVD_SOFTWARE_FLAG, NULL), 5);
 }
 
 T(evd_query__null_handle)
@@ -149,18 +98,6 @@ T(evd_query__other_kind)
 
 	EXPECT_TYPE(dat_evd_query(c->a.pz, DAT_EVD_FIELD_ALL, &p),
 		    DAT_INVALID_HANDLE);
-}
-
-T(evd_query__unknown_mask)
-{
-	DAT_EVD_PARAM p;
-
-	BAD_ARG(dat_evd_query(c->a.cr_evd, (DAT_EVD_PARAM_MASK)0x8000, &p), 2);
-}
-
-T(evd_query__null_out)
-{
-	BAD_ARG(dat_evd_query(c->a.cr_evd, DAT_EVD_FIELD_ALL, NULL), 3);
 }
 
 T(evd_post_se__carries_the_pointer)
@@ -197,23 +134,6 @@ T(evd_post_se__null_handle)
 T(evd_post_se__other_kind)
 {
 	EXPECT_TYPE(conf_post_se(c->a.pz, NULL), DAT_INVALID_HANDLE);
-}
-
-T(evd_post_se__no_software_flag)
-{
-	BAD_ARG(conf_post_se(c->a.conn_evd, NULL), 1);
-}
-
-T(evd_post_se__null_event)
-{
-	BAD_ARG(dat_evd_post_se(software(c), NULL), 2);
-}
-
-T(evd_post_se__other_number)
-{
-	DAT_EVENT ev = {.event_number = DAT_CONNECTION_EVENT_BROKEN};
-
-	BAD_ARG(dat_evd_post_se(software(c), &ev), 2);
 }
 
 T(evd_post_se__full)
@@ -257,11 +177,6 @@ T(evd_dequeue__other_kind)
 	DAT_EVENT ev;
 
 	EXPECT_TYPE(dat_evd_dequeue(c->a.pz, &ev), DAT_INVALID_HANDLE);
-}
-
-T(evd_dequeue__null_event)
-{
-	BAD_ARG(dat_evd_dequeue(software(c), NULL), 2);
 }
 
 T(evd_dequeue__disabled_and_unwaitable)
@@ -332,16 +247,6 @@ T(evd_resize__more_pending)
 	EXPECT_TYPE(dat_evd_resize(evd, 3), DAT_INVALID_STATE);
 	for (int i = 0; i < 4; i++)
 		conf_event(evd, DAT_SOFTWARE_EVENT);
-}
-
-T(evd_resize__length_0)
-{
-	BAD_ARG(dat_evd_resize(software(c), 0), 2);
-}
-
-T(evd_resize__length_negative)
-{
-	BAD_ARG(dat_evd_resize(software(c), -1), 2);
 }
 
 T(evd_resize__above_the_limit)
@@ -428,11 +333,6 @@ T(evd_modify_cno__attaches_and_detaches)
 	EXPECT_OK(dat_cno_free(cno));
 }
 
-T(evd_modify_cno__cno_of_other_kind)
-{
-	BAD_HANDLE(dat_evd_modify_cno(software(c), c->a.pz), CNO);
-}
-
 T(evd_modify_cno__bad_handle)
 {
 	EXPECT_TYPE(dat_evd_modify_cno(DAT_HANDLE_NULL, DAT_HANDLE_NULL),
@@ -497,39 +397,24 @@ const struct conf_case cases_evd[] = {
 	STREAM(CONNECTION),
 	STREAM(RMR_BIND),
 	CASE(evd_create__pairs_are_as_advertised, "16 streams", NEED_IA),
-	CREATE(null_ia),
-	CREATE(qlen_0),
-	CREATE(qlen_negative),
 	CREATE(qlen_above_the_limit),
-	CREATE(cno_of_other_kind),
-	CREATE(flags_0),
-	CREATE(flags_unknown),
-	CREATE(null_out),
 	EVD(query__null_handle, "query"),
 	EVD(query__other_kind, "query"),
-	EVD(query__unknown_mask, "query"),
-	EVD(query__null_out, "query"),
 	POST(carries_the_pointer),
 	POST(order),
 	POST(null_handle),
 	POST(other_kind),
-	POST(no_software_flag),
-	POST(null_event),
-	POST(other_number),
 	POST(full),
 	DEQUEUE(empty),
 	DEQUEUE(empty_dto_queue_has_no_class),
 	DEQUEUE(null_handle),
 	DEQUEUE(other_kind),
-	DEQUEUE(null_event),
 	DEQUEUE(disabled_and_unwaitable),
 	RESIZE(keeps_events),
 	RESIZE(dto_queue),
 	RESIZE(same_length),
 	RESIZE(shrink),
 	RESIZE(more_pending),
-	RESIZE(length_0),
-	RESIZE(length_negative),
 	RESIZE(above_the_limit),
 	RESIZE(other_kind),
 	RESIZE(null_handle),
@@ -540,7 +425,6 @@ const struct conf_case cases_evd[] = {
 	EVD(set_unwaitable__bad_handle, "set_unwaitable"),
 	EVD(clear_unwaitable__bad_handle, "clear_unwaitable"),
 	EVD(modify_cno__attaches_and_detaches, "modify_cno"),
-	EVD(modify_cno__cno_of_other_kind, "modify_cno"),
 	EVD(modify_cno__bad_handle, "modify_cno"),
 	EVD(free__with_pending_events, "free"),
 	EVD(free__bad_handle, "free"),

@@ -34,39 +34,6 @@ static void start(struct conf_waiter *w, DAT_EVD_HANDLE evd,
 	conf_wait(w, evd, threshold, LONG);
 }
 
-T(evd_wait__null_event)
-{
-	DAT_COUNT more;
-
-	BAD_ARG(dat_evd_wait(software(c), 0, 1, NULL, &more), 4);
-}
-
-T(evd_wait__null_nmore)
-{
-	BAD_ARG(wait_for(software(c), 0, 1, NULL), 5);
-}
-
-T(evd_wait__threshold_0)
-{
-	DAT_COUNT more;
-
-	BAD_ARG(wait_for(software(c), 0, 0, &more), 3);
-}
-
-T(evd_wait__threshold_negative)
-{
-	DAT_COUNT more;
-
-	BAD_ARG(wait_for(software(c), 0, -1, &more), 3);
-}
-
-T(evd_wait__threshold_above_length)
-{
-	DAT_COUNT more;
-
-	BAD_ARG(wait_for(software(c), 0, 100000, &more), 3);
-}
-
 T(evd_wait__bad_handle)
 {
 	DAT_COUNT more;
@@ -314,11 +281,6 @@ T(evd_wait__takes_what_dto_brought)
 #define WAIT(x) CASE(evd_wait__##x, "4 dat_evd_wait", NEED_IA)
 
 const struct conf_case cases_evd_wait[] = {
-	WAIT(null_event),
-	WAIT(null_nmore),
-	WAIT(threshold_0),
-	WAIT(threshold_negative),
-	WAIT(threshold_above_length),
 	WAIT(bad_handle),
 	WAIT(timeout_0_polls),
 	WAIT(timeout_software),

@@ -148,56 +148,6 @@ T(ia_query__writes_every_provider_field)
 	EXPECT_EQ(p[0].max_private_data_size, p[1].max_private_data_size);
 }
 
-T(ia_query__null_ia)
-{
-	DAT_IA_ATTR a;
-
-	BAD_HANDLE(dat_ia_query(DAT_HANDLE_NULL, NULL, DAT_IA_FIELD_ALL, &a, 0,
-				NULL),
-		   IA);
-}
-
-T(ia_query__unknown_ia)
-{
-	DAT_IA_ATTR a;
-
-	BAD_HANDLE(dat_ia_query((DAT_IA_HANDLE)(uintptr_t)40, NULL,
-				DAT_IA_FIELD_ALL, &a, 0, NULL),
-		   IA);
-}
-
-T(ia_query__null_ia_attr)
-{
-	BAD_ARG(dat_ia_query(c->a.ia, NULL, DAT_IA_FIELD_ALL, NULL, 0, NULL),
-		4);
-}
-
-T(ia_query__null_provider_attr)
-{
-	BAD_ARG(dat_ia_query(c->a.ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL,
-			     NULL),
-		6);
-}
-
-T(ia_query__unknown_ia_mask)
-{
-	DAT_IA_ATTR a;
-
-	BAD_ARG(dat_ia_query(c->a.ia, NULL, UINT64_C(1) << 63, &a, 0, NULL), 3);
-}
-
-T(ia_query__unknown_provider_mask)
-{
-	DAT_PROVIDER_ATTR p;
-
-	BAD_ARG(dat_ia_query(c->a.ia, NULL, 0, NULL, UINT64_C(1) << 63, &p), 5);
-}
-
-T(ia_close__null_ia)
-{
-	BAD_HANDLE(dat_ia_close(DAT_HANDLE_NULL, DAT_CLOSE_ABRUPT_FLAG), IA);
-}
-
 T(ia_close__twice)
 {
 	DAT_IA_HANDLE ia = c->a.ia;
@@ -205,11 +155,6 @@ T(ia_close__twice)
 	EXPECT_OK(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 	c->a.ia = DAT_HANDLE_NULL;
 	BAD_HANDLE(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), IA);
-}
-
-T(ia_close__unknown_flag)
-{
-	BAD_ARG(dat_ia_close(c->a.ia, (DAT_CLOSE_FLAGS)5), 2);
 }
 
 T(ia_close__graceful_with_objects)
@@ -282,15 +227,7 @@ const struct conf_case cases_ia[] = {
 	QUERY(srq_limits_agree),
 	QUERY(provider),
 	QUERY(writes_every_provider_field),
-	QUERY(null_ia),
-	QUERY(unknown_ia),
-	QUERY(null_ia_attr),
-	QUERY(null_provider_attr),
-	QUERY(unknown_ia_mask),
-	QUERY(unknown_provider_mask),
-	CLOSE(null_ia),
 	CLOSE(twice),
-	CLOSE(unknown_flag),
 	CLOSE(graceful_with_objects),
 	CLOSE(graceful_with_a_pz),
 	CLOSE(graceful_with_a_cno),

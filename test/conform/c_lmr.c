@@ -83,35 +83,6 @@ T(lmr_create__same_memory_twice)
 	EXPECT_OK(dat_lmr_free(two));
 }
 
-T(lmr_create__null_ia)
-{
-	struct region r = good(c);
-	DAT_LMR_HANDLE lmr;
-
-	BAD_HANDLE(dat_lmr_create(DAT_HANDLE_NULL, r.type, r.desc, r.length,
-				  r.pz, DAT_MEM_PRIV_ALL_FLAG, r.va, &lmr, NULL,
-				  NULL, NULL, NULL),
-		   IA);
-}
-
-T(lmr_create__null_pz)
-{
-	struct region r = good(c);
-	DAT_LMR_HANDLE lmr;
-
-	r.pz = DAT_HANDLE_NULL;
-	BAD_HANDLE(create(c, &r, &lmr), PZ);
-}
-
-T(lmr_create__pz_of_other_kind)
-{
-	struct region r = good(c);
-	DAT_LMR_HANDLE lmr;
-
-	r.pz = c->a.recv_evd;
-	BAD_HANDLE(create(c, &r, &lmr), PZ);
-}
-
 T(lmr_create__unknown_type)
 {
 	struct region r = good(c);
@@ -150,15 +121,6 @@ T(lmr_create__remote_write_without_local)
 
 	r.priv = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
 	EXPECT_TYPE(create(c, &r, &lmr), DAT_PRIVILEGES_VIOLATION);
-}
-
-T(lmr_create__unknown_privileges)
-{
-	struct region r = good(c);
-	DAT_LMR_HANDLE lmr;
-
-	r.priv = 0x100000;
-	BAD_ARG(create(c, &r, &lmr), 6);
 }
 
 T(lmr_create__privileges_none)
@@ -202,13 +164,6 @@ T(lmr_create__zero_based)
 	BAD_ARG(create(c, &r, &lmr), 3);
 }
 
-T(lmr_create__null_out)
-{
-	struct region r = good(c);
-
-	BAD_ARG(create(c, &r, NULL), 8);
-}
-
 T(lmr_create__from_lmr)
 {
 	struct region r = good(c);
@@ -222,16 +177,6 @@ T(lmr_create__from_lmr)
 	EXPECT_EQ(param.mem_type, DAT_MEM_TYPE_LMR);
 	EXPECT(param.registered_size >= CONF_MEM);
 	EXPECT_OK(dat_lmr_free(lmr));
-}
-
-T(lmr_create__from_lmr_other_kind)
-{
-	struct region r = good(c);
-	DAT_LMR_HANDLE lmr;
-
-	r.type = DAT_MEM_TYPE_LMR;
-	r.desc.for_lmr_handle = c->a.pz;
-	BAD_HANDLE(create(c, &r, &lmr), LMR);
 }
 
 T(lmr_create__shared_virtual)
@@ -265,59 +210,11 @@ T(lmr_query__what_was_asked_for)
 	EXPECT(p.registered_size >= CONF_MEM);
 }
 
-T(lmr_query__null_handle)
-{
-	DAT_LMR_PARAM p;
-
-	BAD_HANDLE(dat_lmr_query(DAT_HANDLE_NULL, DAT_LMR_FIELD_ALL, &p), LMR);
-}
-
-T(lmr_query__other_kind)
-{
-	DAT_LMR_PARAM p;
-
-	BAD_HANDLE(dat_lmr_query(c->a.pz, DAT_LMR_FIELD_ALL, &p), LMR);
-}
-
-T(lmr_query__unknown_mask)
-{
-	DAT_LMR_PARAM p;
-
-	BAD_ARG(dat_lmr_query(c->a.lmr, (DAT_LMR_PARAM_MASK)0x8000, &p), 2);
-}
-
-T(lmr_query__null_out)
-{
-	BAD_ARG(dat_lmr_query(c->a.lmr, DAT_LMR_FIELD_ALL, NULL), 3);
-}
-
-T(lmr_free__null_handle)
-{
-	BAD_HANDLE(dat_lmr_free(DAT_HANDLE_NULL), LMR);
-}
-
-T(lmr_free__other_kind)
-{
-	BAD_HANDLE(dat_lmr_free(c->a.pz), LMR);
-}
-
 T(lmr_sync_rdma_read__works)
 {
 	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 0, 64);
 
 	EXPECT_OK(dat_lmr_sync_rdma_read(c->a.ia, &seg, 1));
-}
-
-T(lmr_sync_rdma_read__null_ia)
-{
-	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 0, 64);
-
-	BAD_HANDLE(dat_lmr_sync_rdma_read(DAT_HANDLE_NULL, &seg, 1), IA);
-}
-
-T(lmr_sync_rdma_read__null_segments)
-{
-	BAD_ARG(dat_lmr_sync_rdma_read(c->a.ia, NULL, 1), 2);
 }
 
 T(lmr_sync_rdma_read__outside_the_region)
@@ -332,18 +229,6 @@ T(lmr_sync_rdma_write__works)
 	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 0, 64);
 
 	EXPECT_OK(dat_lmr_sync_rdma_write(c->a.ia, &seg, 1));
-}
-
-T(lmr_sync_rdma_write__null_ia)
-{
-	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 0, 64);
-
-	BAD_HANDLE(dat_lmr_sync_rdma_write(DAT_HANDLE_NULL, &seg, 1), IA);
-}
-
-T(lmr_sync_rdma_write__null_segments)
-{
-	BAD_ARG(dat_lmr_sync_rdma_write(c->a.ia, NULL, 1), 2);
 }
 
 T(lmr_sync_rdma_write__outside_the_region)
@@ -365,35 +250,19 @@ const struct conf_case cases_lmr[] = {
 	CREATE(all_outputs),
 	CREATE(outputs_may_be_null),
 	CREATE(same_memory_twice),
-	CREATE(null_ia),
-	CREATE(null_pz),
-	CREATE(pz_of_other_kind),
 	CREATE(unknown_type),
 	CREATE(length_0),
 	CREATE(not_mapped),
 	CREATE(remote_write_without_local),
-	CREATE(unknown_privileges),
 	CREATE(privileges_none),
 	CREATE(unknown_va_type),
 	CREATE(zero_based),
-	CREATE(null_out),
 	CREATE(from_lmr),
-	CREATE(from_lmr_other_kind),
 	CREATE(shared_virtual),
 	QUERY(what_was_asked_for),
-	QUERY(null_handle),
-	QUERY(other_kind),
-	QUERY(unknown_mask),
-	QUERY(null_out),
-	FREE(null_handle),
-	FREE(other_kind),
 	SYNC_READ(works),
-	SYNC_READ(null_ia),
-	SYNC_READ(null_segments),
 	SYNC_READ(outside_the_region),
 	SYNC_WRITE(works),
-	SYNC_WRITE(null_ia),
-	SYNC_WRITE(null_segments),
 	SYNC_WRITE(outside_the_region),
 	{0},
 };

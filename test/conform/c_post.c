@@ -385,16 +385,6 @@ T(ep_post_send_with_invalidate__works_or_says_no)
 	conf_dto(c->a.recv_evd, 1, DAT_DTO_SUCCESS);
 }
 
-T(ep_post_send_with_invalidate__bad_handle)
-{
-	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 8);
-
-	BAD_HANDLE(dat_ep_post_send_with_invalidate(DAT_HANDLE_NULL, 1, &seg,
-						    conf_cookie(2), NO_FLAGS,
-						    DAT_FALSE, 0),
-		   EP);
-}
-
 T(ep_get_status__idle_again)
 {
 	DAT_BOOLEAN recv = DAT_FALSE, req = DAT_FALSE;
@@ -439,7 +429,6 @@ const struct conf_case cases_post[] = {
 	POST(rdma_read__bad_arguments, "rdma_read"),
 	POST(rdma_read__unknown_key, "rdma_read"),
 	POST(send_with_invalidate__works_or_says_no, "send_with_invalidate"),
-	POST(send_with_invalidate__bad_handle, "send_with_invalidate"),
 	CASE(ep_get_status__idle_again, "6 dat_ep_get_status", NEED_CONNECTED),
 	{0},
 };

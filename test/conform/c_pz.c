@@ -20,67 +20,12 @@ T(pz_create__works)
 	EXPECT_OK(dat_pz_free(pz));
 }
 
-T(pz_create__null_ia)
-{
-	DAT_PZ_HANDLE pz;
-
-	BAD_HANDLE(dat_pz_create(DAT_HANDLE_NULL, &pz), IA);
-}
-
-T(pz_create__unknown_ia)
-{
-	DAT_PZ_HANDLE pz;
-
-	BAD_HANDLE(dat_pz_create((DAT_IA_HANDLE)(uintptr_t)40, &pz), IA);
-}
-
-T(pz_create__null_out)
-{
-	BAD_ARG(dat_pz_create(c->a.ia, NULL), 2);
-}
-
 T(pz_query__names_the_ia)
 {
 	DAT_PZ_PARAM param;
 
 	EXPECT_OK(dat_pz_query(c->a.pz, DAT_PZ_FIELD_ALL, &param));
 	EXPECT(param.ia_handle == c->a.ia);
-}
-
-T(pz_query__null_handle)
-{
-	DAT_PZ_PARAM param;
-
-	BAD_HANDLE(dat_pz_query(DAT_HANDLE_NULL, DAT_PZ_FIELD_ALL, &param), PZ);
-}
-
-T(pz_query__other_kind)
-{
-	DAT_PZ_PARAM param;
-
-	BAD_HANDLE(dat_pz_query(c->a.lmr, DAT_PZ_FIELD_ALL, &param), PZ);
-}
-
-T(pz_query__unknown_mask)
-{
-	DAT_PZ_PARAM param;
-
-	BAD_ARG(dat_pz_query(c->a.pz, (DAT_PZ_PARAM_MASK)0x8000, &param), 2);
-}
-
-T(pz_query__null_out)
-{
-	BAD_ARG(dat_pz_query(c->a.pz, DAT_PZ_FIELD_ALL, NULL), 3);
-}
-
-T(pz_free__null_handle)
-{
-	BAD_HANDLE(dat_pz_free(DAT_HANDLE_NULL), PZ);
-}
-
-T(pz_free__other_kind)
-{
-	BAD_HANDLE(dat_pz_free(c->a.recv_evd), PZ);
 }
 
 T(pz_free__lmr_uses_it)
@@ -130,16 +75,7 @@ T(pz_free__srq_uses_it)
 
 const struct conf_case cases_pz[] = {
 	CASE(pz_create__works, "8 dat_pz_create", NEED_IA),
-	CASE(pz_create__null_ia, "8 dat_pz_create", NEED_IA),
-	CASE(pz_create__unknown_ia, "8 dat_pz_create", NEED_IA),
-	CASE(pz_create__null_out, "8 dat_pz_create", NEED_IA),
 	CASE(pz_query__names_the_ia, "8 dat_pz_query", NEED_IA),
-	CASE(pz_query__null_handle, "8 dat_pz_query", NEED_IA),
-	CASE(pz_query__other_kind, "8 dat_pz_query", NEED_IA),
-	CASE(pz_query__unknown_mask, "1.3 query masks", NEED_IA),
-	CASE(pz_query__null_out, "8 dat_pz_query", NEED_IA),
-	CASE(pz_free__null_handle, "8 dat_pz_free", NEED_IA),
-	CASE(pz_free__other_kind, "8 dat_pz_free", NEED_IA),
 	CASE(pz_free__lmr_uses_it, "8 dat_pz_free", NEED_IA),
 	CASE(pz_free__ep_uses_it, "8 dat_pz_free", NEED_IA),
 	CASE(pz_free__rmr_uses_it, "8 dat_pz_free", NEED_IA | NEED_RMR),

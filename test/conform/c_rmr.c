@@ -69,25 +69,6 @@ T(rmr_create__works)
 	EXPECT_OK(dat_rmr_free(make(c)));
 }
 
-T(rmr_create__null_pz)
-{
-	DAT_RMR_HANDLE rmr;
-
-	BAD_HANDLE(dat_rmr_create(DAT_HANDLE_NULL, &rmr), PZ);
-}
-
-T(rmr_create__pz_of_other_kind)
-{
-	DAT_RMR_HANDLE rmr;
-
-	BAD_HANDLE(dat_rmr_create(c->a.lmr, &rmr), PZ);
-}
-
-T(rmr_create__null_out)
-{
-	BAD_ARG(dat_rmr_create(c->a.pz, NULL), 2);
-}
-
 T(rmr_create_for_ep__works_or_says_no)
 {
 	DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
@@ -102,13 +83,6 @@ T(rmr_create_for_ep__works_or_says_no)
 	EXPECT_OK(dat_rmr_free(rmr));
 }
 
-T(rmr_create_for_ep__null_pz)
-{
-	DAT_RMR_HANDLE rmr;
-
-	BAD_HANDLE(dat_rmr_create_for_ep(DAT_HANDLE_NULL, &rmr), PZ);
-}
-
 T(rmr_query__unbound)
 {
 	DAT_RMR_PARAM p;
@@ -116,42 +90,6 @@ T(rmr_query__unbound)
 	EXPECT_OK(dat_rmr_query(make(c), DAT_RMR_FIELD_ALL, &p));
 	EXPECT(p.ia_handle == c->a.ia);
 	EXPECT(p.pz_handle == c->a.pz);
-}
-
-T(rmr_query__null_handle)
-{
-	DAT_RMR_PARAM p;
-
-	BAD_HANDLE(dat_rmr_query(DAT_HANDLE_NULL, DAT_RMR_FIELD_ALL, &p), RMR);
-}
-
-T(rmr_query__other_kind)
-{
-	DAT_RMR_PARAM p;
-
-	BAD_HANDLE(dat_rmr_query(c->a.pz, DAT_RMR_FIELD_ALL, &p), RMR);
-}
-
-T(rmr_query__unknown_mask)
-{
-	DAT_RMR_PARAM p;
-
-	BAD_ARG(dat_rmr_query(make(c), (DAT_RMR_PARAM_MASK)0x8000, &p), 2);
-}
-
-T(rmr_query__null_out)
-{
-	BAD_ARG(dat_rmr_query(make(c), DAT_RMR_FIELD_ALL, NULL), 3);
-}
-
-T(rmr_free__null_handle)
-{
-	BAD_HANDLE(dat_rmr_free(DAT_HANDLE_NULL), RMR);
-}
-
-T(rmr_free__other_kind)
-{
-	BAD_HANDLE(dat_rmr_free(c->a.pz), RMR);
 }
 
 T(rmr_bind__completes)
@@ -194,42 +132,6 @@ T(rmr_bind__length_0_unbinds)
 					 DAT_COMPLETION_DEFAULT_FLAG));
 	conf_remote_fault(c, 1);
 	EXPECT(c->a.buf[0] == 0);
-}
-
-T(rmr_bind__null_rmr)
-{
-	struct bind b = good(c);
-	DAT_RMR_CONTEXT ctx;
-
-	b.rmr = DAT_HANDLE_NULL;
-	BAD_HANDLE(bind_rmr(&b, &ctx), RMR);
-}
-
-T(rmr_bind__rmr_of_other_kind)
-{
-	struct bind b = good(c);
-	DAT_RMR_CONTEXT ctx;
-
-	b.rmr = c->a.pz;
-	BAD_HANDLE(bind_rmr(&b, &ctx), RMR);
-}
-
-T(rmr_bind__lmr_of_other_kind)
-{
-	struct bind b = good(c);
-	DAT_RMR_CONTEXT ctx;
-
-	b.lmr = c->a.pz;
-	BAD_HANDLE(bind_rmr(&b, &ctx), LMR);
-}
-
-T(rmr_bind__null_ep)
-{
-	struct bind b = good(c);
-	DAT_RMR_CONTEXT ctx;
-
-	b.ep = DAT_HANDLE_NULL;
-	BAD_HANDLE(bind_rmr(&b, &ctx), EP);
 }
 
 T(rmr_bind__outside_the_region)
@@ -297,26 +199,12 @@ T(lmr_free__rmr_is_bound)
 
 const struct conf_case cases_rmr[] = {
 	CREATE(works),
-	CREATE(null_pz),
-	CREATE(pz_of_other_kind),
-	CREATE(null_out),
 	CASE(rmr_create_for_ep__works_or_says_no, "10 dat_rmr_create_for_ep",
 	     NEED_IA | NEED_RMR),
-	CASE(rmr_create_for_ep__null_pz, "10 dat_rmr_create_for_ep", NEED_IA),
 	QUERY(unbound),
-	CASE(rmr_query__null_handle, "10 dat_rmr_query", NEED_IA),
-	CASE(rmr_query__other_kind, "10 dat_rmr_query", NEED_IA),
-	QUERY(unknown_mask),
-	QUERY(null_out),
-	CASE(rmr_free__null_handle, "10 dat_rmr_free", NEED_IA),
-	CASE(rmr_free__other_kind, "10 dat_rmr_free", NEED_IA),
 	BIND(completes),
 	BIND(peer_writes_through_it),
 	BIND(length_0_unbinds),
-	BIND(null_rmr),
-	BIND(rmr_of_other_kind),
-	BIND(lmr_of_other_kind),
-	BIND(null_ep),
 	BIND(outside_the_region),
 	BIND(pz_differs),
 	BIND(region_lacks_privilege),

@@ -31,48 +31,6 @@ T(psp_create__again_after_free)
 		EXPECT_OK(dat_psp_free(conf_listen(c)));
 }
 
-T(psp_create__null_ia)
-{
-	DAT_PSP_HANDLE psp;
-
-	BAD_HANDLE(dat_psp_create(DAT_HANDLE_NULL, c->qual, c->a.cr_evd,
-				  DAT_PSP_CONSUMER_FLAG, &psp),
-		   IA);
-}
-
-T(psp_create__null_evd)
-{
-	DAT_PSP_HANDLE psp;
-
-	BAD_HANDLE(listen_on(c, DAT_HANDLE_NULL, 0, &psp), EVD_CR);
-}
-
-T(psp_create__evd_without_flag)
-{
-	DAT_PSP_HANDLE psp;
-
-	BAD_HANDLE(listen_on(c, c->a.conn_evd, 0, &psp), EVD_CR);
-}
-
-T(psp_create__evd_of_other_kind)
-{
-	DAT_PSP_HANDLE psp;
-
-	BAD_HANDLE(listen_on(c, c->a.pz, 0, &psp), EVD_CR);
-}
-
-T(psp_create__unknown_flags)
-{
-	DAT_PSP_HANDLE psp;
-
-	BAD_ARG(listen_on(c, c->a.cr_evd, 9, &psp), 4);
-}
-
-T(psp_create__null_out)
-{
-	BAD_ARG(listen_on(c, c->a.cr_evd, 0, NULL), 5);
-}
-
 T(psp_create__qualifier_taken)
 {
 	DAT_PSP_HANDLE psp;
@@ -147,25 +105,6 @@ T(psp_create_any__peer_can_connect)
 	EXPECT_EQ(ev.event_data.cr_arrival_event_data.conn_qual, qual);
 }
 
-T(psp_create_any__bad_arguments)
-{
-	DAT_CONN_QUAL qual;
-	DAT_PSP_HANDLE psp;
-
-	BAD_HANDLE(dat_psp_create_any(DAT_HANDLE_NULL, &qual, c->a.cr_evd,
-				      DAT_PSP_CONSUMER_FLAG, &psp),
-		   IA);
-	BAD_ARG(dat_psp_create_any(c->a.ia, NULL, c->a.cr_evd,
-				   DAT_PSP_CONSUMER_FLAG, &psp),
-		2);
-	BAD_HANDLE(dat_psp_create_any(c->a.ia, &qual, c->a.conn_evd,
-				      DAT_PSP_CONSUMER_FLAG, &psp),
-		   EVD_CR);
-	BAD_ARG(dat_psp_create_any(c->a.ia, &qual, c->a.cr_evd,
-				   DAT_PSP_CONSUMER_FLAG, NULL),
-		5);
-}
-
 T(psp_query__what_was_asked_for)
 {
 	DAT_PSP_PARAM p;
@@ -175,23 +114,6 @@ T(psp_query__what_was_asked_for)
 	EXPECT_EQ(p.conn_qual, c->qual);
 	EXPECT(p.evd_handle == c->a.cr_evd);
 	EXPECT_EQ(p.psp_flags, DAT_PSP_CONSUMER_FLAG);
-}
-
-T(psp_query__bad_arguments)
-{
-	DAT_PSP_HANDLE psp = conf_listen(c);
-	DAT_PSP_PARAM p;
-
-	BAD_HANDLE(dat_psp_query(DAT_HANDLE_NULL, DAT_PSP_FIELD_ALL, &p), PSP);
-	BAD_HANDLE(dat_psp_query(c->a.pz, DAT_PSP_FIELD_ALL, &p), PSP);
-	BAD_ARG(dat_psp_query(psp, (DAT_PSP_PARAM_MASK)0x8000, &p), 2);
-	BAD_ARG(dat_psp_query(psp, DAT_PSP_FIELD_ALL, NULL), 3);
-}
-
-T(psp_free__bad_handle)
-{
-	BAD_HANDLE(dat_psp_free(DAT_HANDLE_NULL), PSP);
-	BAD_HANDLE(dat_psp_free(c->a.pz), PSP);
 }
 
 T(psp_free__delivered_request_stays_valid)
@@ -294,12 +216,6 @@ T(rsp_query__bad_arguments)
 	BAD_ARG(dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, NULL), 3);
 }
 
-T(rsp_free__bad_handle)
-{
-	BAD_HANDLE(dat_rsp_free(DAT_HANDLE_NULL), RSP);
-	BAD_HANDLE(dat_rsp_free(c->a.pz), RSP);
-}
-
 T(csp_create__works_or_says_no)
 {
 	DAT_COMM comm = {AF_INET, SOCK_STREAM, IPPROTO_TCP};
@@ -322,31 +238,16 @@ T(csp_create__works_or_says_no)
 	EXPECT_OK(dat_csp_free(csp));
 }
 
-T(csp_free__bad_handle)
-{
-	BAD_HANDLE(dat_csp_free(DAT_HANDLE_NULL), CSP);
-	BAD_HANDLE(dat_csp_free(c->a.pz), CSP);
-}
-
 #define SP(x, call) CASE(x, "7 " call, NEED_EPS)
 
 const struct conf_case cases_sp[] = {
 	SP(psp_create__again_after_free, "dat_psp_create"),
-	SP(psp_create__null_ia, "dat_psp_create"),
-	SP(psp_create__null_evd, "dat_psp_create"),
-	SP(psp_create__evd_without_flag, "dat_psp_create"),
-	SP(psp_create__evd_of_other_kind, "dat_psp_create"),
-	SP(psp_create__unknown_flags, "dat_psp_create"),
-	SP(psp_create__null_out, "dat_psp_create"),
 	SP(psp_create__qualifier_taken, "dat_psp_create"),
 	SP(psp_create__qualifier_taken_by_other_instance, "dat_psp_create"),
 	SP(psp_create__provider_flag_as_advertised, "dat_psp_create"),
 	SP(psp_create_any__picks_a_usable_one, "dat_psp_create_any"),
 	SP(psp_create_any__peer_can_connect, "dat_psp_create_any"),
-	SP(psp_create_any__bad_arguments, "dat_psp_create_any"),
 	SP(psp_query__what_was_asked_for, "dat_psp_query"),
-	SP(psp_query__bad_arguments, "dat_psp_query"),
-	SP(psp_free__bad_handle, "dat_psp_free"),
 	SP(psp_free__delivered_request_stays_valid, "dat_psp_free"),
 	SP(psp_free__later_request_is_refused, "dat_psp_free"),
 	SP(rsp_create__reserves_and_gives_back, "dat_rsp_create"),
@@ -355,8 +256,6 @@ const struct conf_case cases_sp[] = {
 	SP(rsp_create__serves_one_request, "dat_rsp_create"),
 	SP(rsp_query__what_was_asked_for, "dat_rsp_query"),
 	SP(rsp_query__bad_arguments, "dat_rsp_query"),
-	SP(rsp_free__bad_handle, "dat_rsp_free"),
 	SP(csp_create__works_or_says_no, "dat_csp_create"),
-	SP(csp_free__bad_handle, "dat_csp_free"),
 	{0},
 };

@@ -53,53 +53,6 @@ T(srq_create__works)
 	EXPECT_OK(dat_srq_free(make(c)));
 }
 
-T(srq_create__null_ia)
-{
-	DAT_SRQ_ATTR attr = {.max_recv_dtos = DTOS, .max_recv_iov = 1};
-	DAT_SRQ_HANDLE srq;
-
-	BAD_HANDLE(dat_srq_create(DAT_HANDLE_NULL, c->a.pz, &attr, &srq), IA);
-}
-
-T(srq_create__null_pz)
-{
-	DAT_SRQ_ATTR attr = {.max_recv_dtos = DTOS, .max_recv_iov = 1};
-	DAT_SRQ_HANDLE srq;
-
-	BAD_HANDLE(dat_srq_create(c->a.ia, DAT_HANDLE_NULL, &attr, &srq), PZ);
-}
-
-T(srq_create__null_attr)
-{
-	DAT_SRQ_HANDLE srq;
-
-	BAD_ARG(dat_srq_create(c->a.ia, c->a.pz, NULL, &srq), 3);
-}
-
-T(srq_create__watermark_set)
-{
-	DAT_SRQ_ATTR attr = {DTOS, 1, 2};
-	DAT_SRQ_HANDLE srq;
-
-	BAD_ARG(dat_srq_create(c->a.ia, c->a.pz, &attr, &srq), 3);
-}
-
-T(srq_create__dtos_0)
-{
-	DAT_SRQ_ATTR attr = {0, 1, DAT_SRQ_LW_DEFAULT};
-	DAT_SRQ_HANDLE srq;
-
-	BAD_ARG(dat_srq_create(c->a.ia, c->a.pz, &attr, &srq), 3);
-}
-
-T(srq_create__dtos_negative)
-{
-	DAT_SRQ_ATTR attr = {-1, 1, DAT_SRQ_LW_DEFAULT};
-	DAT_SRQ_HANDLE srq;
-
-	BAD_ARG(dat_srq_create(c->a.ia, c->a.pz, &attr, &srq), 3);
-}
-
 T(srq_create__dtos_absurd)
 {
 	DAT_SRQ_ATTR attr = {0x7fffffff, 1, DAT_SRQ_LW_DEFAULT};
@@ -107,13 +60,6 @@ T(srq_create__dtos_absurd)
 
 	EXPECT_TYPE(dat_srq_create(c->a.ia, c->a.pz, &attr, &srq),
 		    DAT_INSUFFICIENT_RESOURCES);
-}
-
-T(srq_create__null_out)
-{
-	DAT_SRQ_ATTR attr = {.max_recv_dtos = DTOS, .max_recv_iov = 1};
-
-	BAD_ARG(dat_srq_create(c->a.ia, c->a.pz, &attr, NULL), 4);
 }
 
 T(srq_query__new)
@@ -138,42 +84,6 @@ T(srq_query__counts)
 	EXPECT_EQ(query(srq).outstanding_dto_count, 2);
 }
 
-T(srq_query__null_handle)
-{
-	DAT_SRQ_PARAM p;
-
-	BAD_HANDLE(dat_srq_query(DAT_HANDLE_NULL, DAT_SRQ_FIELD_ALL, &p), SRQ);
-}
-
-T(srq_query__other_kind)
-{
-	DAT_SRQ_PARAM p;
-
-	BAD_HANDLE(dat_srq_query(c->a.pz, DAT_SRQ_FIELD_ALL, &p), SRQ);
-}
-
-T(srq_query__unknown_mask)
-{
-	DAT_SRQ_PARAM p;
-
-	BAD_ARG(dat_srq_query(make(c), (DAT_SRQ_PARAM_MASK)0x8000, &p), 2);
-}
-
-T(srq_query__null_out)
-{
-	BAD_ARG(dat_srq_query(make(c), DAT_SRQ_FIELD_ALL, NULL), 3);
-}
-
-T(srq_post_recv__null_handle)
-{
-	BAD_HANDLE(post(c, DAT_HANDLE_NULL, 0), SRQ);
-}
-
-T(srq_post_recv__other_kind)
-{
-	BAD_HANDLE(post(c, c->a.pz, 0), SRQ);
-}
-
 T(srq_post_recv__full)
 {
 	DAT_SRQ_HANDLE srq = make(c);
@@ -195,18 +105,6 @@ T(srq_post_recv__too_many_segments)
 	for (int i = 0; i < n; i++)
 		seg[i] = conf_seg(&c->a, (size_t)i * 8, 8);
 	BAD_ARG(dat_srq_post_recv(srq, n, seg, conf_cookie(1)), 2);
-}
-
-T(srq_post_recv__negative_segments)
-{
-	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 0, 8);
-
-	BAD_ARG(dat_srq_post_recv(make(c), -1, &seg, conf_cookie(1)), 2);
-}
-
-T(srq_post_recv__null_iov)
-{
-	BAD_ARG(dat_srq_post_recv(make(c), 1, NULL, conf_cookie(1)), 3);
 }
 
 T(srq_post_recv__message_arrives)
@@ -254,24 +152,6 @@ T(srq_resize__fewer_than_outstanding)
 	EXPECT_TYPE(dat_srq_resize(srq, 2), DAT_INVALID_STATE);
 }
 
-T(srq_resize__not_positive)
-{
-	DAT_SRQ_HANDLE srq = make(c);
-
-	BAD_ARG(dat_srq_resize(srq, 0), 2);
-	BAD_ARG(dat_srq_resize(srq, -5), 2);
-}
-
-T(srq_resize__null_handle)
-{
-	BAD_HANDLE(dat_srq_resize(DAT_HANDLE_NULL, 8), SRQ);
-}
-
-T(srq_resize__other_kind)
-{
-	BAD_HANDLE(dat_srq_resize(c->a.pz, 8), SRQ);
-}
-
 T(srq_set_lw__works_or_says_no)
 {
 	DAT_RETURN ret = dat_srq_set_lw(make(c), 1);
@@ -285,26 +165,6 @@ T(srq_set_lw__above_the_size)
 	DAT_SRQ_HANDLE srq = make(c);
 
 	BAD_ARG(dat_srq_set_lw(srq, query(srq).max_recv_dtos + 1), 2);
-}
-
-T(srq_set_lw__negative)
-{
-	BAD_ARG(dat_srq_set_lw(make(c), -1), 2);
-}
-
-T(srq_set_lw__null_handle)
-{
-	BAD_HANDLE(dat_srq_set_lw(DAT_HANDLE_NULL, 1), SRQ);
-}
-
-T(srq_free__null_handle)
-{
-	BAD_HANDLE(dat_srq_free(DAT_HANDLE_NULL), SRQ);
-}
-
-T(srq_free__other_kind)
-{
-	BAD_HANDLE(dat_srq_free(c->a.pz), SRQ);
 }
 
 T(srq_free__ep_uses_it)
@@ -335,34 +195,6 @@ T(ep_create_with_srq__query_names_it)
 	EXPECT_EQ(p.ep_state, DAT_EP_STATE_UNCONNECTED);
 }
 
-T(ep_create_with_srq__null_srq)
-{
-	DAT_EP_HANDLE ep;
-
-	BAD_HANDLE(dat_ep_create_with_srq(c->a.ia, c->a.pz, c->a.recv_evd,
-					  c->a.req_evd, c->a.conn_evd,
-					  DAT_HANDLE_NULL, NULL, &ep),
-		   SRQ);
-}
-
-T(ep_create_with_srq__srq_of_other_kind)
-{
-	DAT_EP_HANDLE ep;
-
-	BAD_HANDLE(dat_ep_create_with_srq(c->a.ia, c->a.pz, c->a.recv_evd,
-					  c->a.req_evd, c->a.conn_evd, c->a.pz,
-					  NULL, &ep),
-		   SRQ);
-}
-
-T(ep_create_with_srq__null_out)
-{
-	BAD_ARG(dat_ep_create_with_srq(c->a.ia, c->a.pz, c->a.recv_evd,
-				       c->a.req_evd, c->a.conn_evd, make(c),
-				       NULL, NULL),
-		8);
-}
-
 T(ep_post_recv__ep_has_srq)
 {
 	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 0, 64);
@@ -376,47 +208,20 @@ T(ep_post_recv__ep_has_srq)
 
 const struct conf_case cases_srq[] = {
 	SRQ(srq_create__works, "dat_srq_create"),
-	SRQ(srq_create__null_ia, "dat_srq_create"),
-	SRQ(srq_create__null_pz, "dat_srq_create"),
-	SRQ(srq_create__null_attr, "dat_srq_create"),
-	SRQ(srq_create__watermark_set, "dat_srq_create"),
-	SRQ(srq_create__dtos_0, "dat_srq_create"),
-	SRQ(srq_create__dtos_negative, "dat_srq_create"),
 	SRQ(srq_create__dtos_absurd, "dat_srq_create"),
-	SRQ(srq_create__null_out, "dat_srq_create"),
 	SRQ(srq_query__new, "dat_srq_query"),
 	SRQ(srq_query__counts, "dat_srq_query"),
-	SRQ(srq_query__null_handle, "dat_srq_query"),
-	SRQ(srq_query__other_kind, "dat_srq_query"),
-	SRQ(srq_query__unknown_mask, "dat_srq_query"),
-	SRQ(srq_query__null_out, "dat_srq_query"),
-	SRQ(srq_post_recv__null_handle, "dat_srq_post_recv"),
-	SRQ(srq_post_recv__other_kind, "dat_srq_post_recv"),
 	SRQ(srq_post_recv__full, "dat_srq_post_recv"),
 	SRQ(srq_post_recv__too_many_segments, "dat_srq_post_recv"),
-	SRQ(srq_post_recv__negative_segments, "dat_srq_post_recv"),
-	SRQ(srq_post_recv__null_iov, "dat_srq_post_recv"),
 	CASE(srq_post_recv__message_arrives, "11 dat_srq_post_recv",
 	     NEED_BOTH | NEED_SRQ),
 	SRQ(srq_resize__grow, "dat_srq_resize"),
 	SRQ(srq_resize__fewer_than_outstanding, "dat_srq_resize"),
-	SRQ(srq_resize__not_positive, "dat_srq_resize"),
-	SRQ(srq_resize__null_handle, "dat_srq_resize"),
-	SRQ(srq_resize__other_kind, "dat_srq_resize"),
 	SRQ(srq_set_lw__works_or_says_no, "dat_srq_set_lw"),
 	SRQ(srq_set_lw__above_the_size, "dat_srq_set_lw"),
-	SRQ(srq_set_lw__negative, "dat_srq_set_lw"),
-	SRQ(srq_set_lw__null_handle, "dat_srq_set_lw"),
-	SRQ(srq_free__null_handle, "dat_srq_free"),
-	SRQ(srq_free__other_kind, "dat_srq_free"),
 	SRQ(srq_free__ep_uses_it, "dat_srq_free"),
 	SRQ(srq_free__buffers_posted, "dat_srq_free"),
 	CASE(ep_create_with_srq__query_names_it, "6 dat_ep_create_with_srq",
-	     NEED_IA | NEED_SRQ),
-	CASE(ep_create_with_srq__null_srq, "6 dat_ep_create_with_srq", NEED_IA),
-	CASE(ep_create_with_srq__srq_of_other_kind, "6 dat_ep_create_with_srq",
-	     NEED_IA),
-	CASE(ep_create_with_srq__null_out, "6 dat_ep_create_with_srq",
 	     NEED_IA | NEED_SRQ),
 	CASE(ep_post_recv__ep_has_srq, "6 dat_ep_post_recv",
 	     NEED_IA | NEED_SRQ),

@@ -81,7 +81,10 @@ extern const struct conf_case cases_registry[], cases_ia[], cases_evd[],
 	cases_evd_wait[], cases_cno[], cases_pz[], cases_lmr[], cases_rmr[],
 	cases_srq[], cases_ep[], cases_ep_state[], cases_conn[], cases_sp[],
 	cases_cr[], cases_post[], cases_context[], cases_strerror[],
-	cases_notify[], cases_sp_provider[];
+	cases_notify[], cases_sp_provider[], cases_args[];
+
+/* c_args.c: each call and the code of one bad argument, a line each. */
+void conf_print_arguments(void);
 
 /* End the case. The text goes to the TAP output. */
 _Noreturn void conf_fail(const char *file, int line, const char *fmt, ...)

@@ -41,7 +41,7 @@ static const struct conf_case *const tables[] = {
 	cases_evd_wait, cases_cno,	cases_pz,	   cases_lmr,
 	cases_rmr,	cases_srq,	cases_ep,	   cases_ep_state,
 	cases_conn,	cases_sp,	cases_sp_provider, cases_cr,
-	cases_post,	cases_notify,	cases_context,
+	cases_post,	cases_notify,	cases_context,	   cases_args,
 };
 
 #define for_each_case(k)                                                 \
@@ -268,7 +268,8 @@ static _Noreturn void usage(FILE *to, int code)
 		    "  -k KIND           fake device: ib, roce, iwarp, siw\n"
 		    "  -t, --timeout N   seconds for a case, default 60\n"
 		    "  -j N              so many cases side by side\n"
-		    "  -l                list the cases\n");
+		    "  -l                list the cases\n"
+		    "  --arguments       list the codes of bad arguments\n");
 	exit(code);
 }
 
@@ -277,6 +278,7 @@ static struct options parse(int argc, char **argv)
 	static const struct option longs[] = {
 		{"timeout", required_argument, NULL, 't'},
 		{"help", no_argument, NULL, 'h'},
+		{"arguments", no_argument, NULL, 'A'},
 		{0},
 	};
 	struct options opt = {
@@ -310,6 +312,9 @@ static struct options parse(int argc, char **argv)
 		case 'l':
 			opt.list = true;
 			break;
+		case 'A':
+			conf_print_arguments();
+			exit(0);
 		case 'h':
 			usage(stdout, 0);
 		default:

@@ -589,9 +589,7 @@ static void csp__life(void **state)
 	assert_refused(CREATE(NULL, at, s->cr_evd, &csp), DAPL_BAD_ARG(2));
 	assert_refused(CREATE(&odd, at, s->cr_evd, &csp),
 		       DAPL_ERR(DAT_COMM_NOT_SUPPORTED, 0));
-	assert_refused(
-		CREATE(&comm, NULL, s->cr_evd, &csp),
-		DAPL_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED));
+	assert_refused(CREATE(&comm, NULL, s->cr_evd, &csp), DAPL_BAD_ARG(3));
 	assert_refused(CREATE(&comm, at, s->conn_evd, &csp),
 		       DAPL_BAD_HANDLE(EVD_CR));
 	assert_refused(CREATE(&comm, at, s->cr_evd, NULL), DAPL_BAD_ARG(5));

@@ -77,7 +77,7 @@ static bool queue_fits(bool evd, DAT_COUNT dtos, DAT_COUNT iov, bool request)
 }
 
 static DAT_RETURN check_limits(struct dapl_ia *ia, const DAT_EP_ATTR *attr,
-			       const DAT_IA_ATTR *limits)
+			       const DAT_IA_ATTR *limits, DAT_RETURN bad)
 {
 	const struct {
 		const char *what;
@@ -101,7 +101,7 @@ static DAT_RETURN check_limits(struct dapl_ia *ia, const DAT_EP_ATTR *attr,
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].wish > rows[i].limit || rows[i].wish < 0)
-			return dapl_fail(DAPL_BAD_ARG(6),
+			return dapl_fail(bad,
 					 "ep: %s %lld is not within the limit "
 					 "of %s, %lld",
 					 rows[i].what, rows[i].wish,
@@ -114,6 +114,8 @@ DAT_RETURN dapl_ep_attr_check(struct dapl_ia *ia, const DAT_EP_ATTR *attr,
 			      DAT_EP_ATTR *ret_attr)
 {
 	DAT_IA_ATTR limits = ia_limits(ia);
+	/* The call with an SRQ has one argument more before the attributes. */
+	DAT_RETURN bad = srq ? DAPL_BAD_ARG(7) : DAPL_BAD_ARG(6);
 
 	if (!attr) {
 		attr_defaults(&limits, recv_evd, request_evd, ret_attr);
@@ -127,25 +129,25 @@ DAT_RETURN dapl_ep_attr_check(struct dapl_ia *ia, const DAT_EP_ATTR *attr,
 		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
 				 "ep: only best effort is offered");
 	if (attr->recv_completion_flags & DAT_COMPLETION_SUPPRESS_FLAG)
-		return dapl_fail(DAPL_BAD_ARG(6),
+		return dapl_fail(bad,
 				 "ep: completions of receives cannot be "
 				 "suppressed");
 	if (!srq && !queue_fits(recv_evd, attr->max_recv_dtos,
 				attr->max_recv_iov, false))
-		return dapl_fail(DAPL_BAD_ARG(6),
+		return dapl_fail(bad,
 				 "ep: %d receives of %d segments do not fit to "
 				 "%s receive EVD",
 				 attr->max_recv_dtos, attr->max_recv_iov,
 				 recv_evd ? "a" : "no");
 	if (!queue_fits(request_evd, attr->max_request_dtos,
 			attr->max_request_iov, true))
-		return dapl_fail(DAPL_BAD_ARG(6),
+		return dapl_fail(bad,
 				 "ep: %d requests of %d segments do not fit to "
 				 "%s request EVD",
 				 attr->max_request_dtos, attr->max_request_iov,
 				 request_evd ? "a" : "no");
 	*ret_attr = *attr;
-	return check_limits(ia, attr, &limits);
+	return check_limits(ia, attr, &limits, bad);
 }
 
 DAT_RETURN dapl_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask,

@@ -471,8 +471,12 @@ DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE handle,
 {
 	DAT_LMR_TRIPLET iov;
 
-	if (!local)
-		return dapl_fail(DAPL_BAD_ARG(2), "no local buffer");
+	if (!dapl_obj_is(handle, DAT_HANDLE_TYPE_EP))
+		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
+	if (!local || !remote)
+		return dapl_fail(local ? DAPL_BAD_ARG(4) : DAPL_BAD_ARG(2),
+				 "ep %p: no %s buffer", handle,
+				 local ? "remote" : "local");
 	iov.virtual_address = local->virtual_address;
 	iov.segment_length = local->segment_length;
 	iov.lmr_context = local->rmr_context;

@@ -461,15 +461,13 @@ static DAT_RETURN check_comm(const struct dapl_ia *ia, const DAT_COMM *comm,
 		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
 				 "csp: addresses of %s have no port; use a PSP",
 				 ia->cm->ops->name);
-	if (!comm)
-		return dapl_fail(DAPL_BAD_ARG(2), "csp: no communicator");
 	if ((comm->domain != AF_INET && comm->domain != AF_INET6) ||
 	    comm->type != SOCK_STREAM ||
 	    (comm->protocol && comm->protocol != IPPROTO_TCP))
 		return dapl_fail(DAPL_ERR(DAT_COMM_NOT_SUPPORTED, 0),
 				 "csp: only stream sockets of AF_INET and "
 				 "AF_INET6 have a counterpart here");
-	if (!addr || ((struct sockaddr *)addr)->sa_family != comm->domain ||
+	if (((struct sockaddr *)addr)->sa_family != comm->domain ||
 	    !dapl_sp_addr_qual((struct sockaddr *)addr, ret_qual))
 		return dapl_fail(DAPL_ERR(DAT_INVALID_ADDRESS,
 					  DAT_INVALID_ADDRESS_MALFORMED),
@@ -491,13 +489,18 @@ DAT_RETURN dapl_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm,
 
 	if (!ia)
 		return dapl_fail(DAPL_BAD_HANDLE(IA), "no such IA");
-	ret = check_comm(ia, comm, addr, &qual);
-	if (ret == DAT_SUCCESS)
-		ret = check_sp_evd(ia, evd_handle, &evd);
+	if (!comm || !addr)
+		return dapl_fail(comm ? DAPL_BAD_ARG(3) : DAPL_BAD_ARG(2),
+				 "csp: no %s",
+				 comm ? "address" : "communicator");
+	ret = check_sp_evd(ia, evd_handle, &evd);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	if (!ret_csp)
 		return dapl_fail(DAPL_BAD_ARG(5), "no place for the handle");
+	ret = check_comm(ia, comm, addr, &qual);
+	if (ret != DAT_SUCCESS)
+		return ret;
 	sp = sp_new(ia, DAT_HANDLE_TYPE_CSP, qual, evd);
 	if (!sp)
 		return dapl_fail(DAPL_NO_MEM, "csp: no memory");

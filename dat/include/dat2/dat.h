@@ -1183,8 +1183,9 @@ DAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle);
  *   MODEL_NOT_SUPPORTED     service type or QoS
  *   INSUFFICIENT_RESOURCES  memory or device
  * Blocks: no. Threads: safe. Events: none.
- * Rule: uDAPL 1.2 spec, dat_ep_create. NULL attributes give 16 and 16 DTOs
- * with 4 segments each (a historic default that programs rely on).
+ * Rule: uDAPL 1.2 spec, dat_ep_create. NULL attributes give 16 and 16 DTOs (a
+ * historic default that programs rely on) with 8 segments each: old providers
+ * said 4 and took what the adapter has, and programs post 8.
  */
 DAT_EXPORT DAT_RETURN
 dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
@@ -1290,10 +1291,13 @@ dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_address,
  *   private_data        may be NULL when the size is 0
  *   quality_of_service  DAT_QOS_BEST_EFFORT
  *
- * Returns: as dat_ep_connect(), and
- *   INVALID_HANDLE/EP       either of them
- *   INVALID_PARAMETER/ARG3  timeout 0
- *   INVALID_STATE/EP_*      ep_dup_handle is not CONNECTED
+ * Returns: states and resources as there (dat_ep_connect), and
+ *   INVALID_HANDLE/EP        either of them
+ *   INVALID_HANDLE/EVD_CONN  no connect EVD
+ *   INVALID_PARAMETER/ARG3   timeout 0
+ *   INVALID_PARAMETER/ARG4   private data negative or too long
+ *   INVALID_PARAMETER/ARG5   size without data
+ *   INVALID_STATE/EP_*       ep_dup_handle is not CONNECTED
  * Blocks: no. Threads: serialise. Events: as dat_ep_connect().
  * Rule: uDAPL 1.2 spec, dat_ep_dup_connect.
  */
@@ -1314,9 +1318,15 @@ DAT_EXPORT DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle,
  *   private_data_size  bytes, at most max_private_data_size
  *   private_data       may be NULL when the size is 0
  *
- * Returns: as dat_ep_connect(), and
- *   COMM_NOT_SUPPORTED   domain, type or protocol
- *   MODEL_NOT_SUPPORTED  the provider has no common service points
+ * Returns: states and resources as there (dat_ep_connect), and
+ *   INVALID_HANDLE/EP        not an EP
+ *   INVALID_HANDLE/EVD_CONN  no connect EVD
+ *   INVALID_PARAMETER/ARG2   address NULL
+ *   INVALID_PARAMETER/ARG3   timeout 0
+ *   INVALID_PARAMETER/ARG4   private data negative or too long
+ *   INVALID_PARAMETER/ARG5   size without data
+ *   COMM_NOT_SUPPORTED       domain, type or protocol
+ *   MODEL_NOT_SUPPORTED      the provider has no common service points
  * Blocks: no. Threads: serialise. Events: as dat_ep_connect().
  * Rule: added in DAT 2.0; older libdat2.so.2 did not export it.
  */
@@ -1455,8 +1465,10 @@ dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
  *   remote_iov  one range at the peer
  *   the others  as dat_ep_post_send()
  *
- * Returns: as dat_ep_post_rdma_read(), and
- *   MODEL_NOT_SUPPORTED  provider or adapter cannot
+ * Returns: the other codes as there (dat_ep_post_rdma_read), and
+ *   INVALID_HANDLE/EP       not an EP, or an unreliable one
+ *   INVALID_PARAMETER/ARG2, ARG4  local_iov, remote_iov NULL
+ *   MODEL_NOT_SUPPORTED     provider or adapter cannot
  * Blocks: no. Threads: serialise. Events: as dat_ep_post_rdma_read().
  * Rule: added in DAT 2.0; older libdat2.so.2 did not export it.
  */
@@ -1548,10 +1560,13 @@ DAT_EXPORT DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle);
  *
  * dat_ep_post_recv() is not allowed on such an endpoint.
  *
- * Returns: as dat_ep_create(), and
+ * Returns: the other codes as there (dat_ep_create), and
+ *   INVALID_HANDLE/IA, PZ, EVD_CONN, EVD_RECV, EVD_REQUEST  bad handle, or a
+ *                           queue without the flag it needs; no recv_evd_handle
  *   INVALID_HANDLE/SRQ      NULL or not an SRQ
- *   INVALID_PARAMETER/ARG7  attributes (one position later than there)
+ *   INVALID_PARAMETER/ARG7  attributes, as ARG6 there
  *   INVALID_PARAMETER/ARG8  ep_handle NULL
+ *   MODEL_NOT_SUPPORTED     the SRQ has another zone
  * Blocks: no. Threads: safe. Events: none.
  * Rule: uDAPL 1.2 spec, dat_ep_create_with_srq; the spec refuses NULL
  * attributes, history accepts them and so do we.
@@ -1715,9 +1730,11 @@ DAT_EXPORT DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
  *
  * Returns:
  *   INVALID_HANDLE/RMR, LMR, EP  bad handle
- *   INVALID_PARAMETER/ARG3  range outside the region
- *   INVALID_PARAMETER/ARG4  zones differ, or privileges not allowed
- *   INVALID_PARAMETER/ARG6  the window is bound through another endpoint
+ *   INVALID_PARAMETER/ARG2  the region is of another zone than the window
+ *   INVALID_PARAMETER/ARG3  NULL, or a range outside the region
+ *   INVALID_PARAMETER/ARG4  unknown privileges
+ *   INVALID_PARAMETER/ARG6  the endpoint is of another zone, or the window is
+ *                           bound through another endpoint
  *   INVALID_STATE/EP_*      endpoint neither CONNECTED nor DISCONNECTED
  *   PRIVILEGES_VIOLATION    the region lacks a privilege
  *   INSUFFICIENT_RESOURCES/MEMORY  max_request_dtos are outstanding
