@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "dapl/common/objects/dapl_evd.h"
+#include "dapl/common/objects/dapl_provider.h"
 
 static struct ibv_context *verbs_of(DAT_EVD_HANDLE evd)
 {
@@ -986,9 +987,46 @@ static void ia_close__two_threads(void **state)
 	world_unload();
 }
 
+/* In every build: a call would jump to nothing. */
+static void register__an_operation_is_missing(void **state)
+{
+	const struct dapl_cm_ops *whole =
+		dapl_provider_find(WORLD_IA_NAME)->ops;
+	struct dapl_cm_ops ops = *whole;
+	DAT_PROVIDER_INFO info = {"lacking", 2, 0, DAT_TRUE};
+	int added = world_registry.added;
+
+#define WITHOUT(op)                                                  \
+	do {                                                         \
+		ops = *whole;                                        \
+		ops.op = NULL;                                       \
+		dapl_provider_register(&ops, &info, "");             \
+		assert_int_equal(world_registry.added, added);       \
+		assert_non_null(                                     \
+			strstr(dapl__fail_text(), "operation " #op)); \
+		assert_null(dapl_provider_find("lacking"));          \
+	} while (0)
+	WITHOUT(name);
+	WITHOUT(open);
+	WITHOUT(start);
+	WITHOUT(stop);
+	WITHOUT(close);
+	WITHOUT(max_pdata);
+	WITHOUT(listen);
+	WITHOUT(unlisten);
+	WITHOUT(prepare);
+	WITHOUT(connect);
+	WITHOUT(accept);
+	WITHOUT(reject);
+	WITHOUT(disconnect);
+	WITHOUT(release);
+	WITHOUT(addrs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		ib_test(register__an_operation_is_missing),
 		cmocka_unit_test(provider_register__vector),
 		cmocka_unit_test(provider_register__refused),
 		cmocka_unit_test(provider_unregister__unknown),

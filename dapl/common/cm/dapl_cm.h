@@ -250,7 +250,8 @@ int dapl_cm_qp_modify(struct dapl_ep *ep, const struct dapl_cm_conn *conn,
 
 /*
  * Provider entry: what dat_provider_init() and dat_provider_fini() of a plugin
- * call with their own OPS. Registering asserts that every op is there.
+ * call with their own OPS. Registering refuses OPS that lack one which is not
+ * optional.
  */
 void dapl_provider_register(const struct dapl_cm_ops *ops,
 			    const DAT_PROVIDER_INFO *info,

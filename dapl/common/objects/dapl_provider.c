@@ -11,7 +11,6 @@
  */
 #include "dapl/common/objects/dapl_provider.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,13 +123,28 @@ const DAT_PROVIDER dapl__vector = {
 	dapl_extensions,
 };
 
-static void assert_ops(const struct dapl_cm_ops *ops)
+/* The operation that OPS lacks, or NULL: calls do not look for it again. */
+static const char *missing_op(const struct dapl_cm_ops *ops)
 {
-	assert(ops->name && ops->open && ops->start && ops->stop);
-	assert(ops->close && ops->max_pdata && ops->listen && ops->unlisten);
-	assert(ops->prepare && ops->connect && ops->accept && ops->reject);
-	assert(ops->disconnect && ops->release && ops->addrs);
-	(void)ops;
+#define OP(op)                       \
+	{                            \
+#op, ops->op != NULL \
+	}
+	const struct {
+		const char *name;
+		bool there;
+	} all[] = {
+		OP(name),	OP(open),      OP(start),  OP(stop),
+		OP(close),	OP(max_pdata), OP(listen), OP(unlisten),
+		OP(prepare),	OP(connect),   OP(accept), OP(reject),
+		OP(disconnect), OP(release),   OP(addrs),
+	};
+#undef OP
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (!all[i].there)
+			return all[i].name;
+	return NULL;
 }
 
 /*
@@ -212,9 +226,15 @@ void dapl_provider_register(const struct dapl_cm_ops *ops,
 			    const DAT_PROVIDER_INFO *info,
 			    const char *ia_params)
 {
+	const char *missing = missing_op(ops);
 	struct dapl_provider *prov;
 
-	assert_ops(ops);
+	if (missing) {
+		dapl_fail(DAPL_ERR(DAT_INTERNAL_ERROR, 0),
+			  "the provider of %s has no operation %s",
+			  info->ia_name, missing);
+		return;
+	}
 	dapl__log_setup(ops->name);
 	prov = provider_take(ops, info, ia_params ? ia_params : "");
 	if (!prov)
