@@ -2,8 +2,7 @@
 /*
  * t_adapters.c - many adapters, one after the other and at once, where file
  * descriptors are few: it works, or the call says what was missing; and nothing
- * is left behind. Over each provider (Makefile.inc); on real devices it is
- * test/interop/t_adapters.sh.
+ * is left behind. Over each provider (Makefile.inc).
  *
  * Limits of a process cannot all be undone, so each test runs in a child, which
  * is judged by its exit status.
@@ -27,7 +26,6 @@
 			_exit(__LINE__ & 0xff ? __LINE__ & 0xff : 1); \
 	} while (0)
 
-/* Those that can be had from now on are FEW, those of before included. */
 static void set_limits(rlim_t soft, rlim_t hard)
 {
 	const struct rlimit limit = {.rlim_cur = soft, .rlim_max = hard};
