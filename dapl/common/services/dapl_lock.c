@@ -65,6 +65,7 @@ static const char *const role_names[] = {
 	[DAPL_LOCK_WQ] = "wq",
 	[DAPL_LOCK_EVD] = "evd",
 	[DAPL_LOCK_CNO] = "cno",
+	[DAPL_LOCK_JOBS] = "jobs",
 	[DAPL_LOCK_LEAF] = "leaf",
 };
 

@@ -32,6 +32,7 @@ enum dapl_lock_role {
 	DAPL_LOCK_EVD,	    /* one event dispatcher */
 	DAPL_LOCK_CNO,	    /* one CNO */
 	DAPL_LOCK_WQ,	    /* one work queue's ring, posting side */
+	DAPL_LOCK_JOBS,	    /* what the helpers of one loop have to do */
 	DAPL_LOCK_LEAF,	    /* timers, maps, log: takes no other lock */
 	DAPL_LOCK_N
 };

@@ -21,8 +21,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -30,14 +28,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dapl/common/services/dapl_jobs.h"
 #include "dapl/common/services/dapl_lock.h"
 #include "dapl/common/services/dapl_log.h"
+#include "dapl/common/services/dapl_thread.h"
 
 #define BATCH	    16 /* events of one epoll_wait() */
 #define FIRST_ALLOC 16
 #define NO_SLOT	    UINT32_MAX
 #define WAKE_ID	    UINT64_MAX
-#define THREAD_NAME 16 /* the kernel's limit, with NUL */
 
 struct slot {
 	struct dapl_watch *w; /* NULL: free */
@@ -51,6 +50,7 @@ struct dapl_loop {
 	int wake_fd;
 	pid_t pid; /* of the process that has the thread */
 	pthread_t thread;
+	struct dapl_jobs *jobs;
 	bool stop;
 	bool asleep; /* in epoll_wait(), and nobody has woken it yet */
 
@@ -84,6 +84,11 @@ uint64_t dapl_now_us(void)
 bool dapl_loop_here(const struct dapl_loop *loop)
 {
 	return loop && here == loop;
+}
+
+struct dapl_jobs *dapl_loop_jobs(const struct dapl_loop *loop)
+{
+	return loop->jobs;
 }
 
 /*
@@ -581,34 +586,6 @@ static void *loop_main(void *arg)
 	return NULL;
 }
 
-/*
- * The program's signals are for the program's threads. Faults are not blocked:
- * they concern the thread that makes them, and blocked they would kill the
- * process without its handler.
- */
-static int thread_start(struct dapl_loop *loop, const char *name)
-{
-	char short_name[THREAD_NAME];
-	sigset_t all, old;
-	int ret;
-
-	sigfillset(&all);
-	sigdelset(&all, SIGSEGV);
-	sigdelset(&all, SIGBUS);
-	sigdelset(&all, SIGFPE);
-	sigdelset(&all, SIGILL);
-	sigdelset(&all, SIGTRAP);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&loop->thread, NULL, loop_main, loop);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	/* EAGAIN means "nothing there" everywhere else in the library. */
-	if (ret)
-		return ret == EAGAIN ? -ENOMEM : -ret;
-	snprintf(short_name, sizeof(short_name), "%s", name);
-	pthread_setname_np(loop->thread, short_name);
-	return 0;
-}
-
 int dapl_loop_open(const char *thread_name, struct dapl_loop **ret_loop)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = WAKE_ID};
@@ -636,11 +613,16 @@ int dapl_loop_open(const char *thread_name, struct dapl_loop **ret_loop)
 		ret = -errno;
 		goto err_close_wake;
 	}
-	ret = thread_start(loop, thread_name);
+	ret = dapl_jobs_open(loop, &loop->jobs);
 	if (ret)
 		goto err_close_wake;
+	ret = dapl_thread_start(&loop->thread, thread_name, loop_main, loop);
+	if (ret)
+		goto err_close_jobs;
 	*ret_loop = loop;
 	return 0;
+err_close_jobs:
+	dapl_jobs_close(loop->jobs);
 err_close_wake:
 	close(loop->wake_fd);
 err_close_epoll:
@@ -681,6 +663,7 @@ void dapl_loop_close(struct dapl_loop *loop)
 {
 	if (!loop)
 		return;
+	dapl_jobs_close(loop->jobs);
 	if (!forked(loop)) {
 		thread_stop(loop);
 		dapl_lock_fini(&loop->lock);

@@ -3,8 +3,8 @@
  * dapl_loop.h - the service thread of one open IA.
  *
  * One thread in epoll_wait(): file descriptors, timers and deferred work. It
- * sleeps without wake-ups while there is nothing to do. There is no other
- * helper thread in the library.
+ * sleeps without wake-ups while there is nothing to do. What may sleep in the
+ * kernel is a job (dapl_jobs.h), made by helper threads of the loop.
  *
  * Callbacks run on the service thread with none of our locks held. They must
  * not block. They may call everything in this header.
@@ -25,6 +25,7 @@
 #include "dapl/common/services/dapl_list.h"
 
 struct dapl_loop;
+struct dapl_jobs;
 
 /* Embedded in its owner; memory stays valid from add to del. */
 struct dapl_watch {
@@ -58,8 +59,8 @@ int dapl_loop_open(const char *thread_name, struct dapl_loop **ret_loop);
 /*
  * Runs deferred work that is still queued (work that always queues itself
  * again never ends), ends the thread, joins it and frees the loop. Watches
- * must have been deleted and timers cancelled. Not to be called on the service
- * thread. LOOP may be NULL.
+ * must have been deleted, timers and jobs cancelled. Not to be called on the
+ * service thread. LOOP may be NULL.
  *
  * A child made by fork() has no service thread. There add, mod and arm fail
  * with -EOPNOTSUPP, defer and barrier do nothing, del and cancel only reset
@@ -70,6 +71,8 @@ void dapl_loop_close(struct dapl_loop *loop);
 
 /* True on the service thread of LOOP. */
 bool dapl_loop_here(const struct dapl_loop *loop);
+/* The helpers of LOOP, for dapl_jobs.c. */
+struct dapl_jobs *dapl_loop_jobs(const struct dapl_loop *loop);
 
 /*
  * Level triggered; EVENTS as for epoll_ctl(). 0 or -errno. A callback may see

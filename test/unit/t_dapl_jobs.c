@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_dapl_jobs.c - tests of the helper threads.
+ *
+ * Calls covered: everything in dapl_jobs.h. A job of the tests stays inside
+ * run() until the test lets it go, so what is true meanwhile is no matter of
+ * time. pthread_create() fails on demand.
+ */
+#include "dapl/common/services/dapl_jobs.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_S 30
+#define MANY	   (3 * DAPL_JOBS_HELPERS)
+
+static struct dapl_loop *loop;
+static bool no_thread;
+
+int __real_pthread_create(pthread_t *t, const pthread_attr_t *a,
+			  void *(*fn)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a,
+			  void *(*fn)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a,
+			  void *(*fn)(void *), void *arg)
+{
+	return no_thread ? EAGAIN : __real_pthread_create(t, a, fn, arg);
+}
+
+struct task {
+	struct dapl_job job; /* must stay first */
+	bool stays;	     /* in run(), until GATE is posted */
+	bool ran, ran_on_loop, left, was_done, done_on_loop;
+	int place; /* in the order of the beginnings */
+};
+
+static sem_t began, gate, done;
+static int beginnings; /* atomic */
+
+static void run(struct dapl_job *job)
+{
+	struct task *t = (struct task *)job;
+
+	t->ran = true;
+	t->ran_on_loop = dapl_loop_here(loop);
+	t->place = __atomic_fetch_add(&beginnings, 1, __ATOMIC_ACQ_REL);
+	sem_post(&began);
+	while (t->stays && sem_wait(&gate))
+		;
+	t->left = true;
+}
+
+static void finish(struct dapl_job *job)
+{
+	struct task *t = (struct task *)job;
+
+	t->was_done = true;
+	t->done_on_loop = dapl_loop_here(loop);
+	sem_post(&done);
+}
+
+static void await(sem_t *sem)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	ts.tv_sec += PATIENCE_S;
+	while (sem_timedwait(sem, &ts))
+		if (errno != EINTR)
+			fail_msg("nothing happened");
+}
+
+static void start(struct task *t, bool stays)
+{
+	*t = (struct task){.stays = stays};
+	dapl_job_init(&t->job, run, finish);
+	dapl_job_start(loop, &t->job);
+}
+
+static int setup(void **state)
+{
+	sem_init(&began, 0, 0);
+	sem_init(&gate, 0, 0);
+	sem_init(&done, 0, 0);
+	beginnings = 0;
+	no_thread = false;
+	return dapl_loop_open("test", &loop);
+}
+
+static int teardown(void **state)
+{
+	dapl_loop_close(loop);
+	return 0;
+}
+
+static void start__runs_on_a_helper_and_ends_on_the_loop(void **state)
+{
+	struct task t;
+
+	start(&t, false);
+	await(&done);
+	assert_true(t.ran && !t.ran_on_loop);
+	assert_true(t.done_on_loop);
+}
+
+static void start__one_that_hangs_holds_up_no_other(void **state)
+{
+	struct task hangs, other;
+
+	start(&hangs, true);
+	await(&began);
+	start(&other, false);
+	await(&done);
+	assert_true(other.was_done);
+	assert_false(hangs.was_done);
+	sem_post(&gate);
+	await(&done);
+	assert_true(hangs.was_done);
+}
+
+static void start__no_more_at_once_than_helpers(void **state)
+{
+	static struct task t[MANY];
+	int i;
+
+	for (i = 0; i < MANY; i++)
+		start(&t[i], true);
+	for (i = 0; i < DAPL_JOBS_HELPERS; i++)
+		await(&began);
+	assert_int_equal(sem_trywait(&began), -1);
+	for (i = 0; i < MANY; i++)
+		sem_post(&gate);
+	for (i = 0; i < MANY; i++)
+		await(&done);
+	/* The later half began in order, as far as helpers allow. */
+	for (i = 0; i < MANY; i++)
+		assert_in_range(t[i].place,
+				i < DAPL_JOBS_HELPERS ? 0
+						      : i - DAPL_JOBS_HELPERS,
+				i + DAPL_JOBS_HELPERS);
+}
+
+static void start__without_threads(void **state)
+{
+	struct task t[2];
+
+	no_thread = true;
+	start(&t[0], false);
+	await(&done);
+	assert_true(t[0].ran_on_loop && t[0].done_on_loop);
+	/* And with them, once there are some. */
+	no_thread = false;
+	start(&t[1], false);
+	await(&done);
+	assert_true(t[1].ran && !t[1].ran_on_loop);
+}
+
+static void fill(struct task *t)
+{
+	int i;
+
+	for (i = 0; i < DAPL_JOBS_HELPERS; i++)
+		start(&t[i], true);
+	for (i = 0; i < DAPL_JOBS_HELPERS; i++)
+		await(&began);
+}
+
+static void empty(void)
+{
+	int i;
+
+	for (i = 0; i < DAPL_JOBS_HELPERS; i++)
+		sem_post(&gate);
+	for (i = 0; i < DAPL_JOBS_HELPERS; i++)
+		await(&done);
+}
+
+static void skip__only_what_has_not_begun(void **state)
+{
+	struct task t[DAPL_JOBS_HELPERS], late;
+
+	fill(t);
+	start(&late, false);
+	assert_false(dapl_job_skip(&t[0].job));
+	assert_true(dapl_job_skip(&late.job));
+	await(&done);
+	assert_true(late.was_done && late.done_on_loop);
+	assert_false(late.ran);
+	empty();
+}
+
+static void cancel__of_what_waits(void **state)
+{
+	struct task t[DAPL_JOBS_HELPERS], late;
+
+	fill(t);
+	start(&late, false);
+	dapl_job_cancel(&late.job);
+	empty();
+	assert_false(late.ran || late.was_done);
+	/* Nor does it harm afterwards. */
+	dapl_job_cancel(&late.job);
+}
+
+static void *let_go(void *arg)
+{
+	sem_post(&gate);
+	return NULL;
+}
+
+static void cancel__waits_for_what_runs(void **state)
+{
+	struct task t;
+	pthread_t thread;
+
+	start(&t, true);
+	await(&began);
+	assert_int_equal(pthread_create(&thread, NULL, let_go, NULL), 0);
+	dapl_job_cancel(&t.job);
+	assert_true(t.left);
+	pthread_join(thread, NULL);
+}
+
+static void cancel__never_started(void **state)
+{
+	struct task t = {.ran = false};
+
+	dapl_job_init(&t.job, run, finish);
+	dapl_job_cancel(&t.job);
+	assert_false(t.ran || t.was_done);
+}
+
+/* Nothing runs there, nor waits for what will never be. */
+static void fork__child(void **state)
+{
+	struct task t, late;
+	int status;
+	pid_t pid;
+
+	start(&t, true);
+	await(&began);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		alarm(PATIENCE_S);
+		if (!dapl_job_skip(&t.job))
+			_exit(1);
+		dapl_job_cancel(&t.job);
+		start(&late, false);
+		dapl_job_cancel(&late.job);
+		dapl_loop_close(loop);
+		_exit(late.ran ? 2 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	sem_post(&gate);
+	await(&done);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(start__runs_on_a_helper_and_ends_on_the_loop),
+		TEST(start__one_that_hangs_holds_up_no_other),
+		TEST(start__no_more_at_once_than_helpers),
+		TEST(start__without_threads),
+		TEST(skip__only_what_has_not_begun),
+		TEST(cancel__of_what_waits),
+		TEST(cancel__waits_for_what_runs),
+		TEST(cancel__never_started),
+		TEST(fork__child),
+	};
+
+	alarm(120);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
