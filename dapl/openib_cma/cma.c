@@ -394,6 +394,18 @@ DAT_RETURN cma_start(struct dapl_cm *base)
 	return DAT_SUCCESS;
 }
 
+/* No move of a queue pair, nor the end of one, is under way after this. */
+static void stop_moves(struct cma *cm)
+{
+	struct cma_node *node;
+
+	/* The list does not change any more. */
+	dapl_list_for_each(node, &cm->nodes, link)
+		if (node->kind == CMA_CONN)
+			cma_conn_stop((struct dapl_cm_conn *)node);
+	dapl_loop_barrier(cm->base.loop);
+}
+
 static struct cma_node *next_live(struct cma *cm)
 {
 	struct cma_node *node = NULL;
@@ -422,6 +434,7 @@ void cma_stop(struct dapl_cm *base)
 	if (was)
 		return;
 	stop_channel(cm);
+	stop_moves(cm);
 	/* This thread is in the service thread's place now. */
 	while ((node = next_live(cm))) {
 		if (node->kind == CMA_LISTENER)

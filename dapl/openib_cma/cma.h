@@ -31,6 +31,8 @@
  * one number for all of them, and must hold for whichever it uses.
  */
 #define CMA_PDATA_MAX 56
+/* The most that rdma_cm can bring. */
+#define CMA_PDATA_CAME 256
 
 struct cma {
 	struct dapl_cm base; /* must stay first */
@@ -75,7 +77,7 @@ struct cma_event {
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
 	size_t size;
-	uint8_t pdata[256];
+	uint8_t pdata[CMA_PDATA_CAME];
 };
 
 static inline struct cma *cma_from(struct dapl_cm *base)
@@ -139,6 +141,8 @@ int cma_conn_passive(struct cma *cm, struct rdma_cm_id *id,
 void cma_conn_event(struct dapl_cm_conn *conn, const struct cma_event *ev);
 /* Does what was deferred for CONN; frees it once released. */
 void cma_conn_run(struct dapl_cm_conn *conn);
+/* Calls off a move of CONN's queue pair, or waits for it. Part of stop(). */
+void cma_conn_stop(struct dapl_cm_conn *conn);
 /* Gives CONN up, released or not, without freeing it. Part of stop(). */
 void cma_conn_abandon(struct dapl_cm_conn *conn);
 void cma_conn_free(struct dapl_cm_conn *conn);

@@ -85,8 +85,8 @@ void cma_conn_finish(struct dapl_cm_conn *conn, enum dapl_cm_event event,
 	struct dapl_ep *ep = NULL;
 
 	dapl_lock(&conn->lock);
-	if (conn->state == CMA_ACCEPT_CALL) {
-		/* accept() has not said yet whether there will be events. */
+	if (conn->state == CMA_ACCEPT_MOVE) {
+		/* accept() may not have said yet if there will be events. */
 		conn->late = event;
 	} else if (conn->state != CMA_OVER) {
 		/* A release meanwhile has nothing to wait for any more. */
@@ -98,7 +98,7 @@ void cma_conn_finish(struct dapl_cm_conn *conn, enum dapl_cm_event event,
 		return;
 	/* So that what is posted is flushed before the consumer hears of it. */
 	if (event == DAPL_CM_DISCONNECTED)
-		cma_qp_error(ep, conn);
+		dapl_cm_qp_error(ep, conn);
 	dapl_log(DAPL_LOG_CM, "conn %p: ep %p: over, event %d", (void *)conn,
 		 (void *)ep, event);
 	conn->node.cm->base.up->event(ep, conn, event, size ? pdata : NULL,
@@ -228,11 +228,11 @@ int cma_connect(struct dapl_cm_conn *conn, const struct dapl_cm_connect *req)
 	const struct dapl_cm *base = &conn->node.cm->base;
 	int ret;
 
-	if (req->pdata_size > sizeof(conn->pdata) || req->qp.ud)
+	if (req->pdata_size > CMA_PDATA_MAX || req->qp.ud)
 		return CMA_FAIL(-EINVAL,
-				"conn %p: more private data than %zu, "
+				"conn %p: more private data than %d, "
 				"or a datagram endpoint",
-				(void *)conn, sizeof(conn->pdata));
+				(void *)conn, CMA_PDATA_MAX);
 	ret = cma_addr_peer(&base->addr, req->addr, req->qual, &conn->peer);
 	if (ret)
 		return CMA_FAIL(ret,
@@ -282,7 +282,7 @@ static int accept_begin(struct dapl_cm_conn *conn, struct dapl_ep *ep)
 
 	dapl_lock(&conn->lock);
 	if (conn->state == CMA_REQUEST) {
-		conn->state = CMA_ACCEPT_CALL;
+		conn->state = CMA_ACCEPT_MOVE;
 		conn->ep = ep;
 		ret = 0;
 	} else if (conn->passive && conn->state == CMA_OVER) {
@@ -292,26 +292,16 @@ static int accept_begin(struct dapl_cm_conn *conn, struct dapl_ep *ep)
 	return ret;
 }
 
-/* Turns the outcome of the call into a state. */
-static int accept_end(struct dapl_cm_conn *conn, int ret)
+/* The call has failed, and no move begun. */
+static int accept_undo(struct dapl_cm_conn *conn, int ret)
 {
-	bool late;
-
 	dapl_lock(&conn->lock);
-	late = conn->late != DAPL_CM_EVENT_N;
-	if (ret) {
-		if (late)
-			ret = -ECONNABORTED;
-		conn->late = DAPL_CM_EVENT_N;
-		conn->state = ret == -ECONNABORTED ? CMA_OVER : CMA_REQUEST;
-		conn->ep = NULL;
-		late = false;
-	} else if (conn->state == CMA_ACCEPT_CALL) {
-		conn->state = CMA_ACCEPT;
-	}
+	if (conn->late != DAPL_CM_EVENT_N)
+		ret = -ECONNABORTED;
+	conn->late = DAPL_CM_EVENT_N;
+	conn->state = ret == -ECONNABORTED ? CMA_OVER : CMA_REQUEST;
+	conn->ep = NULL;
 	dapl_unlock(&conn->lock);
-	if (late)
-		cma_node_defer(&conn->node);
 	return ret;
 }
 
@@ -329,35 +319,36 @@ static struct cma_depths agree(const struct vb_dev *dev,
 	return own;
 }
 
-static int answer_yes(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
-		      struct dapl_ep *ep, const void *pdata, size_t size)
+enum dapl_cm_event cma_conn_accepted(struct dapl_cm_conn *conn)
 {
-	struct cma_depths asked = conn->depths;
-	struct rdma_conn_param param;
-	int ret;
+	enum dapl_cm_event late = DAPL_CM_EVENT_N;
 
-	conn->qp = *qp;
-	conn->depths = agree(cma_conn_dev(conn), asked, qp);
-	ret = cma_qp_ready(cma_conn_dev(conn), conn->id, ep, conn,
-			   conn->depths);
+	dapl_lock(&conn->lock);
+	if (conn->state == CMA_ACCEPT_MOVE) {
+		conn->state = CMA_ACCEPT;
+		late = conn->late;
+		conn->late = DAPL_CM_EVENT_N;
+	}
+	dapl_unlock(&conn->lock);
+	return late;
+}
+
+int cma_conn_move(struct dapl_cm_conn *conn)
+{
+	struct dapl_cm_step steps[DAPL_CM_STEPS];
+	int n, ret;
+
+	ret = cma_qp_steps(cma_conn_dev(conn), conn->id, conn->depths, steps,
+			   &n);
 	if (ret)
-		goto err_depths;
-	cma_conn_param(conn, pdata, size, &param);
-	if (!rdma_accept(conn->id, &param))
-		return 0;
-	dapl_log(DAPL_LOG_ERR, "conn %p: cannot accept: %m", (void *)conn);
-	/* The kernel refuses the request when it cannot accept it. */
-	ret = -ECONNABORTED;
-	cma_qp_error(ep, conn);
-
-err_depths:
-	conn->depths = asked;
-	return ret;
+		return ret;
+	return dapl_cm_qp_move(conn->ep, conn, steps, n, cma_conn_moved);
 }
 
 int cma_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
 	       struct dapl_ep *ep, const void *pdata, size_t size)
 {
+	struct cma_depths asked = conn->depths;
 	int ret;
 
 	if (size > CMA_PDATA_MAX || qp->ud)
@@ -366,8 +357,18 @@ int cma_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
 				"or a datagram endpoint",
 				(void *)conn, CMA_PDATA_MAX);
 	ret = accept_begin(conn, ep);
-	if (!ret)
-		ret = accept_end(conn, answer_yes(conn, qp, ep, pdata, size));
+	if (!ret) {
+		conn->qp = *qp;
+		conn->depths = agree(cma_conn_dev(conn), asked, qp);
+		conn->pdata_size = size;
+		if (size)
+			memcpy(conn->pdata, pdata, size);
+		ret = cma_conn_move(conn);
+		if (ret) {
+			conn->depths = asked;
+			ret = accept_undo(conn, ret);
+		}
+	}
 	if (ret)
 		return CMA_FAIL(ret, "conn %p: not accepted: %s", (void *)conn,
 				ret == -ECONNABORTED ? "the peer has given up"
@@ -410,7 +411,7 @@ int cma_disconnect(struct dapl_cm_conn *conn)
 	 * state would cut off what the peer has not read yet.
 	 */
 	if (!cma_conn_dev(conn)->iwarp)
-		cma_qp_error(conn->ep, conn);
+		dapl_cm_qp_error(conn->ep, conn);
 	if (rdma_disconnect(conn->id)) {
 		dapl_log(DAPL_LOG_CM_WARN, "conn %p: disconnect: %m",
 			 (void *)conn);
@@ -588,6 +589,12 @@ bool cma_conn_released_event(struct dapl_cm_conn *conn,
 	if (lingers && ended)
 		conn_end(conn, CMA_OVER);
 	return released;
+}
+
+void cma_conn_stop(struct dapl_cm_conn *conn)
+{
+	if (conn->ep)
+		dapl_cm_qp_stop(conn->ep, conn);
 }
 
 void cma_conn_abandon(struct dapl_cm_conn *conn)

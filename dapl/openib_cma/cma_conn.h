@@ -13,17 +13,18 @@
 #include "dapl/openib_cma/cma_qp.h"
 
 enum cma_state {
-	CMA_IDLE,	 /* prepared */
-	CMA_ADDR,	 /* active: resolving the address */
-	CMA_ROUTE,	 /* active: resolving the route */
-	CMA_CONNECT,	 /* active: request sent */
-	CMA_REQUEST,	 /* passive: not answered yet */
-	CMA_ACCEPT_CALL, /* passive: a thread is inside accept() */
-	CMA_ACCEPT,	 /* passive: accepted */
-	CMA_UP,		 /* established */
-	CMA_DOWN,	 /* disconnect() was called */
-	CMA_OVER,	 /* nothing more will be reported */
-	CMA_LINGER,	 /* released while rdma_cm tells the peer */
+	CMA_IDLE,	  /* prepared */
+	CMA_ADDR,	  /* active: resolving the address */
+	CMA_ROUTE,	  /* active: resolving the route */
+	CMA_CONNECT,	  /* active: request sent */
+	CMA_CONNECT_MOVE, /* active: answered, the queue pair is being moved */
+	CMA_REQUEST,	  /* passive: not answered yet */
+	CMA_ACCEPT_MOVE,  /* passive: accept() was called, as CONNECT_MOVE */
+	CMA_ACCEPT,	  /* passive: accepted */
+	CMA_UP,		  /* established */
+	CMA_DOWN,	  /* disconnect() was called */
+	CMA_OVER,	  /* nothing more will be reported */
+	CMA_LINGER,	  /* released while rdma_cm tells the peer */
 	CMA_STATE_N
 };
 
@@ -45,12 +46,15 @@ struct dapl_cm_conn {
 	struct dapl_cm_qp qp;
 	struct cma_depths depths;
 	struct sockaddr_storage peer;
+	/* Of the request or the answer that is to be sent; or, while the queue
+	 * pair of an active side is moved, of the answer that came. */
 	size_t pdata_size;
-	uint8_t pdata[CMA_PDATA_MAX];
+	uint8_t pdata[CMA_PDATA_CAME];
 
 	/* Service thread. */
 	int tries; /* of the resolution under way */
 	int ports; /* that were taken */
+	int moves; /* of the queue pair, in vain */
 };
 
 #define CMA_REJECT_HEADER 4
@@ -64,6 +68,18 @@ static inline struct vb_dev *cma_conn_dev(const struct dapl_cm_conn *conn)
 /* FROM to TO; false when the state is another one, or after release(). */
 bool cma_conn_advance(struct dapl_cm_conn *conn, enum cma_state from,
 		      enum cma_state to);
+/*
+ * Begins to move the queue pair for a connection in CMA_ACCEPT_MOVE or
+ * CMA_CONNECT_MOVE. 0 or -errno. What follows is in cma_event.c.
+ */
+int cma_conn_move(struct dapl_cm_conn *conn);
+/*
+ * CMA_ACCEPT_MOVE is over, so that events are reported at once from now on.
+ * Returns one that had to wait, or DAPL_CM_EVENT_N. Service thread.
+ */
+enum dapl_cm_event cma_conn_accepted(struct dapl_cm_conn *conn);
+/* The move is over. Service thread. */
+void cma_conn_moved(struct dapl_cm_conn *conn, int ret);
 /* The state; CMA_OVER after release(). */
 enum cma_state cma_conn_state(struct dapl_cm_conn *conn);
 /* Reports the last event, unless there was one. Service thread. */

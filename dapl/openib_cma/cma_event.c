@@ -163,25 +163,89 @@ static void on_route_resolved(struct dapl_cm_conn *conn)
 		not_sent(conn, errno);
 }
 
+/* So that the peer need not wait for its timeout. */
+static void give_up(struct dapl_cm_conn *conn, enum dapl_cm_event event)
+{
+	rdma_reject(conn->id, NULL, 0);
+	cma_conn_finish(conn, event, NULL, 0);
+}
+
 /*
  * The peer accepted. rdma_cm reports nothing more to this side, it is told by
- * rdma_establish(). Not on iWARP.
+ * rdma_establish(), when the queue pair is ready. Not on iWARP.
  */
 static void on_response(struct dapl_cm_conn *conn, const struct cma_event *ev)
 {
-	if (cma_conn_state(conn) != CMA_CONNECT)
+	if (!cma_conn_advance(conn, CMA_CONNECT, CMA_CONNECT_MOVE))
 		return;
-	if (!cma_qp_ready(cma_conn_dev(conn), conn->id, conn->ep, conn,
-			  conn->depths) &&
-	    !rdma_establish(conn->id)) {
-		established(conn, CMA_CONNECT, ev->pdata, ev->size);
+	conn->pdata_size = ev->size;
+	memcpy(conn->pdata, ev->pdata, ev->size);
+	if (cma_conn_move(conn))
+		give_up(conn, DAPL_CM_BROKEN);
+}
+
+static void active_moved(struct dapl_cm_conn *conn)
+{
+	if (cma_conn_state(conn) != CMA_CONNECT_MOVE)
+		return;
+	if (!rdma_establish(conn->id)) {
+		established(conn, CMA_CONNECT_MOVE, conn->pdata,
+			    conn->pdata_size);
 		return;
 	}
-	dapl_log(DAPL_LOG_ERR, "conn %p: accepted, but not usable here",
+	dapl_log(DAPL_LOG_ERR, "conn %p: accepted, but not usable here: %m",
 		 (void *)conn);
-	/* So that the peer need not wait for its timeout. */
-	rdma_reject(conn->id, NULL, 0);
-	cma_conn_finish(conn, DAPL_CM_BROKEN, NULL, 0);
+	give_up(conn, DAPL_CM_BROKEN);
+}
+
+static void passive_moved(struct dapl_cm_conn *conn)
+{
+	struct rdma_conn_param param;
+
+	cma_conn_param(conn, conn->pdata, conn->pdata_size, &param);
+	if (!rdma_accept(conn->id, &param))
+		return;
+	dapl_log(DAPL_LOG_ERR, "conn %p: cannot accept: %m", (void *)conn);
+	give_up(conn, DAPL_CM_ACCEPT_FAILED);
+}
+
+static void not_moved(struct dapl_cm_conn *conn, int err)
+{
+	dapl_log(DAPL_LOG_ERR, "conn %p: queue pair 0x%x cannot be moved: %s",
+		 (void *)conn, conn->qp.qp_num, strerror(-err));
+	if (conn->passive)
+		give_up(conn, DAPL_CM_ACCEPT_FAILED);
+	else if (err == -ETIMEDOUT)
+		give_up(conn, DAPL_CM_UNREACHABLE);
+	else
+		give_up(conn, DAPL_CM_BROKEN);
+}
+
+/* The hardware address was not found in time: once more? */
+static bool move_again(struct dapl_cm_conn *conn, int err)
+{
+	const struct dapl_params *params = conn->node.cm->base.params;
+
+	return err == -ETIMEDOUT &&
+	       conn->moves++ < params->cm_arp_retry_count &&
+	       !cma_conn_move(conn);
+}
+
+void cma_conn_moved(struct dapl_cm_conn *conn, int ret)
+{
+	enum dapl_cm_event late;
+
+	if (move_again(conn, ret))
+		return;
+	late = cma_conn_accepted(conn);
+	if (late != DAPL_CM_EVENT_N)
+		cma_conn_finish(conn, late, NULL, 0);
+	else if (ret)
+		not_moved(conn, ret);
+	else if (conn->passive)
+		passive_moved(conn);
+	else
+		active_moved(conn);
 }
 
 static bool by_consumer(const struct dapl_cm_conn *conn,
@@ -213,6 +277,10 @@ static void on_failure(struct dapl_cm_conn *conn, const struct cma_event *ev)
 		else
 			unreachable(conn, rdma_event_str(ev->type), ev->status);
 		break;
+	case CMA_CONNECT_MOVE:
+		/* The peer did not wait for our answer to its own. */
+		cma_conn_finish(conn, DAPL_CM_NON_PEER_REJECTED, NULL, 0);
+		break;
 	case CMA_UP:
 	case CMA_DOWN:
 		/* The other side gave up before it knew of our answer. */
@@ -235,12 +303,7 @@ static void on_established(struct dapl_cm_conn *conn,
 		established(conn, CMA_CONNECT, ev->pdata, ev->size);
 		return;
 	}
-	/*
-	 * The peer may be quicker than the return of rdma_accept(), so the
-	 * state may just be changing from the first to the second.
-	 */
-	if (!established(conn, CMA_ACCEPT_CALL, NULL, 0))
-		established(conn, CMA_ACCEPT, NULL, 0);
+	established(conn, CMA_ACCEPT, NULL, 0);
 }
 
 static void on_disconnected(struct dapl_cm_conn *conn)

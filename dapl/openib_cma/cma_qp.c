@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * cma_qp.c - moving a queue pair that rdma_cm does not own; see the header.
- *
- * Decides nothing about connections. All changes go through
- * dapl_cm_qp_modify(), because the endpoint may be freed at any time.
+ * cma_qp.c - how a queue pair is moved that rdma_cm does not own; see the
+ * header. Decides nothing about connections.
  * The order of the steps is that of librdmacm for a queue pair of its own.
  */
 #include "dapl/openib_cma/cma_qp.h"
@@ -34,16 +32,8 @@ struct cma_depths cma_depths_own(const struct vb_dev *dev,
 	};
 }
 
-/* INIT, RTR, RTS */
-#define STEPS 3
-
-struct step {
-	struct ibv_qp_attr attr;
-	int mask;
-};
-
 static int fetch(struct rdma_cm_id *id, enum ibv_qp_state state,
-		 struct step *ret_step)
+		 struct dapl_cm_step *ret_step)
 {
 	memset(ret_step, 0, sizeof(*ret_step));
 	ret_step->attr.qp_state = state;
@@ -55,7 +45,7 @@ static int fetch(struct rdma_cm_id *id, enum ibv_qp_state state,
  * rdma_cm allows remote writes only, and reads if the peer asked for some;
  * what a peer may do with our memory is up to the regions' rights instead.
  */
-static void open_access(const struct vb_dev *dev, struct step *init)
+static void open_access(const struct vb_dev *dev, struct dapl_cm_step *init)
 {
 	init->attr.qp_access_flags |=
 		IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
@@ -64,9 +54,9 @@ static void open_access(const struct vb_dev *dev, struct step *init)
 }
 
 static int fetch_all(const struct vb_dev *dev, struct rdma_cm_id *id, int n,
-		     struct step *ret_steps)
+		     struct dapl_cm_step *ret_steps)
 {
-	static const enum ibv_qp_state states[STEPS] = {
+	static const enum ibv_qp_state states[DAPL_CM_STEPS] = {
 		IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS};
 	int i, ret;
 
@@ -85,49 +75,24 @@ static int fetch_all(const struct vb_dev *dev, struct rdma_cm_id *id, int n,
 	return 0;
 }
 
-int cma_qp_ready(const struct vb_dev *dev, struct rdma_cm_id *id,
-		 struct dapl_ep *ep, const struct dapl_cm_conn *conn,
-		 struct cma_depths max)
+int cma_qp_steps(const struct vb_dev *dev, struct rdma_cm_id *id,
+		 struct cma_depths max, struct dapl_cm_step *ret_steps,
+		 int *ret_n)
 {
-	int n = dev->iwarp ? 1 : STEPS;
-	struct step step[STEPS];
-	int i, ret;
+	int n = dev->iwarp ? 1 : DAPL_CM_STEPS;
+	int ret = fetch_all(dev, id, n, ret_steps);
 
-	/* All of it before the first change, so that most failures leave none.
-	 */
-	ret = fetch_all(dev, id, n, step);
 	if (ret)
 		return ret;
-	open_access(dev, &step[0]);
-	if (n == STEPS) {
-		struct ibv_qp_attr *rtr = &step[1].attr, *rts = &step[2].attr;
+	open_access(dev, &ret_steps[0]);
+	if (n == DAPL_CM_STEPS) {
+		struct ibv_qp_attr *rtr = &ret_steps[1].attr;
+		struct ibv_qp_attr *rts = &ret_steps[2].attr;
 
 		rtr->max_dest_rd_atomic =
 			lesser(rtr->max_dest_rd_atomic, max.in);
 		rts->max_rd_atomic = lesser(rts->max_rd_atomic, max.out);
 	}
-	for (i = 0; i < n; i++) {
-		ret = dapl_cm_qp_modify(ep, conn, &step[i].attr, step[i].mask);
-		if (ret)
-			goto err_moved;
-	}
+	*ret_n = n;
 	return 0;
-
-err_moved:
-	dapl_log(DAPL_LOG_ERR, "ep %p: queue pair refuses state %d: %s",
-		 (void *)ep, step[i].attr.qp_state, strerror(-ret));
-	/* A refused change leaves the state; RTR and RTS cannot go back. */
-	if (i > 1)
-		cma_qp_error(ep, conn);
-	return ret;
-}
-
-void cma_qp_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
-{
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
-	int ret = dapl_cm_qp_modify(ep, conn, &attr, IBV_QP_STATE);
-
-	if (ret && ret != -ENOTCONN)
-		dapl_log(DAPL_LOG_WARN, "ep %p: queue pair refuses ERR: %s",
-			 (void *)ep, strerror(-ret));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * cma_qp.h - moving a queue pair that rdma_cm does not own.
+ * cma_qp.h - how a queue pair is moved that rdma_cm does not own.
  *
  * The endpoint owns its queue pair, on a device context of its own, so an
  * rdma_cm id never has one: librdmacm moves nothing, and we apply the
@@ -25,16 +25,12 @@ struct cma_depths cma_depths_own(const struct vb_dev *dev,
 				 const struct dapl_cm_qp *qp);
 
 /*
- * Makes EP's queue pair ready for CONN, whose id is ID: INIT again, RTR and
- * RTS. On iWARP it stays in INIT, the kernel moves it later.
- * -ECONNABORTED: rdma_cm knows of no connection any more and nothing was
- * changed. Other errors are of the queue pair, which is in ERR then if it had
- * been moved.
+ * The steps, *RET_N of them, that make a queue pair ready for the connection
+ * of ID: INIT again, RTR and RTS. On iWARP it stays in INIT, the kernel moves
+ * it later. -ECONNABORTED: rdma_cm knows of no connection any more.
  */
-int cma_qp_ready(const struct vb_dev *dev, struct rdma_cm_id *id,
-		 struct dapl_ep *ep, const struct dapl_cm_conn *conn,
-		 struct cma_depths max);
-/* EP's queue pair to ERR, from any state. Nothing once CONN is not EP's. */
-void cma_qp_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn);
+int cma_qp_steps(const struct vb_dev *dev, struct rdma_cm_id *id,
+		 struct cma_depths max, struct dapl_cm_step *ret_steps,
+		 int *ret_n);
 
 #endif

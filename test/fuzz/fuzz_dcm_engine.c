@@ -170,6 +170,19 @@ static int on_qp_connect(struct dcm_conn *dcm)
 	return 0;
 }
 
+static void do_moved(struct conn *conn)
+{
+	static const enum dcm_input outcomes[] = {
+		DCM_IN_QP_READY, DCM_IN_QP_FAILED, DCM_IN_QP_SILENT};
+	enum dcm_input in;
+
+	if (!conn->check.moving)
+		return;
+	in = outcomes[byte() % 3];
+	sim_check_qp_moved(&conn->check, in == DCM_IN_QP_READY);
+	dcm_engine_input(&conn->dcm, in, NULL, w.now_us);
+}
+
 static void on_qp_error(struct dcm_conn *dcm)
 {
 	sim_check_qp_error(&conn_of(dcm)->check);
@@ -271,6 +284,7 @@ static void do_accept(struct conn *conn)
 	dcm_engine_accept(&conn->dcm, &answer, w.now_us);
 }
 
+/* While its queue pair is moved, and then that has no end: as at a stop. */
 static void do_release(struct conn *conn)
 {
 	if (conn->check.released)
@@ -496,6 +510,9 @@ static void one_conn_step(uint8_t what, struct conn *conn)
 		break;
 	case 3:
 		do_release(conn);
+		break;
+	case 4:
+		do_moved(conn);
 		break;
 	default:
 		do_timer(conn);

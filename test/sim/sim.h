@@ -186,6 +186,7 @@ struct sim_plan {
 	enum sim_answer answer;
 	uint64_t answer_us;
 	bool qp_fails;
+	bool qp_silent; /* no hardware address of the peer is ever found */
 	uint64_t patience_us; /* UINT64_MAX: as long as the provider has */
 	enum sim_ending ending;
 	uint64_t stay_us; /* time from ESTABLISHED to the end */
@@ -214,6 +215,9 @@ struct sim_conn {
 	bool disconnecting;
 	uint64_t accepted_us;
 	uint64_t asked_us; /* when it connected */
+	uint64_t answered_us;	/* passive: its queue pair was ready */
+	bool leaving;		/* to be released when the move is over */
+	enum dcm_input outcome; /* of the move */
 
 	unsigned target; /* node that is asked */
 	uint32_t port;
@@ -270,6 +274,8 @@ void sim_net_fini(struct sim *sim);
 
 void sim_app_connect(struct sim_node *node, unsigned target, uint32_t port);
 void sim_app_request(struct sim_conn *conn);
+/* The consumer's release takes effect. */
+void sim_app_release(struct sim_conn *conn);
 void sim_app_event(struct sim_conn *conn, enum dapl_cm_event event);
 
 /* -------------------------------------------------- sim_world.c */

@@ -61,6 +61,7 @@ static void make_plan(struct sim_conn *conn)
 	if (sim_chance(rng, 0.5))
 		plan->answer_us = any_time(rng, 10, 600 * SIM_S);
 	plan->qp_fails = sim_chance(rng, 0.05);
+	plan->qp_silent = sim_chance(rng, 0.02);
 	if (sim_chance(rng, 0.4))
 		plan->patience_us = any_time(rng, 10, 500 * SIM_S);
 	plan->ending = (enum sim_ending)sim_below(rng, SIM_ENDING_N);
@@ -108,6 +109,12 @@ static void reject_now(struct sim_conn *conn)
 	dcm_engine_reject(&conn->dcm, size ? pdata : NULL, size, now_of(conn));
 }
 
+void sim_app_release(struct sim_conn *conn)
+{
+	sim_check_release(&conn->check);
+	sim_conn_input(conn, DCM_IN_RELEASE, NULL);
+}
+
 /* In the order of dcm.c. */
 static void do_asked(struct sim *sim, void *arg, uint64_t tag)
 {
@@ -126,10 +133,11 @@ static void do_asked(struct sim *sim, void *arg, uint64_t tag)
 		sim_check_disconnect(&conn->check);
 		sim_conn_input(conn, DCM_IN_DISCONNECT, NULL);
 	}
-	if (asked & ASK_RELEASE) {
-		sim_check_release(&conn->check);
-		sim_conn_input(conn, DCM_IN_RELEASE, NULL);
-	}
+	/* Not while its queue pair is being moved, the objects see to that. */
+	if ((asked & ASK_RELEASE) && conn->check.moving)
+		conn->leaving = true;
+	else if (asked & ASK_RELEASE)
+		sim_app_release(conn);
 }
 
 static void ask(struct sim_conn *conn, unsigned what)
@@ -184,7 +192,7 @@ static void answer(struct sim *sim, void *arg, uint64_t tag)
 		ask(conn, ASK_RELEASE);
 		return;
 	}
-	if (conn->plan.answer == SIM_REJECT || conn->plan.qp_fails) {
+	if (conn->plan.answer == SIM_REJECT) {
 		ask(conn, ASK_REJECT | ASK_RELEASE);
 		return;
 	}
@@ -243,12 +251,16 @@ void sim_app_event(struct sim_conn *conn, enum dapl_cm_event event)
 		if (event == DAPL_CM_UNREACHABLE)
 			check_was_asked(conn);
 		/* RTUs may be lost for all the time that there is. */
-		if (event == DAPL_CM_ACCEPT_FAILED &&
+		if (event == DAPL_CM_ACCEPT_FAILED && conn->answered_us &&
 		    sim->clock.now_us >=
-			    conn->accepted_us + sim->rules.rtu_patience_us) {
+			    conn->answered_us + sim->rules.rtu_patience_us) {
+			struct sim_qp *peer =
+				sim_qp_of(&sim->checks, conn->check.peer_qpn);
+
 			sim_qp_of(&sim->checks, conn->check.qpn)->given_up =
 				true;
-			sim->stats.unheard += !sim->troubled && !sim->opt.old;
+			sim->stats.unheard += !sim->troubled && !sim->opt.old &&
+					      !peer->silent;
 		}
 		ask(conn, ASK_RELEASE);
 		return;

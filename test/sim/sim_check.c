@@ -126,7 +126,6 @@ void sim_check_accept(struct sim_check *c, uint32_t qpn)
 
 	c->qpn = qpn;
 	qp->partner = c->peer_qpn;
-	qp->moved = true; /* accept() does that */
 }
 
 void sim_check_disconnect(struct sim_check *c)
@@ -159,6 +158,7 @@ void sim_check_release(struct sim_check *c)
 
 	SIM_REQUIRE(!c->released, "one release per connection");
 	c->released = true;
+	c->moving = false;
 	if (qp && !qp->told)
 		qp->given_up = true;
 }
@@ -239,7 +239,7 @@ void sim_check_event(struct sim_check *c, enum dapl_cm_event event,
 			"rejected with private data of its peer");
 	else
 		SIM_REQUIRE(!size && !pdata, "event %d with data", event);
-	SIM_REQUIRE(!qp->moved || c->qp_error,
+	SIM_REQUIRE(!(qp->moved || c->moving) || c->qp_error,
 		    "event %d while the queue pair is in RTS", event);
 	c->told = true;
 	qp->told = true;
@@ -258,9 +258,17 @@ void sim_check_qp_connect(struct sim_check *c, uint32_t peer_qpn)
 
 	SIM_REQUIRE(qp && !c->released && !c->told && !c->forgotten,
 		    "queue pair moved without a consumer");
-	SIM_REQUIRE(!c->passive && !qp->moved, "queue pair moved twice");
-	qp->moved = true;
+	SIM_REQUIRE(!c->moving && !qp->moved, "queue pair moved twice");
+	SIM_REQUIRE(!c->qp_error, "queue pair moved after its end");
+	c->moving = true;
 	qp->partner = peer_qpn;
+}
+
+void sim_check_qp_moved(struct sim_check *c, bool ok)
+{
+	SIM_REQUIRE(c->moving && !c->forgotten, "the end of which move?");
+	c->moving = false;
+	sim_qp_of(c->all, c->qpn)->moved = ok;
 }
 
 void sim_check_qp_error(struct sim_check *c)

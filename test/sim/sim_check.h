@@ -37,6 +37,7 @@ struct sim_qp {
 	bool ended;    /* its consumer asked for that, or is no more */
 	bool asked;    /* the other side's consumer has heard of it */
 	bool told;
+	bool silent; /* active, and never finds its peer's hardware address */
 };
 
 struct sim_checks {
@@ -54,6 +55,7 @@ struct sim_check {
 	uint32_t qpn; /* 0: no endpoint yet */
 	uint32_t peer_qpn;
 	bool established, told, released, forgotten, gone;
+	bool moving; /* its queue pair, to RTS */
 	bool qp_error;
 };
 
@@ -98,7 +100,9 @@ void sim_check_left(const struct sim_check *c);
 void sim_check_event(struct sim_check *c, enum dapl_cm_event event,
 		     const void *pdata, size_t size);
 void sim_check_gone(struct sim_check *c);
+/* A move of the queue pair begins; and it is over. */
 void sim_check_qp_connect(struct sim_check *c, uint32_t peer_qpn);
+void sim_check_qp_moved(struct sim_check *c, bool ok);
 void sim_check_qp_error(struct sim_check *c);
 void sim_check_forgotten(struct sim_check *c);
 

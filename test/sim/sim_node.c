@@ -215,18 +215,53 @@ static void on_disarm(struct dcm_conn *dcm)
 	conn->armed = false;
 }
 
+static enum dcm_input outcome_of_move(struct sim_conn *conn)
+{
+	struct sim *sim = conn->node->sim;
+
+	if (conn->plan.qp_fails)
+		return DCM_IN_QP_FAILED;
+	if (conn->plan.qp_silent ||
+	    (!sim->opt.tidy && sim_chance(&sim->rng, 0.05)))
+		return DCM_IN_QP_SILENT;
+	return DCM_IN_QP_READY;
+}
+
+static void move_over(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct sim_conn *conn = arg;
+	bool ok = conn->outcome == DCM_IN_QP_READY;
+
+	/* The node leaves: it was called off. */
+	if (!conn->check.moving)
+		return;
+	conn->pending++; /* whatever the engine does with it */
+	sim_check_qp_moved(&conn->check, ok);
+	if (ok)
+		conn->answered_us = sim->clock.now_us;
+	sim_conn_input(conn, conn->outcome, NULL);
+	conn->pending--;
+	if (conn->gone_for_good)
+		conn_free(conn);
+	else if (conn->leaving && !conn->check.moving)
+		sim_app_release(conn);
+}
+
+/* A helper does it: kernels are quick, or take a second, or three. */
 static int on_qp_connect(struct dcm_conn *dcm)
 {
 	struct sim_conn *conn = sim_conn_of(dcm);
-	struct sim_node *node = conn->node;
+	struct sim *sim = conn->node->sim;
+	uint64_t us = sim->opt.qp_us;
 
-	if (conn->plan.qp_fails) {
-		sim_trace(conn, "queue pair fails");
-		return -EIO;
-	}
-	node->busy_until_us += node->sim->opt.qp_us;
-	sim_check_qp_connect(&conn->check,
-			     sim_qp_named(node->sim, &dcm->remote.ib));
+	sim_check_qp_connect(&conn->check, sim_qp_named(sim, &dcm->remote.ib));
+	conn->outcome = outcome_of_move(conn);
+	sim_qp_of(&sim->checks, conn->check.qpn)->silent = conn->plan.qp_silent;
+	if (!sim->opt.tidy && sim_chance(&sim->rng, 0.2))
+		us += sim_below(&sim->rng, 3 * SIM_S);
+	if (conn->outcome == DCM_IN_QP_SILENT)
+		us += SIM_S;
+	sim_conn_at(conn, sim->clock.now_us + us, move_over, 0);
 	return 0;
 }
 
@@ -380,6 +415,13 @@ void sim_node_crash(struct sim_node *node)
 	drop_all(node);
 }
 
+/* Of all its goodbyes, long before the close, none may have arrived. */
+static bool said_all(const struct sim_conn *conn)
+{
+	return conn->dcm.proto.last_op == DCM_DREQ &&
+	       conn->dcm.proto.repeats >= 8;
+}
+
 /* How long dcm.c waits. */
 #define LEAVE_US (2 * SIM_S)
 
@@ -395,7 +437,8 @@ static void close_over(struct sim *sim, void *arg, uint64_t tag)
 		sim->stats.closed_unheard++;
 	else if (!sim->opt.stream)
 		dapl_list_for_each(conn, &node->conns, link)
-			sim_check_left(&conn->check);
+			if (!said_all(conn))
+				sim_check_left(&conn->check);
 	sim_node_crash(node);
 }
 

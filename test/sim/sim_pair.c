@@ -197,8 +197,6 @@ static void on_disarm(struct dcm_conn *dcm)
 
 static int on_qp_connect(struct dcm_conn *dcm)
 {
-	if (choose(2))
-		return -EIO;
 	sim_check_qp_connect(&conn_of(dcm)->check, dcm->remote.ib.qpn);
 	return 0;
 }
@@ -278,6 +276,9 @@ enum move_type {
 	MOVE_DOUBLE, /* deliver, and keep for later */
 	MOVE_LOSE,
 	MOVE_CUT, /* a stream */
+	MOVE_QP_READY,
+	MOVE_QP_FAILED,
+	MOVE_QP_SILENT,
 	MOVE_N
 };
 
@@ -289,6 +290,7 @@ struct move {
 static const char *const move_names[MOVE_N] = {
 	"connect", "accept",  "reject", "disconnect", "release",
 	"timer",   "deliver", "double", "lose",	      "cut",
+	"ready",   "failed",  "silent",
 };
 
 static void connect_now(struct pair_conn *conn)
@@ -429,6 +431,12 @@ static void timer_now(struct pair_conn *conn)
 	dcm_engine_input(&conn->dcm, DCM_IN_TIMER, NULL, pair.now_us);
 }
 
+static void move_over(struct pair_conn *conn, enum dcm_input in)
+{
+	sim_check_qp_moved(&conn->check, in == DCM_IN_QP_READY);
+	dcm_engine_input(&conn->dcm, in, NULL, pair.now_us);
+}
+
 static void make(const struct move *m)
 {
 	struct pair_conn *conn = &pair.conn[m->of];
@@ -472,6 +480,15 @@ static void make(const struct move *m)
 	case MOVE_CUT:
 		cut(conn);
 		break;
+	case MOVE_QP_READY:
+		move_over(conn, DCM_IN_QP_READY);
+		break;
+	case MOVE_QP_FAILED:
+		move_over(conn, DCM_IN_QP_FAILED);
+		break;
+	case MOVE_QP_SILENT:
+		move_over(conn, DCM_IN_QP_SILENT);
+		break;
 	default:
 		break;
 	}
@@ -502,7 +519,13 @@ static int conn_moves(struct move *moves, int n, int i)
 		}
 		if (c->established && !conn->disconnected)
 			n = add_move(moves, n, MOVE_DISCONNECT, i);
+		/* Of a move: the whole instance is being stopped. */
 		n = add_move(moves, n, MOVE_RELEASE, i);
+	}
+	if (c->moving) {
+		n = add_move(moves, n, MOVE_QP_READY, i);
+		n = add_move(moves, n, MOVE_QP_FAILED, i);
+		n = add_move(moves, n, MOVE_QP_SILENT, i);
 	}
 	if (conn->armed)
 		n = add_move(moves, n, MOVE_TIMER, i);
@@ -574,14 +597,16 @@ static void pair_begin(bool stream)
 static void go_to(int station)
 {
 	static const struct move datagram[] = {
-		{MOVE_CONNECT, 0}, {MOVE_DELIVER, 0}, {MOVE_ACCEPT, 1},
-		{MOVE_DELIVER, 0}, {MOVE_DELIVER, 0}, {MOVE_DISCONNECT, 0},
-		{MOVE_DELIVER, 0}, {MOVE_DELIVER, 0},
+		{MOVE_CONNECT, 0},  {MOVE_DELIVER, 0},	  {MOVE_ACCEPT, 1},
+		{MOVE_QP_READY, 1}, {MOVE_DELIVER, 0},	  {MOVE_QP_READY, 0},
+		{MOVE_DELIVER, 0},  {MOVE_DISCONNECT, 0}, {MOVE_DELIVER, 0},
+		{MOVE_DELIVER, 0},
 	};
 	static const struct move stream[] = {
-		{MOVE_CONNECT, 0},    {MOVE_DELIVER, 0}, {MOVE_DELIVER, 0},
-		{MOVE_ACCEPT, 1},     {MOVE_DELIVER, 0}, {MOVE_DELIVER, 0},
-		{MOVE_DISCONNECT, 1}, {MOVE_DELIVER, 0},
+		{MOVE_CONNECT, 0},  {MOVE_DELIVER, 0},	{MOVE_DELIVER, 0},
+		{MOVE_ACCEPT, 1},   {MOVE_QP_READY, 1}, {MOVE_DELIVER, 0},
+		{MOVE_QP_READY, 0}, {MOVE_DELIVER, 0},	{MOVE_DISCONNECT, 1},
+		{MOVE_DELIVER, 0},
 	};
 	const struct move *good = pair.stream ? stream : datagram;
 	int i;
@@ -592,7 +617,7 @@ static void go_to(int station)
 	choices.fixed = false;
 }
 
-#define STATIONS 9
+#define STATIONS 11
 
 static void all_release(void)
 {
@@ -618,6 +643,20 @@ static bool next_timer(void)
 	return m.of >= 0;
 }
 
+/* Of a connection that was released when it had begun. */
+static bool next_move(void)
+{
+	int i;
+
+	for (i = 0; i < pair.conns; i++) {
+		if (!pair.conn[i].check.moving)
+			continue;
+		make(&(struct move){MOVE_QP_READY, i});
+		return true;
+	}
+	return false;
+}
+
 static void come_to_rest(void)
 {
 	int i, steps = 0;
@@ -638,7 +677,7 @@ static void come_to_rest(void)
 		while (pair.flights)
 			make(&(struct move){.type = MOVE_DELIVER});
 		all_release();
-	} while (pair.flights || next_timer());
+	} while (pair.flights || next_move() || next_timer());
 	for (i = 0; i < pair.conns; i++)
 		SIM_REQUIRE(pair.conn[i].check.forgotten,
 			    "connection %d is left, %s", i,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * cma_world.c - two instances of a provider with a recorder; see the header.
- * Contains no test. dapl_cm_qp_modify() and the provider registry are the
+ * Contains no test. dapl_cm_qp_*() and the provider registry are the
  * objects' and are stubbed here and in the tests.
  */
 #include "test/unit/cma_world.h"
@@ -58,7 +58,7 @@ static void up_request(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 	s.peer_port = req->peer_port;
 	keep(&s, req->pdata, req->pdata_size);
 	if (sp->refuse)
-		WORLD_CM.release(conn);
+		world_release(conn);
 	if (sp->once) {
 		sp->once = false;
 		WORLD_CM.unlisten(sp->listener);
@@ -79,7 +79,7 @@ static void up_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 		WORLD_CM.disconnect(conn);
 	if (ep->drop) {
 		ep->drop = false;
-		WORLD_CM.release(conn);
+		world_release(conn);
 	}
 	record(&s);
 	/* EP may be no more. */
@@ -113,14 +113,112 @@ static const struct dapl_cm_up recorder = {
 	.unlistened = up_unlistened,
 };
 
-int dapl_cm_qp_modify(struct dapl_ep *ep, const struct dapl_cm_conn *conn,
-		      struct ibv_qp_attr *attr, int mask)
+/*
+ * Moves of queue pairs: made at once, and their end told by the loop, as by the
+ * objects; a release that comes before waits for it.
+ */
+struct move {
+	struct dapl_work work;
+	struct dapl_list link;
+	struct dapl_ep *ep;
+	struct dapl_cm_conn *conn;
+	dapl_cm_moved_fn *moved;
+	int ret;
+	bool released;
+};
+
+static struct dapl_list moves = {&moves, &moves}; /* mutex */
+
+static struct move *move_of(const struct dapl_cm_conn *conn)
 {
+	struct move *m;
+
+	dapl_list_for_each(m, &moves, link)
+		if (m->conn == conn)
+			return m;
+	return NULL;
+}
+
+static void move_over(struct dapl_work *work)
+{
+	struct move *m = dapl_container_of(work, struct move, work);
+	bool released;
+
+	pthread_mutex_lock(&mutex);
+	dapl_list_del(&m->link);
+	released = m->released;
+	pthread_mutex_unlock(&mutex);
+	m->moved(m->conn, m->ret);
+	if (released)
+		WORLD_CM.release(m->conn);
+	free(m);
+}
+
+static int make_step(struct dapl_ep *ep, const struct dapl_cm_step *step)
+{
+	struct ibv_qp_attr attr = step->attr;
+
+	if (ep->fail_modify && --ep->fail_modify == 0)
+		return ep->fail_with ? ep->fail_with : -EIO;
+	return vb_qp_modify(ep->qp, &attr, step->mask);
+}
+
+int dapl_cm_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
+		    const struct dapl_cm_step *steps, int n,
+		    dapl_cm_moved_fn *moved)
+{
+	struct move *m;
+	int i;
+
 	if (!ep->qp)
 		return -ENOTCONN;
-	if (ep->fail_modify && --ep->fail_modify == 0)
-		return -EIO;
-	return vb_qp_modify(ep->qp, attr, mask);
+	m = calloc(1, sizeof(*m));
+	assert_non_null(m);
+	m->ep = ep;
+	m->conn = conn;
+	m->moved = moved;
+	for (i = 0; i < n && !m->ret; i++)
+		m->ret = make_step(ep, &steps[i]);
+	dapl_work_init(&m->work, move_over);
+	pthread_mutex_lock(&mutex);
+	dapl_list_add_tail(&moves, &m->link);
+	pthread_mutex_unlock(&mutex);
+	dapl_loop_defer(ep->side->loop, &m->work);
+	return 0;
+}
+
+void dapl_cm_qp_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
+{
+	if (ep->qp)
+		vb_qp_error(ep->qp);
+}
+
+void dapl_cm_qp_stop(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
+{
+	struct move *m;
+
+	pthread_mutex_lock(&mutex);
+	m = move_of(conn);
+	if (m)
+		dapl_list_del(&m->link);
+	pthread_mutex_unlock(&mutex);
+	if (!m)
+		return;
+	dapl_work_cancel(ep->side->loop, &m->work);
+	free(m);
+}
+
+void world_release(struct dapl_cm_conn *conn)
+{
+	struct move *m;
+
+	pthread_mutex_lock(&mutex);
+	m = move_of(conn);
+	if (m)
+		m->released = true;
+	pthread_mutex_unlock(&mutex);
+	if (!m)
+		WORLD_CM.release(conn);
 }
 
 /* For the tests that do not look at the registry. */
@@ -342,7 +440,7 @@ struct dapl_cm_conn *begin(struct dapl_ep *ep, DAT_CONN_QUAL qual,
 
 void finish(struct dapl_cm_conn *conn, struct dapl_ep *ep)
 {
-	WORLD_CM.release(conn);
+	world_release(conn);
 	take(SEEN_GONE, ep);
 }
 

@@ -45,7 +45,8 @@ struct dapl_ep {
 	struct ibv_qp *qp; /* NULL: freed */
 	struct dapl_cm_qp cfg;
 	int refs;	 /* held by the provider */
-	int fail_modify; /* n-th change of the queue pair fails; 0: none */
+	int fail_modify;	/* n-th step of a move fails; 0: none */
+	int fail_with;		/* with that; 0: -EIO */
 	bool hang_up;	 /* disconnect inside the ESTABLISHED upcall */
 	bool drop;	 /* release inside the first upcall */
 	void (*and_then)(void); /* at the end of event() and gone() */
@@ -109,6 +110,8 @@ int pending(enum seen_kind kind, const void *who);
 void peer_b(struct sockaddr_storage *ret_addr);
 struct dapl_cm_conn *begin(struct dapl_ep *ep, DAT_CONN_QUAL qual,
 			   const void *pdata, size_t size);
+/* As the objects do it: not while CONN's queue pair is being moved. */
+void world_release(struct dapl_cm_conn *conn);
 /* Release and wait until the provider has given EP back. */
 void finish(struct dapl_cm_conn *conn, struct dapl_ep *ep);
 struct dapl_cm_listener *listen_on(struct dapl_sp *sp, DAT_CONN_QUAL qual);

@@ -356,7 +356,7 @@ static void listen__crowd_while_busy(void **state)
 	fv_cm_hook(NULL, NULL);
 	sem_post(&gate_open);
 	for (int i = 0; i < CROWD; i++)
-		cma_ops.release(take(SEEN_REQUEST, &sp).conn);
+		world_release(take(SEEN_REQUEST, &sp).conn);
 	for (int i = 0; i < CROWD; i++) {
 		take_event(ep[i], DAPL_CM_NON_PEER_REJECTED);
 		finish(conn[i], ep[i]);
@@ -421,12 +421,12 @@ static void stop__gives_up_everything(void **state)
 	assert_int_equal(cma_ops.prepare(world.a.cm, ep[3], &prepared),
 			 -ECANCELED);
 	assert_int_equal(try_listen(&idle, QUAL), -ECANCELED);
-	cma_ops.release(live);
-	cma_ops.release(asking);
+	world_release(live);
+	world_release(asking);
 
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 	finish(p.cb, p.eb);
-	cma_ops.release(unanswered);
+	world_release(unanswered);
 	unlisten(&sp, l);
 	for (int i = 0; i < 4; i++)
 		ep_del(ep[i]);
@@ -440,8 +440,8 @@ static void stop__after_release(void **state)
 
 	pair_open(&world, &p, QUAL);
 	fv_cm_set(FV_CM_LOSE_DREQ, 1);
-	cma_ops.release(p.ca);
-	cma_ops.release(p.cb);
+	world_release(p.ca);
+	world_release(p.cb);
 	cma_ops.stop(world.a.cm);
 	cma_ops.stop(world.b.cm);
 	assert_int_equal(pending(SEEN_GONE, p.ea), 1);

@@ -70,6 +70,7 @@ static struct {
 	uint8_t pdata[DCM_PDATA];
 	size_t size;
 	struct dcm_conn *conn; /* of the last request */
+	struct dcm_conn *moving;
 	bool no_memory;
 } w;
 
@@ -109,7 +110,18 @@ static void on_disarm(struct dcm_conn *conn)
 static int on_qp_connect(struct dcm_conn *conn)
 {
 	w.qps++;
+	w.moving = conn;
 	return 0;
+}
+
+/* The queue pair that was to be moved is ready. */
+static void qp_ready(void)
+{
+	struct dcm_conn *conn = w.moving;
+
+	w.moving = NULL;
+	if (conn)
+		dcm_engine_input(conn, DCM_IN_QP_READY, NULL, 3);
 }
 
 static void on_qp_error(struct dcm_conn *conn)
@@ -232,6 +244,7 @@ static void feed_from(const uint8_t *bytes, size_t len,
 		      const struct dcm_source *src)
 {
 	dcm_engine_datagram(&w.eng, bytes, len, src, w.now_us);
+	qp_ready();
 }
 
 /* From a device that tells no more than the queue pair. */
@@ -239,7 +252,7 @@ static void feed(const uint8_t *bytes, size_t len, uint32_t src_qpn)
 {
 	const struct dcm_source src = {.qpn = src_qpn};
 
-	dcm_engine_datagram(&w.eng, bytes, len, &src, w.now_us);
+	feed_from(bytes, len, &src);
 }
 
 static void feed_golden(const char *name, uint32_t src_qpn)
@@ -313,6 +326,7 @@ static void accept_with(struct dcm_conn *conn, uint32_t qpn)
 	for (i = 0; i < 10; i++)
 		answer.pdata[i] = (uint8_t)(0xa0 + i);
 	dcm_engine_accept(conn, &answer, 3);
+	qp_ready();
 }
 
 /* -------------------------------------------- the captured exchange */
@@ -1504,6 +1518,7 @@ static void stream__rtu_has_the_version_of_the_rep(void **state)
 	assert_int_equal(last_sent()->sport, 0);
 	assert_int_equal(last_sent()->s_id, 0);
 	dcm_engine_input(conn, DCM_IN_REP, &rep, 2);
+	qp_ready();
 	assert_int_equal(last_sent()->op, DCM_RTU);
 	assert_int_equal(last_sent()->version, 7);
 	assert_int_equal(w.event, DAPL_CM_ESTABLISHED);

@@ -148,6 +148,13 @@ static void does(enum dcm_input in, const char *effects)
 	assert_string_equal(text, effects);
 }
 
+/* The consumer does, and its queue pair is moved, with these EFFECTS. */
+static void accepts(const char *effects)
+{
+	does(DCM_IN_ACCEPT, "qp connect");
+	does(DCM_IN_QP_READY, effects);
+}
+
 static void at(unsigned ms)
 {
 	t.now_us = BEGIN + ms * MS;
@@ -160,6 +167,21 @@ static void due(unsigned ms, const char *effects)
 	t.now_us = t.deadline_us;
 	t.deadline_us = 0;
 	does(DCM_IN_TIMER, effects);
+}
+
+/* No hardware address was found: a pause of about a second. */
+static void silent(void)
+{
+	step(DCM_IN_QP_SILENT);
+	assert_int_equal(t.out.n, 1);
+	assert_int_equal(t.out.e[0].type, DCM_DO_ARM);
+	assert_in_range(t.deadline_us - t.now_us, 1000 * MS, 1250 * MS);
+}
+
+/* The timer fires, whenever that is. */
+static void fire(const char *effects)
+{
+	due(ms_of(t.deadline_us), effects);
 }
 
 /* Received by the passive side, as if the engine had made it so. */
@@ -180,7 +202,7 @@ static void be_up_active(void)
 static void be_up_passive(void)
 {
 	be_requested();
-	does(DCM_IN_ACCEPT, "send REP, arm 800");
+	accepts("send REP, arm 800");
 	at(10);
 	does(DCM_IN_RTU, "sample peer 10, disarm, ESTABLISHED");
 }
@@ -323,13 +345,13 @@ static void request__repeated_before_the_answer(void **state)
 	be_requested();
 	does(DCM_IN_REQ, "");
 	does(DCM_IN_REQ, "");
-	does(DCM_IN_ACCEPT, "send REP, arm 800");
+	accepts("send REP, arm 800");
 }
 
 static void accept__rep_lost(void **state)
 {
 	be_requested();
-	does(DCM_IN_ACCEPT, "send REP, arm 800");
+	accepts("send REP, arm 800");
 	at(300);
 	/* The client asks again: it has the answer at once. */
 	does(DCM_IN_REQ, "send REP 1");
@@ -344,7 +366,7 @@ static void accept__nobody_answers(void **state)
 	char text[64];
 
 	be_requested();
-	does(DCM_IN_ACCEPT, "send REP, arm 800");
+	accepts("send REP, arm 800");
 	for (k = 1; k <= 9; k++, ms *= 2) {
 		snprintf(text, sizeof(text), "send REP %u, arm %u", k, 2 * ms);
 		due(ms, text);
@@ -359,7 +381,7 @@ static void accept__nobody_answers(void **state)
 static void accept__rtu_lost_then_dreq(void **state)
 {
 	be_requested();
-	does(DCM_IN_ACCEPT, "send REP, arm 800");
+	accepts("send REP, arm 800");
 	t.msg.d_id = 2;
 	does(DCM_IN_DREQ, "ESTABLISHED, qp error, DISCONNECTED, send DREP, "
 			  "arm 60000");
@@ -373,7 +395,7 @@ static void accept__rtu_lost_then_dreq(void **state)
 static void accept__given_up_by_the_peer(void **state)
 {
 	be_requested();
-	does(DCM_IN_ACCEPT, "send REP, arm 800");
+	accepts("send REP, arm 800");
 	t.msg.d_id = 0;
 	does(DCM_IN_DREQ, "qp error, ACCEPT_FAILED, send DREP, arm 60000");
 }
@@ -381,7 +403,7 @@ static void accept__given_up_by_the_peer(void **state)
 static void accept__queue_pair_of_the_peer_fails(void **state)
 {
 	be_requested();
-	does(DCM_IN_ACCEPT, "send REP, arm 800");
+	accepts("send REP, arm 800");
 	does(DCM_IN_REJ_CM, "qp error, ACCEPT_FAILED, arm 60000");
 }
 
@@ -416,7 +438,7 @@ static void request__dropped_by_the_consumer(void **state)
 static void accept__released_at_once(void **state)
 {
 	be_requested();
-	does(DCM_IN_ACCEPT, "send REP, arm 800");
+	accepts("send REP, arm 800");
 	does(DCM_IN_RELEASE, "send DREQ, arm 200");
 	/* The peer never had our REP: it must not wait for one. */
 	does(DCM_IN_REQ, "send REJ_CM, arm 60000");
@@ -433,6 +455,15 @@ static void disconnect__answered(void **state)
 	does(DCM_IN_DREP, "sample peer 5, DISCONNECTED, arm 60015");
 	does(DCM_IN_RELEASE, "");
 	due(60015, "free");
+}
+
+/* A copy of the request that was long under way is no answer. */
+static void disconnect__late_request(void **state)
+{
+	be_up_passive();
+	does(DCM_IN_RELEASE, "send DREQ, arm 210");
+	does(DCM_IN_REQ, "");
+	due(210, "send DREQ 1, arm 410");
 }
 
 static void disconnect__by_the_peer(void **state)
@@ -689,7 +720,7 @@ static void stream__queue_pair_fails(void **state)
 	does(DCM_IN_DIALED, "send REQ");
 	does(DCM_IN_REP, "qp connect");
 	/* The end of the stream tells the peer. */
-	does(DCM_IN_QP_FAILED, "qp error, BROKEN, hangup");
+	does(DCM_IN_QP_FAILED, "qp error, BROKEN, disarm, hangup");
 }
 
 static void stream__given_up(void **state)
@@ -712,7 +743,7 @@ static void stream__client_dies_before_the_rtu(void **state)
 {
 	be_stream();
 	be_requested();
-	does(DCM_IN_ACCEPT, "send REP, arm 30000");
+	accepts("send REP, arm 30000");
 	does(DCM_IN_LOST, "qp error, ACCEPT_FAILED, disarm, hangup");
 }
 
@@ -720,10 +751,9 @@ static void stream__client_leaves_before_the_rtu(void **state)
 {
 	be_stream();
 	be_requested();
-	does(DCM_IN_ACCEPT, "send REP, arm 30000");
+	accepts("send REP, arm 30000");
 	t.msg.d_id = 0;
-	does(DCM_IN_DREQ,
-	     "qp error, ACCEPT_FAILED, send DREP, disarm, hangup");
+	does(DCM_IN_DREQ, "qp error, ACCEPT_FAILED, send DREP, disarm, hangup");
 	does(DCM_IN_RELEASE, "free");
 }
 
@@ -731,7 +761,7 @@ static void stream__server_leaves_before_the_rtu(void **state)
 {
 	be_stream();
 	be_requested();
-	does(DCM_IN_ACCEPT, "send REP, arm 30000");
+	accepts("send REP, arm 30000");
 	does(DCM_IN_RELEASE, "send DREQ, disarm, hangup, free");
 }
 
@@ -739,7 +769,7 @@ static void stream__no_rtu(void **state)
 {
 	be_stream();
 	be_requested();
-	does(DCM_IN_ACCEPT, "send REP, arm 30000");
+	accepts("send REP, arm 30000");
 	due(30000, "qp error, ACCEPT_FAILED, send DREQ, disarm, hangup");
 	does(DCM_IN_RELEASE, "free");
 }
@@ -748,7 +778,7 @@ static void stream__peer_dies(void **state)
 {
 	be_stream();
 	be_requested();
-	does(DCM_IN_ACCEPT, "send REP, arm 30000");
+	accepts("send REP, arm 30000");
 	does(DCM_IN_RTU, "disarm, ESTABLISHED");
 	does(DCM_IN_LOST, "qp error, DISCONNECTED, hangup");
 }
@@ -757,7 +787,7 @@ static void stream__disconnect(void **state)
 {
 	be_stream();
 	be_requested();
-	does(DCM_IN_ACCEPT, "send REP, arm 30000");
+	accepts("send REP, arm 30000");
 	does(DCM_IN_RTU, "disarm, ESTABLISHED");
 	does(DCM_IN_DISCONNECT, "qp error, DISCONNECTED, send DREQ, hangup");
 	does(DCM_IN_RELEASE, "free");
@@ -769,6 +799,145 @@ static void stream__reject(void **state)
 	be_requested();
 	does(DCM_IN_REJECT, "send REJ_USER, hangup");
 	does(DCM_IN_RELEASE, "free");
+}
+
+/* ------------------------------- while the queue pair is being moved */
+
+static void be_answered(void)
+{
+	does(DCM_IN_CONNECT, "send REQ, arm 800");
+	at(10);
+	does(DCM_IN_REP, "sample consumer 10, disarm, qp connect");
+}
+
+static void moving__rep_repeated(void **state)
+{
+	be_answered();
+	does(DCM_IN_REP, "");
+	does(DCM_IN_QP_READY, "send RTU, ESTABLISHED");
+}
+
+static void moving__peer_ends_it(void **state)
+{
+	be_answered();
+	does(DCM_IN_DREQ, "qp error, NON_PEER_REJECTED, send DREP, arm 60010");
+	/* What becomes of the queue pair matters no more. */
+	does(DCM_IN_QP_READY, "");
+	does(DCM_IN_REP, "send DREQ");
+	does(DCM_IN_RELEASE, "");
+	due(60010, "free");
+}
+
+static void moving__peer_rejects_after_all(void **state)
+{
+	be_answered();
+	does(DCM_IN_REJ_CM, "qp error, NON_PEER_REJECTED, arm 60010");
+	does(DCM_IN_QP_FAILED, "");
+}
+
+static void moving__all_is_stopped(void **state)
+{
+	be_answered();
+	does(DCM_IN_RELEASE, "send DREQ, arm 210");
+	does(DCM_IN_REP, "send DREQ");
+}
+
+/* No hardware address: once more, as long as the peer waits for the RTU. */
+static void moving__silent_then_ready(void **state)
+{
+	be_answered();
+	at(1010);
+	silent();
+	fire("qp connect");
+	does(DCM_IN_REP, "");
+	does(DCM_IN_QP_READY, "send RTU, ESTABLISHED");
+}
+
+static void moving__silent_for_ever(void **state)
+{
+	be_answered();
+	at(1010);
+	while (t.now_us < BEGIN + 409000 * MS) {
+		silent();
+		fire("qp connect");
+		t.now_us += 1000 * MS;
+	}
+	at(409610);
+	does(DCM_IN_QP_SILENT,
+	     "qp error, UNREACHABLE, send REJ_CM, arm 469610");
+}
+
+static void moving__peer_ends_it_between_two_tries(void **state)
+{
+	be_answered();
+	silent();
+	does(DCM_IN_DREQ, "qp error, NON_PEER_REJECTED, send DREP, arm 60010");
+}
+
+static void moving__released_between_two_tries(void **state)
+{
+	be_answered();
+	silent();
+	does(DCM_IN_RELEASE, "send DREQ, arm 210");
+}
+
+static void accept__queue_pair_fails(void **state)
+{
+	be_requested();
+	does(DCM_IN_ACCEPT, "qp connect");
+	does(DCM_IN_REQ, "");
+	does(DCM_IN_QP_FAILED,
+	     "qp error, ACCEPT_FAILED, send REJ_CM, arm 60000");
+	does(DCM_IN_REQ, "send REJ_CM");
+}
+
+static void accept__given_up_while_moving(void **state)
+{
+	be_requested();
+	does(DCM_IN_ACCEPT, "qp connect");
+	t.msg.d_id = 0;
+	does(DCM_IN_DREQ, "qp error, ACCEPT_FAILED, send DREP, arm 60000");
+	does(DCM_IN_QP_READY, "");
+}
+
+static void accept__silent_then_ready(void **state)
+{
+	be_requested();
+	does(DCM_IN_ACCEPT, "qp connect");
+	silent();
+	fire("qp connect");
+	at(2000);
+	does(DCM_IN_QP_READY, "send REP, arm 2800");
+}
+
+static void stream__lost_while_moving(void **state)
+{
+	be_stream();
+	does(DCM_IN_CONNECT, "dial");
+	does(DCM_IN_DIALED, "send REQ");
+	does(DCM_IN_REP, "qp connect");
+	does(DCM_IN_LOST, "qp error, NON_PEER_REJECTED, disarm, hangup");
+	does(DCM_IN_QP_FAILED, "");
+	does(DCM_IN_RELEASE, "free");
+}
+
+static void stream__client_dies_while_moving(void **state)
+{
+	be_stream();
+	be_requested();
+	does(DCM_IN_ACCEPT, "qp connect");
+	does(DCM_IN_LOST, "qp error, ACCEPT_FAILED, disarm, hangup");
+	does(DCM_IN_QP_READY, "");
+	does(DCM_IN_RELEASE, "free");
+}
+
+static void stream__queue_pair_fails_on_accept(void **state)
+{
+	be_stream();
+	be_requested();
+	does(DCM_IN_ACCEPT, "qp connect");
+	does(DCM_IN_QP_FAILED,
+	     "qp error, ACCEPT_FAILED, send REJ_CM, disarm, hangup");
 }
 
 /* ----------------------------------------- all sequences of inputs */
@@ -822,7 +991,7 @@ static void check_effect(struct around *a, const struct dcm_effect *e,
 		a->deadline_us = 0;
 		break;
 	case DCM_DO_QP_CONNECT:
-		assert_false(released || a->told);
+		assert_false(released || a->told || a->qp_pending);
 		a->qp_pending = true;
 		break;
 	case DCM_DO_QP_ERROR:
@@ -867,8 +1036,6 @@ static bool may_call(const struct around *a, enum dcm_input in)
 
 static bool may_come(const struct around *a, enum dcm_input in, bool stream)
 {
-	if (a->qp_pending)
-		return in == DCM_IN_QP_READY || in == DCM_IN_QP_FAILED;
 	if (in <= DCM_IN_RELEASE)
 		return may_call(a, in);
 	switch (in) {
@@ -878,7 +1045,8 @@ static bool may_come(const struct around *a, enum dcm_input in, bool stream)
 		return stream ? a->open : a->p.passive || a->p.state == DCM_UP;
 	case DCM_IN_QP_READY:
 	case DCM_IN_QP_FAILED:
-		return false;
+	case DCM_IN_QP_SILENT:
+		return a->qp_pending;
 	case DCM_IN_TIMER:
 		return a->deadline_us;
 	default:
@@ -889,7 +1057,7 @@ static bool may_come(const struct around *a, enum dcm_input in, bool stream)
 /* A connection that its consumer left does not stay for ever. */
 static void check_alive(const struct around *a, bool stream)
 {
-	if (a->p.released && !a->freed && !a->qp_pending)
+	if (a->p.released && !a->freed)
 		assert_true(a->deadline_us || (stream && a->open));
 	if (a->told)
 		assert_true(a->p.told);
@@ -917,7 +1085,10 @@ static void try_one(const struct around *before, enum dcm_input in,
 	a.answered |= in == DCM_IN_ACCEPT || in == DCM_IN_REJECT;
 	a.disconnecting |= in == DCM_IN_DISCONNECT;
 	a.dialing &= in != DCM_IN_DIALED;
-	a.qp_pending = false;
+	/* Released meanwhile: all is being stopped, and it never ends. */
+	if ((in >= DCM_IN_QP_READY && in <= DCM_IN_QP_SILENT) ||
+	    in == DCM_IN_RELEASE)
+		a.qp_pending = false;
 	if (in == DCM_IN_TIMER)
 		a.deadline_us = 0;
 	if (in == DCM_IN_LOST)
@@ -1023,6 +1194,7 @@ int main(void)
 		T(request__dropped_by_the_consumer),
 		T(accept__released_at_once),
 		T(disconnect__answered),
+		T(disconnect__late_request),
 		T(disconnect__by_the_peer),
 		T(disconnect__crossing),
 		T(disconnect__nobody_answers),
@@ -1051,6 +1223,20 @@ int main(void)
 		T(stream__peer_dies),
 		T(stream__disconnect),
 		T(stream__reject),
+		T(moving__rep_repeated),
+		T(moving__peer_ends_it),
+		T(moving__peer_rejects_after_all),
+		T(moving__all_is_stopped),
+		T(moving__silent_then_ready),
+		T(moving__silent_for_ever),
+		T(moving__peer_ends_it_between_two_tries),
+		T(moving__released_between_two_tries),
+		T(accept__queue_pair_fails),
+		T(accept__given_up_while_moving),
+		T(accept__silent_then_ready),
+		T(stream__lost_while_moving),
+		T(stream__client_dies_while_moving),
+		T(stream__queue_pair_fails_on_accept),
 		T(any_sequence__of_datagrams),
 		T(any_sequence__of_a_stream),
 		T(names__of_all),

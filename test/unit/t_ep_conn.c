@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dapl/common/objects/dapl_ep.h"
@@ -611,14 +612,20 @@ static void disconnect__abrupt_waits_for_no_answer(void **state)
 
 /* ------------------------------------------- reset and free */
 
+static void never_moved(struct dapl_cm_conn *conn, int ret)
+{
+	abort();
+}
+
 /*
  * A connection manager that still works on the end of a connection must leave
  * the next queue pair alone, though some devices give it the same number.
  */
 static void reset__former_connection_has_no_say(void **state)
 {
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
-	const struct dapl_cm_conn *former;
+	struct dapl_cm_step step = {.attr.qp_state = IBV_QPS_ERR,
+				    .mask = IBV_QP_STATE};
+	struct dapl_cm_conn *former;
 	struct world *w = *state;
 	struct dapl_ep *ep;
 
@@ -628,11 +635,12 @@ static void reset__former_connection_has_no_say(void **state)
 	assert_non_null(former);
 	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
 	kit_over(w);
-	assert_int_equal(dapl_cm_qp_modify(ep, former, &attr, IBV_QP_STATE),
+	assert_int_equal(dapl_cm_qp_move(ep, former, &step, 1, never_moved),
 			 -ENOTCONN);
 	assert_dat_ok(V(ep_reset)(w->client.ep));
-	assert_int_equal(dapl_cm_qp_modify(ep, former, &attr, IBV_QP_STATE),
+	assert_int_equal(dapl_cm_qp_move(ep, former, &step, 1, never_moved),
 			 -ENOTCONN);
+	dapl_cm_qp_error(ep, former);
 	assert_int_equal(fv_qp_state(ep->qp), IBV_QPS_INIT);
 }
 

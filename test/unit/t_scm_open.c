@@ -378,7 +378,7 @@ static void connect__soft_limit_is_raised(void **state)
 		ca[i] = begin(ea[i], qual, NULL, 0);
 	}
 	for (int i = 0; i < 40; i++)
-		scm_ops.release(take(SEEN_REQUEST, &sp).conn);
+		world_release(take(SEEN_REQUEST, &sp).conn);
 	for (int i = 0; i < 40; i++) {
 		take_event(ea[i], DAPL_CM_NON_PEER_REJECTED);
 		finish(ca[i], ea[i]);
@@ -403,7 +403,7 @@ static void accept__no_descriptors(void **state)
 	arm_failure("accept4", 1, EMFILE);
 	fd = raw_connect(port);
 	raw_send_file(fd, "scm-req");
-	scm_ops.release(take(SEEN_REQUEST, &sp).conn);
+	world_release(take(SEEN_REQUEST, &sp).conn);
 	assert_int_equal(raw_msg(fd, 0).op, DCM_REJ_CM);
 	assert_true(failed(1));
 	close(fd);

@@ -200,7 +200,7 @@ static void reject_is(bool consumer, unsigned op, size_t size)
 	r = take(SEEN_REQUEST, &s.sp);
 	if (consumer)
 		scm_ops.reject(r.conn, "\xa0\xa1\xa2", size);
-	scm_ops.release(r.conn);
+	world_release(r.conn);
 	/* The request's header with another op and size. */
 	wire_load("scm-req", sent, sizeof(sent));
 	sent[3] = (uint8_t)op;
@@ -328,7 +328,7 @@ static void server__address_that_is_not_the_peers(void **state)
 		assert_int_equal(peer->sin_addr.s_addr, own.sin_addr.s_addr);
 		assert_int_equal(peer->sin_port, own.sin_port);
 		assert_int_equal(r.peer_port, ntohs(own.sin_port));
-		scm_ops.release(r.conn);
+		world_release(r.conn);
 		raw_msg(fd, 0);
 		close(fd);
 	}
@@ -475,7 +475,7 @@ static void server__client_gone_before_the_answer(void **state)
 			close(fd);
 		/* Whether that was seen yet or not, nothing may follow. */
 		assert_int_equal(scm_ops.reject(r.conn, NULL, 0), 0);
-		scm_ops.release(r.conn);
+		world_release(r.conn);
 	}
 	server_close(&s);
 }
@@ -518,7 +518,7 @@ static void half__oldest_makes_room(void **state)
 	/* The last two still have their chance. */
 	for (int i = 4; i < 6; i++) {
 		raw_send_file(fd[i], "scm-req");
-		scm_ops.release(take(SEEN_REQUEST, &s.sp).conn);
+		world_release(take(SEEN_REQUEST, &s.sp).conn);
 		raw_msg(fd[i], 0);
 	}
 	for (int i = 0; i < 6; i++)
@@ -561,7 +561,7 @@ static void half__crowd_waits(void **state)
 		struct seen r = take(SEEN_REQUEST, &s.sp);
 
 		scm_ops.reject(r.conn, NULL, 0);
-		scm_ops.release(r.conn);
+		world_release(r.conn);
 	}
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(raw_msg(fd[i], 0).op, DCM_REJ_USER);
@@ -627,12 +627,12 @@ static void half__request_waits_for_room(void **state)
 	raw_ended(silent);
 	assert_int_equal(pending(SEEN_REQUEST, &s.sp), 0);
 	set_limits(RAW_PATIENCE_S * 1000000ull, 1);
-	scm_ops.release(conn);
+	world_release(conn);
 	assert_int_equal(raw_msg(first, 0).op, DCM_REJ_CM);
 	for (int i = 0; i < PARKED; i++) {
 		conn = take(SEEN_REQUEST, &s.sp).conn;
 		assert_int_equal(pending(SEEN_REQUEST, &s.sp), 0);
-		scm_ops.release(conn);
+		world_release(conn);
 	}
 	for (int i = 0; i < PARKED; i++) {
 		assert_int_equal(raw_msg(fd[i], 0).op, DCM_REJ_CM);
@@ -656,7 +656,7 @@ static void half__no_room_and_the_listener_goes(void **state)
 		close(fd[i]);
 	}
 	/* The request that was shown goes on. */
-	scm_ops.release(conn);
+	world_release(conn);
 	assert_int_equal(raw_msg(first, 0).op, DCM_REJ_CM);
 	close(first);
 	ep_del(s.ep);
@@ -691,7 +691,7 @@ static void half__listener_gone(void **state)
 	/* Sockets are accepted in their order. */
 	other = raw_connect(s.port);
 	raw_send_file(other, "scm-req");
-	scm_ops.release(take(SEEN_REQUEST, &s.sp).conn);
+	world_release(take(SEEN_REQUEST, &s.sp).conn);
 	unlisten(&s.sp, s.sp.listener);
 	raw_send_file(fd, "scm-req");
 	raw_ended(fd);
@@ -1020,7 +1020,7 @@ static void stop__while_a_callback_goes_on(void **state)
 	c.ep->and_then = until_barrier;
 	gate_shut_to(&world.a);
 	say_yes(fd, req, 9, false);
-	scm_ops.release(c.conn);
+	world_release(c.conn);
 	gate_open();
 	take(SEEN_GONE, c.ep);
 	scm_ops.stop(world.a.cm);
@@ -1053,7 +1053,7 @@ static void client__dials_without_the_service_thread(void **state)
 	for (int i = 0; i < DIALED; i++)
 		fd[i] = raw_accept(listener);
 	/* One is given up before the service thread has heard of it. */
-	scm_ops.release(conn[0]);
+	world_release(conn[0]);
 	gate_open();
 	take(SEEN_GONE, ep[0]);
 	for (int i = 1; i < DIALED; i++)
@@ -1156,7 +1156,7 @@ static void fork__peer_hears_of_a_reject(void **state)
 	raw_send_file(fd, "scm-req");
 	r = take(SEEN_REQUEST, &s.sp);
 	child_begin();
-	scm_ops.release(r.conn);
+	world_release(r.conn);
 	assert_int_equal(raw_msg(fd, 0).op, DCM_REJ_CM);
 	raw_ended(fd);
 	child_end();

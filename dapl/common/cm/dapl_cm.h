@@ -7,7 +7,8 @@
  * dapl_cm_up, so that a test can pass a recorder.
  *
  * Rules for every op, unless its comment says otherwise:
- *  - it does not block: no name service, no wait for the peer;
+ *  - it does not block: no name service, no wait for the peer, nor for the
+ *    kernel to find out whether there is one;
  *  - it is called with none of our locks held, from any thread, also from
  *    inside an upcall (on the service thread);
  *  - it returns 0 or a negative errno, and after a failure nothing has changed;
@@ -23,9 +24,9 @@
  * While a connection has an endpoint it keeps a reference on it (taken by the
  * objects when they call prepare() or accept()), given back by the upcall
  * gone(). A provider may use the endpoint's queue pair only through
- * dapl_cm_qp_modify(), which fails once the connection is not the
- * endpoint's any more: by then the queue pair may be another one, though its
- * number be the same.
+ * dapl_cm_qp_move() and dapl_cm_qp_error(), which do nothing once the
+ * connection is not the endpoint's any more: by then the queue pair may be
+ * another one, though its number be the same.
  *
  * Timeouts that the consumer asks for are kept by the objects, not by the
  * provider; a provider has only its own protocol's.
@@ -208,8 +209,9 @@ struct dapl_cm_ops {
 		       const struct dapl_cm_connect *req);
 	/*
 	 * Accepts a request with EP and takes over one reference on EP; the
-	 * result (ESTABLISHED or a failure) comes as an event, perhaps before
-	 * the return. After a failure the reference stays with the caller, no
+	 * result (ESTABLISHED or ACCEPT_FAILED, also of a queue pair that
+	 * cannot be moved) comes as an event, perhaps before the return. After
+	 * a failure the reference stays with the caller, no
 	 * event follows, and the request can still be accepted with another
 	 * endpoint or rejected, unless the error is -ECONNABORTED: the peer has
 	 * gone.
@@ -240,13 +242,47 @@ struct dapl_cm_ops {
 };
 
 /*
- * Changes the state of EP's queue pair on behalf of CONN. 0, -ENOTCONN when
- * CONN is not the endpoint's connection any more or that has no queue pair, or
- * the device's error.
- * May sleep in the kernel; takes the CTL role.
+ * Moving EP's queue pair on behalf of CONN. On Ethernet the kernel looks for
+ * the peer's hardware address inside such a change, and sleeps a second or more
+ * where nobody answers; so it is done by a helper thread (dapl_jobs.h).
  */
-int dapl_cm_qp_modify(struct dapl_ep *ep, const struct dapl_cm_conn *conn,
-		      struct ibv_qp_attr *attr, int mask);
+#define DAPL_CM_STEPS 3 /* INIT again, RTR, RTS */
+
+struct dapl_cm_step {
+	struct ibv_qp_attr attr;
+	int mask; /* with a state */
+};
+
+/*
+ * The move for CONN is over. RET: 0, -ENOTCONN when CONN is not the endpoint's
+ * connection any more, or the device's error; then the queue pair may be in any
+ * of the states asked for. Service thread, no lock held.
+ */
+typedef void dapl_cm_moved_fn(struct dapl_cm_conn *conn, int ret);
+
+/*
+ * Begins to take EP's queue pair through N STEPS; MOVED follows, never before
+ * the return, unless dapl_cm_qp_stop() comes first. -ENOTCONN when CONN is not
+ * the endpoint's connection any more, that has no queue pair, or it is being
+ * moved already; -ENOMEM. Any thread.
+ *
+ * While it goes on, it counts as an op that runs: release() does not come.
+ */
+int dapl_cm_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
+		    const struct dapl_cm_step *steps, int n,
+		    dapl_cm_moved_fn *moved);
+/*
+ * EP's queue pair to ERR, from any state. If it is being moved, at the move's
+ * end: what the objects report waits for that. Nothing once CONN is not EP's.
+ * Any thread; does not block.
+ */
+void dapl_cm_qp_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn);
+/*
+ * For stop(), which does so for every connection with an endpoint: no move for
+ * CONN is running after this, and MOVED will not come. Waits for the kernel if
+ * it has begun.
+ */
+void dapl_cm_qp_stop(struct dapl_ep *ep, const struct dapl_cm_conn *conn);
 
 /*
  * Provider entry: what dat_provider_init() and dat_provider_fini() of a plugin

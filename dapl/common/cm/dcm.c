@@ -128,6 +128,7 @@ static void run_release(struct dapl_cm_conn *conn)
 	const struct dapl_cm_up *up = conn->node.dcm->base.up;
 	struct dapl_ep *ep = conn->ep;
 
+	conn->ep = NULL;
 	dcm_engine_input(&conn->dcm, DCM_IN_RELEASE, NULL, dapl_now_us());
 	/* CONN may be gone. */
 	if (ep)
@@ -278,10 +279,23 @@ static void engine_disarm(struct dcm_conn *dc)
 	dapl_timer_cancel(conn->node.dcm->base.loop, &conn->timer);
 }
 
-/* Active side. */
-static int engine_qp_connect(struct dcm_conn *dc)
+static void on_moved(struct dapl_cm_conn *conn, int ret)
 {
-	struct dapl_cm_conn *conn = dcm_conn_from(dc);
+	enum dcm_input in = DCM_IN_QP_READY;
+
+	if (ret == -ENOTCONN)
+		return; /* the release follows */
+	if (ret) {
+		dcm_path_refused(&conn->ends, ret);
+		in = ret == -ETIMEDOUT ? DCM_IN_QP_SILENT : DCM_IN_QP_FAILED;
+	}
+	dcm_engine_input(&conn->dcm, in, NULL, dapl_now_us());
+}
+
+/* What the passive side has settled when it accepted. */
+static void agree(struct dapl_cm_conn *conn)
+{
+	struct dcm_conn *dc = &conn->dcm;
 	struct dcm *dcm = conn->node.dcm;
 	struct dcm_path_ends *ends = &conn->ends;
 
@@ -292,8 +306,21 @@ static int engine_qp_connect(struct dcm_conn *dc)
 	ends->mtu = dcm_path_mtu(&dcm->path, dc->remote.mtu);
 	dc->own.mtu = ends->mtu;
 	dcm_path_agree(&conn->depths, dc->remote.version, dc->remote.rd_in);
-	return dcm_path_connect(&dcm->path, ends, &conn->depths, conn->ep,
-				conn);
+}
+
+static int engine_qp_connect(struct dcm_conn *dc)
+{
+	struct dapl_cm_conn *conn = dcm_conn_from(dc);
+	struct dapl_cm_step steps[DCM_PATH_STEPS];
+	int ret;
+
+	if (!conn->passive)
+		agree(conn);
+	ret = dcm_path_steps(&conn->node.dcm->path, &conn->ends, &conn->depths,
+			     steps);
+	if (ret)
+		return ret;
+	return dapl_cm_qp_move(conn->ep, conn, steps, DCM_PATH_STEPS, on_moved);
 }
 
 static void engine_qp_error(struct dcm_conn *dc)
@@ -301,7 +328,7 @@ static void engine_qp_error(struct dcm_conn *dc)
 	struct dapl_cm_conn *conn = dcm_conn_from(dc);
 
 	if (conn->ep)
-		dcm_path_error(conn->ep, conn);
+		dapl_cm_qp_error(conn->ep, conn);
 }
 
 static void engine_own_gid(struct dcm_engine *eng, const struct dcm_peer *to,
@@ -568,6 +595,10 @@ static void quiesce(struct dcm *dcm)
 			dapl_timer_cancel(dcm->base.loop,
 					  &conn_of(node)->timer);
 	dcm->tp->stop(dcm);
+	/* Their ends, until here, find that nothing can be armed or asked. */
+	dapl_list_for_each(node, &dcm->nodes, link)
+		if (!node->is_listener && conn_of(node)->ep)
+			dapl_cm_qp_stop(conn_of(node)->ep, conn_of(node));
 	/* A callback may still run whose connection it has freed itself. */
 	dapl_loop_barrier(dcm->base.loop);
 }
@@ -820,11 +851,11 @@ static void set_answer(struct dapl_cm_conn *conn, const void *pdata,
 }
 
 /* The request's end is constant since it was reported. */
-static int answer_yes(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
-		      struct dapl_ep *ep)
+static int answer_yes(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp)
 {
 	const struct dcm_path *path = &conn->node.dcm->path;
 	struct dcm_path_ends *ends = &conn->ends;
+	struct dapl_cm_step steps[DCM_PATH_STEPS];
 
 	dcm_path_meet(path, qp->qp_num, &conn->dcm.remote.ib,
 		      &conn->dcm.remote.alt, ends);
@@ -835,7 +866,8 @@ static int answer_yes(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
 	conn->answer.mtu = ends->mtu;
 	dcm_path_agree(&conn->depths, conn->dcm.remote.version,
 		       conn->dcm.remote.rd_in);
-	return dcm_path_connect(path, ends, &conn->depths, ep, conn);
+	/* What can be told at once. */
+	return dcm_path_steps(path, ends, &conn->depths, steps);
 }
 
 int dcm_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
@@ -849,7 +881,7 @@ int dcm_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
 		return ret;
 	ret = answer_begin(conn);
 	if (!ret) {
-		ret = answer_yes(conn, qp, ep);
+		ret = answer_yes(conn, qp);
 		if (ret)
 			ret = answer_undo(conn, ret);
 	}

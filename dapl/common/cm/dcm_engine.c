@@ -170,6 +170,24 @@ static void forget(struct dcm_conn *conn)
 
 /* --------------------------------------------------------- effects */
 
+/* From now on our messages are those of the consumer's endpoint. */
+static void begin_to_answer(struct dcm_conn *conn)
+{
+	const struct dcm_answer *answer = &conn->then.answer;
+	struct dcm_msg *own = &conn->own;
+
+	if (conn->eng->rules->stream) {
+		memset(own, 0, sizeof(*own));
+		own->daddr = conn->local;
+	}
+	own->version = DCM_VERSION;
+	dcm_block_set_ib(&own->saddr, &answer->ib);
+	own->rd_in = answer->rd_in;
+	own->mtu = answer->mtu;
+	own->p_size = answer->p_size;
+	memcpy(own->pdata, answer->pdata, answer->p_size);
+}
+
 static void send_msg(struct dcm_conn *conn, const struct dcm_effect *e)
 {
 	struct dcm_msg *own = &conn->own;
@@ -182,12 +200,17 @@ static void send_msg(struct dcm_conn *conn, const struct dcm_effect *e)
 static void send_event(struct dcm_conn *conn, enum dapl_cm_event event,
 		       const struct dcm_msg *msg)
 {
-	bool pdata = msg && msg->p_size &&
-		     (event == DAPL_CM_PEER_REJECTED ||
-		      (event == DAPL_CM_ESTABLISHED && !conn->proto.passive));
+	const void *pdata = NULL;
+	size_t size = 0;
 
-	conn->eng->ops->event(conn, event, pdata ? msg->pdata : NULL,
-			      pdata ? msg->p_size : 0);
+	if (event == DAPL_CM_PEER_REJECTED && msg) {
+		pdata = msg->pdata;
+		size = msg->p_size;
+	} else if (event == DAPL_CM_ESTABLISHED && !conn->proto.passive) {
+		pdata = conn->then.rep.pdata;
+		size = conn->then.rep.p_size;
+	}
+	conn->eng->ops->event(conn, event, size ? pdata : NULL, size);
 }
 
 /* Never 0. Two peers of one key have an estimate in common, no more. */
@@ -258,8 +281,9 @@ static enum dcm_input perform(struct dcm_conn *conn, const struct dcm_effect *e,
 		eng->ops->disarm(conn);
 		break;
 	case DCM_DO_QP_CONNECT:
-		return eng->ops->qp_connect(conn) ? DCM_IN_QP_FAILED
-						  : DCM_IN_QP_READY;
+		if (eng->ops->qp_connect(conn))
+			return DCM_IN_QP_FAILED;
+		break;
 	case DCM_DO_QP_ERROR:
 		eng->ops->qp_error(conn);
 		break;
@@ -347,6 +371,10 @@ static void learn(struct dcm_conn *conn, const struct dcm_msg *msg)
 	conn->remote.mtu = msg->mtu;
 	dcm_block_get_ib(&msg->saddr, &conn->remote.ib);
 	conn->remote.alt = msg->saddr_alt;
+	if (msg->op == DCM_REP) {
+		conn->then.rep.p_size = msg->p_size;
+		memcpy(conn->then.rep.pdata, msg->pdata, msg->p_size);
+	}
 	if (conn->eng->rules->stream) {
 		/* The four bytes of RTU repeat the version that answered. */
 		conn->own.version = msg->version;
@@ -378,6 +406,12 @@ static void input(struct dcm_conn *conn, enum dcm_input in,
 	while (in != DCM_IN_N) {
 		if (in == DCM_IN_REP && conn->proto.state == DCM_REQ_SENT)
 			learn(conn, msg);
+		if (in == DCM_IN_QP_READY && conn->proto.state == DCM_ACCEPTED)
+			begin_to_answer(conn);
+		/* A DREQ that names the peer's id would say that there was a
+		 * connection. */
+		if (in == DCM_IN_RELEASE && conn->proto.state == DCM_REP_RCVD)
+			conn->own.d_id = 0;
 		dcm_proto_step(&conn->proto, in, &step, &out);
 		/* Given up without knowing the peer; who hears of a connection
 		 * after all is to be named. */
@@ -475,20 +509,7 @@ int dcm_engine_connect(struct dcm_engine *eng, struct dcm_conn *conn,
 void dcm_engine_accept(struct dcm_conn *conn, const struct dcm_answer *answer,
 		       uint64_t now_us)
 {
-	struct dcm_msg *own = &conn->own;
-
-	if (conn->proto.state == DCM_REQ_RCVD) {
-		if (conn->eng->rules->stream) {
-			memset(own, 0, sizeof(*own));
-			own->daddr = conn->local;
-		}
-		own->version = DCM_VERSION;
-		dcm_block_set_ib(&own->saddr, &answer->ib);
-		own->rd_in = answer->rd_in;
-		own->mtu = answer->mtu;
-		own->p_size = answer->p_size;
-		memcpy(own->pdata, answer->pdata, answer->p_size);
-	}
+	conn->then.answer = *answer;
 	input(conn, DCM_IN_ACCEPT, NULL, now_us);
 }
 

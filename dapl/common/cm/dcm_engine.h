@@ -46,6 +46,15 @@ struct dcm_listener {
 	bool held; /* some request found no room */
 };
 
+/* The consumer's yes. */
+struct dcm_answer {
+	struct dcm_ib ib; /* the endpoint's queue pair */
+	uint8_t rd_in;
+	uint8_t mtu;
+	uint16_t p_size;
+	uint8_t pdata[DCM_PDATA];
+};
+
 struct dcm_conn {
 	struct dcm_proto proto;
 	struct dcm_engine *eng;
@@ -74,15 +83,15 @@ struct dcm_conn {
 		struct dcm_ib ib;
 		struct dcm_block alt;
 	} remote;
-};
 
-/* The consumer's yes. */
-struct dcm_answer {
-	struct dcm_ib ib; /* the endpoint's queue pair */
-	uint8_t rd_in;
-	uint8_t mtu;
-	uint16_t p_size;
-	uint8_t pdata[DCM_PDATA];
+	/* While the queue pair is being moved: what is said afterwards. */
+	union {
+		struct dcm_answer answer; /* passive: to the peer */
+		struct { /* active: to the consumer, from REP */
+			uint16_t p_size;
+			uint8_t pdata[DCM_PDATA];
+		} rep;
+	} then;
 };
 
 struct dcm_engine_ops {
@@ -101,7 +110,12 @@ struct dcm_engine_ops {
 	void (*hangup)(struct dcm_conn *conn);
 	void (*arm)(struct dcm_conn *conn, uint64_t deadline_us);
 	void (*disarm)(struct dcm_conn *conn);
-	/* Move the queue pair to RTS, by conn->remote. 0 or -errno. */
+	/*
+	 * Begin to move the queue pair to RTS, by conn->remote. 0: QP_READY,
+	 * QP_FAILED or QP_SILENT follows, once, not before the return, and
+	 * RELEASE not before that, unless it will never come. Or a negative
+	 * errno in place of QP_FAILED.
+	 */
 	int (*qp_connect)(struct dcm_conn *conn);
 	void (*qp_error)(struct dcm_conn *conn);
 
@@ -217,9 +231,9 @@ void dcm_engine_reject(struct dcm_conn *conn, const void *pdata, size_t size,
 		       uint64_t now_us);
 /*
  * Everything else: DISCONNECT, RELEASE (also of a connection that was only
- * initialised), DIALED, LOST, TIMER, and messages of a stream with
- * MSG, where the four-byte goodbye is DREQ without MSG. CONN may be forgotten
- * by this.
+ * initialised), DIALED, LOST, TIMER, results of moves, and messages of a stream
+ * with MSG, where the four-byte goodbye is DREQ without MSG. CONN may be
+ * forgotten by this.
  */
 void dcm_engine_input(struct dcm_conn *conn, enum dcm_input in,
 		      const struct dcm_msg *msg, uint64_t now_us);

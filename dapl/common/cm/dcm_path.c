@@ -5,7 +5,7 @@
  * Reads the GID table once and follows no later change of it: a port whose
  * addresses change needs a new IA. Does not look at partitions: a queue pair
  * has its partition from the day it was made.
- * Threads and locks: constant after init; dapl_cm_qp_modify() takes CTL.
+ * Threads and locks: constant after init; none.
  * Ownership: path->gid.
  * Rule: attributes are those of the historic providers, packet sequence
  * numbers included, because the two sides never tell them to one another. The
@@ -427,95 +427,78 @@ const char *dcm_path_wrong(const struct dcm_path *path,
 	return NULL;
 }
 
-static int to_rtr(const struct dcm_path *path, const struct dcm_path_ends *ends,
-		  const struct dcm_depths *depths, struct dapl_ep *ep,
-		  const struct dapl_cm_conn *conn)
+static void to_rtr(const struct dcm_path *path,
+		   const struct dcm_path_ends *ends,
+		   const struct dcm_depths *depths,
+		   struct dapl_cm_step *ret_step)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = (enum ibv_mtu)ends->mtu,
-		.dest_qp_num = ends->peer.qpn,
-		.rq_psn = FIRST_PSN,
-		.max_dest_rd_atomic = depths->in,
-		.min_rnr_timer = (uint8_t)path->params->rnr_timer,
+	*ret_step = (struct dapl_cm_step){
+		.attr = {.qp_state = IBV_QPS_RTR,
+			 .path_mtu = (enum ibv_mtu)ends->mtu,
+			 .dest_qp_num = ends->peer.qpn,
+			 .rq_psn = FIRST_PSN,
+			 .max_dest_rd_atomic = depths->in,
+			 .min_rnr_timer = (uint8_t)path->params->rnr_timer},
+		.mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+			IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+			IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
 	};
-
-	dcm_path_av(path, ends->own_index, &ends->peer, &attr.ah_attr);
-	return dapl_cm_qp_modify(ep, conn, &attr,
-				 IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-					 IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-					 IBV_QP_MAX_DEST_RD_ATOMIC |
-					 IBV_QP_MIN_RNR_TIMER);
+	dcm_path_av(path, ends->own_index, &ends->peer,
+		    &ret_step->attr.ah_attr);
 }
 
-static int to_rts(const struct dcm_path *path, const struct dcm_depths *depths,
-		  struct dapl_ep *ep, const struct dapl_cm_conn *conn)
+static void to_rts(const struct dcm_path *path, const struct dcm_depths *depths,
+		   struct dapl_cm_step *ret_step)
 {
 	const struct dapl_params *params = path->params;
 	uint8_t device = path->dev->attr.local_ca_ack_delay;
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTS,
-		.timeout = (uint8_t)params->ack_timer,
-		.retry_cnt = (uint8_t)params->ack_retry,
-		.rnr_retry = (uint8_t)params->rnr_retry,
-		.sq_psn = FIRST_PSN,
-		.max_rd_atomic = depths->out,
-	};
 
+	*ret_step = (struct dapl_cm_step){
+		.attr = {.qp_state = IBV_QPS_RTS,
+			 .timeout = (uint8_t)params->ack_timer,
+			 .retry_cnt = (uint8_t)params->ack_retry,
+			 .rnr_retry = (uint8_t)params->rnr_retry,
+			 .sq_psn = FIRST_PSN,
+			 .max_rd_atomic = depths->out},
+		.mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+			IBV_QP_MAX_QP_RD_ATOMIC,
+	};
 	/* A peer like this device may take that long to acknowledge. */
-	if (attr.timeout < device)
-		attr.timeout = device;
-	return dapl_cm_qp_modify(ep, conn, &attr,
-				 IBV_QP_STATE | IBV_QP_TIMEOUT |
-					 IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-					 IBV_QP_SQ_PSN |
-					 IBV_QP_MAX_QP_RD_ATOMIC);
+	if (ret_step->attr.timeout < device)
+		ret_step->attr.timeout = device;
 }
 
-static void log_refusal(const struct dcm_path_ends *ends,
-			const struct dapl_ep *ep, const char *state,
-			const char *why)
+static void log_refusal(const struct dcm_path_ends *ends, const char *why)
 {
 	char own[INET6_ADDRSTRLEN], peer[INET6_ADDRSTRLEN];
 
 	inet_ntop(AF_INET6, ends->own.gid, own, sizeof(own));
 	inet_ntop(AF_INET6, ends->peer.gid, peer, sizeof(peer));
 	dapl_log(DAPL_LOG_ERR,
-		 "ep %p: no way to %s for its queue pair, from GID %s (index "
-		 "%d) to GID %s, LID %u, QPN 0x%x, MTU code %u: %s",
-		 (const void *)ep, state, own, ends->own_index, peer,
-		 ends->peer.lid, ends->peer.qpn, ends->mtu, why);
+		 "no way for queue pair 0x%x, from GID %s (index %d) to GID "
+		 "%s, LID %u, QPN 0x%x, MTU code %u: %s",
+		 ends->own.qpn, own, ends->own_index, peer, ends->peer.lid,
+		 ends->peer.qpn, ends->mtu, why);
 }
 
-int dcm_path_connect(const struct dcm_path *path,
-		     const struct dcm_path_ends *ends,
-		     const struct dcm_depths *depths, struct dapl_ep *ep,
-		     const struct dapl_cm_conn *conn)
+int dcm_path_steps(const struct dcm_path *path,
+		   const struct dcm_path_ends *ends,
+		   const struct dcm_depths *depths,
+		   struct dapl_cm_step *ret_steps)
 {
 	const char *wrong = dcm_path_wrong(path, &ends->peer);
-	const char *state = "RTR";
-	int ret;
 
 	if (wrong) {
-		log_refusal(ends, ep, state, wrong);
+		log_refusal(ends, wrong);
 		return -EINVAL;
 	}
-	ret = to_rtr(path, ends, depths, ep, conn);
-	if (!ret) {
-		state = "RTS";
-		ret = to_rts(path, depths, ep, conn);
-	}
-	if (ret)
-		log_refusal(ends, ep, state, strerror(-ret));
-	return ret;
+	to_rtr(path, ends, depths, &ret_steps[0]);
+	to_rts(path, depths, &ret_steps[1]);
+	return 0;
 }
 
-void dcm_path_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
+void dcm_path_refused(const struct dcm_path_ends *ends, int err)
 {
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
-	int ret = dapl_cm_qp_modify(ep, conn, &attr, IBV_QP_STATE);
-
-	if (ret && ret != -ENOTCONN)
-		dapl_log(DAPL_LOG_WARN, "ep %p: queue pair refuses ERR: %s",
-			 (void *)ep, strerror(-ret));
+	log_refusal(ends, strerror(-err));
 }

@@ -4,7 +4,7 @@
  * take a queue pair there.
  *
  * Decides nothing about connections. Constant after dcm_path_init(), so any
- * thread may read it; dcm_path_connect() sleeps in the kernel.
+ * thread may read it.
  *
  * On RoCE every message names the GID that its sender's queue pair uses, and
  * the two GIDs must be of one kind (IPv4, other routable, link-local) to reach
@@ -115,15 +115,15 @@ void dcm_path_av(const struct dcm_path *path, int own_index,
 		 const struct dcm_ib *peer, struct ibv_ah_attr *ret_av);
 
 /*
- * EP's queue pair from INIT to RTS for CONN. 0 or -errno with a log line, as of
- * dapl_cm_qp_modify(), -EINVAL also for a peer that cannot be one; after a
- * failure it may be in INIT or RTR. Takes the CTL role.
+ * The steps that take a queue pair from INIT to RTS. 0, or -EINVAL with a log
+ * line: what the peer says of itself cannot be.
  */
-int dcm_path_connect(const struct dcm_path *path,
-		     const struct dcm_path_ends *ends,
-		     const struct dcm_depths *depths, struct dapl_ep *ep,
-		     const struct dapl_cm_conn *conn);
-/* The same to ERR, from any state. Nothing once CONN is not EP's. */
-void dcm_path_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn);
+#define DCM_PATH_STEPS 2
+int dcm_path_steps(const struct dcm_path *path,
+		   const struct dcm_path_ends *ends,
+		   const struct dcm_depths *depths,
+		   struct dapl_cm_step *ret_steps);
+/* Says in the log what way it was that a device has refused with ERR. */
+void dcm_path_refused(const struct dcm_path_ends *ends, int err);
 
 #endif

@@ -25,6 +25,8 @@
 #define PAUSE_MAX_US (16000 * MS)
 /* Repeats of DREQ in all: after that the peer is taken for dead. */
 #define DREQ_REPEATS 8
+/* From a move for which no hardware address was found to the next. */
+#define QP_PAUSE_US (1000 * MS)
 /* A peer that repeats a REP so often does not understand our DREQ to it. */
 #define OLD_PEER_REPEATS 3
 
@@ -197,8 +199,9 @@ static void closed(struct dcm_proto *p, struct dcm_effects *out)
 /* Streams: nothing can come any more. */
 static void hang_up(struct dcm_proto *p, struct dcm_effects *out)
 {
-	/* The one state of a stream that has a timer. */
-	if (p->state == DCM_REP_SENT)
+	/* The states of a stream that have a timer. */
+	if (p->state == DCM_REP_SENT || p->state == DCM_REP_RCVD ||
+	    p->state == DCM_ACCEPTED)
 		add(out, DCM_DO_DISARM);
 	add(out, DCM_DO_HANGUP);
 	closed(p, out);
@@ -240,6 +243,16 @@ static void send_dreq(struct dcm_proto *p, const struct dcm_step *s,
 	await(p, s,
 	      first_wait(p, s->rules->drep_wait_us, s->rtt_peer, WAIT_PEER_US),
 	      UINT64_MAX, out);
+}
+
+/*
+ * Whatever comes until the queue pair is moved, the effect DCM_DO_QP_ERROR is
+ * for what it becomes, and the result of the move of no interest any more.
+ */
+static void move_qp(struct dcm_proto *p, struct dcm_effects *out)
+{
+	p->moving = true;
+	add(out, DCM_DO_QP_CONNECT);
 }
 
 /* ------------------------------------------- cells: in general */
@@ -330,7 +343,8 @@ static void req_sent_rep(struct dcm_proto *p, const struct dcm_step *s,
 	if (!s->rules->stream)
 		add(out, DCM_DO_DISARM);
 	p->state = DCM_REP_RCVD;
-	add(out, DCM_DO_QP_CONNECT);
+	p->first_us = s->now_us;
+	move_qp(p, out);
 }
 
 static void req_sent_rej_user(struct dcm_proto *p, const struct dcm_step *s,
@@ -371,6 +385,8 @@ static void req_sent_release(struct dcm_proto *p, const struct dcm_step *s,
 	send_dreq(p, s, out);
 }
 
+/* ------------------------- cells: the queue pair is being moved */
+
 static void qp_ready(struct dcm_proto *p, const struct dcm_step *s,
 		     struct dcm_effects *out)
 {
@@ -380,19 +396,82 @@ static void qp_ready(struct dcm_proto *p, const struct dcm_step *s,
 	event(p, DAPL_CM_ESTABLISHED, out);
 }
 
+static void no_way(struct dcm_proto *p, const struct dcm_step *s,
+		   enum dapl_cm_event ev, struct dcm_effects *out)
+{
+	broken_off(p, p->passive ? DAPL_CM_ACCEPT_FAILED : ev, out);
+	if (p->passive || !s->rules->stream)
+		emit(p, DCM_REJ_CM, out);
+	over(p, s, out);
+}
+
 static void qp_failed(struct dcm_proto *p, const struct dcm_step *s,
 		      struct dcm_effects *out)
 {
-	broken_off(p, DAPL_CM_BROKEN, out);
-	if (!s->rules->stream)
-		emit(p, DCM_REJ_CM, out);
+	no_way(p, s, DAPL_CM_BROKEN, out);
+}
+
+/*
+ * Where many ask at once, or a switch has to learn, hardware addresses are not
+ * found at the first try: worth another, for as long as a passive side waits
+ * for its answer.
+ */
+static void qp_silent(struct dcm_proto *p, const struct dcm_step *s,
+		      struct dcm_effects *out)
+{
+	if (exhausted(p, s, s->rules->rtu_patience_us))
+		no_way(p, s, DAPL_CM_UNREACHABLE, out);
+	else
+		arm(s->now_us + jitter(p, QP_PAUSE_US), out);
+}
+
+static void moving_timer(struct dcm_proto *p, const struct dcm_step *s,
+			 struct dcm_effects *out)
+{
+	if (!p->moving)
+		move_qp(p, out);
+}
+
+static void moving_dreq(struct dcm_proto *p, const struct dcm_step *s,
+			struct dcm_effects *out)
+{
+	broken_off(p,
+		   p->passive ? DAPL_CM_ACCEPT_FAILED
+			      : DAPL_CM_NON_PEER_REJECTED,
+		   out);
+	emit(p, DCM_DREP, out);
 	over(p, s, out);
+}
+
+static void moving_rej(struct dcm_proto *p, const struct dcm_step *s,
+		       struct dcm_effects *out)
+{
+	broken_off(p, DAPL_CM_NON_PEER_REJECTED, out);
+	over(p, s, out);
+}
+
+static void moving_lost(struct dcm_proto *p, const struct dcm_step *s,
+			struct dcm_effects *out)
+{
+	broken_off(p,
+		   p->passive ? DAPL_CM_ACCEPT_FAILED
+			      : DAPL_CM_NON_PEER_REJECTED,
+		   out);
+	over_at_once(p, s, out);
 }
 
 /* -------------------------------------------- cells: passive side */
 
 static void req_rcvd_accept(struct dcm_proto *p, const struct dcm_step *s,
 			    struct dcm_effects *out)
+{
+	p->state = DCM_ACCEPTED;
+	p->first_us = s->now_us;
+	move_qp(p, out);
+}
+
+static void accepted_ready(struct dcm_proto *p, const struct dcm_step *s,
+			   struct dcm_effects *out)
 {
 	uint64_t wait = s->rules->rtu_patience_us;
 
@@ -592,10 +671,15 @@ static void dreq_sent_rep(struct dcm_proto *p, const struct dcm_step *s,
 		rtu_and_dreq(p, s, out);
 }
 
-/* The peer never had our REP, and the connection is given up here. */
+/*
+ * The peer never had our REP, and the connection is given up here. Where there
+ * was a connection it is a late copy, and the peer must hear of the end.
+ */
 static void dreq_sent_req(struct dcm_proto *p, const struct dcm_step *s,
 			  struct dcm_effects *out)
 {
+	if (p->up)
+		return;
 	emit(p, DCM_REJ_CM, out);
 	event(p, DAPL_CM_DISCONNECTED, out);
 	over(p, s, out);
@@ -681,7 +765,12 @@ static void closed_release(struct dcm_proto *p, const struct dcm_step *s,
 #define CALLS_WRONG                                        \
 	[DCM_IN_CONNECT] = wrong, [DCM_IN_ACCEPT] = wrong, \
 	[DCM_IN_REJECT] = wrong, [DCM_IN_DISCONNECT] = wrong
-#define QP_WRONG     [DCM_IN_QP_READY] = wrong, [DCM_IN_QP_FAILED] = wrong
+#define QP_WRONG                                               \
+	[DCM_IN_QP_READY] = wrong, [DCM_IN_QP_FAILED] = wrong, \
+	[DCM_IN_QP_SILENT] = wrong
+#define QP_LATE                                                  \
+	[DCM_IN_QP_READY] = ignore, [DCM_IN_QP_FAILED] = ignore, \
+	[DCM_IN_QP_SILENT] = ignore
 #define DIALED_WRONG [DCM_IN_DIALED] = wrong
 #define STREAM_WRONG [DCM_IN_DIALED] = wrong, [DCM_IN_LOST] = wrong
 #define NO_MESSAGES                                           \
@@ -732,12 +821,20 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 	[DCM_REP_RCVD] =
 		{
 			CALLS_WRONG,
-			[DCM_IN_RELEASE] = wrong,
-			STREAM_WRONG,
+			[DCM_IN_RELEASE] = req_sent_release,
+			DIALED_WRONG,
+			[DCM_IN_LOST] = moving_lost,
 			[DCM_IN_QP_READY] = qp_ready,
 			[DCM_IN_QP_FAILED] = qp_failed,
-			[DCM_IN_TIMER] = wrong,
-			NO_MESSAGES,
+			[DCM_IN_QP_SILENT] = qp_silent,
+			[DCM_IN_TIMER] = moving_timer,
+			[DCM_IN_REQ] = ignore,
+			[DCM_IN_REP] = ignore,
+			[DCM_IN_REJ_USER] = moving_rej,
+			[DCM_IN_REJ_CM] = moving_rej,
+			[DCM_IN_RTU] = ignore,
+			[DCM_IN_DREQ] = moving_dreq,
+			[DCM_IN_DREP] = ignore,
 		},
 	[DCM_REQ_RCVD] =
 		{
@@ -756,6 +853,24 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			[DCM_IN_REJ_CM] = ignore,
 			[DCM_IN_RTU] = ignore,
 			[DCM_IN_DREQ] = req_rcvd_dreq,
+			[DCM_IN_DREP] = ignore,
+		},
+	[DCM_ACCEPTED] =
+		{
+			CALLS_WRONG,
+			[DCM_IN_RELEASE] = req_rcvd_release,
+			DIALED_WRONG,
+			[DCM_IN_LOST] = moving_lost,
+			[DCM_IN_QP_READY] = accepted_ready,
+			[DCM_IN_QP_FAILED] = qp_failed,
+			[DCM_IN_QP_SILENT] = qp_silent,
+			[DCM_IN_TIMER] = moving_timer,
+			[DCM_IN_REQ] = ignore,
+			[DCM_IN_REP] = ignore,
+			[DCM_IN_REJ_USER] = ignore,
+			[DCM_IN_REJ_CM] = ignore,
+			[DCM_IN_RTU] = ignore,
+			[DCM_IN_DREQ] = moving_dreq,
 			[DCM_IN_DREP] = ignore,
 		},
 	[DCM_REP_SENT] =
@@ -802,7 +917,7 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			[DCM_IN_RELEASE] = ignore,
 			DIALED_WRONG,
 			[DCM_IN_LOST] = dreq_sent_lost,
-			QP_WRONG,
+			QP_LATE,
 			[DCM_IN_TIMER] = dreq_sent_timer,
 			[DCM_IN_REQ] = dreq_sent_req,
 			[DCM_IN_REP] = dreq_sent_rep,
@@ -821,7 +936,7 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			[DCM_IN_RELEASE] = ignore,
 			DIALED_WRONG,
 			[DCM_IN_LOST] = timewait_lost,
-			QP_WRONG,
+			QP_LATE,
 			[DCM_IN_TIMER] = timewait_timer,
 			[DCM_IN_REQ] = timewait_req,
 			[DCM_IN_REP] = timewait_rep,
@@ -840,7 +955,7 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			[DCM_IN_RELEASE] = closed_release,
 			[DCM_IN_DIALED] = ignore,
 			[DCM_IN_LOST] = ignore,
-			QP_WRONG,
+			QP_LATE,
 			[DCM_IN_TIMER] = ignore,
 			NO_MESSAGES,
 		},
@@ -867,6 +982,9 @@ void dcm_proto_step(struct dcm_proto *p, enum dcm_input in,
 {
 	ret_out->n = 0;
 	assert(p->state < DCM_STATE_N && in < DCM_IN_N);
+	if (in == DCM_IN_QP_READY || in == DCM_IN_QP_FAILED ||
+	    in == DCM_IN_QP_SILENT)
+		p->moving = false;
 	table[p->state][in](p, step, ret_out);
 	/*
 	 * From here on no event; what the cell did for a release, it did as
@@ -883,8 +1001,8 @@ const char *dcm_state_name(enum dcm_state state)
 {
 	static const char *const names[DCM_STATE_N] = {
 		"idle",		"dialing",  "req sent", "rep received",
-		"req received", "rep sent", "up",	"dreq sent",
-		"timewait",	"closed",
+		"req received", "accepted", "rep sent", "up",
+		"dreq sent",	"timewait", "closed",
 	};
 
 	return state < DCM_STATE_N ? names[state] : "?";
@@ -894,9 +1012,9 @@ const char *dcm_input_name(enum dcm_input in)
 {
 	static const char *const names[DCM_IN_N] = {
 		"connect", "accept", "reject",	 "disconnect", "release",
-		"dialed",  "lost",   "qp ready", "qp failed",  "timer",
-		"REQ",	   "REP",    "REJ_USER", "REJ_CM",     "RTU",
-		"DREQ",	   "DREP",
+		"dialed",  "lost",   "qp ready", "qp failed",  "qp silent",
+		"timer",   "REQ",    "REP",	 "REJ_USER",   "REJ_CM",
+		"RTU",	   "DREQ",   "DREP",
 	};
 
 	return in < DCM_IN_N ? names[in] : "?";

@@ -51,6 +51,7 @@ enum dcm_state {
 	DCM_REQ_SENT,  /* active: REQ under way */
 	DCM_REP_RCVD,  /* active: the queue pair is being moved */
 	DCM_REQ_RCVD,  /* passive: the consumer has the request */
+	DCM_ACCEPTED,  /* passive: the queue pair is being moved */
 	DCM_REP_SENT,  /* passive: accepted, REP under way */
 	DCM_UP,	       /* established */
 	DCM_DREQ_SENT, /* DREQ under way */
@@ -61,16 +62,17 @@ enum dcm_state {
 
 enum dcm_input {
 	DCM_IN_CONNECT, /* calls of the consumer */
-	DCM_IN_ACCEPT,	/* the queue pair is ready */
+	DCM_IN_ACCEPT,
 	DCM_IN_REJECT,
 	DCM_IN_DISCONNECT,
-	DCM_IN_RELEASE, /* no more upcalls */
+	DCM_IN_RELEASE, /* no more upcalls, nor the result of a move */
 	DCM_IN_DIALED,	/* stream: set up */
 	/* Stream: ended, or could not be set up. Datagrams: the peer that was
 	 * is no more. */
 	DCM_IN_LOST,
-	DCM_IN_QP_READY,
+	DCM_IN_QP_READY, /* results of DCM_DO_QP_CONNECT */
 	DCM_IN_QP_FAILED,
+	DCM_IN_QP_SILENT, /* no hardware address of the peer, in time */
 	DCM_IN_TIMER,
 	DCM_IN_REQ, /* messages; REQ only as a repeat */
 	DCM_IN_REP,
@@ -90,8 +92,8 @@ enum dcm_effect_type {
 	DCM_DO_SEND,
 	DCM_DO_ARM, /* the one timer, anew */
 	DCM_DO_DISARM,
-	/* Move the queue pair to RTS; the result is the next input. Always
-	 * the last effect of a step. */
+	/* Begin to move the queue pair to RTS. Its result is an input, once,
+	 * after whatever may come in between. Always the last effect. */
 	DCM_DO_QP_CONNECT,
 	DCM_DO_QP_ERROR,
 	DCM_DO_EVENT,
@@ -136,6 +138,7 @@ struct dcm_proto {
 	bool told;	 /* the last event was made */
 	bool up;	 /* RTU was sent or came, so there was a connection */
 	bool filler;	 /* stream, active: second attempt */
+	bool moving;	 /* the result of DCM_DO_QP_CONNECT is to come */
 	uint8_t last_op; /* last message sent */
 	int repeats;
 	uint64_t first_us; /* when what is under way was first sent */

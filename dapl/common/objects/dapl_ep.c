@@ -176,15 +176,17 @@ static void wq_forget(struct dapl_ep *ep, struct dapl_wq *wq,
 }
 
 /*
- * Hides the queue pair from everybody else and returns it, or NULL. Posts read
- * the pointer under the lock of their queue: whoever still saw it has left when
- * both locks have been ours.
+ * Hides the queue pair from everybody else and returns it, or NULL; if it is
+ * being moved, when the kernel has let go of it. Posts read the pointer under
+ * the lock of their queue: whoever still saw it has left when both locks have
+ * been ours.
  */
 static struct ibv_qp *qp_take(struct dapl_ep *ep)
 {
 	struct ibv_qp *qp;
 
 	dapl_lock(&ep->ctl);
+	dapl_ep_move_wait_locked(ep);
 	qp = ep->qp;
 	__atomic_store_n(&ep->qp, NULL, __ATOMIC_RELEASE);
 	for (int i = 0; qp && i < 2; i++) {
@@ -243,20 +245,6 @@ int dapl_ep_qp_renew(struct dapl_ep *ep)
 	return ep->pz ? qp_open(ep) : 0;
 }
 
-void dapl_ep_qp_restore(struct dapl_ep *ep)
-{
-	bool moved;
-	int ret;
-
-	dapl_lock(&ep->ctl);
-	moved = ep->qp && ep->qp->state != IBV_QPS_INIT;
-	dapl_unlock(&ep->ctl);
-	ret = moved ? dapl_ep_qp_renew(ep) : 0;
-	if (ret)
-		dapl_log(DAPL_LOG_ERR, "ep %p: lost its queue pair: %s",
-			 (void *)ep, strerror(-ret));
-}
-
 uint64_t dapl_ep_qp_id(struct dapl_ep *ep)
 {
 	uint64_t id;
@@ -267,40 +255,24 @@ uint64_t dapl_ep_qp_id(struct dapl_ep *ep)
 	return id;
 }
 
+void dapl_ep_qp_error_locked(struct dapl_ep *ep)
+{
+	int ret;
+
+	if (!ep->qp || dapl_ep_move_to_error_locked(ep))
+		return;
+	set_over(ep, true);
+	ret = vb_qp_error(ep->qp);
+	if (ret)
+		dapl_log(DAPL_LOG_WARN, "ep %p: queue pair refuses ERR: %s",
+			 (void *)ep, strerror(-ret));
+}
+
 void dapl_ep_qp_error(struct dapl_ep *ep)
 {
 	dapl_lock(&ep->ctl);
-	if (ep->qp) {
-		set_over(ep, true);
-		vb_qp_error(ep->qp);
-	}
+	dapl_ep_qp_error_locked(ep);
 	dapl_unlock(&ep->ctl);
-}
-
-static bool has_conn(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
-{
-	bool has;
-
-	dapl_lock(&ep->lock);
-	has = ep->conn == conn;
-	dapl_unlock(&ep->lock);
-	return has;
-}
-
-int dapl_cm_qp_modify(struct dapl_ep *ep, const struct dapl_cm_conn *conn,
-		      struct ibv_qp_attr *attr, int mask)
-{
-	int ret = -ENOTCONN;
-
-	/* Who takes the connection away ends its queue pair next: with ctl. */
-	dapl_lock(&ep->ctl);
-	if (ep->qp && has_conn(ep, conn)) {
-		if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR)
-			set_over(ep, true);
-		ret = vb_qp_modify(ep->qp, attr, mask);
-	}
-	dapl_unlock(&ep->ctl);
-	return ret;
 }
 
 /* -------------------------------------------------- create */
@@ -581,6 +553,7 @@ static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
 	dapl_timer_init(&ep->timer, dapl_ep_timer);
 	dapl_work_init(&ep->drain_work, ep_drain_fn);
 	dapl_work_init(&ep->broken_work, ep_broken_fn);
+	dapl_list_init(&ep->moves);
 	ep->attr = *attr;
 	ep->ud = attr->service_type != DAT_SERVICE_TYPE_RC;
 	ep->state = DAT_EP_STATE_UNCONNECTED;

@@ -10,7 +10,8 @@
  *
  * A connection is dropped exactly once: whoever takes it out of ep->conn must
  * release it, unless an op on it is running (conn_busy); then the thread
- * inside the op does that when it returns.
+ * inside the op does that when it returns. A queue pair that is being moved
+ * (dapl_ep_move.c) is such an op, too.
  */
 #ifndef DAPL_EP_H
 #define DAPL_EP_H
@@ -23,6 +24,7 @@
 #include "dapl/common/services/dapl_loop.h"
 
 struct dapl_cr;
+struct dapl_ep_move;
 struct dapl_srq;
 
 struct dapl_ep {
@@ -39,7 +41,9 @@ struct dapl_ep {
 	bool ud;
 
 	struct dapl_lock ctl;
-	uint64_t qp_id; /* ctl */
+	uint64_t qp_id;		   /* ctl */
+	struct dapl_ep_move *move; /* ctl; it has the queue pair, see there */
+	int move_seq;		   /* ctl; futex: counts the ends of moves */
 	struct dapl_lock lock;
 
 	/* Set by create and modify; guarded by lock. */
@@ -55,6 +59,7 @@ struct dapl_ep {
 	struct dapl_cm_conn *conn;	/* ours to release, or NULL */
 	struct dapl_cm_conn *abandoned; /* see above */
 	bool conn_busy;
+	struct dapl_list moves; /* that are not over */
 	bool passive;
 	bool freed;
 	uint64_t deadline_us; /* of the attempt; UINT64_MAX: none */
@@ -92,8 +97,12 @@ DAT_RETURN dapl_ep_bad_state(const struct dapl_ep *ep, int state,
 			     const char *call);
 /* What dat_ep_free() does once the handle is retired. */
 void dapl_ep_shutdown(struct dapl_ep *ep);
-/* Moves the queue pair to ERR: everything posted is flushed. */
+/*
+ * Moves the queue pair to ERR: everything posted is flushed. While it is being
+ * moved that is only noted, and done at the move's end.
+ */
 void dapl_ep_qp_error(struct dapl_ep *ep);
+void dapl_ep_qp_error_locked(struct dapl_ep *ep); /* ctl held */
 /* What dat_ep_modify() wants an endpoint to become. */
 struct dapl_ep_new_parts {
 	DAT_EP_ATTR attr;
@@ -116,8 +125,6 @@ int dapl_ep_qp_renew(struct dapl_ep *ep);
  * not tell: devices use those again.
  */
 uint64_t dapl_ep_qp_id(struct dapl_ep *ep);
-/* The same if a failed attempt has left it in a state of no use. */
-void dapl_ep_qp_restore(struct dapl_ep *ep);
 
 /*
  * An endpoint of the provider's own making for a request: TENTATIVE, default
@@ -179,6 +186,14 @@ void dapl_ep_drained(struct dapl_ep *ep);
  * once the lock is free, or NULL.
  */
 struct dapl_cm_conn *dapl_ep_conn_drop_locked(struct dapl_ep *ep);
+/* How a connection ended. PDATA is from malloc() and goes along. */
+struct dapl_ep_end {
+	DAT_EVENT_NUMBER number;
+	void *pdata;
+	size_t size;
+};
+/* The last of it, when the queue pair is in ERR: state and event. */
+void dapl_ep_ended(struct dapl_ep *ep, const struct dapl_ep_end *end);
 void dapl_ep_conn_release(struct dapl_ep *ep, struct dapl_cm_conn *conn);
 /* Accepts CR with EP, which must be in STATE. Part of dat_cr_accept(). */
 DAT_RETURN dapl_ep_accept(struct dapl_ep *ep, int state,
@@ -199,6 +214,21 @@ DAT_RETURN dapl_ep_common_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR addr,
 				  const DAT_PVOID pdata);
 DAT_RETURN dapl_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags);
 DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE handle);
+
+/* dapl_ep_move.c */
+
+/*
+ * If EP's queue pair is being moved: no further step, and ERR at the end.
+ * False: it is not. Lock ctl held.
+ */
+bool dapl_ep_move_to_error_locked(struct dapl_ep *ep);
+/* The same, and waits for it. Lock ctl held, but free meanwhile. */
+void dapl_ep_move_wait_locked(struct dapl_ep *ep);
+/* The same without waiting; dapl_ep_ended() with END follows, if true. */
+bool dapl_ep_move_ends(struct dapl_ep *ep, const struct dapl_ep_end *end);
+/* If a move for CONN is not over: its end releases CONN. */
+bool dapl_ep_move_abandon_locked(struct dapl_ep *ep,
+				 const struct dapl_cm_conn *conn);
 
 /* dapl_ep_post.c */
 

@@ -6,7 +6,8 @@
  * Every connection ends in one terminal event. Whoever finds the end first
  * takes the connection out of ep->conn under the lock; from then on all other
  * reports are stale and ignored. The queue pair goes to ERR before the state
- * becomes DISCONNECTED, so flushes have begun when the consumer sees the event.
+ * becomes DISCONNECTED, so flushes have begun when the consumer sees the event;
+ * if the kernel is moving it just then, both come when it is through.
  * Events are posted with the endpoint's lock held: they reach the EVD in the
  * order of the state changes, and the end behind what had completed.
  * Rules: DAT 2.0 endpoint states (doc/conformance.md), uDAPL 1.2 dat_ep_*.
@@ -50,6 +51,8 @@ struct dapl_cm_conn *dapl_ep_conn_drop_locked(struct dapl_ep *ep)
 	if (ep->conn_busy) {
 		ep->abandoned = conn;
 		conn = NULL;
+	} else if (dapl_ep_move_abandon_locked(ep, conn)) {
+		conn = NULL;
 	}
 	return conn;
 }
@@ -70,6 +73,8 @@ static struct dapl_cm_conn *conn_idle_locked(struct dapl_ep *ep)
 	/* A disconnect that came in the meantime had to leave it alone. */
 	if (ep->draining)
 		dapl_ep_drained(ep);
+	if (conn && dapl_ep_move_abandon_locked(ep, conn))
+		conn = NULL;
 	return conn;
 }
 
@@ -101,45 +106,54 @@ static void completions_first_locked(struct dapl_ep *ep,
 		dapl_evd_harvest(evd, NULL, after);
 }
 
+void dapl_ep_ended(struct dapl_ep *ep, const struct dapl_ep_end *end)
+{
+	struct dapl_evd_after after = {0};
+
+	tell_last_receive(ep, end->number);
+	dapl_lock(&ep->lock);
+	ep->deadline_us = UINT64_MAX;
+	ep->draining = false;
+	if (end->pdata) {
+		free(ep->pdata);
+		ep->pdata = end->pdata;
+	}
+	dapl_ep_set_state_locked(ep, DAT_EP_STATE_DISCONNECTED);
+	completions_first_locked(ep, &after);
+	post_conn_event_locked(ep, end->number, end->size);
+	dapl_unlock(&ep->lock);
+	dapl_evd_after(&after);
+}
+
 /*
  * Ends CONN of EP with event NUMBER, if it is still EP's connection. The
  * connection is taken first, so that nobody else ends it meanwhile; the state
- * follows when the queue pair is in ERR.
+ * follows when the queue pair is in ERR, which takes a while if the kernel has
+ * it in hand.
  */
 static void ep_end(struct dapl_ep *ep, const struct dapl_cm_conn *conn,
 		   DAT_EVENT_NUMBER number, const void *pdata, size_t size)
 {
-	struct dapl_evd_after after = {0};
+	struct dapl_ep_end end = {.number = number};
 	struct dapl_cm_conn *mine;
-	void *copy = size ? malloc(size) : NULL;
 
+	end.pdata = size ? malloc(size) : NULL;
+	if (end.pdata) {
+		memcpy(end.pdata, pdata, size);
+		end.size = size;
+	}
 	dapl_lock(&ep->lock);
 	if (!ep->conn || ep->conn != conn) {
 		dapl_unlock(&ep->lock);
-		free(copy);
+		free(end.pdata);
 		return;
 	}
 	mine = dapl_ep_conn_drop_locked(ep);
 	dapl_unlock(&ep->lock);
-
-	dapl_ep_qp_error(ep);
-	tell_last_receive(ep, number);
-
-	dapl_lock(&ep->lock);
-	ep->deadline_us = UINT64_MAX;
-	ep->draining = false;
-	if (copy) {
-		memcpy(copy, pdata, size);
-		free(ep->pdata);
-		ep->pdata = copy;
-	} else {
-		size = 0;
+	if (!dapl_ep_move_ends(ep, &end)) {
+		dapl_ep_qp_error(ep);
+		dapl_ep_ended(ep, &end);
 	}
-	dapl_ep_set_state_locked(ep, DAT_EP_STATE_DISCONNECTED);
-	completions_first_locked(ep, &after);
-	post_conn_event_locked(ep, number, size);
-	dapl_unlock(&ep->lock);
-	dapl_evd_after(&after);
 	dapl_ep_conn_release(ep, mine);
 }
 
@@ -543,8 +557,6 @@ DAT_RETURN dapl_ep_accept(struct dapl_ep *ep, int from_state,
 		return dapl_ep_bad_state(ep, state, "dat_cr_accept");
 
 	ret = cm->ops->accept(conn, &qp, ep, pdata, size);
-	if (ret)
-		dapl_ep_qp_restore(ep);
 	dapl_lock(&ep->lock);
 	abandoned = conn_idle_locked(ep);
 	if (ret && ep->conn == conn) {

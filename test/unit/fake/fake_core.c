@@ -3,8 +3,8 @@
  * fake_core.c: the ground of the fake: lock, object list, failure injection,
  * trace, pollable queues. It knows nothing of verbs' meaning.
  * Threads: one mutex; fv__call*() take it, fv__leave() gives it back. The only
- * waits are fv__queue_get() on a blocking descriptor, fv__wait_acked(), and
- * those that fv_hang() asks for.
+ * waits are fv__queue_get() on a blocking descriptor, fv__wait_acked(),
+ * fv__lookup(), and those that fv_hang() asks for.
  * Ownership: the object list owns everything a caller created; fv_reset()
  * frees what is left.
  * Rule: a destroy call waits for un-acked events (ibv_get_cq_event(3),
@@ -448,6 +448,7 @@ void fv_reset(void)
 	fv__enter();
 	fv__paused = false;
 	fv__ud_reset();
+	fv__lookup_reset();
 	fv__cm_reset();
 	free_objects();
 	fv__devices_reset();

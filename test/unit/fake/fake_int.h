@@ -214,6 +214,7 @@ struct fv_qp {
 	unsigned int sq_silent; /* executed unsignalled, freed by a later CQE */
 	struct fv_rq rq;
 	uint32_t peer_qpn; /* iWARP: bound by the connection manager */
+	unsigned int moving; /* threads inside a change of its state */
 	bool in_error;	   /* event raised, flush done or late */
 	bool got_packet;
 	bool held; /* sends stay outstanding */
@@ -336,6 +337,11 @@ enum ibv_wc_status fv__scatter(struct fv_qp *qp, const struct fv_recv *r,
 void fv__ud_send(struct fv_qp *qp, struct fv_send *s);
 void fv__ud_reset(void);
 bool fv__reaches(const struct ibv_ah_attr *av, struct fv_qp *dst);
+
+/* fake_lookup.c: 0 or errno; the lock is free while it waits */
+int fv__lookup(struct ibv_context *ctx, enum fv_lookup why,
+	       const struct ibv_ah_attr *av);
+void fv__lookup_reset(void);
 
 /* fake_cm.c: a device of its own closed the transport under a connection */
 void fv__cm_qp_dead(uint32_t qpn);

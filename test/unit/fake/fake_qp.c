@@ -158,6 +158,8 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 	struct fv_obj *o;
 
 	fv__call_sure("ibv_destroy_qp");
+	if (q->moving)
+		fv__die("ibv_destroy_qp inside ibv_modify_qp");
 	fv__async_purge(qp->context, qp);
 	fv__wait_acked(&q->obj.events, "ibv_destroy_qp");
 	fv_for_each(o, FV_OBJ_MW)
@@ -385,11 +387,17 @@ int fv__modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
+	struct fv_qp *q = qp_of(qp);
 	int err = fv__call("ibv_modify_qp");
 
 	if (err)
 		return err;
-	err = fv__modify_qp(qp, attr, mask);
+	q->moving++;
+	if (mask & IBV_QP_AV)
+		err = fv__lookup(qp->context, FV_LOOKUP_RTR, &attr->ah_attr);
+	if (!err)
+		err = fv__modify_qp(qp, attr, mask);
+	q->moving--;
 	fv__leave();
 	return err;
 }

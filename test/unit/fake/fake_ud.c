@@ -39,12 +39,15 @@ static void free_ah(struct fv_obj *obj)
 struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
 	struct fv_ah *a;
+	int err = EINVAL;
 
 	if (fv__call("ibv_create_ah"))
 		return NULL;
-	if (fv__is_iwarp(pd->context) || fv__check_av(pd->context, attr)) {
+	if (!fv__is_iwarp(pd->context) && !fv__check_av(pd->context, attr))
+		err = fv__lookup(pd->context, FV_LOOKUP_AH, attr);
+	if (err) {
 		fv__leave();
-		errno = EINVAL;
+		errno = err;
 		return NULL;
 	}
 	a = fv_new(struct fv_ah, FV_OBJ_AH, free_ah);

@@ -140,6 +140,23 @@ void fv_hook_ud(fv_ud_fn fn, void *arg);
 /* Delivers held packets, oldest first, at most @max; returns how many. */
 unsigned int fv_ud_release(unsigned int max);
 
+/*
+ * RoCE: the kernel looks for the hardware address of the peer at GID, for an
+ * address handle or a move to RTR. 0: found; an errno: the call fails with it;
+ * FV_LOOKUP_HANGS: the call stays until fv_lookups_end().
+ */
+enum fv_lookup {
+	FV_LOOKUP_AH,
+	FV_LOOKUP_RTR
+};
+#define FV_LOOKUP_HANGS (-1)
+typedef int (*fv_lookup_fn)(enum fv_lookup why, const union ibv_gid *gid,
+			    void *arg);
+void fv_hook_lookup(fv_lookup_fn fn, void *arg);
+unsigned int fv_lookups_hanging(void);
+/* All that hang now are over, with ERR (0: found). */
+void fv_lookups_end(int err);
+
 void fv_inject_async(struct ibv_context *ctx, enum ibv_event_type type,
 		     int port_num);
 void fv_inject_async_qp(struct ibv_qp *qp, enum ibv_event_type type);
