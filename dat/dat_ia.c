@@ -12,6 +12,7 @@
  */
 #include "dat_ia.h"
 
+#include "dat_cancel.h"
 #include "dat_detail.h"
 #include "dat_handle.h"
 #include "dat_log.h"
@@ -104,6 +105,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_qlen,
 	DAT_IA_HANDLE raw = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE handle;
 	DAT_RETURN ret;
+	DAT_NOT_CANCELLABLE;
 
 	if (!name || strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
 		return dat_fail(DAT_INVALID_PARAMETER | DAT_INVALID_ARG1,
@@ -144,6 +146,7 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
 	DAT_IA_HANDLE raw;
 	DAT_RETURN ret;
 	void *use;
+	DAT_NOT_CANCELLABLE;
 
 	if (dat_forked())
 		return dat_forked_fail("dat_ia_close");
@@ -207,6 +210,7 @@ DAT_RETURN dat_query_open(DAT_EXTENDED_OP operation, va_list args)
 	struct query *query;
 	DAT_NAME_PTR name;
 	DAT_RETURN ret;
+	DAT_NOT_CANCELLABLE;
 
 	name = va_arg(args, DAT_NAME_PTR);
 	/* the subtype says argument 3 although the type says handle: historic
@@ -265,6 +269,7 @@ DAT_RETURN dat_query_close(DAT_HANDLE handle, DAT_EXTENDED_OP operation,
 {
 	struct query *query;
 	DAT_RETURN ret;
+	DAT_NOT_CANCELLABLE;
 
 	if (dat_forked())
 		return dat_forked_fail("dat_ib_close_query");

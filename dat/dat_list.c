@@ -10,6 +10,7 @@
  */
 #include "dat_reg_int.h"
 
+#include "dat_cancel.h"
 #include "dat_detail.h"
 #include "dat_static.h"
 #include <string.h>
@@ -69,6 +70,7 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return,
 				       DAT_PROVIDER_INFO *(dat_provider_list[]))
 {
 	DAT_RETURN ret;
+	DAT_NOT_CANCELLABLE;
 
 	if (!entries_returned)
 		return dat_fail(DAT_INVALID_PARAMETER | DAT_INVALID_ARG2,
@@ -155,6 +157,7 @@ DAT_RETURN dat_registry_providers_related(const DAT_NAME_PTR name1,
 					  DAT_HA_RELATIONSHIP *answer)
 {
 	DAT_RETURN ret;
+	DAT_NOT_CANCELLABLE;
 
 	if (!name1 || !name2 || !answer)
 		return dat_fail(DAT_INVALID_PARAMETER |

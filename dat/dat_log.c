@@ -11,6 +11,7 @@
  */
 #include "dat_log.h"
 
+#include "dat_cancel.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ void dat_log_write(const char *fmt, ...)
 	char text[1280];
 	int saved_errno = errno;
 	va_list args;
+	DAT_NOT_CANCELLABLE;
 
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);

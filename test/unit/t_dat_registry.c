@@ -12,6 +12,7 @@
 #include "dat_stub.h"
 
 #include "dat/dat_handle.h"
+#include "dat/dat_log.h"
 #include "dat/dat_reg.h"
 
 #include <dat2/dat_ib_extensions.h>
@@ -757,6 +758,91 @@ static DAT_RETURN own_open(const DAT_NAME_PTR name, DAT_COUNT qlen,
 static const DAT_PROVIDER own = {.ia_open_func = own_open};
 static const DAT_PROVIDER_INFO own_info = {"own", 2, 0, DAT_TRUE};
 
+/* ------------------------------------------- cancellation */
+
+struct pending {
+	DAT_RETURN (*call)(DAT_IA_HANDLE *ia);
+	DAT_IA_HANDLE *ia;
+	DAT_RETURN ret;
+	bool returned;
+};
+
+static void *call_cancelled(void *arg)
+{
+	struct pending *p = arg;
+
+	pthread_cancel(pthread_self());
+	p->ret = p->call(p->ia);
+	p->returned = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+/* CALL returns RET although its thread is to end at the first occasion. */
+static void check_pending(DAT_RETURN (*call)(DAT_IA_HANDLE *ia),
+			  DAT_IA_HANDLE *ia, DAT_RETURN ret)
+{
+	struct pending p = {.call = call, .ia = ia};
+	pthread_t thread;
+	void *end = NULL;
+
+	assert_int_equal(pthread_create(&thread, NULL, call_cancelled, &p), 0);
+	pthread_join(thread, &end);
+	assert_true(p.returned);
+	assert_int_equal(p.ret, ret);
+	assert_ptr_equal(end, PTHREAD_CANCELED);
+}
+
+static DAT_RETURN open_known(DAT_IA_HANDLE *ia)
+{
+	return open_name("one", ia);
+}
+
+static DAT_RETURN open_unknown(DAT_IA_HANDLE *ia)
+{
+	return open_name("two", ia);
+}
+
+static DAT_RETURN close_it(DAT_IA_HANDLE *ia)
+{
+	return dat_ia_close(*ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static DAT_RETURN list_them(DAT_IA_HANDLE *ia)
+{
+	DAT_COUNT n;
+
+	(void)ia;
+	return DAT_GET_TYPE(dat_registry_list_providers(0, &n, NULL));
+}
+
+static DAT_RETURN relate_them(DAT_IA_HANDLE *ia)
+{
+	DAT_HA_RELATIONSHIP related;
+
+	(void)ia;
+	return dat_registry_providers_related("one", "one", &related);
+}
+
+/* A file is read, a library loaded, a line logged: cancellation points all. */
+static void calls__with_a_cancel_pending(void **state)
+{
+	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+	const char *conf = STD("one", "");
+
+	(void)state;
+	use_conf(conf);
+	check_pending(open_known, &ia, DAT_SUCCESS);
+	check_pending(close_it, &ia, DAT_SUCCESS);
+	use_conf(conf);
+	check_pending(list_them, NULL, DAT_INVALID_PARAMETER);
+	use_conf(conf);
+	check_pending(relate_them, NULL, DAT_SUCCESS);
+	dat_log_setup(DAT_LOG_ERROR, DAT_LOG_STDOUT);
+	check_pending(open_unknown, &ia, NOT_REGISTERED);
+	dat_log_setup(0, DAT_LOG_STDOUT);
+}
+
 static void add_provider__of_the_program(void **state)
 {
 	DAT_IA_HANDLE ia;
@@ -1027,6 +1113,7 @@ int main(void)
 		TEST(fork__adapter_open),
 		TEST(fork__while_a_thread_loads),
 		TEST(registry_fini__with_an_adapter_open),
+		TEST(calls__with_a_cancel_pending),
 		TEST(add_provider__of_the_program),
 		TEST(add_provider__instead_of_the_file),
 		TEST(remove_provider__of_another),
