@@ -18,6 +18,7 @@
 
 #include "dapl/common/objects/dapl_evd.h"
 #include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/services/dapl_cancel.h"
 #include "dapl/common/services/dapl_files.h"
 #include "dapl/common/services/dapl_sleep.h"
 
@@ -274,10 +275,47 @@ DAT_RETURN dapl_cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask,
 
 /* ------------------------------------------------- waiting */
 
-/* SINCE: cno->pokes when the wait began. */
-static DAT_RETURN cno_wait(struct dapl_cno *cno, DAT_TIMEOUT timeout,
-			   unsigned since, DAT_EVD_HANDLE *ret_evd)
+struct cno_waiter {
+	struct dapl_cno *cno;
+	unsigned since; /* cno->pokes when the wait began */
+	struct dapl_sleeper sleeper;
+};
+
+static void left_locked(const struct cno_waiter *me)
 {
+	struct dapl_cno *cno = me->cno;
+	uint64_t count;
+
+	cno->waiters--;
+	if (cno->pokes == me->since || --cno->leaving || cno->dead)
+		return;
+	/* All that had to see it have: the CNO may be used again. */
+	if (dapl_fd_read(cno->poke_fd, &count, sizeof(count)) < 0)
+		dapl_log(DAPL_LOG_ERR, "cno %p: eventfd: %m", (void *)cno);
+}
+
+/* The wait has ended, or its thread. ARG: the struct cno_waiter. */
+static void cno_left(void *arg)
+{
+	const struct cno_waiter *me = arg;
+	struct dapl_cno *cno = me->cno;
+	bool dead;
+
+	dapl_lock(&cno->lock);
+	left_locked(me);
+	dead = cno->dead;
+	dapl_unlock(&cno->lock);
+	if (dead) {
+		pthread_mutex_lock(&left_mutex);
+		pthread_cond_broadcast(&left_cond);
+		pthread_mutex_unlock(&left_mutex);
+	}
+}
+
+static DAT_RETURN cno_wait(const struct cno_waiter *me, DAT_TIMEOUT timeout,
+			   DAT_EVD_HANDLE *ret_evd)
+{
+	struct dapl_cno *cno = me->cno;
 	struct pollfd set = {.fd = cno->epfd, .events = POLLIN};
 	uint64_t deadline = UINT64_MAX;
 	struct dapl_evd *evd;
@@ -294,13 +332,13 @@ static DAT_RETURN cno_wait(struct dapl_cno *cno, DAT_TIMEOUT timeout,
 			return DAT_SUCCESS;
 		}
 		dapl_lock(&cno->lock);
-		released = cno->dead || cno->pokes != since;
+		released = cno->dead || cno->pokes != me->since;
 		dapl_unlock(&cno->lock);
 		if (released)
 			return DAT_SUCCESS; /* with a NULL EVD */
 		if (reason)
 			break;
-		reason = dapl_sleep(&set, 1, deadline);
+		reason = dapl_sleep(&me->sleeper, &set, 1, deadline);
 	}
 	if (reason == -ETIMEDOUT)
 		return DAT_QUEUE_EMPTY; /* bare, as ever */
@@ -310,51 +348,44 @@ static DAT_RETURN cno_wait(struct dapl_cno *cno, DAT_TIMEOUT timeout,
 			 (void *)cno, strerror(-reason));
 }
 
-/* A wait that began at SINCE has ended. */
-static void cno_left_locked(struct dapl_cno *cno, unsigned since)
+/* CANCEL: what dapl_cancel_off() has returned. */
+static DAT_RETURN cno_wait_counted(struct dapl_cno *cno, DAT_TIMEOUT timeout,
+				   int cancel, DAT_EVD_HANDLE *ret_evd)
 {
-	uint64_t count;
-
-	cno->waiters--;
-	if (cno->pokes == since || --cno->leaving || cno->dead)
-		return;
-	/* All that had to see it have: the CNO may be used again. */
-	if (read(cno->poke_fd, &count, sizeof(count)) < 0)
-		dapl_log(DAPL_LOG_ERR, "cno %p: eventfd: %m", (void *)cno);
-}
-
-DAT_RETURN dapl_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout,
-			 DAT_EVD_HANDLE *ret_evd)
-{
-	struct dapl_cno *cno = dapl_cno_from(handle);
-	unsigned since;
+	struct cno_waiter me = {.cno = cno};
 	DAT_RETURN ret;
 	bool dead;
 
-	if (!cno)
-		return dapl_fail(DAPL_BAD_HANDLE(CNO), "no such CNO");
-	if (!ret_evd)
-		return dapl_fail(DAPL_BAD_ARG(3), "no place for the EVD");
-	*ret_evd = DAT_HANDLE_NULL;
+	me.sleeper = (struct dapl_sleeper){cancel, cno_left, &me};
 	dapl_lock(&cno->lock);
 	dead = cno->dead;
-	since = cno->pokes;
+	me.since = cno->pokes;
 	if (!dead)
 		cno->waiters++;
 	dapl_unlock(&cno->lock);
 	if (dead)
 		return dapl_fail(DAPL_BAD_STATE(CNO_DEAD),
 				 "cno %p is being freed", (void *)cno);
-	ret = cno_wait(cno, timeout, since, ret_evd);
-	dapl_lock(&cno->lock);
-	cno_left_locked(cno, since);
-	dead = cno->dead;
-	dapl_unlock(&cno->lock);
-	if (dead) {
-		pthread_mutex_lock(&left_mutex);
-		pthread_cond_broadcast(&left_cond);
-		pthread_mutex_unlock(&left_mutex);
-	}
+	ret = cno_wait(&me, timeout, ret_evd);
+	cno_left(&me);
+	return ret;
+}
+
+DAT_RETURN dapl_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout,
+			 DAT_EVD_HANDLE *ret_evd)
+{
+	struct dapl_cno *cno = dapl_cno_from(handle);
+	DAT_RETURN ret;
+	int cancel;
+
+	if (!cno)
+		return dapl_fail(DAPL_BAD_HANDLE(CNO), "no such CNO");
+	if (!ret_evd)
+		return dapl_fail(DAPL_BAD_ARG(3), "no place for the EVD");
+	*ret_evd = DAT_HANDLE_NULL;
+	cancel = dapl_cancel_off();
+	ret = cno_wait_counted(cno, timeout, cancel, ret_evd);
+	dapl_cancel_restore(cancel);
 	return ret;
 }
 
@@ -388,7 +419,7 @@ static void cno_poke_locked(struct dapl_cno *cno)
 
 	cno->pokes++;
 	cno->leaving = cno->waiters;
-	if (write(cno->poke_fd, &one, sizeof(one)) < 0)
+	if (dapl_fd_write(cno->poke_fd, &one, sizeof(one)) < 0)
 		dapl_log(DAPL_LOG_ERR, "cno %p: eventfd: %m", (void *)cno);
 }
 

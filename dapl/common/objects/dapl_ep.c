@@ -556,6 +556,7 @@ static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
 	dapl_list_init(&ep->moves);
 	ep->attr = *attr;
 	ep->ud = attr->service_type != DAT_SERVICE_TYPE_RC;
+	ep->slow_posts = ia->dev.posts_enter_kernel;
 	ep->state = DAT_EP_STATE_UNCONNECTED;
 	ep->deadline_us = UINT64_MAX;
 	if (!parts_use(parts)) {

@@ -39,6 +39,7 @@ struct dapl_ep {
 	int state;	     /* enum dat_ep_state; lock; read without */
 	bool draining; /* a graceful disconnect has yet to be made; lock */
 	bool ud;
+	bool slow_posts; /* cancellation points; never ready; constant */
 
 	struct dapl_lock ctl;
 	uint64_t qp_id;		   /* ctl */
@@ -83,7 +84,7 @@ static inline struct dapl_ep *dapl_ep_from(DAT_EP_HANDLE h)
 static inline void dapl_ep_set_state_locked(struct dapl_ep *ep, int state)
 {
 	bool ready = state == DAT_EP_STATE_CONNECTED && ep->sq && !ep->ud &&
-		     !ep->sq->notify;
+		     !ep->slow_posts && !ep->sq->notify;
 
 	__atomic_store_n(&ep->state, state, __ATOMIC_RELEASE);
 	__atomic_store_n(&ep->ready, ready, __ATOMIC_RELEASE);

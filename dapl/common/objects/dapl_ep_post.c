@@ -5,9 +5,11 @@
  * A post checks its bounds, takes the next slot of the ring, fills a work
  * request on the stack and hands it to verbs, under the queue's own lock,
  * which also keeps ring and queue pair in the same order. No allocation, no
- * log, no system call of ours. An LMR triplet and a verbs segment have the
- * same layout, so the consumer's vector is passed on as it is.
- * Budgets in instructions: doc/architecture.md, counted by ./run bench.
+ * log, no system call of ours; where the driver makes one, a post runs with
+ * cancellation off, and no endpoint is ready for the fast path. An LMR triplet
+ * and a verbs segment have the same layout, so the consumer's vector is passed
+ * on as it is. Budgets in instructions: doc/architecture.md, counted by ./run
+ * bench.
  */
 #include <dat2/dat_ib_extensions.h>
 #include <errno.h>
@@ -16,6 +18,7 @@
 
 #include "dapl/common/objects/dapl_ep.h"
 #include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/services/dapl_cancel.h"
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -258,14 +261,18 @@ DAT_RETURN dapl_ep_post_request(struct dapl_ep *ep, struct ibv_send_wr *wr,
 				DAT_COMPLETION_FLAGS flags)
 {
 	int state = __atomic_load_n(&ep->state, __ATOMIC_RELAXED);
-	int ret;
+	int ret, cancel = PTHREAD_CANCEL_DISABLE;
 
 	if (!ep->sq || (state != DAT_EP_STATE_CONNECTED &&
 			state != DAT_EP_STATE_DISCONNECTED))
 		return post_refused(ep, ep->sq, not_now(state), wr->num_sge);
 	wr->next = NULL;
 	wr->send_flags |= verbs_flags(flags);
+	if (ep->slow_posts)
+		cancel = dapl_cancel_off();
 	ret = post_wr(ep, wr, op | quiet(ep->sq, flags), length, cookie);
+	if (ep->slow_posts)
+		dapl_cancel_restore(cancel);
 	if (ret && ret != -ENOBUFS && state == DAT_EP_STATE_DISCONNECTED)
 		ret = post_flushed(ep, ep->request_evd, cookie, op);
 	return ret ? post_refused(ep, ep->sq, ret > 0 ? -ret : ret, wr->num_sge)
@@ -317,13 +324,17 @@ DAT_RETURN dapl_ep_post_bind(struct dapl_ep *ep, struct ibv_mw *mw,
 {
 	int state = __atomic_load_n(&ep->state, __ATOMIC_RELAXED);
 	struct dapl_wq *wq = ep->sq;
-	int ret;
+	int ret, cancel = PTHREAD_CANCEL_DISABLE;
 
 	if (!wq || (state != DAT_EP_STATE_CONNECTED &&
 		    state != DAT_EP_STATE_DISCONNECTED))
 		return post_refused(ep, wq, not_now(state), 0);
 	bind->send_flags = verbs_flags(flags);
+	if (ep->slow_posts)
+		cancel = dapl_cancel_off();
 	ret = post_mw(ep, mw, bind, cookie, quiet(wq, flags));
+	if (ep->slow_posts)
+		dapl_cancel_restore(cancel);
 	if (ret && ret != -ENOBUFS && state == DAT_EP_STATE_DISCONNECTED)
 		ret = post_flushed(ep, ep->request_evd, cookie,
 				   DAT_DTO_BIND_MW);

@@ -66,6 +66,7 @@ struct dapl_evd {
 	struct ibv_cq *cq; /* constant; NULL when no stream needs one */
 	struct dapl_ring ring;
 	bool waiting; /* as DAPL_EVD_WAITING; also read without the lock */
+	int sleepers; /* atomic; threads that have slept and not left yet */
 	bool dead;    /* not made yet or being destroyed: nothing may be done */
 	bool enabled; /* may trigger the CNO */
 	bool waitable;
@@ -174,7 +175,7 @@ void dapl_evd_detach(struct dapl_evd *evd, int depth, const int *credits);
  * when this returns. Part of free and of closing the IA.
  */
 void dapl_evd_shutdown(struct dapl_evd *evd);
-/* Blocks until no thread is inside dat_evd_wait() on a dead EVD. */
+/* Blocks until who slept in dat_evd_wait() has left a dead EVD. */
 void dapl_evd_wait_left(struct dapl_evd *evd);
 void dapl_evd_put(struct dapl_evd *evd);
 

@@ -18,6 +18,7 @@
 #include "dapl/common/objects/dapl_rmr.h"
 #include "dapl/common/objects/dapl_srq.h"
 #include "dapl/common/objects/dapl_wq.h"
+#include "dapl/common/services/dapl_cancel.h"
 
 /*
  * What the device says is passed on. The soft devices say LOC_QP_OP of every
@@ -365,8 +366,12 @@ bool dapl_evd_cq_ack_locked(struct dapl_evd *evd)
 
 void dapl_evd_after(struct dapl_evd_after *after)
 {
+	int cancel;
+
 	if (!after->broken && !after->drained && !after->async)
 		return;
+	/* The data path leads here. */
+	cancel = dapl_cancel_off();
 	dapl_evd_tell_noted(after);
 	if (after->drained) {
 		dapl_ep_drained(after->drained);
@@ -376,4 +381,5 @@ void dapl_evd_after(struct dapl_evd_after *after)
 		dapl_ep_broken(after->broken);
 		dapl_ep_put(after->broken);
 	}
+	dapl_cancel_restore(cancel);
 }

@@ -5,7 +5,9 @@
  * One waiter per EVD, by specification; while it waits, the CNO is not
  * triggered and dequeue is refused. The waiter sleeps in ppoll() with no lock
  * held, so a signal ends the wait (DAT_INTERRUPTED_CALL). The timeout is one
- * deadline, whatever number of events arrives before it.
+ * deadline, whatever number of events arrives before it. A thread that is
+ * cancelled ends where it sleeps and leaves the EVD as a wait without an event
+ * does (dapl_cancel.h); a wait that may not sleep pays nothing for that.
  */
 #include <errno.h>
 
@@ -13,6 +15,7 @@
 #include "dapl/common/objects/dapl_evd_cq.h"
 #include "dapl/common/objects/dapl_ia.h"
 #include "dapl/common/services/dapl_bell.h"
+#include "dapl/common/services/dapl_cancel.h"
 #include "dapl/common/services/dapl_loop.h"
 #include "dapl/common/services/dapl_sleep.h"
 
@@ -123,22 +126,74 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	return DAT_QUEUE_EMPTY;
 }
 
+/* A thread that sleeps, or is about to. */
+struct evd_waiter {
+	struct dapl_evd *evd;
+	int cancel; /* what dapl_cancel_off() has returned */
+	int bell;
+	bool slept;
+	struct dapl_evd_after after;
+};
+
+/* Takes what woke it. True if the completion queue had notified. */
+static bool awake_locked(const struct evd_waiter *me)
+{
+	if (me->bell >= 0)
+		dapl_bell_clear(me->bell);
+	return dapl_evd_cq_ack_locked(me->evd);
+}
+
+/* From here on others may wait, and the CNO is triggered again. */
+static void stop_waiting_locked(struct dapl_evd *evd)
+{
+	evd->slow &= ~DAPL_EVD_WAITING;
+	__atomic_store_n(&evd->waiting, false, __ATOMIC_RELEASE);
+	dapl_evd_bell_close_locked(evd);
+}
+
+/* The last a sleeper does with its EVD, which may be gone when this returns. */
+static void sleeper_left(struct evd_waiter *me)
+{
+	dapl_evd_after(&me->after);
+	if (!me->slept)
+		return;
+	pthread_mutex_lock(&left_mutex);
+	__atomic_sub_fetch(&me->evd->sleepers, 1, __ATOMIC_RELEASE);
+	pthread_cond_broadcast(&left_cond);
+	pthread_mutex_unlock(&left_mutex);
+}
+
+/* The thread ends in its sleep. ARG: the struct evd_waiter. */
+static void sleeper_cancelled(void *arg)
+{
+	struct evd_waiter *me = arg;
+
+	dapl_lock(&me->evd->lock);
+	awake_locked(me);
+	stop_waiting_locked(me->evd);
+	dapl_evd_cno_enter_locked(me->evd, &me->after);
+	dapl_unlock(&me->evd->lock);
+	sleeper_left(me);
+}
+
 /*
- * Sleeps until something may have happened or DEADLINE; with BELL -1 nobody
+ * Sleeps until something may have happened or DEADLINE; without a bell nobody
  * can wake it, so it wakes by itself. 0, -ETIMEDOUT, -EINTR.
  */
-static int evd_sleep(const struct dapl_evd *evd, int bell, uint64_t deadline)
+static int evd_sleep(struct evd_waiter *me, uint64_t deadline)
 {
+	const struct dapl_sleeper sleeper = {me->cancel, sleeper_cancelled, me};
 	struct pollfd fds[2] = {
-		{.fd = bell, .events = POLLIN},
-		{.fd = evd->chan ? evd->chan->fd : -1, .events = POLLIN},
+		{.fd = me->bell, .events = POLLIN},
+		{.fd = me->evd->chan ? me->evd->chan->fd : -1,
+		 .events = POLLIN},
 	};
 	uint64_t until = deadline, look = dapl_now_us() + DEAF_US;
 	int ret;
 
-	if (bell < 0 && look < deadline)
+	if (me->bell < 0 && look < deadline)
 		until = look;
-	ret = dapl_sleep(fds, 2, until);
+	ret = dapl_sleep(&sleeper, fds, 2, until);
 	if (ret == -ETIMEDOUT && until != deadline)
 		return 0;
 	return ret == -EINTR || ret == -ETIMEDOUT ? ret : 0;
@@ -155,39 +210,37 @@ static bool no_room_locked(struct dapl_evd *evd, uint32_t threshold)
  * not every event notifies, one of those that came since does. A completion
  * that came just before the queue was armed may have been solicited.
  */
-static DAT_RETURN evd_block_locked(struct dapl_evd *evd, uint64_t deadline,
-				   uint32_t threshold,
-				   struct dapl_evd_after *after)
+static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
+				   uint32_t threshold)
 {
+	struct dapl_evd *evd = me->evd;
 	uint32_t loud = evd->loud;
 	unsigned dismissals = evd->dismissals;
 	bool rang = true;
-	int reason, bell;
+	int reason;
 
 	for (;;) {
 		dapl_evd_cq_arm_locked(evd);
-		dapl_evd_cq_drain_locked(evd, after);
+		dapl_evd_cq_drain_locked(evd, &me->after);
 		if (dapl_evd_notified(evd, threshold, loud, rang))
 			return DAT_SUCCESS;
 		if (no_room_locked(evd, threshold))
 			return DAPL_NO_MEM;
-		bell = evd->bell;
+		me->bell = evd->bell;
 		dapl_unlock(&evd->lock);
 		/* A broken connection posts an event, perhaps to this EVD. */
-		dapl_evd_after(after);
-		*after = (struct dapl_evd_after){0};
-		reason = evd_sleep(evd, bell, deadline);
+		dapl_evd_after(&me->after);
+		me->after = (struct dapl_evd_after){0};
+		reason = evd_sleep(me, deadline);
 		dapl_lock(&evd->lock);
-		if (bell >= 0)
-			dapl_bell_clear(bell);
-		rang = dapl_evd_cq_ack_locked(evd);
+		rang = awake_locked(me);
 		if (evd->dead)
 			return DAPL_ERR(DAT_ABORT, 0);
 		if (evd->dismissals != dismissals)
 			return DAPL_BAD_STATE(EVD_UNWAITABLE);
 		if (!reason)
 			continue;
-		dapl_evd_cq_drain_locked(evd, after);
+		dapl_evd_cq_drain_locked(evd, &me->after);
 		if (dapl_evd_notified(evd, threshold, loud, rang))
 			return DAT_SUCCESS;
 		return nothing_came(evd, reason == -EINTR
@@ -196,10 +249,10 @@ static DAT_RETURN evd_block_locked(struct dapl_evd *evd, uint64_t deadline,
 	}
 }
 
-static DAT_RETURN evd_wait_locked(struct dapl_evd *evd, DAT_TIMEOUT timeout,
-				  uint32_t threshold, bool *slept,
-				  struct dapl_evd_after *after)
+static DAT_RETURN evd_wait_locked(struct evd_waiter *me, DAT_TIMEOUT timeout,
+				  uint32_t threshold)
 {
+	struct dapl_evd *evd = me->evd;
 	uint64_t deadline = UINT64_MAX;
 	DAT_RETURN ret;
 
@@ -214,7 +267,7 @@ static DAT_RETURN evd_wait_locked(struct dapl_evd *evd, DAT_TIMEOUT timeout,
 		if (ret != DAT_SUCCESS)
 			return ret;
 	}
-	dapl_evd_cq_drain_locked(evd, after);
+	dapl_evd_cq_drain_locked(evd, &me->after);
 	if (likely(dapl_evd_queued(evd) >= threshold))
 		return DAT_SUCCESS;
 	if (!timeout)
@@ -227,14 +280,36 @@ static DAT_RETURN evd_wait_locked(struct dapl_evd *evd, DAT_TIMEOUT timeout,
 			 "waiter (see ulimit -n); it looks every %d ms",
 			 (void *)evd, DEAF_US / 1000);
 	dapl_evd_cno_leave_locked(evd);
-	*slept = true;
+	me->slept = true;
+	__atomic_add_fetch(&evd->sleepers, 1, __ATOMIC_RELAXED);
 	evd->slow |= DAPL_EVD_WAITING;
 	__atomic_store_n(&evd->waiting, true, __ATOMIC_RELAXED);
-	ret = evd_block_locked(evd, deadline, threshold, after);
-	evd->slow &= ~DAPL_EVD_WAITING;
-	__atomic_store_n(&evd->waiting, false, __ATOMIC_RELEASE);
-	dapl_evd_bell_close_locked(evd);
+	ret = evd_block_locked(me, deadline, threshold);
+	stop_waiting_locked(evd);
 	return ret;
+}
+
+/* Says why a wait was refused, or ended before its time. */
+static void wait_failed(const struct dapl_evd *evd, DAT_RETURN ret,
+			DAT_COUNT threshold)
+{
+	if (ret == DAPL_BAD_STATE(EVD_WAITER))
+		dapl_fail(ret, "evd %p: another thread waits on it",
+			  (const void *)evd);
+	else if (ret == DAPL_BAD_STATE(EVD_UNWAITABLE))
+		dapl_fail(ret, "evd %p: it is unwaitable", (const void *)evd);
+	else if (ret == DAPL_BAD_STATE(EVD_CONFIG_NOTIFY) ||
+		 ret == DAPL_BAD_STATE(EVD_CONFIG_SOLICITED))
+		dapl_fail(ret,
+			  "evd %p: threshold %d, but its endpoints' completion "
+			  "flags say that not every event wakes a waiter: only "
+			  "1 is allowed",
+			  (const void *)evd, threshold);
+	else if (ret == DAPL_ERR(DAT_ABORT, 0))
+		dapl_fail(ret, "evd %p: destroyed", (const void *)evd);
+	else if (ret == DAPL_NO_MEM)
+		dapl_fail(ret, "evd %p: no memory to gather %d events",
+			  (const void *)evd, threshold);
 }
 
 /*
@@ -242,69 +317,39 @@ static DAT_RETURN evd_wait_locked(struct dapl_evd *evd, DAT_TIMEOUT timeout,
  * are what it polled. Called with the lock held, returns without it.
  */
 __attribute__((noinline)) static DAT_RETURN
-wait_careful(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
+wait_careful(struct dapl_evd *evd, const struct ibv_wc *wc, int n, int cancel,
 	     DAT_TIMEOUT timeout, DAT_COUNT threshold, DAT_EVENT *event,
 	     DAT_COUNT *nmore)
 {
-	struct dapl_evd_after after = {0};
-	bool dead, slept = false;
+	struct evd_waiter me = {.evd = evd, .cancel = cancel, .bell = -1};
 	DAT_RETURN ret;
 
 	if (n)
-		dapl_evd_cq_queue_locked(evd, wc, n, &after);
-	ret = evd_wait_locked(evd, timeout, (uint32_t)threshold, &slept,
-			      &after);
+		dapl_evd_cq_queue_locked(evd, wc, n, &me.after);
+	ret = evd_wait_locked(&me, timeout, (uint32_t)threshold);
 	if (ret == DAT_SUCCESS)
 		dapl_evd_pop_locked(evd, event);
 	*nmore = (DAT_COUNT)dapl_evd_queued(evd);
-	if (slept)
-		dapl_evd_cno_enter_locked(evd, &after);
-	dead = evd->dead;
+	if (me.slept)
+		dapl_evd_cno_enter_locked(evd, &me.after);
 	dapl_unlock(&evd->lock);
-	dapl_evd_after(&after);
-	if (dead) {
-		pthread_mutex_lock(&left_mutex);
-		pthread_cond_broadcast(&left_cond);
-		pthread_mutex_unlock(&left_mutex);
-	}
-	if (ret == DAPL_BAD_STATE(EVD_WAITER))
-		dapl_fail(ret, "evd %p: another thread waits on it",
-			  (void *)evd);
-	else if (ret == DAPL_BAD_STATE(EVD_UNWAITABLE))
-		dapl_fail(ret, "evd %p: it is unwaitable", (void *)evd);
-	else if (ret == DAPL_BAD_STATE(EVD_CONFIG_NOTIFY) ||
-		 ret == DAPL_BAD_STATE(EVD_CONFIG_SOLICITED))
-		dapl_fail(ret,
-			  "evd %p: threshold %d, but its endpoints' completion "
-			  "flags say that not every event wakes a waiter: only "
-			  "1 is allowed",
-			  (void *)evd, threshold);
-	else if (ret == DAPL_ERR(DAT_ABORT, 0))
-		dapl_fail(ret, "evd %p: destroyed", (void *)evd);
-	else if (ret == DAPL_NO_MEM)
-		dapl_fail(ret, "evd %p: no memory to gather %d events",
-			  (void *)evd, threshold);
+	sleeper_left(&me);
+	if (unlikely(ret != DAT_SUCCESS))
+		wait_failed(evd, ret, threshold);
 	return ret;
 }
 
-DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
-			 DAT_COUNT threshold, DAT_EVENT *event,
-			 DAT_COUNT *nmore)
+__attribute__((always_inline)) static inline DAT_RETURN
+evd_wait(struct dapl_evd *evd, int cancel, DAT_TIMEOUT timeout,
+	 DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore)
 {
-	struct dapl_evd *evd = (struct dapl_evd *)handle;
 	struct ibv_wc wc[2];
 	int n;
 
-	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EVD) || !event ||
-		     !nmore ||
-		     (uint32_t)threshold - 1 >=
-			     (uint32_t)__atomic_load_n(&evd->qlen,
-						       __ATOMIC_RELAXED)))
-		return bad_arguments(handle, event, nmore, threshold);
 	dapl_lock(&evd->lock);
 	if (unlikely(evd->slow || !evd->waitable || threshold > 1))
-		return wait_careful(evd, NULL, 0, timeout, threshold, event,
-				    nmore);
+		return wait_careful(evd, NULL, 0, cancel, timeout, threshold,
+				    event, nmore);
 	n = ibv_poll_cq(evd->cq, 2, wc);
 	if (likely(n > 0) && likely(dapl_evd_cq_fast(evd, &wc[0], event))) {
 		*nmore = 0;
@@ -327,16 +372,45 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 		dapl_unlock(&evd->lock);
 		return ret;
 	}
-	return wait_careful(evd, wc, n, timeout, threshold, event, nmore);
+	return wait_careful(evd, wc, n, cancel, timeout, threshold, event,
+			    nmore);
+}
+
+/* A wait that may sleep. */
+__attribute__((noinline)) static DAT_RETURN
+evd_wait_shielded(struct dapl_evd *evd, DAT_TIMEOUT timeout,
+		  DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore)
+{
+	int cancel = dapl_cancel_off();
+	DAT_RETURN ret;
+
+	ret = evd_wait(evd, cancel, timeout, threshold, event, nmore);
+	dapl_cancel_restore(cancel);
+	return ret;
+}
+
+DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
+			 DAT_COUNT threshold, DAT_EVENT *event,
+			 DAT_COUNT *nmore)
+{
+	struct dapl_evd *evd = (struct dapl_evd *)handle;
+
+	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EVD) || !event ||
+		     !nmore ||
+		     (uint32_t)threshold - 1 >=
+			     (uint32_t)__atomic_load_n(&evd->qlen,
+						       __ATOMIC_RELAXED)))
+		return bad_arguments(handle, event, nmore, threshold);
+	if (timeout)
+		return evd_wait_shielded(evd, timeout, threshold, event, nmore);
+	return evd_wait(evd, PTHREAD_CANCEL_DISABLE, 0, threshold, event,
+			nmore);
 }
 
 void dapl_evd_wait_left(struct dapl_evd *evd)
 {
 	pthread_mutex_lock(&left_mutex);
-	while (__atomic_load_n(&evd->waiting, __ATOMIC_ACQUIRE))
+	while (__atomic_load_n(&evd->sleepers, __ATOMIC_ACQUIRE))
 		pthread_cond_wait(&left_cond, &left_mutex);
 	pthread_mutex_unlock(&left_mutex);
-	/* It still had the lock when it said that it waits no longer. */
-	dapl_lock(&evd->lock);
-	dapl_unlock(&evd->lock);
 }

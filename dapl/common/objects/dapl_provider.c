@@ -14,16 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/objects/dapl_cno.h"
-#include "dapl/common/objects/dapl_ep.h"
-#include "dapl/common/objects/dapl_evd.h"
-#include "dapl/common/objects/dapl_ext.h"
 #include "dapl/common/objects/dapl_ia.h"
-#include "dapl/common/objects/dapl_lmr.h"
-#include "dapl/common/objects/dapl_pz.h"
-#include "dapl/common/objects/dapl_rmr.h"
-#include "dapl/common/objects/dapl_sp.h"
-#include "dapl/common/objects/dapl_srq.h"
 #include "dapl/common/services/dapl_lock.h"
 
 static struct dapl_lock names_lock;
@@ -34,94 +25,6 @@ __attribute__((constructor)) static void names_init(void)
 	dapl_lock_init(&names_lock, DAPL_LOCK_PROVIDER);
 	dapl_list_init(&names);
 }
-
-/*
- * Positional on purpose: a slot without an entry is a compiler warning. The
- * order is the ABI's.
- */
-const DAT_PROVIDER dapl__vector = {
-	NULL, /* device_name, of each name's own vector */
-	NULL, /* extension */
-	dapl_ia_open,
-	dapl_ia_query,
-	dapl_ia_close,
-	dapl_set_consumer_context,
-	dapl_get_consumer_context,
-	dapl_get_handle_type,
-	dapl_cno_create,
-	dapl_cno_modify_agent,
-	dapl_cno_query,
-	dapl_cno_free,
-	dapl_cno_wait,
-	dapl_cr_query,
-	dapl_cr_accept,
-	dapl_cr_reject,
-	dapl_cr_handoff,
-	dapl_evd_create,
-	dapl_evd_query,
-	dapl_evd_modify_cno,
-	dapl_evd_enable,
-	dapl_evd_disable,
-	dapl_evd_wait,
-	dapl_evd_resize,
-	dapl_evd_post_se,
-	dapl_evd_dequeue,
-	dapl_evd_free,
-	dapl_ep_create,
-	dapl_ep_query,
-	dapl_ep_modify,
-	dapl_ep_connect,
-	dapl_ep_dup_connect,
-	dapl_ep_disconnect,
-	dapl_ep_post_send,
-	dapl_ep_post_recv,
-	dapl_ep_post_rdma_read,
-	dapl_ep_post_rdma_write,
-	dapl_ep_get_status,
-	dapl_ep_free,
-	dapl_lmr_create,
-	dapl_lmr_query,
-	dapl_lmr_free,
-	dapl_rmr_create,
-	dapl_rmr_query,
-	dapl_rmr_bind,
-	dapl_rmr_free,
-	dapl_psp_create,
-	dapl_psp_query,
-	dapl_psp_free,
-	dapl_rsp_create,
-	dapl_rsp_query,
-	dapl_rsp_free,
-	dapl_pz_create,
-	dapl_pz_query,
-	dapl_pz_free,
-	dapl_psp_create_any,
-	dapl_ep_reset,
-	dapl_evd_set_unwaitable,
-	dapl_evd_clear_unwaitable,
-	dapl_lmr_sync_rdma_read,
-	dapl_lmr_sync_rdma_write,
-	dapl_ep_create_with_srq,
-	dapl_ep_recv_query,
-	dapl_ep_set_watermark,
-	dapl_srq_create,
-	dapl_srq_free,
-	dapl_srq_post_recv,
-	dapl_srq_query,
-	dapl_srq_resize,
-	dapl_srq_set_lw,
-	dapl_csp_create,
-	dapl_csp_query,
-	dapl_csp_free,
-	dapl_ep_common_connect,
-	dapl_rmr_create_for_ep,
-	dapl_ep_post_send_with_invalidate,
-	dapl_ep_post_rdma_read_to_rmr,
-	dapl_cno_fd_create,
-	dapl_cno_trigger,
-	dapl_ia_ha_related,
-	dapl_extensions,
-};
 
 /* The operation that OPS lacks, or NULL: calls do not look for it again. */
 static const char *missing_op(const struct dapl_cm_ops *ops)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "dapl/common/services/dapl_bell.h"
+#include "dapl/common/services/dapl_cancel.h"
 #include "dapl/common/services/dapl_log.h"
 
 void dapl_bells_init(struct dapl_bells *bells)
@@ -57,7 +58,7 @@ void dapl_bell_ring(int fd)
 	uint64_t one = 1;
 
 	/* EAGAIN when the counter is near 2^64: it rings then. */
-	if (write(fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
+	if (dapl_fd_write(fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
 		dapl_log(DAPL_LOG_ERR, "cannot wake anybody: eventfd: %m");
 }
 
@@ -65,7 +66,7 @@ bool dapl_bell_clear(int fd)
 {
 	uint64_t count;
 
-	if (read(fd, &count, sizeof(count)) > 0)
+	if (dapl_fd_read(fd, &count, sizeof(count)) > 0)
 		return true;
 	if (errno != EAGAIN)
 		dapl_log(DAPL_LOG_ERR, "eventfd: %m");

@@ -28,6 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dapl/common/services/dapl_cancel.h"
 #include "dapl/common/services/dapl_param.h"
 #include "dapl/common/services/dapl_text.h"
 
@@ -233,7 +234,7 @@ static void emit(unsigned cls, const char *text)
 
 void dapl__log(unsigned cls, const char *fmt, ...)
 {
-	int saved = errno;
+	int saved = errno, cancel = dapl_cancel_off();
 	char text[TEXT_SIZE];
 	va_list ap;
 
@@ -242,6 +243,7 @@ void dapl__log(unsigned cls, const char *fmt, ...)
 	format_text(text, sizeof(text), saved, fmt, ap);
 	va_end(ap);
 	emit(cls, text);
+	dapl_cancel_restore(cancel);
 	errno = saved;
 }
 
@@ -317,7 +319,7 @@ void dapl__fail_always(const char *why)
 
 DAT_RETURN dapl_fail(DAT_RETURN ret, const char *fmt, ...)
 {
-	int saved = errno;
+	int saved = errno, cancel = dapl_cancel_off();
 	char text[TEXT_SIZE];
 	va_list ap;
 
@@ -332,6 +334,7 @@ DAT_RETURN dapl_fail(DAT_RETURN ret, const char *fmt, ...)
 	if (set_detail)
 		set_detail(text);
 	dapl_log(DAPL_LOG_ERR, "%s", text);
+	dapl_cancel_restore(cancel);
 	errno = saved;
 	return ret;
 }

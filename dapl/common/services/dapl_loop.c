@@ -28,6 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dapl/common/services/dapl_cancel.h"
 #include "dapl/common/services/dapl_jobs.h"
 #include "dapl/common/services/dapl_lock.h"
 #include "dapl/common/services/dapl_log.h"
@@ -126,7 +127,7 @@ static void wake_locked(struct dapl_loop *loop)
 	if (!loop->asleep)
 		return;
 	loop->asleep = false;
-	n = write(loop->wake_fd, &one, sizeof(one));
+	n = dapl_fd_write(loop->wake_fd, &one, sizeof(one));
 	(void)n; /* fails only if the counter is full: then it is awake */
 	errno = saved;
 }

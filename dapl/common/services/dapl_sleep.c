@@ -9,9 +9,33 @@
 #include <errno.h>
 #include <time.h>
 
+#include "dapl/common/services/dapl_cancel.h"
 #include "dapl/common/services/dapl_loop.h"
 
-int dapl_sleep(struct pollfd *fds, nfds_t n, uint64_t deadline_us)
+/*
+ * Also where the program lets itself be cancelled at any time (asynchronously):
+ * here, deferred, or it might end between the sleep and what follows it.
+ * 0 or more, or -errno.
+ */
+static int poll_cancellable(const struct dapl_sleeper *who, struct pollfd *fds,
+			    nfds_t n, const struct timespec *ts)
+{
+	int type, ready;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+	pthread_cleanup_push(who->cancelled, who->arg);
+	dapl_cancel_restore(who->cancel);
+	ready = ppoll(fds, n, ts, NULL);
+	if (ready < 0)
+		ready = -errno;
+	dapl_cancel_off();
+	pthread_cleanup_pop(0);
+	pthread_setcanceltype(type, NULL);
+	return ready;
+}
+
+int dapl_sleep(const struct dapl_sleeper *who, struct pollfd *fds, nfds_t n,
+	       uint64_t deadline_us)
 {
 	uint64_t now = dapl_now_us();
 	struct timespec ts;
@@ -21,8 +45,9 @@ int dapl_sleep(struct pollfd *fds, nfds_t n, uint64_t deadline_us)
 		return -ETIMEDOUT;
 	ts.tv_sec = (time_t)((deadline_us - now) / 1000000);
 	ts.tv_nsec = (long)((deadline_us - now) % 1000000 * 1000);
-	ready = ppoll(fds, n, deadline_us == UINT64_MAX ? NULL : &ts, NULL);
+	ready = poll_cancellable(who, fds, n,
+				 deadline_us == UINT64_MAX ? NULL : &ts);
 	if (ready < 0)
-		return -errno;
+		return ready;
 	return ready ? 0 : -ETIMEDOUT;
 }

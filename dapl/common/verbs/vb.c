@@ -23,10 +23,12 @@
 
 #include "dapl/common/services/dapl_log.h"
 
-#define UD_QKEY	      0x78654321 /* of all providers that offer UD */
-#define INLINE_PROBE  1024	 /* the most that is worth asking for */
-#define SIW_VENDOR_ID 0x626d74	 /* soft iWARP */
-#define SIW_PAD_CQE   20480	 /* entries of 32 bytes: beyond 0x90000 */
+#define UD_QKEY		    0x78654321 /* of all providers that offer UD */
+#define INLINE_PROBE	    1024       /* the most that is worth asking for */
+#define SIW_VENDOR_ID	    0x626d74   /* soft iWARP */
+#define RXE_VENDOR_ID	    0xffffff   /* soft RoCE */
+#define PATHSCALE_VENDOR_ID 0x1175     /* qib, hfi1 */
+#define SIW_PAD_CQE	    20480      /* entries of 32 bytes: beyond 0x90000 */
 
 /* After a call that returned NULL. Some drivers forget to set errno. */
 static int null_error(void)
@@ -175,6 +177,23 @@ static void siw_pad(struct vb_dev *dev)
 			 dev->name);
 }
 
+/*
+ * Whether a post of requests is a write() to the device: of drivers without
+ * hardware that a process could ring, and of qib and hfi1.
+ */
+static bool posts_enter_kernel(const struct ibv_device_attr *attr)
+{
+	switch (attr->vendor_id) {
+	case 0: /* soft RoCE before 5.8 */
+	case RXE_VENDOR_ID:
+	case SIW_VENDOR_ID:
+	case PATHSCALE_VENDOR_ID:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* What no attribute tells. */
 static void siw_ways(struct vb_dev *dev)
 {
@@ -204,6 +223,7 @@ int vb_open(const char *name, uint8_t port, struct vb_dev *ret_dev)
 		return ret;
 	}
 	siw_ways(&dev);
+	dev.posts_enter_kernel = posts_enter_kernel(&dev.attr);
 	dev.max_inline = probe_inline(&dev);
 	*ret_dev = dev;
 	return 0;

@@ -34,6 +34,7 @@ struct vb_dev {
 	uint16_t pkey_index; /* for vb_qp_init(); 0 unless its user sets it */
 	struct ibv_cq *siw_pad; /* see vb.c; NULL on other devices */
 	/* A queue that is armed for solicited completions only never fires. */
+	bool posts_enter_kernel; /* a post of a request is a system call */
 	bool deaf_to_solicited;
 };
 

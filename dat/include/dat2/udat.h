@@ -461,6 +461,7 @@ DAT_EXPORT DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno_handle);
  *   INVALID_STATE/CNO_DEAD  being destroyed
  *   INTERRUPTED_CALL        a signal arrived
  * Blocks: until triggered or timeout. Threads: safe, several may wait.
+ * Cancellation: where it sleeps; takes no trigger then.
  * Events: takes none from the queue.
  * Rule: uDAPL 1.2 spec, dat_cno_wait.
  */
@@ -508,6 +509,9 @@ DAT_EXPORT DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd_handle);
  *   ABORT                   the queue or its IA was destroyed
  *   INSUFFICIENT_RESOURCES/RESOURCE_MEMORY  to gather so many; none is lost
  * Blocks: until threshold events or timeout. Threads: safe, one may wait.
+ * Cancellation: where it sleeps; takes no event then, and leaves the queue as a
+ * wait without an event does. No other call but dat_cno_wait() is a
+ * cancellation point.
  * Events: consumes one.
  * Rule: uDAPL 1.2 spec, dat_evd_wait. Compare DAT_GET_TYPE() of the result:
  * some providers leave out the class bit of TIMEOUT_EXPIRED.

@@ -63,14 +63,28 @@ static const char *const kind_name[FV_OBJ_N] = {
 	[FV_OBJ_ADDRINFO] = "addrinfo",
 };
 
+static __thread int cancel_state; /* of a thread that is in here */
+
 void fv__enter(void)
 {
+	int was;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
 	pthread_mutex_lock(&fv__lock);
+	cancel_state = was;
 }
 
 void fv__leave(void)
 {
 	pthread_mutex_unlock(&fv__lock);
+	pthread_setcancelstate(cancel_state, NULL);
+}
+
+/* All but posts, which are only where the device's driver is such. */
+static void enter_kernel(const char *call)
+{
+	if (strncmp(call, "ibv_post_", strlen("ibv_post_")))
+		pthread_testcancel();
 }
 
 void fv__die(const char *fmt, ...)
@@ -162,6 +176,7 @@ int fv__call(const char *name)
 	int err;
 
 	hang(name);
+	enter_kernel(name);
 	fv__enter();
 	err = injected(name);
 	if (!err) {
@@ -177,6 +192,7 @@ int fv__call(const char *name)
 void fv__call_sure(const char *name)
 {
 	hang(name);
+	enter_kernel(name);
 	fv__enter();
 	fv__trace("%s", name);
 }

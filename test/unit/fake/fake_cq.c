@@ -202,6 +202,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq,
 	struct fv_cq_event *e;
 	struct fv_link *item;
 
+	pthread_testcancel();
 	fv__enter();
 	item = fv__queue_get(&chan_of(channel)->q);
 	if (!item) {

@@ -190,6 +190,7 @@ static void siw_init(struct fv_device_cfg *cfg, const char *name,
 {
 	fv_device_cfg_init(cfg, FV_IWARP, name, addr);
 	cfg->attr.vendor_id = FV_SIW_VENDOR_ID;
+	cfg->posts_enter_kernel = true;
 	cfg->attr.max_cqe = 1 << 16;
 	cfg->deaf_to_solicited = true;
 	cfg->takes_cqes_along = false;
@@ -222,6 +223,9 @@ void fv_device_cfg_init(struct fv_device_cfg *cfg, enum fv_kind kind,
 	cfg->err_recv_stays = kind != FV_IB;
 	cfg->err_send_stays = kind == FV_IWARP;
 	cfg->takes_cqes_along = kind != FV_ROCE;
+	cfg->posts_enter_kernel = kind == FV_ROCE;
+	if (kind == FV_ROCE)
+		cfg->attr.vendor_id = FV_RXE_VENDOR_ID;
 	if (kind == FV_IWARP) {
 		cfg->attr.max_sge_rd = 1;
 		cfg->attr.atomic_cap = IBV_ATOMIC_NONE;

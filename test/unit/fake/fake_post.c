@@ -199,7 +199,11 @@ int fv__post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 		  struct ibv_send_wr **bad)
 {
 	struct fv_qp *q = fv_container(qp, struct fv_qp, qp);
-	int err = fv__call("ibv_post_send");
+	int err;
+
+	if (fv__device(qp->context)->cfg.posts_enter_kernel)
+		pthread_testcancel();
+	err = fv__call("ibv_post_send");
 
 	if (err) {
 		*bad = wr;

@@ -5,10 +5,11 @@
  * code under test calls the ordinary verbs, the test arranges the world here.
  * It does not imitate timing: what a real fabric does after a timeout happens
  * at once or, when told so, never.
- * Threads: every call is thread safe. Hooks run with the fake's lock held, so
- * they must not call verbs, rdma_cm or fv_ functions.
- * Ownership: the fake owns devices; fv_reset() frees whatever is left.
- * Rules: InfiniBand specification vol. 1 ch. 10/11, verbs man pages.
+ * Threads: every call is thread safe. Those that enter the kernel of a real
+ * system are cancellation points, with nothing held. Hooks run with the fake's
+ * lock held, so they must not call verbs, rdma_cm or fv_ functions. Ownership:
+ * the fake owns devices; fv_reset() frees whatever is left. Rules: InfiniBand
+ * specification vol. 1 ch. 10/11, verbs man pages.
  */
 #ifndef FAKE_VERBS_H
 #define FAKE_VERBS_H
@@ -24,6 +25,7 @@
 #define FV_PKEYS 4
 #define FV_ADDRS 4
 
+#define FV_RXE_VENDOR_ID 0xffffff
 #define FV_SIW_VENDOR_ID 0x626d74
 
 enum fv_kind {
@@ -55,6 +57,7 @@ struct fv_device_cfg {
 	bool deaf_to_solicited;
 	/* successes are seen when a queue pair of their queue moves to ERR */
 	bool late_completions;
+	bool posts_enter_kernel; /* a post of requests can be cancelled in */
 	bool round_up;	   /* grant more than asked for, as hardware does */
 	bool comm_est;	   /* raise COMM_EST on the first packet in RTR */
 	bool read_sink_rw; /* a read's sink needs remote write (iWARP) */

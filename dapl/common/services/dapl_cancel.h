@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_cancel.h - what pthread_cancel() may do to a thread inside a call: end
+ * it where it sleeps (dapl_sleep.h), and nowhere else.
+ *
+ * Most system calls are cancellation points, and so are many functions of the
+ * C library. A thread that ended in one would leave locks held and objects half
+ * made. So calls that lead to any run with cancellation off: all that are not
+ * on the data path (objects/dapl_calls.c), and the rare ways on which the data
+ * path leaves it (failures, logs, devices whose posts enter the kernel).
+ * What wakes others is written with dapl_fd_write(), which is none.
+ * Rule: pthreads(7), "Cancellation points".
+ */
+#ifndef DAPL_CANCEL_H
+#define DAPL_CANCEL_H
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Returns what dapl_cancel_restore() takes. */
+static inline int dapl_cancel_off(void)
+{
+	int was;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
+	return was;
+}
+
+/* May end a thread that is to be cancelled at any time: be through. */
+static inline void dapl_cancel_restore(int was)
+{
+	pthread_setcancelstate(was, NULL);
+}
+
+/* write(2) and read(2) of a descriptor that does not block. -1 and errno. */
+static inline ssize_t dapl_fd_write(int fd, const void *buf, size_t size)
+{
+	return syscall(SYS_write, fd, buf, size);
+}
+
+static inline ssize_t dapl_fd_read(int fd, void *buf, size_t size)
+{
+	return syscall(SYS_read, fd, buf, size);
+}
+
+#endif
