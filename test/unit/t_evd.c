@@ -641,8 +641,8 @@ void *__wrap_reallocarray(void *p, size_t n, size_t size)
 
 #define MANY 40 /* more completions than a ring begins with */
 
-/* The completions of MANY receives lie in the server's completion queue. */
-static void receive_many(struct world *w)
+/* MANY receives are posted on the connected server. */
+static void post_receives(struct world *w)
 {
 	DAT_EP_ATTR attr = world_ep_attr(&w->server);
 
@@ -653,6 +653,12 @@ static void receive_many(struct world *w)
 	world_connect(w);
 	for (uint64_t i = 0; i < MANY; i++)
 		world_recv(&w->server, 0, 8, i);
+}
+
+/* And their completions lie in the server's completion queue. */
+static void receive_many(struct world *w)
+{
+	post_receives(w);
 	for (uint64_t i = 0; i < MANY; i++)
 		world_send(&w->client, 0, 8, i, DAT_COMPLETION_DEFAULT_FLAG);
 }
@@ -675,6 +681,22 @@ static void ep_reset__no_memory_loses_nothing(void **state)
 	assert_dat_ok(V(ep_reset)(w->server.ep));
 	no_memory = false;
 	expect_many(w);
+}
+
+/* Nor to tell of what has not been heard of. */
+static void ep_reset__no_memory_for_flushes(void **state)
+{
+	struct world *w = *state;
+
+	fv_device_cfg_get(w->dev)->flushes_late = true;
+	post_receives(w);
+	assert_dat_ok(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
+	no_memory = true;
+	assert_dat_ok(V(ep_reset)(w->server.ep));
+	no_memory = false;
+	for (uint64_t i = 0; i < MANY; i++)
+		expect_dto(w->server.recv_evd, i, DAT_DTO_ERR_FLUSHED);
+	expect_empty(w->server.recv_evd);
 }
 
 /* Nor does a waiter lose what he cannot gather. */
@@ -1001,6 +1023,7 @@ int main(void)
 		ib_test(ep_post__credits_of_suppressed_requests),
 		iwarp_test(ep_create__many_on_a_fixed_queue),
 		ib_test(ep_reset__no_memory_loses_nothing),
+		ib_test(ep_reset__no_memory_for_flushes),
 		ib_test(evd_wait__no_memory_loses_nothing),
 		ib_test(ep_create__no_memory_for_the_ring),
 		ib_test(async_evd__is_bounded),

@@ -168,7 +168,7 @@ static void wq_forget(struct dapl_ep *ep, struct dapl_wq *wq,
 		if (!evd || !flushed || op == DAPL_OP_MARKER)
 			continue;
 		dapl_evd_flush_event(ep, op, slot->cookie, &event);
-		dapl_evd_post(evd, &event);
+		dapl_evd_post_completion(evd, &event);
 	}
 	wq->failed = false;
 	if (wq->credits)

@@ -126,6 +126,11 @@ static inline bool dapl_evd_has(const struct dapl_evd *evd, DAT_EVD_FLAGS flag)
  */
 bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event);
 /*
+ * The same for a completion that was promised room, and that the device does
+ * not report any more.
+ */
+void dapl_evd_post_completion(struct dapl_evd *evd, const DAT_EVENT *event);
+/*
  * Queues an asynchronous error. Beyond the queue length it is dropped; in place
  * of the first one dropped EVD itself is reported, as overflown. EVD may be
  * NULL: nobody is told.

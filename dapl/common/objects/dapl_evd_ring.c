@@ -149,6 +149,21 @@ bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event)
 	return posted;
 }
 
+void dapl_evd_post_completion(struct dapl_evd *evd, const DAT_EVENT *event)
+{
+	struct dapl_evd_after after = {0};
+	DAT_EVENT copy = *event;
+
+	copy.evd_handle = (DAT_EVD_HANDLE)evd;
+	dapl_lock(&evd->lock);
+	if (!evd->dead) {
+		dapl_evd_push_completion_locked(evd, &copy, false, &after);
+		dapl_evd_wake_locked(evd);
+	}
+	dapl_unlock(&evd->lock);
+	dapl_evd_after(&after);
+}
+
 /* The slot for an error, or for word that there are too many; or NULL. */
 static DAT_EVENT *error_slot_locked(struct dapl_evd *evd, bool *ret_full)
 {
