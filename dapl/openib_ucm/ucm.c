@@ -26,6 +26,8 @@
 #define REP_TIME_MS  800 /* doubled nine times: 409.6 s */
 #define TRIES	     10
 #define RTU_PATIENCE (60000 * MS)
+/* From so many repeats on, the way to the peer is doubted. */
+#define UNANSWERED 2
 
 _Static_assert(sizeof(struct dcm_block) == sizeof(struct sockaddr_in6),
 	       "an address travels as an IPv6 one");
@@ -120,17 +122,10 @@ static void set_target(struct dapl_cm_conn *conn, const struct dcm_ib *ib,
 	conn->peer_port = qual;
 }
 
-/*
- * The way to the peer is found here, on the consumer's thread, since the
- * kernel may take its time for it; and connect() can still say that there is
- * none.
- */
 static int ucm_target(struct dcm *dcm, struct dapl_cm_conn *conn,
 		      const struct sockaddr *addr, DAT_CONN_QUAL qual)
 {
-	struct ucm_ah_cache *ahs = &ucm_of(dcm)->qp.ahs;
 	struct dcm_ib ib;
-	struct ucm_ah *ah;
 	const char *wrong;
 	bool whole;
 	int ret;
@@ -148,10 +143,6 @@ static int ucm_target(struct dcm *dcm, struct dapl_cm_conn *conn,
 				"16 bits are 0",
 				(unsigned long long)qual);
 	set_target(conn, &ib, qual);
-	ret = ucm_ah_get(ahs, &conn->dcm.peer, &ah);
-	if (ret)
-		return ret == -ENOMEM ? ret : -EADDRNOTAVAIL;
-	ucm_ah_put(ahs, ah);
 	return 0;
 }
 
@@ -191,12 +182,22 @@ static void ucm_send(struct dcm_engine *eng, struct dcm_conn *conn,
 	struct dcm_ib ib = {.lid = to->lid, .qpn = to->qpn};
 	uint8_t buf[DCM_MSG];
 	size_t len = dcm_msg_encode(msg, buf);
+	unsigned how = conn ? 0 : UCM_STRANGER;
 
 	/* An error of the queue pair would hold up everybody. */
 	memcpy(ib.gid, to->gid, sizeof(ib.gid));
 	if (dcm_path_wrong(&ucm->dcm.path, &ib))
 		return;
-	ucm_qp_send(&ucm->qp, to, buf, len);
+	if (msg->rtns >= UNANSWERED)
+		how |= UCM_UNANSWERED;
+	ucm_qp_send(&ucm->qp, to, buf, len, conn ? conn->id : 0, how);
+}
+
+static void on_no_way(struct ucm_qp *qp, uint32_t id)
+{
+	struct ucm *ucm = dapl_container_of(qp, struct ucm, qp);
+
+	dcm_engine_no_way(&ucm->dcm.eng, id, dapl_now_us());
 }
 
 static void on_message(struct ucm_qp *qp, const uint8_t *buf, size_t len,
@@ -242,6 +243,7 @@ static DAT_RETURN ucm_start(struct dcm *dcm)
 		.path = &dcm->path,
 		.params = dcm->base.params,
 		.input = on_message,
+		.no_way = on_no_way,
 	};
 	DAT_RETURN ret;
 	int err;

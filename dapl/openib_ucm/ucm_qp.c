@@ -39,8 +39,10 @@
 #define DEPTH_MIN 16
 /* Messages that may wait for room. */
 #define WAIT_MAX 4096
-/* Address handles; those that sends under way hold may be beyond it. */
-#define AHS_MAX 4096
+/* Ways to peers; handles that sends under way hold may be beyond it. */
+#define AHS_MAX 65536
+/* Answers to strangers that may wait for one way. */
+#define STRANGERS_WAIT 4
 
 /* So that one IA does not keep the loop to itself. */
 #define BATCH	  128
@@ -55,6 +57,7 @@
 struct waiting {
 	struct dapl_list link;
 	struct dcm_peer peer;
+	uint32_t id;
 	size_t len;
 	uint8_t msg[DCM_MSG];
 };
@@ -103,16 +106,22 @@ static int take_events(struct ibv_comp_channel *chan, struct ibv_cq *own)
 
 /* ----------------------------------------------------------- failure */
 
-static void drop_waiting(struct ucm_qp *q)
+static void drop_all(struct ucm_qp *q, struct dapl_list *list, size_t *n)
 {
 	struct waiting *w, *tmp;
 
-	dapl_list_for_each_safe(w, tmp, &q->wait, link) {
+	dapl_list_for_each_safe(w, tmp, list, link)
+	{
 		dapl_list_del(&w->link);
 		free(w);
 	}
-	q->stats.dropped += q->wait_n;
-	q->wait_n = 0;
+	q->stats.dropped += *n;
+	*n = 0;
+}
+
+static void drop_waiting(struct ucm_qp *q)
+{
+	drop_all(q, &q->wait, &q->wait_n);
 }
 
 static void arm_pause(struct ucm_qp *q)
@@ -169,7 +178,7 @@ void ucm_qp_event(struct ucm_qp *q, const struct ibv_async_event *event)
 static void sends_done(struct ucm_qp *q, uint64_t end)
 {
 	for (; q->tx_done < end; q->tx_done++)
-		ucm_ah_put(&q->ahs, q->tx_ah[q->tx_done % q->tx_depth]);
+		ucm_ah_put(q->tx_ah[q->tx_done % q->tx_depth]);
 }
 
 static void send_completed(struct ucm_qp *q, const struct ibv_wc *wc)
@@ -232,22 +241,18 @@ static int post_send(struct ucm_qp *q, struct ucm_ah *ah, uint32_t qpn,
 }
 
 /* There is room for it. */
-static void send_now(struct ucm_qp *q, const struct dcm_peer *peer,
+static void send_now(struct ucm_qp *q, struct ucm_way *way, uint32_t qpn,
 		     const uint8_t *msg, size_t len)
 {
 	uint32_t slot = (uint32_t)(q->tx_posted % q->tx_depth);
 	bool asked = wants_completion(q);
-	struct ucm_ah *ah;
+	struct ucm_ah *ah = ucm_ah_hold(way);
 	int ret;
 
-	if (ucm_ah_get(&q->ahs, peer, &ah)) {
-		q->stats.dropped++;
-		return;
-	}
 	memcpy(tx_buf(q, slot), msg, len);
-	ret = post_send(q, ah, peer->qpn, (uint32_t)len);
+	ret = post_send(q, ah, qpn, (uint32_t)len);
 	if (ret) {
-		ucm_ah_put(&q->ahs, ah);
+		ucm_ah_put(ah);
 		q->stats.dropped++;
 		fail(q, "post a send", strerror(ret));
 		return;
@@ -259,19 +264,43 @@ static void send_now(struct ucm_qp *q, const struct dcm_peer *peer,
 	q->stats.sent++;
 }
 
+static void keep(struct dapl_list *list, size_t *n, struct waiting *w)
+{
+	dapl_list_add_tail(list, &w->link);
+	(*n)++;
+}
+
+static struct waiting *take(struct dapl_list *list, size_t *n)
+{
+	struct waiting *w = dapl_list_first(list, struct waiting, link);
+
+	dapl_list_del(&w->link);
+	(*n)--;
+	return w;
+}
+
+/* There is room, but perhaps no way any more. */
+static void send_waiting(struct ucm_qp *q, struct waiting *w)
+{
+	struct ucm_way *way = ucm_ah_way(&q->ahs, &w->peer, false);
+
+	if (way && ucm_way_is_to_come(way)) {
+		keep(&way->wait, &way->wait_n, w);
+		return;
+	}
+	q->stats.queued++;
+	if (way && way->ah)
+		send_now(q, way, w->peer.qpn, w->msg, w->len);
+	else
+		q->stats.dropped++;
+	free(w);
+}
+
 static void flush(struct ucm_qp *q)
 {
-	struct waiting *w;
-
 	reap(q);
-	while (!q->broken && q->wait_n && under_way(q) < q->tx_depth) {
-		w = dapl_list_first(&q->wait, struct waiting, link);
-		dapl_list_del(&w->link);
-		q->wait_n--;
-		q->stats.queued++;
-		send_now(q, &w->peer, w->msg, w->len);
-		free(w);
-	}
+	while (!q->broken && q->wait_n && under_way(q) < q->tx_depth)
+		send_waiting(q, take(&q->wait, &q->wait_n));
 	if (!q->wait_n)
 		q->crowded = false;
 }
@@ -318,37 +347,88 @@ static void crowded_out(struct ucm_qp *q)
 		 q->verbs->qp_num, q->wait_n);
 }
 
-static void send_later(struct ucm_qp *q, const struct dcm_peer *peer,
-		       const uint8_t *msg, size_t len)
+static struct waiting *waiting_new(struct ucm_qp *q,
+				   const struct dcm_peer *peer, uint32_t id,
+				   const uint8_t *msg, size_t len, size_t there)
 {
-	struct waiting *w = NULL;
+	struct waiting *w = there < WAIT_MAX ? malloc(sizeof(*w)) : NULL;
 
-	if (q->wait_n < WAIT_MAX)
-		w = malloc(sizeof(*w));
 	if (!w) {
 		crowded_out(q);
-		return;
+		return NULL;
 	}
 	w->peer = *peer;
+	w->id = id;
 	w->len = len;
 	memcpy(w->msg, msg, len);
-	dapl_list_add_tail(&q->wait, &w->link);
-	q->wait_n++;
+	return w;
+}
+
+static void send_later(struct ucm_qp *q, struct waiting *w)
+{
+	if (!w)
+		return;
+	keep(&q->wait, &q->wait_n, w);
 	if (q->wait_n == 1)
 		flush_and_arm(q);
 }
 
-void ucm_qp_send(struct ucm_qp *q, const struct dcm_peer *peer,
-		 const uint8_t *msg, size_t len)
+static bool is_full(const struct ucm_qp *q)
 {
+	return q->wait_n || under_way(q) == q->tx_depth;
+}
+
+/* WAY has got its handle, or ERR. */
+static void on_way(struct ucm_ah_cache *cache, struct ucm_way *way, int err)
+{
+	struct ucm_qp *q = dapl_container_of(cache, struct ucm_qp, ahs);
+	struct waiting *w;
+
+	flush(q);
+	while (way->wait_n) {
+		w = take(&way->wait, &way->wait_n);
+		if (way->ah && !q->broken && is_full(q)) {
+			send_later(q, w);
+			continue;
+		}
+		if (way->ah && !q->broken)
+			send_now(q, way, w->peer.qpn, w->msg, w->len);
+		else
+			q->stats.dropped++;
+		/* Silence may end; other errors are the same next time. */
+		if (err && err != -ETIMEDOUT && w->id && q->cfg.no_way)
+			q->cfg.no_way(q, w->id);
+		free(w);
+	}
+}
+
+void ucm_qp_send(struct ucm_qp *q, const struct dcm_peer *peer,
+		 const uint8_t *msg, size_t len, uint32_t id, unsigned how)
+{
+	bool stranger = how & UCM_STRANGER;
+	struct ucm_way *way;
+	struct waiting *w;
+
 	/* The loop may not come round for long; who waits goes first. */
 	flush(q);
-	if (q->broken)
+	way = q->broken ? NULL : ucm_ah_way(&q->ahs, peer, stranger);
+	if (way && ucm_way_is_to_come(way) &&
+	    !(stranger && way->wait_n >= STRANGERS_WAIT)) {
+		w = waiting_new(q, peer, id, msg, len, way->wait_n);
+		if (w)
+			keep(&way->wait, &way->wait_n, w);
+		return;
+	}
+	if (!way || !way->ah) {
 		q->stats.dropped++;
-	else if (q->wait_n || under_way(q) == q->tx_depth)
-		send_later(q, peer, msg, len);
+		return;
+	}
+	if (how & UCM_UNANSWERED)
+		ucm_ah_doubt(&q->ahs, way);
+	if (is_full(q))
+		send_later(q, waiting_new(q, peer, id, msg, len, q->wait_n));
 	else
-		send_now(q, peer, msg, len);
+		send_now(q, way, peer->qpn, msg, len);
 }
 
 /* --------------------------------------------------------- receiving */
@@ -684,8 +764,9 @@ DAT_RETURN ucm_qp_open(struct ucm_qp *q, const struct ucm_qp_cfg *cfg)
 				 "connection management: %s",
 				 cfg->dev->name, cfg->dev->port,
 				 strerror(-ret));
-	ucm_ah_cache_init(&q->ahs, cfg->path, q->pd,
+	ucm_ah_cache_init(&q->ahs, cfg->path, q->pd, cfg->loop,
 			  limited(AHS_MAX, cfg->dev->attr.max_ah));
+	q->ahs.ready = on_way;
 	dapl_log(DAPL_LOG_CM, "cm qp 0x%x: %u receives, %u sends, inline %u",
 		 q->verbs->qp_num, q->rx_depth, q->tx_depth, q->max_inline);
 	return DAT_SUCCESS;
@@ -718,6 +799,7 @@ void ucm_qp_stop(struct ucm_qp *q)
 	dapl_timer_cancel(loop, &q->pause);
 	/* The pause may have been over just now. */
 	dapl_work_cancel(loop, &q->more);
+	ucm_ah_cache_stop(&q->ahs);
 	q->stopping = true;
 }
 
@@ -743,12 +825,15 @@ void ucm_qp_close(struct ucm_qp *q)
 {
 	const struct ucm_qp_stats *stats = &q->stats;
 	uint32_t qpn = q->verbs->qp_num;
+	struct ucm_way *way;
 
 	ucm_qp_stop(q);
 	drain(q);
 	take_events(q->send_chan, q->send_cq);
 	take_events(q->recv_chan, q->recv_cq);
 	drop_waiting(q);
+	dapl_list_for_each(way, &q->ahs.used, used)
+		drop_all(q, &way->wait, &way->wait_n);
 	vb_qp_destroy(q->verbs);
 	q->verbs = NULL;
 	sends_done(q, q->tx_posted);

@@ -9,8 +9,7 @@
  *
  * Threads: after ucm_qp_start() everything but ucm_qp_stop() and
  * ucm_qp_close() happens on the service thread, and after stop() on the thread
- * that called it. No lock; the address handles have their own, since
- * connections are begun on any thread.
+ * that called it. No lock.
  */
 #ifndef UCM_QP_H
 #define UCM_QP_H
@@ -31,6 +30,9 @@ struct ucm_qp_cfg {
 	/* A message that came, from SRC. Any bytes. */
 	void (*input)(struct ucm_qp *q, const uint8_t *msg, size_t len,
 		      const struct dcm_source *src);
+	/* There is none to the peer of the message with ID. Not inside
+	 * ucm_qp_send(). May be NULL. */
+	void (*no_way)(struct ucm_qp *q, uint32_t id);
 };
 
 struct ucm_qp_stats {
@@ -91,8 +93,13 @@ void ucm_qp_close(struct ucm_qp *q);
  */
 void ucm_qp_event(struct ucm_qp *q, const struct ibv_async_event *event);
 
-/* MSG of up to DCM_MSG bytes to PEER, now or later or never. */
+#define UCM_STRANGER   1 /* nothing here has to do with PEER */
+#define UCM_UNANSWERED 2 /* was said before, more than once */
+/*
+ * MSG of up to DCM_MSG bytes to PEER, now or later or never. ID comes back if
+ * there is no way to PEER; 0: nobody wants to know.
+ */
 void ucm_qp_send(struct ucm_qp *q, const struct dcm_peer *peer,
-		 const uint8_t *msg, size_t len);
+		 const uint8_t *msg, size_t len, uint32_t id, unsigned how);
 
 #endif

@@ -266,6 +266,13 @@ static void connect__rejected_by_the_provider(void **state)
 	does(DCM_IN_RELEASE, "free");
 }
 
+static void connect__no_way(void **state)
+{
+	does(DCM_IN_CONNECT, "send REQ, arm 800");
+	does(DCM_IN_NO_WAY, "UNREACHABLE, disarm");
+	does(DCM_IN_RELEASE, "free");
+}
+
 static void connect__queue_pair_fails(void **state)
 {
 	does(DCM_IN_CONNECT, "send REQ, arm 800");
@@ -1047,6 +1054,8 @@ static bool may_come(const struct around *a, enum dcm_input in, bool stream)
 	case DCM_IN_QP_FAILED:
 	case DCM_IN_QP_SILENT:
 		return a->qp_pending;
+	case DCM_IN_NO_WAY:
+		return !stream && a->p.state == DCM_REQ_SENT;
 	case DCM_IN_TIMER:
 		return a->deadline_us;
 	default:
@@ -1175,6 +1184,7 @@ int main(void)
 		T(connect__req_lost_twice),
 		T(connect__rejected_by_the_consumer),
 		T(connect__rejected_by_the_provider),
+		T(connect__no_way),
 		T(connect__queue_pair_fails),
 		T(connect__rtu_lost),
 		T(connect__disconnected_before_rep),

@@ -322,7 +322,7 @@ static void fire(void *arg)
 
 	for (uint32_t i = s->first; i < s->first + (uint32_t)s->n; i++) {
 		memcpy(msg, &i, sizeof(i));
-		ucm_qp_send(&a.qp, &b.addr, msg, s->len);
+		ucm_qp_send(&a.qp, &b.addr, msg, s->len, 0, 0);
 	}
 }
 
@@ -830,74 +830,108 @@ static struct dcm_peer peer_n(uint16_t n)
 	return peer;
 }
 
-static struct ucm_ah *hold_n(struct ucm_ah_cache *cache, uint16_t n)
+/* A cache of its own for MAX ways, on the loop of A. */
+static struct ucm_ah_cache cache;
+
+static void cache_open(size_t max)
+{
+	ucm_ah_cache_init(&cache, &a.path, a.qp.pd, a.loop, max);
+}
+
+static void cache_close(void)
+{
+	ucm_ah_cache_stop(&cache);
+	ucm_ah_cache_fini(&cache);
+}
+
+static struct ucm_way *way_n(uint16_t n)
 {
 	struct dcm_peer peer = peer_n(n);
-	struct ucm_ah *ah;
 
-	assert_int_equal(ucm_ah_get(cache, &peer, &ah), 0);
-	return ah;
+	return ucm_ah_way(&cache, &peer, false);
 }
 
-static void touch_n(struct ucm_ah_cache *cache, uint16_t n)
+static struct ucm_ah *hold_n(uint16_t n)
 {
-	ucm_ah_put(cache, hold_n(cache, n));
+	struct ucm_way *way = way_n(n);
+
+	assert_non_null(way);
+	assert_non_null(way->ah);
+	return ucm_ah_hold(way);
 }
 
-static void ah__least_recently_used_goes(void **state)
+static void touch_n(uint16_t n)
 {
-	struct ucm_ah_cache cache;
+	ucm_ah_put(hold_n(n));
+}
+
+static void ah__kept_while_there_is_room(void **state)
+{
 	unsigned live = fv_live();
 
-	ucm_ah_cache_init(&cache, &a.path, a.qp.pd, 4);
+	cache_open(40);
 	fv_trace(true);
-	for (uint16_t n = 1; n <= 4; n++)
-		touch_n(&cache, n);
-	touch_n(&cache, 1);
-	assert_int_equal(made(), 4);
-	touch_n(&cache, 5);
-	assert_int_equal(fv_live(), live + 4);
-	touch_n(&cache, 1);
-	touch_n(&cache, 3);
-	assert_int_equal(made(), 5);
-	touch_n(&cache, 2);
-	assert_int_equal(made(), 6);
-	assert_int_equal(fv_live(), live + 4);
+	for (int round = 0; round < 5; round++)
+		for (uint16_t n = 1; n <= 40; n++)
+			touch_n(n);
+	assert_int_equal(made(), 40);
 	fv_trace(false);
-	ucm_ah_cache_fini(&cache);
+	assert_int_equal(fv_live(), live + 40);
+	cache_close();
 	assert_int_equal(fv_live(), live);
+}
+
+/* One after the other, each would drive out the next to be wanted. */
+static void ah__more_peers_in_turn_than_room(void **state)
+{
+	unsigned live = fv_live();
+
+	cache_open(100);
+	fv_trace(true);
+	for (int round = 0; round < 20; round++)
+		for (uint16_t n = 1; n <= 120; n++)
+			touch_n(n);
+	print_message("# %u handles for %u messages\n", made(), 20 * 120);
+	assert_in_range(made(), 120, 20 * 120 / 2);
+	fv_trace(false);
+	assert_int_equal(fv_live(), live + 100);
+	cache_close();
+}
+
+/* Who is talked to now takes the place of who was. */
+static void ah__other_peers_later(void **state)
+{
+	unsigned before;
+
+	cache_open(100);
+	for (uint16_t n = 1; n <= 100; n++)
+		touch_n(n);
+	fv_trace(true);
+	for (int round = 0; round < 40; round++)
+		for (uint16_t n = 201; n <= 300; n++)
+			touch_n(n);
+	before = made();
+	for (uint16_t n = 201; n <= 300; n++)
+		touch_n(n);
+	assert_in_range(made() - before, 0, 10);
+	fv_trace(false);
+	cache_close();
 }
 
 static void ah__held_ones_stay(void **state)
 {
 	struct ucm_ah *held[10];
-	struct ucm_ah_cache cache;
 	unsigned live = fv_live();
 
-	ucm_ah_cache_init(&cache, &a.path, a.qp.pd, 4);
+	cache_open(4);
 	for (uint16_t n = 1; n <= 10; n++)
-		held[n - 1] = hold_n(&cache, n);
+		held[n - 1] = hold_n(n);
 	assert_int_equal(fv_live(), live + 10);
-	assert_ptr_equal(hold_n(&cache, 3), held[2]);
 	for (int i = 0; i < 10; i++)
-		ucm_ah_put(&cache, held[i]);
+		ucm_ah_put(held[i]);
 	assert_int_equal(fv_live(), live + 4);
-	ucm_ah_put(&cache, held[2]);
-	assert_int_equal(fv_live(), live + 4);
-	ucm_ah_cache_fini(&cache);
+	cache_close();
 	assert_int_equal(fv_live(), live);
-}
-
-static void ah__cannot_be_made(void **state)
-{
-	struct dcm_peer peer = peer_n(7);
-	struct ucm_ah *ah;
-
-	fv_fail_call("ibv_create_ah", 1, EINVAL);
-	assert_int_equal(ucm_ah_get(&a.qp.ahs, &peer, &ah), -EINVAL);
-	assert_non_null(strstr(dapl__fail_text(), "LID 7"));
-	assert_int_equal(ucm_ah_get(&a.qp.ahs, &peer, &ah), 0);
-	ucm_ah_put(&a.qp.ahs, ah);
 }
 
 /* A send for which there is no way is dropped, and nothing else is. */
@@ -910,27 +944,150 @@ static void ah__cannot_be_made_for_a_send(void **state)
 	assert_int_equal(stats_of(&a).sent, 1);
 }
 
-static void *touch_all(void *arg)
+/* ------------------------------- hardware addresses are looked for */
+
+static int lookups; /* atomic */
+static int answer;  /* of the hook */
+
+static int on_lookup(enum fv_lookup why, const union ibv_gid *gid, void *arg)
 {
-	for (int round = 0; round < 20; round++)
-		for (uint16_t n = 1; n <= 8; n++)
-			touch_n(arg, n);
-	return NULL;
+	__atomic_add_fetch(&lookups, 1, __ATOMIC_ACQ_REL);
+	return gid->raw[15] >= 200 ? answer : 0;
 }
 
-static void ah__two_threads(void **state)
+static void look(int what)
 {
-	struct ucm_ah_cache cache;
-	unsigned live = fv_live();
-	pthread_t t;
+	lookups = 0;
+	answer = what;
+	fv_hook_lookup(on_lookup, NULL);
+}
 
-	ucm_ah_cache_init(&cache, &a.path, a.qp.pd, 6);
-	assert_int_equal(pthread_create(&t, NULL, touch_all, &cache), 0);
-	touch_all(&cache);
-	pthread_join(t, NULL);
-	assert_int_equal(fv_live(), live + 6);
-	ucm_ah_cache_fini(&cache);
-	assert_int_equal(fv_live(), live);
+/* Of an address that nobody has; 200 and above. */
+static struct dcm_peer peer_at(uint8_t last)
+{
+	struct dcm_peer peer = b.addr;
+
+	peer.gid[15] = last;
+	return peer;
+}
+
+struct word {
+	struct dcm_peer to;
+	unsigned how;
+	int n;
+};
+
+static void say(void *arg)
+{
+	const struct word *word = arg;
+	uint8_t msg[DCM_MSG] = {0};
+
+	for (int i = 0; i < word->n; i++)
+		ucm_qp_send(&a.qp, &word->to, msg, DCM_HEADER, 0, word->how);
+}
+
+static void say_to(struct dcm_peer to, unsigned how, int n)
+{
+	struct word word = {.to = to, .how = how, .n = n};
+
+	on_loop(&a, say, &word);
+}
+
+static void until_hanging(unsigned n)
+{
+	while (fv_lookups_hanging() != n)
+		sched_yield();
+}
+
+/* Others are sent to meanwhile; what waits is sent in its order. */
+static void lookup__hangs_for_one_peer(void **state)
+{
+	look(FV_LOOKUP_HANGS);
+	say_to(peer_at(200), 0, 3);
+	until_hanging(1);
+	send_n(0, 5);
+	expect_n(&b, 5);
+	assert_int_equal(stats_of(&a).sent, 5);
+	fv_lookups_end(0);
+	while (stats_of(&a).sent != 8)
+		sched_yield();
+	assert_int_equal(lookups, 2);
+}
+
+/* One search for all that is said to somebody who is not there. */
+static void lookup__failure_is_remembered(void **state)
+{
+	look(ETIMEDOUT);
+	say_to(peer_at(200), 0, 3);
+	while (stats_of(&a).dropped != 3)
+		sched_yield();
+	say_to(peer_at(200), 0, 20);
+	assert_int_equal(stats_of(&a).dropped, 23);
+	assert_int_equal(lookups, 1);
+}
+
+/* Not more at a time than leave helpers for others, and few for strangers. */
+static void lookup__strangers_share(void **state)
+{
+	look(FV_LOOKUP_HANGS);
+	for (uint8_t i = 0; i < 20; i++)
+		say_to(peer_at(200 + i), UCM_STRANGER, 5);
+	until_hanging(2);
+	assert_int_equal(stats_of(&a).dropped, 18 * 5 + 2);
+	send_n(0, 5);
+	expect_n(&b, 5);
+	fv_lookups_end(ETIMEDOUT);
+	while (stats_of(&a).dropped != 20 * 5)
+		sched_yield();
+}
+
+static void lookup__few_at_a_time(void **state)
+{
+	look(FV_LOOKUP_HANGS);
+	for (uint8_t i = 0; i < 20; i++)
+		say_to(peer_at(200 + i), 0, 1);
+	until_hanging(DAPL_JOBS_HELPERS / 2);
+	while (stats_of(&a).dropped != 20) {
+		fv_lookups_end(ETIMEDOUT);
+		sched_yield();
+	}
+	assert_int_equal(lookups, 20);
+}
+
+/* Nothing is left behind, and nobody waits longer than the kernel. */
+static void lookup__hangs_at_the_end(void **state)
+{
+	look(FV_LOOKUP_HANGS);
+	say_to(peer_at(200), 0, 3);
+	say_to(peer_at(201), 0, 3);
+	until_hanging(2);
+	answer = 0;
+	fv_lookups_end(0);
+	/* The teardown closes. */
+}
+
+static void doubt(void *arg)
+{
+	struct ucm_way *way = ucm_ah_way(&a.qp.ahs, arg, false);
+
+	way->made_us = 0; /* long ago */
+}
+
+/* Unanswered: the peer's hardware address may be another one. */
+static void lookup__once_more_when_unanswered(void **state)
+{
+	look(0);
+	send_n(0, 1);
+	expect_n(&b, 1);
+	say_to(b.addr, UCM_UNANSWERED, 3);
+	assert_int_equal(lookups, 1); /* it was made just now */
+	on_loop(&a, doubt, &b.addr);
+	say_to(b.addr, 0, 3);
+	assert_int_equal(lookups, 1);
+	say_to(b.addr, UCM_UNANSWERED, 3);
+	while (__atomic_load_n(&lookups, __ATOMIC_ACQUIRE) != 2)
+		sched_yield();
+	expect_n(&b, 10);
 }
 
 #define T(f, s) cmocka_unit_test_setup_teardown(f, s, teardown)
@@ -964,11 +1121,17 @@ int main(void)
 		BARE(open__shallow_device),
 		BARE(open__little_memory_to_lock),
 		BARE(open__nth_failure),
-		T(ah__least_recently_used_goes, ib),
+		T(ah__kept_while_there_is_room, ib),
+		T(ah__more_peers_in_turn_than_room, ib),
+		T(ah__other_peers_later, ib),
 		T(ah__held_ones_stay, ib),
-		T(ah__cannot_be_made, ib),
 		T(ah__cannot_be_made_for_a_send, ib),
-		T(ah__two_threads, ib),
+		T(lookup__hangs_for_one_peer, roce),
+		T(lookup__failure_is_remembered, roce),
+		T(lookup__strangers_share, roce),
+		T(lookup__few_at_a_time, roce),
+		T(lookup__hangs_at_the_end, roce),
+		T(lookup__once_more_when_unanswered, roce),
 	};
 
 	alarm(300);

@@ -531,6 +531,14 @@ void dcm_engine_input(struct dcm_conn *conn, enum dcm_input in,
 	input(conn, in, msg, now_us);
 }
 
+void dcm_engine_no_way(struct dcm_engine *eng, uint32_t id, uint64_t now_us)
+{
+	struct dcm_conn *conn = by_id(eng, id);
+
+	if (conn && conn->proto.state == DCM_REQ_SENT)
+		input(conn, DCM_IN_NO_WAY, NULL, now_us);
+}
+
 /* ---------------------------------------------------------- requests */
 
 static bool is_rc(const struct dcm_msg *msg)

@@ -238,6 +238,12 @@ void dcm_engine_reject(struct dcm_conn *conn, const void *pdata, size_t size,
 void dcm_engine_input(struct dcm_conn *conn, enum dcm_input in,
 		      const struct dcm_msg *msg, uint64_t now_us);
 
+/*
+ * Datagrams: there is no way to the peer of the connection ID, nor will there
+ * be; an attempt that has not been answered is over. Unknown ids do no harm.
+ */
+void dcm_engine_no_way(struct dcm_engine *eng, uint32_t id, uint64_t now_us);
+
 /* A datagram from SRC. Any bytes. */
 void dcm_engine_datagram(struct dcm_engine *eng, const uint8_t *buf, size_t len,
 			 const struct dcm_source *src, uint64_t now_us);

@@ -324,12 +324,18 @@ static void req_sent_lost(struct dcm_proto *p, const struct dcm_step *s,
 	over_at_once(p, s, out);
 }
 
+static void req_sent_no_way(struct dcm_proto *p, const struct dcm_step *s,
+			    struct dcm_effects *out)
+{
+	event(p, DAPL_CM_UNREACHABLE, out);
+	over_at_once(p, s, out);
+}
+
 static void req_sent_timer(struct dcm_proto *p, const struct dcm_step *s,
 			   struct dcm_effects *out)
 {
 	if (exhausted(p, s, s->rules->rep_patience_us)) {
-		event(p, DAPL_CM_UNREACHABLE, out);
-		over_at_once(p, s, out);
+		req_sent_no_way(p, s, out);
 		return;
 	}
 	repeat(p, s, DCM_REQ, s->rules->rep_wait_us, s->rules->rep_patience_us,
@@ -789,6 +795,7 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			[DCM_IN_RELEASE] = idle_release,
 			STREAM_WRONG,
 			QP_WRONG,
+			[DCM_IN_NO_WAY] = wrong,
 			[DCM_IN_TIMER] = ignore,
 			NO_MESSAGES,
 		},
@@ -799,6 +806,7 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			[DCM_IN_DIALED] = send_req,
 			[DCM_IN_LOST] = dialing_lost,
 			QP_WRONG,
+			[DCM_IN_NO_WAY] = wrong,
 			[DCM_IN_TIMER] = ignore,
 			NO_MESSAGES,
 		},
@@ -809,6 +817,7 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			DIALED_WRONG,
 			[DCM_IN_LOST] = req_sent_lost,
 			QP_WRONG,
+			[DCM_IN_NO_WAY] = req_sent_no_way,
 			[DCM_IN_TIMER] = req_sent_timer,
 			[DCM_IN_REQ] = ignore,
 			[DCM_IN_REP] = req_sent_rep,
@@ -827,6 +836,7 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			[DCM_IN_QP_READY] = qp_ready,
 			[DCM_IN_QP_FAILED] = qp_failed,
 			[DCM_IN_QP_SILENT] = qp_silent,
+			[DCM_IN_NO_WAY] = wrong,
 			[DCM_IN_TIMER] = moving_timer,
 			[DCM_IN_REQ] = ignore,
 			[DCM_IN_REP] = ignore,
@@ -846,6 +856,7 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			DIALED_WRONG,
 			[DCM_IN_LOST] = req_rcvd_lost,
 			QP_WRONG,
+			[DCM_IN_NO_WAY] = wrong,
 			[DCM_IN_TIMER] = ignore,
 			[DCM_IN_REQ] = ignore,
 			[DCM_IN_REP] = ignore,
@@ -864,6 +875,7 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			[DCM_IN_QP_READY] = accepted_ready,
 			[DCM_IN_QP_FAILED] = qp_failed,
 			[DCM_IN_QP_SILENT] = qp_silent,
+			[DCM_IN_NO_WAY] = wrong,
 			[DCM_IN_TIMER] = moving_timer,
 			[DCM_IN_REQ] = ignore,
 			[DCM_IN_REP] = ignore,
@@ -880,6 +892,7 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			DIALED_WRONG,
 			[DCM_IN_LOST] = rep_sent_lost,
 			QP_WRONG,
+			[DCM_IN_NO_WAY] = wrong,
 			[DCM_IN_TIMER] = rep_sent_timer,
 			[DCM_IN_REQ] = rep_sent_req,
 			[DCM_IN_REP] = ignore,
@@ -899,6 +912,7 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			DIALED_WRONG,
 			[DCM_IN_LOST] = up_lost,
 			QP_WRONG,
+			[DCM_IN_NO_WAY] = wrong,
 			[DCM_IN_TIMER] = ignore,
 			[DCM_IN_REQ] = ignore,
 			[DCM_IN_REP] = up_rep,
@@ -918,6 +932,7 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			DIALED_WRONG,
 			[DCM_IN_LOST] = dreq_sent_lost,
 			QP_LATE,
+			[DCM_IN_NO_WAY] = wrong,
 			[DCM_IN_TIMER] = dreq_sent_timer,
 			[DCM_IN_REQ] = dreq_sent_req,
 			[DCM_IN_REP] = dreq_sent_rep,
@@ -937,6 +952,7 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			DIALED_WRONG,
 			[DCM_IN_LOST] = timewait_lost,
 			QP_LATE,
+			[DCM_IN_NO_WAY] = wrong,
 			[DCM_IN_TIMER] = timewait_timer,
 			[DCM_IN_REQ] = timewait_req,
 			[DCM_IN_REP] = timewait_rep,
@@ -956,6 +972,7 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			[DCM_IN_DIALED] = ignore,
 			[DCM_IN_LOST] = ignore,
 			QP_LATE,
+			[DCM_IN_NO_WAY] = wrong,
 			[DCM_IN_TIMER] = ignore,
 			NO_MESSAGES,
 		},
@@ -1013,8 +1030,8 @@ const char *dcm_input_name(enum dcm_input in)
 	static const char *const names[DCM_IN_N] = {
 		"connect", "accept", "reject",	 "disconnect", "release",
 		"dialed",  "lost",   "qp ready", "qp failed",  "qp silent",
-		"timer",   "REQ",    "REP",	 "REJ_USER",   "REJ_CM",
-		"RTU",	   "DREQ",   "DREP",
+		"no way",  "timer",  "REQ",	 "REP",	       "REJ_USER",
+		"REJ_CM",  "RTU",    "DREQ",	 "DREP",
 	};
 
 	return in < DCM_IN_N ? names[in] : "?";

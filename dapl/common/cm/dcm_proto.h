@@ -73,6 +73,7 @@ enum dcm_input {
 	DCM_IN_QP_READY, /* results of DCM_DO_QP_CONNECT */
 	DCM_IN_QP_FAILED,
 	DCM_IN_QP_SILENT, /* no hardware address of the peer, in time */
+	DCM_IN_NO_WAY,	  /* datagrams: none leads to the peer, nor will */
 	DCM_IN_TIMER,
 	DCM_IN_REQ, /* messages; REQ only as a repeat */
 	DCM_IN_REP,
