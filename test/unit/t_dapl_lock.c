@@ -3,7 +3,8 @@
  * t_dapl_lock.c - tests of the lock and of the checker of lock order.
  *
  * Calls covered: dapl_lock_init, dapl_lock, dapl_unlock, dapl_lock_fini,
- * dapl__futex_*, dapl__lock_order_*, dapl__lock_assert_none.
+ * dapl__futex_*, dapl__lock_order_*, dapl__lock_assert_none,
+ * dapl_lock_assert_held.
  * Built with DAPL_DEBUG and its own copy of dapl_lock.c, so that the checker
  * is tested whatever the library was configured with. What aborts runs in a
  * child, whose stderr is compared.
@@ -215,6 +216,37 @@ static void order__unlock_without_lock_aborts(void **state)
 	assert_non_null(strstr(text, "'ia'"));
 }
 
+static void not_held(void)
+{
+	static struct dapl_lock held, other;
+
+	dapl_lock_init(&held, DAPL_LOCK_EP);
+	dapl_lock_init(&other, DAPL_LOCK_EP);
+	dapl_lock(&held);
+	dapl_lock_assert_held(&held);
+	dapl_lock_assert_held(&other);
+}
+
+static void not_any_more(void)
+{
+	static struct dapl_lock a;
+
+	dapl_lock_init(&a, DAPL_LOCK_EP);
+	dapl_lock(&a);
+	dapl_unlock(&a);
+	dapl_lock_assert_held(&a);
+}
+
+static void order__assert_held_aborts_without_the_lock(void **state)
+{
+	char text[512];
+
+	aborts(not_held, text, sizeof(text));
+	assert_non_null(strstr(text, "without the lock of role 'ep'"));
+	aborts(not_any_more, text, sizeof(text));
+	assert_non_null(strstr(text, "without the lock of role 'ep'"));
+}
+
 static void no_role(void)
 {
 	static struct dapl_lock a;
@@ -280,6 +312,7 @@ int main(void)
 		cmocka_unit_test(order__inversion_aborts_and_names_both),
 		cmocka_unit_test(order__two_of_a_role_abort),
 		cmocka_unit_test(order__assert_none_aborts_under_a_lock),
+		cmocka_unit_test(order__assert_held_aborts_without_the_lock),
 		cmocka_unit_test(order__unlock_without_lock_aborts),
 		cmocka_unit_test(order__lock_without_init_aborts),
 		cmocka_unit_test(order__ascending_is_fine),

@@ -76,6 +76,7 @@ static void ask_locked(struct dcm_node *node, enum dcm_ask what)
 {
 	struct dcm *dcm = node->dcm;
 
+	dapl_lock_assert_held(&node->dcm->lock);
 	if (dcm->stopped)
 		return;
 	node->asked |= what;

@@ -75,6 +75,7 @@ static int cno_agent_set_locked(struct dapl_cno *cno,
 	bool set = agent.proxy_agent_func != NULL;
 	int ret = 0;
 
+	dapl_lock_assert_held(&cno->lock);
 	if (cno->watch.fd >= 0)
 		ret = dapl_loop_mod(loop, &cno->watch, set ? EPOLLIN : 0);
 	else if (set)
@@ -286,6 +287,7 @@ static void left_locked(const struct cno_waiter *me)
 	struct dapl_cno *cno = me->cno;
 	uint64_t count;
 
+	dapl_lock_assert_held(&cno->lock);
 	cno->waiters--;
 	if (cno->pokes == me->since || --cno->leaving || cno->dead)
 		return;
@@ -417,6 +419,7 @@ static void cno_poke_locked(struct dapl_cno *cno)
 {
 	uint64_t one = 1;
 
+	dapl_lock_assert_held(&cno->lock);
 	cno->pokes++;
 	cno->leaving = cno->waiters;
 	if (dapl_fd_write(cno->poke_fd, &one, sizeof(one)) < 0)

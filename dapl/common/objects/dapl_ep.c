@@ -98,6 +98,7 @@ static int qp_open_locked(struct dapl_ep *ep, struct ibv_cq *null_cq)
 	uint32_t max_inline;
 	int ret;
 
+	dapl_lock_assert_held(&ep->ctl);
 	cfg.send_cq = ep->request_evd ? ep->request_evd->cq : null_cq;
 	cfg.recv_cq = ep->recv_evd ? ep->recv_evd->cq : null_cq;
 	if (ep->srq) {
@@ -259,6 +260,7 @@ void dapl_ep_qp_error_locked(struct dapl_ep *ep)
 {
 	int ret;
 
+	dapl_lock_assert_held(&ep->ctl);
 	if (!ep->qp || dapl_ep_move_to_error_locked(ep))
 		return;
 	set_over(ep, true);

@@ -86,6 +86,7 @@ static inline void dapl_ep_set_state_locked(struct dapl_ep *ep, int state)
 	bool ready = state == DAT_EP_STATE_CONNECTED && ep->sq && !ep->ud &&
 		     !ep->slow_posts && !ep->sq->notify;
 
+	dapl_lock_assert_held(&ep->lock);
 	__atomic_store_n(&ep->state, state, __ATOMIC_RELEASE);
 	__atomic_store_n(&ep->ready, ready, __ATOMIC_RELEASE);
 }

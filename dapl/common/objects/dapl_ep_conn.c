@@ -32,6 +32,7 @@ static void post_conn_event_locked(struct dapl_ep *ep, DAT_EVENT_NUMBER number,
 	DAT_EVENT event;
 	DAT_CONNECTION_EVENT_DATA *data = &event.event_data.connect_event_data;
 
+	dapl_lock_assert_held(&ep->lock);
 	if (!ep->conn_evd || ep->freed)
 		return;
 	memset(&event, 0, sizeof(event));
@@ -47,6 +48,7 @@ struct dapl_cm_conn *dapl_ep_conn_drop_locked(struct dapl_ep *ep)
 {
 	struct dapl_cm_conn *conn = ep->conn;
 
+	dapl_lock_assert_held(&ep->lock);
 	ep->conn = NULL;
 	if (ep->conn_busy) {
 		ep->abandoned = conn;
@@ -68,6 +70,7 @@ static struct dapl_cm_conn *conn_idle_locked(struct dapl_ep *ep)
 {
 	struct dapl_cm_conn *conn = ep->abandoned;
 
+	dapl_lock_assert_held(&ep->lock);
 	ep->conn_busy = false;
 	ep->abandoned = NULL;
 	/* A disconnect that came in the meantime had to leave it alone. */
@@ -102,6 +105,7 @@ static void completions_first_locked(struct dapl_ep *ep,
 {
 	struct dapl_evd *evd = ep->conn_evd;
 
+	dapl_lock_assert_held(&ep->lock);
 	if (!ep->freed && (evd == ep->recv_evd || evd == ep->request_evd))
 		dapl_evd_harvest(evd, NULL, after);
 }
@@ -341,6 +345,7 @@ static void remember_peer_locked(struct dapl_ep *ep,
 	size_t len = addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
 						 : sizeof(struct sockaddr_in);
 
+	dapl_lock_assert_held(&ep->lock);
 	memset(&ep->remote_addr, 0, sizeof(ep->remote_addr));
 	memcpy(&ep->remote_addr, addr, len);
 	ep->remote_port = qual;
@@ -349,6 +354,7 @@ static void remember_peer_locked(struct dapl_ep *ep,
 
 static void forget_peer_locked(struct dapl_ep *ep)
 {
+	dapl_lock_assert_held(&ep->lock);
 	memset(&ep->remote_addr, 0, sizeof(ep->remote_addr));
 	ep->remote_qual = 0;
 	ep->remote_port = 0;

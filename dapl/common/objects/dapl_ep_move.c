@@ -41,6 +41,7 @@ struct dapl_ep_move {
 
 static void let_go_locked(struct dapl_ep *ep)
 {
+	dapl_lock_assert_held(&ep->ctl);
 	ep->move = NULL;
 	__atomic_store_n(&ep->move_seq, ep->move_seq + 1, __ATOMIC_RELEASE);
 	dapl__futex_wake_all(&ep->move_seq);
@@ -49,6 +50,7 @@ static void let_go_locked(struct dapl_ep *ep)
 /* Whether a helper has EP's queue pair; one that is only to come has not. */
 static bool moving_locked(struct dapl_ep *ep)
 {
+	dapl_lock_assert_held(&ep->ctl);
 	if (ep->move && dapl_job_skip(&ep->move->job))
 		let_go_locked(ep);
 	return ep->move != NULL;
@@ -56,6 +58,7 @@ static bool moving_locked(struct dapl_ep *ep)
 
 bool dapl_ep_move_to_error_locked(struct dapl_ep *ep)
 {
+	dapl_lock_assert_held(&ep->ctl);
 	if (!moving_locked(ep))
 		return false;
 	ep->move->to_error = true;
@@ -64,6 +67,7 @@ bool dapl_ep_move_to_error_locked(struct dapl_ep *ep)
 
 void dapl_ep_move_wait_locked(struct dapl_ep *ep)
 {
+	dapl_lock_assert_held(&ep->ctl);
 	while (dapl_ep_move_to_error_locked(ep)) {
 		int seq = ep->move_seq;
 
@@ -92,6 +96,7 @@ bool dapl_ep_move_abandon_locked(struct dapl_ep *ep,
 {
 	struct dapl_ep_move *m;
 
+	dapl_lock_assert_held(&ep->lock);
 	dapl_list_for_each(m, &ep->moves, link) {
 		if (m->conn != conn)
 			continue;

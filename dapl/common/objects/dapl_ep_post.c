@@ -102,6 +102,7 @@ static inline struct dapl_slot *slot_next_locked(struct dapl_wq *wq,
 {
 	uint32_t head = wq->head;
 
+	dapl_lock_assert_held(&wq->lock);
 	if (unlikely(head - __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE) >=
 		     limit))
 		return NULL;
@@ -116,6 +117,7 @@ slot_credit_locked(struct dapl_wq *wq, uint32_t limit)
 {
 	struct dapl_slot *slot;
 
+	dapl_lock_assert_held(&wq->lock);
 	if (!wq->credits || wq->over)
 		return NULL;
 	if (__atomic_sub_fetch(wq->credits, 1, __ATOMIC_RELAXED) >= 0) {
@@ -130,6 +132,7 @@ slot_credit_locked(struct dapl_wq *wq, uint32_t limit)
 /* The post was refused: its slot is free again. */
 __attribute__((noinline)) static void slot_undo_locked(struct dapl_wq *wq)
 {
+	dapl_lock_assert_held(&wq->lock);
 	__atomic_store_n(&wq->head, wq->head - 1, __ATOMIC_RELAXED);
 	if (wq->credits)
 		__atomic_add_fetch(wq->credits, 1, __ATOMIC_RELAXED);
@@ -158,6 +161,7 @@ slot_reclaim_locked(struct dapl_ep *ep)
 	struct dapl_evd_after after = {0};
 	struct dapl_slot *slot;
 
+	dapl_lock_assert_held(&ep->sq->lock);
 	if (!dapl_wq_suppressed_locked(wq))
 		return NULL;
 	dapl_unlock(&wq->lock);
@@ -178,6 +182,7 @@ slot_careful_locked(struct dapl_ep *ep)
 	struct dapl_wq *wq = ep->sq;
 	struct dapl_slot *slot = slot_credit_locked(wq, wq->limit);
 
+	dapl_lock_assert_held(&ep->sq->lock);
 	return slot || wq->over ? slot : slot_reclaim_locked(ep);
 }
 
@@ -201,6 +206,7 @@ static inline unsigned suppress_locked(struct dapl_wq *wq,
 				       const struct dapl_slot *slot,
 				       struct ibv_send_wr *wr)
 {
+	dapl_lock_assert_held(&wq->lock);
 	wq->suppressed = wq->head;
 	if (dapl_slot_signals(wq, slot))
 		wr->send_flags |= IBV_SEND_SIGNALED;
@@ -528,6 +534,7 @@ recv_slot_careful_locked(struct dapl_wq *wq, DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_slot *slot = NULL;
 
+	dapl_lock_assert_held(&wq->lock);
 	if (wq->credits)
 		slot = slot_credit_locked(wq, wq->limit);
 	else if (!wq->over)

@@ -103,6 +103,7 @@ static int evd_cno_set_locked(struct dapl_evd *evd, struct dapl_cno *cno,
 {
 	int ret = cno ? dapl_evd_bell_open_locked(evd) : 0;
 
+	dapl_lock_assert_held(&evd->lock);
 	if (ret)
 		return ret;
 	dapl_evd_cno_leave_locked(evd);
@@ -271,6 +272,7 @@ int dapl_evd_bell_open_locked(struct dapl_evd *evd)
 {
 	int fd;
 
+	dapl_lock_assert_held(&evd->lock);
 	if (evd->bell >= 0)
 		return 0;
 	fd = dapl_bell_take(&evd->obj.ia->bells);
@@ -282,6 +284,7 @@ int dapl_evd_bell_open_locked(struct dapl_evd *evd)
 
 void dapl_evd_bell_close_locked(struct dapl_evd *evd)
 {
+	dapl_lock_assert_held(&evd->lock);
 	if (evd->bell < 0 || evd->cno || evd->waiting)
 		return;
 	dapl_bell_put(&evd->obj.ia->bells, evd->bell);
@@ -290,6 +293,7 @@ void dapl_evd_bell_close_locked(struct dapl_evd *evd)
 
 void dapl_evd_wake_locked(struct dapl_evd *evd)
 {
+	dapl_lock_assert_held(&evd->lock);
 	if (evd->bell >= 0 && (evd->waiting || evd->enabled))
 		dapl_bell_ring(evd->bell);
 }
@@ -403,6 +407,7 @@ static int attach_locked(struct dapl_evd *evd, int depth, int **ret_credits)
 {
 	int *credits = NULL, keep = 0, ret;
 
+	dapl_lock_assert_held(&evd->ctl);
 	/* If it cannot grow, endpoints that come late share what is left. */
 	if (ret_credits && evd->obj.ia->dev.iwarp)
 		keep = evd->cq->cqe / CQ_KEEP;

@@ -272,6 +272,7 @@ static inline bool dapl_evd_pop_locked(struct dapl_evd *evd, DAT_EVENT *event)
 {
 	struct dapl_ring *ring = &evd->ring;
 
+	dapl_lock_assert_held(&evd->lock);
 	if (ring->head == ring->tail)
 		return false;
 	*event = ring->slots[ring->tail++ & (ring->size - 1)];

@@ -32,6 +32,7 @@ static void cno_set(struct dapl_cno *cno, int op, int fd, struct dapl_evd *evd)
 void dapl_evd_cno_enter_locked(struct dapl_evd *evd,
 			       struct dapl_evd_after *after)
 {
+	dapl_lock_assert_held(&evd->lock);
 	if (!evd->cno || !evd->enabled || evd->waiting || evd->dead)
 		return;
 	/* What is queued now decides, not a trigger for what is gone. */
@@ -50,6 +51,7 @@ void dapl_evd_cno_enter_locked(struct dapl_evd *evd,
 
 void dapl_evd_cno_leave_locked(struct dapl_evd *evd)
 {
+	dapl_lock_assert_held(&evd->lock);
 	if (!evd->cno)
 		return;
 	cno_set(evd->cno, EPOLL_CTL_DEL, evd->bell, evd);
@@ -62,6 +64,7 @@ static bool cq_rang_locked(struct dapl_evd *evd, struct dapl_evd_after *after)
 {
 	bool loud;
 
+	dapl_lock_assert_held(&evd->lock);
 	/* The next completion must trigger again. */
 	dapl_evd_cq_arm_locked(evd);
 	/* One of a suppressed request is for nobody. */

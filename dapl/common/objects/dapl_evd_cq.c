@@ -206,6 +206,7 @@ bool dapl_evd_cq_careful_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 	bool quiet = slot->what & DAPL_OP_QUIET;
 	bool silent = ok && (slot->what & DAPL_OP_SUPPRESSED);
 
+	dapl_lock_assert_held(&evd->lock);
 	ev->event_number = DAT_DTO_COMPLETION_EVENT;
 	ev->evd_handle = (DAT_EVD_HANDLE)evd;
 	dto->user_cookie = slot->cookie;
@@ -245,6 +246,7 @@ bool dapl_evd_cq_careful_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 void dapl_evd_cq_failed_locked(struct dapl_evd *evd, int n,
 			       struct dapl_evd_after *after)
 {
+	dapl_lock_assert_held(&evd->lock);
 	if (!dapl_evd_cq_gave_up(evd))
 		return;
 	dapl_log(DAPL_LOG_ERR, "evd %p: completion queue failed: error %d",
@@ -258,6 +260,7 @@ bool dapl_evd_cq_next_locked(struct dapl_evd *evd, DAT_EVENT *event,
 	struct ibv_wc wc;
 	int n;
 
+	dapl_lock_assert_held(&evd->lock);
 	while ((n = ibv_poll_cq(evd->cq, 1, &wc)) > 0) {
 		after->quiet = false;
 		if (dapl_evd_cq_fast(evd, &wc, event) ||
@@ -278,6 +281,7 @@ static void cq_push_locked(struct dapl_evd *evd, const DAT_EVENT *event,
 {
 	bool quiet = after->quiet || evd->config == DAPL_EVD_SOLICITED;
 
+	dapl_lock_assert_held(&evd->lock);
 	dapl_evd_push_completion_locked(evd, event, quiet, after);
 }
 
@@ -286,6 +290,7 @@ void dapl_evd_cq_drain_locked(struct dapl_evd *evd,
 {
 	DAT_EVENT event;
 
+	dapl_lock_assert_held(&evd->lock);
 	while (evd->cq && dapl_evd_room_locked(evd) &&
 	       dapl_evd_cq_next_locked(evd, &event, after))
 		cq_push_locked(evd, &event, after);
@@ -296,6 +301,7 @@ void dapl_evd_cq_queue_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 {
 	DAT_EVENT event;
 
+	dapl_lock_assert_held(&evd->lock);
 	for (int i = 0; i < n; i++) {
 		after->quiet = false;
 		if (dapl_evd_cq_fast(evd, &wc[i], &event) ||
@@ -319,6 +325,7 @@ void dapl_evd_harvest_locked(struct dapl_evd *evd, struct dapl_ep *drop,
 {
 	DAT_EVENT event;
 
+	dapl_lock_assert_held(&evd->lock);
 	while (evd->cq && !evd->dead &&
 	       dapl_evd_cq_next_locked(evd, &event, after))
 		if (!is_of(&event, drop))
@@ -339,6 +346,7 @@ void dapl_evd_cq_arm_locked(struct dapl_evd *evd)
 {
 	int ret;
 
+	dapl_lock_assert_held(&evd->lock);
 	/* No endpoint, no completion: the first one will know what to arm. */
 	if (!evd->cq || evd->config == DAPL_EVD_UNUSED)
 		return;
@@ -355,6 +363,7 @@ bool dapl_evd_cq_ack_locked(struct dapl_evd *evd)
 	struct ibv_cq *cq;
 	void *context;
 
+	dapl_lock_assert_held(&evd->lock);
 	if (!evd->cq)
 		return false;
 	while (!ibv_get_cq_event(evd->chan, &cq, &context))

@@ -53,6 +53,7 @@ static void config_update_locked(struct dapl_evd *evd,
 	uint32_t queued = dapl_evd_queued(evd);
 	bool more;
 
+	dapl_lock_assert_held(&evd->lock);
 	if (config == evd->config)
 		return;
 	evd->config = config;

@@ -44,6 +44,7 @@ static bool ring_room(struct dapl_ring *ring, uint32_t n)
 
 bool dapl_evd_room_locked(struct dapl_evd *evd)
 {
+	dapl_lock_assert_held(&evd->lock);
 	return ring_room(&evd->ring, evd->kept + 1);
 }
 
@@ -63,6 +64,7 @@ static DAT_EVENT *push_locked(struct dapl_evd *evd, bool quiet)
 {
 	struct dapl_ring *ring = &evd->ring;
 
+	dapl_lock_assert_held(&evd->lock);
 	evd->slow |= DAPL_EVD_RING;
 	evd->loud += !quiet;
 	return &ring->slots[ring->head++ & (ring->size - 1)];
@@ -70,6 +72,7 @@ static DAT_EVENT *push_locked(struct dapl_evd *evd, bool quiet)
 
 DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd)
 {
+	dapl_lock_assert_held(&evd->lock);
 	return dapl_evd_room_locked(evd) ? push_locked(evd, false) : NULL;
 }
 
@@ -77,6 +80,7 @@ void dapl_evd_push_completion_locked(struct dapl_evd *evd,
 				     const DAT_EVENT *event, bool quiet,
 				     struct dapl_evd_after *after)
 {
+	dapl_lock_assert_held(&evd->lock);
 	/* A slot that was kept, if there is no memory for another one. */
 	if (dapl_evd_room_locked(evd) || ring_room(&evd->ring, 1)) {
 		*push_locked(evd, quiet) = *event;
@@ -115,6 +119,7 @@ static bool overflows_locked(const struct dapl_evd *evd, const DAT_EVENT *event)
 	const struct dapl_ring *ring = &evd->ring;
 	uint32_t n = 0, i;
 
+	dapl_lock_assert_held(&evd->lock);
 	if (dapl_evd_queued(evd) <= (uint32_t)evd->qlen || evd->overflowed ||
 	    event->event_number == DAT_CONNECTION_REQUEST_EVENT)
 		return false;
@@ -167,6 +172,7 @@ void dapl_evd_post_completion(struct dapl_evd *evd, const DAT_EVENT *event)
 /* The slot for an error, or for word that there are too many; or NULL. */
 static DAT_EVENT *error_slot_locked(struct dapl_evd *evd, bool *ret_full)
 {
+	dapl_lock_assert_held(&evd->lock);
 	*ret_full = dapl_evd_queued(evd) >= (uint32_t)evd->qlen;
 	if (evd->dead || (*ret_full && evd->overflowed))
 		return NULL;
@@ -206,6 +212,7 @@ void dapl_evd_post_error(struct dapl_evd *evd, DAT_EVENT_NUMBER number,
 void dapl_evd_note_overflow_locked(struct dapl_evd *evd,
 				   struct dapl_evd_after *after)
 {
+	dapl_lock_assert_held(&evd->lock);
 	if (!evd->async || after->async)
 		return;
 	dapl_obj_get(&evd->async->obj);

@@ -138,6 +138,7 @@ struct evd_waiter {
 /* Takes what woke it. True if the completion queue had notified. */
 static bool awake_locked(const struct evd_waiter *me)
 {
+	dapl_lock_assert_held(&me->evd->lock);
 	if (me->bell >= 0)
 		dapl_bell_clear(me->bell);
 	return dapl_evd_cq_ack_locked(me->evd);
@@ -146,6 +147,7 @@ static bool awake_locked(const struct evd_waiter *me)
 /* From here on others may wait, and the CNO is triggered again. */
 static void stop_waiting_locked(struct dapl_evd *evd)
 {
+	dapl_lock_assert_held(&evd->lock);
 	evd->slow &= ~DAPL_EVD_WAITING;
 	__atomic_store_n(&evd->waiting, false, __ATOMIC_RELEASE);
 	dapl_evd_bell_close_locked(evd);
@@ -202,6 +204,7 @@ static int evd_sleep(struct evd_waiter *me, uint64_t deadline)
 /* A wait for THRESHOLD events would never end: memory is there for fewer. */
 static bool no_room_locked(struct dapl_evd *evd, uint32_t threshold)
 {
+	dapl_lock_assert_held(&evd->lock);
 	return dapl_evd_queued(evd) < threshold && !dapl_evd_room_locked(evd);
 }
 
@@ -219,6 +222,7 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 	bool rang = true;
 	int reason;
 
+	dapl_lock_assert_held(&evd->lock);
 	for (;;) {
 		dapl_evd_cq_arm_locked(evd);
 		dapl_evd_cq_drain_locked(evd, &me->after);
@@ -256,6 +260,7 @@ static DAT_RETURN evd_wait_locked(struct evd_waiter *me, DAT_TIMEOUT timeout,
 	uint64_t deadline = UINT64_MAX;
 	DAT_RETURN ret;
 
+	dapl_lock_assert_held(&evd->lock);
 	if (evd->dead)
 		return DAPL_ERR(DAT_ABORT, 0);
 	if (evd->waiting)

@@ -130,6 +130,7 @@ static bool known_grow_locked(void)
 	size_t size = known ? 2 * (known->mask + 1) : 64;
 	struct known *k = calloc(1, sizeof(*k) + size * sizeof(k->slots[0]));
 
+	dapl_lock_assert_held(&pool_lock);
 	if (!k)
 		return false;
 	k->before = known;

@@ -104,6 +104,7 @@ static void bind_cancel(struct bind_record *record, struct dapl_lmr *lmr)
 
 static void let_go_locked(struct bind_record *record)
 {
+	dapl_lock_assert_held(&record->rmr->lock);
 	dapl_list_del(&record->link);
 	dapl_obj_unuse(record->old ? &record->old->obj : NULL);
 	record->old = NULL;
@@ -114,6 +115,7 @@ static void let_failed_go_locked(struct dapl_rmr *rmr)
 {
 	struct bind_record *record, *tmp;
 
+	dapl_lock_assert_held(&rmr->lock);
 	dapl_list_for_each_safe(record, tmp, &rmr->binds, link) {
 		if (!record->failed)
 			continue;
@@ -195,6 +197,7 @@ static int windows_grow_locked(struct dapl_windows *w)
 	struct dapl_list *buckets;
 	struct dapl_rmr *rmr, *tmp;
 
+	dapl_lock_assert_held(&w->lock);
 	if (w->count < w->size)
 		return 0;
 	buckets = malloc(size * sizeof(*buckets));

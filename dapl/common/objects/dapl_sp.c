@@ -64,6 +64,7 @@ static bool rsp_take_locked(struct dapl_sp *sp, struct dapl_cr *cr)
 	struct dapl_ep *ep = sp->ep;
 	bool ok;
 
+	dapl_lock_assert_held(&sp->lock);
 	if (sp->makes_ep)
 		return true;
 	dapl_lock(&ep->lock);

@@ -99,6 +99,7 @@ static int users_grow_locked(struct dapl_srq *srq)
 	uint32_t size = srq->users_size ? srq->users_size * 2 : 8;
 	struct srq_user *users;
 
+	dapl_lock_assert_held(&srq->lock);
 	if (srq->users_count * 2 < srq->users_size)
 		return 0;
 	users = calloc(size, sizeof(*users));
@@ -272,6 +273,7 @@ static inline struct dapl_slot *slot_take_locked(struct dapl_srq *srq)
 {
 	struct dapl_slot *slot = srq->free;
 
+	dapl_lock_assert_held(&srq->lock);
 	if (srq->outstanding >= (uint32_t)srq->max_recv_dtos)
 		return NULL;
 	srq->free = slot->cookie.as_ptr;
@@ -282,6 +284,7 @@ static inline struct dapl_slot *slot_take_locked(struct dapl_srq *srq)
 static inline void slot_return_locked(struct dapl_srq *srq,
 				      struct dapl_slot *slot)
 {
+	dapl_lock_assert_held(&srq->lock);
 	slot->cookie.as_ptr = srq->free;
 	srq->free = slot;
 	srq->outstanding--;

@@ -93,6 +93,7 @@ static inline bool dapl_wq_suppressed_locked(const struct dapl_wq *wq)
 {
 	uint32_t tail = __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE);
 
+	dapl_lock_assert_held(&wq->lock);
 	return wq->head - wq->suppressed < wq->head - tail;
 }
 
@@ -127,6 +128,7 @@ static inline void dapl_wq_choose_way_locked(struct dapl_wq *wq)
 	bool slow = wq->over || wq->credits ||
 		    (wq->notify && wq->kind == DAPL_WQ_RECV);
 
+	dapl_lock_assert_held(&wq->lock);
 	wq->fast_limit = slow ? 0 : wq->limit;
 }
 

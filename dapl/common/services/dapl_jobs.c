@@ -41,6 +41,7 @@ static bool forked(const struct dapl_jobs *jobs)
 
 static void changed_locked(struct dapl_jobs *jobs)
 {
+	dapl_lock_assert_held(&jobs->lock);
 	__atomic_store_n(&jobs->seq, jobs->seq + 1, __ATOMIC_RELEASE);
 	dapl__futex_wake_all(&jobs->seq);
 }
@@ -50,6 +51,7 @@ static void wait_locked(struct dapl_jobs *jobs)
 {
 	int seq = jobs->seq;
 
+	dapl_lock_assert_held(&jobs->lock);
 	dapl_unlock(&jobs->lock);
 	dapl__futex_wait(&jobs->seq, seq);
 	dapl_lock(&jobs->lock);
@@ -57,6 +59,7 @@ static void wait_locked(struct dapl_jobs *jobs)
 
 static void dequeue_locked(struct dapl_job *job)
 {
+	dapl_lock_assert_held(&job->jobs->lock);
 	dapl_list_del(&job->link);
 	job->queued = false;
 	job->jobs->queued_n--;
@@ -65,6 +68,7 @@ static void dequeue_locked(struct dapl_job *job)
 static bool runs_locked(const struct dapl_jobs *jobs,
 			const struct dapl_job *job)
 {
+	dapl_lock_assert_held(&jobs->lock);
 	for (int i = 0; i < DAPL_JOBS_HELPERS; i++)
 		if (jobs->helper[i].runs == job)
 			return true;
@@ -78,6 +82,7 @@ static struct dapl_job *next_locked(struct helper *h)
 	struct dapl_jobs *jobs = h->jobs;
 	struct dapl_job *job;
 
+	dapl_lock_assert_held(&jobs->lock);
 	jobs->idle++;
 	while (dapl_list_empty(&jobs->queue) && !jobs->stop)
 		wait_locked(jobs);
@@ -115,6 +120,7 @@ static struct helper *reserve_locked(struct dapl_jobs *jobs)
 {
 	struct helper *h = jobs->helper;
 
+	dapl_lock_assert_held(&jobs->lock);
 	if (jobs->queued_n <= jobs->idle || jobs->helpers == DAPL_JOBS_HELPERS)
 		return NULL;
 	while (h->made)

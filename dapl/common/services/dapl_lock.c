@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -120,5 +121,23 @@ void dapl__lock_assert_none(void)
 			highest_held());
 		abort();
 	}
+}
+
+/*
+ * Does not know which lock of the role this thread holds: only where that is
+ * another one, and somebody else holds L, does it pass what it should not.
+ */
+void dapl_lock_assert_held(const struct dapl_lock *l)
+{
+	bool taken = true;
+
+#ifndef DAPL_PTHREAD_LOCKS
+	taken = __atomic_load_n(&l->word, __ATOMIC_RELAXED) != 0;
+#endif
+	if (taken && held & 1u << l->role)
+		return;
+	fprintf(stderr, "dapl: called without the lock of role '%s'\n",
+		role_name(l->role));
+	abort();
 }
 #endif

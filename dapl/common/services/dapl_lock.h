@@ -53,11 +53,17 @@ void dapl__lock_order_enter(enum dapl_lock_role role);
 void dapl__lock_order_leave(enum dapl_lock_role role);
 /* Aborts when the calling thread holds any lock: for the tops of upcalls. */
 void dapl__lock_assert_none(void);
+/* Aborts unless the calling thread holds L: for functions named _locked. */
+void dapl_lock_assert_held(const struct dapl_lock *l);
 #define DAPL_LOCK_ENTER(l) dapl__lock_order_enter((l)->role)
 #define DAPL_LOCK_LEAVE(l) dapl__lock_order_leave((l)->role)
 #else
 static inline void dapl__lock_assert_none(void)
 {
+}
+static inline void dapl_lock_assert_held(const struct dapl_lock *l)
+{
+	(void)l;
 }
 #define DAPL_LOCK_ENTER(l) ((void)0)
 #define DAPL_LOCK_LEAVE(l) ((void)0)

@@ -124,6 +124,7 @@ static void wake_locked(struct dapl_loop *loop)
 	int saved = errno;
 	ssize_t n;
 
+	dapl_lock_assert_held(&loop->lock);
 	if (!loop->asleep)
 		return;
 	loop->asleep = false;
@@ -134,6 +135,7 @@ static void wake_locked(struct dapl_loop *loop)
 
 static void run_begin_locked(struct dapl_loop *loop, const void *obj)
 {
+	dapl_lock_assert_held(&loop->lock);
 	loop->running = obj;
 	dapl_unlock(&loop->lock);
 }
@@ -148,6 +150,7 @@ static bool run_return(struct dapl_loop *loop)
 
 static void run_end_locked(struct dapl_loop *loop)
 {
+	dapl_lock_assert_held(&loop->lock);
 	loop->running = NULL;
 	if (!loop->run_waiters && !loop->run_others)
 		return;
@@ -198,6 +201,7 @@ static int slot_take_locked(struct dapl_loop *loop, uint32_t *ret_slot)
 	uint32_t i = loop->slot_count;
 	int ret;
 
+	dapl_lock_assert_held(&loop->lock);
 	if (loop->slot_free == NO_SLOT) {
 		ret = grow(&loop->slots, &loop->slot_count,
 			   sizeof(*loop->slots));
@@ -217,6 +221,7 @@ static int slot_take_locked(struct dapl_loop *loop, uint32_t *ret_slot)
 
 static void slot_put_locked(struct dapl_loop *loop, uint32_t i)
 {
+	dapl_lock_assert_held(&loop->lock);
 	loop->slots[i].w = NULL;
 	loop->slots[i].gen++;
 	loop->slots[i].next_free = loop->slot_free;
@@ -227,6 +232,7 @@ static void slot_put_locked(struct dapl_loop *loop, uint32_t i)
 static bool added_locked(const struct dapl_loop *loop,
 			 const struct dapl_watch *w)
 {
+	dapl_lock_assert_held(&loop->lock);
 	return w->slot < loop->slot_count && loop->slots[w->slot].w == w;
 }
 
@@ -235,6 +241,7 @@ static int control_locked(struct dapl_loop *loop, int op, uint32_t slot, int fd,
 {
 	struct epoll_event ev = {.events = events};
 
+	dapl_lock_assert_held(&loop->lock);
 	ev.data.u64 = (uint64_t)loop->slots[slot].gen << 32 | slot;
 	return epoll_ctl(loop->epoll_fd, op, fd, &ev) ? -errno : 0;
 }
@@ -245,6 +252,7 @@ static int add_locked(struct dapl_loop *loop, struct dapl_watch *w, int fd,
 	uint32_t slot;
 	int ret;
 
+	dapl_lock_assert_held(&loop->lock);
 	if (added_locked(loop, w))
 		return -EALREADY;
 	ret = slot_take_locked(loop, &slot);
@@ -376,6 +384,7 @@ static void heap_remove_locked(struct dapl_loop *loop, struct dapl_timer *t)
 	uint32_t i = t->heap_index;
 	struct dapl_timer *last;
 
+	dapl_lock_assert_held(&loop->lock);
 	if (!i)
 		return;
 	t->heap_index = 0;
@@ -393,6 +402,7 @@ static int arm_locked(struct dapl_loop *loop, struct dapl_timer *t,
 {
 	int ret;
 
+	dapl_lock_assert_held(&loop->lock);
 	if (!t->heap_index && loop->heap_len == loop->heap_size) {
 		ret = grow(&loop->heap, &loop->heap_size, sizeof(*loop->heap));
 		if (ret)
@@ -530,6 +540,7 @@ static int timeout_locked(const struct dapl_loop *loop)
 {
 	uint64_t now, ms;
 
+	dapl_lock_assert_held(&loop->lock);
 	if (loop->stop || !dapl_list_empty(&loop->works))
 		return 0;
 	if (!loop->heap_len)
