@@ -27,7 +27,8 @@ static inline void dat_cancel_restore(const int *was)
 
 /* Among the declarations of a block: for the rest of it. */
 #define DAT_NOT_CANCELLABLE                                                \
-	__attribute__((unused, cleanup(dat_cancel_restore))) int dat_cancel_was_ = \
+	__attribute__((unused,                                             \
+		       cleanup(dat_cancel_restore))) int dat_cancel_was_ = \
 		dat_cancel_off()
 
 #endif

@@ -103,6 +103,7 @@ struct dapl_evd_after {
 	struct dapl_evd *async;	 /* referenced; to be told of an overflow */
 	DAT_HANDLE overflowed;	 /* of this EVD; only a name */
 	bool quiet;		 /* the event read last notifies nobody */
+	bool shared;		 /* it is of a receive from an SRQ */
 };
 
 static inline struct dapl_evd *dapl_evd_from(DAT_EVD_HANDLE h)
@@ -244,7 +245,8 @@ void dapl_evd_cq_queue_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 /*
  * Moves all there is to the ring: what is done next must come behind it, or
  * there will be nobody to complete. Completions of work queues in DROP (the
- * queues of an endpoint that is being freed) give their slots back and vanish.
+ * queues of an endpoint that is being freed) give their slots back and vanish;
+ * not those of receives from an SRQ, since that lives on, and so do its buffers.
  */
 void dapl_evd_harvest_locked(struct dapl_evd *evd, struct dapl_ep *drop,
 			     struct dapl_evd_after *after);

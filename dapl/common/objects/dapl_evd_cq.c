@@ -221,6 +221,7 @@ bool dapl_evd_cq_careful_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 		slot->what &= ~(uint32_t)DAPL_OP_QUIET;
 	if (wq->kind == DAPL_WQ_SRQ) {
 		ep = dapl_srq_complete(wq, slot, wc->qp_num);
+		after->shared = true;
 	} else {
 		uint32_t n = dapl_wq_complete(wq, slot);
 
@@ -263,6 +264,7 @@ bool dapl_evd_cq_next_locked(struct dapl_evd *evd, DAT_EVENT *event,
 	dapl_lock_assert_held(&evd->lock);
 	while ((n = ibv_poll_cq(evd->cq, 1, &wc)) > 0) {
 		after->quiet = false;
+		after->shared = false;
 		if (dapl_evd_cq_fast(evd, &wc, event) ||
 		    dapl_evd_cq_careful_locked(evd, &wc, event, after))
 			return true;
@@ -328,7 +330,7 @@ void dapl_evd_harvest_locked(struct dapl_evd *evd, struct dapl_ep *drop,
 	dapl_lock_assert_held(&evd->lock);
 	while (evd->cq && !evd->dead &&
 	       dapl_evd_cq_next_locked(evd, &event, after))
-		if (!is_of(&event, drop))
+		if (after->shared || !is_of(&event, drop))
 			cq_push_locked(evd, &event, after);
 }
 
