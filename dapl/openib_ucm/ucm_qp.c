@@ -789,6 +789,24 @@ int ucm_qp_start(struct ucm_qp *q)
 	return ret;
 }
 
+/*
+ * Sends what waited for handles that are not to come any more. They are made
+ * here, as those of all last words are from now on.
+ */
+static void send_held_up(struct ucm_qp *q)
+{
+	struct ucm_way *way, *tmp;
+	struct dcm_peer peer;
+
+	dapl_list_for_each_safe(way, tmp, &q->ahs.used, used) {
+		if (!way->wait_n)
+			continue;
+		peer = dapl_list_first(&way->wait, struct waiting, link)->peer;
+		(void)ucm_ah_way(&q->ahs, &peer, false);
+		on_way(&q->ahs, way, 0);
+	}
+}
+
 void ucm_qp_stop(struct ucm_qp *q)
 {
 	struct dapl_loop *loop = q->cfg.loop;
@@ -801,6 +819,7 @@ void ucm_qp_stop(struct ucm_qp *q)
 	dapl_work_cancel(loop, &q->more);
 	ucm_ah_cache_stop(&q->ahs);
 	q->stopping = true;
+	send_held_up(q);
 }
 
 /* Until the sends that completions were asked for have left, or time is up. */
