@@ -333,6 +333,24 @@ static void connect__no_way(void **state)
 	expect_of(&w->server, f.server[0], EV(ACCEPT_COMPLETION_ERROR));
 }
 
+/* The driver of soft RoCE would never give a peer up that has vanished. */
+static void connect__retries_end(void **state)
+{
+	struct world *w = *state;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	world_connect(w);
+	for (int i = 0; i < 2; i++) {
+		struct dapl_ep *ep = i ? w->server.ep : w->client.ep;
+
+		assert_int_equal(
+			ibv_query_qp(ep->qp, &attr, IBV_QP_RETRY_CNT, &init),
+			0);
+		assert_int_equal(attr.retry_cnt, 6);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -349,6 +367,7 @@ int main(void)
 		roce_test(connect__silent_once),
 		roce_test(accept__no_way),
 		roce_test(connect__no_way),
+		roce_test(connect__retries_end),
 	};
 
 	return world_run(tests);

@@ -173,6 +173,14 @@ static void move_done(struct dapl_job *job)
 
 /* ------------------------------------------ for connection managers */
 
+/* A peer that has vanished must be found missing some day. */
+static void end_retries(const struct vb_dev *dev, struct dapl_cm_step *step)
+{
+	if (dev->seven_is_endless && (step->mask & IBV_QP_RETRY_CNT) &&
+	    step->attr.retry_cnt == 7)
+		step->attr.retry_cnt = 6;
+}
+
 int dapl_cm_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 		    const struct dapl_cm_step *steps, int n,
 		    dapl_cm_moved_fn *moved)
@@ -189,6 +197,8 @@ int dapl_cm_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 	m->ret = -ECANCELED;
 	m->n = n;
 	memcpy(m->step, steps, (size_t)n * sizeof(*steps));
+	for (int i = 0; i < n; i++)
+		end_retries(&ep->obj.ia->dev, &m->step[i]);
 	dapl_lock(&ep->ctl);
 	dapl_lock(&ep->lock);
 	/* Who takes the connection away ends its queue pair next: with ctl. */

@@ -224,6 +224,8 @@ int vb_open(const char *name, uint8_t port, struct vb_dev *ret_dev)
 	}
 	siw_ways(&dev);
 	dev.posts_enter_kernel = posts_enter_kernel(&dev.attr);
+	/* Soft RoCE counts transport retries like those for receives. */
+	dev.seven_is_endless = dev.attr.vendor_id == RXE_VENDOR_ID;
 	dev.max_inline = probe_inline(&dev);
 	*ret_dev = dev;
 	return 0;

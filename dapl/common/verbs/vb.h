@@ -33,9 +33,10 @@ struct vb_dev {
 	uint32_t max_inline; /* what a queue pair can be asked for; 0: none */
 	uint16_t pkey_index; /* for vb_qp_init(); 0 unless its user sets it */
 	struct ibv_cq *siw_pad; /* see vb.c; NULL on other devices */
-	/* A queue that is armed for solicited completions only never fires. */
 	bool posts_enter_kernel; /* a post of a request is a system call */
+	/* A queue that is armed for solicited completions only never fires. */
 	bool deaf_to_solicited;
+	bool seven_is_endless; /* so many transport retries never end */
 };
 
 /*
