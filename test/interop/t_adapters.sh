@@ -27,7 +27,6 @@ many()
 each_limit()
 {
     many "$1" "usual limits" 0 0
-    many "$1" "a soft limit of 50" 50 0
     many "$1" "a hard limit of 50" 50 50
 }
 
