@@ -179,12 +179,12 @@ static void siw_pad(struct vb_dev *dev)
 
 /*
  * Whether a post of requests is a write() to the device: of drivers without
- * hardware that a process could ring, and of qib and hfi1.
+ * hardware that a process could ring, and of qib and hfi1. Soft RoCE has no
+ * number of its own before Linux 5.8: 0, which says nothing.
  */
 static bool posts_enter_kernel(const struct ibv_device_attr *attr)
 {
 	switch (attr->vendor_id) {
-	case 0: /* soft RoCE before 5.8 */
 	case RXE_VENDOR_ID:
 	case SIW_VENDOR_ID:
 	case PATHSCALE_VENDOR_ID:
