@@ -534,6 +534,12 @@ void vb_srq_destroy(struct ibv_srq *srq)
 
 /* Queue pair. */
 
+/* Soft iWARP, its kernel or its library, makes no queue without entries. */
+static uint32_t at_least_one(uint32_t entries)
+{
+	return entries ? entries : 1;
+}
+
 static int qp_try(struct ibv_pd *pd, const struct vb_qp_cfg *cfg,
 		  uint32_t max_inline, struct ibv_qp **ret_qp,
 		  uint32_t *ret_inline)
@@ -544,8 +550,10 @@ static int qp_try(struct ibv_pd *pd, const struct vb_qp_cfg *cfg,
 		.send_cq = cfg->send_cq,
 		.recv_cq = cfg->recv_cq,
 		.srq = cfg->srq,
-		.cap = {.max_send_wr = cfg->max_send_wr,
-			.max_recv_wr = cfg->max_recv_wr,
+		.cap = {.max_send_wr = at_least_one(cfg->max_send_wr),
+			.max_recv_wr = cfg->srq
+					       ? cfg->max_recv_wr
+					       : at_least_one(cfg->max_recv_wr),
 			.max_send_sge = cfg->max_send_sge,
 			.max_recv_sge = cfg->max_recv_sge,
 			.max_inline_data = max_inline},

@@ -73,6 +73,10 @@ static int check_init(struct ibv_pd *pd, const struct ibv_qp_init_attr *in)
 	if (!in->srq && (c->max_recv_wr > wr || c->max_recv_sge > sge ||
 			 c->max_recv_sge > FV_SGE))
 		return EINVAL;
+	/* Of the soft iWARP, as its kernel and its library have it. */
+	if (cfg->attr.vendor_id == FV_SIW_VENDOR_ID &&
+	    (!c->max_send_wr || (!in->srq && !c->max_recv_wr)))
+		return EINVAL;
 	fv_for_each(o, FV_OBJ_QP) n +=
 		fv_container(o, struct fv_qp, obj)->qp.context->device ==
 		pd->context->device;
