@@ -104,6 +104,12 @@ static void request_ext(DAT_EVENT *ev, unsigned op)
 	}
 }
 
+static unsigned flag_of_inv(const struct dapl_evd *evd)
+{
+	return evd->obj.ia->dev.says_csum_for_inv ? IBV_WC_IP_CSUM_OK
+						  : IBV_WC_WITH_INV;
+}
+
 /* A message that brought immediate data or invalidated a window. */
 static void receive_ext(struct dapl_evd *evd, DAT_EVENT *ev,
 			const struct ibv_wc *wc)
@@ -111,7 +117,7 @@ static void receive_ext(struct dapl_evd *evd, DAT_EVENT *ev,
 	DAT_DTO_COMPLETION_EVENT_DATA *dto =
 		&ev->event_data.dto_completion_event_data;
 
-	if (wc->wc_flags & IBV_WC_WITH_INV) {
+	if (wc->wc_flags & flag_of_inv(evd)) {
 		dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
 		dto->rmr_context = wc->invalidated_rkey;
 		dapl_rmr_invalidated(evd->obj.ia, wc->invalidated_rkey);
@@ -239,7 +245,7 @@ bool dapl_evd_cq_careful_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 	if (wq->kind == DAPL_WQ_SEND)
 		/* Not the slot's: that may be in use again. */
 		return request_event(ev, ep, op, dto->user_cookie, after);
-	if (ok && (wc->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV)))
+	if (ok && (wc->wc_flags & (IBV_WC_WITH_IMM | flag_of_inv(evd))))
 		receive_ext(evd, ev, wc);
 	return true;
 }

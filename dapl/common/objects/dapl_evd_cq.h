@@ -13,6 +13,12 @@
 #include "dapl/common/objects/dapl_evd.h"
 #include "dapl/common/objects/dapl_wq.h"
 
+/*
+ * A receive that was more than data. IP_CSUM_OK is of datagrams, but on soft
+ * RoCE: see vb.h.
+ */
+#define DAPL_WC_MORE (IBV_WC_WITH_IMM | IBV_WC_WITH_INV | IBV_WC_IP_CSUM_OK)
+
 /* Fills EVENT and returns true, or does nothing and returns false. */
 static inline bool dapl_evd_cq_fast(struct dapl_evd *evd,
 				    const struct ibv_wc *wc, DAT_EVENT *event)
@@ -29,8 +35,7 @@ static inline bool dapl_evd_cq_fast(struct dapl_evd *evd,
 	length = slot->length;
 	if (op >= DAT_DTO_RECEIVE) {
 		if (__builtin_expect(op > DAT_DTO_RECEIVE ||
-					     (wc->wc_flags & (IBV_WC_WITH_IMM |
-							      IBV_WC_WITH_INV)),
+					     (wc->wc_flags & DAPL_WC_MORE),
 				     0))
 			return false;
 		length = wc->byte_len;

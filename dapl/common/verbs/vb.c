@@ -226,6 +226,8 @@ int vb_open(const char *name, uint8_t port, struct vb_dev *ret_dev)
 	dev.posts_enter_kernel = posts_enter_kernel(&dev.attr);
 	/* Soft RoCE counts transport retries like those for receives. */
 	dev.seven_is_endless = dev.attr.vendor_id == RXE_VENDOR_ID;
+	/* And it passes the kernel's flags on, whose order is another one. */
+	dev.says_csum_for_inv = dev.attr.vendor_id == RXE_VENDOR_ID;
 	dev.max_inline = probe_inline(&dev);
 	*ret_dev = dev;
 	return 0;

@@ -37,6 +37,7 @@ struct vb_dev {
 	/* A queue that is armed for solicited completions only never fires. */
 	bool deaf_to_solicited;
 	bool seven_is_endless; /* so many transport retries never end */
+	bool says_csum_for_inv; /* IBV_WC_IP_CSUM_OK is IBV_WC_WITH_INV */
 };
 
 /*

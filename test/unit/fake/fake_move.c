@@ -174,7 +174,11 @@ static void recv_wc(struct fv_qp *q, const struct ibv_send_wr *wr, uint32_t len,
 		wc->imm_data = wr->imm_data;
 	}
 	if (wr->opcode == IBV_WR_SEND_WITH_INV) {
-		wc->wc_flags = IBV_WC_WITH_INV;
+		/* The kernel's flag, as its soft RoCE passes it on. */
+		wc->wc_flags = fv__device(q->qp.context)->cfg.attr.vendor_id ==
+					       FV_RXE_VENDOR_ID
+				       ? IBV_WC_IP_CSUM_OK
+				       : IBV_WC_WITH_INV;
 		wc->invalidated_rkey = wr->invalidate_rkey;
 	}
 }
