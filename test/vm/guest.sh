@@ -91,6 +91,10 @@ mkdir -p /lib/modules
 ulimit -l unlimited
 ulimit -c 0
 
+# Whoever takes any free port takes none of those that the tools listen on.
+# Debian's CMA provider takes one for each endpoint, of a server too.
+echo 50000 60999 >/proc/sys/net/ipv4/ip_local_port_range
+
 ip link set lo up
 for i in /proc/sys/net/ipv6/conf/*; do
     echo 0 >"$i/accept_dad"
