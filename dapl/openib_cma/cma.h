@@ -19,7 +19,7 @@
 
 #include <rdma/rdma_cma.h>
 
-#include "dapl/common/cm/dapl_cm.h"
+#include "dapl/common/cm/base/dapl_cm.h"
 #include "dapl/common/services/dapl_list.h"
 #include "dapl/common/services/dapl_lock.h"
 #include "dapl/common/services/dapl_log.h"

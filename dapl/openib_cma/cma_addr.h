@@ -14,7 +14,7 @@
 #include <dat2/udat.h>
 #include <stdint.h>
 
-#include "dapl/common/cm/dapl_addr.h"
+#include "dapl/common/cm/base/dapl_addr.h"
 
 /* ia_params taken apart. */
 struct cma_target {

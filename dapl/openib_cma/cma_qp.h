@@ -12,7 +12,7 @@
 
 #include <rdma/rdma_cma.h>
 
-#include "dapl/common/cm/dapl_cm.h"
+#include "dapl/common/cm/base/dapl_cm.h"
 
 /* Depths of RDMA reads that a connection may use at most. */
 struct cma_depths {

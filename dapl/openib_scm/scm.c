@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/cm/dcm_device.h"
+#include "dapl/common/cm/dcm/dcm_device.h"
 
 #define SYSFS "/sys"
 

@@ -18,7 +18,7 @@
 #ifndef SCM_H
 #define SCM_H
 
-#include "dapl/common/cm/dcm.h"
+#include "dapl/common/cm/dcm/dcm.h"
 #include "dapl/openib_scm/scm_addr.h"
 #include "dapl/openib_scm/scm_frame.h"
 

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dapl/common/cm/dapl_addr.h"
+#include "dapl/common/cm/base/dapl_addr.h"
 
 /* -EINVAL for qualifiers that stand for no port. */
 int scm_qual_port(DAT_CONN_QUAL qual, uint16_t *ret_port);

@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dapl/common/cm/dcm_msg.h"
+#include "dapl/common/cm/dcm/dcm_msg.h"
 
 #define SCM_FILLER 2
 #define SCM_WORD   4 /* RTU and goodbye */

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/cm/dcm_device.h"
+#include "dapl/common/cm/dcm/dcm_device.h"
 
 #define BAD_ADDRESS   (DAT_CLASS_ERROR | DAT_INVALID_ADDRESS)
 #define BAD_IA_PARAMS (BAD_ADDRESS | DAT_INVALID_ADDRESS_MALFORMED)

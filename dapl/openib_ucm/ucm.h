@@ -11,7 +11,7 @@
 #ifndef UCM_H
 #define UCM_H
 
-#include "dapl/common/cm/dcm.h"
+#include "dapl/common/cm/dcm/dcm.h"
 #include "dapl/openib_ucm/ucm_qp.h"
 
 struct ucm {

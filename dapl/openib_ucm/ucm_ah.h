@@ -19,9 +19,9 @@
 #ifndef UCM_AH_H
 #define UCM_AH_H
 
-#include "dapl/common/cm/dcm_engine.h"
-#include "dapl/common/cm/dcm_map.h"
-#include "dapl/common/cm/dcm_path.h"
+#include "dapl/common/cm/dcm/dcm_engine.h"
+#include "dapl/common/cm/dcm/dcm_map.h"
+#include "dapl/common/cm/dcm/dcm_path.h"
 #include "dapl/common/services/dapl_jobs.h"
 #include "dapl/common/services/dapl_list.h"
 

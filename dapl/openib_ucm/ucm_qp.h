@@ -14,8 +14,8 @@
 #ifndef UCM_QP_H
 #define UCM_QP_H
 
-#include "dapl/common/cm/dcm_engine.h"
-#include "dapl/common/cm/dcm_path.h"
+#include "dapl/common/cm/dcm/dcm_engine.h"
+#include "dapl/common/cm/dcm/dcm_path.h"
 #include "dapl/common/services/dapl_list.h"
 #include "dapl/common/services/dapl_loop.h"
 #include "dapl/openib_ucm/ucm_ah.h"

@@ -14,7 +14,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "dapl/common/cm/dcm_engine.h"
+#include "dapl/common/cm/dcm/dcm_engine.h"
 
 /* Room for the header before each message. */
 #define UCM_GRH 40

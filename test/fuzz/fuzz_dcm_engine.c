@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "dapl/common/cm/dcm_engine.h"
+#include "dapl/common/cm/dcm/dcm_engine.h"
 #include "test/fuzz/fuzz.h"
 #include "test/sim/sim_check.h"
 

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "dapl/common/cm/dcm_msg.h"
+#include "dapl/common/cm/dcm/dcm_msg.h"
 #include "test/fuzz/fuzz.h"
 
 static void check_blocks(const struct dcm_msg *msg)

@@ -2,7 +2,7 @@
 /*
  * sim.h - many engines over one bad network, in virtual time.
  *
- * The code of a provider (dapl/common/cm/dcm_*.c) runs unchanged; its clock,
+ * The code of a provider (dapl/common/cm/dcm/dcm_*.c) runs unchanged; its clock,
  * network, queue pairs and consumers are played here. Everything is decided by
  * one seeded generator, so a seed is a run that can be repeated. One thread.
  *
@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dapl/common/cm/dcm_engine.h"
+#include "dapl/common/cm/dcm/dcm_engine.h"
 #include "test/sim/sim_check.h"
 
 #define SIM_US	1ull

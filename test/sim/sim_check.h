@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dapl/common/cm/dapl_cm.h"
-#include "dapl/common/cm/dcm_msg.h"
+#include "dapl/common/cm/base/dapl_cm.h"
+#include "dapl/common/cm/dcm/dcm_msg.h"
 
 /* Data queue pairs are numbered from here up. */
 #define SIM_FIRST_QP 0x20000

@@ -13,7 +13,7 @@
 #ifndef CMA_WORLD_H
 #define CMA_WORLD_H
 
-#include "dapl/common/cm/dapl_cm.h"
+#include "dapl/common/cm/base/dapl_cm.h"
 #include "dapl/common/services/dapl_loop.h"
 #include "dapl/common/verbs/vb.h"
 #include "test/unit/fake/fake_verbs.h"

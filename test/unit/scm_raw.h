@@ -25,7 +25,7 @@
 
 #include <cmocka.h>
 
-#include "dapl/common/cm/dcm_msg.h"
+#include "dapl/common/cm/dcm/dcm_msg.h"
 #include "dapl/openib_scm/scm_frame.h"
 #include "test/wire/wire.h"
 

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "dapl/common/objects/dapl_cno.h"
-#include "dapl/common/objects/dapl_evd.h"
+#include "dapl/common/event/dapl_cno.h"
+#include "dapl/common/event/dapl_evd.h"
 #include "test/unit/kit.h"
 
 static const DAT_OS_WAIT_PROXY_AGENT no_agent;

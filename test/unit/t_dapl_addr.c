@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "dapl/common/cm/dapl_addr.h"
+#include "dapl/common/cm/base/dapl_addr.h"
 
 /* A made-up list of interfaces. */
 struct entry {

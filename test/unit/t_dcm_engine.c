@@ -7,7 +7,7 @@
  * and what exactly is sent. The table of operations records what it is asked.
  * One thread.
  */
-#include "dapl/common/cm/dcm_engine.h"
+#include "dapl/common/cm/dcm/dcm_engine.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -5,7 +5,7 @@
  *
  * Calls covered: dcm_map_add, _del, _find, _next, _any, _fini. One thread.
  */
-#include "dapl/common/cm/dcm_map.h"
+#include "dapl/common/cm/dcm/dcm_map.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
  * for is said beside the table; framing of streams is tested elsewhere. One
  * thread.
  */
-#include "dapl/common/cm/dcm_msg.h"
+#include "dapl/common/cm/dcm/dcm_msg.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
  * Calls covered: everything in dcm_path.h. Queue pairs are the test's own.
  * Rules: attributes of the historic providers, doc/dapl-env.7.
  */
-#include "dapl/common/cm/dcm_path.h"
+#include "dapl/common/cm/dcm/dcm_path.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

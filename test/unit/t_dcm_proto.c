@@ -9,7 +9,7 @@
  * waiting times are those of old peers, unless the case is about others.
  * Situations and times: doc/cm-protocol.md. One thread.
  */
-#include "dapl/common/cm/dcm_proto.h"
+#include "dapl/common/cm/dcm/dcm_proto.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

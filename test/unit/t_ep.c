@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/objects/dapl_ep.h"
+#include "dapl/common/connect/dapl_ep.h"
 #include "test/unit/kit.h"
 
 static DAT_RETURN create(struct world_side *s, const DAT_EP_ATTR *attr,

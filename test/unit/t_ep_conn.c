@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/objects/dapl_ep.h"
-#include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/connect/dapl_ep.h"
 #include "test/unit/kit.h"
 
 #define EV(x) DAT_CONNECTION_EVENT_##x

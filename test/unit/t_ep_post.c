@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/objects/dapl_ep.h"
+#include "dapl/common/connect/dapl_ep.h"
 #include "test/unit/kit.h"
 
 static DAT_RETURN post_send(struct world_side *s, size_t length,

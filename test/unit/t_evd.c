@@ -15,8 +15,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "dapl/common/objects/dapl_evd.h"
-#include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/event/dapl_evd.h"
 
 #define STREAMS_ALL 0x1f1 /* every flag but the extension's */
 

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "dapl/common/objects/dapl_evd.h"
+#include "dapl/common/event/dapl_evd.h"
 
 #define PLAIN	DAT_EVD_SOFTWARE_FLAG
 #define WITH_CQ (DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG)

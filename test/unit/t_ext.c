@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "dapl/common/objects/dapl_ext.h"
+#include "dapl/common/ib_ext/dapl_ext.h"
 #include "test/unit/kit.h"
 
 /* As dat_extension_op() of libdat2 does. */

@@ -15,8 +15,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "dapl/common/objects/dapl_evd.h"
-#include "dapl/common/objects/dapl_provider.h"
+#include "dapl/common/event/dapl_evd.h"
+#include "dapl/common/plugin/dapl_provider.h"
 
 static struct ibv_context *verbs_of(DAT_EVD_HANDLE evd)
 {

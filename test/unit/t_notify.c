@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "dapl/common/objects/dapl_evd.h"
+#include "dapl/common/event/dapl_evd.h"
 
 #define DEFAULT	   0u
 #define THRESHOLD  ((unsigned)DAT_COMPLETION_EVD_THRESHOLD_FLAG)

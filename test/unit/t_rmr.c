@@ -10,8 +10,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "dapl/common/objects/dapl_ep.h"
-#include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/connect/dapl_ep.h"
 #include "test/unit/kit.h"
 
 #define PRIV (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "dapl/common/objects/dapl_evd.h"
+#include "dapl/common/event/dapl_evd.h"
 #include "test/unit/kit.h"
 
 static DAT_RETURN psp_create(struct world_side *s, DAT_CONN_QUAL qual,

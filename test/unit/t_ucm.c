@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/cm/dcm_device.h"
+#include "dapl/common/cm/dcm/dcm_device.h"
 #include "dapl/openib_ucm/ucm.h"
 #include "test/unit/kit.h"
 

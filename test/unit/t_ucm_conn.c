@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/cm/dcm.h"
-#include "dapl/common/objects/dapl_ep.h"
-#include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/cm/dcm/dcm.h"
+#include "dapl/common/connect/dapl_ep.h"
 #include "dapl/openib_ucm/ucm.h"
 #include "test/unit/kit.h"
 

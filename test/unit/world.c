@@ -15,8 +15,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "dapl/common/objects/dapl_cno.h"
-#include "dapl/common/objects/dapl_ep.h"
+#include "dapl/common/connect/dapl_ep.h"
+#include "dapl/common/event/dapl_cno.h"
 
 #define IA_MAX 64
 

@@ -27,7 +27,7 @@
 
 #include <cmocka.h>
 
-#include "dapl/common/objects/dapl_obj.h"
+#include "dapl/common/base/dapl_obj.h"
 #include "dapl/common/services/dapl_log.h"
 #include "test/unit/fake/fake_verbs.h"
 

@@ -7,13 +7,13 @@
  * number that has just been connected may still be remembered by peers
  * (time-wait), and some devices cannot leave the error state at all.
  */
-#include "dapl/common/objects/dapl_ep.h"
+#include "dapl/common/connect/dapl_ep.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/objects/dapl_rmr.h"
 #include "dapl/common/objects/dapl_srq.h"
 

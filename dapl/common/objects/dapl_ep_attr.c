@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "dapl/common/objects/dapl_ep.h"
-#include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/connect/dapl_ep.h"
 #include "dapl/common/objects/dapl_srq.h"
 
 #define DEFAULT_DTOS 16

@@ -10,20 +10,20 @@
  * what changes nothing for a consumer (LID, P_Key, SM, the last receive that
  * an endpoint took from its SRQ) is only logged.
  */
-#include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/base/dapl_ia.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "dapl/common/objects/dapl_cno.h"
-#include "dapl/common/objects/dapl_ep.h"
-#include "dapl/common/objects/dapl_evd.h"
+#include "dapl/common/connect/dapl_ep.h"
+#include "dapl/common/connect/dapl_sp.h"
+#include "dapl/common/event/dapl_cno.h"
+#include "dapl/common/event/dapl_evd.h"
 #include "dapl/common/objects/dapl_lmr.h"
 #include "dapl/common/objects/dapl_pz.h"
 #include "dapl/common/objects/dapl_rmr.h"
-#include "dapl/common/objects/dapl_sp.h"
 #include "dapl/common/objects/dapl_srq.h"
 #include "dapl/common/services/dapl_files.h"
 

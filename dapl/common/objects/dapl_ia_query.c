@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dapl/common/objects/dapl_evd.h"
-#include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/event/dapl_evd.h"
 
 #define PROVIDER_VERSION_MAJOR 2
 #define PROVIDER_VERSION_MINOR 0

@@ -3,7 +3,7 @@
 #ifndef DAPL_LMR_H
 #define DAPL_LMR_H
 
-#include "dapl/common/objects/dapl_obj.h"
+#include "dapl/common/base/dapl_obj.h"
 #include "dapl/common/objects/dapl_pz.h"
 #include "dapl/common/verbs/vb.h"
 

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/base/dapl_ia.h"
 
 DAT_RETURN dapl_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *ret_pz)
 {

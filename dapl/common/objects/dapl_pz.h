@@ -3,7 +3,7 @@
 #ifndef DAPL_PZ_H
 #define DAPL_PZ_H
 
-#include "dapl/common/objects/dapl_obj.h"
+#include "dapl/common/base/dapl_obj.h"
 #include "dapl/common/verbs/vb.h"
 
 struct dapl_pz {

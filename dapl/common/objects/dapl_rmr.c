@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/objects/dapl_ep.h"
-#include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/connect/dapl_ep.h"
 #include "dapl/common/objects/dapl_lmr.h"
 #include "dapl/common/objects/dapl_pz.h"
 

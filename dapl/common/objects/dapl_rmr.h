@@ -9,9 +9,9 @@
 #ifndef DAPL_RMR_H
 #define DAPL_RMR_H
 
-#include "dapl/common/objects/dapl_obj.h"
-#include "dapl/common/objects/dapl_wq.h"
+#include "dapl/common/base/dapl_obj.h"
 #include "dapl/common/services/dapl_lock.h"
+#include "dapl/common/transfer/dapl_wq.h"
 
 struct dapl_ia;
 struct dapl_rmr;

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/objects/dapl_ep.h"
-#include "dapl/common/objects/dapl_evd.h"
-#include "dapl/common/objects/dapl_ia.h"
+#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/connect/dapl_ep.h"
+#include "dapl/common/event/dapl_evd.h"
 #include "dapl/common/objects/dapl_pz.h"
 
 struct srq_user {

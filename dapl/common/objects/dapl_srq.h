@@ -12,8 +12,8 @@
 #ifndef DAPL_SRQ_H
 #define DAPL_SRQ_H
 
-#include "dapl/common/objects/dapl_obj.h"
-#include "dapl/common/objects/dapl_wq.h"
+#include "dapl/common/base/dapl_obj.h"
+#include "dapl/common/transfer/dapl_wq.h"
 #include "dapl/common/verbs/vb.h"
 
 struct dapl_srq;

@@ -6,7 +6,7 @@
  * Most system calls are cancellation points, and so are many functions of the
  * C library. A thread that ended in one would leave locks held and objects half
  * made. So calls that lead to any run with cancellation off: all that are not
- * on the data path (objects/dapl_calls.c), and the rare ways on which the data
+ * on the data path (plugin/dapl_calls.c), and the rare ways on which the data
  * path leaves it (failures, logs, devices whose posts enter the kernel).
  * What wakes others is written with dapl_fd_write(), which is none.
  * Rule: pthreads(7), "Cancellation points".

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_obj.c - pools, references and generic calls of DAT objects.
+ *
+ * The pools are the only process-wide state of the core besides the list of
+ * registered names. A pool hands out the object that was freed longest ago, so
+ * that a stale handle stays recognisable for as long as possible. Nothing is
+ * returned when the process ends: adapters may be open then, and their service
+ * threads, the program's threads and later destructors go on to use objects.
+ * Nor is there another end, since the plugin is never unloaded.
+ */
+#include "dapl/common/base/dapl_obj.h"
+
+#include <dat2/dat_registry.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/services/dapl_lock.h"
+
+/* Objects kept back before one is used again. */
+#define POOL_QUARANTINE 32
+
+struct pool {
+	struct dapl_list free;
+	unsigned count;
+};
+
+static struct dapl_lock pool_lock;
+static struct pool pools[DAPL_OBJ_TYPES];
+
+/*
+ * The addresses of all objects that were ever made: what is not here is no
+ * handle, whatever it points to. None goes away, so a reader needs no lock: it
+ * finds an empty slot or the address, in this table or in one that was replaced
+ * while it looked.
+ */
+struct known {
+	struct known *before; /* the smaller one it replaced */
+	size_t mask;
+	struct dapl_obj *slots[]; /* atomic; at least half are empty */
+};
+
+static struct known *known; /* atomic, stored with the lock held */
+static size_t known_count;  /* pool_lock */
+
+static int adapters; /* atomic: IAs there are, in whatever state */
+static bool forked;  /* set while there is one thread */
+
+static void after_fork_in_child(void)
+{
+	struct known *k = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
+	struct dapl_obj *obj;
+
+	if (!__atomic_load_n(&adapters, __ATOMIC_RELAXED))
+		return;
+	forked = true;
+	dapl__fail_always("this process was forked from one that had adapters "
+			  "open; it may only exec or _exit");
+	for (size_t i = 0; k && i <= k->mask; i++) {
+		obj = __atomic_load_n(&k->slots[i], __ATOMIC_ACQUIRE);
+		if (obj)
+			__atomic_store_n(&obj->magic, 0, __ATOMIC_RELAXED);
+	}
+}
+
+bool dapl_obj_forked(void)
+{
+	return forked;
+}
+
+__attribute__((constructor)) static void pools_init(void)
+{
+	dapl_lock_init(&pool_lock, DAPL_LOCK_LEAF);
+	for (int i = 0; i < DAPL_OBJ_TYPES; i++)
+		dapl_list_init(&pools[i].free);
+	if (pthread_atfork(NULL, NULL, after_fork_in_child))
+		dapl_log(DAPL_LOG_ERR, "a child after fork() will not know "
+				       "that it is one: no memory");
+}
+
+static struct dapl_obj *pool_take(DAT_HANDLE_TYPE type)
+{
+	struct pool *pool = &pools[type];
+	struct dapl_obj *obj = NULL;
+
+	dapl_lock(&pool_lock);
+	if (pool->count > POOL_QUARANTINE) {
+		obj = dapl_list_first(&pool->free, struct dapl_obj, link);
+		dapl_list_del(&obj->link);
+		pool->count--;
+	}
+	dapl_unlock(&pool_lock);
+	return obj;
+}
+
+/* Where the search for P begins; objects are aligned to 16. */
+static size_t first_slot(const struct known *k, const void *p)
+{
+	return (size_t)((uintptr_t)p * 0x9e3779b97f4a7c15u >> 20) & k->mask;
+}
+
+static bool is_known(const void *p)
+{
+	struct known *k = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
+	const struct dapl_obj *obj;
+	size_t i;
+
+	if (!k)
+		return false;
+	for (i = first_slot(k, p);; i = (i + 1) & k->mask) {
+		obj = __atomic_load_n(&k->slots[i], __ATOMIC_ACQUIRE);
+		if (!obj || obj == p)
+			return obj != NULL;
+	}
+}
+
+static void known_put(struct known *k, struct dapl_obj *obj)
+{
+	size_t i = first_slot(k, obj);
+
+	while (k->slots[i])
+		i = (i + 1) & k->mask;
+	__atomic_store_n(&k->slots[i], obj, __ATOMIC_RELEASE);
+}
+
+static bool known_grow_locked(void)
+{
+	size_t size = known ? 2 * (known->mask + 1) : 64;
+	struct known *k = calloc(1, sizeof(*k) + size * sizeof(k->slots[0]));
+
+	dapl_lock_assert_held(&pool_lock);
+	if (!k)
+		return false;
+	k->before = known;
+	k->mask = size - 1;
+	for (size_t i = 0; known && i <= known->mask; i++)
+		if (known->slots[i])
+			known_put(k, known->slots[i]);
+	__atomic_store_n(&known, k, __ATOMIC_RELEASE);
+	return true;
+}
+
+static bool known_add(struct dapl_obj *obj)
+{
+	bool room;
+
+	dapl_lock(&pool_lock);
+	room = (known && 2 * known_count <= known->mask) || known_grow_locked();
+	if (room) {
+		known_put(known, obj);
+		known_count++;
+	}
+	dapl_unlock(&pool_lock);
+	return room;
+}
+
+static struct dapl_obj *obj_make(size_t size)
+{
+	struct dapl_obj *obj = calloc(1, size);
+
+	if (obj && !known_add(obj)) {
+		free(obj);
+		obj = NULL;
+	}
+	return obj;
+}
+
+void *dapl_obj_new_uncleared(struct dapl_ia *ia, DAT_HANDLE_TYPE type,
+			     size_t size, bool *ret_fresh)
+{
+	struct dapl_obj *obj = pool_take(type);
+
+	*ret_fresh = !obj;
+	if (!obj)
+		obj = obj_make(size);
+	if (!obj)
+		return NULL;
+	if (type == DAT_HANDLE_TYPE_IA)
+		__atomic_add_fetch(&adapters, 1, __ATOMIC_RELAXED);
+	/* Not the magic, which is 0: a stale handle may be looked at now. */
+	obj->provider = ia ? ia->obj.provider : NULL;
+	obj->ia = ia;
+	obj->context = (DAT_CONTEXT){0};
+	dapl_list_init(&obj->link);
+	obj->users = 0;
+	obj->type = type;
+	__atomic_store_n(&obj->refs, 1, __ATOMIC_RELEASE);
+	return obj;
+}
+
+void *dapl_obj_new(struct dapl_ia *ia, DAT_HANDLE_TYPE type, size_t size)
+{
+	char *obj;
+	bool fresh;
+
+	obj = dapl_obj_new_uncleared(ia, type, size, &fresh);
+	if (obj && !fresh)
+		memset(obj + sizeof(struct dapl_obj), 0,
+		       size - sizeof(struct dapl_obj));
+	return obj;
+}
+
+void dapl_obj_release(struct dapl_obj *obj)
+{
+	struct pool *pool = &pools[obj->type];
+
+	if (obj->type == DAT_HANDLE_TYPE_IA)
+		__atomic_sub_fetch(&adapters, 1, __ATOMIC_RELAXED);
+	dapl_lock(&pool_lock);
+	dapl_list_add_tail(&pool->free, &obj->link);
+	pool->count++;
+	dapl_unlock(&pool_lock);
+}
+
+void dapl_obj_enlist(struct dapl_obj *obj)
+{
+	struct dapl_ia *ia = obj->ia;
+
+	dapl_lock(&ia->lock);
+	dapl_list_add_tail(&ia->objs[obj->type], &obj->link);
+	__atomic_store_n(&obj->magic, DAPL_MAGIC(obj->type), __ATOMIC_RELEASE);
+	dapl_unlock(&ia->lock);
+}
+
+bool dapl_obj_retire(struct dapl_obj *obj, bool force)
+{
+	return dapl_obj_retire_as(obj, force, 0);
+}
+
+bool dapl_obj_retire_as(struct dapl_obj *obj, bool force, uint32_t mark)
+{
+	struct dapl_ia *ia = obj->ia;
+	bool ok;
+
+	dapl_lock(&ia->lock);
+	ok = obj->magic == DAPL_MAGIC(obj->type) &&
+	     (force || !__atomic_load_n(&obj->users, __ATOMIC_ACQUIRE));
+	if (ok) {
+		__atomic_store_n(&obj->magic, mark, __ATOMIC_RELAXED);
+		dapl_list_del(&obj->link);
+	}
+	dapl_unlock(&ia->lock);
+	return ok;
+}
+
+bool dapl_obj_use(struct dapl_obj *obj)
+{
+	bool ok;
+
+	if (!obj)
+		return true;
+	dapl_lock(&obj->ia->lock);
+	ok = obj->magic != 0;
+	if (ok)
+		__atomic_add_fetch(&obj->users, 1, __ATOMIC_RELAXED);
+	dapl_unlock(&obj->ia->lock);
+	return ok;
+}
+
+bool dapl_obj_unuse(struct dapl_obj *obj)
+{
+	return obj && !__atomic_sub_fetch(&obj->users, 1, __ATOMIC_ACQ_REL);
+}
+
+DAT_IA_HANDLE dapl_obj_ia_handle(const struct dapl_obj *obj)
+{
+	DAT_IA_HANDLE handle = DAT_HANDLE_NULL;
+
+	if (dats_get_ia_handle((DAT_IA_HANDLE)obj->ia, &handle) != DAT_SUCCESS)
+		handle = (DAT_IA_HANDLE)obj->ia;
+	return handle;
+}
+
+void *dapl_obj_from(DAT_HANDLE h, DAT_HANDLE_TYPE type)
+{
+	return is_known(h) && dapl_obj_is(h, type) ? h : NULL;
+}
+
+static struct dapl_obj *obj_of_any_type(DAT_HANDLE handle)
+{
+	struct dapl_obj *obj = handle;
+	uint32_t type;
+
+	if (!is_known(obj))
+		return NULL;
+	type = __atomic_load_n(&obj->magic, __ATOMIC_RELAXED) - DAPL_MAGIC(0);
+	return type < DAPL_OBJ_TYPES ? obj : NULL;
+}
+
+DAT_RETURN dapl_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context)
+{
+	struct dapl_obj *obj = obj_of_any_type(handle);
+
+	if (!obj)
+		return dapl_fail(
+			DAPL_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
+			"%p is not a handle of this provider", handle);
+	obj->context = context;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context)
+{
+	struct dapl_obj *obj = obj_of_any_type(handle);
+
+	if (!obj)
+		return dapl_fail(
+			DAPL_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
+			"%p is not a handle of this provider", handle);
+	if (!context)
+		return dapl_fail(DAPL_BAD_ARG(2), "no place for the context");
+	*context = obj->context;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *ret_type)
+{
+	struct dapl_obj *obj = obj_of_any_type(handle);
+
+	if (!obj)
+		return dapl_fail(
+			DAPL_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1),
+			"%p is not a handle of this provider", handle);
+	if (!ret_type)
+		return dapl_fail(DAPL_BAD_ARG(2), "no place for the type");
+	*ret_type = obj->type;
+	return DAT_SUCCESS;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dcm.h - what SCM and UCM share beside the protocol: the operations of
+ * dapl_cm.h over an engine, and the table that a transport fills.
+ *
+ * A provider embeds struct dcm first in its instance, struct dapl_cm_conn first
+ * in its connections and struct dapl_cm_listener first in its listeners; it
+ * says how large they are. Its table of dapl_cm_ops names the dcm_ functions
+ * below, its own open(), close() and perhaps device_event(), and nothing else
+ * of its own.
+ *
+ * Threads. The engine belongs to the service thread. Operations that the
+ * objects call on any thread leave word (asked) and have the service thread
+ * look at the connection; so they never block, and nothing happens to a
+ * connection while the engine is at it. Queue pairs are moved by helpers
+ * (dapl_cm_qp_move()), whose result is an input of the engine.
+ *
+ * dcm->lock (role CONN) guards the lists, what is asked, and the few flags
+ * marked with it. Nothing is called under it but dapl_loop_defer(), and
+ * dapl_timer_arm(), dapl_loop_add() and dapl_loop_mod() so that stop() cannot
+ * come between.
+ */
+#ifndef DCM_H
+#define DCM_H
+
+#include <semaphore.h>
+
+#include "dapl/common/cm/base/dapl_cm.h"
+#include "dapl/common/cm/dcm/dcm_engine.h"
+#include "dapl/common/cm/dcm/dcm_path.h"
+#include "dapl/common/services/dapl_list.h"
+#include "dapl/common/services/dapl_lock.h"
+#include "dapl/common/services/dapl_log.h"
+#include "dapl/common/services/dapl_loop.h"
+
+struct dcm;
+
+/* What the service thread is asked to do with a connection or listener. */
+enum dcm_ask {
+	DCM_ASK_CONNECT = 1 << 0,
+	DCM_ASK_ACCEPT = 1 << 1,
+	DCM_ASK_REJECT = 1 << 2,
+	DCM_ASK_DISCONNECT = 1 << 3,
+	DCM_ASK_RELEASE = 1 << 4,
+	DCM_ASK_LISTEN = 1 << 5,
+	DCM_ASK_UNLISTEN = 1 << 6,
+};
+
+struct dcm_node {
+	struct dcm *dcm;
+	bool is_listener;
+	unsigned asked;	       /* lock */
+	struct dapl_list link; /* lock; dcm->nodes, or dcm->dead */
+	struct dapl_list todo; /* lock */
+};
+
+struct dapl_cm_conn {
+	struct dcm_conn dcm; /* must stay first; the service thread's */
+	struct dcm_node node;
+	struct dapl_timer timer;
+	struct dapl_ep *ep; /* lock; constant once an event can come */
+	/*
+	 * Written by connect() or accept() before word is left; constant then.
+	 */
+	uint32_t port; /* of the peer's listener */
+	struct dcm_depths depths;
+	struct dcm_path_ends ends;
+	struct dcm_answer answer; /* also of a reject */
+	struct sockaddr_storage peer_addr;
+	DAT_PORT_QUAL peer_port, local_port;
+
+	bool passive;
+	bool answered; /* lock; accept() or reject() was called */
+	bool gone;     /* lock; the peer withdrew its request */
+	bool up;       /* lock; established, so addresses are known */
+};
+
+struct dapl_cm_listener {
+	struct dcm_listener dcm; /* must stay first; the service thread's */
+	struct dcm_node node;
+	struct dapl_sp *sp;
+	struct dcm_map_node taken; /* lock; in dcm->ports */
+	bool closing;		   /* lock */
+};
+
+struct dcm_transport {
+	size_t conn_size; /* of what embeds struct dapl_cm_conn; zeroed memory
+			   */
+	size_t listener_size;
+	size_t pdata_max;
+
+	/*
+	 * Any thread. Checks ADDR (hostile, of a family not checked yet) and
+	 * QUAL; fills conn->port and, for datagrams, conn->dcm.peer and
+	 * conn->dcm.own.daddr, and what else of CONN dial() needs; and
+	 * conn->peer_addr, conn->peer_port. May begin what dial() finishes;
+	 * hangup() undoes it. -EAFNOSUPPORT, -EADDRNOTAVAIL, -EINVAL, or what
+	 * this host lacks; reason by dapl_fail().
+	 */
+	int (*target)(struct dcm *dcm, struct dapl_cm_conn *conn,
+		      const struct sockaddr *addr, DAT_CONN_QUAL qual);
+	/*
+	 * Any thread. Begins to listen; requests may be reported at once, to
+	 * dcm_request() or by dcm_engine_datagram(). Datagrams: only writes
+	 * *RET_PORT; 0 means that the transport listens itself. Errors as in
+	 * dapl_cm_ops.
+	 */
+	int (*listen)(struct dcm *dcm, struct dapl_cm_listener *l,
+		      DAT_CONN_QUAL qual, uint32_t *ret_port);
+	/* Any thread; after it returns the qualifier is free. Optional. */
+	void (*unlisten)(struct dapl_cm_listener *l);
+	/* Service thread. Addresses of a peer whose request came: fills
+	 * peer_addr and peer_port of CONN. */
+	void (*peer)(struct dapl_cm_conn *conn, const struct dcm_msg *req);
+
+	/* As in struct dcm_engine_ops; service thread. */
+	int (*dial)(struct dcm_conn *conn);
+	void (*send)(struct dcm_engine *eng, struct dcm_conn *conn,
+		     const struct dcm_peer *to, const struct dcm_msg *msg,
+		     bool filler);
+	void (*hangup)(struct dcm_conn *conn);
+	/* As well, but L may not be listened on any more. Streams only. */
+	void (*room)(struct dcm *dcm, struct dapl_cm_listener *l);
+
+	/*
+	 * The device is open and the path known: begin to use the loop. As
+	 * start() of dapl_cm_ops.
+	 */
+	DAT_RETURN (*start)(struct dcm *dcm);
+	/*
+	 * No more input from here on: watches deleted, timers cancelled; those
+	 * of the engine are off already, so that nothing but these can be
+	 * running. Sends may follow, for goodbyes; what they leave unsent is
+	 * lost.
+	 */
+	void (*stop)(struct dcm *dcm);
+};
+
+struct dcm {
+	struct dapl_cm base; /* must stay first */
+	const struct dcm_transport *tp;
+	struct dcm_rules rules;
+	struct dcm_engine eng;
+	struct dcm_path path;
+	struct dcm_path_wish wish;
+	struct dapl_work work;
+
+	/* stop() waits here for the peers. */
+	sem_t left;
+	struct dapl_timer leave_over;
+
+	struct dapl_lock lock;
+	bool stopped;		/* lock */
+	bool leaving;		/* lock; stop() has begun */
+	struct dapl_list nodes; /* lock; all of them */
+	struct dapl_list todo;	/* lock */
+	struct dapl_list dead;	/* given up by stop() before their release */
+	struct dcm_map ports;	/* lock; datagrams: those listened on */
+};
+
+/*
+ * For a provider's open() and close(): the shared part of an instance whose
+ * RULES are constant from here on. PATH_WISH is what ia_params said about the
+ * path (dcm_path.h).
+ */
+void dcm_init(struct dcm *dcm, const struct dapl_cm *base,
+	      const struct dcm_transport *tp, const struct dcm_rules *rules,
+	      const struct dcm_path_wish *wish);
+/* Stops, if that was not done, and frees all but the instance itself. */
+void dcm_fini(struct dcm *dcm);
+
+/*
+ * For a transport, on the service thread before it takes input of its own: so
+ * that whatever was asked before that input was caused has been done.
+ */
+void dcm_run(struct dcm *dcm);
+/* Memory for a passive connection of a stream; NULL: none, or stopped. */
+struct dapl_cm_conn *dcm_conn_new(struct dcm *dcm);
+/* Gives back one that the engine does not know. */
+void dcm_conn_discard(struct dapl_cm_conn *conn);
+/* As dcm_engine_room(). */
+bool dcm_room(struct dapl_cm_listener *l);
+/*
+ * Stream: MSG, a REQ, came on CONN for L. As dcm_engine_stream_request(); also
+ * -ECANCELED, when L has been closed: the transport hangs up then.
+ */
+int dcm_request(struct dapl_cm_listener *l, struct dapl_cm_conn *conn,
+		const struct dcm_msg *msg);
+/* dcm_engine_input() with the time. CONN may be gone after this. */
+void dcm_input(struct dapl_cm_conn *conn, enum dcm_input in,
+	       const struct dcm_msg *msg);
+
+static inline struct dcm *dcm_from(struct dapl_cm *base)
+{
+	return (struct dcm *)base;
+}
+
+static inline struct dcm *dcm_of_engine(struct dcm_engine *eng)
+{
+	return dapl_container_of(eng, struct dcm, eng);
+}
+
+static inline struct dapl_cm_conn *dcm_conn_from(struct dcm_conn *conn)
+{
+	return (struct dapl_cm_conn *)conn;
+}
+
+/* Entries of struct dapl_cm_ops. */
+DAT_RETURN dcm_start(struct dapl_cm *base);
+void dcm_stop(struct dapl_cm *base);
+size_t dcm_max_pdata(const struct dapl_cm *base);
+int dcm_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, struct dapl_sp *sp,
+	       struct dapl_cm_listener **ret_l);
+void dcm_unlisten(struct dapl_cm_listener *l);
+int dcm_prepare(struct dapl_cm *base, struct dapl_ep *ep,
+		struct dapl_cm_conn **ret_conn);
+int dcm_connect(struct dapl_cm_conn *conn, const struct dapl_cm_connect *req);
+int dcm_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
+	       struct dapl_ep *ep, const void *pdata, size_t size);
+int dcm_reject(struct dapl_cm_conn *conn, const void *pdata, size_t size);
+int dcm_disconnect(struct dapl_cm_conn *conn);
+void dcm_release(struct dapl_cm_conn *conn);
+int dcm_addrs(const struct dapl_cm_conn *conn,
+	      struct sockaddr_storage *ret_peer, DAT_PORT_QUAL *ret_peer_port,
+	      DAT_PORT_QUAL *ret_local_port);
+
+#endif

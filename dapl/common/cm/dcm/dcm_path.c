@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dcm_path.c - GIDs, path MTU and queue pair attributes; see the header.
+ *
+ * Reads the GID table once and follows no later change of it: a port whose
+ * addresses change needs a new IA. Does not look at partitions: a queue pair
+ * has its partition from the day it was made.
+ * Threads and locks: constant after init; none.
+ * Ownership: path->gid.
+ * Rule: attributes are those of the historic providers, packet sequence
+ * numbers included, because the two sides never tell them to one another. The
+ * defaults that differ are told in doc/dapl-env.7.
+ */
+#include "dapl/common/cm/dcm/dcm_path.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/common/services/dapl_log.h"
+
+#define BAD_ADDRESS (DAT_CLASS_ERROR | DAT_INVALID_ADDRESS)
+
+#define FIRST_PSN   1		 /* in both directions */
+#define MTU_UNTOLD  IBV_MTU_2048 /* of peers that do not say */
+#define GID_INDEXES 256		 /* an address vector has 8 bits */
+#define QPN_MAX	    0xffffff
+#define LID_GROUPS  0xc000 /* from here on */
+
+/* ---------------------------------------------------- MTU */
+
+static uint8_t mtu_of_bytes(int bytes)
+{
+	for (uint8_t mtu = IBV_MTU_256; mtu <= IBV_MTU_4096; mtu++)
+		if (bytes == 128 << mtu)
+			return mtu;
+	dapl_log(DAPL_LOG_WARN,
+		 "DAPL_IB_MTU: %d is not 256, 512, 1024, 2048 or 4096; using "
+		 "1024",
+		 bytes);
+	return IBV_MTU_1024;
+}
+
+static uint8_t lesser(uint8_t a, uint8_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint8_t mtu_own(const struct dapl_params *params,
+		       const struct vb_dev *dev)
+{
+	uint8_t active = (uint8_t)dev->port_attr.active_mtu;
+
+	if (params->ib_mtu < 0)
+		return active;
+	return lesser(active, mtu_of_bytes(params->ib_mtu));
+}
+
+uint8_t dcm_path_mtu(const struct dcm_path *path, uint8_t offer)
+{
+	if (offer)
+		return lesser(path->mtu, offer);
+	/* Whoever sets a limit knows his peers better than a guess does. */
+	if (path->params->ib_mtu >= 0)
+		return path->mtu;
+	return lesser(path->mtu, MTU_UNTOLD);
+}
+
+/* --------------------------------------------------- GIDs */
+
+/* Which GIDs reach one another, as far as their bytes show it. */
+enum gid_kind {
+	GID_IPV4,   /* mapped into IPv6 */
+	GID_GLOBAL, /* other routable ones, unique local ones too */
+	GID_LINK_LOCAL,
+};
+
+static enum gid_kind gid_kind(const uint8_t *raw)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (!memcmp(raw, mapped, sizeof(mapped)))
+		return GID_IPV4;
+	if (raw[0] == 0xfe && (raw[1] & 0xc0) == 0x80)
+		return GID_LINK_LOCAL;
+	return GID_GLOBAL;
+}
+
+static bool gid_is_addr(const uint8_t *raw, const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
+
+	return addr->ss_family == AF_INET && gid_kind(raw) == GID_IPV4 &&
+	       !memcmp(raw + 12, &in->sin_addr, 4);
+}
+
+/*
+ * Less is better. RoCE v2 before v1, which no router passes. Of v2 the
+ * address by which the consumer knows the adapter; then IPv4 before IPv6,
+ * since two ends meet only on a kind that both have: there is hardly a RoCE
+ * network without IPv4, rdma_cm takes it for IPv4 addresses too, and IPv6
+ * addresses may have come up by themselves on one end only.
+ */
+static int gid_rank(const struct ibv_gid_entry *entry,
+		    const struct sockaddr_storage *addr)
+{
+	if (entry->gid_type != IBV_GID_TYPE_ROCE_V2)
+		return 4;
+	if (gid_is_addr(entry->gid.raw, addr))
+		return 0;
+	return 1 + (int)gid_kind(entry->gid.raw);
+}
+
+/* In the order of their index where nothing else distinguishes them. */
+static void gids_sort(struct ibv_gid_entry *gid, int n,
+		      const struct sockaddr_storage *addr)
+{
+	for (int i = 1; i < n; i++) {
+		struct ibv_gid_entry entry = gid[i];
+		int rank = gid_rank(&entry, addr);
+		int k = i;
+
+		for (; k > 0 && gid_rank(&gid[k - 1], addr) > rank; k--)
+			gid[k] = gid[k - 1];
+		gid[k] = entry;
+	}
+}
+
+/* Keeps only the one with INDEX. False: it is not there. */
+static bool gids_pick(struct dcm_path *path, int index)
+{
+	for (int i = 0; i < path->n; i++) {
+		if (path->gid[i].gid_index != (uint32_t)index)
+			continue;
+		path->gid[0] = path->gid[i];
+		path->n = 1;
+		return true;
+	}
+	return false;
+}
+
+static DAT_RETURN no_such_gid(const struct dcm_path *path, int index,
+			      const char *who)
+{
+	const struct vb_dev *dev = path->dev;
+
+	return dapl_fail(BAD_ADDRESS,
+			 "%s port %u has no GID at index %d, which %s asks "
+			 "for; its table has %d, %d of them in use: see "
+			 "ibv_devinfo -v",
+			 dev->name, dev->port, index, who,
+			 dev->port_attr.gid_tbl_len, path->n);
+}
+
+static void gids_trim(struct dcm_path *path)
+{
+	int n = 0;
+
+	for (int i = 0; i < path->n; i++)
+		if (path->gid[i].gid_index < GID_INDEXES)
+			path->gid[n++] = path->gid[i];
+	path->n = n;
+}
+
+/* Leaves in path->gid those that may be used, at least one. */
+static DAT_RETURN gids_choose(struct dcm_path *path, const struct dapl_cm *cm,
+			      const struct dcm_path_wish *wish)
+{
+	const struct vb_dev *dev = path->dev;
+
+	gids_trim(path);
+	if (wish->gid_index >= 0)
+		return gids_pick(path, wish->gid_index)
+			       ? DAT_SUCCESS
+			       : no_such_gid(path, wish->gid_index,
+					     "ia_params");
+	if (cm->params->gid_index >= 0)
+		return gids_pick(path, cm->params->gid_index)
+			       ? DAT_SUCCESS
+			       : no_such_gid(path, cm->params->gid_index,
+					     "DAPL_GID_INDEX");
+	if (!path->ethernet)
+		return gids_pick(path, 0) ? DAT_SUCCESS
+					  : no_such_gid(path, 0, "InfiniBand");
+	if (!path->n)
+		return dapl_fail(BAD_ADDRESS,
+				 "%s port %u has no GID: bring up its network "
+				 "interface",
+				 dev->name, dev->port);
+	gids_sort(path->gid, path->n, &cm->addr);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dcm_path_init(struct dcm_path *path, const struct dapl_cm *cm,
+			 const struct dcm_path_wish *wish)
+{
+	const struct vb_dev *dev = cm->dev;
+	DAT_RETURN ret;
+	int n;
+
+	memset(path, 0, sizeof(*path));
+	path->params = cm->params;
+	path->dev = dev;
+	path->lid = dev->port_attr.lid;
+	path->ethernet = dev->ethernet;
+	if (dev->iwarp)
+		return dapl_fail(BAD_ADDRESS,
+				 "%s is an iWARP device, which only rdma_cm "
+				 "can connect: use libdaplofa",
+				 dev->name);
+	path->mtu = mtu_own(cm->params, dev);
+	n = vb_gid_table(dev, &path->gid);
+	if (n < 0)
+		return dapl_fail(dapl_err_dat(n),
+				 "%s port %u: cannot read the GIDs: %s",
+				 dev->name, dev->port, strerror(-n));
+	path->n = n;
+	ret = gids_choose(path, cm, wish);
+	if (ret != DAT_SUCCESS)
+		dcm_path_fini(path);
+	return ret;
+}
+
+void dcm_path_fini(struct dcm_path *path)
+{
+	free(path->gid);
+	path->gid = NULL;
+	path->n = 0;
+}
+
+/* How many bits from the left A and B have in common. */
+static int common_bits(const uint8_t *a, const uint8_t *b)
+{
+	int i = 0, bit = 0;
+
+	while (i < 16 && a[i] == b[i])
+		i++;
+	if (i == 16)
+		return 128;
+	while (!((a[i] ^ b[i]) & 0x80 >> bit))
+		bit++;
+	return 8 * i + bit;
+}
+
+/*
+ * Of the routable ones the nearest, which is the one in the same network if
+ * there is one. A link-local GID says nothing of the RoCE version: a peer that
+ * has the like of our best but does not name it is one that knows only index
+ * 0, so ours of the least index is what goes with it.
+ */
+static bool gid_goes_better(const struct ibv_gid_entry *a,
+			    const struct ibv_gid_entry *b, const uint8_t *peer)
+{
+	if (gid_kind(peer) == GID_LINK_LOCAL)
+		return a->gid_index < b->gid_index;
+	return common_bits(a->gid.raw, peer) > common_bits(b->gid.raw, peer);
+}
+
+static const struct ibv_gid_entry *gid_for(const struct dcm_path *path,
+					   const uint8_t *peer)
+{
+	const struct ibv_gid_entry *best = path->gid, *found = NULL;
+
+	if (!peer || !path->ethernet)
+		return best;
+	if (gid_kind(peer) == GID_LINK_LOCAL &&
+	    gid_kind(best->gid.raw) == GID_LINK_LOCAL)
+		return best;
+	for (int i = 0; i < path->n; i++) {
+		const struct ibv_gid_entry *entry = &path->gid[i];
+
+		if (gid_kind(entry->gid.raw) != gid_kind(peer))
+			continue;
+		if (!found || gid_goes_better(entry, found, peer))
+			found = entry;
+	}
+	return found ? found : best;
+}
+
+static void own_end(const struct dcm_path *path, uint32_t qpn,
+		    const struct ibv_gid_entry *entry,
+		    struct dcm_path_ends *ret_ends)
+{
+	struct dcm_ib *own = &ret_ends->own;
+
+	memset(own, 0, sizeof(*own));
+	own->lid = path->lid;
+	own->qpn = qpn;
+	own->sl = (uint8_t)path->params->ib_sl;
+	own->qp_type = DCM_QP_RC;
+	memcpy(own->gid, entry->gid.raw, sizeof(own->gid));
+	ret_ends->own_index = (int)entry->gid_index;
+}
+
+void dcm_path_own(const struct dcm_path *path, uint32_t qpn,
+		  const uint8_t *peer_gid, struct dcm_path_ends *ret_ends)
+{
+	own_end(path, qpn, gid_for(path, peer_gid), ret_ends);
+}
+
+/* The only one that old peers know, of those that may be used. */
+static const struct ibv_gid_entry *gid_least(const struct dcm_path *path)
+{
+	const struct ibv_gid_entry *least = path->gid;
+
+	for (int i = 1; i < path->n; i++)
+		if (path->gid[i].gid_index < least->gid_index)
+			least = &path->gid[i];
+	return least;
+}
+
+void dcm_path_offer(const struct dcm_path *path, uint32_t qpn,
+		    struct dcm_path_ends *ret_ends, struct dcm_block *ret_alt)
+{
+	const struct ibv_gid_entry *best = path->gid;
+	const struct ibv_gid_entry *least = gid_least(path);
+	struct dcm_path_ends alt;
+
+	own_end(path, qpn, least, ret_ends);
+	memset(ret_alt, 0, sizeof(*ret_alt));
+	if (gid_kind(best->gid.raw) == gid_kind(least->gid.raw))
+		return;
+	own_end(path, qpn, best, &alt);
+	/* Tells it from what old peers may have left there. */
+	alt.own.family = AF_INET6;
+	dcm_block_set_ib(ret_alt, &alt.own);
+}
+
+void dcm_path_offered(const struct dcm_path *path, uint32_t qpn,
+		      const uint8_t *peer_gid, struct dcm_path_ends *ret_ends)
+{
+	const struct ibv_gid_entry *best = path->gid;
+	const struct ibv_gid_entry *least = gid_least(path);
+	bool alt = gid_kind(best->gid.raw) != gid_kind(least->gid.raw) &&
+		   gid_kind(best->gid.raw) == gid_kind(peer_gid);
+
+	own_end(path, qpn, alt ? best : least, ret_ends);
+}
+
+static bool alt_means(const struct dcm_ib *alt, const struct dcm_ib *saddr)
+{
+	return alt->family == AF_INET6 && alt->qpn == saddr->qpn &&
+	       alt->qp_type == DCM_QP_RC;
+}
+
+void dcm_path_meet(const struct dcm_path *path, uint32_t qpn,
+		   const struct dcm_ib *saddr, const struct dcm_block *alt,
+		   struct dcm_path_ends *ret_ends)
+{
+	const struct ibv_gid_entry *entry;
+	struct dcm_ib ib;
+
+	dcm_block_get_ib(alt, &ib);
+	entry = gid_for(path, ib.gid);
+	if (!path->ethernet || !alt_means(&ib, saddr) ||
+	    gid_kind(entry->gid.raw) != gid_kind(ib.gid)) {
+		ib = *saddr;
+		entry = gid_for(path, ib.gid);
+	}
+	own_end(path, qpn, entry, ret_ends);
+	ret_ends->peer = ib;
+}
+
+/* ------------------------------------------------- depths */
+
+static uint8_t limited(uint8_t wanted, int limit)
+{
+	if (limit < 0)
+		return 0;
+	return limit < wanted ? (uint8_t)limit : wanted;
+}
+
+struct dcm_depths dcm_path_depths(const struct dcm_path *path,
+				  const struct dapl_cm_qp *qp)
+{
+	const struct ibv_device_attr *attr = &path->dev->attr;
+
+	return (struct dcm_depths){
+		.in = limited(qp->rd_in, attr->max_qp_rd_atom),
+		.out = limited(qp->rd_out, attr->max_qp_init_rd_atom),
+	};
+}
+
+void dcm_path_agree(struct dcm_depths *depths, uint16_t version,
+		    uint8_t peer_rd_in)
+{
+	if (version >= DCM_VERSION_RD_IN)
+		depths->out = lesser(depths->out, peer_rd_in);
+}
+
+/* --------------------------------------------- queue pair */
+
+void dcm_path_av(const struct dcm_path *path, int own_index,
+		 const struct dcm_ib *peer, struct ibv_ah_attr *ret_av)
+{
+	const struct dapl_params *params = path->params;
+
+	memset(ret_av, 0, sizeof(*ret_av));
+	ret_av->dlid = peer->lid;
+	ret_av->sl = (uint8_t)params->ib_sl;
+	ret_av->port_num = path->dev->port;
+	if (!dcm_path_by_gid(path))
+		return;
+	ret_av->is_global = 1;
+	memcpy(ret_av->grh.dgid.raw, peer->gid, sizeof(peer->gid));
+	ret_av->grh.sgid_index = (uint8_t)own_index;
+	ret_av->grh.hop_limit = (uint8_t)params->hop_limit;
+	ret_av->grh.traffic_class = (uint8_t)params->tclass;
+}
+
+const char *dcm_path_wrong(const struct dcm_path *path,
+			   const struct dcm_ib *peer)
+{
+	static const uint8_t null[16];
+
+	if (peer->qpn > QPN_MAX)
+		return "no queue pair has its number";
+	if (!path->ethernet && peer->lid >= LID_GROUPS)
+		return "its LID is a group's";
+	if (!dcm_path_by_gid(path))
+		return peer->lid ? NULL : "it has no LID";
+	if (!memcmp(peer->gid, null, sizeof(null)))
+		return "it has no GID";
+	if (peer->gid[0] == 0xff)
+		return "its GID is a group's";
+	return NULL;
+}
+
+static void to_rtr(const struct dcm_path *path,
+		   const struct dcm_path_ends *ends,
+		   const struct dcm_depths *depths,
+		   struct dapl_cm_step *ret_step)
+{
+	*ret_step = (struct dapl_cm_step){
+		.attr = {.qp_state = IBV_QPS_RTR,
+			 .path_mtu = (enum ibv_mtu)ends->mtu,
+			 .dest_qp_num = ends->peer.qpn,
+			 .rq_psn = FIRST_PSN,
+			 .max_dest_rd_atomic = depths->in,
+			 .min_rnr_timer = (uint8_t)path->params->rnr_timer},
+		.mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+			IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+			IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+	};
+	dcm_path_av(path, ends->own_index, &ends->peer,
+		    &ret_step->attr.ah_attr);
+}
+
+static void to_rts(const struct dcm_path *path, const struct dcm_depths *depths,
+		   struct dapl_cm_step *ret_step)
+{
+	const struct dapl_params *params = path->params;
+	uint8_t device = path->dev->attr.local_ca_ack_delay;
+
+	*ret_step = (struct dapl_cm_step){
+		.attr = {.qp_state = IBV_QPS_RTS,
+			 .timeout = (uint8_t)params->ack_timer,
+			 .retry_cnt = (uint8_t)params->ack_retry,
+			 .rnr_retry = (uint8_t)params->rnr_retry,
+			 .sq_psn = FIRST_PSN,
+			 .max_rd_atomic = depths->out},
+		.mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+			IBV_QP_MAX_QP_RD_ATOMIC,
+	};
+	/* A peer like this device may take that long to acknowledge. */
+	if (ret_step->attr.timeout < device)
+		ret_step->attr.timeout = device;
+}
+
+static void log_refusal(const struct dcm_path_ends *ends, const char *why)
+{
+	char own[INET6_ADDRSTRLEN], peer[INET6_ADDRSTRLEN];
+
+	inet_ntop(AF_INET6, ends->own.gid, own, sizeof(own));
+	inet_ntop(AF_INET6, ends->peer.gid, peer, sizeof(peer));
+	dapl_log(DAPL_LOG_ERR,
+		 "no way for queue pair 0x%x, from GID %s (index %d) to GID "
+		 "%s, LID %u, QPN 0x%x, MTU code %u: %s",
+		 ends->own.qpn, own, ends->own_index, peer, ends->peer.lid,
+		 ends->peer.qpn, ends->mtu, why);
+}
+
+int dcm_path_steps(const struct dcm_path *path,
+		   const struct dcm_path_ends *ends,
+		   const struct dcm_depths *depths,
+		   struct dapl_cm_step *ret_steps)
+{
+	const char *wrong = dcm_path_wrong(path, &ends->peer);
+
+	if (wrong) {
+		log_refusal(ends, wrong);
+		return -EINVAL;
+	}
+	to_rtr(path, ends, depths, &ret_steps[0]);
+	to_rts(path, depths, &ret_steps[1]);
+	return 0;
+}
+
+void dcm_path_refused(const struct dcm_path_ends *ends, int err)
+{
+	log_refusal(ends, strerror(-err));
+}

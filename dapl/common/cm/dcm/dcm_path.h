@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dcm_path.h - the way to a peer: which GID is ours, and the attributes that
+ * take a queue pair there.
+ *
+ * Decides nothing about connections. Constant after dcm_path_init(), so any
+ * thread may read it.
+ *
+ * On RoCE every message names the GID that its sender's queue pair uses, and
+ * the two GIDs must be of one kind (IPv4, other routable, link-local) to reach
+ * one another. Old peers use the one of index 0, a link-local one nearly
+ * always, whatever the other side names. So a request that an old peer may get
+ * names index 0 where they look, and the best one where they do not; a peer
+ * that understands takes that and answers with its own of that kind. New peers
+ * meet on routable addresses, and old ones are met on index 0.
+ */
+#ifndef DCM_PATH_H
+#define DCM_PATH_H
+
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#include "dapl/common/cm/base/dapl_cm.h"
+#include "dapl/common/cm/dcm/dcm_msg.h"
+
+/* What ia_params said; goes before DAPL_GID_INDEX. */
+struct dcm_path_wish {
+	int gid_index; /* -1: nothing */
+};
+
+/* Depths of RDMA reads that a connection may use at most. */
+struct dcm_depths {
+	uint8_t in;  /* the peer's reads here: max_dest_rd_atomic */
+	uint8_t out; /* our reads there: max_rd_atomic */
+};
+
+/* The two ends of one connection, as agreed so far. */
+struct dcm_path_ends {
+	struct dcm_ib own;
+	int own_index; /* of own.gid */
+	struct dcm_ib peer;
+	uint8_t mtu; /* enum ibv_mtu */
+};
+
+struct dcm_path {
+	const struct dapl_params *params;
+	const struct vb_dev *dev;
+	uint16_t lid;
+	uint8_t mtu; /* enum ibv_mtu: the most this side can, or was told to */
+	bool ethernet;
+	int n;			   /* GIDs to choose from, at least 1 */
+	struct ibv_gid_entry *gid; /* best first */
+};
+
+/*
+ * Takes the port's LID and MTU, reads its GIDs and ranks these. Errors with
+ * their reason: no GID, a wish that is not there or null, iWARP. CM's device
+ * must be open.
+ */
+DAT_RETURN dcm_path_init(struct dcm_path *path, const struct dapl_cm *cm,
+			 const struct dcm_path_wish *wish);
+void dcm_path_fini(struct dcm_path *path);
+
+/*
+ * Our end: LID, GID, service level, with QPN and type RC. PEER_GID (16 bytes)
+ * is the peer's if it is known already, else NULL.
+ */
+void dcm_path_own(const struct dcm_path *path, uint32_t qpn,
+		  const uint8_t *peer_gid, struct dcm_path_ends *ret_ends);
+
+/*
+ * Active side, where the peer may be an old one: our end as such a peer has to
+ * see it, and in *RET_ALT the best end if that is of another kind (else zero).
+ * Once the peer has answered from PEER_GID, dcm_path_offered() is the one of
+ * the two that was meant.
+ */
+void dcm_path_offer(const struct dcm_path *path, uint32_t qpn,
+		    struct dcm_path_ends *ret_ends, struct dcm_block *ret_alt);
+void dcm_path_offered(const struct dcm_path *path, uint32_t qpn,
+		      const uint8_t *peer_gid, struct dcm_path_ends *ret_ends);
+/*
+ * Passive side: both ends, from the peer's SADDR and ALT (any bytes). Where
+ * there is nothing to choose this is dcm_path_own() with the peer's GID.
+ */
+void dcm_path_meet(const struct dcm_path *path, uint32_t qpn,
+		   const struct dcm_ib *saddr, const struct dcm_block *alt,
+		   struct dcm_path_ends *ret_ends);
+
+/* What both sides can: OFFER is the peer's, any byte, 0: it did not say. */
+uint8_t dcm_path_mtu(const struct dcm_path *path, uint8_t offer);
+
+/* What EP and device allow, and what the peer (if VERSION says it) allows. */
+struct dcm_depths dcm_path_depths(const struct dcm_path *path,
+				  const struct dapl_cm_qp *qp);
+void dcm_path_agree(struct dcm_depths *depths, uint16_t version,
+		    uint8_t peer_rd_in);
+
+/* Whether a path is found by the GIDs, or else by the LID alone. */
+static inline bool dcm_path_by_gid(const struct dcm_path *path)
+{
+	return path->ethernet || path->params->global_routing;
+}
+
+/*
+ * Why nothing can be sent to PEER; NULL: it can. What a peer says of itself is
+ * not to be trusted: drivers differ in what they check, and a group or nothing
+ * is nowhere to send to.
+ */
+const char *dcm_path_wrong(const struct dcm_path *path,
+			   const struct dcm_ib *peer);
+
+/* The address vector to PEER, from our GID OWN_INDEX. */
+void dcm_path_av(const struct dcm_path *path, int own_index,
+		 const struct dcm_ib *peer, struct ibv_ah_attr *ret_av);
+
+/*
+ * The steps that take a queue pair from INIT to RTS. 0, or -EINVAL with a log
+ * line: what the peer says of itself cannot be.
+ */
+#define DCM_PATH_STEPS 2
+int dcm_path_steps(const struct dcm_path *path,
+		   const struct dcm_path_ends *ends,
+		   const struct dcm_depths *depths,
+		   struct dapl_cm_step *ret_steps);
+/* Says in the log what way it was that a device has refused with ERR. */
+void dcm_path_refused(const struct dcm_path_ends *ends, int err);
+
+#endif

@@ -1,0 +1,1038 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dcm_proto.c - the table of the connection protocol.
+ *
+ * A cell is a function of a few lines. Those shared by many cells come first:
+ * ignore (late, repeated or harmless) and wrong (our own layers must not do
+ * that; ignored in releases).
+ * Nothing here knows a transport, a thread or a clock.
+ * Rules: doc/cm-protocol.md. Tests: test/sim enumerates all sequences of
+ * inputs to a depth, and runs thousands of pairs over a bad network.
+ */
+#include "dapl/common/cm/dcm/dcm_proto.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define MS 1000ull
+
+/* Before anything was measured; and what adaptation never goes below. */
+#define WAIT_FIRST_US	 (400 * MS)
+#define WAIT_CONSUMER_US (50 * MS)
+#define WAIT_PEER_US	 (20 * MS)
+#define WAIT_MAX_US	 (4000 * MS)
+/* The longest pause between two repeats. */
+#define PAUSE_MAX_US (16000 * MS)
+/* Repeats of DREQ in all: after that the peer is taken for dead. */
+#define DREQ_REPEATS 8
+/* From a move for which no hardware address was found to the next. */
+#define QP_PAUSE_US (1000 * MS)
+/* A peer that repeats a REP so often does not understand our DREQ to it. */
+#define OLD_PEER_REPEATS 3
+
+typedef void cell_fn(struct dcm_proto *p, const struct dcm_step *s,
+		     struct dcm_effects *out);
+
+/* ---------------------------------------------------- effects */
+
+static struct dcm_effect *add(struct dcm_effects *out,
+			      enum dcm_effect_type type)
+{
+	struct dcm_effect *e = &out->e[out->n];
+
+	assert(out->n < DCM_EFFECTS_MAX);
+	memset(e, 0, sizeof(*e));
+	e->type = type;
+	out->n++;
+	return e;
+}
+
+static struct dcm_effect *emit(struct dcm_proto *p, enum dcm_op op,
+			       struct dcm_effects *out)
+{
+	struct dcm_effect *e = add(out, DCM_DO_SEND);
+
+	e->send.op = op;
+	e->send.filler = p->filler;
+	p->last_op = (uint8_t)op;
+	return e;
+}
+
+/* At most one last event, and none after release. */
+static void event(struct dcm_proto *p, enum dapl_cm_event ev,
+		  struct dcm_effects *out)
+{
+	if (p->released || p->told)
+		return;
+	p->told = ev != DAPL_CM_ESTABLISHED;
+	add(out, DCM_DO_EVENT)->event = ev;
+}
+
+/* The end of a connection whose queue pair may be in use. */
+static void broken_off(struct dcm_proto *p, enum dapl_cm_event ev,
+		       struct dcm_effects *out)
+{
+	/* After release the queue pair is not this connection's any more. */
+	if (p->released || p->told)
+		return;
+	add(out, DCM_DO_QP_ERROR);
+	event(p, ev, out);
+}
+
+/* ----------------------------------------------------- timer */
+
+static uint64_t jitter(struct dcm_proto *p, uint64_t us)
+{
+	uint32_t x = p->random ? p->random : 0x9e3779b9;
+
+	/* xorshift: spreads peers that were started together. */
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	p->random = x;
+	return us + us / 4 * (x >> 16) / 65536;
+}
+
+/* CONFIGURED, if the consumer asked for a fixed time; else adapted. */
+static uint64_t first_wait(struct dcm_proto *p, uint64_t configured,
+			   const struct dcm_rtt *rtt, uint64_t min)
+{
+	uint64_t us = WAIT_FIRST_US, max;
+
+	if (configured)
+		return configured;
+	if (rtt->mean_us) {
+		us = 4 * rtt->dev_us;
+		/* Answers that always took the same may take longer once. */
+		if (us < rtt->mean_us / 2)
+			us = rtt->mean_us / 2;
+		us += rtt->mean_us;
+		if (us < min)
+			us = min;
+		max = rtt->of_all ? WAIT_FIRST_US : WAIT_MAX_US;
+		if (us > max)
+			us = max;
+	}
+	return jitter(p, us);
+}
+
+static void arm(uint64_t deadline_us, struct dcm_effects *out)
+{
+	add(out, DCM_DO_ARM)->deadline_us = deadline_us;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Begins to wait for an answer to what is sent now. */
+static void await(struct dcm_proto *p, const struct dcm_step *s, uint64_t wait,
+		  uint64_t patience, struct dcm_effects *out)
+{
+	p->repeats = 0;
+	p->first_us = s->now_us;
+	p->wait_us = wait;
+	arm(s->now_us + earlier(wait, patience), out);
+}
+
+static bool exhausted(const struct dcm_proto *p, const struct dcm_step *s,
+		      uint64_t patience)
+{
+	return s->now_us - p->first_us >= patience;
+}
+
+/* Sends OP once more and waits for twice the time so far. */
+static void repeat(struct dcm_proto *p, const struct dcm_step *s,
+		   enum dcm_op op, bool fixed, uint64_t patience,
+		   struct dcm_effects *out)
+{
+	uint64_t more = p->wait_us;
+
+	if (!fixed)
+		more = jitter(p, earlier(more, PAUSE_MAX_US));
+	p->wait_us += more;
+	p->repeats++;
+	emit(p, op, out)->send.rtns =
+		p->repeats < UINT8_MAX ? (uint8_t)p->repeats : UINT8_MAX;
+	arm(p->first_us + earlier(p->wait_us, patience), out);
+}
+
+/* An answer to something repeated tells nothing: to which of them? */
+static void sample(const struct dcm_proto *p, const struct dcm_step *s,
+		   bool consumer, struct dcm_effects *out)
+{
+	struct dcm_effect *e;
+
+	if (s->rules->stream || p->repeats || s->now_us <= p->first_us)
+		return;
+	e = add(out, DCM_DO_SAMPLE);
+	e->sample.consumer = consumer;
+	e->sample.us = s->now_us - p->first_us;
+}
+
+void dcm_rtt_sample(struct dcm_rtt *rtt, uint64_t us)
+{
+	uint64_t off;
+
+	if (!rtt->mean_us) {
+		rtt->mean_us = us ? us : 1;
+		rtt->dev_us = us / 2;
+		return;
+	}
+	off = us > rtt->mean_us ? us - rtt->mean_us : rtt->mean_us - us;
+	rtt->dev_us = rtt->dev_us - rtt->dev_us / 4 + off / 4;
+	rtt->mean_us = rtt->mean_us - rtt->mean_us / 8 + us / 8;
+	if (!rtt->mean_us)
+		rtt->mean_us = 1;
+}
+
+/* ------------------------------------------------------- ends */
+
+static void closed(struct dcm_proto *p, struct dcm_effects *out)
+{
+	p->state = DCM_CLOSED;
+	if (p->released)
+		add(out, DCM_DO_FREE);
+}
+
+/* Streams: nothing can come any more. */
+static void hang_up(struct dcm_proto *p, struct dcm_effects *out)
+{
+	/* The states of a stream that have a timer. */
+	if (p->state == DCM_REP_SENT || p->state == DCM_REP_RCVD ||
+	    p->state == DCM_ACCEPTED)
+		add(out, DCM_DO_DISARM);
+	add(out, DCM_DO_HANGUP);
+	closed(p, out);
+}
+
+/* Over. Datagrams may still be under way, and the peer's may need an answer. */
+static void over(struct dcm_proto *p, const struct dcm_step *s,
+		 struct dcm_effects *out)
+{
+	if (s->rules->stream) {
+		hang_up(p, out);
+		return;
+	}
+	p->state = DCM_TIMEWAIT;
+	arm(s->now_us + s->rules->timewait_us, out);
+}
+
+/* Over, and nobody out there believes otherwise. */
+static void over_at_once(struct dcm_proto *p, const struct dcm_step *s,
+			 struct dcm_effects *out)
+{
+	if (s->rules->stream) {
+		hang_up(p, out);
+		return;
+	}
+	add(out, DCM_DO_DISARM);
+	closed(p, out);
+}
+
+static void send_dreq(struct dcm_proto *p, const struct dcm_step *s,
+		      struct dcm_effects *out)
+{
+	emit(p, DCM_DREQ, out);
+	if (s->rules->stream) {
+		over(p, s, out);
+		return;
+	}
+	p->state = DCM_DREQ_SENT;
+	await(p, s,
+	      first_wait(p, s->rules->drep_wait_us, s->rtt_peer, WAIT_PEER_US),
+	      UINT64_MAX, out);
+}
+
+/*
+ * Whatever comes until the queue pair is moved, the effect DCM_DO_QP_ERROR is
+ * for what it becomes, and the result of the move of no interest any more.
+ */
+static void move_qp(struct dcm_proto *p, struct dcm_effects *out)
+{
+	p->moving = true;
+	add(out, DCM_DO_QP_CONNECT);
+}
+
+/* ------------------------------------------- cells: in general */
+
+static void ignore(struct dcm_proto *p, const struct dcm_step *s,
+		   struct dcm_effects *out)
+{
+}
+
+static void wrong(struct dcm_proto *p, const struct dcm_step *s,
+		  struct dcm_effects *out)
+{
+	assert(!"input that our own layers must not make in this state");
+}
+
+/* --------------------------------------------- cells: active side */
+
+static void send_req(struct dcm_proto *p, const struct dcm_step *s,
+		     struct dcm_effects *out)
+{
+	p->state = DCM_REQ_SENT;
+	emit(p, DCM_REQ, out);
+	if (!s->rules->stream)
+		await(p, s,
+		      first_wait(p, s->rules->rep_wait_us, s->rtt_consumer,
+				 WAIT_CONSUMER_US),
+		      s->rules->rep_patience_us, out);
+}
+
+static void idle_connect(struct dcm_proto *p, const struct dcm_step *s,
+			 struct dcm_effects *out)
+{
+	if (!s->rules->stream) {
+		send_req(p, s, out);
+		return;
+	}
+	p->state = DCM_DIALING;
+	add(out, DCM_DO_DIAL);
+}
+
+static void idle_release(struct dcm_proto *p, const struct dcm_step *s,
+			 struct dcm_effects *out)
+{
+	closed(p, out);
+}
+
+static void dialing_lost(struct dcm_proto *p, const struct dcm_step *s,
+			 struct dcm_effects *out)
+{
+	event(p, DAPL_CM_NON_PEER_REJECTED, out);
+	over_at_once(p, s, out);
+}
+
+/*
+ * A peer that hangs up on a request without a word may be one of version 7,
+ * which wants another header; so there is a second attempt.
+ */
+static void req_sent_lost(struct dcm_proto *p, const struct dcm_step *s,
+			  struct dcm_effects *out)
+{
+	if (!p->filler) {
+		p->filler = true;
+		p->state = DCM_DIALING;
+		add(out, DCM_DO_HANGUP);
+		add(out, DCM_DO_DIAL);
+		return;
+	}
+	event(p, DAPL_CM_BROKEN, out);
+	over_at_once(p, s, out);
+}
+
+static void req_sent_no_way(struct dcm_proto *p, const struct dcm_step *s,
+			    struct dcm_effects *out)
+{
+	event(p, DAPL_CM_UNREACHABLE, out);
+	over_at_once(p, s, out);
+}
+
+static void req_sent_timer(struct dcm_proto *p, const struct dcm_step *s,
+			   struct dcm_effects *out)
+{
+	if (exhausted(p, s, s->rules->rep_patience_us)) {
+		req_sent_no_way(p, s, out);
+		return;
+	}
+	repeat(p, s, DCM_REQ, s->rules->rep_wait_us, s->rules->rep_patience_us,
+	       out);
+}
+
+static void req_sent_rep(struct dcm_proto *p, const struct dcm_step *s,
+			 struct dcm_effects *out)
+{
+	sample(p, s, true, out);
+	if (!s->rules->stream)
+		add(out, DCM_DO_DISARM);
+	p->state = DCM_REP_RCVD;
+	p->first_us = s->now_us;
+	move_qp(p, out);
+}
+
+static void req_sent_rej_user(struct dcm_proto *p, const struct dcm_step *s,
+			      struct dcm_effects *out)
+{
+	event(p, DAPL_CM_PEER_REJECTED, out);
+	over_at_once(p, s, out);
+}
+
+static void req_sent_rej_cm(struct dcm_proto *p, const struct dcm_step *s,
+			    struct dcm_effects *out)
+{
+	event(p, DAPL_CM_NON_PEER_REJECTED, out);
+	over_at_once(p, s, out);
+}
+
+/* Accepted, REP lost, and ended by the peer before it was repeated. */
+static void req_sent_dreq(struct dcm_proto *p, const struct dcm_step *s,
+			  struct dcm_effects *out)
+{
+	event(p, DAPL_CM_NON_PEER_REJECTED, out);
+	emit(p, DCM_DREP, out);
+	over(p, s, out);
+}
+
+/*
+ * The attempt is given up. Peers that have the request in hand should not
+ * accept it in vain; those of the old kind ignore this, see dreq_sent_rep().
+ * No answer has told their id, so the DREQ does not name one.
+ */
+static void req_sent_release(struct dcm_proto *p, const struct dcm_step *s,
+			     struct dcm_effects *out)
+{
+	if (s->rules->stream) {
+		over(p, s, out);
+		return;
+	}
+	send_dreq(p, s, out);
+}
+
+/* ------------------------- cells: the queue pair is being moved */
+
+static void qp_ready(struct dcm_proto *p, const struct dcm_step *s,
+		     struct dcm_effects *out)
+{
+	p->state = DCM_UP;
+	p->up = true;
+	emit(p, DCM_RTU, out);
+	event(p, DAPL_CM_ESTABLISHED, out);
+}
+
+static void no_way(struct dcm_proto *p, const struct dcm_step *s,
+		   enum dapl_cm_event ev, struct dcm_effects *out)
+{
+	broken_off(p, p->passive ? DAPL_CM_ACCEPT_FAILED : ev, out);
+	if (p->passive || !s->rules->stream)
+		emit(p, DCM_REJ_CM, out);
+	over(p, s, out);
+}
+
+static void qp_failed(struct dcm_proto *p, const struct dcm_step *s,
+		      struct dcm_effects *out)
+{
+	no_way(p, s, DAPL_CM_BROKEN, out);
+}
+
+/*
+ * Where many ask at once, or a switch has to learn, hardware addresses are not
+ * found at the first try: worth another, for as long as a passive side waits
+ * for its answer.
+ */
+static void qp_silent(struct dcm_proto *p, const struct dcm_step *s,
+		      struct dcm_effects *out)
+{
+	if (exhausted(p, s, s->rules->rtu_patience_us))
+		no_way(p, s, DAPL_CM_UNREACHABLE, out);
+	else
+		arm(s->now_us + jitter(p, QP_PAUSE_US), out);
+}
+
+static void moving_timer(struct dcm_proto *p, const struct dcm_step *s,
+			 struct dcm_effects *out)
+{
+	if (!p->moving)
+		move_qp(p, out);
+}
+
+static void moving_dreq(struct dcm_proto *p, const struct dcm_step *s,
+			struct dcm_effects *out)
+{
+	broken_off(p,
+		   p->passive ? DAPL_CM_ACCEPT_FAILED
+			      : DAPL_CM_NON_PEER_REJECTED,
+		   out);
+	emit(p, DCM_DREP, out);
+	over(p, s, out);
+}
+
+static void moving_rej(struct dcm_proto *p, const struct dcm_step *s,
+		       struct dcm_effects *out)
+{
+	broken_off(p, DAPL_CM_NON_PEER_REJECTED, out);
+	over(p, s, out);
+}
+
+static void moving_lost(struct dcm_proto *p, const struct dcm_step *s,
+			struct dcm_effects *out)
+{
+	broken_off(p,
+		   p->passive ? DAPL_CM_ACCEPT_FAILED
+			      : DAPL_CM_NON_PEER_REJECTED,
+		   out);
+	over_at_once(p, s, out);
+}
+
+/* -------------------------------------------- cells: passive side */
+
+static void req_rcvd_accept(struct dcm_proto *p, const struct dcm_step *s,
+			    struct dcm_effects *out)
+{
+	p->state = DCM_ACCEPTED;
+	p->first_us = s->now_us;
+	move_qp(p, out);
+}
+
+static void accepted_ready(struct dcm_proto *p, const struct dcm_step *s,
+			   struct dcm_effects *out)
+{
+	uint64_t wait = s->rules->rtu_patience_us;
+
+	p->state = DCM_REP_SENT;
+	emit(p, DCM_REP, out);
+	if (!s->rules->stream)
+		wait = first_wait(p, s->rules->rtu_wait_us, s->rtt_peer,
+				  WAIT_PEER_US);
+	await(p, s, wait, s->rules->rtu_patience_us, out);
+}
+
+static void req_rcvd_reject(struct dcm_proto *p, const struct dcm_step *s,
+			    struct dcm_effects *out)
+{
+	emit(p, DCM_REJ_USER, out);
+	over(p, s, out);
+}
+
+static void req_rcvd_release(struct dcm_proto *p, const struct dcm_step *s,
+			     struct dcm_effects *out)
+{
+	emit(p, DCM_REJ_CM, out);
+	over(p, s, out);
+}
+
+static void req_rcvd_lost(struct dcm_proto *p, const struct dcm_step *s,
+			  struct dcm_effects *out)
+{
+	add(out, DCM_DO_GONE);
+	over_at_once(p, s, out);
+}
+
+static void req_rcvd_dreq(struct dcm_proto *p, const struct dcm_step *s,
+			  struct dcm_effects *out)
+{
+	add(out, DCM_DO_GONE);
+	emit(p, DCM_DREP, out);
+	over(p, s, out);
+}
+
+static void rep_sent_req(struct dcm_proto *p, const struct dcm_step *s,
+			 struct dcm_effects *out)
+{
+	p->repeats++; /* of no use as a sample any more */
+	emit(p, DCM_REP, out)->send.rtns =
+		p->repeats < UINT8_MAX ? (uint8_t)p->repeats : UINT8_MAX;
+}
+
+static void rep_sent_rtu(struct dcm_proto *p, const struct dcm_step *s,
+			 struct dcm_effects *out)
+{
+	sample(p, s, false, out);
+	add(out, DCM_DO_DISARM);
+	p->state = DCM_UP;
+	p->up = true;
+	event(p, DAPL_CM_ESTABLISHED, out);
+}
+
+static void rep_sent_timer(struct dcm_proto *p, const struct dcm_step *s,
+			   struct dcm_effects *out)
+{
+	if (exhausted(p, s, s->rules->rtu_patience_us)) {
+		broken_off(p, DAPL_CM_ACCEPT_FAILED, out);
+		/* It may be the RTUs that were lost: the peer is connected. */
+		send_dreq(p, s, out);
+		return;
+	}
+	repeat(p, s, DCM_REP, s->rules->rtu_wait_us, s->rules->rtu_patience_us,
+	       out);
+}
+
+/* The peer's queue pair failed, or its consumer gave up. */
+static void rep_sent_rej(struct dcm_proto *p, const struct dcm_step *s,
+			 struct dcm_effects *out)
+{
+	broken_off(p, DAPL_CM_ACCEPT_FAILED, out);
+	over(p, s, out);
+}
+
+/*
+ * RTU lost. A peer that names our id has had REP and may have sent data: for
+ * it the connection existed. One that does not gave up before.
+ */
+static void rep_sent_dreq(struct dcm_proto *p, const struct dcm_step *s,
+			  struct dcm_effects *out)
+{
+	p->up = s->msg && s->msg->d_id;
+	if (p->up)
+		event(p, DAPL_CM_ESTABLISHED, out);
+	broken_off(p, p->up ? DAPL_CM_DISCONNECTED : DAPL_CM_ACCEPT_FAILED,
+		   out);
+	emit(p, DCM_DREP, out);
+	over(p, s, out);
+}
+
+static void rep_sent_lost(struct dcm_proto *p, const struct dcm_step *s,
+			  struct dcm_effects *out)
+{
+	broken_off(p, DAPL_CM_ACCEPT_FAILED, out);
+	over_at_once(p, s, out);
+}
+
+/* ------------------------------------------------- cells: established */
+
+static void up_disconnect(struct dcm_proto *p, const struct dcm_step *s,
+			  struct dcm_effects *out)
+{
+	add(out, DCM_DO_QP_ERROR);
+	if (s->rules->stream)
+		event(p, DAPL_CM_DISCONNECTED, out);
+	send_dreq(p, s, out);
+	if (!s->rules->stream && !s->rules->dreq_repeats)
+		event(p, DAPL_CM_DISCONNECTED, out);
+}
+
+static void up_release(struct dcm_proto *p, const struct dcm_step *s,
+		       struct dcm_effects *out)
+{
+	send_dreq(p, s, out);
+}
+
+static void up_rep(struct dcm_proto *p, const struct dcm_step *s,
+		   struct dcm_effects *out)
+{
+	if (!p->passive)
+		emit(p, DCM_RTU, out);
+}
+
+static void up_dreq(struct dcm_proto *p, const struct dcm_step *s,
+		    struct dcm_effects *out)
+{
+	broken_off(p, DAPL_CM_DISCONNECTED, out);
+	emit(p, DCM_DREP, out);
+	over(p, s, out);
+}
+
+static void up_lost(struct dcm_proto *p, const struct dcm_step *s,
+		    struct dcm_effects *out)
+{
+	broken_off(p, DAPL_CM_DISCONNECTED, out);
+	over_at_once(p, s, out);
+}
+
+/* ---------------------------------------------- cells: disconnecting */
+
+static void dreq_sent_timer(struct dcm_proto *p, const struct dcm_step *s,
+			    struct dcm_effects *out)
+{
+	if (p->repeats >= DREQ_REPEATS) {
+		event(p, DAPL_CM_DISCONNECTED, out);
+		over(p, s, out);
+		return;
+	}
+	repeat(p, s, DCM_DREQ, s->rules->drep_wait_us, UINT64_MAX, out);
+	/* The consumer waits no longer; the peer is told for a while yet. */
+	if (p->repeats >= s->rules->dreq_repeats)
+		event(p, DAPL_CM_DISCONNECTED, out);
+}
+
+static void dreq_sent_drep(struct dcm_proto *p, const struct dcm_step *s,
+			   struct dcm_effects *out)
+{
+	sample(p, s, false, out);
+	event(p, DAPL_CM_DISCONNECTED, out);
+	over(p, s, out);
+}
+
+/* Both at once. */
+static void dreq_sent_dreq(struct dcm_proto *p, const struct dcm_step *s,
+			   struct dcm_effects *out)
+{
+	event(p, DAPL_CM_DISCONNECTED, out);
+	emit(p, DCM_DREP, out);
+	over(p, s, out);
+}
+
+/*
+ * The peer has not had our RTU, or accepted what was given up. Its consumer
+ * should not hear of a connection that never was; but old peers do not take a
+ * DREQ in this state, and show it by repeating their REP: they get the RTU
+ * first, since otherwise they would repeat it for minutes.
+ */
+static void rtu_and_dreq(struct dcm_proto *p, const struct dcm_step *s,
+			 struct dcm_effects *out)
+{
+	if (s->msg && s->msg->rtns >= OLD_PEER_REPEATS)
+		p->up = true;
+	if (p->up)
+		emit(p, DCM_RTU, out);
+	emit(p, DCM_DREQ, out);
+}
+
+static void dreq_sent_rep(struct dcm_proto *p, const struct dcm_step *s,
+			  struct dcm_effects *out)
+{
+	if (!p->passive)
+		rtu_and_dreq(p, s, out);
+}
+
+/*
+ * The peer never had our REP, and the connection is given up here. Where there
+ * was a connection it is a late copy, and the peer must hear of the end.
+ */
+static void dreq_sent_req(struct dcm_proto *p, const struct dcm_step *s,
+			  struct dcm_effects *out)
+{
+	if (p->up)
+		return;
+	emit(p, DCM_REJ_CM, out);
+	event(p, DAPL_CM_DISCONNECTED, out);
+	over(p, s, out);
+}
+
+static void dreq_sent_rej(struct dcm_proto *p, const struct dcm_step *s,
+			  struct dcm_effects *out)
+{
+	event(p, DAPL_CM_DISCONNECTED, out);
+	over(p, s, out);
+}
+
+static void dreq_sent_lost(struct dcm_proto *p, const struct dcm_step *s,
+			   struct dcm_effects *out)
+{
+	event(p, DAPL_CM_DISCONNECTED, out);
+	over_at_once(p, s, out);
+}
+
+/* ------------------------------------------------------- cells: over */
+
+static void timewait_lost(struct dcm_proto *p, const struct dcm_step *s,
+			  struct dcm_effects *out)
+{
+	over_at_once(p, s, out);
+}
+
+static void timewait_timer(struct dcm_proto *p, const struct dcm_step *s,
+			   struct dcm_effects *out)
+{
+	closed(p, out);
+}
+
+/* The peer still waits for what we said last, or should be told no. */
+static void timewait_req(struct dcm_proto *p, const struct dcm_step *s,
+			 struct dcm_effects *out)
+{
+	if (p->passive)
+		emit(p, p->last_op == DCM_REJ_USER ? DCM_REJ_USER : DCM_REJ_CM,
+		     out);
+}
+
+static void timewait_rep(struct dcm_proto *p, const struct dcm_step *s,
+			 struct dcm_effects *out)
+{
+	if (p->passive)
+		return;
+	if (p->last_op == DCM_REJ_CM) {
+		emit(p, DCM_REJ_CM, out);
+		return;
+	}
+	rtu_and_dreq(p, s, out);
+}
+
+static void timewait_dreq(struct dcm_proto *p, const struct dcm_step *s,
+			  struct dcm_effects *out)
+{
+	emit(p, DCM_DREP, out);
+}
+
+/* The peer went away while the consumer was about to accept. */
+static void over_accept(struct dcm_proto *p, const struct dcm_step *s,
+			struct dcm_effects *out)
+{
+	broken_off(p, DAPL_CM_ACCEPT_FAILED, out);
+}
+
+/* The peer's end of it and the consumer's crossed. */
+static void over_disconnect(struct dcm_proto *p, const struct dcm_step *s,
+			    struct dcm_effects *out)
+{
+	event(p, DAPL_CM_DISCONNECTED, out);
+}
+
+static void closed_release(struct dcm_proto *p, const struct dcm_step *s,
+			   struct dcm_effects *out)
+{
+	closed(p, out);
+}
+
+/* -------------------------------------------------------- the table */
+
+#define CALLS_WRONG                                        \
+	[DCM_IN_CONNECT] = wrong, [DCM_IN_ACCEPT] = wrong, \
+	[DCM_IN_REJECT] = wrong, [DCM_IN_DISCONNECT] = wrong
+#define QP_WRONG                                               \
+	[DCM_IN_QP_READY] = wrong, [DCM_IN_QP_FAILED] = wrong, \
+	[DCM_IN_QP_SILENT] = wrong
+#define QP_LATE                                                  \
+	[DCM_IN_QP_READY] = ignore, [DCM_IN_QP_FAILED] = ignore, \
+	[DCM_IN_QP_SILENT] = ignore
+#define DIALED_WRONG [DCM_IN_DIALED] = wrong
+#define STREAM_WRONG [DCM_IN_DIALED] = wrong, [DCM_IN_LOST] = wrong
+#define NO_MESSAGES                                           \
+	[DCM_IN_REQ] = ignore, [DCM_IN_REP] = ignore,         \
+	[DCM_IN_REJ_USER] = ignore, [DCM_IN_REJ_CM] = ignore, \
+	[DCM_IN_RTU] = ignore, [DCM_IN_DREQ] = ignore, [DCM_IN_DREP] = ignore
+
+/* A stale timer, fired while it was being taken off, is none of an error. */
+static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
+	[DCM_IDLE] =
+		{
+			[DCM_IN_CONNECT] = idle_connect,
+			[DCM_IN_ACCEPT] = wrong,
+			[DCM_IN_REJECT] = wrong,
+			[DCM_IN_DISCONNECT] = wrong,
+			[DCM_IN_RELEASE] = idle_release,
+			STREAM_WRONG,
+			QP_WRONG,
+			[DCM_IN_NO_WAY] = wrong,
+			[DCM_IN_TIMER] = ignore,
+			NO_MESSAGES,
+		},
+	[DCM_DIALING] =
+		{
+			CALLS_WRONG,
+			[DCM_IN_RELEASE] = req_sent_release,
+			[DCM_IN_DIALED] = send_req,
+			[DCM_IN_LOST] = dialing_lost,
+			QP_WRONG,
+			[DCM_IN_NO_WAY] = wrong,
+			[DCM_IN_TIMER] = ignore,
+			NO_MESSAGES,
+		},
+	[DCM_REQ_SENT] =
+		{
+			CALLS_WRONG,
+			[DCM_IN_RELEASE] = req_sent_release,
+			DIALED_WRONG,
+			[DCM_IN_LOST] = req_sent_lost,
+			QP_WRONG,
+			[DCM_IN_NO_WAY] = req_sent_no_way,
+			[DCM_IN_TIMER] = req_sent_timer,
+			[DCM_IN_REQ] = ignore,
+			[DCM_IN_REP] = req_sent_rep,
+			[DCM_IN_REJ_USER] = req_sent_rej_user,
+			[DCM_IN_REJ_CM] = req_sent_rej_cm,
+			[DCM_IN_RTU] = ignore,
+			[DCM_IN_DREQ] = req_sent_dreq,
+			[DCM_IN_DREP] = ignore,
+		},
+	[DCM_REP_RCVD] =
+		{
+			CALLS_WRONG,
+			[DCM_IN_RELEASE] = req_sent_release,
+			DIALED_WRONG,
+			[DCM_IN_LOST] = moving_lost,
+			[DCM_IN_QP_READY] = qp_ready,
+			[DCM_IN_QP_FAILED] = qp_failed,
+			[DCM_IN_QP_SILENT] = qp_silent,
+			[DCM_IN_NO_WAY] = wrong,
+			[DCM_IN_TIMER] = moving_timer,
+			[DCM_IN_REQ] = ignore,
+			[DCM_IN_REP] = ignore,
+			[DCM_IN_REJ_USER] = moving_rej,
+			[DCM_IN_REJ_CM] = moving_rej,
+			[DCM_IN_RTU] = ignore,
+			[DCM_IN_DREQ] = moving_dreq,
+			[DCM_IN_DREP] = ignore,
+		},
+	[DCM_REQ_RCVD] =
+		{
+			[DCM_IN_CONNECT] = wrong,
+			[DCM_IN_ACCEPT] = req_rcvd_accept,
+			[DCM_IN_REJECT] = req_rcvd_reject,
+			[DCM_IN_DISCONNECT] = wrong,
+			[DCM_IN_RELEASE] = req_rcvd_release,
+			DIALED_WRONG,
+			[DCM_IN_LOST] = req_rcvd_lost,
+			QP_WRONG,
+			[DCM_IN_NO_WAY] = wrong,
+			[DCM_IN_TIMER] = ignore,
+			[DCM_IN_REQ] = ignore,
+			[DCM_IN_REP] = ignore,
+			[DCM_IN_REJ_USER] = ignore,
+			[DCM_IN_REJ_CM] = ignore,
+			[DCM_IN_RTU] = ignore,
+			[DCM_IN_DREQ] = req_rcvd_dreq,
+			[DCM_IN_DREP] = ignore,
+		},
+	[DCM_ACCEPTED] =
+		{
+			CALLS_WRONG,
+			[DCM_IN_RELEASE] = req_rcvd_release,
+			DIALED_WRONG,
+			[DCM_IN_LOST] = moving_lost,
+			[DCM_IN_QP_READY] = accepted_ready,
+			[DCM_IN_QP_FAILED] = qp_failed,
+			[DCM_IN_QP_SILENT] = qp_silent,
+			[DCM_IN_NO_WAY] = wrong,
+			[DCM_IN_TIMER] = moving_timer,
+			[DCM_IN_REQ] = ignore,
+			[DCM_IN_REP] = ignore,
+			[DCM_IN_REJ_USER] = ignore,
+			[DCM_IN_REJ_CM] = ignore,
+			[DCM_IN_RTU] = ignore,
+			[DCM_IN_DREQ] = moving_dreq,
+			[DCM_IN_DREP] = ignore,
+		},
+	[DCM_REP_SENT] =
+		{
+			CALLS_WRONG,
+			[DCM_IN_RELEASE] = up_release,
+			DIALED_WRONG,
+			[DCM_IN_LOST] = rep_sent_lost,
+			QP_WRONG,
+			[DCM_IN_NO_WAY] = wrong,
+			[DCM_IN_TIMER] = rep_sent_timer,
+			[DCM_IN_REQ] = rep_sent_req,
+			[DCM_IN_REP] = ignore,
+			[DCM_IN_REJ_USER] = rep_sent_rej,
+			[DCM_IN_REJ_CM] = rep_sent_rej,
+			[DCM_IN_RTU] = rep_sent_rtu,
+			[DCM_IN_DREQ] = rep_sent_dreq,
+			[DCM_IN_DREP] = ignore,
+		},
+	[DCM_UP] =
+		{
+			[DCM_IN_CONNECT] = wrong,
+			[DCM_IN_ACCEPT] = wrong,
+			[DCM_IN_REJECT] = wrong,
+			[DCM_IN_DISCONNECT] = up_disconnect,
+			[DCM_IN_RELEASE] = up_release,
+			DIALED_WRONG,
+			[DCM_IN_LOST] = up_lost,
+			QP_WRONG,
+			[DCM_IN_NO_WAY] = wrong,
+			[DCM_IN_TIMER] = ignore,
+			[DCM_IN_REQ] = ignore,
+			[DCM_IN_REP] = up_rep,
+			[DCM_IN_REJ_USER] = ignore,
+			[DCM_IN_REJ_CM] = ignore,
+			[DCM_IN_RTU] = ignore,
+			[DCM_IN_DREQ] = up_dreq,
+			[DCM_IN_DREP] = ignore,
+		},
+	[DCM_DREQ_SENT] =
+		{
+			[DCM_IN_CONNECT] = wrong,
+			[DCM_IN_ACCEPT] = wrong,
+			[DCM_IN_REJECT] = wrong,
+			[DCM_IN_DISCONNECT] = ignore,
+			[DCM_IN_RELEASE] = ignore,
+			DIALED_WRONG,
+			[DCM_IN_LOST] = dreq_sent_lost,
+			QP_LATE,
+			[DCM_IN_NO_WAY] = wrong,
+			[DCM_IN_TIMER] = dreq_sent_timer,
+			[DCM_IN_REQ] = dreq_sent_req,
+			[DCM_IN_REP] = dreq_sent_rep,
+			[DCM_IN_REJ_USER] = dreq_sent_rej,
+			[DCM_IN_REJ_CM] = dreq_sent_rej,
+			[DCM_IN_RTU] = ignore,
+			[DCM_IN_DREQ] = dreq_sent_dreq,
+			[DCM_IN_DREP] = dreq_sent_drep,
+		},
+	[DCM_TIMEWAIT] =
+		{
+			[DCM_IN_CONNECT] = wrong,
+			[DCM_IN_ACCEPT] = over_accept,
+			[DCM_IN_REJECT] = ignore,
+			[DCM_IN_DISCONNECT] = over_disconnect,
+			[DCM_IN_RELEASE] = ignore,
+			DIALED_WRONG,
+			[DCM_IN_LOST] = timewait_lost,
+			QP_LATE,
+			[DCM_IN_NO_WAY] = wrong,
+			[DCM_IN_TIMER] = timewait_timer,
+			[DCM_IN_REQ] = timewait_req,
+			[DCM_IN_REP] = timewait_rep,
+			[DCM_IN_REJ_USER] = ignore,
+			[DCM_IN_REJ_CM] = ignore,
+			[DCM_IN_RTU] = ignore,
+			[DCM_IN_DREQ] = timewait_dreq,
+			[DCM_IN_DREP] = ignore,
+		},
+	[DCM_CLOSED] =
+		{
+			[DCM_IN_CONNECT] = wrong,
+			[DCM_IN_ACCEPT] = over_accept,
+			[DCM_IN_REJECT] = ignore,
+			[DCM_IN_DISCONNECT] = over_disconnect,
+			[DCM_IN_RELEASE] = closed_release,
+			[DCM_IN_DIALED] = ignore,
+			[DCM_IN_LOST] = ignore,
+			QP_LATE,
+			[DCM_IN_NO_WAY] = wrong,
+			[DCM_IN_TIMER] = ignore,
+			NO_MESSAGES,
+		},
+};
+
+enum dcm_input dcm_input_of(uint16_t op)
+{
+	static const enum dcm_input inputs[DCM_OP_N] = {
+		[0] = DCM_IN_N,
+		[DCM_REQ] = DCM_IN_REQ,
+		[DCM_REP] = DCM_IN_REP,
+		[DCM_REJ_USER] = DCM_IN_REJ_USER,
+		[DCM_REJ_CM] = DCM_IN_REJ_CM,
+		[DCM_RTU] = DCM_IN_RTU,
+		[DCM_DREQ] = DCM_IN_DREQ,
+		[DCM_DREP] = DCM_IN_DREP,
+	};
+
+	return op < DCM_OP_N ? inputs[op] : DCM_IN_N;
+}
+
+void dcm_proto_step(struct dcm_proto *p, enum dcm_input in,
+		    const struct dcm_step *step, struct dcm_effects *ret_out)
+{
+	ret_out->n = 0;
+	assert(p->state < DCM_STATE_N && in < DCM_IN_N);
+	if (in == DCM_IN_QP_READY || in == DCM_IN_QP_FAILED ||
+	    in == DCM_IN_QP_SILENT)
+		p->moving = false;
+	table[p->state][in](p, step, ret_out);
+	/*
+	 * From here on no event; what the cell did for a release, it did as
+	 * the last act of a connection that is its consumer's.
+	 */
+	if (in == DCM_IN_RELEASE && !p->released) {
+		p->released = true;
+		if (p->state == DCM_CLOSED)
+			add(ret_out, DCM_DO_FREE);
+	}
+}
+
+const char *dcm_state_name(enum dcm_state state)
+{
+	static const char *const names[DCM_STATE_N] = {
+		"idle",		"dialing",  "req sent", "rep received",
+		"req received", "accepted", "rep sent", "up",
+		"dreq sent",	"timewait", "closed",
+	};
+
+	return state < DCM_STATE_N ? names[state] : "?";
+}
+
+const char *dcm_input_name(enum dcm_input in)
+{
+	static const char *const names[DCM_IN_N] = {
+		"connect", "accept", "reject",	 "disconnect", "release",
+		"dialed",  "lost",   "qp ready", "qp failed",  "qp silent",
+		"no way",  "timer",  "REQ",	 "REP",	       "REJ_USER",
+		"REJ_CM",  "RTU",    "DREQ",	 "DREP",
+	};
+
+	return in < DCM_IN_N ? names[in] : "?";
+}

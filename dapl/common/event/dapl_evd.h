@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_evd.h - the event dispatcher.
+ *
+ * An EVD whose streams include DTO or RMR_BIND has a completion queue with a
+ * completion channel of its own; dequeue polls the queue itself and wait
+ * blocks on the channel. All other events come through a ring beside it. The
+ * ring also takes completions that had to be read early (harvest), and is
+ * therefore served first.
+ *
+ * Nobody is woken through another thread: a waiter sleeps in ppoll() on the
+ * channel and on an eventfd that posters write only while somebody waits, and
+ * that the EVD has only then (dapl_bell.h).
+ * A CNO is an epoll set over the same two descriptors of its EVDs.
+ *
+ * Threads: any call from any thread; the lock (role EVD) guards every field
+ * unless it says otherwise.
+ */
+#ifndef DAPL_EVD_H
+#define DAPL_EVD_H
+
+#include "dapl/common/base/dapl_obj.h"
+#include "dapl/common/services/dapl_lock.h"
+#include "dapl/common/verbs/vb.h"
+
+struct dapl_cno;
+struct dapl_ep;
+struct dapl_wq;
+
+/* Growing ring of events. */
+struct dapl_ring {
+	DAT_EVENT *slots;
+	uint32_t size; /* power of two */
+	uint32_t head; /* next to write */
+	uint32_t tail; /* next to read */
+};
+
+/* Why reading an EVD may be more than polling its completion queue. */
+enum dapl_evd_slow {
+	DAPL_EVD_NO_CQ = 1,
+	DAPL_EVD_RING = 2,    /* the ring may have events */
+	DAPL_EVD_WAITING = 4, /* a thread is in dat_evd_wait() */
+	DAPL_EVD_DEAD = 8,    /* the completion queue is going away */
+};
+
+/* Which completions wake somebody, as evd_state tells it. */
+enum dapl_evd_config {
+	DAPL_EVD_UNUSED = 0,	/* no endpoint completes here */
+	DAPL_EVD_NOTIFY = 1,	/* those not posted UNSIGNALLED */
+	DAPL_EVD_SOLICITED = 2, /* receives that the sender marked */
+	DAPL_EVD_THRESHOLD = 3, /* all; a waiter may ask for several */
+};
+
+struct dapl_evd {
+	struct dapl_obj obj;
+
+	/*
+	 * What calls look at that began before the EVD was freed: the same as
+	 * long as the memory is one. They find it dead, and read no further.
+	 */
+	struct dapl_lock lock;
+	struct dapl_lock ctl; /* role CTL: resizing, and room below */
+	int qlen;	      /* what query says; also read without the lock */
+
+	int slow;	   /* DAPL_EVD_* */
+	struct ibv_cq *cq; /* constant; NULL when no stream needs one */
+	struct dapl_ring ring;
+	bool waiting; /* as DAPL_EVD_WAITING; also read without the lock */
+	int sleepers; /* atomic; threads that have slept and not left yet */
+	bool dead;    /* not made yet or being destroyed: nothing may be done */
+	bool enabled; /* may trigger the CNO */
+	bool waitable;
+	unsigned
+		dismissals; /* times it became unwaitable: each ends the wait */
+	bool overflowed;    /* ring beyond qlen, reported once until drained */
+	bool cq_broken; /* atomic; the device gave up the completion queue */
+
+	struct dapl_evd *async; /* of the IA, referenced; constant; or NULL */
+	uint32_t kept;		/* slots of the ring for completions to come */
+
+	struct ibv_comp_channel *chan; /* constant */
+	struct dapl_cno *cno;
+	int bell; /* wakes the waiter and the CNO; -1 while there is neither */
+	DAT_EVD_FLAGS flags; /* constant */
+
+	/* Notification; see dapl_evd_notify.c. */
+	enum dapl_evd_config config;
+	int config_users[4]; /* queues of endpoints, per configuration */
+	uint32_t loud;	     /* events that notify, ever put into the ring */
+	uint32_t cno_loud;   /* the same when the CNO was last told */
+
+	/* Room in the completion queue; see dapl_evd_attach(). */
+	int cq_reserved; /* slots promised to work queues */
+	int users_dto;	 /* work queues that complete here */
+	int cq_pool;	 /* slots given over to credits */
+	int credits;	 /* atomic: free slots for unpromised queues */
+};
+
+/* What a reading of the completion queue asks the caller to do afterwards. */
+struct dapl_evd_after {
+	struct dapl_ep *broken;	 /* referenced; its connection must be broken */
+	struct dapl_ep *drained; /* referenced; graceful disconnect goes on */
+	struct dapl_evd *async;	 /* referenced; to be told of an overflow */
+	DAT_HANDLE overflowed;	 /* of this EVD; only a name */
+	bool quiet;		 /* the event read last notifies nobody */
+	bool shared;		 /* it is of a receive from an SRQ */
+};
+
+static inline struct dapl_evd *dapl_evd_from(DAT_EVD_HANDLE h)
+{
+	return dapl_obj_from(h, DAT_HANDLE_TYPE_EVD);
+}
+
+/* Checks flags that an object needs of EVD for its stream. NULL: false. */
+static inline bool dapl_evd_has(const struct dapl_evd *evd, DAT_EVD_FLAGS flag)
+{
+	return evd && (evd->flags & flag);
+}
+
+/* dapl_evd_ring.c: the ring. */
+
+/*
+ * Queues EVENT (copied; evd_handle is filled in) and wakes the waiter or
+ * triggers the CNO. Never loses an event short of memory; beyond the queue
+ * length it reports EVD_OVERFLOW on the async EVD once. May be called with the
+ * lock of an SP or EP held. False: dead or no memory.
+ */
+bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event);
+/*
+ * The same for a completion that was promised room, and that the device does
+ * not report any more.
+ */
+void dapl_evd_post_completion(struct dapl_evd *evd, const DAT_EVENT *event);
+/*
+ * Queues an asynchronous error. Beyond the queue length it is dropped; in place
+ * of the first one dropped EVD itself is reported, as overflown. EVD may be
+ * NULL: nobody is told.
+ */
+void dapl_evd_post_error(struct dapl_evd *evd, DAT_EVENT_NUMBER number,
+			 DAT_HANDLE handle, DAT_COUNT reason);
+/*
+ * From now on room for so many COMPLETIONS is kept. False: no memory, and what
+ * was kept before still is.
+ */
+bool dapl_evd_keep_room(struct dapl_evd *evd, int completions);
+/* Whether an event finds room besides those. */
+bool dapl_evd_room_locked(struct dapl_evd *evd);
+/* A slot to fill, or NULL when there is no memory. */
+DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd);
+/*
+ * The event of a completion that has been read, in a slot kept for it if need
+ * be. What must be lost nevertheless is told as an overflow. QUIET: it notifies
+ * nobody.
+ */
+void dapl_evd_push_completion_locked(struct dapl_evd *evd,
+				     const DAT_EVENT *event, bool quiet,
+				     struct dapl_evd_after *after);
+/* EVD's overflow is to be told when the lock is free. */
+void dapl_evd_note_overflow_locked(struct dapl_evd *evd,
+				   struct dapl_evd_after *after);
+/* Part of dapl_evd_after(). */
+void dapl_evd_tell_noted(struct dapl_evd_after *after);
+
+/*
+ * Promises room for DEPTH completions of a new work queue, growing the
+ * completion queue. *RET_CREDITS is NULL then. Where the device cannot grow
+ * it, the work queue takes its slots one by one from *RET_CREDITS, so that a
+ * post is refused before the queue could overrun; without RET_CREDITS attaching
+ * fails there. 0 or -errno. Takes role CTL; may sleep in the kernel.
+ */
+int dapl_evd_attach(struct dapl_evd *evd, int depth, int **ret_credits);
+/*
+ * N more slots for a work queue that is attached without credits; fewer, which
+ * does not fail, when N is negative. 0 or -errno. As attach.
+ */
+int dapl_evd_reserve(struct dapl_evd *evd, int n);
+void dapl_evd_detach(struct dapl_evd *evd, int depth, const int *credits);
+
+/*
+ * Ends EVD except for its memory: a waiter returns DAT_ABORT, and has left
+ * when this returns. Part of free and of closing the IA.
+ */
+void dapl_evd_shutdown(struct dapl_evd *evd);
+/* Blocks until who slept in dat_evd_wait() has left a dead EVD. */
+void dapl_evd_wait_left(struct dapl_evd *evd);
+void dapl_evd_put(struct dapl_evd *evd);
+
+/* For IA open: an EVD for asynchronous errors. */
+DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen,
+			struct dapl_cno *cno, DAT_EVD_FLAGS flags,
+			struct dapl_evd **ret_evd);
+
+/*
+ * An EVD has a bell while it has a CNO or a waiter: open before either is set,
+ * close after one is gone. 0 or -errno: no descriptor is left. Lock held.
+ */
+int dapl_evd_bell_open_locked(struct dapl_evd *evd);
+void dapl_evd_bell_close_locked(struct dapl_evd *evd);
+/* Wakes the waiter, or triggers the CNO of an enabled EVD. Lock held. */
+void dapl_evd_wake_locked(struct dapl_evd *evd);
+
+/* dapl_evd_cno.c: the EVD's side of a CNO. */
+
+/*
+ * Puts the descriptors of an enabled EVD without a waiter into the set of its
+ * CNO and arms them; events that are there already trigger at once.
+ */
+void dapl_evd_cno_enter_locked(struct dapl_evd *evd,
+			       struct dapl_evd_after *after);
+void dapl_evd_cno_leave_locked(struct dapl_evd *evd);
+/* Takes the trigger of EVD; false when there is none any more. */
+bool dapl_evd_trigger_take(struct dapl_evd *evd, const struct dapl_cno *cno);
+/* Undoes that, for somebody else to take it. */
+void dapl_evd_trigger_back(struct dapl_evd *evd, const struct dapl_cno *cno);
+
+/* dapl_evd_cq.c: completions into events. */
+
+/*
+ * Makes the event of WC, a completion that is not simply a success; false when
+ * the consumer is owed none.
+ */
+bool dapl_evd_cq_careful_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
+				DAT_EVENT *event, struct dapl_evd_after *after);
+/* ibv_poll_cq() gave the negative N. */
+void dapl_evd_cq_failed_locked(struct dapl_evd *evd, int n,
+			       struct dapl_evd_after *after);
+/* Reads the next event off the completion queue; false when there is none. */
+bool dapl_evd_cq_next_locked(struct dapl_evd *evd, DAT_EVENT *event,
+			     struct dapl_evd_after *after);
+/*
+ * The event of a request (OP and COOKIE of its slot) that EP will never see
+ * completed. Uses up the cookie of a bind.
+ */
+void dapl_evd_flush_event(struct dapl_ep *ep, unsigned op,
+			  DAT_DTO_COOKIE cookie, DAT_EVENT *ret_event);
+/*
+ * Moves all there is to the ring, for somebody who waits: without memory what
+ * finds no room stays in the queue.
+ */
+void dapl_evd_cq_drain_locked(struct dapl_evd *evd,
+			      struct dapl_evd_after *after);
+/* The same, behind the N completions of WC that have been read already. */
+void dapl_evd_cq_queue_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
+			      int n, struct dapl_evd_after *after);
+/*
+ * Moves all there is to the ring: what is done next must come behind it, or
+ * there will be nobody to complete. Completions of work queues in DROP (the
+ * queues of an endpoint that is being freed) give their slots back and vanish;
+ * not those of receives from an SRQ, since that lives on, and so do its buffers.
+ */
+void dapl_evd_harvest_locked(struct dapl_evd *evd, struct dapl_ep *drop,
+			     struct dapl_evd_after *after);
+/* The same, taking the lock; EVD may be NULL, and have no queue. */
+void dapl_evd_harvest(struct dapl_evd *evd, struct dapl_ep *drop,
+		      struct dapl_evd_after *after);
+/* Asks for a notification of the next completion. No-op without a queue. */
+void dapl_evd_cq_arm_locked(struct dapl_evd *evd);
+/* Takes notifications that have arrived. True if there was one. */
+bool dapl_evd_cq_ack_locked(struct dapl_evd *evd);
+/* The device has given EVD's queue up. True the first time, to report it. */
+static inline bool dapl_evd_cq_gave_up(struct dapl_evd *evd)
+{
+	return !__atomic_exchange_n(&evd->cq_broken, true, __ATOMIC_RELAXED);
+}
+/* Does what a reading has left to do. No lock held. */
+void dapl_evd_after(struct dapl_evd_after *after);
+
+static inline uint32_t dapl_evd_queued(const struct dapl_evd *evd)
+{
+	return evd->ring.head - evd->ring.tail;
+}
+
+static inline bool dapl_evd_pop_locked(struct dapl_evd *evd, DAT_EVENT *event)
+{
+	struct dapl_ring *ring = &evd->ring;
+
+	dapl_lock_assert_held(&evd->lock);
+	if (ring->head == ring->tail)
+		return false;
+	*event = ring->slots[ring->tail++ & (ring->size - 1)];
+	if (ring->head == ring->tail) {
+		evd->slow &= ~DAPL_EVD_RING;
+		/* A ring that is large by promise stays small in the cache. */
+		ring->head = ring->tail = 0;
+	}
+	if (evd->overflowed && dapl_evd_queued(evd) < (uint32_t)evd->qlen)
+		evd->overflowed = false;
+	return true;
+}
+
+/* dapl_evd_notify.c: which completions notify. */
+
+/* What FLAGS of an endpoint's attributes ask of the EVD of that queue. */
+enum dapl_evd_config dapl_evd_config_of(DAT_COMPLETION_FLAGS flags, bool recv);
+/*
+ * One more queue of an endpoint that wants CONFIG, or one less. Where queues
+ * want different things every event notifies. EVD may be NULL.
+ */
+void dapl_evd_config_enter(struct dapl_evd *evd, enum dapl_evd_config config);
+void dapl_evd_config_leave(struct dapl_evd *evd, enum dapl_evd_config config);
+/* Why a waiter may not ask for several events; DAT_SUCCESS: it may. */
+DAT_RETURN dapl_evd_config_refuses(const struct dapl_evd *evd);
+/*
+ * Whether a waiter that went to sleep when evd->loud was LOUD is to return.
+ * RANG: the armed completion queue may have notified. Lock held.
+ */
+bool dapl_evd_notified(const struct dapl_evd *evd, uint32_t threshold,
+		       uint32_t loud, bool rang);
+
+/* The EVD vector entries. */
+DAT_RETURN dapl_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
+			   DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *ret_evd);
+DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask,
+			  DAT_EVD_PARAM *ret_param);
+DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno);
+DAT_RETURN dapl_evd_enable(DAT_EVD_HANDLE handle);
+DAT_RETURN dapl_evd_disable(DAT_EVD_HANDLE handle);
+DAT_RETURN dapl_evd_set_unwaitable(DAT_EVD_HANDLE handle);
+DAT_RETURN dapl_evd_clear_unwaitable(DAT_EVD_HANDLE handle);
+DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
+			 DAT_COUNT threshold, DAT_EVENT *event,
+			 DAT_COUNT *nmore);
+DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen);
+DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event);
+DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event);
+DAT_RETURN dapl_evd_free(DAT_EVD_HANDLE handle);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_evd_notify.c - which completions of an EVD wake a waiter or its CNO.
+ *
+ * The endpoints that complete to an EVD decide, by the completion flags of
+ * their attributes; where these differ every event notifies, which is what
+ * MPI libraries expect that give both directions one EVD. Verbs can tell
+ * solicited messages apart when the queue is armed; requests posted UNSIGNALLED
+ * are told apart when they are read, by the mark on their slot. Dequeue, and a
+ * wait that finds events there when it begins, do not care: only who sleeps
+ * needs a notification. Verbs cannot take back an arming: a queue armed for
+ * every completion before its EVD became solicited notifies once too often,
+ * never too seldom.
+ *
+ * Locks: takes the EVD's, or is called with it. Rules: uDAPL 1.2
+ * specification, completion flags of endpoint attributes.
+ */
+#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/event/dapl_evd.h"
+
+enum dapl_evd_config dapl_evd_config_of(DAT_COMPLETION_FLAGS flags, bool recv)
+{
+	if (recv && (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG))
+		return DAPL_EVD_SOLICITED;
+	if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
+		return DAPL_EVD_NOTIFY;
+	return DAPL_EVD_THRESHOLD;
+}
+
+static bool is_selective(enum dapl_evd_config config)
+{
+	return config == DAPL_EVD_NOTIFY || config == DAPL_EVD_SOLICITED;
+}
+
+static enum dapl_evd_config config_now(const struct dapl_evd *evd)
+{
+	const int *users = evd->config_users;
+
+	/* Who shares with others that want something else hears of all. */
+	if (users[DAPL_EVD_THRESHOLD] ||
+	    (users[DAPL_EVD_NOTIFY] && users[DAPL_EVD_SOLICITED]))
+		return DAPL_EVD_THRESHOLD;
+	if (users[DAPL_EVD_NOTIFY])
+		return DAPL_EVD_NOTIFY;
+	return users[DAPL_EVD_SOLICITED] ? DAPL_EVD_SOLICITED : DAPL_EVD_UNUSED;
+}
+
+/* Whoever sleeps has armed the queue for the configuration before, or not. */
+static void config_update_locked(struct dapl_evd *evd,
+				 struct dapl_evd_after *after)
+{
+	enum dapl_evd_config config = config_now(evd);
+	uint32_t queued = dapl_evd_queued(evd);
+	bool more;
+
+	dapl_lock_assert_held(&evd->lock);
+	if (config == evd->config)
+		return;
+	evd->config = config;
+	if (config == DAPL_EVD_UNUSED || evd->dead)
+		return;
+	if (!evd->waiting && !(evd->cno && evd->enabled))
+		return;
+	/* Now, before the endpoint can post: a sleeper may be slow to wake. */
+	dapl_evd_cq_arm_locked(evd);
+	if (!evd->waiting)
+		dapl_evd_cq_drain_locked(evd, after);
+	more = dapl_evd_queued(evd) != queued;
+	if (evd->waiting || more)
+		dapl_evd_wake_locked(evd);
+}
+
+/*
+ * Solicited messages are told apart by the device: not by every one, and not
+ * among events of other streams, which none can solicit. All notify then.
+ */
+static enum dapl_evd_config config_on(const struct dapl_evd *evd,
+				      enum dapl_evd_config config)
+{
+	unsigned others =
+		(unsigned)evd->flags &
+		~(unsigned)(DAT_EVD_DTO_FLAG | DAT_EVD_EXTENSION_BASE);
+
+	return config == DAPL_EVD_SOLICITED &&
+			       (others || evd->obj.ia->dev.deaf_to_solicited)
+		       ? DAPL_EVD_THRESHOLD
+		       : config;
+}
+
+static void config_count(struct dapl_evd *evd, enum dapl_evd_config config,
+			 int n)
+{
+	struct dapl_evd_after after = {0};
+
+	if (!evd)
+		return;
+	dapl_lock(&evd->lock);
+	evd->config_users[config_on(evd, config)] += n;
+	config_update_locked(evd, &after);
+	dapl_unlock(&evd->lock);
+	dapl_evd_after(&after);
+}
+
+void dapl_evd_config_enter(struct dapl_evd *evd, enum dapl_evd_config config)
+{
+	config_count(evd, config, 1);
+}
+
+void dapl_evd_config_leave(struct dapl_evd *evd, enum dapl_evd_config config)
+{
+	config_count(evd, config, -1);
+}
+
+DAT_RETURN dapl_evd_config_refuses(const struct dapl_evd *evd)
+{
+	if (!is_selective(evd->config))
+		return DAT_SUCCESS;
+	return evd->config == DAPL_EVD_NOTIFY
+		       ? DAPL_BAD_STATE(EVD_CONFIG_NOTIFY)
+		       : DAPL_BAD_STATE(EVD_CONFIG_SOLICITED);
+}
+
+bool dapl_evd_notified(const struct dapl_evd *evd, uint32_t threshold,
+		       uint32_t loud, bool rang)
+{
+	if (dapl_evd_queued(evd) < threshold)
+		return false;
+	if (!is_selective(evd->config) || evd->loud != loud)
+		return true;
+	return rang && evd->config == DAPL_EVD_SOLICITED;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_evd_ring.c - the ring of an EVD, and who puts what into it.
+ *
+ * It grows as it must. For every completion that may come (a work queue is
+ * promised room in the completion queue when it attaches) there is a free slot
+ * beforehand: an endpoint's end can read the completion queue empty without
+ * memory. Events that are posted do not take those slots.
+ * An EVD of asynchronous errors is bounded by its length, since nothing that
+ * the program does bounds what the device has to say; connection events and
+ * requests are never dropped for their number.
+ * Locks: takes the EVD's, or is called with it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/common/event/dapl_evd.h"
+
+#define RING_INITIAL 16u
+#define RING_MAX     (1u << 31)
+
+/* Whether RING has N free slots, or could get them. */
+static bool ring_room(struct dapl_ring *ring, uint32_t n)
+{
+	uint32_t used = ring->head - ring->tail, i = 0;
+	uint32_t size = ring->size ? ring->size : RING_INITIAL;
+	DAT_EVENT *slots;
+
+	if (ring->size - used >= n)
+		return true;
+	while (size - used < n && size < RING_MAX)
+		size *= 2;
+	if (size - used < n)
+		return false;
+	slots = reallocarray(NULL, size, sizeof(*slots));
+	if (!slots)
+		return false;
+	while (ring->tail != ring->head)
+		slots[i++] = ring->slots[ring->tail++ & (ring->size - 1)];
+	free(ring->slots);
+	*ring = (struct dapl_ring){.slots = slots, .size = size, .head = i};
+	return true;
+}
+
+bool dapl_evd_room_locked(struct dapl_evd *evd)
+{
+	dapl_lock_assert_held(&evd->lock);
+	return ring_room(&evd->ring, evd->kept + 1);
+}
+
+bool dapl_evd_keep_room(struct dapl_evd *evd, int completions)
+{
+	bool ok;
+
+	dapl_lock(&evd->lock);
+	ok = ring_room(&evd->ring, (uint32_t)completions + 1);
+	if (ok)
+		evd->kept = (uint32_t)completions;
+	dapl_unlock(&evd->lock);
+	return ok;
+}
+
+static DAT_EVENT *push_locked(struct dapl_evd *evd, bool quiet)
+{
+	struct dapl_ring *ring = &evd->ring;
+
+	dapl_lock_assert_held(&evd->lock);
+	evd->slow |= DAPL_EVD_RING;
+	evd->loud += !quiet;
+	return &ring->slots[ring->head++ & (ring->size - 1)];
+}
+
+DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd)
+{
+	dapl_lock_assert_held(&evd->lock);
+	return dapl_evd_room_locked(evd) ? push_locked(evd, false) : NULL;
+}
+
+void dapl_evd_push_completion_locked(struct dapl_evd *evd,
+				     const DAT_EVENT *event, bool quiet,
+				     struct dapl_evd_after *after)
+{
+	dapl_lock_assert_held(&evd->lock);
+	/* A slot that was kept, if there is no memory for another one. */
+	if (dapl_evd_room_locked(evd) || ring_room(&evd->ring, 1)) {
+		*push_locked(evd, quiet) = *event;
+		return;
+	}
+	dapl_log(DAPL_LOG_ERR, "evd %p: no memory, a completion is lost",
+		 (void *)evd);
+	if (!evd->overflowed)
+		dapl_evd_note_overflow_locked(evd, after);
+	evd->overflowed = true;
+}
+
+/* ------------------------------------------------- posting */
+
+static void tell_overflow(struct dapl_evd *async, const struct dapl_evd *evd)
+{
+	dapl_evd_post_error(async, DAT_ASYNC_ERROR_EVD_OVERFLOW,
+			    (DAT_HANDLE)(uintptr_t)evd, DAT_EVD_OVERFLOW_ERROR);
+}
+
+static void log_dropped(const struct dapl_evd *evd, DAT_EVENT_NUMBER number,
+			const char *why)
+{
+	dapl_log(DAPL_LOG_WARN, "evd %p: event 0x%x dropped: %s",
+		 (const void *)evd, number, why);
+}
+
+/*
+ * Whether EVENT, posted last, was one too many. The consumer hears of that, but
+ * the ring grows, and nothing is lost. Requests are never too many: how long
+ * the queue is says nothing of how many peers there are, and the connection
+ * manager sees to it that no more come than there is room for.
+ */
+static bool overflows_locked(const struct dapl_evd *evd, const DAT_EVENT *event)
+{
+	const struct dapl_ring *ring = &evd->ring;
+	uint32_t n = 0, i;
+
+	dapl_lock_assert_held(&evd->lock);
+	if (dapl_evd_queued(evd) <= (uint32_t)evd->qlen || evd->overflowed ||
+	    event->event_number == DAT_CONNECTION_REQUEST_EVENT)
+		return false;
+	for (i = ring->tail; i != ring->head; i++)
+		n += ring->slots[i & (ring->size - 1)].event_number !=
+		     DAT_CONNECTION_REQUEST_EVENT;
+	return n > (uint32_t)evd->qlen;
+}
+
+bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event)
+{
+	bool dead, posted = false, overflow = false;
+	DAT_EVENT *slot;
+
+	dapl_lock(&evd->lock);
+	dead = evd->dead;
+	slot = dead ? NULL : dapl_evd_push_locked(evd);
+	if (slot) {
+		*slot = *event;
+		slot->evd_handle = (DAT_EVD_HANDLE)evd;
+		posted = true;
+		overflow = overflows_locked(evd, event);
+		evd->overflowed |= overflow;
+		dapl_evd_wake_locked(evd);
+	}
+	dapl_unlock(&evd->lock);
+	if (!posted)
+		log_dropped(evd, event->event_number,
+			    dead ? "being freed" : "no memory");
+	if (overflow)
+		tell_overflow(evd->async, evd);
+	return posted;
+}
+
+void dapl_evd_post_completion(struct dapl_evd *evd, const DAT_EVENT *event)
+{
+	struct dapl_evd_after after = {0};
+	DAT_EVENT copy = *event;
+
+	copy.evd_handle = (DAT_EVD_HANDLE)evd;
+	dapl_lock(&evd->lock);
+	if (!evd->dead) {
+		dapl_evd_push_completion_locked(evd, &copy, false, &after);
+		dapl_evd_wake_locked(evd);
+	}
+	dapl_unlock(&evd->lock);
+	dapl_evd_after(&after);
+}
+
+/* The slot for an error, or for word that there are too many; or NULL. */
+static DAT_EVENT *error_slot_locked(struct dapl_evd *evd, bool *ret_full)
+{
+	dapl_lock_assert_held(&evd->lock);
+	*ret_full = dapl_evd_queued(evd) >= (uint32_t)evd->qlen;
+	if (evd->dead || (*ret_full && evd->overflowed))
+		return NULL;
+	evd->overflowed = *ret_full;
+	return dapl_evd_push_locked(evd);
+}
+
+void dapl_evd_post_error(struct dapl_evd *evd, DAT_EVENT_NUMBER number,
+			 DAT_HANDLE handle, DAT_COUNT reason)
+{
+	DAT_ASYNCH_ERROR_EVENT_DATA *data;
+	DAT_EVENT *slot;
+	bool full;
+
+	if (!evd) {
+		dapl_log(DAPL_LOG_ERR, "error 0x%x of %p: nobody to tell",
+			 number, (void *)handle);
+		return;
+	}
+	dapl_lock(&evd->lock);
+	slot = error_slot_locked(evd, &full);
+	if (slot) {
+		memset(slot, 0, sizeof(*slot));
+		slot->event_number =
+			full ? DAT_ASYNC_ERROR_EVD_OVERFLOW : number;
+		slot->evd_handle = (DAT_EVD_HANDLE)evd;
+		data = &slot->event_data.asynch_error_event_data;
+		data->dat_handle = full ? (DAT_HANDLE)evd : handle;
+		data->reason = full ? DAT_EVD_OVERFLOW_ERROR : reason;
+		dapl_evd_wake_locked(evd);
+	}
+	dapl_unlock(&evd->lock);
+	if (!slot || full)
+		log_dropped(evd, number, "full, being freed, or no memory");
+}
+
+void dapl_evd_note_overflow_locked(struct dapl_evd *evd,
+				   struct dapl_evd_after *after)
+{
+	dapl_lock_assert_held(&evd->lock);
+	if (!evd->async || after->async)
+		return;
+	dapl_obj_get(&evd->async->obj);
+	after->async = evd->async;
+	after->overflowed = (DAT_HANDLE)evd;
+}
+
+void dapl_evd_tell_noted(struct dapl_evd_after *after)
+{
+	if (!after->async)
+		return;
+	tell_overflow(after->async, (struct dapl_evd *)after->overflowed);
+	dapl_evd_put(after->async);
+}

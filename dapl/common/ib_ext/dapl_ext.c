@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_ext.c - dat_extension_op(): RDMA write with immediate data, the atomic
+ * operations, and IAs for queries only.
+ *
+ * libdat2 passes the variable arguments on as they are; each operation takes
+ * its own off the list, in the order of the macros in dat_ib_extensions.h.
+ */
+#include "dapl/common/ib_ext/dapl_ext.h"
+
+#include <dat2/dat_ib_extensions.h>
+#include <string.h>
+
+#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/connect/dapl_ep.h"
+
+static DAT_RETURN write_immed(DAT_HANDLE handle, va_list args)
+{
+	DAT_COUNT segments = va_arg(args, DAT_COUNT);
+	DAT_LMR_TRIPLET *iov = va_arg(args, DAT_LMR_TRIPLET *);
+	DAT_DTO_COOKIE cookie = va_arg(args, DAT_DTO_COOKIE);
+	const DAT_RMR_TRIPLET *remote = va_arg(args, DAT_RMR_TRIPLET *);
+	DAT_UINT32 imm = va_arg(args, DAT_UINT32);
+	DAT_COMPLETION_FLAGS flags = va_arg(args, DAT_COMPLETION_FLAGS);
+	struct dapl_ep *ep = handle;
+
+	if (dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) && ep->obj.ia->dev.iwarp)
+		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
+				 "ep %p: iWARP has no immediate data",
+				 (void *)ep);
+	return dapl_ep_post_write_immed(handle, segments, iov, cookie, remote,
+					imm, flags);
+}
+
+/* One 8-byte operand here, one there. */
+static DAT_RETURN post_atomic(DAT_HANDLE handle, struct ibv_send_wr *wr,
+			      unsigned op, DAT_LMR_TRIPLET *local,
+			      const DAT_RMR_TRIPLET *remote,
+			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	struct dapl_ep *ep = handle;
+
+	if (!dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) || ep->ud)
+		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
+	if (!local || !remote)
+		return dapl_fail(local ? DAPL_BAD_ARG(6) : DAPL_BAD_ARG(4),
+				 "ep %p: an atomic needs both buffers",
+				 (void *)ep);
+	if (ep->obj.ia->dev.iwarp ||
+	    ep->obj.ia->dev.attr.atomic_cap == IBV_ATOMIC_NONE)
+		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
+				 "ep %p: %s has no atomics", (void *)ep,
+				 ep->obj.ia->dev.name);
+	wr->sg_list = (struct ibv_sge *)local;
+	wr->num_sge = 1;
+	wr->wr.atomic.remote_addr = remote->virtual_address;
+	wr->wr.atomic.rkey = remote->rmr_context;
+	return dapl_ep_post_request(ep, wr, op, local->segment_length, cookie,
+				    flags);
+}
+
+static DAT_RETURN fetch_and_add(DAT_HANDLE handle, va_list args)
+{
+	struct ibv_send_wr wr = {.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD};
+	DAT_LMR_TRIPLET *local;
+	DAT_RMR_TRIPLET *remote;
+	DAT_DTO_COOKIE cookie;
+	DAT_COMPLETION_FLAGS flags;
+
+	wr.wr.atomic.compare_add = va_arg(args, DAT_UINT64);
+	local = va_arg(args, DAT_LMR_TRIPLET *);
+	cookie = va_arg(args, DAT_DTO_COOKIE);
+	remote = va_arg(args, DAT_RMR_TRIPLET *);
+	flags = va_arg(args, DAT_COMPLETION_FLAGS);
+	return post_atomic(handle, &wr, DAT_IB_DTO_FETCH_ADD, local, remote,
+			   cookie, flags);
+}
+
+static DAT_RETURN cmp_and_swap(DAT_HANDLE handle, va_list args)
+{
+	struct ibv_send_wr wr = {.opcode = IBV_WR_ATOMIC_CMP_AND_SWP};
+	DAT_LMR_TRIPLET *local;
+	DAT_RMR_TRIPLET *remote;
+	DAT_DTO_COOKIE cookie;
+	DAT_COMPLETION_FLAGS flags;
+
+	wr.wr.atomic.compare_add = va_arg(args, DAT_UINT64);
+	wr.wr.atomic.swap = va_arg(args, DAT_UINT64);
+	local = va_arg(args, DAT_LMR_TRIPLET *);
+	cookie = va_arg(args, DAT_DTO_COOKIE);
+	remote = va_arg(args, DAT_RMR_TRIPLET *);
+	flags = va_arg(args, DAT_COMPLETION_FLAGS);
+	return post_atomic(handle, &wr, DAT_IB_DTO_CMP_SWAP, local, remote,
+			   cookie, flags);
+}
+
+/* libdat2 has taken the name off the list, and gives it as handle. */
+static DAT_RETURN open_query(DAT_HANDLE name, va_list args)
+{
+	DAT_HANDLE *ret_ia = va_arg(args, DAT_HANDLE *);
+	DAT_IA_ATTR_MASK ia_mask = va_arg(args, DAT_IA_ATTR_MASK);
+	DAT_IA_ATTR *ia_attr = va_arg(args, DAT_IA_ATTR *);
+	DAT_PROVIDER_ATTR_MASK mask = va_arg(args, DAT_PROVIDER_ATTR_MASK);
+	DAT_PROVIDER_ATTR *attr = va_arg(args, DAT_PROVIDER_ATTR *);
+
+	return dapl_ia_open_query(name, ret_ia, ia_mask, ia_attr, mask, attr);
+}
+
+static DAT_RETURN close_query(DAT_HANDLE ia, va_list args)
+{
+	return dapl_ia_close_query(ia);
+}
+
+static const struct {
+	int op;
+	DAT_RETURN (*fn)(DAT_HANDLE handle, va_list args);
+} operations[] = {
+	{DAT_IB_FETCH_AND_ADD_OP, fetch_and_add},
+	{DAT_IB_CMP_AND_SWAP_OP, cmp_and_swap},
+	{DAT_IB_RDMA_WRITE_IMMED_OP, write_immed},
+	{DAT_IB_OPEN_QUERY_OP, open_query},
+	{DAT_IB_CLOSE_QUERY_OP, close_query},
+};
+
+DAT_RETURN dapl_extensions(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
+{
+	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+		if (operations[i].op == (int)op)
+			return operations[i].fn(handle, args);
+	return dapl_fail(DAPL_ERR(DAT_NOT_IMPLEMENTED, 0),
+			 "the provider has no extension operation %d", (int)op);
+}

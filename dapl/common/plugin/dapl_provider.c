@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_provider.c - the plugin towards libdat2: the vector, and the names it
+ * was loaded for.
+ *
+ * libdat2 calls init and fini one after the other for a name, but different
+ * names may come from different threads. An entry is never freed: the plugin
+ * stays loaded, its objects' memory too, and each begins with a pointer to the
+ * vector that a call with a stale handle goes through. The next init of the
+ * same name and parameters uses it again.
+ */
+#include "dapl/common/plugin/dapl_provider.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/services/dapl_lock.h"
+
+static struct dapl_lock names_lock;
+static struct dapl_list names;
+
+__attribute__((constructor)) static void names_init(void)
+{
+	dapl_lock_init(&names_lock, DAPL_LOCK_PROVIDER);
+	dapl_list_init(&names);
+}
+
+/* The operation that OPS lacks, or NULL: calls do not look for it again. */
+static const char *missing_op(const struct dapl_cm_ops *ops)
+{
+#define OP(op)                       \
+	{                            \
+#op, ops->op != NULL \
+	}
+	const struct {
+		const char *name;
+		bool there;
+	} all[] = {
+		OP(name),	OP(open),      OP(start),  OP(stop),
+		OP(close),	OP(max_pdata), OP(listen), OP(unlisten),
+		OP(prepare),	OP(connect),   OP(accept), OP(reject),
+		OP(disconnect), OP(release),   OP(addrs),
+	};
+#undef OP
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (!all[i].there)
+			return all[i].name;
+	return NULL;
+}
+
+/*
+ * libdat2 opens with the device_name of the registration it chose, which tells
+ * those of one name apart; another libdat2, and a program, only know the text.
+ */
+const struct dapl_provider *dapl_provider_find(const char *name)
+{
+	struct dapl_provider *prov, *found = NULL;
+
+	if (!name)
+		return NULL;
+	dapl_lock(&names_lock);
+	dapl_list_for_each(prov, &names, link) {
+		if (!prov->registered || strcmp(prov->info.ia_name, name))
+			continue;
+		if (!found || prov->info.ia_name == name)
+			found = prov;
+	}
+	dapl_unlock(&names_lock);
+	return found;
+}
+
+static bool same_info(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
+{
+	return !strcmp(a->ia_name, b->ia_name) &&
+	       a->dapl_version_major == b->dapl_version_major &&
+	       a->dapl_version_minor == b->dapl_version_minor &&
+	       a->is_thread_safe == b->is_thread_safe;
+}
+
+static struct dapl_provider *provider_make(const struct dapl_cm_ops *ops,
+					   const DAT_PROVIDER_INFO *info,
+					   const char *ia_params)
+{
+	struct dapl_provider *prov;
+
+	prov = calloc(1, sizeof(*prov) + strlen(ia_params) + 1);
+	if (!prov)
+		return NULL;
+	prov->vector = dapl__vector;
+	prov->info = *info;
+	prov->vector.device_name = prov->info.ia_name;
+	prov->ops = ops;
+	strcpy(prov->ia_params, ia_params);
+	dapl_list_add_tail(&names, &prov->link);
+	return prov;
+}
+
+/* The entry of an earlier life, or a new one. */
+static struct dapl_provider *provider_take(const struct dapl_cm_ops *ops,
+					   const DAT_PROVIDER_INFO *info,
+					   const char *ia_params)
+{
+	struct dapl_provider *prov, *found = NULL;
+
+	dapl_lock(&names_lock);
+	dapl_list_for_each(prov, &names, link)
+		if (!prov->registered && prov->ops == ops &&
+		    same_info(&prov->info, info) &&
+		    !strcmp(prov->ia_params, ia_params))
+			found = prov;
+	if (!found)
+		found = provider_make(ops, info, ia_params);
+	if (found)
+		found->registered = true;
+	dapl_unlock(&names_lock);
+	return found;
+}
+
+static void provider_give_back(struct dapl_provider *prov)
+{
+	dapl_lock(&names_lock);
+	prov->registered = false;
+	dapl_unlock(&names_lock);
+}
+
+void dapl_provider_register(const struct dapl_cm_ops *ops,
+			    const DAT_PROVIDER_INFO *info,
+			    const char *ia_params)
+{
+	const char *missing = missing_op(ops);
+	struct dapl_provider *prov;
+
+	if (missing) {
+		dapl_fail(DAPL_ERR(DAT_INTERNAL_ERROR, 0),
+			  "the provider of %s has no operation %s",
+			  info->ia_name, missing);
+		return;
+	}
+	dapl__log_setup(ops->name);
+	prov = provider_take(ops, info, ia_params ? ia_params : "");
+	if (!prov)
+		dapl_fail(DAPL_NO_MEM, "no memory for provider %s",
+			  info->ia_name);
+	else if (dat_registry_add_provider(&prov->vector, info) != DAT_SUCCESS)
+		provider_give_back(prov);
+}
+
+void dapl_provider_unregister(const struct dapl_cm_ops *ops,
+			      const DAT_PROVIDER_INFO *info)
+{
+	struct dapl_provider *prov, *found = NULL;
+
+	dapl_lock(&names_lock);
+	dapl_list_for_each(prov, &names, link)
+		if (prov->registered && prov->ops == ops &&
+		    same_info(&prov->info, info)) {
+			found = prov;
+			found->registered = false;
+			break;
+		}
+	dapl_unlock(&names_lock);
+	if (found)
+		dat_registry_remove_provider(&found->vector, info);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_provider.h - names that libdat2 has loaded the plugin for.
+ *
+ * Each registration (a name with a version and a thread safety) has a vector of
+ * its own, whose first word is the name; all are filled from one const
+ * template. Constant once made, but for what is guarded by a lock of role
+ * PROVIDER.
+ */
+#ifndef DAPL_PROVIDER_H
+#define DAPL_PROVIDER_H
+
+#include <dat2/dat_registry.h>
+#include <dat2/udat.h>
+
+#include "dapl/common/cm/base/dapl_cm.h"
+#include "dapl/common/services/dapl_list.h"
+
+struct dapl_provider {
+	DAT_PROVIDER vector;   /* what libdat2 gets; must stay first */
+	struct dapl_list link; /* of all there ever were; lock */
+	bool registered;       /* lock */
+	DAT_PROVIDER_INFO info;
+	const struct dapl_cm_ops *ops;
+	char ia_params[]; /* field 7 of the dat.conf line */
+};
+
+/* NULL when NAME is not registered. */
+const struct dapl_provider *dapl_provider_find(const char *name);
+
+/* The template of all vectors. */
+extern const DAT_PROVIDER dapl__vector;
+
+#endif

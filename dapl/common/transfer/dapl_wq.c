@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* dapl_wq.c - allocation of work queue rings; see dapl_wq.h. */
+
+#include "dapl/common/transfer/dapl_wq.h"
+
+#include <stdlib.h>
+
+struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit, void *owner)
+{
+	struct dapl_wq *wq;
+	uint32_t size = 2;
+
+	if (limit >= DAPL_WQ_MAX)
+		return NULL;
+	while (size < limit)
+		size *= 2;
+	wq = calloc(1, sizeof(*wq) + size * sizeof(wq->slots[0]));
+	if (!wq)
+		return NULL;
+	dapl_lock_init(&wq->lock, DAPL_LOCK_WQ);
+	wq->kind = kind;
+	wq->limit = limit;
+	wq->fast_limit = limit;
+	wq->mask = size - 1;
+	while ((wq->signals + 1) * 4 <= limit)
+		wq->signals = wq->signals * 2 + 1;
+	wq->owner = owner;
+	for (uint32_t i = 0; i < size; i++)
+		wq->slots[i].what = i << 8 | DAT_DTO_RECEIVE;
+	return wq;
+}
