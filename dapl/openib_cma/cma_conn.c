@@ -312,9 +312,9 @@ static struct cma_depths agree(const struct vb_dev *dev,
 	struct cma_depths own = cma_depths_own(dev, qp);
 
 	/* iWARP peers that do not negotiate show as 0. */
-	if (asked.in < own.in && !(dev->iwarp && !asked.in))
+	if (asked.in < own.in && !(dev->iw_cm && !asked.in))
 		own.in = asked.in;
-	if (asked.out < own.out && !(dev->iwarp && !asked.out))
+	if (asked.out < own.out && !(dev->iw_cm && !asked.out))
 		own.out = asked.out;
 	return own;
 }
@@ -410,7 +410,7 @@ int cma_disconnect(struct dapl_cm_conn *conn)
 	 * On iWARP the kernel ends the stream after what was sent; an error
 	 * state would cut off what the peer has not read yet.
 	 */
-	if (!cma_conn_dev(conn)->iwarp)
+	if (!cma_conn_dev(conn)->iw_cm)
 		dapl_cm_qp_error(conn->ep, conn);
 	if (rdma_disconnect(conn->id)) {
 		dapl_log(DAPL_LOG_CM_WARN, "conn %p: disconnect: %m",
@@ -473,7 +473,7 @@ static void destroy_id(struct dapl_cm_conn *conn, enum cma_state state)
 		return;
 	if (state == CMA_REQUEST)
 		rdma_reject(conn->id, NULL, 0);
-	else if (state == CMA_UP && !cma_conn_dev(conn)->iwarp)
+	else if (state == CMA_UP && !cma_conn_dev(conn)->iw_cm)
 		rdma_disconnect(conn->id);
 	cma_id_destroy(conn->id);
 	if (conn->first_id)
@@ -501,11 +501,11 @@ static bool linger(struct dapl_cm_conn *conn, enum cma_state state)
 	switch (state) {
 	case CMA_CONNECT:
 	case CMA_ACCEPT:
-		if (!cma_conn_dev(conn)->iwarp)
+		if (!cma_conn_dev(conn)->iw_cm)
 			return false;
 		break;
 	case CMA_UP:
-		if (cma_conn_dev(conn)->iwarp || rdma_disconnect(conn->id))
+		if (cma_conn_dev(conn)->iw_cm || rdma_disconnect(conn->id))
 			return false;
 		break;
 	case CMA_DOWN:
@@ -585,7 +585,7 @@ bool cma_conn_released_event(struct dapl_cm_conn *conn,
 		conn->state = CMA_UP;
 	dapl_unlock(&conn->lock);
 	if (lingers && up)
-		ended = cma_conn_dev(conn)->iwarp || rdma_disconnect(conn->id);
+		ended = cma_conn_dev(conn)->iw_cm || rdma_disconnect(conn->id);
 	if (lingers && ended)
 		conn_end(conn, CMA_OVER);
 	return released;

@@ -251,7 +251,7 @@ void cma_conn_moved(struct dapl_cm_conn *conn, int ret)
 static bool by_consumer(const struct dapl_cm_conn *conn,
 			const struct cma_event *ev)
 {
-	if (!cma_conn_dev(conn)->iwarp && ev->status != REJ_CONSUMER)
+	if (!cma_conn_dev(conn)->iw_cm && ev->status != REJ_CONSUMER)
 		return false;
 	return ev->size >= sizeof(cma_reject_header) &&
 	       !memcmp(ev->pdata, cma_reject_header, sizeof(cma_reject_header));
@@ -316,7 +316,7 @@ static void on_disconnected(struct dapl_cm_conn *conn)
 		return;
 	}
 	/* The IB CM waits for an answer; without a need for one it says so. */
-	if (!cma_conn_dev(conn)->iwarp)
+	if (!cma_conn_dev(conn)->iw_cm)
 		rdma_disconnect(conn->id);
 	cma_conn_finish(conn, DAPL_CM_DISCONNECTED, NULL, 0);
 }

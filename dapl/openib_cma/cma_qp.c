@@ -49,7 +49,7 @@ static void open_access(const struct vb_dev *dev, struct dapl_cm_step *init)
 {
 	init->attr.qp_access_flags |=
 		IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-	if (!dev->iwarp && dev->attr.atomic_cap != IBV_ATOMIC_NONE)
+	if (dev->atomics)
 		init->attr.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
 }
 
@@ -79,7 +79,7 @@ int cma_qp_steps(const struct vb_dev *dev, struct rdma_cm_id *id,
 		 struct cma_depths max, struct dapl_cm_step *ret_steps,
 		 int *ret_n)
 {
-	int n = dev->iwarp ? 1 : DAPL_CM_STEPS;
+	int n = dev->iw_cm ? 1 : DAPL_CM_STEPS;
 	int ret = fetch_all(dev, id, n, ret_steps);
 
 	if (ret)

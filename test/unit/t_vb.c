@@ -91,11 +91,11 @@ static void open__says_what_the_device_is(void **state)
 {
 	static const struct {
 		enum fv_kind kind;
-		bool iwarp, ethernet;
+		bool ethernet, ib;
 	} rows[] = {
-		{FV_IB, false, false},
-		{FV_ROCE, false, true},
-		{FV_IWARP, true, true},
+		{FV_IB, false, true},
+		{FV_ROCE, true, true},
+		{FV_IWARP, true, false},
 	};
 	size_t i;
 
@@ -105,8 +105,19 @@ static void open__says_what_the_device_is(void **state)
 		assert_int_equal(vb_open("fake1", 1, &dev), 0);
 		assert_string_equal(dev.name, "fake1");
 		assert_int_equal(dev.port, 1);
-		assert_int_equal(dev.iwarp, rows[i].iwarp);
 		assert_int_equal(dev.ethernet, rows[i].ethernet);
+		assert_int_equal(dev.cq_resize, rows[i].ib);
+		assert_int_equal(dev.immediate, rows[i].ib);
+		assert_int_equal(dev.atomics, rows[i].ib);
+		assert_int_equal(dev.partitions, rows[i].ib);
+		assert_int_equal(dev.read_writes, !rows[i].ib);
+		assert_int_equal(dev.iw_cm, !rows[i].ib);
+		assert_int_equal(!!(dev.qp_access & IBV_ACCESS_REMOTE_ATOMIC),
+				 rows[i].ib);
+		assert_int_equal(!!(dev.qp_access & IBV_ACCESS_MW_BIND),
+				 rows[i].ib);
+		assert_int_equal(dev.max_read_sge,
+				 rows[i].ib ? dev.attr.max_sge : 1);
 		assert_int_equal(dev.attr.max_qp, 1024);
 		assert_int_equal(dev.port_attr.state, IBV_PORT_ACTIVE);
 		assert_true(fcntl(dev.ctx->async_fd, F_GETFL) & O_NONBLOCK);
@@ -614,7 +625,7 @@ static void qp_init__rc(void **state)
 				      IBV_QP_ACCESS_FLAGS | IBV_QP_PORT, &init),
 			 0);
 	assert_int_equal(attr.qp_access_flags, access);
-	if (!dev.iwarp)
+	if (dev.partitions)
 		assert_int_equal(attr.port_num, 1);
 	assert_int_equal(init.sq_sig_all, 0);
 	states_of(qp);
@@ -632,9 +643,9 @@ static void qp_init__masks(void **state)
 	char want[64];
 
 	snprintf(want, sizeof(want), "mask 0x%x",
-		 dev.iwarp ? IBV_QP_STATE | IBV_QP_ACCESS_FLAGS
-			   : IBV_QP_STATE | IBV_QP_ACCESS_FLAGS |
-				     IBV_QP_PKEY_INDEX | IBV_QP_PORT);
+		 dev.partitions ? IBV_QP_STATE | IBV_QP_ACCESS_FLAGS |
+					  IBV_QP_PKEY_INDEX | IBV_QP_PORT
+				: IBV_QP_STATE | IBV_QP_ACCESS_FLAGS);
 	assert_int_equal(vb_qp_create(pd, &cfg, &qp, &granted), 0);
 	fv_trace(true);
 	assert_int_equal(vb_qp_init(&dev, qp, 0, 0), 0);

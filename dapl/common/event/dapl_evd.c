@@ -37,7 +37,7 @@ static int evd_open_cq(struct dapl_evd *evd, struct dapl_ia *ia, DAT_COUNT qlen)
 	 * Endpoints that come later grow the queue; where the device cannot do
 	 * that, start with room for what old programs are used to post.
 	 */
-	if (ia->dev.iwarp && depth < CQ_FIXED_DEPTH)
+	if (!ia->dev.cq_resize && depth < CQ_FIXED_DEPTH)
 		depth = CQ_FIXED_DEPTH;
 	if (depth > ia->dev.attr.max_cqe)
 		depth = ia->dev.attr.max_cqe;
@@ -409,7 +409,7 @@ static int attach_locked(struct dapl_evd *evd, int depth, int **ret_credits)
 
 	dapl_lock_assert_held(&evd->ctl);
 	/* If it cannot grow, endpoints that come late share what is left. */
-	if (ret_credits && evd->obj.ia->dev.iwarp)
+	if (ret_credits && !evd->obj.ia->dev.cq_resize)
 		keep = evd->cq->cqe / CQ_KEEP;
 	ret = cq_reserve(evd, depth, keep);
 	if (ret && ret_credits && cq_pool(evd)) {

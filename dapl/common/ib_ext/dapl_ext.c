@@ -24,10 +24,11 @@ static DAT_RETURN write_immed(DAT_HANDLE handle, va_list args)
 	DAT_COMPLETION_FLAGS flags = va_arg(args, DAT_COMPLETION_FLAGS);
 	struct dapl_ep *ep = handle;
 
-	if (dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) && ep->obj.ia->dev.iwarp)
+	if (dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) &&
+	    !ep->obj.ia->dev.immediate)
 		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
-				 "ep %p: iWARP has no immediate data",
-				 (void *)ep);
+				 "ep %p: %s has no immediate data", (void *)ep,
+				 ep->obj.ia->dev.name);
 	return dapl_ep_post_write_immed(handle, segments, iov, cookie, remote,
 					imm, flags);
 }
@@ -46,8 +47,7 @@ static DAT_RETURN post_atomic(DAT_HANDLE handle, struct ibv_send_wr *wr,
 		return dapl_fail(local ? DAPL_BAD_ARG(6) : DAPL_BAD_ARG(4),
 				 "ep %p: an atomic needs both buffers",
 				 (void *)ep);
-	if (ep->obj.ia->dev.iwarp ||
-	    ep->obj.ia->dev.attr.atomic_cap == IBV_ATOMIC_NONE)
+	if (!ep->obj.ia->dev.atomics)
 		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
 				 "ep %p: %s has no atomics", (void *)ep,
 				 ep->obj.ia->dev.name);

@@ -17,12 +17,6 @@
 #include "dapl/common/objects/dapl_rmr.h"
 #include "dapl/common/objects/dapl_srq.h"
 
-#define QP_ACCESS                                           \
-	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
-	 IBV_ACCESS_REMOTE_READ)
-/* What iWARP does not have. */
-#define QP_ACCESS_IB (IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
-
 DAT_RETURN dapl_ep_bad_state(const struct dapl_ep *ep, int state,
 			     const char *call)
 {
@@ -110,7 +104,7 @@ static int qp_open_locked(struct dapl_ep *ep, struct ibv_cq *null_cq)
 	if (ret)
 		return ret;
 	ret = vb_qp_init(&ia->dev, qp, ia->dev.pkey_index,
-			 QP_ACCESS | (ia->dev.iwarp ? 0 : QP_ACCESS_IB));
+			 (int)ia->dev.qp_access);
 	if (!ret && ep->srq)
 		ret = dapl_srq_qp_enter(ep->srq, ep, qp->qp_num);
 	if (ret) {

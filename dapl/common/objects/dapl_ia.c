@@ -252,7 +252,8 @@ static void partition_set(struct dapl_ia *ia)
 	struct vb_dev *dev = &ia->dev;
 	uint16_t pkey = (uint16_t)ia->params.ib_pkey;
 
-	if (pkey && !dev->iwarp && vb_pkey_find(dev, pkey, &dev->pkey_index))
+	if (pkey && dev->partitions &&
+	    vb_pkey_find(dev, pkey, &dev->pkey_index))
 		dapl_log(DAPL_LOG_WARN,
 			 "DAPL_IB_PKEY: 0x%04x is not in the table of %s port "
 			 "%u; using its first entry",

@@ -64,8 +64,7 @@ void dapl_ia_attr_fill(struct dapl_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_srqs = count(dev->max_srq);
 	attr->max_ep_per_srq = dev->max_srq ? count(dev->max_qp) : 0;
 	attr->max_recv_per_srq = count(dev->max_srq_wr);
-	/* The sink of an iWARP read is one tagged buffer. */
-	attr->max_iov_segments_per_rdma_read = ia->dev.iwarp ? 1 : sge;
+	attr->max_iov_segments_per_rdma_read = count(ia->dev.max_read_sge);
 	attr->max_iov_segments_per_rdma_write = sge;
 	attr->max_rdma_read_in = attr->max_rdma_read_per_ep_in;
 	attr->max_rdma_read_out = attr->max_rdma_read_per_ep_out;
@@ -73,8 +72,9 @@ void dapl_ia_attr_fill(struct dapl_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_rdma_read_per_ep_out_guaranteed = DAT_TRUE;
 	attr->zb_supported = ia->dev.zero_based ? DAT_TRUE : DAT_FALSE;
 	/* Immediate data and atomics are what the IB extension is about. */
-	attr->extension_supported =
-		ia->dev.iwarp ? DAT_EXTENSION_NONE : DAT_EXTENSION_IB;
+	attr->extension_supported = ia->dev.immediate || ia->dev.atomics
+					    ? DAT_EXTENSION_IB
+					    : DAT_EXTENSION_NONE;
 	attr->extension_version = DAT_IB_EXTENSION_VERSION;
 }
 
@@ -129,9 +129,9 @@ static void provider_attr_fill(struct dapl_ia *ia, DAT_PROVIDER_ATTR *attr)
 	attr->lmr_sync_req = DAT_FALSE;
 	attr->dto_async_return_guaranteed = DAT_FALSE;
 	attr->rdma_write_for_rdma_read_req =
-		ia->dev.iwarp ? DAT_TRUE : DAT_FALSE;
+		ia->dev.read_writes ? DAT_TRUE : DAT_FALSE;
 	attr->rdma_read_lmr_rmr_context_exposure =
-		ia->dev.iwarp ? DAT_TRUE : DAT_FALSE;
+		ia->dev.read_writes ? DAT_TRUE : DAT_FALSE;
 	attr->rmr_scope_supported = DAT_RMR_SCOPE_PZ;
 	attr->is_signal_safe = DAT_FALSE;
 	attr->ha_supported = DAT_FALSE;
@@ -163,9 +163,7 @@ static const char *port_state(enum ibv_port_state state)
 void dapl_ia_named_attrs(struct dapl_ia *ia)
 {
 	const struct ibv_device_attr *dev = &ia->dev.attr;
-	const char *atomic =
-		dev->atomic_cap != IBV_ATOMIC_NONE && !ia->dev.iwarp ? "TRUE"
-								     : "FALSE";
+	const char *atomic = ia->dev.atomics ? "TRUE" : "FALSE";
 	uint64_t guid = be64toh(dev->node_guid);
 	union ibv_gid gid = {{0}};
 	char text[64];
@@ -193,7 +191,7 @@ void dapl_ia_named_attrs(struct dapl_ia *ia)
 	named(ia, "DAT_EXTENSION_INTERFACE", "TRUE");
 	named(ia, "DAT_IB_FETCH_AND_ADD", atomic);
 	named(ia, "DAT_IB_CMP_AND_SWAP", atomic);
-	named(ia, "DAT_IB_IMMED_DATA", ia->dev.iwarp ? "FALSE" : "TRUE");
+	named(ia, "DAT_IB_IMMED_DATA", ia->dev.immediate ? "TRUE" : "FALSE");
 }
 
 DAT_RETURN dapl_ia_tell(struct dapl_ia *ia, DAT_IA_ATTR_MASK ia_mask,

@@ -123,12 +123,6 @@ static int device_query(struct vb_dev *dev)
 		return ret;
 	if (dev->port < 1 || dev->port > dev->attr.phys_port_cnt)
 		return -EINVAL;
-	dev->iwarp = dev->ctx->device->transport_type == IBV_TRANSPORT_IWARP;
-	/*
-	 * All drivers know the addresses of a region, but soft iWARP: it takes
-	 * the wish and keeps its own.
-	 */
-	dev->zero_based = dev->attr.vendor_id != SIW_VENDOR_ID;
 	return port_query(dev);
 }
 
@@ -194,9 +188,43 @@ static bool posts_enter_kernel(const struct ibv_device_attr *attr)
 	}
 }
 
-/* What no attribute tells. */
-static void siw_ways(struct vb_dev *dev)
+/*
+ * The transport decides most of it: no attribute tells, or drivers are not to
+ * be believed. Drivers of iWARP adapters resize no queue; the sink of an iWARP
+ * read is one tagged buffer that the peer writes to.
+ */
+static void capabilities(struct vb_dev *dev)
 {
+	bool ib = dev->ctx->device->transport_type != IBV_TRANSPORT_IWARP;
+
+	dev->iw_cm = !ib;
+	dev->partitions = ib;
+	dev->cq_resize = ib;
+	dev->immediate = ib;
+	dev->atomics = ib && dev->attr.atomic_cap != IBV_ATOMIC_NONE;
+	dev->read_writes = !ib;
+	dev->max_read_sge = ib ? dev->attr.max_sge : 1;
+	dev->qp_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			 IBV_ACCESS_REMOTE_READ;
+	if (ib)
+		dev->qp_access |= IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND;
+	/*
+	 * All drivers know the addresses of a region, but soft iWARP: it takes
+	 * the wish and keeps its own.
+	 */
+	dev->zero_based = dev->attr.vendor_id != SIW_VENDOR_ID;
+}
+
+/* What no attribute tells. */
+static void ways(struct vb_dev *dev)
+{
+	bool rxe = dev->attr.vendor_id == RXE_VENDOR_ID;
+
+	dev->posts_enter_kernel = posts_enter_kernel(&dev->attr);
+	/* Soft RoCE counts transport retries like those for receives. */
+	dev->seven_is_endless = rxe;
+	/* And it passes the kernel's flags on, whose order is another one. */
+	dev->says_csum_for_inv = rxe;
 	if (dev->attr.vendor_id != SIW_VENDOR_ID)
 		return;
 	siw_pad(dev);
@@ -222,12 +250,8 @@ int vb_open(const char *name, uint8_t port, struct vb_dev *ret_dev)
 		vb_close(&dev);
 		return ret;
 	}
-	siw_ways(&dev);
-	dev.posts_enter_kernel = posts_enter_kernel(&dev.attr);
-	/* Soft RoCE counts transport retries like those for receives. */
-	dev.seven_is_endless = dev.attr.vendor_id == RXE_VENDOR_ID;
-	/* And it passes the kernel's flags on, whose order is another one. */
-	dev.says_csum_for_inv = dev.attr.vendor_id == RXE_VENDOR_ID;
+	capabilities(&dev);
+	ways(&dev);
 	dev.max_inline = probe_inline(&dev);
 	*ret_dev = dev;
 	return 0;
@@ -619,8 +643,8 @@ int vb_qp_init(const struct vb_dev *dev, struct ibv_qp *qp, uint16_t pkey_index,
 	};
 	int mask = IBV_QP_STATE;
 
-	/* iWARP has no partitions, and its port comes with the connection. */
-	if (!dev->iwarp)
+	/* Without partitions the port comes with the connection. */
+	if (dev->partitions)
 		mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 	mask |= qp->qp_type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
 	return vb_qp_modify(qp, &attr, mask);

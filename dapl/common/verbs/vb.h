@@ -25,18 +25,35 @@ struct vb_dev {
 	struct ibv_context *ctx;
 	char name[IBV_SYSFS_NAME_MAX];
 	uint8_t port;
-	bool iwarp; /* transport is iWARP: no path, no UD, active sends first */
-	bool ethernet;	 /* link layer of the port */
-	bool zero_based; /* a region's addresses may begin at 0 */
+	bool ethernet; /* link layer of the port */
 	struct ibv_device_attr attr;
 	struct ibv_port_attr port_attr;
 	uint32_t max_inline; /* what a queue pair can be asked for; 0: none */
 	uint16_t pkey_index; /* for vb_qp_init(); 0 unless its user sets it */
 	struct ibv_cq *siw_pad; /* see vb.c; NULL on other devices */
+	/*
+	 * What the device can do. vb_open() finds it out; nobody else asks
+	 * which transport or driver this is.
+	 */
+	bool cq_resize;	  /* a completion queue can grow */
+	bool immediate;	  /* requests that carry immediate data */
+	bool atomics;	  /* atomic requests */
+	bool partitions;  /* queue pairs belong to a P_Key and a port */
+	bool zero_based;  /* a region's addresses may begin at 0 */
+	bool read_writes; /* the sink of a read is open to remote writes */
+	/*
+	 * The kernel's iw_cm connects: it takes queue pairs beyond INIT by
+	 * itself, and ends their streams after what was sent. Else the user
+	 * moves them, with the attributes of a path.
+	 */
+	bool iw_cm;
+	unsigned qp_access; /* all IBV_ACCESS_* that a queue pair takes */
+	int max_read_sge;   /* segments of one read */
+	/* And its ways, which no attribute tells. */
 	bool posts_enter_kernel; /* a post of a request is a system call */
 	/* A queue that is armed for solicited completions only never fires. */
 	bool deaf_to_solicited;
-	bool seven_is_endless; /* so many transport retries never end */
+	bool seven_is_endless;	/* so many transport retries never end */
 	bool says_csum_for_inv; /* IBV_WC_IP_CSUM_OK is IBV_WC_WITH_INV */
 };
 

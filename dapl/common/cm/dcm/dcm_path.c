@@ -204,7 +204,7 @@ DAT_RETURN dcm_path_init(struct dcm_path *path, const struct dapl_cm *cm,
 	path->dev = dev;
 	path->lid = dev->port_attr.lid;
 	path->ethernet = dev->ethernet;
-	if (dev->iwarp)
+	if (dev->iw_cm)
 		return dapl_fail(BAD_ADDRESS,
 				 "%s is an iWARP device, which only rdma_cm "
 				 "can connect: use libdaplofa",
