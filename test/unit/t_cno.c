@@ -350,7 +350,7 @@ bool __wrap_dapl_obj_unuse(struct dapl_obj *obj);
 
 bool __wrap_dapl_obj_unuse(struct dapl_obj *obj)
 {
-	bool cno = obj && obj->type == DAT_HANDLE_TYPE_CNO;
+	bool cno = obj && obj->ops->type == DAT_HANDLE_TYPE_CNO;
 	bool last = __real_dapl_obj_unuse(obj);
 	int one = 1;
 

@@ -167,17 +167,17 @@ static struct dapl_obj *obj_make(size_t size)
 	return obj;
 }
 
-void *dapl_obj_new_uncleared(struct dapl_ia *ia, DAT_HANDLE_TYPE type,
-			     size_t size, bool *ret_fresh)
+void *dapl_obj_new_uncleared(struct dapl_ia *ia, const struct dapl_obj_ops *ops,
+			     bool *ret_fresh)
 {
-	struct dapl_obj *obj = pool_take(type);
+	struct dapl_obj *obj = pool_take(ops->type);
 
 	*ret_fresh = !obj;
 	if (!obj)
-		obj = obj_make(size);
+		obj = obj_make(ops->size);
 	if (!obj)
 		return NULL;
-	if (type == DAT_HANDLE_TYPE_IA)
+	if (ops->type == DAT_HANDLE_TYPE_IA)
 		__atomic_add_fetch(&adapters, 1, __ATOMIC_RELAXED);
 	/* Not the magic, which is 0: a stale handle may be looked at now. */
 	obj->provider = ia ? ia->obj.provider : NULL;
@@ -185,28 +185,44 @@ void *dapl_obj_new_uncleared(struct dapl_ia *ia, DAT_HANDLE_TYPE type,
 	obj->context = (DAT_CONTEXT){0};
 	dapl_list_init(&obj->link);
 	obj->users = 0;
-	obj->type = type;
+	obj->ops = ops;
 	__atomic_store_n(&obj->refs, 1, __ATOMIC_RELEASE);
 	return obj;
 }
 
-void *dapl_obj_new(struct dapl_ia *ia, DAT_HANDLE_TYPE type, size_t size)
+void *dapl_obj_new(struct dapl_ia *ia, const struct dapl_obj_ops *ops)
 {
 	char *obj;
 	bool fresh;
 
-	obj = dapl_obj_new_uncleared(ia, type, size, &fresh);
+	obj = dapl_obj_new_uncleared(ia, ops, &fresh);
 	if (obj && !fresh)
 		memset(obj + sizeof(struct dapl_obj), 0,
-		       size - sizeof(struct dapl_obj));
+		       ops->size - sizeof(struct dapl_obj));
 	return obj;
+}
+
+void dapl_obj_put(struct dapl_obj *obj)
+{
+	if (!obj || __atomic_sub_fetch(&obj->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	if (obj->ops->destroy)
+		obj->ops->destroy(obj);
+	else
+		dapl_obj_release(obj);
+}
+
+void dapl_obj_end(struct dapl_obj *obj)
+{
+	obj->ops->shutdown(obj);
+	dapl_obj_put(obj);
 }
 
 void dapl_obj_release(struct dapl_obj *obj)
 {
-	struct pool *pool = &pools[obj->type];
+	struct pool *pool = &pools[obj->ops->type];
 
-	if (obj->type == DAT_HANDLE_TYPE_IA)
+	if (obj->ops->type == DAT_HANDLE_TYPE_IA)
 		__atomic_sub_fetch(&adapters, 1, __ATOMIC_RELAXED);
 	dapl_lock(&pool_lock);
 	dapl_list_add_tail(&pool->free, &obj->link);
@@ -219,8 +235,8 @@ void dapl_obj_enlist(struct dapl_obj *obj)
 	struct dapl_ia *ia = obj->ia;
 
 	dapl_lock(&ia->lock);
-	dapl_list_add_tail(&ia->objs[obj->type], &obj->link);
-	__atomic_store_n(&obj->magic, DAPL_MAGIC(obj->type), __ATOMIC_RELEASE);
+	dapl_list_add_tail(&ia->objs[obj->ops->type], &obj->link);
+	__atomic_store_n(&obj->magic, DAPL_MAGIC(obj->ops->type), __ATOMIC_RELEASE);
 	dapl_unlock(&ia->lock);
 }
 
@@ -235,7 +251,7 @@ bool dapl_obj_retire_as(struct dapl_obj *obj, bool force, uint32_t mark)
 	bool ok;
 
 	dapl_lock(&ia->lock);
-	ok = obj->magic == DAPL_MAGIC(obj->type) &&
+	ok = obj->magic == DAPL_MAGIC(obj->ops->type) &&
 	     (force || !__atomic_load_n(&obj->users, __ATOMIC_ACQUIRE));
 	if (ok) {
 		__atomic_store_n(&obj->magic, mark, __ATOMIC_RELAXED);
@@ -325,6 +341,6 @@ DAT_RETURN dapl_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *ret_type)
 			"%p is not a handle of this provider", handle);
 	if (!ret_type)
 		return dapl_fail(DAPL_BAD_ARG(2), "no place for the type");
-	*ret_type = obj->type;
+	*ret_type = obj->ops->type;
 	return DAT_SUCCESS;
 }

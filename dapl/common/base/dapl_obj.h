@@ -10,9 +10,11 @@
  * object whose magic is gone, answers DAT_INVALID_HANDLE and touches nothing.
  *
  * Life of an object: new (one reference, the consumer's) - enlist (visible) -
- * retire (handle dead, refused while others use it) - put (last reference
- * returns the memory). "Users" are objects that depend on it by the rules of
- * DAT (an EP uses its PZ); references are pointers held by code.
+ * retire (handle dead, refused while others use it) - end (it does nothing any
+ * more) - put (last reference returns the memory). "Users" are objects that
+ * depend on it by the rules of DAT (an EP uses its PZ); references are pointers
+ * held by code. What differs between types is in struct dapl_obj_ops, so that
+ * who holds or ends an object need not know of which type it is.
  * Lists and the alive mark are guarded by the IA's lock. With it users are
  * counted up, without any lock down: that may be done from under others.
  *
@@ -35,6 +37,21 @@ struct dapl_ia;
 #define DAPL_OBJ_TYPES	 (DAT_HANDLE_TYPE_CSP + 1)
 #define DAPL_MAGIC(type) (0xda910000u + (unsigned)(type))
 
+struct dapl_obj;
+
+/* A type; one constant for each. */
+struct dapl_obj_ops {
+	DAT_HANDLE_TYPE type;
+	size_t size;
+	/* The handle is retired: ends what the object does and uses. */
+	void (*shutdown)(struct dapl_obj *obj);
+	/*
+	 * The last reference is gone: gives back what the object still has,
+	 * and its memory by dapl_obj_release(). NULL: it has nothing else.
+	 */
+	void (*destroy)(struct dapl_obj *obj);
+};
+
 struct dapl_obj {
 	const DAT_PROVIDER *provider;
 	uint32_t magic; /* DAPL_MAGIC(type); 0 once retired */
@@ -43,8 +60,10 @@ struct dapl_obj {
 	DAT_CONTEXT context;
 	struct dapl_list link; /* in the IA's list of this type */
 	int users;	       /* atomic */
-	DAT_HANDLE_TYPE type;
+	const struct dapl_obj_ops *ops;
 };
+
+_Static_assert(sizeof(struct dapl_obj) == 64, "one cache line before the rest");
 
 /* Shorthand for error codes of the specification. */
 #define DAPL_ERR(type, subtype) (DAT_CLASS_ERROR | (type) | (subtype))
@@ -70,14 +89,14 @@ static inline bool dapl_obj_is(DAT_HANDLE h, DAT_HANDLE_TYPE type)
 			       __ATOMIC_RELAXED) == DAPL_MAGIC(type);
 }
 
-/* Zeroed object of SIZE bytes with one reference, or NULL. Not yet visible. */
-void *dapl_obj_new(struct dapl_ia *ia, DAT_HANDLE_TYPE type, size_t size);
+/* Zeroed object with one reference, or NULL. Not yet visible. */
+void *dapl_obj_new(struct dapl_ia *ia, const struct dapl_obj_ops *ops);
 /*
  * The same for a type whose calls may look at an object that has just ended:
  * what is behind struct dapl_obj is as that one left it, unless *RET_FRESH.
  */
-void *dapl_obj_new_uncleared(struct dapl_ia *ia, DAT_HANDLE_TYPE type,
-			     size_t size, bool *ret_fresh);
+void *dapl_obj_new_uncleared(struct dapl_ia *ia, const struct dapl_obj_ops *ops,
+			     bool *ret_fresh);
 /* Makes the handle valid and puts it on the IA's list. */
 void dapl_obj_enlist(struct dapl_obj *obj);
 /*
@@ -110,11 +129,10 @@ static inline void *dapl_obj_hold(DAT_HANDLE h, DAT_HANDLE_TYPE type)
 		;
 	return refs ? obj : NULL;
 }
-/* True when that was the last reference: the caller runs its destructor. */
-static inline bool dapl_obj_put(struct dapl_obj *obj)
-{
-	return __atomic_sub_fetch(&obj->refs, 1, __ATOMIC_ACQ_REL) == 0;
-}
+/* With the last reference the object is destroyed. NULL: nothing. */
+void dapl_obj_put(struct dapl_obj *obj);
+/* Shuts a retired object down, and puts the consumer's reference. */
+void dapl_obj_end(struct dapl_obj *obj);
 /* Whether this process is a child as above: it can have no new IA either. */
 bool dapl_obj_forked(void);
 /* Returns the memory to the pool. */

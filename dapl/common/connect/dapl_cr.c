@@ -17,10 +17,22 @@ static const struct dapl_cm_ops *cr_ops(const struct dapl_cr *cr)
 	return cr->obj.ia->cm->ops;
 }
 
-static void cr_put(struct dapl_cr *cr)
+/*
+ * Frees an endpoint of the provider's making, unless it has been accepted with,
+ * which has made it the consumer's. The caller keeps its reference.
+ */
+static void ep_take_back(struct dapl_ep *ep)
 {
-	if (dapl_obj_put(&cr->obj))
-		dapl_obj_release(&cr->obj);
+	int state;
+
+	dapl_lock(&ep->lock);
+	state = ep->state;
+	dapl_unlock(&ep->lock);
+	/* Not the one whose accept ran into a disconnect: that had its event.
+	 */
+	if (state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING &&
+	    dapl_obj_retire(&ep->obj, true))
+		dapl_obj_end(&ep->obj);
 }
 
 /*
@@ -35,20 +47,27 @@ static void cr_ep_back(struct dapl_cr *cr)
 		return;
 	cr->ep = NULL;
 	if (cr->ep_ours)
-		dapl_ep_take_back(ep);
+		ep_take_back(ep);
 	dapl_lock(&ep->lock);
 	if (ep->state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
 		dapl_ep_set_state_locked(ep, DAT_EP_STATE_UNCONNECTED);
 	dapl_unlock(&ep->lock);
-	dapl_ep_put(ep);
+	dapl_obj_put(&ep->obj);
 }
 
-void dapl_cr_shutdown(struct dapl_cr *cr)
+static void cr_shutdown(struct dapl_obj *obj)
 {
+	struct dapl_cr *cr = (struct dapl_cr *)obj;
+
 	cr_ops(cr)->release(cr->conn);
 	cr_ep_back(cr);
-	cr_put(cr);
 }
+
+const struct dapl_obj_ops dapl_cr_obj_ops = {
+	.type = DAT_HANDLE_TYPE_CR,
+	.size = sizeof(struct dapl_cr),
+	.shutdown = cr_shutdown,
+};
 
 static DAT_RETURN check_pdata(const struct dapl_cr *cr, int size_arg,
 			      DAT_COUNT size, const void *pdata)
@@ -136,13 +155,13 @@ DAT_RETURN dapl_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle,
 	ret = dapl_ep_accept(ep, state, cr, pdata, (size_t)pdata_size,
 			     &peer_gone);
 	if (peer_gone) {
-		dapl_cr_shutdown(cr);
+		dapl_obj_end(&cr->obj);
 	} else if (ret != DAT_SUCCESS) {
 		dapl_obj_enlist(&cr->obj); /* it can be answered again */
 	} else {
 		if (cr->ep)
-			dapl_ep_put(cr->ep);
-		cr_put(cr);
+			dapl_obj_put(&cr->ep->obj);
+		dapl_obj_put(&cr->obj);
 	}
 	return ret;
 }
@@ -166,7 +185,7 @@ DAT_RETURN dapl_cr_reject(DAT_CR_HANDLE handle, DAT_COUNT pdata_size,
 		dapl_log(DAPL_LOG_CM_WARN, "cr %p: reject: %s", (void *)cr,
 			 strerror(-err));
 	/* Whether or not the peer could be told, the request is over. */
-	dapl_cr_shutdown(cr);
+	dapl_obj_end(&cr->obj);
 	return DAT_SUCCESS;
 }
 
@@ -197,7 +216,7 @@ DAT_RETURN dapl_cr_handoff(DAT_CR_HANDLE handle, DAT_CONN_QUAL qual)
 				 "no PSP of this IA listens on %llu",
 				 (unsigned long long)qual);
 	if (!dapl_obj_retire(&cr->obj, false)) {
-		dapl_sp_cm_unlistened(to);
+		dapl_obj_put(&to->obj);
 		return dapl_fail(DAPL_BAD_HANDLE(CR), "no such CR");
 	}
 	req = (struct dapl_cm_request){
@@ -207,8 +226,8 @@ DAT_RETURN dapl_cr_handoff(DAT_CR_HANDLE handle, DAT_CONN_QUAL qual)
 		.pdata_size = cr->pdata_size,
 	};
 	dapl_sp_cm_request(to, cr->conn, &req);
-	dapl_sp_cm_unlistened(to); /* gives back the reference taken above */
+	dapl_obj_put(&to->obj);
 	cr_ep_back(cr);
-	cr_put(cr);
+	dapl_obj_put(&cr->obj);
 	return DAT_SUCCESS;
 }

@@ -93,12 +93,9 @@ static inline void dapl_ep_set_state_locked(struct dapl_ep *ep, int state)
 
 /* dapl_ep.c */
 
-void dapl_ep_put(struct dapl_ep *ep);
 /* INVALID_STATE with the subtype that names STATE. */
 DAT_RETURN dapl_ep_bad_state(const struct dapl_ep *ep, int state,
 			     const char *call);
-/* What dat_ep_free() does once the handle is retired. */
-void dapl_ep_shutdown(struct dapl_ep *ep);
 /*
  * Moves the queue pair to ERR: everything posted is flushed. While it is being
  * moved that is only noted, and done at the move's end.
@@ -134,11 +131,6 @@ uint64_t dapl_ep_qp_id(struct dapl_ep *ep);
  * consumer's, who can see the endpoint from here on.
  */
 DAT_RETURN dapl_ep_provide(struct dapl_ia *ia, struct dapl_ep **ret_ep);
-/*
- * Frees such an endpoint unless it has been accepted with, which has made it
- * the consumer's. The caller keeps its reference.
- */
-void dapl_ep_take_back(struct dapl_ep *ep);
 
 DAT_RETURN dapl_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz,
 			  DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd,

@@ -238,7 +238,7 @@ void dapl_ep_cm_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 
 void dapl_ep_cm_gone(struct dapl_ep *ep)
 {
-	dapl_ep_put(ep);
+	dapl_obj_put(&ep->obj);
 }
 
 void dapl_ep_broken(struct dapl_ep *ep)
@@ -416,7 +416,7 @@ static DAT_RETURN ep_connect(struct dapl_ep *ep, const struct sockaddr *addr,
 	dapl_obj_get(&ep->obj);
 	ret = cm->ops->prepare(cm, ep, &conn);
 	if (ret) {
-		dapl_ep_put(ep);
+		dapl_obj_put(&ep->obj);
 		return dapl_fail(dapl_err_dat(ret), "ep %p: cannot connect: %s",
 				 (void *)ep, strerror(-ret));
 	}
@@ -580,7 +580,7 @@ DAT_RETURN dapl_ep_accept(struct dapl_ep *ep, int from_state,
 	 * unless its peer has gone, or the endpoint was disconnected
 	 * meanwhile: then the caller drops it.
 	 */
-	dapl_ep_put(ep);
+	dapl_obj_put(&ep->obj);
 	*ret_peer_gone = ret == -ECONNABORTED || abandoned;
 	if (abandoned)
 		return DAT_SUCCESS;

@@ -150,7 +150,7 @@ static void finish(struct dapl_ep_move *m, bool tell, int ret)
 		dapl_ep_ended(ep, &m->end);
 	if (m->abandoned)
 		dapl_ep_conn_release(ep, m->conn);
-	dapl_ep_put(ep);
+	dapl_obj_put(&ep->obj);
 	free(m);
 }
 

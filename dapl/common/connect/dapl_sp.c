@@ -29,7 +29,7 @@ static struct dapl_cr *cr_new(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 {
 	struct dapl_cr *cr;
 
-	cr = dapl_obj_new(sp->obj.ia, DAT_HANDLE_TYPE_CR, sizeof(*cr));
+	cr = dapl_obj_new(sp->obj.ia, &dapl_cr_obj_ops);
 	if (!cr)
 		return NULL;
 	cr->conn = conn;
@@ -89,7 +89,7 @@ static void rsp_unreserve(struct dapl_ep *ep)
 	if (ep->state == DAT_EP_STATE_RESERVED)
 		dapl_ep_set_state_locked(ep, DAT_EP_STATE_UNCONNECTED);
 	dapl_unlock(&ep->lock);
-	dapl_ep_put(ep);
+	dapl_obj_put(&ep->obj);
 }
 
 /* After this the qualifier is free, and no request starts. */
@@ -106,17 +106,30 @@ static void sp_stop(struct dapl_sp *sp)
 	sp->obj.ia->cm->ops->unlisten(sp->listener);
 }
 
-static void sp_end(struct dapl_sp *sp)
+static void sp_shutdown(struct dapl_obj *obj)
 {
+	struct dapl_sp *sp = (struct dapl_sp *)obj;
+
+	sp_stop(sp);
 	dapl_obj_unuse(&sp->evd->obj);
-	dapl_sp_cm_unlistened(sp); /* the consumer's reference */
 }
 
-void dapl_sp_shutdown(struct dapl_sp *sp)
+static void sp_destroy(struct dapl_obj *obj)
 {
-	sp_stop(sp);
-	sp_end(sp);
+	dapl_lock_fini(&((struct dapl_sp *)obj)->lock);
+	dapl_obj_release(obj);
 }
+
+#define SP_OPS(t)                                                    \
+	{                                                            \
+		.type = DAT_HANDLE_TYPE_##t,                         \
+		.size = sizeof(struct dapl_sp),                      \
+		.shutdown = sp_shutdown,                             \
+		.destroy = sp_destroy,                               \
+	}
+static const struct dapl_obj_ops psp_ops = SP_OPS(PSP);
+static const struct dapl_obj_ops rsp_ops = SP_OPS(RSP);
+static const struct dapl_obj_ops csp_ops = SP_OPS(CSP);
 
 /*
  * An RSP ends with its request, and has ended when the consumer learns of it:
@@ -134,7 +147,8 @@ static bool rsp_request(struct dapl_sp *sp, struct dapl_cr *cr,
 	dapl_unlock(&sp->lock);
 	sp_stop(sp);
 	ok = ok && dapl_evd_post(sp->evd, event);
-	sp_end(sp);
+	dapl_obj_unuse(&sp->evd->obj);
+	dapl_obj_put(&sp->obj); /* the consumer's reference */
 	return ok;
 }
 
@@ -151,7 +165,7 @@ static bool psp_request(struct dapl_sp *sp, const DAT_EVENT *event)
 void dapl_sp_cm_request(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 			const struct dapl_cm_request *req)
 {
-	bool rsp = sp->obj.type == DAT_HANDLE_TYPE_RSP, posted;
+	bool rsp = sp->obj.ops == &rsp_ops, posted;
 	DAT_CR_ARRIVAL_EVENT_DATA *data;
 	struct dapl_cr *cr;
 	DAT_EVENT event;
@@ -178,25 +192,22 @@ void dapl_sp_cm_request(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 	dapl_obj_enlist(&cr->obj);
 	posted = rsp ? rsp_request(sp, cr, &event) : psp_request(sp, &event);
 	if (!posted && dapl_obj_retire(&cr->obj, true))
-		dapl_cr_shutdown(cr);
+		dapl_obj_end(&cr->obj);
 }
 
 void dapl_sp_cm_unlistened(struct dapl_sp *sp)
 {
-	if (!dapl_obj_put(&sp->obj))
-		return;
-	dapl_lock_fini(&sp->lock);
-	dapl_obj_release(&sp->obj);
+	dapl_obj_put(&sp->obj);
 }
 
 /* -------------------------------------------------- create */
 
-static struct dapl_sp *sp_new(struct dapl_ia *ia, DAT_HANDLE_TYPE type,
+static struct dapl_sp *sp_new(struct dapl_ia *ia, const struct dapl_obj_ops *ops,
 			      DAT_CONN_QUAL qual, struct dapl_evd *evd)
 {
 	struct dapl_sp *sp;
 
-	sp = dapl_obj_new(ia, type, sizeof(*sp));
+	sp = dapl_obj_new(ia, ops);
 	if (!sp)
 		return NULL;
 	if (!dapl_obj_use(&evd->obj)) {
@@ -213,8 +224,7 @@ static struct dapl_sp *sp_new(struct dapl_ia *ia, DAT_HANDLE_TYPE type,
 static void sp_discard(struct dapl_sp *sp)
 {
 	dapl_obj_unuse(&sp->evd->obj);
-	dapl_lock_fini(&sp->lock);
-	dapl_obj_release(&sp->obj);
+	dapl_obj_put(&sp->obj);
 }
 
 static DAT_RETURN listen_error(struct dapl_sp *sp, int err)
@@ -308,7 +318,7 @@ DAT_RETURN dapl_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL qual,
 	ret = check_psp(ia_handle, evd_handle, flags, ret_psp, &ia, &evd);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	sp = sp_new(ia, DAT_HANDLE_TYPE_PSP, qual, evd);
+	sp = sp_new(ia, &psp_ops, qual, evd);
 	if (!sp)
 		return dapl_fail(DAPL_NO_MEM, "psp: no memory");
 	sp->psp_flags = flags;
@@ -359,7 +369,7 @@ DAT_RETURN dapl_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *ret_qual,
 	ret = check_psp(ia_handle, evd_handle, flags, ret_psp, &ia, &evd);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	sp = sp_new(ia, DAT_HANDLE_TYPE_PSP, 0, evd);
+	sp = sp_new(ia, &psp_ops, 0, evd);
 	if (!sp)
 		return dapl_fail(DAPL_NO_MEM, "psp: no memory");
 	sp->psp_flags = flags;
@@ -415,7 +425,7 @@ DAT_RETURN dapl_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL qual,
 		return ret;
 	if (!ret_rsp)
 		return dapl_fail(DAPL_BAD_ARG(5), "no place for the handle");
-	sp = sp_new(ia, DAT_HANDLE_TYPE_RSP, qual, evd);
+	sp = sp_new(ia, &rsp_ops, qual, evd);
 	if (!sp)
 		return dapl_fail(DAPL_NO_MEM, "rsp: no memory");
 	sp->makes_ep = !ep;
@@ -502,7 +512,7 @@ DAT_RETURN dapl_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm,
 	ret = check_comm(ia, comm, addr, &qual);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	sp = sp_new(ia, DAT_HANDLE_TYPE_CSP, qual, evd);
+	sp = sp_new(ia, &csp_ops, qual, evd);
 	if (!sp)
 		return dapl_fail(DAPL_NO_MEM, "csp: no memory");
 	sp->comm = *comm;
@@ -590,7 +600,7 @@ static DAT_RETURN sp_free(struct dapl_sp *sp, DAT_RETURN bad_handle)
 {
 	if (!sp || !dapl_obj_retire(&sp->obj, false))
 		return dapl_fail(bad_handle, "no such service point");
-	dapl_sp_shutdown(sp);
+	dapl_obj_end(&sp->obj);
 	return DAT_SUCCESS;
 }
 
@@ -629,7 +639,7 @@ DAT_RETURN dapl_rsp_free(DAT_RSP_HANDLE handle)
 
 	/* Living first: its request may spend it at any moment. */
 	if (sp && dapl_obj_retire(&sp->obj, false)) {
-		dapl_sp_shutdown(sp);
+		dapl_obj_end(&sp->obj);
 		return DAT_SUCCESS;
 	}
 	if (!rsp_was_spent(handle))

@@ -70,12 +70,9 @@ static inline struct dapl_cr *dapl_cr_from(DAT_CR_HANDLE h)
 /* Upcalls of the connection manager; see dapl_cm.h. */
 void dapl_sp_cm_request(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 			const struct dapl_cm_request *req);
-/* Also gives back any other reference to SP. */
 void dapl_sp_cm_unlistened(struct dapl_sp *sp);
 
-/* What free does once the handle is retired. */
-void dapl_sp_shutdown(struct dapl_sp *sp);
-void dapl_cr_shutdown(struct dapl_cr *cr);
+extern const struct dapl_obj_ops dapl_cr_obj_ops;
 
 DAT_RETURN dapl_psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual,
 			   DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,

@@ -26,7 +26,7 @@
 /* Its own, and those of an EVD that triggers it. */
 #define CNO_FILES 4
 
-/* For dapl_cno_shutdown(): a waiter of a dead CNO has gone. */
+/* For cno_shutdown(): a waiter of a dead CNO has gone. */
 static pthread_mutex_t left_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t left_cond = PTHREAD_COND_INITIALIZER;
 
@@ -62,7 +62,7 @@ static struct dapl_evd *cno_take(struct dapl_cno *cno)
 		if (!taken && dapl_evd_trigger_take(evds[i], cno))
 			taken = evds[i];
 		else
-			dapl_evd_put(evds[i]);
+			dapl_obj_put(&evds[i]->obj);
 	}
 	return taken;
 }
@@ -124,7 +124,7 @@ static void cno_agent_run(struct dapl_watch *w, uint32_t events)
 				       (DAT_EVD_HANDLE)evd);
 	else
 		dapl_evd_trigger_back(evd, cno);
-	dapl_evd_put(evd);
+	dapl_obj_put(&evd->obj);
 }
 
 /* ---------------------------------------------------- life */
@@ -151,15 +151,58 @@ err_close_epfd:
 	return -errno;
 }
 
-void dapl_cno_put(struct dapl_cno *cno)
+/* Releases the threads that wait now, and no later one. */
+static void cno_poke_locked(struct dapl_cno *cno)
 {
-	if (!dapl_obj_put(&cno->obj))
-		return;
+	uint64_t one = 1;
+
+	dapl_lock_assert_held(&cno->lock);
+	cno->pokes++;
+	cno->leaving = cno->waiters;
+	if (dapl_fd_write(cno->poke_fd, &one, sizeof(one)) < 0)
+		dapl_log(DAPL_LOG_ERR, "cno %p: eventfd: %m", (void *)cno);
+}
+
+/* Waiters return, and have left afterwards. */
+static void cno_shutdown(struct dapl_obj *obj)
+{
+	struct dapl_cno *cno = (struct dapl_cno *)obj;
+	int waiters;
+
+	dapl_lock(&cno->lock);
+	cno->dead = true;
+	cno_poke_locked(cno);
+	dapl_unlock(&cno->lock);
+	pthread_mutex_lock(&left_mutex);
+	for (;;) {
+		dapl_lock(&cno->lock);
+		waiters = cno->waiters;
+		dapl_unlock(&cno->lock);
+		if (!waiters)
+			break;
+		pthread_cond_wait(&left_cond, &left_mutex);
+	}
+	pthread_mutex_unlock(&left_mutex);
+	if (cno->watch.fd >= 0)
+		dapl_loop_del(obj->ia->loop, &cno->watch);
+}
+
+static void cno_destroy(struct dapl_obj *obj)
+{
+	struct dapl_cno *cno = (struct dapl_cno *)obj;
+
 	close(cno->poke_fd);
 	close(cno->epfd);
 	dapl_lock_fini(&cno->lock);
-	dapl_obj_release(&cno->obj);
+	dapl_obj_release(obj);
 }
+
+static const struct dapl_obj_ops cno_ops = {
+	.type = DAT_HANDLE_TYPE_CNO,
+	.size = sizeof(struct dapl_cno),
+	.shutdown = cno_shutdown,
+	.destroy = cno_destroy,
+};
 
 static DAT_RETURN cno_new(DAT_IA_HANDLE ia_handle, DAT_PROXY_TYPE type,
 			  struct dapl_cno **ret_cno)
@@ -170,7 +213,7 @@ static DAT_RETURN cno_new(DAT_IA_HANDLE ia_handle, DAT_PROXY_TYPE type,
 
 	if (!ia)
 		return dapl_fail(DAPL_BAD_HANDLE(IA), "no such IA");
-	cno = dapl_obj_new(ia, DAT_HANDLE_TYPE_CNO, sizeof(*cno));
+	cno = dapl_obj_new(ia, &cno_ops);
 	if (!cno)
 		return dapl_fail(DAPL_NO_MEM, "cno: no memory");
 	ret = cno_open_fds(cno);
@@ -203,7 +246,7 @@ DAT_RETURN dapl_cno_create(DAT_IA_HANDLE ia, DAT_OS_WAIT_PROXY_AGENT agent,
 		return ret;
 	err = cno_agent_set(cno, agent);
 	if (err) {
-		dapl_cno_put(cno);
+		dapl_obj_put(&cno->obj);
 		return dapl_fail(dapl_err_dat(err),
 				 "cno: cannot watch for the agent: error %d",
 				 -err);
@@ -330,7 +373,7 @@ static DAT_RETURN cno_wait(const struct cno_waiter *me, DAT_TIMEOUT timeout,
 		evd = cno_take(cno);
 		if (evd) {
 			*ret_evd = (DAT_EVD_HANDLE)evd;
-			dapl_evd_put(evd);
+			dapl_obj_put(&evd->obj);
 			return DAT_SUCCESS;
 		}
 		dapl_lock(&cno->lock);
@@ -408,23 +451,11 @@ DAT_RETURN dapl_cno_trigger(DAT_CNO_HANDLE handle, DAT_EVD_HANDLE *ret_evd)
 	if (!evd)
 		return DAPL_ERR(DAT_QUEUE_EMPTY, 0);
 	*ret_evd = (DAT_EVD_HANDLE)evd;
-	dapl_evd_put(evd);
+	dapl_obj_put(&evd->obj);
 	return DAT_SUCCESS;
 }
 
 /* ----------------------------------------------------- end */
-
-/* Releases the threads that wait now, and no later one. */
-static void cno_poke_locked(struct dapl_cno *cno)
-{
-	uint64_t one = 1;
-
-	dapl_lock_assert_held(&cno->lock);
-	cno->pokes++;
-	cno->leaving = cno->waiters;
-	if (dapl_fd_write(cno->poke_fd, &one, sizeof(one)) < 0)
-		dapl_log(DAPL_LOG_ERR, "cno %p: eventfd: %m", (void *)cno);
-}
 
 void dapl_cno_unuse(struct dapl_cno *cno)
 {
@@ -436,29 +467,7 @@ void dapl_cno_unuse(struct dapl_cno *cno)
 			cno_poke_locked(cno);
 		dapl_unlock(&cno->lock);
 	}
-	dapl_cno_put(cno);
-}
-
-void dapl_cno_shutdown(struct dapl_cno *cno)
-{
-	int waiters;
-
-	dapl_lock(&cno->lock);
-	cno->dead = true;
-	cno_poke_locked(cno);
-	dapl_unlock(&cno->lock);
-	pthread_mutex_lock(&left_mutex);
-	for (;;) {
-		dapl_lock(&cno->lock);
-		waiters = cno->waiters;
-		dapl_unlock(&cno->lock);
-		if (!waiters)
-			break;
-		pthread_cond_wait(&left_cond, &left_mutex);
-	}
-	pthread_mutex_unlock(&left_mutex);
-	if (cno->watch.fd >= 0)
-		dapl_loop_del(cno->obj.ia->loop, &cno->watch);
+	dapl_obj_put(&cno->obj);
 }
 
 static DAT_RETURN cno_free(struct dapl_cno *cno)
@@ -473,8 +482,7 @@ static DAT_RETURN cno_free(struct dapl_cno *cno)
 				 (void *)cno,
 				 waiting ? "a thread waits on it"
 					 : "EVDs still refer to it");
-	dapl_cno_shutdown(cno);
-	dapl_cno_put(cno);
+	dapl_obj_end(&cno->obj);
 	return DAT_SUCCESS;
 }
 
@@ -487,6 +495,6 @@ DAT_RETURN dapl_cno_free(DAT_CNO_HANDLE handle)
 	if (!cno)
 		return dapl_fail(DAPL_BAD_HANDLE(CNO), "no such CNO");
 	ret = cno_free(cno);
-	dapl_cno_put(cno);
+	dapl_obj_put(&cno->obj);
 	return ret;
 }

@@ -42,9 +42,6 @@ static inline struct dapl_obj *dapl_cno_obj(struct dapl_cno *cno)
 
 /* An EVD has let go of CNO; the last one releases its waiters. */
 void dapl_cno_unuse(struct dapl_cno *cno);
-/* Ends CNO except for its memory; waiters return and have left afterwards. */
-void dapl_cno_shutdown(struct dapl_cno *cno);
-void dapl_cno_put(struct dapl_cno *cno);
 
 DAT_RETURN dapl_cno_create(DAT_IA_HANDLE ia, DAT_OS_WAIT_PROXY_AGENT agent,
 			   DAT_CNO_HANDLE *ret_cno);

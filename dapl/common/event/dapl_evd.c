@@ -53,6 +53,52 @@ static int evd_open_cq(struct dapl_evd *evd, struct dapl_ia *ia, DAT_COUNT qlen)
 	return ret;
 }
 
+/* A waiter returns DAT_ABORT, and has left afterwards. */
+static void evd_shutdown(struct dapl_obj *obj)
+{
+	struct dapl_evd *evd = (struct dapl_evd *)obj;
+	struct dapl_cno *cno;
+
+	dapl_lock(&evd->lock);
+	evd->dead = true;
+	evd->slow |= DAPL_EVD_DEAD;
+	cno = evd->cno;
+	dapl_evd_cno_leave_locked(evd);
+	evd->cno = NULL;
+	dapl_evd_wake_locked(evd);
+	dapl_evd_bell_close_locked(evd);
+	dapl_unlock(&evd->lock);
+	dapl_evd_wait_left(evd);
+	if (cno)
+		dapl_cno_unuse(cno);
+	/* A resize may be at it. */
+	dapl_lock(&evd->ctl);
+	if (evd->cq) {
+		vb_cq_destroy(evd->cq);
+		vb_channel_destroy(evd->chan);
+	}
+	dapl_unlock(&evd->ctl);
+}
+
+static void evd_destroy(struct dapl_obj *obj)
+{
+	struct dapl_evd *evd = (struct dapl_evd *)obj;
+	struct dapl_evd *async = evd->async;
+
+	free(evd->ring.slots);
+	/* The lock lives on: see struct dapl_evd. */
+	dapl_obj_release(obj);
+	if (async)
+		dapl_obj_put(&async->obj);
+}
+
+static const struct dapl_obj_ops evd_ops = {
+	.type = DAT_HANDLE_TYPE_EVD,
+	.size = sizeof(struct dapl_evd),
+	.shutdown = evd_shutdown,
+	.destroy = evd_destroy,
+};
+
 /* Who holds a handle of the EVD before may look, and finds a dead one. */
 static void evd_clear(struct dapl_evd *evd)
 {
@@ -69,8 +115,7 @@ static struct dapl_evd *evd_alloc(struct dapl_ia *ia, DAT_COUNT qlen,
 	struct dapl_evd *evd;
 	bool fresh;
 
-	evd = dapl_obj_new_uncleared(ia, DAT_HANDLE_TYPE_EVD, sizeof(*evd),
-				     &fresh);
+	evd = dapl_obj_new_uncleared(ia, &evd_ops, &fresh);
 	if (!evd)
 		return NULL;
 	if (fresh) {
@@ -136,7 +181,7 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen,
 	if (flags & EVD_CQ_FLAGS) {
 		ret = evd_open_cq(evd, ia, qlen);
 		if (ret) {
-			dapl_evd_put(evd);
+			dapl_obj_put(&evd->obj);
 			return dapl_fail(dapl_err_dat(ret),
 					 "evd: %s gave no completion queue of "
 					 "%d entries: %s",
@@ -148,8 +193,7 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen,
 	}
 	evd_begin(evd);
 	if (!dapl_obj_use(cno ? dapl_cno_obj(cno) : NULL)) {
-		dapl_evd_shutdown(evd);
-		dapl_evd_put(evd);
+		dapl_obj_end(&evd->obj);
 		return dapl_fail(DAPL_BAD_HANDLE(CNO), "the CNO was freed");
 	}
 	dapl_lock(&evd->lock);
@@ -157,8 +201,7 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen,
 	dapl_unlock(&evd->lock);
 	dapl_evd_after(&after);
 	if (ret) {
-		dapl_evd_shutdown(evd);
-		dapl_evd_put(evd);
+		dapl_obj_end(&evd->obj);
 		if (cno)
 			dapl_cno_unuse(cno);
 		return no_bell(ret);
@@ -213,7 +256,7 @@ static struct dapl_evd *evd_hold(DAT_EVD_HANDLE handle)
 	struct dapl_evd *evd = dapl_obj_hold(handle, DAT_HANDLE_TYPE_EVD);
 
 	if (evd && !dapl_evd_from(handle)) {
-		dapl_evd_put(evd);
+		dapl_obj_put(&evd->obj);
 		evd = NULL;
 	}
 	return evd;
@@ -262,7 +305,7 @@ DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask,
 	if (!evd)
 		return no_evd(0);
 	ret = evd_query(evd, mask, ret_param);
-	dapl_evd_put(evd);
+	dapl_obj_put(&evd->obj);
 	return ret;
 }
 
@@ -347,7 +390,7 @@ DAT_RETURN dapl_evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
 	if (!evd)
 		return no_evd(0);
 	ret = evd_post_se(evd, event);
-	dapl_evd_put(evd);
+	dapl_obj_put(&evd->obj);
 	return ret;
 }
 
@@ -544,7 +587,7 @@ DAT_RETURN dapl_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
 	if (!evd)
 		return no_evd(DAT_INVALID_HANDLE1);
 	ret = evd_resize(evd, qlen);
-	dapl_evd_put(evd);
+	dapl_obj_put(&evd->obj);
 	return ret;
 }
 
@@ -587,7 +630,7 @@ DAT_RETURN dapl_evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno)
 	if (!evd)
 		return no_evd(0);
 	ret = evd_modify_cno(evd, cno);
-	dapl_evd_put(evd);
+	dapl_obj_put(&evd->obj);
 	return ret;
 }
 
@@ -608,7 +651,7 @@ static DAT_RETURN evd_set_enabled(DAT_EVD_HANDLE handle, bool enabled)
 	}
 	dapl_unlock(&evd->lock);
 	dapl_evd_after(&after);
-	dapl_evd_put(evd);
+	dapl_obj_put(&evd->obj);
 	return dead ? no_evd(0) : DAT_SUCCESS;
 }
 
@@ -637,7 +680,7 @@ static DAT_RETURN evd_set_waitable(DAT_EVD_HANDLE handle, bool waitable)
 	if (!dead && !waitable && evd->waiting)
 		dapl_evd_wake_locked(evd);
 	dapl_unlock(&evd->lock);
-	dapl_evd_put(evd);
+	dapl_obj_put(&evd->obj);
 	return dead ? no_evd(0) : DAT_SUCCESS;
 }
 
@@ -652,44 +695,6 @@ DAT_RETURN dapl_evd_clear_unwaitable(DAT_EVD_HANDLE handle)
 }
 
 /* --------------------------------------------------- end */
-
-void dapl_evd_put(struct dapl_evd *evd)
-{
-	struct dapl_evd *async = evd->async;
-
-	if (!dapl_obj_put(&evd->obj))
-		return;
-	free(evd->ring.slots);
-	/* The lock lives on: see struct dapl_evd. */
-	dapl_obj_release(&evd->obj);
-	if (async)
-		dapl_evd_put(async);
-}
-
-void dapl_evd_shutdown(struct dapl_evd *evd)
-{
-	struct dapl_cno *cno;
-
-	dapl_lock(&evd->lock);
-	evd->dead = true;
-	evd->slow |= DAPL_EVD_DEAD;
-	cno = evd->cno;
-	dapl_evd_cno_leave_locked(evd);
-	evd->cno = NULL;
-	dapl_evd_wake_locked(evd);
-	dapl_evd_bell_close_locked(evd);
-	dapl_unlock(&evd->lock);
-	dapl_evd_wait_left(evd);
-	if (cno)
-		dapl_cno_unuse(cno);
-	/* A resize may be at it. */
-	dapl_lock(&evd->ctl);
-	if (evd->cq) {
-		vb_cq_destroy(evd->cq);
-		vb_channel_destroy(evd->chan);
-	}
-	dapl_unlock(&evd->ctl);
-}
 
 static DAT_RETURN evd_free(struct dapl_evd *evd)
 {
@@ -706,8 +711,7 @@ static DAT_RETURN evd_free(struct dapl_evd *evd)
 				 "evd %p: endpoints, service points or the IA "
 				 "still feed it",
 				 (void *)evd);
-	dapl_evd_shutdown(evd);
-	dapl_evd_put(evd);
+	dapl_obj_end(&evd->obj);
 	return DAT_SUCCESS;
 }
 
@@ -719,6 +723,6 @@ DAT_RETURN dapl_evd_free(DAT_EVD_HANDLE handle)
 	if (!evd)
 		return no_evd(0);
 	ret = evd_free(evd);
-	dapl_evd_put(evd);
+	dapl_obj_put(&evd->obj);
 	return ret;
 }

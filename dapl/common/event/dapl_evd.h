@@ -176,14 +176,8 @@ int dapl_evd_attach(struct dapl_evd *evd, int depth, int **ret_credits);
 int dapl_evd_reserve(struct dapl_evd *evd, int n);
 void dapl_evd_detach(struct dapl_evd *evd, int depth, const int *credits);
 
-/*
- * Ends EVD except for its memory: a waiter returns DAT_ABORT, and has left
- * when this returns. Part of free and of closing the IA.
- */
-void dapl_evd_shutdown(struct dapl_evd *evd);
 /* Blocks until who slept in dat_evd_wait() has left a dead EVD. */
 void dapl_evd_wait_left(struct dapl_evd *evd);
-void dapl_evd_put(struct dapl_evd *evd);
 
 /* For IA open: an EVD for asynchronous errors. */
 DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen,

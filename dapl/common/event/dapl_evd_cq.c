@@ -392,11 +392,11 @@ void dapl_evd_after(struct dapl_evd_after *after)
 	dapl_evd_tell_noted(after);
 	if (after->drained) {
 		dapl_ep_drained(after->drained);
-		dapl_ep_put(after->drained);
+		dapl_obj_put(&after->drained->obj);
 	}
 	if (after->broken) {
 		dapl_ep_broken(after->broken);
-		dapl_ep_put(after->broken);
+		dapl_obj_put(&after->broken->obj);
 	}
 	dapl_cancel_restore(cancel);
 }

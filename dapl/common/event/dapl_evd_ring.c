@@ -225,5 +225,5 @@ void dapl_evd_tell_noted(struct dapl_evd_after *after)
 	if (!after->async)
 		return;
 	tell_overflow(after->async, (struct dapl_evd *)after->overflowed);
-	dapl_evd_put(after->async);
+	dapl_obj_put(&after->async->obj);
 }

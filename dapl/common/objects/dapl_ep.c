@@ -352,7 +352,7 @@ static void parts_unuse(const struct ep_parts *p)
 	dapl_obj_unuse(p->request_evd ? &p->request_evd->obj : NULL);
 	if (p->conn_evd) {
 		dapl_obj_unuse(&p->conn_evd->obj);
-		dapl_evd_put(p->conn_evd);
+		dapl_obj_put(&p->conn_evd->obj);
 	}
 	dapl_obj_unuse(p->srq ? dapl_srq_obj(p->srq) : NULL);
 }
@@ -526,13 +526,53 @@ static void ep_broken_fn(struct dapl_work *w)
 	dapl_ep_broken(dapl_container_of(w, struct dapl_ep, broken_work));
 }
 
-/* Returns the memory of an endpoint that nobody else knows. */
-static void ep_discard(struct dapl_ep *ep)
+/* Callbacks on the service thread: none runs or will run after this. */
+static void ep_calls_cancel(struct dapl_ep *ep)
 {
+	dapl_timer_cancel(ep->obj.ia->loop, &ep->timer);
+	dapl_work_cancel(ep->obj.ia->loop, &ep->drain_work);
+	dapl_work_cancel(ep->obj.ia->loop, &ep->broken_work);
+}
+
+static void ep_shutdown(struct dapl_obj *obj)
+{
+	struct dapl_ep *ep = (struct dapl_ep *)obj;
+	struct dapl_cm_conn *conn;
+	struct ep_parts parts;
+
+	dapl_lock(&ep->lock);
+	ep->freed = true;
+	ep->draining = false;
+	conn = dapl_ep_conn_drop_locked(ep);
+	dapl_unlock(&ep->lock);
+	dapl_ep_conn_release(ep, conn);
+	/* They read the EVDs, which the consumer may free from here on. */
+	ep_calls_cancel(ep);
+	ep_queues_close(ep);
+	parts = parts_of(ep);
+	notify_leave(&parts, &ep->attr);
+	parts_unuse(&parts);
+}
+
+static void ep_destroy(struct dapl_obj *obj)
+{
+	struct dapl_ep *ep = (struct dapl_ep *)obj;
+
+	/* What was deferred since shutdown does nothing, but uses the memory.
+	 */
+	ep_calls_cancel(ep);
+	free(ep->pdata);
 	dapl_lock_fini(&ep->lock);
 	dapl_lock_fini(&ep->ctl);
-	dapl_obj_release(&ep->obj);
+	dapl_obj_release(obj);
 }
+
+static const struct dapl_obj_ops ep_ops = {
+	.type = DAT_HANDLE_TYPE_EP,
+	.size = sizeof(struct dapl_ep),
+	.shutdown = ep_shutdown,
+	.destroy = ep_destroy,
+};
 
 /* An unconnected endpoint that is not visible yet. */
 static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
@@ -541,7 +581,7 @@ static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
 	struct dapl_ep *ep;
 	int ret;
 
-	ep = dapl_obj_new(ia, DAT_HANDLE_TYPE_EP, sizeof(*ep));
+	ep = dapl_obj_new(ia, &ep_ops);
 	if (!ep)
 		return dapl_fail(DAPL_NO_MEM, "ep: no memory");
 	dapl_lock_init(&ep->lock, DAPL_LOCK_EP);
@@ -556,7 +596,7 @@ static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
 	ep->state = DAT_EP_STATE_UNCONNECTED;
 	ep->deadline_us = UINT64_MAX;
 	if (!parts_use(parts)) {
-		ep_discard(ep);
+		dapl_obj_put(&ep->obj);
 		return dapl_fail(DAPL_BAD_HANDLE(PZ),
 				 "ep: the PZ or an EVD was freed meanwhile");
 	}
@@ -570,7 +610,7 @@ static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
 	if (ret) {
 		notify_leave(parts, attr);
 		parts_unuse(parts);
-		ep_discard(ep);
+		dapl_obj_put(&ep->obj);
 		return dapl_fail(dapl_err_dat(ret),
 				 "ep: %s gave no queue pair of %d receives and "
 				 "%d requests: %s",
@@ -779,59 +819,6 @@ DAT_RETURN dapl_ep_rebuild(struct dapl_ep *ep,
 
 /* ---------------------------------------------------- free */
 
-/* Callbacks on the service thread: none runs or will run after this. */
-static void ep_calls_cancel(struct dapl_ep *ep)
-{
-	dapl_timer_cancel(ep->obj.ia->loop, &ep->timer);
-	dapl_work_cancel(ep->obj.ia->loop, &ep->drain_work);
-	dapl_work_cancel(ep->obj.ia->loop, &ep->broken_work);
-}
-
-void dapl_ep_put(struct dapl_ep *ep)
-{
-	if (!dapl_obj_put(&ep->obj))
-		return;
-	/* What was deferred since shutdown does nothing, but uses the memory.
-	 */
-	ep_calls_cancel(ep);
-	free(ep->pdata);
-	ep_discard(ep);
-}
-
-void dapl_ep_shutdown(struct dapl_ep *ep)
-{
-	struct dapl_cm_conn *conn;
-	struct ep_parts parts;
-
-	dapl_lock(&ep->lock);
-	ep->freed = true;
-	ep->draining = false;
-	conn = dapl_ep_conn_drop_locked(ep);
-	dapl_unlock(&ep->lock);
-	dapl_ep_conn_release(ep, conn);
-	/* They read the EVDs, which the consumer may free from here on. */
-	ep_calls_cancel(ep);
-	ep_queues_close(ep);
-	parts = parts_of(ep);
-	notify_leave(&parts, &ep->attr);
-	parts_unuse(&parts);
-	dapl_ep_put(ep);
-}
-
-void dapl_ep_take_back(struct dapl_ep *ep)
-{
-	int state;
-
-	dapl_lock(&ep->lock);
-	state = ep->state;
-	dapl_unlock(&ep->lock);
-	/* Not the one whose accept ran into a disconnect: that had its event.
-	 */
-	if (state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING &&
-	    dapl_obj_retire(&ep->obj, true))
-		dapl_ep_shutdown(ep);
-}
-
 static DAT_RETURN ep_free(struct dapl_ep *ep)
 {
 	int state;
@@ -845,7 +832,7 @@ static DAT_RETURN ep_free(struct dapl_ep *ep)
 		return dapl_ep_bad_state(ep, state, "dat_ep_free");
 	if (!dapl_obj_retire(&ep->obj, false))
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
-	dapl_ep_shutdown(ep);
+	dapl_obj_end(&ep->obj);
 	return DAT_SUCCESS;
 }
 
@@ -858,6 +845,6 @@ DAT_RETURN dapl_ep_free(DAT_EP_HANDLE handle)
 	if (!ep)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
 	ret = ep_free(ep);
-	dapl_ep_put(ep);
+	dapl_obj_put(&ep->obj);
 	return ret;
 }

@@ -166,7 +166,7 @@ static DAT_RETURN async_evd_open(struct dapl_ia *ia, DAT_COUNT qlen,
 		return DAT_SUCCESS;
 	}
 	if (evd)
-		dapl_evd_put(evd);
+		dapl_obj_put(&evd->obj);
 	return dapl_fail(DAPL_BAD_HANDLE(EVD_ASYNC),
 			 "ia: no EVD for asynchronous errors of an open IA on "
 			 "%s",
@@ -177,7 +177,7 @@ static DAT_RETURN async_evd_open(struct dapl_ia *ia, DAT_COUNT qlen,
 static void async_evd_retire(struct dapl_ia *ia)
 {
 	if (ia->async_evd_own && dapl_obj_retire(&ia->async_evd->obj, true))
-		dapl_evd_put(ia->async_evd);
+		dapl_obj_put(&ia->async_evd->obj);
 }
 
 static void async_evd_close(struct dapl_ia *ia)
@@ -189,17 +189,35 @@ static void async_evd_close(struct dapl_ia *ia)
 	ia->async_evd = NULL;
 	dapl_obj_unuse(&evd->obj);
 	if (ia->async_evd_own)
-		dapl_evd_shutdown(evd);
-	dapl_evd_put(evd);
+		dapl_obj_end(&evd->obj);
+	else
+		dapl_obj_put(&evd->obj);
 }
 
 /* --------------------------------------------------- open */
+
+static void ia_destroy(struct dapl_obj *obj)
+{
+	struct dapl_ia *ia = (struct dapl_ia *)obj;
+
+	dapl_bells_fini(&ia->bells);
+	dapl_windows_fini(&ia->windows);
+	dapl_lock_fini(&ia->lock);
+	dapl_obj_release(obj);
+}
+
+/* No shutdown: closing is more than that, see ia_end(). */
+static const struct dapl_obj_ops ia_ops = {
+	.type = DAT_HANDLE_TYPE_IA,
+	.size = sizeof(struct dapl_ia),
+	.destroy = ia_destroy,
+};
 
 static struct dapl_ia *ia_alloc(const struct dapl_provider *prov)
 {
 	struct dapl_ia *ia;
 
-	ia = dapl_obj_new(NULL, DAT_HANDLE_TYPE_IA, sizeof(*ia));
+	ia = dapl_obj_new(NULL, &ia_ops);
 	if (!ia)
 		return NULL;
 	ia->obj.provider = &prov->vector;
@@ -214,14 +232,6 @@ static struct dapl_ia *ia_alloc(const struct dapl_provider *prov)
 	ia->async_watch.fn = ia_async_ready;
 	dapl_params_read(&ia->params);
 	return ia;
-}
-
-static void ia_release(struct dapl_ia *ia)
-{
-	dapl_bells_fini(&ia->bells);
-	dapl_windows_fini(&ia->windows);
-	dapl_lock_fini(&ia->lock);
-	dapl_obj_release(&ia->obj);
 }
 
 static DAT_RETURN open_error(const struct dapl_cm *cm, int err)
@@ -395,7 +405,7 @@ static DAT_RETURN ia_open(const char *name, bool query_only, DAT_COUNT qlen,
 	files = dapl_files_reserve(IA_FILES);
 	ret = ia_start(ia, qlen, async_evd);
 	if (ret != DAT_SUCCESS) {
-		ia_release(ia);
+		dapl_obj_put(&ia->obj);
 		return files ? ret : no_files_left();
 	}
 	dapl_ia_named_attrs(ia);
@@ -478,50 +488,31 @@ static struct dapl_obj *ia_take(struct dapl_ia *ia, DAT_HANDLE_TYPE type)
 	return obj;
 }
 
-static void evd_end(struct dapl_evd *evd)
+static void ia_end_all(struct dapl_ia *ia, DAT_HANDLE_TYPE type)
 {
-	dapl_evd_shutdown(evd);
-	dapl_evd_put(evd);
-}
+	struct dapl_obj *obj;
 
-static void cno_end(struct dapl_cno *cno)
-{
-	dapl_cno_shutdown(cno);
-	dapl_cno_put(cno);
+	while ((obj = ia_take(ia, type)))
+		dapl_obj_end(obj);
 }
 
 /* Everything the consumer left open, users before what they use. */
 static void ia_free_objects(struct dapl_ia *ia)
 {
-	struct dapl_obj *o;
+	static const DAT_HANDLE_TYPE users[] = {
+		DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_RSP, DAT_HANDLE_TYPE_PSP,
+		DAT_HANDLE_TYPE_CSP, DAT_HANDLE_TYPE_CR,  DAT_HANDLE_TYPE_EP,
+		DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_PZ,
+	};
 
-	while ((o = ia_take(ia, DAT_HANDLE_TYPE_RMR)))
-		dapl_rmr_shutdown((struct dapl_rmr *)o);
-	while ((o = ia_take(ia, DAT_HANDLE_TYPE_RSP)))
-		dapl_sp_shutdown((struct dapl_sp *)o);
-	while ((o = ia_take(ia, DAT_HANDLE_TYPE_PSP)))
-		dapl_sp_shutdown((struct dapl_sp *)o);
-	while ((o = ia_take(ia, DAT_HANDLE_TYPE_CSP)))
-		dapl_sp_shutdown((struct dapl_sp *)o);
-	while ((o = ia_take(ia, DAT_HANDLE_TYPE_CR)))
-		dapl_cr_shutdown((struct dapl_cr *)o);
-	while ((o = ia_take(ia, DAT_HANDLE_TYPE_EP)))
-		dapl_ep_shutdown((struct dapl_ep *)o);
-	while ((o = ia_take(ia, DAT_HANDLE_TYPE_LMR)))
-		dapl_lmr_shutdown((struct dapl_lmr *)o);
-	while ((o = ia_take(ia, DAT_HANDLE_TYPE_SRQ)))
-		dapl_srq_shutdown((struct dapl_srq *)o);
-	while ((o = ia_take(ia, DAT_HANDLE_TYPE_PZ)))
-		dapl_pz_shutdown((struct dapl_pz *)o);
+	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++)
+		ia_end_all(ia, users[i]);
 	dapl_loop_del(ia->loop, &ia->async_watch);
-	/* Requests that came while the listeners were going. */
 	ia->prov->ops->stop(ia->cm);
-	while ((o = ia_take(ia, DAT_HANDLE_TYPE_CR)))
-		dapl_cr_shutdown((struct dapl_cr *)o);
-	while ((o = ia_take(ia, DAT_HANDLE_TYPE_EVD)))
-		evd_end((struct dapl_evd *)o);
-	while ((o = ia_take(ia, DAT_HANDLE_TYPE_CNO)))
-		cno_end((struct dapl_cno *)o);
+	/* Requests that came while the listeners were going. */
+	ia_end_all(ia, DAT_HANDLE_TYPE_CR);
+	ia_end_all(ia, DAT_HANDLE_TYPE_EVD);
+	ia_end_all(ia, DAT_HANDLE_TYPE_CNO);
 }
 
 /* True when the consumer has freed everything but open's async EVD. */
@@ -557,7 +548,7 @@ static void ia_end(struct dapl_ia *ia)
 	async_evd_close(ia);
 	device_close(ia);
 	dapl_loop_close(ia->loop);
-	ia_release(ia);
+	dapl_obj_put(&ia->obj);
 }
 
 DAT_RETURN dapl_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)

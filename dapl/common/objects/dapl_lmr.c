@@ -137,6 +137,20 @@ static DAT_RETURN lmr_refused(const struct dapl_ia *ia, int err, void *addr,
 	}
 }
 
+static void lmr_shutdown(struct dapl_obj *obj)
+{
+	struct dapl_lmr *lmr = (struct dapl_lmr *)obj;
+
+	vb_mr_destroy(lmr->mr);
+	dapl_obj_unuse(&lmr->pz->obj);
+}
+
+static const struct dapl_obj_ops lmr_ops = {
+	.type = DAT_HANDLE_TYPE_LMR,
+	.size = sizeof(struct dapl_lmr),
+	.shutdown = lmr_shutdown,
+};
+
 DAT_RETURN dapl_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 			   DAT_REGION_DESCRIPTION desc, DAT_VLEN length,
 			   DAT_PZ_HANDLE pz_handle, DAT_MEM_PRIV_FLAGS priv,
@@ -178,7 +192,7 @@ DAT_RETURN dapl_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 		return ret;
 	if (!ret_lmr)
 		return dapl_fail(DAPL_BAD_ARG(8), "no place for the handle");
-	lmr = dapl_obj_new(ia, DAT_HANDLE_TYPE_LMR, sizeof(*lmr));
+	lmr = dapl_obj_new(ia, &lmr_ops);
 	if (!lmr)
 		return dapl_fail(DAPL_NO_MEM, "lmr: no memory");
 	if (!dapl_obj_use(&pz->obj)) {
@@ -239,14 +253,6 @@ DAT_RETURN dapl_lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask,
 	return DAT_SUCCESS;
 }
 
-void dapl_lmr_shutdown(struct dapl_lmr *lmr)
-{
-	vb_mr_destroy(lmr->mr);
-	dapl_obj_unuse(&lmr->pz->obj);
-	if (dapl_obj_put(&lmr->obj))
-		dapl_obj_release(&lmr->obj);
-}
-
 DAT_RETURN dapl_lmr_free(DAT_LMR_HANDLE handle)
 {
 	struct dapl_lmr *lmr = dapl_lmr_from(handle);
@@ -258,7 +264,7 @@ DAT_RETURN dapl_lmr_free(DAT_LMR_HANDLE handle)
 				 "lmr %p: an RMR is bound to it, or its unbind "
 				 "has not completed",
 				 (void *)lmr);
-	dapl_lmr_shutdown(lmr);
+	dapl_obj_end(&lmr->obj);
 	return DAT_SUCCESS;
 }
 

@@ -21,8 +21,6 @@ static inline struct dapl_lmr *dapl_lmr_from(DAT_LMR_HANDLE h)
 
 /* The region that KEY (an lmr_context) belongs to, or NULL. */
 struct dapl_lmr *dapl_lmr_find(struct dapl_ia *ia, DAT_LMR_CONTEXT key);
-/* What dat_lmr_free() does once the handle is retired. */
-void dapl_lmr_shutdown(struct dapl_lmr *lmr);
 
 DAT_RETURN dapl_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type,
 			   DAT_REGION_DESCRIPTION desc, DAT_VLEN length,

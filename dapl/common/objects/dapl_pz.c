@@ -11,6 +11,17 @@
 
 #include "dapl/common/base/dapl_ia.h"
 
+static void pz_shutdown(struct dapl_obj *obj)
+{
+	vb_pd_destroy(((struct dapl_pz *)obj)->pd);
+}
+
+static const struct dapl_obj_ops pz_ops = {
+	.type = DAT_HANDLE_TYPE_PZ,
+	.size = sizeof(struct dapl_pz),
+	.shutdown = pz_shutdown,
+};
+
 DAT_RETURN dapl_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *ret_pz)
 {
 	struct dapl_ia *ia = dapl_ia_from(ia_handle);
@@ -21,7 +32,7 @@ DAT_RETURN dapl_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *ret_pz)
 		return dapl_fail(DAPL_BAD_HANDLE(IA), "no such IA");
 	if (!ret_pz)
 		return dapl_fail(DAPL_BAD_ARG(2), "no place for the handle");
-	pz = dapl_obj_new(ia, DAT_HANDLE_TYPE_PZ, sizeof(*pz));
+	pz = dapl_obj_new(ia, &pz_ops);
 	if (!pz)
 		return dapl_fail(DAPL_NO_MEM, "pz: no memory");
 	ret = vb_pd_create(&ia->dev, &pz->pd);
@@ -53,13 +64,6 @@ DAT_RETURN dapl_pz_query(DAT_PZ_HANDLE handle, DAT_PZ_PARAM_MASK mask,
 	return DAT_SUCCESS;
 }
 
-void dapl_pz_shutdown(struct dapl_pz *pz)
-{
-	vb_pd_destroy(pz->pd);
-	if (dapl_obj_put(&pz->obj))
-		dapl_obj_release(&pz->obj);
-}
-
 DAT_RETURN dapl_pz_free(DAT_PZ_HANDLE handle)
 {
 	struct dapl_pz *pz = dapl_pz_from(handle);
@@ -71,6 +75,6 @@ DAT_RETURN dapl_pz_free(DAT_PZ_HANDLE handle)
 				 "pz %p: endpoints, regions or receive queues "
 				 "still use it",
 				 (void *)pz);
-	dapl_pz_shutdown(pz);
+	dapl_obj_end(&pz->obj);
 	return DAT_SUCCESS;
 }

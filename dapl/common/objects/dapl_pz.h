@@ -16,9 +16,6 @@ static inline struct dapl_pz *dapl_pz_from(DAT_PZ_HANDLE h)
 	return dapl_obj_from(h, DAT_HANDLE_TYPE_PZ);
 }
 
-/* What dat_pz_free() does once the handle is retired. */
-void dapl_pz_shutdown(struct dapl_pz *pz);
-
 DAT_RETURN dapl_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *ret_pz);
 DAT_RETURN dapl_pz_query(DAT_PZ_HANDLE handle, DAT_PZ_PARAM_MASK mask,
 			 DAT_PZ_PARAM *ret_param);

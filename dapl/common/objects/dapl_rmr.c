@@ -54,14 +54,6 @@ static struct dapl_rmr *dapl_rmr_from(DAT_RMR_HANDLE h)
 	return dapl_obj_from(h, DAT_HANDLE_TYPE_RMR);
 }
 
-static void rmr_put(struct dapl_rmr *rmr)
-{
-	if (!dapl_obj_put(&rmr->obj))
-		return;
-	dapl_lock_fini(&rmr->lock);
-	dapl_obj_release(&rmr->obj);
-}
-
 /* ------------------------------------ binds under way */
 
 /* A bind of RMR to LMR, which it uses up, or an unbind. NULL: no memory. */
@@ -99,7 +91,7 @@ static void bind_cancel(struct bind_record *record, struct dapl_lmr *lmr)
 	dapl_unlock(&rmr->lock);
 	dapl_obj_unuse(record->old ? &record->old->obj : NULL);
 	free(record);
-	rmr_put(rmr);
+	dapl_obj_put(&rmr->obj);
 }
 
 static void let_go_locked(struct bind_record *record)
@@ -144,7 +136,7 @@ static void bind_end(struct bind_record *record, bool ok)
 		free(record);
 	}
 	dapl_unlock(&rmr->lock);
-	rmr_put(rmr);
+	dapl_obj_put(&rmr->obj);
 }
 
 bool dapl_rmr_bind_done(DAT_DTO_COOKIE slot_cookie,
@@ -262,6 +254,39 @@ void dapl_rmr_invalidated(struct dapl_ia *ia, DAT_RMR_CONTEXT key)
 
 /* ---------------------------------------------- life */
 
+static void rmr_shutdown(struct dapl_obj *obj)
+{
+	struct dapl_rmr *rmr = (struct dapl_rmr *)obj;
+	struct bind_record *record, *tmp;
+
+	if (rmr->mw->type == IBV_MW_TYPE_2)
+		window_leave(&obj->ia->windows, rmr);
+	vb_mw_destroy(rmr->mw);
+	/* Binds that are still to complete hold nothing in use any more. */
+	dapl_lock(&rmr->lock);
+	let_failed_go_locked(rmr);
+	dapl_list_for_each_safe(record, tmp, &rmr->binds, link)
+		let_go_locked(record);
+	dapl_obj_unuse(rmr->lmr ? &rmr->lmr->obj : NULL);
+	dapl_unlock(&rmr->lock);
+	dapl_obj_unuse(&rmr->pz->obj);
+	if (rmr->ep)
+		dapl_obj_put(&rmr->ep->obj);
+}
+
+static void rmr_destroy(struct dapl_obj *obj)
+{
+	dapl_lock_fini(&((struct dapl_rmr *)obj)->lock);
+	dapl_obj_release(obj);
+}
+
+static const struct dapl_obj_ops rmr_ops = {
+	.type = DAT_HANDLE_TYPE_RMR,
+	.size = sizeof(struct dapl_rmr),
+	.shutdown = rmr_shutdown,
+	.destroy = rmr_destroy,
+};
+
 static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, bool for_ep,
 			     DAT_RMR_HANDLE *ret_rmr)
 {
@@ -273,7 +298,7 @@ static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, bool for_ep,
 		return dapl_fail(DAPL_BAD_HANDLE(PZ), "no such PZ");
 	if (!ret_rmr)
 		return dapl_fail(DAPL_BAD_ARG(2), "no place for the handle");
-	rmr = dapl_obj_new(pz->obj.ia, DAT_HANDLE_TYPE_RMR, sizeof(*rmr));
+	rmr = dapl_obj_new(pz->obj.ia, &rmr_ops);
 	if (!rmr)
 		return dapl_fail(DAPL_NO_MEM, "rmr: no memory");
 	if (!dapl_obj_use(&pz->obj)) {
@@ -454,7 +479,7 @@ static void bound_through(struct dapl_rmr *rmr, struct dapl_ep *ep,
 	rmr->ep = ep;
 	rmr->qp_id = qp_id;
 	if (old)
-		dapl_ep_put(old);
+		dapl_obj_put(&old->obj);
 }
 
 /*
@@ -586,32 +611,12 @@ DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE handle, DAT_LMR_HANDLE lmr_handle,
 
 /* ---------------------------------------------------- free */
 
-void dapl_rmr_shutdown(struct dapl_rmr *rmr)
-{
-	struct bind_record *record, *tmp;
-
-	if (rmr->mw->type == IBV_MW_TYPE_2)
-		window_leave(&rmr->obj.ia->windows, rmr);
-	vb_mw_destroy(rmr->mw);
-	/* Binds that are still to complete hold nothing in use any more. */
-	dapl_lock(&rmr->lock);
-	let_failed_go_locked(rmr);
-	dapl_list_for_each_safe(record, tmp, &rmr->binds, link)
-		let_go_locked(record);
-	dapl_obj_unuse(rmr->lmr ? &rmr->lmr->obj : NULL);
-	dapl_unlock(&rmr->lock);
-	dapl_obj_unuse(&rmr->pz->obj);
-	if (rmr->ep)
-		dapl_ep_put(rmr->ep);
-	rmr_put(rmr);
-}
-
 DAT_RETURN dapl_rmr_free(DAT_RMR_HANDLE handle)
 {
 	struct dapl_rmr *rmr = dapl_rmr_from(handle);
 
 	if (!rmr || !dapl_obj_retire(&rmr->obj, false))
 		return dapl_fail(DAPL_BAD_HANDLE(RMR), "no such RMR");
-	dapl_rmr_shutdown(rmr);
+	dapl_obj_end(&rmr->obj);
 	return DAT_SUCCESS;
 }

@@ -42,7 +42,6 @@ bool dapl_rmr_bind_done(DAT_DTO_COOKIE slot_cookie,
 void dapl_rmr_bind_forget(DAT_DTO_COOKIE slot_cookie);
 /* A peer's message has invalidated the window of type 2 of IA with that key. */
 void dapl_rmr_invalidated(struct dapl_ia *ia, DAT_RMR_CONTEXT key);
-void dapl_rmr_shutdown(struct dapl_rmr *rmr);
 
 DAT_RETURN dapl_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *ret_rmr);
 DAT_RETURN dapl_rmr_create_for_ep(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *ret_rmr);

@@ -325,8 +325,17 @@ void dapl_srq_async(struct dapl_srq *srq, enum ibv_event_type type)
 
 /* ---------------------------------------------------- life */
 
-static void srq_free_memory(struct dapl_srq *srq)
+static void srq_shutdown(struct dapl_obj *obj)
 {
+	struct dapl_srq *srq = (struct dapl_srq *)obj;
+
+	vb_srq_destroy(srq->srq);
+	dapl_obj_unuse(&srq->pz->obj);
+}
+
+static void srq_destroy(struct dapl_obj *obj)
+{
+	struct dapl_srq *srq = (struct dapl_srq *)obj;
 	struct srq_chunk *chunk;
 
 	while ((chunk = srq->chunks)) {
@@ -338,15 +347,22 @@ static void srq_free_memory(struct dapl_srq *srq)
 	free(srq->users);
 	dapl_lock_fini(&srq->ctl);
 	dapl_lock_fini(&srq->lock);
-	dapl_obj_release(&srq->obj);
+	dapl_obj_release(obj);
 }
+
+static const struct dapl_obj_ops srq_ops = {
+	.type = DAT_HANDLE_TYPE_SRQ,
+	.size = sizeof(struct dapl_srq),
+	.shutdown = srq_shutdown,
+	.destroy = srq_destroy,
+};
 
 static struct dapl_srq *srq_alloc(struct dapl_ia *ia, const DAT_SRQ_ATTR *attr)
 {
 	struct dapl_srq *srq;
 	int ret;
 
-	srq = dapl_obj_new(ia, DAT_HANDLE_TYPE_SRQ, sizeof(*srq));
+	srq = dapl_obj_new(ia, &srq_ops);
 	if (!srq)
 		return NULL;
 	dapl_lock_init(&srq->ctl, DAPL_LOCK_SRQ);
@@ -358,7 +374,7 @@ static struct dapl_srq *srq_alloc(struct dapl_ia *ia, const DAT_SRQ_ATTR *attr)
 	ret = slots_add_ctl(srq, (uint32_t)attr->max_recv_dtos);
 	dapl_unlock(&srq->ctl);
 	if (ret) {
-		srq_free_memory(srq);
+		dapl_obj_put(&srq->obj);
 		return NULL;
 	}
 	return srq;
@@ -411,7 +427,7 @@ DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		return dapl_fail(DAPL_NO_MEM, "srq: no memory for %d buffers",
 				 attr->max_recv_dtos);
 	if (!dapl_obj_use(&pz->obj)) {
-		srq_free_memory(srq);
+		dapl_obj_put(&srq->obj);
 		return dapl_fail(DAPL_BAD_HANDLE(PZ), "the PZ was freed");
 	}
 	srq->pz = pz;
@@ -419,7 +435,7 @@ DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 			    (uint32_t)attr->max_recv_iov, srq, &srq->srq);
 	if (err) {
 		dapl_obj_unuse(&pz->obj);
-		srq_free_memory(srq);
+		dapl_obj_put(&srq->obj);
 		return dapl_fail(dapl_err_dat(err),
 				 "srq: %s gave no queue of %d buffers: %s",
 				 ia->dev.name, attr->max_recv_dtos,
@@ -428,14 +444,6 @@ DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 	dapl_obj_enlist(&srq->obj);
 	*ret_srq = (DAT_SRQ_HANDLE)srq;
 	return DAT_SUCCESS;
-}
-
-void dapl_srq_shutdown(struct dapl_srq *srq)
-{
-	vb_srq_destroy(srq->srq);
-	dapl_obj_unuse(&srq->pz->obj);
-	if (dapl_obj_put(&srq->obj))
-		srq_free_memory(srq);
 }
 
 DAT_RETURN dapl_srq_free(DAT_SRQ_HANDLE handle)
@@ -447,7 +455,7 @@ DAT_RETURN dapl_srq_free(DAT_SRQ_HANDLE handle)
 	if (!dapl_obj_retire(&srq->obj, false))
 		return dapl_fail(DAPL_BAD_STATE(SRQ_IN_USE),
 				 "srq %p: endpoints still use it", (void *)srq);
-	dapl_srq_shutdown(srq);
+	dapl_obj_end(&srq->obj);
 	return DAT_SUCCESS;
 }
 

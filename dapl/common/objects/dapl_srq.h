@@ -39,7 +39,6 @@ struct dapl_ep *dapl_srq_complete(struct dapl_wq *wq, struct dapl_slot *slot,
 				  uint32_t qp_num);
 /* A verbs async event about SRQ. */
 void dapl_srq_async(struct dapl_srq *srq, enum ibv_event_type type);
-void dapl_srq_shutdown(struct dapl_srq *srq);
 
 DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz,
 			   DAT_SRQ_ATTR *attr, DAT_SRQ_HANDLE *ret_srq);
