@@ -8,7 +8,7 @@
  * Ownership: all strings of a result live in one block. It is as long as the
  * input plus one byte: a field never needs more room, terminator included,
  * than the bytes it was read from.
- * Rule: dat.conf(5); the cases are listed in test/unit/t_dat_conf.c.
+ * Rule: dat.conf(5); the cases are listed in test/unit/dat/t_dat_conf.c.
  */
 #include "dat_conf.h"
 

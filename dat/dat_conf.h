@@ -7,7 +7,7 @@
  * Threads: no shared state, so any number of parses at once.
  * Ownership: a struct dat_conf owns all it points to until dat_conf_free().
  * Rule: the grammar in dat.conf(5), which is that of the historic library,
- * including its odd corners; test/unit/t_dat_conf.c has the table.
+ * including its odd corners; test/unit/dat/t_dat_conf.c has the table.
  */
 #ifndef DAT_CONF_H
 #define DAT_CONF_H

@@ -113,11 +113,14 @@ stage_san()
 # Only what has threads: the rest was checked by the stages before.
 stage_tsan()
 {
-    local test_only="test/unit/t_stress test/unit/t_stress_objs test/unit/t_evd"
+    local name test_only=""
 
-    test_only+=" test/unit/t_evd_wait test/unit/t_srq test/unit/t_cno test/unit/t_ep test/unit/t_ep_conn test/unit/t_ep_post"
-    test_only+=" test/unit/t_cma_conn test/unit/t_ucm_conn test/unit/t_ucm_qp"
-    test_only+=" test/unit/t_scm_conn test/unit/t_scm_peer test/unit/t_scm_stress"
+    for name in plugin/t_stress plugin/t_stress_objs event/t_evd event/t_evd_wait event/t_cno \
+        objects/t_srq objects/t_ep connect/t_ep_conn transfer/t_ep_post openib_cma/t_cma_conn \
+        openib_ucm/t_ucm_conn openib_ucm/t_ucm_qp \
+        openib_scm/t_scm_conn openib_scm/t_scm_peer openib_scm/t_scm_stress; do
+        test_only+=" test/unit/$name"
+    done
     test_check "$h_top/build-tsan" tsan CC=gcc CXX=g++ --enable-werror \
         --enable-sanitizers=thread
 }
@@ -129,7 +132,8 @@ stage_helgrind()
     have valgrind || { rec S "helgrind: t_stress" "valgrind is not installed"; return; }
     if ! build_tree "$dir" helgrind CC=gcc CXX=g++ CPPFLAGS=-DDAPL_PTHREAD_LOCKS \
         CFLAGS="-g -O1 -fno-inline" ||
-        ! make -C "$dir" -j"$build_jobs" test/unit/t_stress test/unit/t_stress_objs; then
+        ! make -C "$dir" -j"$build_jobs" test/unit/plugin/t_stress \
+            test/unit/plugin/t_stress_objs; then
         rec F "helgrind: build" "see the log"
         return
     fi

@@ -37,7 +37,7 @@ for prog in t_stress t_stress_objs; do
     n=$((n + 1))
     ./libtool --mode=execute timeout 300 valgrind --tool=helgrind \
         --fair-sched=try --suppressions="$here/helgrind.supp" --error-exitcode=9 \
-        --log-file="$tmp/log" "test/unit/$prog" >"$tmp/out" 2>&1
+        --log-file="$tmp/log" "test/unit/plugin/$prog" >"$tmp/out" 2>&1
     rc=$?
     sed -n 's/^==[0-9]*== ERROR SUMMARY:/# helgrind:/p' "$tmp/log"
     sed -n "s/^# seed/# $prog: seed/p" "$tmp/out"

@@ -12,7 +12,7 @@
 #include "dapl/common/services/dapl_log.h"
 #include "dapl/openib_scm/scm.h"
 #include "test/unit/cma_world.h"
-#include "test/unit/scm_raw.h"
+#include "test/unit/openib_scm/scm_raw.h"
 
 static struct world world;
 static int files;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "test/unit/kit.h"
-#include "test/unit/scm_raw.h"
+#include "test/unit/openib_scm/scm_raw.h"
 
 static void data__both_ways(void **state)
 {

@@ -11,8 +11,8 @@
 set -u
 : "${top_builddir:?not set}"
 
-probe=$top_builddir/test/unit/dat_probe
-stub=$top_builddir/test/unit/.libs/libdatstub.so
+probe=$top_builddir/test/unit/dat/dat_probe
+stub=$top_builddir/test/unit/dat/.libs/libdatstub.so
 dir=$(mktemp -d "${TMPDIR:-/tmp}/dapl-test.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 unset DAT_OVERRIDE DAT_DBG_TYPE DAT_DBG_DEST

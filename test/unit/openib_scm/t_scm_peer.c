@@ -13,7 +13,7 @@
 
 #include "dapl/openib_scm/scm.h"
 #include "test/unit/cma_world.h"
-#include "test/unit/scm_raw.h"
+#include "test/unit/openib_scm/scm_raw.h"
 
 static struct world world;
 static int files;
