@@ -98,7 +98,7 @@ void cma_conn_finish(struct dapl_cm_conn *conn, enum dapl_cm_event event,
 		return;
 	/* So that what is posted is flushed before the consumer hears of it. */
 	if (event == DAPL_CM_DISCONNECTED)
-		dapl_cm_qp_error(ep, conn);
+		conn->node.cm->base.up->qp_error(ep, conn);
 	dapl_log(DAPL_LOG_CM, "conn %p: ep %p: over, event %d", (void *)conn,
 		 (void *)ep, event);
 	conn->node.cm->base.up->event(ep, conn, event, size ? pdata : NULL,
@@ -342,7 +342,8 @@ int cma_conn_move(struct dapl_cm_conn *conn)
 			   &n);
 	if (ret)
 		return ret;
-	return dapl_cm_qp_move(conn->ep, conn, steps, n, cma_conn_moved);
+	return conn->node.cm->base.up->qp_move(conn->ep, conn, steps, n,
+					       cma_conn_moved);
 }
 
 int cma_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
@@ -411,7 +412,7 @@ int cma_disconnect(struct dapl_cm_conn *conn)
 	 * state would cut off what the peer has not read yet.
 	 */
 	if (!cma_conn_dev(conn)->iw_cm)
-		dapl_cm_qp_error(conn->ep, conn);
+		conn->node.cm->base.up->qp_error(conn->ep, conn);
 	if (rdma_disconnect(conn->id)) {
 		dapl_log(DAPL_LOG_CM_WARN, "conn %p: disconnect: %m",
 			 (void *)conn);
@@ -594,7 +595,7 @@ bool cma_conn_released_event(struct dapl_cm_conn *conn,
 void cma_conn_stop(struct dapl_cm_conn *conn)
 {
 	if (conn->ep)
-		dapl_cm_qp_stop(conn->ep, conn);
+		conn->node.cm->base.up->qp_stop(conn->ep, conn);
 }
 
 void cma_conn_abandon(struct dapl_cm_conn *conn)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * cma_world.c - two instances of a provider with a recorder; see the header.
- * Contains no test. dapl_cm_qp_*() and the provider registry are the
- * objects' and are stubbed here and in the tests.
+ * Contains no test. The provider registry is the objects' and is stubbed here
+ * and in the tests.
  */
 #include "test/unit/cma_world.h"
 
@@ -106,13 +106,6 @@ static void up_unlistened(struct dapl_sp *sp)
 	record(&s);
 }
 
-static const struct dapl_cm_up recorder = {
-	.request = up_request,
-	.event = up_event,
-	.gone = up_gone,
-	.unlistened = up_unlistened,
-};
-
 /*
  * Moves of queue pairs: made at once, and their end told by the loop, as by the
  * objects; a release that comes before waits for it.
@@ -163,9 +156,9 @@ static int make_step(struct dapl_ep *ep, const struct dapl_cm_step *step)
 	return vb_qp_modify(ep->qp, &attr, step->mask);
 }
 
-int dapl_cm_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
-		    const struct dapl_cm_step *steps, int n,
-		    dapl_cm_moved_fn *moved)
+static int up_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
+		      const struct dapl_cm_step *steps, int n,
+		      dapl_cm_moved_fn *moved)
 {
 	struct move *m;
 	int i;
@@ -187,13 +180,13 @@ int dapl_cm_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 	return 0;
 }
 
-void dapl_cm_qp_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
+static void up_qp_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
 {
 	if (ep->qp)
 		vb_qp_error(ep->qp);
 }
 
-void dapl_cm_qp_stop(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
+static void up_qp_stop(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
 {
 	struct move *m;
 
@@ -207,6 +200,16 @@ void dapl_cm_qp_stop(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
 	dapl_work_cancel(ep->side->loop, &m->work);
 	free(m);
 }
+
+static const struct dapl_cm_up recorder = {
+	.request = up_request,
+	.event = up_event,
+	.gone = up_gone,
+	.unlistened = up_unlistened,
+	.qp_move = up_qp_move,
+	.qp_error = up_qp_error,
+	.qp_stop = up_qp_stop,
+};
 
 void world_release(struct dapl_cm_conn *conn)
 {

@@ -171,6 +171,11 @@ DAT_RETURN dapl_ep_set_watermark(DAT_EP_HANDLE handle, DAT_COUNT soft,
 void dapl_ep_cm_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 		      enum dapl_cm_event event, const void *pdata, size_t size);
 void dapl_ep_cm_gone(struct dapl_ep *ep);
+int dapl_ep_cm_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
+		       const struct dapl_cm_step *steps, int n,
+		       dapl_cm_moved_fn *moved);
+void dapl_ep_cm_qp_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn);
+void dapl_ep_cm_qp_stop(struct dapl_ep *ep, const struct dapl_cm_conn *conn);
 /* A completion failed: the connection is broken. */
 void dapl_ep_broken(struct dapl_ep *ep);
 /* The send queue of a gracefully disconnecting endpoint is empty. */

@@ -181,9 +181,9 @@ static void end_retries(const struct vb_dev *dev, struct dapl_cm_step *step)
 		step->attr.retry_cnt = 6;
 }
 
-int dapl_cm_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
-		    const struct dapl_cm_step *steps, int n,
-		    dapl_cm_moved_fn *moved)
+int dapl_ep_cm_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
+		       const struct dapl_cm_step *steps, int n,
+		       dapl_cm_moved_fn *moved)
 {
 	struct dapl_ep_move *m = calloc(1, sizeof(*m));
 	bool ok;
@@ -218,7 +218,7 @@ int dapl_cm_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 	return ok ? 0 : -ENOTCONN;
 }
 
-void dapl_cm_qp_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
+void dapl_ep_cm_qp_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
 {
 	bool mine;
 
@@ -231,7 +231,7 @@ void dapl_cm_qp_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
 	dapl_unlock(&ep->ctl);
 }
 
-void dapl_cm_qp_stop(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
+void dapl_ep_cm_qp_stop(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
 {
 	struct dapl_ep_move *m, *found = NULL;
 

@@ -32,6 +32,9 @@ static const struct dapl_cm_up ia_upcalls = {
 	.event = dapl_ep_cm_event,
 	.gone = dapl_ep_cm_gone,
 	.unlistened = dapl_sp_cm_unlistened,
+	.qp_move = dapl_ep_cm_qp_move,
+	.qp_error = dapl_ep_cm_qp_error,
+	.qp_stop = dapl_ep_cm_qp_stop,
 };
 
 /* Every open IA of the plugin, to find one on the same adapter. */

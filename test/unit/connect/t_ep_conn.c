@@ -635,12 +635,12 @@ static void reset__former_connection_has_no_say(void **state)
 	assert_non_null(former);
 	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
 	kit_over(w);
-	assert_int_equal(dapl_cm_qp_move(ep, former, &step, 1, never_moved),
+	assert_int_equal(dapl_ep_cm_qp_move(ep, former, &step, 1, never_moved),
 			 -ENOTCONN);
 	assert_dat_ok(V(ep_reset)(w->client.ep));
-	assert_int_equal(dapl_cm_qp_move(ep, former, &step, 1, never_moved),
+	assert_int_equal(dapl_ep_cm_qp_move(ep, former, &step, 1, never_moved),
 			 -ENOTCONN);
-	dapl_cm_qp_error(ep, former);
+	dapl_ep_cm_qp_error(ep, former);
 	assert_int_equal(fv_qp_state(ep->qp), IBV_QPS_INIT);
 }
 

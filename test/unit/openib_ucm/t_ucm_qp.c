@@ -52,22 +52,6 @@ static struct end a, b;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 
-/* The objects': there are no endpoints here. */
-int dapl_cm_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
-		    const struct dapl_cm_step *steps, int n,
-		    dapl_cm_moved_fn *moved)
-{
-	return -ENOTCONN;
-}
-
-void dapl_cm_qp_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
-{
-}
-
-void dapl_cm_qp_stop(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
-{
-}
-
 /* --------------------------------------------------------- fixture */
 
 static void got(struct ucm_qp *q, const uint8_t *msg, size_t len,

@@ -17,16 +17,17 @@
  *  - made on the service thread of the loop in struct dapl_cm, or on the
  *    thread that is inside an op, with none of the provider's locks held;
  *  - the callee does not block and may call ops.
+ * Those that move a queue pair (qp_*) say for themselves what differs.
  *
  * Who owns what: a struct dapl_cm_conn belongs to the provider. The objects
  * hold it from prepare()/request until they call release(), which they do
  * exactly once for each connection they got; afterwards they never touch it.
  * While a connection has an endpoint it keeps a reference on it (taken by the
  * objects when they call prepare() or accept()), given back by the upcall
- * gone(). A provider may use the endpoint's queue pair only through
- * dapl_cm_qp_move() and dapl_cm_qp_error(), which do nothing once the
- * connection is not the endpoint's any more: by then the queue pair may be
- * another one, though its number be the same.
+ * gone(). A provider may use the endpoint's queue pair only through the upcalls
+ * qp_move() and qp_error(), which do nothing once the connection is not the
+ * endpoint's any more: by then the queue pair may be another one, though its
+ * number be the same.
  *
  * Timeouts that the consumer asks for are kept by the objects, not by the
  * provider; a provider has only its own protocol's.
@@ -112,6 +113,25 @@ enum dapl_cm_event {
 	DAPL_CM_EVENT_N
 };
 
+/*
+ * Moving EP's queue pair on behalf of CONN. On Ethernet the kernel looks for
+ * the peer's hardware address inside such a change, and sleeps a second or more
+ * where nobody answers; so it is done by a helper thread (dapl_jobs.h).
+ */
+#define DAPL_CM_STEPS 3 /* INIT again, RTR, RTS */
+
+struct dapl_cm_step {
+	struct ibv_qp_attr attr;
+	int mask; /* with a state */
+};
+
+/*
+ * The move for CONN is over. RET: 0, -ENOTCONN when CONN is not the endpoint's
+ * connection any more, or the device's error; then the queue pair may be in any
+ * of the states asked for. Service thread, no lock held.
+ */
+typedef void dapl_cm_moved_fn(struct dapl_cm_conn *conn, int ret);
+
 struct dapl_cm_up {
 	/*
 	 * A peer asks SP for a connection. The callee takes over CONN and will
@@ -137,6 +157,33 @@ struct dapl_cm_up {
 	/* The listener has forgotten SP: once for each listen(), after
 	 * unlisten(). */
 	void (*unlistened)(struct dapl_sp *sp);
+
+	/* These three: any thread. */
+
+	/*
+	 * Begins to take EP's queue pair through N STEPS; MOVED follows, never
+	 * before the return, unless qp_stop() comes first. -ENOTCONN when CONN
+	 * is not the endpoint's connection any more, that has no queue pair, or
+	 * it is being moved already; -ENOMEM.
+	 *
+	 * While it goes on, it counts as an op that runs: release() does not
+	 * come.
+	 */
+	int (*qp_move)(struct dapl_ep *ep, struct dapl_cm_conn *conn,
+		       const struct dapl_cm_step *steps, int n,
+		       dapl_cm_moved_fn *moved);
+	/*
+	 * EP's queue pair to ERR, from any state. If it is being moved, at the
+	 * move's end: what the objects report waits for that. Nothing once CONN
+	 * is not EP's. Does not block.
+	 */
+	void (*qp_error)(struct dapl_ep *ep, const struct dapl_cm_conn *conn);
+	/*
+	 * For stop(), which does so for every connection with an endpoint: no
+	 * move for CONN is running after this, and MOVED will not come. Waits
+	 * for the kernel if it has begun.
+	 */
+	void (*qp_stop)(struct dapl_ep *ep, const struct dapl_cm_conn *conn);
 };
 
 struct dapl_cm_ops {
@@ -240,49 +287,6 @@ struct dapl_cm_ops {
 		     DAT_PORT_QUAL *ret_peer_port,
 		     DAT_PORT_QUAL *ret_local_port);
 };
-
-/*
- * Moving EP's queue pair on behalf of CONN. On Ethernet the kernel looks for
- * the peer's hardware address inside such a change, and sleeps a second or more
- * where nobody answers; so it is done by a helper thread (dapl_jobs.h).
- */
-#define DAPL_CM_STEPS 3 /* INIT again, RTR, RTS */
-
-struct dapl_cm_step {
-	struct ibv_qp_attr attr;
-	int mask; /* with a state */
-};
-
-/*
- * The move for CONN is over. RET: 0, -ENOTCONN when CONN is not the endpoint's
- * connection any more, or the device's error; then the queue pair may be in any
- * of the states asked for. Service thread, no lock held.
- */
-typedef void dapl_cm_moved_fn(struct dapl_cm_conn *conn, int ret);
-
-/*
- * Begins to take EP's queue pair through N STEPS; MOVED follows, never before
- * the return, unless dapl_cm_qp_stop() comes first. -ENOTCONN when CONN is not
- * the endpoint's connection any more, that has no queue pair, or it is being
- * moved already; -ENOMEM. Any thread.
- *
- * While it goes on, it counts as an op that runs: release() does not come.
- */
-int dapl_cm_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
-		    const struct dapl_cm_step *steps, int n,
-		    dapl_cm_moved_fn *moved);
-/*
- * EP's queue pair to ERR, from any state. If it is being moved, at the move's
- * end: what the objects report waits for that. Nothing once CONN is not EP's.
- * Any thread; does not block.
- */
-void dapl_cm_qp_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn);
-/*
- * For stop(), which does so for every connection with an endpoint: no move for
- * CONN is running after this, and MOVED will not come. Waits for the kernel if
- * it has begun.
- */
-void dapl_cm_qp_stop(struct dapl_ep *ep, const struct dapl_cm_conn *conn);
 
 /*
  * Provider entry: what dat_provider_init() and dat_provider_fini() of a plugin

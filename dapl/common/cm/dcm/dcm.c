@@ -321,7 +321,8 @@ static int engine_qp_connect(struct dcm_conn *dc)
 			     steps);
 	if (ret)
 		return ret;
-	return dapl_cm_qp_move(conn->ep, conn, steps, DCM_PATH_STEPS, on_moved);
+	return conn->node.dcm->base.up->qp_move(conn->ep, conn, steps,
+						DCM_PATH_STEPS, on_moved);
 }
 
 static void engine_qp_error(struct dcm_conn *dc)
@@ -329,7 +330,7 @@ static void engine_qp_error(struct dcm_conn *dc)
 	struct dapl_cm_conn *conn = dcm_conn_from(dc);
 
 	if (conn->ep)
-		dapl_cm_qp_error(conn->ep, conn);
+		conn->node.dcm->base.up->qp_error(conn->ep, conn);
 }
 
 static void engine_own_gid(struct dcm_engine *eng, const struct dcm_peer *to,
@@ -599,7 +600,7 @@ static void quiesce(struct dcm *dcm)
 	/* Their ends, until here, find that nothing can be armed or asked. */
 	dapl_list_for_each(node, &dcm->nodes, link)
 		if (!node->is_listener && conn_of(node)->ep)
-			dapl_cm_qp_stop(conn_of(node)->ep, conn_of(node));
+			dcm->base.up->qp_stop(conn_of(node)->ep, conn_of(node));
 	/* A callback may still run whose connection it has freed itself. */
 	dapl_loop_barrier(dcm->base.loop);
 }

@@ -13,7 +13,7 @@
  * objects call on any thread leave word (asked) and have the service thread
  * look at the connection; so they never block, and nothing happens to a
  * connection while the engine is at it. Queue pairs are moved by helpers
- * (dapl_cm_qp_move()), whose result is an input of the engine.
+ * (qp_move() of struct dapl_cm_up), whose result is an input of the engine.
  *
  * dcm->lock (role CONN) guards the lists, what is asked, and the few flags
  * marked with it. Nothing is called under it but dapl_loop_defer(), and
