@@ -22,9 +22,6 @@
 
 #include "dapl/openib_cma/cma_addr.h"
 
-#define BAD_ADDRESS   (DAT_CLASS_ERROR | DAT_INVALID_ADDRESS)
-#define BAD_IA_PARAMS (BAD_ADDRESS | DAT_INVALID_ADDRESS_MALFORMED)
-
 /* A batch, so that one busy instance does not keep the loop to itself. */
 #define EVENT_BATCH 64
 /* How long a channel that fails is left alone. */
@@ -100,7 +97,8 @@ int cma_id_create(struct cma *cm, void *context, struct rdma_cm_id **ret_id)
 	if (rdma_create_id(cm->chan, ret_id, context, RDMA_PS_TCP)) {
 		int err = errno;
 
-		return CMA_FAIL(-err, "rdma_cm gives no id: %s", strerror(err));
+		return dapl_fail_errno(-err, "rdma_cm gives no id: %s",
+				       strerror(err));
 	}
 	return 0;
 }
@@ -224,8 +222,8 @@ static int try_addr(struct cma *cm, const struct sockaddr_storage *addr)
 	return ret;
 }
 
-static DAT_RETURN choose(struct cma *cm, const struct cma_target *t,
-			 const struct dapl_addrs *addrs)
+static int choose(struct cma *cm, const struct cma_target *t,
+		  const struct dapl_addrs *addrs)
 {
 	char devices[256], addr[64];
 	int i, ret = -ENODEV;
@@ -236,8 +234,8 @@ static DAT_RETURN choose(struct cma *cm, const struct cma_target *t,
 		vb_device_names(devices, sizeof(devices));
 		dapl_addr_text((const struct sockaddr *)&addrs->addr[0], addr,
 			       sizeof(addr));
-		return dapl_fail(
-			BAD_ADDRESS,
+		return dapl_fail_errno(
+			-EADDRNOTAVAIL,
 			"%s: its address %s is not on an RDMA device (%s); devices: %s",
 			t->name, addr, strerror(-ret),
 			devices[0] ? devices : "none");
@@ -251,35 +249,35 @@ static DAT_RETURN choose(struct cma *cm, const struct cma_target *t,
 			 t->port);
 	dapl_log(DAPL_LOG_CM, "cm %p: %s is %s port %u", (void *)cm, t->name,
 		 cm->base.dev_name, cm->base.port);
-	return DAT_SUCCESS;
+	return 0;
 }
 
-static DAT_RETURN no_such_name(const struct ifaddrs *ifs,
-			       const struct cma_target *t, int err)
+static int no_such_name(const struct ifaddrs *ifs, const struct cma_target *t,
+			int err)
 {
 	char names[512];
 
 	dapl_addr_netdevs_text(ifs, names, sizeof(names));
 	if (err == -EADDRNOTAVAIL)
-		return dapl_fail(
-			BAD_ADDRESS,
+		return dapl_fail_errno(
+			-EADDRNOTAVAIL,
 			"%s: resolves to no address of this host; interfaces: %s",
 			t->name, names);
-	return dapl_fail(
-		BAD_ADDRESS,
+	return dapl_fail_errno(
+		-EADDRNOTAVAIL,
 		"%s: no such interface, and the name does not resolve; interfaces: %s",
 		t->name, names);
 }
 
-static DAT_RETURN find(struct cma *cm, const struct ifaddrs *ifs,
-		       const struct cma_target *t)
+static int find(struct cma *cm, const struct ifaddrs *ifs,
+		const struct cma_target *t)
 {
 	struct dapl_addrs addrs = {.n = 1};
 	int ret = dapl_addr_netdev(ifs, t->name, &addrs);
 
 	if (ret == -EADDRNOTAVAIL)
-		return dapl_fail(
-			BAD_ADDRESS,
+		return dapl_fail_errno(
+			-EADDRNOTAVAIL,
 			"%s: the interface has no address; give it one",
 			t->name);
 	if (ret && dapl_addr_numeric(t->name, &addrs.addr[0])) {
@@ -290,14 +288,14 @@ static DAT_RETURN find(struct cma *cm, const struct ifaddrs *ifs,
 	return choose(cm, t, &addrs);
 }
 
-static DAT_RETURN find_in_system(struct cma *cm, const struct cma_target *t)
+static int find_in_system(struct cma *cm, const struct cma_target *t)
 {
 	struct ifaddrs *ifs;
-	DAT_RETURN ret;
+	int ret;
 
 	if (getifaddrs(&ifs))
-		return dapl_fail(dapl_err_dat(-errno),
-				 "%s: cannot list the interfaces: %m", t->name);
+		return dapl_fail_errno(
+			-errno, "%s: cannot list the interfaces: %m", t->name);
 	ret = find(cm, ifs, t);
 	freeifaddrs(ifs);
 	return ret;
@@ -328,7 +326,7 @@ static void cma_free(struct cma *cm)
 	free(cm);
 }
 
-static DAT_RETURN no_channel(int err)
+static int no_channel(int err)
 {
 	const char *hint = strerror(err);
 
@@ -336,36 +334,35 @@ static DAT_RETURN no_channel(int err)
 		hint = "/dev/infiniband/rdma_cm is missing; load rdma_ucm";
 	else if (err == ENODEV)
 		hint = "there is no RDMA device";
-	return dapl_fail(dapl_err_dat(-err), "rdma_cm cannot be used: %s",
-			 hint);
+	return dapl_fail_errno(-err, "rdma_cm cannot be used: %s", hint);
 }
 
-DAT_RETURN cma_open(const char *ia_params, const struct dapl_cm *base,
-		    struct dapl_cm **ret_cm)
+int cma_open(const char *ia_params, const struct dapl_cm *base,
+	     struct dapl_cm **ret_cm)
 {
 	struct cma_target target;
 	struct cma *cm;
 	const char *why;
-	DAT_RETURN ret;
+	int ret;
 
 	if (cma_target_parse(ia_params, &target, &why))
-		return dapl_fail(
-			BAD_IA_PARAMS,
+		return dapl_fail_errno(
+			-EINVAL,
 			"ia_params \"%.64s\": %s; write \"<interface or address> 0\"",
 			ia_params ? ia_params : "", why);
 	cm = cma_new(base);
 	if (!cm)
-		return dapl_fail(dapl_err_dat(-ENOMEM), "cma: no memory");
+		return dapl_fail_errno(-ENOMEM, "cma: no memory");
 	cm->chan = rdma_create_event_channel();
 	if (!cm->chan) {
 		ret = no_channel(errno);
 		goto err_free;
 	}
 	ret = find_in_system(cm, &target);
-	if (ret != DAT_SUCCESS)
+	if (ret)
 		goto err_channel;
 	*ret_cm = &cm->base;
-	return DAT_SUCCESS;
+	return 0;
 
 err_channel:
 	rdma_destroy_event_channel(cm->chan);
@@ -374,7 +371,7 @@ err_free:
 	return ret;
 }
 
-DAT_RETURN cma_start(struct dapl_cm *base)
+int cma_start(struct dapl_cm *base)
 {
 	struct cma *cm = cma_from(base);
 	int fd = cm->chan->fd;
@@ -382,16 +379,16 @@ DAT_RETURN cma_start(struct dapl_cm *base)
 	int ret;
 
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK))
-		return dapl_fail(dapl_err_dat(-errno), "cm %p: channel: %m",
-				 (void *)cm);
+		return dapl_fail_errno(-errno, "cm %p: channel: %m",
+				       (void *)cm);
 	ret = dapl_loop_add(base->loop, &cm->watch, fd, EPOLLIN);
 	if (ret)
-		return dapl_fail(dapl_err_dat(ret), "cm %p: watch: %s",
-				 (void *)cm, strerror(-ret));
+		return dapl_fail_errno(ret, "cm %p: watch: %s", (void *)cm,
+				       strerror(-ret));
 	dapl_lock(&cm->lock);
 	cm->stopped = false;
 	dapl_unlock(&cm->lock);
-	return DAT_SUCCESS;
+	return 0;
 }
 
 /* No move of a queue pair, nor the end of one, is under way after this. */

@@ -85,15 +85,11 @@ static inline struct cma *cma_from(struct dapl_cm *base)
 	return (struct cma *)base;
 }
 
-/* For deciding lines of ops: leaves the reason behind, gives ERR back. */
-#define CMA_FAIL(err, ...) \
-	((void)dapl_fail(dapl_err_dat(err), __VA_ARGS__), (err))
-
 /* cma.c */
 
-DAT_RETURN cma_open(const char *ia_params, const struct dapl_cm *base,
-		    struct dapl_cm **ret_cm);
-DAT_RETURN cma_start(struct dapl_cm *base);
+int cma_open(const char *ia_params, const struct dapl_cm *base,
+	     struct dapl_cm **ret_cm);
+int cma_start(struct dapl_cm *base);
 void cma_stop(struct dapl_cm *base);
 void cma_close(struct dapl_cm *base);
 

@@ -215,8 +215,9 @@ static int start(struct dapl_cm_conn *conn)
 	if (!ret)
 		return 0;
 	if (!is_way(ret))
-		return CMA_FAIL(ret, "conn %p: cannot resolve the address: %s",
-				(void *)conn, strerror(-ret));
+		return dapl_fail_errno(
+			ret, "conn %p: cannot resolve the address: %s",
+			(void *)conn, strerror(-ret));
 	dapl_log(DAPL_LOG_CM_WARN, "conn %p: no way to the peer: %s",
 		 (void *)conn, strerror(-ret));
 	finish_later(conn, DAPL_CM_UNREACHABLE);
@@ -229,24 +230,25 @@ int cma_connect(struct dapl_cm_conn *conn, const struct dapl_cm_connect *req)
 	int ret;
 
 	if (req->pdata_size > CMA_PDATA_MAX || req->qp.ud)
-		return CMA_FAIL(-EINVAL,
-				"conn %p: more private data than %d, "
-				"or a datagram endpoint",
-				(void *)conn, CMA_PDATA_MAX);
+		return dapl_fail_errno(-EINVAL,
+				       "conn %p: more private data than %d, "
+				       "or a datagram endpoint",
+				       (void *)conn, CMA_PDATA_MAX);
 	ret = cma_addr_peer(&base->addr, req->addr, req->qual, &conn->peer);
 	if (ret)
-		return CMA_FAIL(ret,
-				"conn %p: cannot connect to that address "
-				"or qualifier: %s",
-				(void *)conn, strerror(-ret));
+		return dapl_fail_errno(
+			ret,
+			"conn %p: cannot connect to that address "
+			"or qualifier: %s",
+			(void *)conn, strerror(-ret));
 	conn->qp = req->qp;
 	conn->depths = cma_depths_own(base->dev, &req->qp);
 	conn->pdata_size = req->pdata_size;
 	if (req->pdata_size)
 		memcpy(conn->pdata, req->pdata, req->pdata_size);
 	if (!cma_conn_advance(conn, CMA_IDLE, CMA_ADDR))
-		return CMA_FAIL(-EINVAL, "conn %p: not just prepared",
-				(void *)conn);
+		return dapl_fail_errno(-EINVAL, "conn %p: not just prepared",
+				       (void *)conn);
 	ret = start(conn);
 	if (ret)
 		cma_conn_advance(conn, CMA_ADDR, CMA_OVER);
@@ -353,10 +355,10 @@ int cma_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
 	int ret;
 
 	if (size > CMA_PDATA_MAX || qp->ud)
-		return CMA_FAIL(-EINVAL,
-				"conn %p: more private data than %d, "
-				"or a datagram endpoint",
-				(void *)conn, CMA_PDATA_MAX);
+		return dapl_fail_errno(-EINVAL,
+				       "conn %p: more private data than %d, "
+				       "or a datagram endpoint",
+				       (void *)conn, CMA_PDATA_MAX);
 	ret = accept_begin(conn, ep);
 	if (!ret) {
 		conn->qp = *qp;
@@ -371,9 +373,10 @@ int cma_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
 		}
 	}
 	if (ret)
-		return CMA_FAIL(ret, "conn %p: not accepted: %s", (void *)conn,
-				ret == -ECONNABORTED ? "the peer has given up"
-						     : strerror(-ret));
+		return dapl_fail_errno(
+			ret, "conn %p: not accepted: %s", (void *)conn,
+			ret == -ECONNABORTED ? "the peer has given up"
+					     : strerror(-ret));
 	return 0;
 }
 
@@ -382,14 +385,15 @@ int cma_reject(struct dapl_cm_conn *conn, const void *pdata, size_t size)
 	uint8_t buf[sizeof(cma_reject_header) + CMA_PDATA_MAX];
 
 	if (size > CMA_PDATA_MAX)
-		return CMA_FAIL(-EINVAL, "conn %p: more private data than %d",
-				(void *)conn, CMA_PDATA_MAX);
+		return dapl_fail_errno(-EINVAL,
+				       "conn %p: more private data than %d",
+				       (void *)conn, CMA_PDATA_MAX);
 	if (!cma_conn_advance(conn, CMA_REQUEST, CMA_OVER)) {
 		/* A peer that has gone is as good as refused. */
 		if (conn->passive && cma_conn_state(conn) == CMA_OVER)
 			return 0;
-		return CMA_FAIL(-EINVAL, "conn %p: not an open request",
-				(void *)conn);
+		return dapl_fail_errno(-EINVAL, "conn %p: not an open request",
+				       (void *)conn);
 	}
 	memcpy(buf, cma_reject_header, sizeof(cma_reject_header));
 	if (size)
@@ -404,8 +408,8 @@ int cma_disconnect(struct dapl_cm_conn *conn)
 	if (!cma_conn_advance(conn, CMA_UP, CMA_DOWN)) {
 		if (cma_conn_state(conn) == CMA_DOWN)
 			return 0;
-		return CMA_FAIL(-ENOTCONN, "conn %p: not established",
-				(void *)conn);
+		return dapl_fail_errno(-ENOTCONN, "conn %p: not established",
+				       (void *)conn);
 	}
 	/*
 	 * On iWARP the kernel ends the stream after what was sent; an error

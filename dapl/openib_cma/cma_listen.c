@@ -79,8 +79,9 @@ int cma_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, struct dapl_sp *sp,
 	int ret;
 
 	if (cma_qual_port(qual, &port))
-		return CMA_FAIL(-EINVAL, "sp %p: qualifier 0 is not a port",
-				(void *)sp);
+		return dapl_fail_errno(-EINVAL,
+				       "sp %p: qualifier 0 is not a port",
+				       (void *)sp);
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
@@ -105,8 +106,8 @@ int cma_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, struct dapl_sp *sp,
 	return 0;
 
 err_listen:
-	(void)CMA_FAIL(ret, "sp %p: cannot listen on port %u: %s", (void *)sp,
-		       port, strerror(-ret));
+	(void)dapl_fail_errno(ret, "sp %p: cannot listen on port %u: %s",
+			      (void *)sp, port, strerror(-ret));
 	*ret_l = NULL;
 	/* The service thread may have a request in hand, so it frees L. */
 	l->mute = true;

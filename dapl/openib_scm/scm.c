@@ -18,9 +18,6 @@
 
 #define SYSFS "/sys"
 
-#define BAD_ADDRESS   (DAT_CLASS_ERROR | DAT_INVALID_ADDRESS)
-#define BAD_IA_PARAMS (BAD_ADDRESS | DAT_INVALID_ADDRESS_MALFORMED)
-
 /*
  * TCP repeats what is lost and tells the end. The one wait that has a limit is
  * for a peer that was accepted and has nothing left to think about.
@@ -48,10 +45,10 @@ static void peer(struct dapl_cm_conn *conn, const struct dcm_msg *req)
 	(void)req;
 }
 
-static DAT_RETURN start(struct dcm *dcm)
+static int start(struct dcm *dcm)
 {
 	(void)dcm; /* there are no sockets yet */
-	return DAT_SUCCESS;
+	return 0;
 }
 
 static void mute(struct dcm_node *node)
@@ -100,56 +97,55 @@ static const struct dcm_transport transport = {
 
 /* ------------------------------------------------------ open, close */
 
-static DAT_RETURN no_such_netdev(const struct ifaddrs *ifs, const char *name,
-				 int err)
+static int no_such_netdev(const struct ifaddrs *ifs, const char *name, int err)
 {
 	char names[512];
 
 	dapl_addr_netdevs_text(ifs, names, sizeof(names));
-	return dapl_fail(
-		BAD_ADDRESS, "DAPL_SCM_NETDEV: %s %s; interfaces: %s", name,
+	return dapl_fail_errno(
+		-EADDRNOTAVAIL, "DAPL_SCM_NETDEV: %s %s; interfaces: %s", name,
 		err == -ENODEV ? "is no network interface or address here"
 			       : "has no IP address",
 		names);
 }
 
-static DAT_RETURN find_addr(const struct dapl_cm *base,
-			    const struct ifaddrs *ifs,
-			    struct sockaddr_storage *ret_addr)
+static int find_addr(const struct dapl_cm *base, const struct ifaddrs *ifs,
+		     struct sockaddr_storage *ret_addr)
 {
 	const char *name = base->params->scm_netdev;
 	int ret;
 
 	if (name) {
 		ret = scm_addr_named(ifs, name, ret_addr);
-		return ret ? no_such_netdev(ifs, name, ret) : DAT_SUCCESS;
+		return ret ? no_such_netdev(ifs, name, ret) : 0;
 	}
 	if (scm_addr_device(SYSFS, ifs, base->dev_name, base->port, ret_addr) &&
 	    scm_addr_any(ifs, ret_addr))
-		return dapl_fail(BAD_ADDRESS,
-				 "no network interface that is up has an IP "
-				 "address; for this host alone, set "
-				 "DAPL_SCM_NETDEV=lo");
-	return DAT_SUCCESS;
+		return dapl_fail_errno(
+			-EADDRNOTAVAIL,
+			"no network interface that is up has an IP "
+			"address; for this host alone, set "
+			"DAPL_SCM_NETDEV=lo");
+	return 0;
 }
 
-static DAT_RETURN choose_addr(struct dapl_cm *base)
+static int choose_addr(struct dapl_cm *base)
 {
 	struct ifaddrs *ifs;
 	char text[64];
-	DAT_RETURN ret;
+	int ret;
 
 	if (getifaddrs(&ifs))
-		return dapl_fail(dapl_err_dat(-errno),
-				 "cannot list the interfaces: %m");
+		return dapl_fail_errno(-errno,
+				       "cannot list the interfaces: %m");
 	ret = find_addr(base, ifs, &base->addr);
 	freeifaddrs(ifs);
-	if (ret != DAT_SUCCESS)
+	if (ret)
 		return ret;
 	dapl_addr_text((struct sockaddr *)&base->addr, text, sizeof(text));
 	dapl_log(DAPL_LOG_CM, "%s port %u: address %s", base->dev_name,
 		 base->port, text);
-	return DAT_SUCCESS;
+	return 0;
 }
 
 static void choose_ports(struct scm *cm)
@@ -162,16 +158,17 @@ static void choose_ports(struct scm *cm)
 			 text);
 }
 
-static DAT_RETURN parse(const char *ia_params, struct dcm_device *ret_device)
+static int parse(const char *ia_params, struct dcm_device *ret_device)
 {
 	const char *why;
 
 	if (!dcm_device_parse(ia_params, ret_device, &why))
-		return DAT_SUCCESS;
-	return dapl_fail(BAD_IA_PARAMS,
-			 "ia_params \"%.64s\": %s; write \"<verbs device> "
-			 "<port>\"",
-			 ia_params ? ia_params : "", why);
+		return 0;
+	return dapl_fail_errno(
+		-EINVAL,
+		"ia_params \"%.64s\": %s; write \"<verbs device> "
+		"<port>\"",
+		ia_params ? ia_params : "", why);
 }
 
 static struct scm *scm_new(const struct dapl_cm *base,
@@ -192,27 +189,27 @@ static struct scm *scm_new(const struct dapl_cm *base,
 	return cm;
 }
 
-DAT_RETURN scm_open(const char *ia_params, const struct dapl_cm *base,
-		    struct dapl_cm **ret_cm)
+int scm_open(const char *ia_params, const struct dapl_cm *base,
+	     struct dapl_cm **ret_cm)
 {
 	struct dapl_cm own = *base;
 	struct dcm_device device;
 	struct scm *cm;
-	DAT_RETURN ret;
+	int ret;
 
 	ret = parse(ia_params, &device);
-	if (ret != DAT_SUCCESS)
+	if (ret)
 		return ret;
 	snprintf(own.dev_name, sizeof(own.dev_name), "%s", device.name);
 	own.port = device.port;
 	ret = choose_addr(&own);
-	if (ret != DAT_SUCCESS)
+	if (ret)
 		return ret;
 	cm = scm_new(&own, &device.wish);
 	if (!cm)
-		return dapl_fail(dapl_err_dat(-ENOMEM), "scm: no memory");
+		return dapl_fail_errno(-ENOMEM, "scm: no memory");
 	*ret_cm = &cm->dcm.base;
-	return DAT_SUCCESS;
+	return 0;
 }
 
 void scm_close(struct dapl_cm *cm)

@@ -94,14 +94,10 @@ static inline struct scm_conn *scm_conn_from(struct dapl_cm_conn *conn)
 	return (struct scm_conn *)conn;
 }
 
-/* For deciding lines of ops: leaves the reason behind, gives ERR back. */
-#define SCM_FAIL(err, ...) \
-	((void)dapl_fail(dapl_err_dat(err), __VA_ARGS__), (err))
-
 /* scm.c */
 
-DAT_RETURN scm_open(const char *ia_params, const struct dapl_cm *base,
-		    struct dapl_cm **ret_cm);
+int scm_open(const char *ia_params, const struct dapl_cm *base,
+	     struct dapl_cm **ret_cm);
 void scm_close(struct dapl_cm *cm);
 
 /*

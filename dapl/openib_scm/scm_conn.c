@@ -353,8 +353,8 @@ static int dial_ahead(struct scm *cm, struct scm_conn *conn)
 	if (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL || ret == -EAGAIN)
 		ret = -ENOBUFS;
 	if (lacks)
-		return SCM_FAIL(ret, "conn %p: cannot connect: %s",
-				(void *)conn, lacks);
+		return dapl_fail_errno(ret, "conn %p: cannot connect: %s",
+				       (void *)conn, lacks);
 	conn->ahead = true;
 	conn->dial_ret = ret;
 	return 0;
@@ -384,11 +384,12 @@ int scm_target(struct dcm *dcm, struct dapl_cm_conn *base,
 	int ret;
 
 	if (scm_qual_port(qual, &port))
-		return SCM_FAIL(-EINVAL, "qualifier %llu stands for TCP port 0",
-				(unsigned long long)qual);
+		return dapl_fail_errno(-EINVAL,
+				       "qualifier %llu stands for TCP port 0",
+				       (unsigned long long)qual);
 	ret = dapl_addr_peer(&dcm->base.addr, addr, port, &base->peer_addr);
 	if (ret)
-		return SCM_FAIL(
+		return dapl_fail_errno(
 			ret, "the peer's address: %s; the adapter's is %s",
 			strerror(-ret),
 			dcm->base.addr.ss_family == AF_INET ? "IPv4" : "IPv6");

@@ -384,12 +384,13 @@ int scm_listen(struct dcm *dcm, struct dapl_cm_listener *base,
 
 	(void)ret_port;
 	if (scm_qual_port(qual, &l->port))
-		return SCM_FAIL(-EINVAL, "qualifier %llu stands for TCP port 0",
-				(unsigned long long)qual);
+		return dapl_fail_errno(-EINVAL,
+				       "qualifier %llu stands for TCP port 0",
+				       (unsigned long long)qual);
 	ret = open_socket(cm, l->port, &l->fd);
 	if (ret)
-		return SCM_FAIL(ret, "cannot listen on TCP port %u: %s",
-				l->port, strerror(-ret));
+		return dapl_fail_errno(ret, "cannot listen on TCP port %u: %s",
+				       l->port, strerror(-ret));
 	l->qual = qual;
 	l->watch.fn = on_listener;
 	enlist(cm, l);
@@ -398,8 +399,8 @@ int scm_listen(struct dcm *dcm, struct dapl_cm_listener *base,
 		return 0;
 	delist(cm, l);
 	scm_socket_end(l->fd);
-	return SCM_FAIL(ret, "cannot watch TCP port %u: %s", l->port,
-			strerror(-ret));
+	return dapl_fail_errno(ret, "cannot watch TCP port %u: %s", l->port,
+			       strerror(-ret));
 }
 
 void scm_listener_mute(struct scm_listener *l)

@@ -16,9 +16,6 @@
 
 #include "dapl/common/cm/dcm/dcm_device.h"
 
-#define BAD_ADDRESS   (DAT_CLASS_ERROR | DAT_INVALID_ADDRESS)
-#define BAD_IA_PARAMS (BAD_ADDRESS | DAT_INVALID_ADDRESS_MALFORMED)
-
 #define PORT_MASK 0xffff
 #define SL_MAX	  15
 
@@ -31,10 +28,6 @@
 
 _Static_assert(sizeof(struct dcm_block) == sizeof(struct sockaddr_in6),
 	       "an address travels as an IPv6 one");
-
-/* For deciding lines: leaves the reason behind, gives ERR back. */
-#define UCM_FAIL(err, ...) \
-	((void)dapl_fail(dapl_err_dat(err), __VA_ARGS__), (err))
 
 static struct ucm *ucm_of(struct dcm *dcm)
 {
@@ -73,10 +66,11 @@ static int addr_to_block(const struct sockaddr *addr, struct dcm_ib *ret_ib,
 	struct dcm_block block;
 
 	if (addr->sa_family != AF_INET6)
-		return UCM_FAIL(-EAFNOSUPPORT,
-				"an address of family %u: here it is what "
-				"dat_ia_query() gives at the peer",
-				addr->sa_family);
+		return dapl_fail_errno(
+			-EAFNOSUPPORT,
+			"an address of family %u: here it is what "
+			"dat_ia_query() gives at the peer",
+			addr->sa_family);
 	memcpy(&block, addr, sizeof(block));
 	dcm_block_get_ib(&block, ret_ib);
 	*ret_whole = is_whole(&block, ret_ib);
@@ -135,13 +129,14 @@ static int ucm_target(struct dcm *dcm, struct dapl_cm_conn *conn,
 		return ret;
 	wrong = target_wrong(&dcm->path, &ib, whole);
 	if (wrong)
-		return UCM_FAIL(-EADDRNOTAVAIL, "the address is of no use: %s",
-				wrong);
+		return dapl_fail_errno(-EADDRNOTAVAIL,
+				       "the address is of no use: %s", wrong);
 	if (!(qual & PORT_MASK))
-		return UCM_FAIL(-EADDRNOTAVAIL,
-				"nobody can listen on qualifier %llu: its low "
-				"16 bits are 0",
-				(unsigned long long)qual);
+		return dapl_fail_errno(
+			-EADDRNOTAVAIL,
+			"nobody can listen on qualifier %llu: its low "
+			"16 bits are 0",
+			(unsigned long long)qual);
 	set_target(conn, &ib, qual);
 	return 0;
 }
@@ -150,10 +145,11 @@ static int ucm_listen(struct dcm *dcm, struct dapl_cm_listener *l,
 		      DAT_CONN_QUAL qual, uint32_t *ret_port)
 {
 	if (!(qual & PORT_MASK))
-		return UCM_FAIL(-EINVAL,
-				"sp %p: qualifier %llu cannot be listened on: "
-				"its low 16 bits are 0",
-				(void *)l->sp, (unsigned long long)qual);
+		return dapl_fail_errno(
+			-EINVAL,
+			"sp %p: qualifier %llu cannot be listened on: "
+			"its low 16 bits are 0",
+			(void *)l->sp, (unsigned long long)qual);
 	*ret_port = qual & PORT_MASK;
 	return 0;
 }
@@ -225,16 +221,17 @@ static void set_own_address(struct ucm *ucm)
 	block_to_addr(&dcm->eng.self, &dcm->base.addr);
 }
 
-static DAT_RETURN check_port(const struct vb_dev *dev)
+static int check_port(const struct vb_dev *dev)
 {
 	if (dev->port_attr.state == IBV_PORT_ACTIVE)
-		return DAT_SUCCESS;
-	return dapl_fail(
-		BAD_ADDRESS, "%s port %u is %s; it must be active to be used",
-		dev->name, dev->port, ibv_port_state_str(dev->port_attr.state));
+		return 0;
+	return dapl_fail_errno(-EADDRNOTAVAIL,
+			       "%s port %u is %s; it must be active to be used",
+			       dev->name, dev->port,
+			       ibv_port_state_str(dev->port_attr.state));
 }
 
-static DAT_RETURN ucm_start(struct dcm *dcm)
+static int ucm_start(struct dcm *dcm)
 {
 	struct ucm *ucm = ucm_of(dcm);
 	const struct ucm_qp_cfg cfg = {
@@ -245,25 +242,24 @@ static DAT_RETURN ucm_start(struct dcm *dcm)
 		.input = on_message,
 		.no_way = on_no_way,
 	};
-	DAT_RETURN ret;
-	int err;
+	int ret;
 
 	ret = check_port(cfg.dev);
-	if (ret != DAT_SUCCESS)
+	if (ret)
 		return ret;
 	ret = ucm_qp_open(&ucm->qp, &cfg);
-	if (ret != DAT_SUCCESS)
+	if (ret)
 		return ret;
 	set_own_address(ucm);
 	dcm->eng.conns_max = (size_t)1 << dcm->base.params->ucm_array_bits;
-	err = ucm_qp_start(&ucm->qp);
-	if (err) {
+	ret = ucm_qp_start(&ucm->qp);
+	if (ret) {
 		ucm_qp_close(&ucm->qp);
-		return dapl_fail(dapl_err_dat(err), "cm %p: cannot listen: %s",
-				 (void *)ucm, strerror(-err));
+		return dapl_fail_errno(ret, "cm %p: cannot listen: %s",
+				       (void *)ucm, strerror(-ret));
 	}
 	ucm->started = true;
-	return DAT_SUCCESS;
+	return 0;
 }
 
 static void ucm_stop(struct dcm *dcm)
@@ -315,8 +311,8 @@ struct dcm_rules ucm_rules(const struct dapl_params *p)
 	};
 }
 
-DAT_RETURN ucm_open(const char *ia_params, const struct dapl_cm *base,
-		    struct dapl_cm **ret_cm)
+int ucm_open(const char *ia_params, const struct dapl_cm *base,
+	     struct dapl_cm **ret_cm)
 {
 	const struct dcm_rules rules = ucm_rules(base->params);
 	struct dcm_device dev;
@@ -324,18 +320,19 @@ DAT_RETURN ucm_open(const char *ia_params, const struct dapl_cm *base,
 	const char *why;
 
 	if (dcm_device_parse(ia_params, &dev, &why))
-		return dapl_fail(BAD_IA_PARAMS,
-				 "ia_params \"%.64s\": %s; write \"<device> "
-				 "<port>\" and, if need be, \"gid=<index>\"",
-				 ia_params ? ia_params : "", why);
+		return dapl_fail_errno(
+			-EINVAL,
+			"ia_params \"%.64s\": %s; write \"<device> "
+			"<port>\" and, if need be, \"gid=<index>\"",
+			ia_params ? ia_params : "", why);
 	ucm = calloc(1, sizeof(*ucm));
 	if (!ucm)
-		return dapl_fail(dapl_err_dat(-ENOMEM), "ucm: no memory");
+		return dapl_fail_errno(-ENOMEM, "ucm: no memory");
 	dcm_init(&ucm->dcm, base, &transport, &rules, &dev.wish);
 	memcpy(ucm->dcm.base.dev_name, dev.name, sizeof(dev.name));
 	ucm->dcm.base.port = dev.port;
 	*ret_cm = &ucm->dcm.base;
-	return DAT_SUCCESS;
+	return 0;
 }
 
 void ucm_device_event(struct dapl_cm *base, const struct ibv_async_event *event)

@@ -20,8 +20,8 @@ struct ucm {
 	bool started; /* qp is there; written by start() and close() */
 };
 
-DAT_RETURN ucm_open(const char *ia_params, const struct dapl_cm *base,
-		    struct dapl_cm **ret_cm);
+int ucm_open(const char *ia_params, const struct dapl_cm *base,
+	     struct dapl_cm **ret_cm);
 void ucm_close(struct dapl_cm *base);
 void ucm_device_event(struct dapl_cm *base,
 		      const struct ibv_async_event *event);

@@ -738,7 +738,7 @@ static int open_as_deep_as_possible(struct ucm_qp *q)
 	}
 }
 
-DAT_RETURN ucm_qp_open(struct ucm_qp *q, const struct ucm_qp_cfg *cfg)
+int ucm_qp_open(struct ucm_qp *q, const struct ucm_qp_cfg *cfg)
 {
 	int ret;
 
@@ -759,17 +759,17 @@ DAT_RETURN ucm_qp_open(struct ucm_qp *q, const struct ucm_qp_cfg *cfg)
 			vb_pd_destroy(q->pd);
 	}
 	if (ret)
-		return dapl_fail(dapl_err_dat(ret),
-				 "%s port %u: no datagram queue pair for "
-				 "connection management: %s",
-				 cfg->dev->name, cfg->dev->port,
-				 strerror(-ret));
+		return dapl_fail_errno(ret,
+				       "%s port %u: no datagram queue pair for "
+				       "connection management: %s",
+				       cfg->dev->name, cfg->dev->port,
+				       strerror(-ret));
 	ucm_ah_cache_init(&q->ahs, cfg->path, q->pd, cfg->loop,
 			  limited(AHS_MAX, cfg->dev->attr.max_ah));
 	q->ahs.ready = on_way;
 	dapl_log(DAPL_LOG_CM, "cm qp 0x%x: %u receives, %u sends, inline %u",
 		 q->verbs->qp_num, q->rx_depth, q->tx_depth, q->max_inline);
-	return DAT_SUCCESS;
+	return 0;
 }
 
 int ucm_qp_start(struct ucm_qp *q)

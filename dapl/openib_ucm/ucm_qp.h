@@ -79,7 +79,7 @@ struct ucm_qp {
  * Makes the queue pair, ready to send and receive. Nothing is looked at yet.
  * Errors with their reason.
  */
-DAT_RETURN ucm_qp_open(struct ucm_qp *q, const struct ucm_qp_cfg *cfg);
+int ucm_qp_open(struct ucm_qp *q, const struct ucm_qp_cfg *cfg);
 /* Input from now on. 0 or -errno; ucm_qp_close() follows a failure. */
 int ucm_qp_start(struct ucm_qp *q);
 /* No input from now on. Sends may follow, on this thread. */

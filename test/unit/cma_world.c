@@ -247,25 +247,24 @@ void side_params(struct dapl_params *ret_params)
 	ret_params->scm_netdev = "lo";
 }
 
-DAT_RETURN side_try_open(struct side *s, const char *ia_params)
+int side_try_open(struct side *s, const char *ia_params)
 {
 	struct dapl_cm base = {
 		.ops = &WORLD_CM, .up = &recorder, .params = &s->params};
-	DAT_RETURN ret;
+	int ret;
 
 	assert_int_equal(dapl_loop_open("test", &s->loop), 0);
 	base.loop = s->loop;
 	ret = WORLD_CM.open(ia_params, &base, &s->cm);
-	if (ret != DAT_SUCCESS)
+	if (ret)
 		goto err_loop;
-	if (vb_open(s->cm->dev_name, s->cm->port, &s->dev)) {
-		ret = DAT_CLASS_ERROR | DAT_INTERNAL_ERROR;
+	ret = vb_open(s->cm->dev_name, s->cm->port, &s->dev);
+	if (ret)
 		goto err_cm;
-	}
 	s->cm->dev = &s->dev;
 	ret = WORLD_CM.start(s->cm);
-	if (ret == DAT_SUCCESS)
-		return ret;
+	if (!ret)
+		return 0;
 	vb_close(&s->dev);
 err_cm:
 	WORLD_CM.close(s->cm);
@@ -277,7 +276,7 @@ err_loop:
 void side_open(struct side *s, const char *ia_params)
 {
 	side_params(&s->params);
-	assert_int_equal(side_try_open(s, ia_params), DAT_SUCCESS);
+	assert_int_equal(side_try_open(s, ia_params), 0);
 	assert_int_equal(vb_pd_create(&s->dev, &s->pd), 0);
 	assert_int_equal(vb_cq_create(&s->dev, 64, NULL, NULL, &s->cq), 0);
 }

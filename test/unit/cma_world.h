@@ -87,7 +87,8 @@ struct world {
 
 /* Parameters with short timeouts and 3 attempts; sockets stay on this host. */
 void side_params(struct dapl_params *ret_params);
-DAT_RETURN side_try_open(struct side *s, const char *ia_params);
+/* As open() and start() of dapl_cm_ops. */
+int side_try_open(struct side *s, const char *ia_params);
 void side_open(struct side *s, const char *ia_params);
 void side_close(struct side *s);
 

@@ -306,6 +306,17 @@ static void device_close(struct dapl_ia *ia)
 	vb_close(&ia->dev);
 }
 
+/* Of open() or start(); its reason is told. */
+static DAT_RETURN cm_error(int err, bool opening)
+{
+	if (err == -EADDRNOTAVAIL)
+		return DAT_CLASS_ERROR | DAT_INVALID_ADDRESS;
+	if (err == -EINVAL && opening)
+		return DAPL_ERR(DAT_INVALID_ADDRESS,
+				DAT_INVALID_ADDRESS_MALFORMED);
+	return dapl_err_dat(err);
+}
+
 static DAT_RETURN cm_open(struct dapl_ia *ia)
 {
 	const struct dapl_cm base = {
@@ -316,7 +327,8 @@ static DAT_RETURN cm_open(struct dapl_ia *ia)
 		.params = &ia->params,
 	};
 
-	return ia->prov->ops->open(ia->prov->ia_params, &base, &ia->cm);
+	return cm_error(base.ops->open(ia->prov->ia_params, &base, &ia->cm),
+			true);
 }
 
 static DAT_RETURN ia_start(struct dapl_ia *ia, DAT_COUNT qlen,
@@ -340,7 +352,7 @@ static DAT_RETURN ia_start(struct dapl_ia *ia, DAT_COUNT qlen,
 		ret = async_evd_open(ia, qlen, async_evd);
 	if (ret != DAT_SUCCESS)
 		goto err_close_device;
-	ret = ops->start(ia->cm);
+	ret = cm_error(ops->start(ia->cm), false);
 	if (ret != DAT_SUCCESS)
 		goto err_close_async_evd;
 	ia->addr = ia->cm->addr;

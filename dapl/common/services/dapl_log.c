@@ -317,17 +317,17 @@ void dapl__fail_always(const char *why)
 	fail_reason = why;
 }
 
-DAT_RETURN dapl_fail(DAT_RETURN ret, const char *fmt, ...)
+static void keep_reason(const char *fmt, va_list ap)
+	__attribute__((format(printf, 1, 0)));
+
+static void keep_reason(const char *fmt, va_list ap)
 {
 	int saved = errno, cancel = dapl_cancel_off();
 	char text[TEXT_SIZE];
-	va_list ap;
 
 	pthread_once(&start_once, start);
 	/* Not straight into fail_text: an argument may be the text before. */
-	va_start(ap, fmt);
 	format_text(text, sizeof(text), saved, fmt, ap);
-	va_end(ap);
 	if (fail_reason)
 		snprintf(text, sizeof(text), "%s", fail_reason);
 	memcpy(fail_text, text, strlen(text) + 1);
@@ -336,7 +336,26 @@ DAT_RETURN dapl_fail(DAT_RETURN ret, const char *fmt, ...)
 	dapl_log(DAPL_LOG_ERR, "%s", text);
 	dapl_cancel_restore(cancel);
 	errno = saved;
+}
+
+DAT_RETURN dapl_fail(DAT_RETURN ret, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	keep_reason(fmt, ap);
+	va_end(ap);
 	return ret;
+}
+
+int dapl_fail_errno(int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	keep_reason(fmt, ap);
+	va_end(ap);
+	return err;
 }
 
 const char *dapl__fail_text(void)

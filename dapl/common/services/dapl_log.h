@@ -74,6 +74,13 @@ void dapl__fail_always(const char *why);
 DAT_RETURN dapl_fail(DAT_RETURN ret, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3), cold));
 
+/*
+ * The same below the objects, which speak errno: returns ERR, 0 or negative.
+ * What DAT calls it is decided above (dapl_err_dat()).
+ */
+int dapl_fail_errno(int err, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3), cold));
+
 /* The last text of dapl_fail() on this thread, "" before the first. */
 const char *dapl__fail_text(void);
 

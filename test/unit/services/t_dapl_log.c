@@ -366,6 +366,8 @@ static void fail__returns_stores_and_hands_over(void **state)
 	DAT_RETURN ret = (DAT_RETURN)DAT_CLASS_ERROR | DAT_INVALID_STATE;
 
 	errno = ENOTTY;
+	assert_int_equal(dapl_fail_errno(-EBUSY, "cm %d", 4), -EBUSY);
+	assert_string_equal(dapl__fail_text(), "cm 4");
 	assert_int_equal(dapl_fail(ret, "evd %d: %m", 5), ret);
 	assert_int_equal(errno, ENOTTY);
 	assert_string_equal(dapl__fail_text(),

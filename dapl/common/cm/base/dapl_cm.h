@@ -12,7 +12,8 @@
  *  - it is called with none of our locks held, from any thread, also from
  *    inside an upcall (on the service thread);
  *  - it returns 0 or a negative errno, and after a failure nothing has changed;
- *  - it leaves the reason of a failure, other than -ENOMEM, with dapl_fail().
+ *  - it leaves the reason of a failure, other than -ENOMEM, with
+ *    dapl_fail_errno(); open() and start() of that, too.
  * Rules for every upcall:
  *  - made on the service thread of the loop in struct dapl_cm, or on the
  *    thread that is inside an op, with none of the provider's locks held;
@@ -200,13 +201,16 @@ struct dapl_cm_ops {
 	 * Makes an instance from the text of ia_params (hostile until parsed):
 	 * finds device, port and address. May block for local look-ups (the
 	 * kernel, /etc/hosts). BASE is copied into the instance.
-	 * Errors with their reason by dapl_fail(): returns its DAT_RETURN.
+	 * -EINVAL: the text is not understood; -EADDRNOTAVAIL: what it names is
+	 * not here, or of no use; or another of this host.
 	 */
-	DAT_RETURN(*open)
-	(const char *ia_params, const struct dapl_cm *base,
-	 struct dapl_cm **ret_cm);
-	/* The device is open: begin to use it and the loop. As open(). */
-	DAT_RETURN (*start)(struct dapl_cm *cm);
+	int (*open)(const char *ia_params, const struct dapl_cm *base,
+		    struct dapl_cm **ret_cm);
+	/*
+	 * The device is open: begin to use it and the loop. -EADDRNOTAVAIL: it
+	 * is of no use; or another of the device.
+	 */
+	int (*start)(struct dapl_cm *cm);
 	/*
 	 * Refuses new work, gives up every connection and listener, and waits
 	 * until no upcall is running or will come, other than gone() and

@@ -24,10 +24,6 @@
 /* How long stop() waits for peers: about four tries without a measurement. */
 #define LEAVE_US 2000000
 
-/* For deciding lines: leaves the reason behind, gives ERR back. */
-#define DCM_FAIL(err, ...) \
-	((void)dapl_fail(dapl_err_dat(err), __VA_ARGS__), (err))
-
 static struct dapl_cm_conn *conn_of(struct dcm_node *node)
 {
 	return dapl_container_of(node, struct dapl_cm_conn, node);
@@ -542,17 +538,17 @@ static bool set_stopped(struct dcm *dcm, bool stopped)
 	return was;
 }
 
-DAT_RETURN dcm_start(struct dapl_cm *base)
+int dcm_start(struct dapl_cm *base)
 {
 	struct dcm *dcm = dcm_from(base);
-	DAT_RETURN ret;
+	int ret;
 
 	ret = dcm_path_init(&dcm->path, base, &dcm->wish);
-	if (ret != DAT_SUCCESS)
+	if (ret)
 		return ret;
 	set_stopped(dcm, false);
 	ret = dcm->tp->start(dcm);
-	if (ret != DAT_SUCCESS)
+	if (ret)
 		set_stopped(dcm, true);
 	return ret;
 }
@@ -692,8 +688,8 @@ static int take_port(struct dcm *dcm, struct dapl_cm_listener *l, uint32_t port)
 	}
 	dapl_unlock(&dcm->lock);
 	if (taken)
-		return DCM_FAIL(-EADDRINUSE, "sp %p: port %u is taken",
-				(void *)l->sp, port);
+		return dapl_fail_errno(-EADDRINUSE, "sp %p: port %u is taken",
+				       (void *)l->sp, port);
 	return 0;
 }
 
@@ -779,10 +775,10 @@ static int check_pdata(const struct dcm *dcm, const struct dapl_cm_conn *conn,
 		       size_t size, bool ud)
 {
 	if (size > dcm->tp->pdata_max || ud)
-		return DCM_FAIL(-EINVAL,
-				"conn %p: more private data than %zu, "
-				"or a datagram endpoint",
-				(void *)conn, dcm->tp->pdata_max);
+		return dapl_fail_errno(-EINVAL,
+				       "conn %p: more private data than %zu, "
+				       "or a datagram endpoint",
+				       (void *)conn, dcm->tp->pdata_max);
 	return 0;
 }
 
@@ -888,9 +884,10 @@ int dcm_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
 			ret = answer_undo(conn, ret);
 	}
 	if (ret)
-		return DCM_FAIL(ret, "conn %p: not accepted: %s", (void *)conn,
-				ret == -ECONNABORTED ? "the peer has given up"
-						     : strerror(-ret));
+		return dapl_fail_errno(
+			ret, "conn %p: not accepted: %s", (void *)conn,
+			ret == -ECONNABORTED ? "the peer has given up"
+					     : strerror(-ret));
 	set_answer(conn, pdata, size);
 	dapl_lock(&dcm->lock);
 	conn->ep = ep;
@@ -910,8 +907,8 @@ int dcm_reject(struct dapl_cm_conn *conn, const void *pdata, size_t size)
 	if (ret == -ECONNABORTED)
 		return 0; /* as good as refused */
 	if (ret)
-		return DCM_FAIL(ret, "conn %p: not an open request",
-				(void *)conn);
+		return dapl_fail_errno(ret, "conn %p: not an open request",
+				       (void *)conn);
 	set_answer(conn, pdata, size);
 	ask(&conn->node, DCM_ASK_REJECT);
 	return 0;
@@ -928,8 +925,8 @@ int dcm_disconnect(struct dapl_cm_conn *conn)
 		ask_locked(&conn->node, DCM_ASK_DISCONNECT);
 	dapl_unlock(&dcm->lock);
 	if (!up)
-		return DCM_FAIL(-ENOTCONN, "conn %p: not established",
-				(void *)conn);
+		return dapl_fail_errno(-ENOTCONN, "conn %p: not established",
+				       (void *)conn);
 	return 0;
 }
 

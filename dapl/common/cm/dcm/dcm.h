@@ -95,7 +95,7 @@ struct dcm_transport {
 	 * conn->dcm.own.daddr, and what else of CONN dial() needs; and
 	 * conn->peer_addr, conn->peer_port. May begin what dial() finishes;
 	 * hangup() undoes it. -EAFNOSUPPORT, -EADDRNOTAVAIL, -EINVAL, or what
-	 * this host lacks; reason by dapl_fail().
+	 * this host lacks; reason by dapl_fail_errno().
 	 */
 	int (*target)(struct dcm *dcm, struct dapl_cm_conn *conn,
 		      const struct sockaddr *addr, DAT_CONN_QUAL qual);
@@ -126,7 +126,7 @@ struct dcm_transport {
 	 * The device is open and the path known: begin to use the loop. As
 	 * start() of dapl_cm_ops.
 	 */
-	DAT_RETURN (*start)(struct dcm *dcm);
+	int (*start)(struct dcm *dcm);
 	/*
 	 * No more input from here on: watches deleted, timers cancelled; those
 	 * of the engine are off already, so that nothing but these can be
@@ -206,7 +206,7 @@ static inline struct dapl_cm_conn *dcm_conn_from(struct dcm_conn *conn)
 }
 
 /* Entries of struct dapl_cm_ops. */
-DAT_RETURN dcm_start(struct dapl_cm *base);
+int dcm_start(struct dapl_cm *base);
 void dcm_stop(struct dapl_cm *base);
 size_t dcm_max_pdata(const struct dapl_cm *base);
 int dcm_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, struct dapl_sp *sp,

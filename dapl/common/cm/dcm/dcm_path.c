@@ -20,8 +20,6 @@
 
 #include "dapl/common/services/dapl_log.h"
 
-#define BAD_ADDRESS (DAT_CLASS_ERROR | DAT_INVALID_ADDRESS)
-
 #define FIRST_PSN   1		 /* in both directions */
 #define MTU_UNTOLD  IBV_MTU_2048 /* of peers that do not say */
 #define GID_INDEXES 256		 /* an address vector has 8 bits */
@@ -127,30 +125,24 @@ static void gids_sort(struct ibv_gid_entry *gid, int n,
 	}
 }
 
-/* Keeps only the one with INDEX. False: it is not there. */
-static bool gids_pick(struct dcm_path *path, int index)
+/* Keeps only the one with INDEX, which WHO asks for. */
+static int gids_pick(struct dcm_path *path, int index, const char *who)
 {
+	const struct vb_dev *dev = path->dev;
+
 	for (int i = 0; i < path->n; i++) {
 		if (path->gid[i].gid_index != (uint32_t)index)
 			continue;
 		path->gid[0] = path->gid[i];
 		path->n = 1;
-		return true;
+		return 0;
 	}
-	return false;
-}
-
-static DAT_RETURN no_such_gid(const struct dcm_path *path, int index,
-			      const char *who)
-{
-	const struct vb_dev *dev = path->dev;
-
-	return dapl_fail(BAD_ADDRESS,
-			 "%s port %u has no GID at index %d, which %s asks "
-			 "for; its table has %d, %d of them in use: see "
-			 "ibv_devinfo -v",
-			 dev->name, dev->port, index, who,
-			 dev->port_attr.gid_tbl_len, path->n);
+	return dapl_fail_errno(-EADDRNOTAVAIL,
+			       "%s port %u has no GID at index %d, which %s "
+			       "asks for; its table has %d, %d of them in use: "
+			       "see ibv_devinfo -v",
+			       dev->name, dev->port, index, who,
+			       dev->port_attr.gid_tbl_len, path->n);
 }
 
 static void gids_trim(struct dcm_path *path)
@@ -164,39 +156,32 @@ static void gids_trim(struct dcm_path *path)
 }
 
 /* Leaves in path->gid those that may be used, at least one. */
-static DAT_RETURN gids_choose(struct dcm_path *path, const struct dapl_cm *cm,
-			      const struct dcm_path_wish *wish)
+static int gids_choose(struct dcm_path *path, const struct dapl_cm *cm,
+		       const struct dcm_path_wish *wish)
 {
 	const struct vb_dev *dev = path->dev;
 
 	gids_trim(path);
 	if (wish->gid_index >= 0)
-		return gids_pick(path, wish->gid_index)
-			       ? DAT_SUCCESS
-			       : no_such_gid(path, wish->gid_index,
-					     "ia_params");
+		return gids_pick(path, wish->gid_index, "ia_params");
 	if (cm->params->gid_index >= 0)
-		return gids_pick(path, cm->params->gid_index)
-			       ? DAT_SUCCESS
-			       : no_such_gid(path, cm->params->gid_index,
-					     "DAPL_GID_INDEX");
+		return gids_pick(path, cm->params->gid_index, "DAPL_GID_INDEX");
 	if (!path->ethernet)
-		return gids_pick(path, 0) ? DAT_SUCCESS
-					  : no_such_gid(path, 0, "InfiniBand");
+		return gids_pick(path, 0, "InfiniBand");
 	if (!path->n)
-		return dapl_fail(BAD_ADDRESS,
-				 "%s port %u has no GID: bring up its network "
-				 "interface",
-				 dev->name, dev->port);
+		return dapl_fail_errno(-EADDRNOTAVAIL,
+				       "%s port %u has no GID: bring up its "
+				       "network interface",
+				       dev->name, dev->port);
 	gids_sort(path->gid, path->n, &cm->addr);
-	return DAT_SUCCESS;
+	return 0;
 }
 
-DAT_RETURN dcm_path_init(struct dcm_path *path, const struct dapl_cm *cm,
-			 const struct dcm_path_wish *wish)
+int dcm_path_init(struct dcm_path *path, const struct dapl_cm *cm,
+		  const struct dcm_path_wish *wish)
 {
 	const struct vb_dev *dev = cm->dev;
-	DAT_RETURN ret;
+	int ret;
 	int n;
 
 	memset(path, 0, sizeof(*path));
@@ -205,19 +190,20 @@ DAT_RETURN dcm_path_init(struct dcm_path *path, const struct dapl_cm *cm,
 	path->lid = dev->port_attr.lid;
 	path->ethernet = dev->ethernet;
 	if (dev->iw_cm)
-		return dapl_fail(BAD_ADDRESS,
-				 "%s is an iWARP device, which only rdma_cm "
-				 "can connect: use libdaplofa",
-				 dev->name);
+		return dapl_fail_errno(
+			-EADDRNOTAVAIL,
+			"%s is an iWARP device, which only rdma_cm "
+			"can connect: use libdaplofa",
+			dev->name);
 	path->mtu = mtu_own(cm->params, dev);
 	n = vb_gid_table(dev, &path->gid);
 	if (n < 0)
-		return dapl_fail(dapl_err_dat(n),
-				 "%s port %u: cannot read the GIDs: %s",
-				 dev->name, dev->port, strerror(-n));
+		return dapl_fail_errno(n,
+				       "%s port %u: cannot read the GIDs: %s",
+				       dev->name, dev->port, strerror(-n));
 	path->n = n;
 	ret = gids_choose(path, cm, wish);
-	if (ret != DAT_SUCCESS)
+	if (ret)
 		dcm_path_fini(path);
 	return ret;
 }

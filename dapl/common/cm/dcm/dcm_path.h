@@ -58,8 +58,8 @@ struct dcm_path {
  * their reason: no GID, a wish that is not there or null, iWARP. CM's device
  * must be open.
  */
-DAT_RETURN dcm_path_init(struct dcm_path *path, const struct dapl_cm *cm,
-			 const struct dcm_path_wish *wish);
+int dcm_path_init(struct dcm_path *path, const struct dapl_cm *cm,
+		  const struct dcm_path_wish *wish);
 void dcm_path_fini(struct dcm_path *path);
 
 /*

@@ -101,18 +101,18 @@ static int teardown(void **state)
 static void open_path(void)
 {
 	dcm_path_fini(&path);
-	assert_int_equal(dcm_path_init(&path, &cm, &no_wish), DAT_SUCCESS);
+	assert_int_equal(dcm_path_init(&path, &cm, &no_wish), 0);
 }
 
 /* WHAT must be part of the reason. */
 static void assert_no_path(const struct dcm_path_wish *wish, const char *what)
 {
-	DAT_RETURN ret;
+	int ret;
 
 	dcm_path_fini(&path);
-	dapl_fail(DAT_SUCCESS, "%s", "");
+	dapl_fail_errno(0, "%s", "");
 	ret = dcm_path_init(&path, &cm, wish);
-	assert_int_equal(ret & 0xc0000000u, DAT_CLASS_ERROR);
+	assert_int_equal(ret, -EADDRNOTAVAIL);
 	assert_null(path.gid);
 	if (!strstr(dapl__fail_text(), what))
 		fail_msg("no \"%s\" in \"%s\"", what, dapl__fail_text());
@@ -287,7 +287,7 @@ static void gid__wish(void **state)
 	open_path();
 	assert_int_equal(own_index(NULL), 2);
 	dcm_path_fini(&path);
-	assert_int_equal(dcm_path_init(&path, &cm, &wish), DAT_SUCCESS);
+	assert_int_equal(dcm_path_init(&path, &cm, &wish), 0);
 	assert_int_equal(own_index(NULL), 1);
 	/* It holds for whatever peer. */
 	assert_int_equal(own_index("::ffff:10.0.0.2"), 1);
@@ -303,7 +303,7 @@ static void gid__wish_not_there(void **state)
 	params.gid_index = 5;
 	assert_no_path(&no_wish, "index 5, which DAPL_GID_INDEX asks");
 	wish.gid_index = 3;
-	assert_int_equal(dcm_path_init(&path, &cm, &wish), DAT_SUCCESS);
+	assert_int_equal(dcm_path_init(&path, &cm, &wish), 0);
 }
 
 /* Devices have longer tables than queue pairs can name entries of. */
@@ -417,7 +417,7 @@ static void offer__best_beside_index_0(void **state)
 	dcm_path_fini(&path);
 	assert_int_equal(dcm_path_init(&path, &cm,
 				       &(struct dcm_path_wish){.gid_index = 1}),
-			 DAT_SUCCESS);
+			 0);
 	dcm_path_offer(&path, 0x123, &ends, &block);
 	assert_int_equal(ends.own_index, 1);
 	assert_memory_equal(&block, &none, sizeof(none));
@@ -517,7 +517,7 @@ static void gid__infiniband_takes_index_0(void **state)
 	assert_int_equal(own_index(NULL), 0);
 	assert_int_equal(own_index("fec0::2"), 0);
 	dcm_path_fini(&path);
-	assert_int_equal(dcm_path_init(&path, &cm, &wish), DAT_SUCCESS);
+	assert_int_equal(dcm_path_init(&path, &cm, &wish), 0);
 	assert_int_equal(own_index("fe80::2"), 1);
 	wish.gid_index = 2;
 	assert_no_path(&wish, "index 2, which ia_params asks");
@@ -535,7 +535,7 @@ static void init__nth_call_fails(void **state)
 	for (unsigned n = 1;; n++) {
 		assert_in_range(n, 1, 10);
 		fv_fail_at(n, EIO);
-		if (dcm_path_init(&path, &cm, &no_wish) == DAT_SUCCESS)
+		if (dcm_path_init(&path, &cm, &no_wish) == 0)
 			break;
 		assert_true(fv_fail_hit());
 		assert_non_null(strstr(dapl__fail_text(), "cannot read"));
@@ -546,8 +546,7 @@ static void init__nth_call_fails(void **state)
 	fv_fail_at(0, 0);
 	dcm_path_fini(&path);
 	no_memory = true;
-	assert_int_equal(dcm_path_init(&path, &cm, &no_wish),
-			 dapl_err_dat(-ENOMEM));
+	assert_int_equal(dcm_path_init(&path, &cm, &no_wish), -ENOMEM);
 	no_memory = false;
 	assert_null(path.gid);
 }
