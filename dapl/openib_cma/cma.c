@@ -27,6 +27,30 @@
 /* How long a channel that fails is left alone. */
 #define PAUSE_US 50000
 
+#define FIELD(f) offsetof(struct cma_params, f)
+
+/* clang-format off */
+static const struct dapl_param rows[] = {
+	{"DAPL_CM_ARP_RETRY_COUNT", DAPL_PARAM_INT, FIELD(arp_retry_count),
+	 1, 1000, 15, "attempts to resolve an address"},
+	{"DAPL_CM_ARP_TIMEOUT_MS", DAPL_PARAM_INT, FIELD(arp_timeout_ms),
+	 1, 600000, 4000, "time for one of them, milliseconds"},
+	{"DAPL_CM_ROUTE_RETRY_COUNT", DAPL_PARAM_INT,
+	 FIELD(route_retry_count), 1, 1000, 15,
+	 "attempts to resolve a route"},
+	{"DAPL_CM_ROUTE_TIMEOUT_MS", DAPL_PARAM_INT, FIELD(route_timeout_ms),
+	 1, 600000, 4000, "time for one of them, milliseconds"},
+	{"DAPL_CM_TOS", DAPL_PARAM_INT, FIELD(tos), 0, 255, 0,
+	 "type of service of connections; 0: the system's"},
+};
+/* clang-format on */
+
+const struct dapl_param_table cma_param_table = {
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(*rows),
+	.size = sizeof(struct cma_params),
+};
+
 int cma_node_add(struct cma *cm, struct cma_node *node, enum cma_kind kind)
 {
 	bool stopped;

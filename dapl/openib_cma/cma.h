@@ -80,6 +80,22 @@ struct cma_event {
 	uint8_t pdata[CMA_PDATA_CAME];
 };
 
+/* What the environment says of connecting. */
+struct cma_params {
+	int arp_timeout_ms;
+	int arp_retry_count;
+	int route_timeout_ms;
+	int route_retry_count;
+	int tos;
+};
+
+extern const struct dapl_param_table cma_param_table;
+
+static inline const struct cma_params *cma_params(const struct cma *cm)
+{
+	return cm->base.params;
+}
+
 static inline struct cma *cma_from(struct dapl_cm *base)
 {
 	return (struct cma *)base;

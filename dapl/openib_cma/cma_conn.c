@@ -138,7 +138,7 @@ int cma_conn_resolve(struct dapl_cm_conn *conn)
 
 	if (rdma_resolve_addr(conn->id, (struct sockaddr *)&own,
 			      (struct sockaddr *)&conn->peer,
-			      base->params->cm_arp_timeout_ms))
+			      cma_params(conn->node.cm)->arp_timeout_ms))
 		return -errno;
 	return 0;
 }

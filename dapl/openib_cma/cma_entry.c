@@ -23,6 +23,7 @@ const struct dapl_cm_ops cma_ops = {
 	.name = "CMA",
 	.default_inline = 64,
 	.any_qual_last = UINT16_MAX,
+	.params = &cma_param_table,
 	.open = cma_open,
 	.start = cma_start,
 	.stop = cma_stop,

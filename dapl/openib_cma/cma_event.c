@@ -34,9 +34,9 @@ static bool established(struct dapl_cm_conn *conn, enum cma_state from,
 
 static int resolve_route(struct dapl_cm_conn *conn)
 {
-	const struct dapl_params *params = conn->node.cm->base.params;
+	const struct cma_params *params = cma_params(conn->node.cm);
 
-	if (rdma_resolve_route(conn->id, params->cm_route_timeout_ms))
+	if (rdma_resolve_route(conn->id, params->route_timeout_ms))
 		return -errno;
 	return 0;
 }
@@ -64,7 +64,7 @@ static bool try_again(struct dapl_cm_conn *conn, int status, int limit)
 
 static void set_tos(struct dapl_cm_conn *conn)
 {
-	uint8_t tos = conn->node.cm->base.params->cm_tos;
+	uint8_t tos = cma_params(conn->node.cm)->tos;
 
 	if (tos && rdma_set_option(conn->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS,
 				   &tos, sizeof(tos)))
@@ -102,7 +102,7 @@ static void on_addr_error(struct dapl_cm_conn *conn, int status)
 	int ret = status;
 
 	if (try_again(conn, status,
-		      conn->node.cm->base.params->cm_arp_retry_count)) {
+		      cma_params(conn->node.cm)->arp_retry_count)) {
 		ret = cma_conn_resolve(conn);
 		if (!ret)
 			return;
@@ -115,7 +115,7 @@ static void on_route_error(struct dapl_cm_conn *conn, int status)
 	int ret = status;
 
 	if (try_again(conn, status,
-		      conn->node.cm->base.params->cm_route_retry_count)) {
+		      cma_params(conn->node.cm)->route_retry_count)) {
 		ret = resolve_route(conn);
 		if (!ret)
 			return;
@@ -224,10 +224,9 @@ static void not_moved(struct dapl_cm_conn *conn, int err)
 /* The hardware address was not found in time: once more? */
 static bool move_again(struct dapl_cm_conn *conn, int err)
 {
-	const struct dapl_params *params = conn->node.cm->base.params;
+	const struct cma_params *params = cma_params(conn->node.cm);
 
-	return err == -ETIMEDOUT &&
-	       conn->moves++ < params->cm_arp_retry_count &&
+	return err == -ETIMEDOUT && conn->moves++ < params->arp_retry_count &&
 	       !cma_conn_move(conn);
 }
 

@@ -97,6 +97,24 @@ static const struct dcm_transport transport = {
 
 /* ------------------------------------------------------ open, close */
 
+#define FIELD(f) offsetof(struct scm_params, f)
+
+/* clang-format off */
+static const struct dapl_param rows[] = {
+	{"DAPL_SCM_NETDEV", DAPL_PARAM_STR, FIELD(netdev), 1, 63,
+	 0, "network interface, or its address, that is the adapter's"},
+	{"DAPL_SCM_PORT_RANGE", DAPL_PARAM_STR, FIELD(port_range), 3, 11,
+	 0, "TCP ports that connections are made from, first-last"},
+};
+/* clang-format on */
+
+const struct dapl_param_table scm_param_table = {
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(*rows),
+	.size = sizeof(struct scm_params),
+	.base = &dcm_path_param_table,
+};
+
 static int no_such_netdev(const struct ifaddrs *ifs, const char *name, int err)
 {
 	char names[512];
@@ -112,7 +130,8 @@ static int no_such_netdev(const struct ifaddrs *ifs, const char *name, int err)
 static int find_addr(const struct dapl_cm *base, const struct ifaddrs *ifs,
 		     struct sockaddr_storage *ret_addr)
 {
-	const char *name = base->params->scm_netdev;
+	const struct scm_params *params = base->params;
+	const char *name = params->netdev;
 	int ret;
 
 	if (name) {
@@ -150,7 +169,8 @@ static int choose_addr(struct dapl_cm *base)
 
 static void choose_ports(struct scm *cm)
 {
-	const char *text = cm->dcm.base.params->scm_port_range;
+	const struct scm_params *params = cm->dcm.base.params;
+	const char *text = params->port_range;
 
 	if (text && !scm_ports_parse(text, &cm->ports))
 		dapl_log(DAPL_LOG_WARN,

@@ -84,6 +84,15 @@ struct scm_listener {
 	DAT_CONN_QUAL qual;
 };
 
+struct scm_params {
+	struct dcm_path_params path; /* must stay first */
+	/* NULL: not set; they point into the environment. */
+	const char *netdev;
+	const char *port_range;
+};
+
+extern const struct dapl_param_table scm_param_table;
+
 static inline struct scm *scm_from(struct dcm *dcm)
 {
 	return (struct scm *)dcm;

@@ -17,6 +17,7 @@ const struct dapl_cm_ops scm_ops = {
 	.name = "SCM",
 	.default_inline = 200,
 	.any_qual_last = SCM_ANY_QUAL_LAST,
+	.params = &scm_param_table,
 	.open = scm_open,
 	.start = dcm_start,
 	.stop = dcm_stop,

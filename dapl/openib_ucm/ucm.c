@@ -251,7 +251,7 @@ static int ucm_start(struct dcm *dcm)
 	if (ret)
 		return ret;
 	set_own_address(ucm);
-	dcm->eng.conns_max = (size_t)1 << dcm->base.params->ucm_array_bits;
+	dcm->eng.conns_max = (size_t)1 << cfg.params->array_bits;
 	ret = ucm_qp_start(&ucm->qp);
 	if (ret) {
 		ucm_qp_close(&ucm->qp);
@@ -279,6 +279,44 @@ static const struct dcm_transport transport = {
 	.stop = ucm_stop,
 };
 
+#define FIELD(f) offsetof(struct ucm_params, f)
+
+/* clang-format off */
+static const struct dapl_param rows[] = {
+	{"DAPL_UCM_ARRAY_BITS", DAPL_PARAM_INT, FIELD(array_bits), 1, 18,
+	 18, "at most 2 to this power of connections"},
+	{"DAPL_UCM_CQ_SIZE", DAPL_PARAM_INT, FIELD(cq_size), 16, 1 << 20,
+	 -1, "entries of the CM's completion queues, if that is more"},
+	{"DAPL_UCM_DREP_TIME", DAPL_PARAM_INT, FIELD(drep_time_ms), 1,
+	 600000, -1, "fixed first wait for a DREP, milliseconds"},
+	{"DAPL_UCM_DREQ_RETRY", DAPL_PARAM_INT, FIELD(dreq_retry), 0, 100,
+	 1, "repeats of a DREQ before the consumer is told"},
+	{"DAPL_UCM_ENTRY_BITS", DAPL_PARAM_NONE, 0, 0, 0, 0,
+	 "without effect: tables grow by themselves"},
+	{"DAPL_UCM_QP_SIZE", DAPL_PARAM_INT, FIELD(qp_size), 16, 65536, -1,
+	 "depth of both queues of the CM's queue pair"},
+	{"DAPL_UCM_REP_TIME", DAPL_PARAM_INT, FIELD(rep_time_ms), 1, 600000,
+	 -1, "fixed first wait for a REP, milliseconds"},
+	{"DAPL_UCM_RETRY", DAPL_PARAM_INT, FIELD(retry), 1, 32, -1,
+	 "tries of a REQ or REP before it is given up"},
+	{"DAPL_UCM_RTU_TIME", DAPL_PARAM_INT, FIELD(rtu_time_ms), 1, 600000,
+	 -1, "fixed first wait for an RTU, milliseconds"},
+	{"DAPL_UCM_TIMER", DAPL_PARAM_NONE, 0, 0, 0, 0,
+	 "without effect: each connection has its own timer"},
+	{"DAPL_UCM_TX_BURST", DAPL_PARAM_INT, FIELD(tx_burst), 1, 1024, 50,
+	 "a completion is asked for every so many CM sends"},
+	{"DAPL_UCM_WAIT_TIME", DAPL_PARAM_INT, FIELD(wait_time_ms), 1,
+	 3600000, 60000, "how long an ended connection is remembered, ms"},
+};
+/* clang-format on */
+
+const struct dapl_param_table ucm_param_table = {
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(*rows),
+	.size = sizeof(struct ucm_params),
+	.base = &dcm_path_param_table,
+};
+
 /* MS or, if that is not set, DEF. */
 static uint64_t or_default(int ms, uint64_t def_us)
 {
@@ -286,28 +324,27 @@ static uint64_t or_default(int ms, uint64_t def_us)
 }
 
 /* FIRST_MS, doubled before each try but the first two. */
-static uint64_t patience(const struct dapl_params *params, int first_ms,
+static uint64_t patience(const struct ucm_params *params, int first_ms,
 			 uint64_t def_us)
 {
-	int tries = params->ucm_retry < 0 ? TRIES : params->ucm_retry;
+	int tries = params->retry < 0 ? TRIES : params->retry;
 
-	if (first_ms < 0 && params->ucm_retry < 0)
+	if (first_ms < 0 && params->retry < 0)
 		return def_us;
 	return or_default(first_ms, REP_TIME_MS * MS) << (tries - 1);
 }
 
-struct dcm_rules ucm_rules(const struct dapl_params *p)
+struct dcm_rules ucm_rules(const struct ucm_params *p)
 {
 	return (struct dcm_rules){
-		.rep_wait_us = or_default(p->ucm_rep_time_ms, 0),
-		.rtu_wait_us = or_default(p->ucm_rtu_time_ms, 0),
-		.drep_wait_us = or_default(p->ucm_drep_time_ms, 0),
-		.rep_patience_us = patience(p, p->ucm_rep_time_ms,
+		.rep_wait_us = or_default(p->rep_time_ms, 0),
+		.rtu_wait_us = or_default(p->rtu_time_ms, 0),
+		.drep_wait_us = or_default(p->drep_time_ms, 0),
+		.rep_patience_us = patience(p, p->rep_time_ms,
 					    REP_TIME_MS * MS << (TRIES - 1)),
-		.rtu_patience_us =
-			patience(p, p->ucm_rtu_time_ms, RTU_PATIENCE),
-		.dreq_repeats = p->ucm_dreq_retry,
-		.timewait_us = (uint64_t)p->ucm_wait_time_ms * MS,
+		.rtu_patience_us = patience(p, p->rtu_time_ms, RTU_PATIENCE),
+		.dreq_repeats = p->dreq_retry,
+		.timewait_us = (uint64_t)p->wait_time_ms * MS,
 	};
 }
 

@@ -27,7 +27,7 @@ void ucm_device_event(struct dapl_cm *base,
 		      const struct ibv_async_event *event);
 
 /* What the environment asks of the protocol. */
-struct dcm_rules ucm_rules(const struct dapl_params *params);
+struct dcm_rules ucm_rules(const struct ucm_params *params);
 
 /* ucm_entry.c */
 

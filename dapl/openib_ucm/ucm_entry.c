@@ -18,6 +18,7 @@ const struct dapl_cm_ops ucm_ops = {
 	.default_inline = 64,
 	.addr_without_port = true,
 	.any_qual_last = UINT16_MAX,
+	.params = &ucm_param_table,
 	.open = ucm_open,
 	.start = dcm_start,
 	.stop = dcm_stop,

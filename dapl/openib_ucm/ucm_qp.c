@@ -110,8 +110,7 @@ static void drop_all(struct ucm_qp *q, struct dapl_list *list, size_t *n)
 {
 	struct waiting *w, *tmp;
 
-	dapl_list_for_each_safe(w, tmp, list, link)
-	{
+	dapl_list_for_each_safe(w, tmp, list, link) {
 		dapl_list_del(&w->link);
 		free(w);
 	}
@@ -210,7 +209,7 @@ static void reap(struct ucm_qp *q)
 static bool wants_completion(const struct ucm_qp *q)
 {
 	return q->stopping || under_way(q) + 1 == q->tx_depth ||
-	       (q->tx_posted + 1) % (uint64_t)q->cfg.params->ucm_tx_burst == 0;
+	       (q->tx_posted + 1) % (uint64_t)q->cfg.params->tx_burst == 0;
 }
 
 static int post_send(struct ucm_qp *q, struct ucm_ah *ah, uint32_t qpn,
@@ -544,17 +543,9 @@ static int post_all(struct ucm_qp *q)
 
 static int bring_up(struct ucm_qp *q)
 {
-	const struct dapl_params *params = q->cfg.params;
-	uint16_t pkey_index = 0;
 	int ret;
 
-	if (params->ib_pkey &&
-	    vb_pkey_find(q->cfg.dev, (uint16_t)params->ib_pkey, &pkey_index))
-		dapl_log(DAPL_LOG_WARN,
-			 "DAPL_IB_PKEY: 0x%x is not in the port's table; using "
-			 "its first entry",
-			 (unsigned)params->ib_pkey);
-	ret = vb_qp_init(q->cfg.dev, q->verbs, pkey_index, 0);
+	ret = vb_qp_init(q->cfg.dev, q->verbs, q->cfg.dev->pkey_index, 0);
 	if (!ret)
 		ret = post_all(q);
 	if (!ret)
@@ -618,7 +609,7 @@ static uint32_t limited(uint32_t wish, int limit)
 static int queues_open(struct ucm_qp *q)
 {
 	int max_cqe = q->cfg.dev->attr.max_cqe;
-	int wish = q->cfg.params->ucm_cq_size;
+	int wish = q->cfg.params->cq_size;
 	uint32_t recv_cqe = q->rx_depth, send_cqe = q->tx_depth;
 	int ret;
 
@@ -718,7 +709,7 @@ static int try_open(struct ucm_qp *q)
 static int open_as_deep_as_possible(struct ucm_qp *q)
 {
 	const struct ibv_device_attr *attr = &q->cfg.dev->attr;
-	int wish = q->cfg.params->ucm_qp_size;
+	int wish = q->cfg.params->qp_size;
 	int ret;
 
 	q->rx_depth =

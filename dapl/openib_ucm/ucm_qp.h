@@ -19,6 +19,7 @@
 #include "dapl/common/services/dapl_list.h"
 #include "dapl/common/services/dapl_loop.h"
 #include "dapl/openib_ucm/ucm_ah.h"
+#include "dapl/openib_ucm/ucm_params.h"
 
 struct ucm_qp;
 
@@ -26,7 +27,7 @@ struct ucm_qp_cfg {
 	struct vb_dev *dev;
 	struct dapl_loop *loop;
 	const struct dcm_path *path;
-	const struct dapl_params *params;
+	const struct ucm_params *params;
 	/* A message that came, from SRC. Any bytes. */
 	void (*input)(struct ucm_qp *q, const uint8_t *msg, size_t len,
 		      const struct dcm_source *src);

@@ -237,20 +237,21 @@ dapl_provider_unregister(const struct dapl_cm_ops *ops,
 {
 }
 
-void side_params(struct dapl_params *ret_params)
+void side_params(struct side *s)
 {
-	dapl_params_read(ret_params);
-	ret_params->cm_arp_timeout_ms = 100;
-	ret_params->cm_arp_retry_count = 3;
-	ret_params->cm_route_timeout_ms = 100;
-	ret_params->cm_route_retry_count = 3;
-	ret_params->scm_netdev = "lo";
+	assert_true(WORLD_CM.params->size <= sizeof(s->params));
+	setenv("DAPL_CM_ARP_TIMEOUT_MS", "100", 1);
+	setenv("DAPL_CM_ARP_RETRY_COUNT", "3", 1);
+	setenv("DAPL_CM_ROUTE_TIMEOUT_MS", "100", 1);
+	setenv("DAPL_CM_ROUTE_RETRY_COUNT", "3", 1);
+	setenv("DAPL_SCM_NETDEV", "lo", 1);
+	dapl_params_read(WORLD_CM.params, s->params, NULL);
 }
 
 int side_try_open(struct side *s, const char *ia_params)
 {
 	struct dapl_cm base = {
-		.ops = &WORLD_CM, .up = &recorder, .params = &s->params};
+		.ops = &WORLD_CM, .up = &recorder, .params = s->params};
 	int ret;
 
 	assert_int_equal(dapl_loop_open("test", &s->loop), 0);
@@ -275,7 +276,7 @@ err_loop:
 
 void side_open(struct side *s, const char *ia_params)
 {
-	side_params(&s->params);
+	side_params(s);
 	assert_int_equal(side_try_open(s, ia_params), 0);
 	assert_int_equal(vb_pd_create(&s->dev, &s->pd), 0);
 	assert_int_equal(vb_cq_create(&s->dev, 64, NULL, NULL, &s->cq), 0);

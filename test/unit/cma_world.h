@@ -19,6 +19,7 @@
 #include "test/unit/fake/fake_verbs.h"
 
 #define WORLD_PATIENCE_MS 30000
+#define WORLD_PARAMS_SIZE 128
 
 #ifndef WORLD_CM
 #define WORLD_CM       cma_ops
@@ -31,7 +32,7 @@ extern const struct dapl_cm_ops WORLD_CM;
 
 /* One open provider instance with what its endpoints need. */
 struct side {
-	struct dapl_params params;
+	_Alignas(8) uint8_t params[WORLD_PARAMS_SIZE]; /* the provider's */
 	struct dapl_loop *loop;
 	struct dapl_cm *cm;
 	struct vb_dev dev;
@@ -44,11 +45,11 @@ struct dapl_ep {
 	struct side *side;
 	struct ibv_qp *qp; /* NULL: freed */
 	struct dapl_cm_qp cfg;
-	int refs;	 /* held by the provider */
+	int refs;		/* held by the provider */
 	int fail_modify;	/* n-th step of a move fails; 0: none */
 	int fail_with;		/* with that; 0: -EIO */
-	bool hang_up;	 /* disconnect inside the ESTABLISHED upcall */
-	bool drop;	 /* release inside the first upcall */
+	bool hang_up;		/* disconnect inside the ESTABLISHED upcall */
+	bool drop;		/* release inside the first upcall */
 	void (*and_then)(void); /* at the end of event() and gone() */
 };
 
@@ -86,7 +87,7 @@ struct world {
 };
 
 /* Parameters with short timeouts and 3 attempts; sockets stay on this host. */
-void side_params(struct dapl_params *ret_params);
+void side_params(struct side *s);
 /* As open() and start() of dapl_cm_ops. */
 int side_try_open(struct side *s, const char *ia_params);
 void side_open(struct side *s, const char *ia_params);

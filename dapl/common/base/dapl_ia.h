@@ -23,6 +23,13 @@
 
 struct dapl_evd;
 
+/* -1: not set. */
+struct dapl_ia_params {
+	int max_inline; /* bytes; -1: as many as the provider likes */
+	int wr_max;	/* -1: the device's limit */
+	int pkey;	/* 0: index 0 */
+};
+
 struct dapl_ia {
 	struct dapl_obj obj;
 	struct dapl_lock lock; /* role IA */
@@ -30,7 +37,8 @@ struct dapl_ia {
 	struct dapl_list all_link; /* every open IA of the plugin */
 
 	const struct dapl_provider *prov;
-	struct dapl_params params;
+	struct dapl_ia_params params;
+	void *cm_params; /* what ops->params of the provider describes */
 	struct dapl_loop *loop;
 	struct dapl_cm *cm;
 	struct vb_dev dev;
@@ -50,6 +58,8 @@ struct dapl_ia {
 	int named_count;
 	char named_text[DAPL_IA_NAMED_ATTRS][64];
 };
+
+extern const struct dapl_param_table dapl_ia_param_table;
 
 /* An IA that calls may work on. */
 static inline struct dapl_ia *dapl_ia_from(DAT_IA_HANDLE h)

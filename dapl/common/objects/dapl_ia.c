@@ -13,7 +13,9 @@
 #include "dapl/common/base/dapl_ia.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -199,10 +201,38 @@ static void async_evd_close(struct dapl_ia *ia)
 
 /* --------------------------------------------------- open */
 
+#define FIELD(f) offsetof(struct dapl_ia_params, f)
+
+/* clang-format off */
+static const struct dapl_param rows[] = {
+	{"DAPL_IB_PKEY", DAPL_PARAM_INT, FIELD(pkey), 0, 65535, 0,
+	 "partition key to look for in the port's table"},
+	{"DAPL_MAX_INLINE", DAPL_PARAM_INT, FIELD(max_inline), 0, 65535, -1,
+	 "inline bytes to ask for; 0: none"},
+	{"DAPL_NETWORK_NODES", DAPL_PARAM_NONE, 0, 0, 0, 0,
+	 "without effect: defaults suit networks of any size"},
+	{"DAPL_NETWORK_PPN", DAPL_PARAM_NONE, 0, 0, 0, 0,
+	 "without effect: defaults suit networks of any size"},
+	{"DAPL_NETWORK_PROCESS_NUM", DAPL_PARAM_NONE, 0, 0, 0, 0,
+	 "without effect: defaults suit networks of any size"},
+	{"DAPL_NETWORK_TRESHOLD", DAPL_PARAM_NONE, 0, 0, 0, 0,
+	 "without effect: defaults suit networks of any size"},
+	{"DAPL_WR_MAX", DAPL_PARAM_INT, FIELD(wr_max), 1, INT_MAX, -1,
+	 "upper limit of transfers in flight for one endpoint"},
+};
+/* clang-format on */
+
+const struct dapl_param_table dapl_ia_param_table = {
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(*rows),
+	.size = sizeof(struct dapl_ia_params),
+};
+
 static void ia_destroy(struct dapl_obj *obj)
 {
 	struct dapl_ia *ia = (struct dapl_ia *)obj;
 
+	free(ia->cm_params);
 	dapl_bells_fini(&ia->bells);
 	dapl_windows_fini(&ia->windows);
 	dapl_lock_fini(&ia->lock);
@@ -215,6 +245,21 @@ static const struct dapl_obj_ops ia_ops = {
 	.size = sizeof(struct dapl_ia),
 	.destroy = ia_destroy,
 };
+
+/* 0 or -ENOMEM. */
+static int params_read(struct dapl_ia *ia)
+{
+	const struct dapl_param_table *table = ia->prov->ops->params;
+
+	dapl_params_read(&dapl_ia_param_table, &ia->params, dapl__log_warn);
+	if (!table)
+		return 0;
+	ia->cm_params = calloc(1, table->size);
+	if (!ia->cm_params)
+		return -ENOMEM;
+	dapl_params_read(table, ia->cm_params, dapl__log_warn);
+	return 0;
+}
 
 static struct dapl_ia *ia_alloc(const struct dapl_provider *prov)
 {
@@ -233,7 +278,10 @@ static struct dapl_ia *ia_alloc(const struct dapl_provider *prov)
 		dapl_list_init(&ia->objs[i]);
 	ia->async_watch.fd = -1;
 	ia->async_watch.fn = ia_async_ready;
-	dapl_params_read(&ia->params);
+	if (params_read(ia)) {
+		ia_destroy(&ia->obj);
+		return NULL;
+	}
 	return ia;
 }
 
@@ -263,7 +311,7 @@ static DAT_RETURN open_error(const struct dapl_cm *cm, int err)
 static void partition_set(struct dapl_ia *ia)
 {
 	struct vb_dev *dev = &ia->dev;
-	uint16_t pkey = (uint16_t)ia->params.ib_pkey;
+	uint16_t pkey = (uint16_t)ia->params.pkey;
 
 	if (pkey && dev->partitions &&
 	    vb_pkey_find(dev, pkey, &dev->pkey_index))
@@ -324,7 +372,7 @@ static DAT_RETURN cm_open(struct dapl_ia *ia)
 		.up = &ia_upcalls,
 		.ia = ia,
 		.loop = ia->loop,
-		.params = &ia->params,
+		.params = ia->cm_params,
 	};
 
 	return cm_error(base.ops->open(ia->prov->ia_params, &base, &ia->cm),

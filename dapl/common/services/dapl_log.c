@@ -20,6 +20,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,8 +30,6 @@
 #include <unistd.h>
 
 #include "dapl/common/services/dapl_cancel.h"
-#include "dapl/common/services/dapl_param.h"
-#include "dapl/common/services/dapl_text.h"
 
 #define TEXT_SIZE     1024
 #define SLOW_STEP_US  500000
@@ -42,6 +41,29 @@
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
 
 unsigned dapl__log_mask;
+
+struct settings {
+	unsigned dest, level, type;
+};
+
+#define FIELD(f) offsetof(struct settings, f)
+
+/* clang-format off */
+static const struct dapl_param rows[] = {
+	{"DAPL_DBG_DEST", DAPL_PARAM_MASK, FIELD(dest), 0, 0, 1,
+	 "where log lines go: 1 stdout, 2 syslog, 4 stderr"},
+	{"DAPL_DBG_LEVEL", DAPL_PARAM_MASK, FIELD(level), 0, 0, 0,
+	 "more bits for DAPL_DBG_TYPE"},
+	{"DAPL_DBG_TYPE", DAPL_PARAM_MASK, FIELD(type), 0, 0, 0,
+	 "which log lines; \"help\" lists the classes"},
+};
+/* clang-format on */
+
+const struct dapl_param_table dapl_log_param_table = {
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(*rows),
+	.size = sizeof(struct settings),
+};
 
 static const struct {
 	unsigned bit;
@@ -269,46 +291,45 @@ static void show_help(void)
 	put(dest_mask & DEST_STDERR ? STDERR_FILENO : STDOUT_FILENO, text, len);
 }
 
-/* A bit mask variable; -1 is all bits. DEF when unset or not a number. */
-static unsigned mask_from(const char *name, unsigned def, bool *bad)
+void dapl__log_warn(const char *text)
 {
-	const char *text = dapl__env(name);
-	long long value;
+	dapl_log(DAPL_LOG_WARN, "%s", text);
+}
 
-	if (!text)
-		return def;
-	if (!dapl_text_number(text, -1, UINT32_MAX, &value)) {
-		*bad = true;
-		return def;
-	}
-	return (unsigned)value;
+/* DAPL_DBG_TYPE may be a word. */
+static bool is_help(const char *name, const char *text)
+{
+	return text && !strcmp(text, "help") && !strcmp(name, "DAPL_DBG_TYPE");
 }
 
 void dapl__log_setup(const char *provider)
 {
-	const char *type = dapl__env("DAPL_DBG_TYPE");
-	bool bad[3] = {false, false, false};
-	bool help = type && !strcmp(type, "help");
+	const char *text[ARRAY_SIZE(rows)];
+	bool bad[ARRAY_SIZE(rows)], help = false;
+	struct settings set;
 	int saved = errno;
-	unsigned mask;
-	int dest;
+	size_t i;
 
 	pthread_once(&start_once, start);
 	__atomic_store_n(&provider_name, provider, __ATOMIC_RELAXED);
-	dest = (int)mask_from("DAPL_DBG_DEST", DEST_STDOUT, &bad[0]);
-	__atomic_store_n(&dest_mask, dest, __ATOMIC_RELAXED);
-	mask = mask_from("DAPL_DBG_LEVEL", 0, &bad[1]);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		text[i] = dapl__env(rows[i].name);
+		bad[i] = !dapl__param_set(&rows[i], text[i], &set, NULL);
+		if (is_help(rows[i].name, text[i])) {
+			bad[i] = false;
+			help = true;
+		}
+	}
+	__atomic_store_n(&dest_mask, (int)set.dest, __ATOMIC_RELAXED);
 	if (help)
 		show_help();
-	else
-		mask |= mask_from("DAPL_DBG_TYPE", 0, &bad[2]);
-	__atomic_store_n(&dapl__log_mask, mask, __ATOMIC_RELAXED);
-	if (bad[0])
-		dapl_log(DAPL_LOG_WARN, "DAPL_DBG_DEST is not a number");
-	if (bad[1])
-		dapl_log(DAPL_LOG_WARN, "DAPL_DBG_LEVEL is not a number");
-	if (bad[2])
-		dapl_log(DAPL_LOG_WARN, "DAPL_DBG_TYPE is not a number");
+	__atomic_store_n(&dapl__log_mask, set.level | set.type,
+			 __ATOMIC_RELAXED);
+	/* Not before it is known who wants to hear of it. */
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		if (bad[i])
+			dapl__param_set(&rows[i], text[i], &set,
+					dapl__log_warn);
 	errno = saved;
 }
 

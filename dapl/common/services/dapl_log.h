@@ -15,6 +15,8 @@
 #include <dat2/udat.h>
 #include <stdbool.h>
 
+#include "dapl/common/services/dapl_param.h"
+
 /*
  * Message classes: the bits of DAPL_DBG_TYPE (doc/dapl-env.7), unchanged from
  * the historic library so that old instructions keep working.
@@ -59,7 +61,12 @@ void dapl__log(unsigned cls, const char *fmt, ...)
 			dapl__log((cls), __VA_ARGS__);         \
 	} while (0)
 
-/* Reads DAPL_DBG_TYPE, DAPL_DBG_LEVEL, DAPL_DBG_DEST. PROVIDER is a literal. */
+/* TEXT, a sentence, in class DAPL_LOG_WARN: for dapl_params_read(). */
+void dapl__log_warn(const char *text);
+
+/* DAPL_DBG_TYPE, DAPL_DBG_LEVEL, DAPL_DBG_DEST. */
+extern const struct dapl_param_table dapl_log_param_table;
+/* Reads these. PROVIDER is a literal. */
 void dapl__log_setup(const char *provider);
 
 /* From now on every failure has the reason WHY, a literal. */

@@ -1,75 +1,47 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dapl_param.h - environment variables, declared once.
+ * dapl_param.h - environment variables: rows of tables, and their reader.
  *
- * Each variable is one row of the table in dapl_param.c: name, type, range,
- * default, help. dapl-env.7 lists the same rows and a test compares the two.
- * Values are read at IA open into a struct dapl_params that never changes
- * afterwards. A value that is not a number or out of range is not guessed at:
- * the default is used and a warning is logged (class DAPL_LOG_WARN).
+ * Each variable is one row: name, type, range, default, help. A table stands
+ * beside what it configures and says where in a struct its values go; here is
+ * no variable. dapl-env.7 lists the rows of all tables and a test compares.
+ * Values are read at IA open into structs that never change afterwards. A value
+ * that is not a number or out of range is not guessed at: the default is used
+ * and whoever reads says so.
  */
 #ifndef DAPL_PARAM_H
 #define DAPL_PARAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 enum dapl_param_type {
 	DAPL_PARAM_INT,	 /* int; decimal, 0x hexadecimal or 0 octal */
-	DAPL_PARAM_FLAG, /* bool: set or not; the value does not matter */
 	DAPL_PARAM_STR,	 /* const char *; MIN and MAX limit the length */
-	DAPL_PARAM_MASK, /* 32 bits, DAPL_DBG_*: has no field, see dapl_log.c */
+	DAPL_PARAM_MASK, /* unsigned, 32 bits; -1 is all of them */
 	DAPL_PARAM_NONE, /* once meant something; accepted, has no field */
-};
-
-/* -1 in a field of type int means "not set" where the default says so. */
-struct dapl_params {
-	int max_inline; /* -1: the provider's default */
-	int wr_max;	/* -1: the device's limit */
-	int ib_mtu;	/* bytes; -1: active MTU */
-	int ib_pkey;	/* 0: index 0 */
-	int ib_sl;
-	int ack_timer;
-	int ack_retry;
-	int rnr_timer;
-	int rnr_retry;
-	int gid_index; /* -1: the best one */
-	int global_routing;
-	int hop_limit;
-	int tclass;
-	int cm_arp_timeout_ms;
-	int cm_arp_retry_count;
-	int cm_route_timeout_ms;
-	int cm_route_retry_count;
-	int cm_tos;
-	int ucm_retry;	      /* tries; -1: as long as the defaults say */
-	int ucm_rep_time_ms;  /* -1: adapts */
-	int ucm_rtu_time_ms;  /* -1: adapts */
-	int ucm_drep_time_ms; /* -1: adapts */
-	int ucm_dreq_retry;
-	int ucm_wait_time_ms;
-	int ucm_qp_size; /* -1: the provider's own */
-	int ucm_cq_size; /* -1: what the queue pair needs */
-	int ucm_tx_burst;
-	int ucm_array_bits;
-	/* NULL: not set; they point into the environment. */
-	const char *scm_netdev;
-	const char *scm_port_range;
 };
 
 struct dapl_param {
 	const char *name;
 	enum dapl_param_type type;
-	size_t offset; /* in struct dapl_params */
+	size_t offset; /* in the struct of the table */
 	int min;
 	int max;
-	int def;
+	int def; /* of an int whose default is "not set": -1 */
 	const char *help;
 };
 
-extern const struct dapl_param dapl__param_table[];
-extern const size_t dapl__param_count;
+struct dapl_param_table {
+	const struct dapl_param *rows;
+	size_t count;
+	size_t size; /* of the struct */
+	/* Of the struct's first member, which is one of its own; or NULL. */
+	const struct dapl_param_table *base;
+};
+
+/* Is given one sentence about a value that was not taken. */
+typedef void dapl_param_say_fn(const char *why);
 
 /*
  * The environment, except in set-user-ID programs: there it is the user's and
@@ -79,12 +51,16 @@ const char *dapl__env(const char *name);
 
 /*
  * Sets the field of ROW in the struct at BASE from TEXT; NULL is "not set".
- * False when TEXT was bad and the default was used.
+ * False when TEXT was bad and the default was used. SAY may be NULL.
  */
-bool dapl__param_set(const struct dapl_param *row, const char *text,
-		     void *base);
+bool dapl__param_set(const struct dapl_param *row, const char *text, void *base,
+		     dapl_param_say_fn *say);
 
-/* Fills PARAMS from the environment. Cannot fail. */
-void dapl_params_read(struct dapl_params *params);
+/*
+ * Fills the struct at PARAMS, which is TABLE's, from the environment. Strings
+ * point into that. Cannot fail.
+ */
+void dapl_params_read(const struct dapl_param_table *table, void *params,
+		      dapl_param_say_fn *say);
 
 #endif

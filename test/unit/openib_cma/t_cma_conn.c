@@ -21,11 +21,17 @@
 
 #include <cmocka.h>
 
+#include "dapl/openib_cma/cma.h"
 #include "test/unit/cma_world.h"
 
 #define QUAL 45248
 
 static struct world world;
+
+static struct cma_params *params_a(void)
+{
+	return (struct cma_params *)world.a.params;
+}
 
 static int setup_roce(void **state)
 {
@@ -211,7 +217,7 @@ static void connect__host_does_not_answer(void **state)
 	fv_trace(true);
 	attempt(DAPL_CM_UNREACHABLE);
 	assert_int_equal(traced("rdma_resolve_addr"),
-			 world.a.params.cm_arp_retry_count);
+			 params_a()->arp_retry_count);
 }
 
 static void connect__no_way_to_host(void **state)
@@ -234,7 +240,7 @@ static void connect__route_does_not_answer(void **state)
 	fv_trace(true);
 	attempt(DAPL_CM_UNREACHABLE);
 	assert_int_equal(traced("rdma_resolve_route"),
-			 world.a.params.cm_route_retry_count);
+			 params_a()->route_retry_count);
 }
 
 static void connect__route_call_fails(void **state)
@@ -338,7 +344,7 @@ static void connect__tos_is_set(void **state)
 	pair_open(&world, &p, QUAL);
 	assert_int_equal(traced("rdma_set_option"), 0);
 	pair_close(&p);
-	world.a.params.cm_tos = 5;
+	params_a()->tos = 5;
 	pair_open(&world, &p, QUAL);
 	assert_int_equal(traced("rdma_set_option"), 1);
 	pair_close(&p);

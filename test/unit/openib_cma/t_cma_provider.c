@@ -116,7 +116,7 @@ static void open_ok(const char *text, int family)
 {
 	struct side s;
 
-	side_params(&s.params);
+	side_params(&s);
 	assert_int_equal(side_try_open(&s, text), 0);
 	assert_string_equal(s.cm->dev_name, "fake0");
 	assert_int_equal(s.cm->port, 1);
@@ -132,7 +132,7 @@ static void open_bad(const char *text, int ret, const char *why)
 {
 	struct side s;
 
-	side_params(&s.params);
+	side_params(&s);
 	assert_int_equal(side_try_open(&s, text), ret);
 	if (!strstr(dapl__fail_text(), why))
 		fail_msg("\"%s\" does not say \"%s\"", dapl__fail_text(), why);
@@ -190,7 +190,7 @@ static void open__nth_call_fails(void **state)
 	unsigned n;
 	int ret;
 
-	side_params(&s.params);
+	side_params(&s);
 	for (n = 1;; n++) {
 		fv_fail_at(n, ENOMEM);
 		ret = side_try_open(&s, "10.0.0.1 0");

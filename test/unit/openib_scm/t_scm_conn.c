@@ -148,7 +148,7 @@ static void connect__largest_private_data(void **state)
 static void use_ipv6(struct side *s, const char *ia_params)
 {
 	side_close(s);
-	s->params.scm_netdev = "::1";
+	((struct scm_params *)s->params)->netdev = "::1";
 	assert_int_equal(side_try_open(s, ia_params), 0);
 	assert_int_equal(vb_pd_create(&s->dev, &s->pd), 0);
 	assert_int_equal(vb_cq_create(&s->dev, 64, NULL, NULL, &s->cq), 0);

@@ -160,7 +160,7 @@ static void open__device_and_port(void **state)
 {
 	struct side s;
 
-	side_params(&s.params);
+	side_params(&s);
 	assert_int_equal(side_try_open(&s, "fake0 1"), 0);
 	assert_string_equal(s.cm->dev_name, "fake0");
 	assert_int_equal(s.cm->port, 1);
@@ -176,8 +176,8 @@ static void open_bad(const char *text, const char *netdev, int ret,
 {
 	struct side s;
 
-	side_params(&s.params);
-	s.params.scm_netdev = netdev;
+	side_params(&s);
+	((struct scm_params *)s.params)->netdev = netdev;
 	assert_int_equal(side_try_open(&s, text), ret);
 	if (!strstr(dapl__fail_text(), why))
 		fail_msg("\"%s\" does not say \"%s\"", dapl__fail_text(), why);
@@ -209,7 +209,7 @@ static void open__iwarp(void **state)
 
 	fv_reset();
 	fv_devices_default(FV_IWARP, 1);
-	side_params(&s.params);
+	side_params(&s);
 	assert_int_not_equal(side_try_open(&s, "fake0 1"), 0);
 	assert_non_null(strstr(dapl__fail_text(), "iWARP"));
 }
@@ -217,13 +217,14 @@ static void open__iwarp(void **state)
 static void open__range_of_ports(void **state)
 {
 	struct side s;
+	struct scm_params *params = (struct scm_params *)s.params;
 
-	side_params(&s.params);
-	s.params.scm_port_range = "5000-5010";
+	side_params(&s);
+	params->port_range = "5000-5010";
 	assert_int_equal(side_try_open(&s, "fake0 1"), 0);
 	assert_int_equal(((struct scm *)s.cm)->ports.last, 5010);
 	shut(&s);
-	s.params.scm_port_range = "5010-5000";
+	params->port_range = "5010-5000";
 	assert_int_equal(side_try_open(&s, "fake0 1"), 0);
 	assert_int_equal(((struct scm *)s.cm)->ports.first, 0);
 	shut(&s);

@@ -184,7 +184,7 @@ static void open__nth_failure(void **state)
 
 static struct dcm_rules rules_of(const char *text)
 {
-	struct dapl_params params;
+	struct ucm_params params;
 	char name[64];
 	int value;
 
@@ -197,7 +197,7 @@ static struct dcm_rules rules_of(const char *text)
 		text += strcspn(text, " ");
 		text += strspn(text, " ");
 	}
-	dapl_params_read(&params);
+	dapl_params_read(&ucm_param_table, &params, NULL);
 	unsetenv("DAPL_UCM_RETRY");
 	unsetenv("DAPL_UCM_REP_TIME");
 	unsetenv("DAPL_UCM_RTU_TIME");

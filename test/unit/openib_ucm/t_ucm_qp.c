@@ -35,7 +35,7 @@ struct end {
 	struct ucm_qp qp; /* must stay first */
 	struct vb_dev dev;
 	struct dapl_loop *loop;
-	struct dapl_params params;
+	struct ucm_params params;
 	struct dcm_path path;
 	struct dcm_peer addr;
 	/* What came; lock. */
@@ -196,7 +196,7 @@ static void end_prepare(struct end *e, struct ucm_qp_cfg *ret_cfg)
 	memset(e, 0, sizeof(*e));
 	e->in_order = true;
 	dapl_work_init(&e->turn, take_turn);
-	dapl_params_read(&e->params);
+	dapl_params_read(&ucm_param_table, &e->params, NULL);
 	assert_int_equal(vb_open("fake0", 1, &e->dev), 0);
 	assert_int_equal(dapl_loop_open("test", &e->loop), 0);
 	assert_int_equal(dcm_path_init(&e->path, &cm, &wish), 0);
@@ -222,7 +222,7 @@ static void end_open(struct end *e, int size)
 	struct ucm_qp_cfg cfg;
 
 	end_prepare(e, &cfg);
-	e->params.ucm_qp_size = size;
+	e->params.qp_size = size;
 	assert_int_equal(ucm_qp_open(&e->qp, &cfg), 0);
 	assert_int_equal(ucm_qp_start(&e->qp), 0);
 	dcm_path_own(&e->path, 0, NULL, &ends);
@@ -787,7 +787,7 @@ static void open__nth_failure(void **state)
 
 		assert_in_range(n, 1, 100);
 		end_prepare(&a, &cfg);
-		a.params.ucm_qp_size = 16;
+		a.params.qp_size = 16;
 		fv_fail_at(n, EIO);
 		ret = ucm_qp_open(&a.qp, &cfg);
 		if (!ret)

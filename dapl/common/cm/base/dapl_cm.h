@@ -66,7 +66,7 @@ struct dapl_cm {
 	const struct dapl_cm_up *up;
 	struct dapl_ia *ia; /* opaque to the provider; passed back */
 	struct dapl_loop *loop;
-	const struct dapl_params *params;
+	const void *params; /* filled by ops->params; NULL if that is */
 
 	char dev_name[IBV_SYSFS_NAME_MAX]; /* verbs device to open */
 	uint8_t port;
@@ -196,6 +196,8 @@ struct dapl_cm_ops {
 	/* dat_psp_create_any() picks from 1024 to this; none of these stands
 	 * for a privileged port. */
 	uint16_t any_qual_last;
+	/* Its environment variables, read for each IA; or NULL. */
+	const struct dapl_param_table *params;
 
 	/*
 	 * Makes an instance from the text of ia_params (hostile until parsed):

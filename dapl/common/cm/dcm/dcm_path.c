@@ -15,6 +15,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,19 +41,52 @@ static uint8_t mtu_of_bytes(int bytes)
 	return IBV_MTU_1024;
 }
 
+#define FIELD(f) offsetof(struct dcm_path_params, f)
+
+/* clang-format off */
+static const struct dapl_param rows[] = {
+	{"DAPL_ACK_RETRY", DAPL_PARAM_INT, FIELD(ack_retry), 0, 7, 7,
+	 "transport retries before a connection breaks"},
+	{"DAPL_ACK_TIMER", DAPL_PARAM_INT, FIELD(ack_timer), 0, 31, 20,
+	 "transport timeout, 4.096 us times 2 to this power"},
+	{"DAPL_GID_INDEX", DAPL_PARAM_INT, FIELD(gid_index), 0, 255, -1,
+	 "entry of the port's GID table to use"},
+	{"DAPL_GLOBAL_ROUTING", DAPL_PARAM_INT, FIELD(global_routing),
+	 0, INT_MAX, 0, "not 0: global route header on InfiniBand too"},
+	{"DAPL_HOP_LIMIT", DAPL_PARAM_INT, FIELD(hop_limit), 0, 255, 64,
+	 "hop limit of the global route header"},
+	{"DAPL_IB_MTU", DAPL_PARAM_INT, FIELD(mtu), 1, 65535, -1,
+	 "upper limit of the path MTU, bytes"},
+	{"DAPL_IB_SL", DAPL_PARAM_INT, FIELD(sl), 0, 15, 0,
+	 "service level"},
+	{"DAPL_RNR_RETRY", DAPL_PARAM_INT, FIELD(rnr_retry), 0, 7, 7,
+	 "retries while the peer has no receive posted; 7: endless"},
+	{"DAPL_RNR_TIMER", DAPL_PARAM_INT, FIELD(rnr_timer), 0, 31, 12,
+	 "code of the pause the peer shall make before these"},
+	{"DAPL_TCLASS", DAPL_PARAM_INT, FIELD(tclass), 0, 255, 0,
+	 "traffic class of the global route header"},
+};
+/* clang-format on */
+
+const struct dapl_param_table dcm_path_param_table = {
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(*rows),
+	.size = sizeof(struct dcm_path_params),
+};
+
 static uint8_t lesser(uint8_t a, uint8_t b)
 {
 	return a < b ? a : b;
 }
 
-static uint8_t mtu_own(const struct dapl_params *params,
+static uint8_t mtu_own(const struct dcm_path_params *params,
 		       const struct vb_dev *dev)
 {
 	uint8_t active = (uint8_t)dev->port_attr.active_mtu;
 
-	if (params->ib_mtu < 0)
+	if (params->mtu < 0)
 		return active;
-	return lesser(active, mtu_of_bytes(params->ib_mtu));
+	return lesser(active, mtu_of_bytes(params->mtu));
 }
 
 uint8_t dcm_path_mtu(const struct dcm_path *path, uint8_t offer)
@@ -60,7 +94,7 @@ uint8_t dcm_path_mtu(const struct dcm_path *path, uint8_t offer)
 	if (offer)
 		return lesser(path->mtu, offer);
 	/* Whoever sets a limit knows his peers better than a guess does. */
-	if (path->params->ib_mtu >= 0)
+	if (path->params->mtu >= 0)
 		return path->mtu;
 	return lesser(path->mtu, MTU_UNTOLD);
 }
@@ -164,8 +198,9 @@ static int gids_choose(struct dcm_path *path, const struct dapl_cm *cm,
 	gids_trim(path);
 	if (wish->gid_index >= 0)
 		return gids_pick(path, wish->gid_index, "ia_params");
-	if (cm->params->gid_index >= 0)
-		return gids_pick(path, cm->params->gid_index, "DAPL_GID_INDEX");
+	if (path->params->gid_index >= 0)
+		return gids_pick(path, path->params->gid_index,
+				 "DAPL_GID_INDEX");
 	if (!path->ethernet)
 		return gids_pick(path, 0, "InfiniBand");
 	if (!path->n)
@@ -195,7 +230,7 @@ int dcm_path_init(struct dcm_path *path, const struct dapl_cm *cm,
 			"%s is an iWARP device, which only rdma_cm "
 			"can connect: use libdaplofa",
 			dev->name);
-	path->mtu = mtu_own(cm->params, dev);
+	path->mtu = mtu_own(path->params, dev);
 	n = vb_gid_table(dev, &path->gid);
 	if (n < 0)
 		return dapl_fail_errno(n,
@@ -273,7 +308,7 @@ static void own_end(const struct dcm_path *path, uint32_t qpn,
 	memset(own, 0, sizeof(*own));
 	own->lid = path->lid;
 	own->qpn = qpn;
-	own->sl = (uint8_t)path->params->ib_sl;
+	own->sl = (uint8_t)path->params->sl;
 	own->qp_type = DCM_QP_RC;
 	memcpy(own->gid, entry->gid.raw, sizeof(own->gid));
 	ret_ends->own_index = (int)entry->gid_index;
@@ -380,11 +415,11 @@ void dcm_path_agree(struct dcm_depths *depths, uint16_t version,
 void dcm_path_av(const struct dcm_path *path, int own_index,
 		 const struct dcm_ib *peer, struct ibv_ah_attr *ret_av)
 {
-	const struct dapl_params *params = path->params;
+	const struct dcm_path_params *params = path->params;
 
 	memset(ret_av, 0, sizeof(*ret_av));
 	ret_av->dlid = peer->lid;
-	ret_av->sl = (uint8_t)params->ib_sl;
+	ret_av->sl = (uint8_t)params->sl;
 	ret_av->port_num = path->dev->port;
 	if (!dcm_path_by_gid(path))
 		return;
@@ -436,7 +471,7 @@ static void to_rtr(const struct dcm_path *path,
 static void to_rts(const struct dcm_path *path, const struct dcm_depths *depths,
 		   struct dapl_cm_step *ret_step)
 {
-	const struct dapl_params *params = path->params;
+	const struct dcm_path_params *params = path->params;
 	uint8_t device = path->dev->attr.local_ca_ack_delay;
 
 	*ret_step = (struct dapl_cm_step){

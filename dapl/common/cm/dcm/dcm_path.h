@@ -43,8 +43,27 @@ struct dcm_path_ends {
 	uint8_t mtu; /* enum ibv_mtu */
 };
 
+/*
+ * What the environment says of paths. The params of a provider begin with
+ * this: dcm_path_init() takes those of the struct dapl_cm.
+ */
+struct dcm_path_params {
+	int mtu; /* bytes; -1: active MTU */
+	int sl;
+	int ack_timer;
+	int ack_retry;
+	int rnr_timer;
+	int rnr_retry;
+	int gid_index; /* -1: the best one */
+	int global_routing;
+	int hop_limit;
+	int tclass;
+};
+
+extern const struct dapl_param_table dcm_path_param_table;
+
 struct dcm_path {
-	const struct dapl_params *params;
+	const struct dcm_path_params *params;
 	const struct vb_dev *dev;
 	uint16_t lid;
 	uint8_t mtu; /* enum ibv_mtu: the most this side can, or was told to */

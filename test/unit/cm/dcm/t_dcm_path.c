@@ -32,7 +32,7 @@ struct dapl_ep {
 };
 
 static const struct dcm_path_wish no_wish = {.gid_index = -1};
-static struct dapl_params params;
+static struct dcm_path_params params;
 static struct vb_dev dev;
 static struct dapl_cm cm;
 static struct dcm_path path;
@@ -63,7 +63,7 @@ static int device(enum fv_kind kind)
 	if (vb_open("fake0", 1, &dev))
 		return -1;
 	port = &fv_device_cfg_get(dev.ctx->device)->port[0];
-	dapl_params_read(&params);
+	dapl_params_read(&dcm_path_param_table, &params, NULL);
 	memset(&cm, 0, sizeof(cm));
 	cm.params = &params;
 	cm.dev = &dev;
@@ -175,7 +175,7 @@ static void mtu__limit_of_the_environment(void **state)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		dev.port_attr.active_mtu = rows[i].active;
-		params.ib_mtu = rows[i].bytes;
+		params.mtu = rows[i].bytes;
 		open_path();
 		assert_int_equal(path.mtu, rows[i].mtu);
 	}
@@ -197,13 +197,13 @@ static void mtu__peer_that_does_not_say(void **state)
 	dev.port_attr.active_mtu = IBV_MTU_4096;
 	open_path();
 	assert_int_equal(dcm_path_mtu(&path, 0), IBV_MTU_2048);
-	params.ib_mtu = 4096;
+	params.mtu = 4096;
 	open_path();
 	assert_int_equal(dcm_path_mtu(&path, 0), IBV_MTU_4096);
-	params.ib_mtu = 512;
+	params.mtu = 512;
 	open_path();
 	assert_int_equal(dcm_path_mtu(&path, 0), IBV_MTU_512);
-	params.ib_mtu = -1;
+	params.mtu = -1;
 	dev.port_attr.active_mtu = IBV_MTU_1024;
 	open_path();
 	assert_int_equal(dcm_path_mtu(&path, 0), IBV_MTU_1024);
@@ -494,7 +494,7 @@ static void own__what_the_message_says(void **state)
 
 	memset(&ends, 0x5a, sizeof(ends));
 	dev.port_attr.lid = 0x1234;
-	params.ib_sl = 3;
+	params.sl = 3;
 	open_path();
 	dcm_path_own(&path, 0xabcdef, NULL, &ends);
 	assert_int_equal(ends.own.family, 0);
@@ -765,7 +765,7 @@ static void connect__attributes_of_the_environment(void **state)
 	struct ibv_qp_attr attr;
 	struct pair p;
 
-	params.ib_sl = 5;
+	params.sl = 5;
 	params.tclass = 0xa0;
 	params.hop_limit = 2;
 	params.rnr_timer = 31;
