@@ -5,6 +5,10 @@
  * with what the public headers document; a code that a header gives a call has
  * a row here, and the other way round.
  *
+ * Beside its code a refused call gives a reason, writes no result, leaves the
+ * endpoint in its state and a request there to be accepted, and brings no
+ * event.
+ *
  * Arguments that are bad only in some state of an object are in the files of
  * the objects. Threads, ownership: conform.h.
  * Rule: uDAPL 1.2 specification; which number an argument has is its place in
@@ -33,35 +37,57 @@ static union {
 enum flaw {
 	RECVS_SUPPRESSED,
 	RECVS_WITHOUT_EVD,
+	RECVS_NEGATIVE,
+	RECVS_NONE,
 	REQUESTS_TOO_MANY,
+	REQUESTS_WITHOUT_EVD,
 };
 
 static DAT_RETURN ep_create(struct conf *c, enum flaw flaw, DAT_SRQ_HANDLE srq)
 {
 	DAT_EP_ATTR attr = conf_ep_attr(&c->a);
-	DAT_EVD_HANDLE recv = c->a.recv_evd;
+	DAT_EVD_HANDLE recv = c->a.recv_evd, req = c->a.req_evd;
 
-	if (flaw == RECVS_SUPPRESSED)
+	switch (flaw) {
+	case RECVS_SUPPRESSED:
 		attr.recv_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
-	else if (flaw == RECVS_WITHOUT_EVD)
+		break;
+	case RECVS_WITHOUT_EVD:
 		recv = NONE;
-	else
+		break;
+	case RECVS_NEGATIVE:
+		attr.max_recv_dtos = -1;
+		break;
+	case RECVS_NONE:
+		attr.max_recv_dtos = 0;
+		break;
+	case REQUESTS_TOO_MANY:
 		attr.max_request_dtos = 0x7fffffff;
+		break;
+	case REQUESTS_WITHOUT_EVD:
+		req = NONE;
+		break;
+	}
 	if (srq)
-		return dat_ep_create_with_srq(c->a.ia, c->a.pz, recv,
-					      c->a.req_evd, c->a.conn_evd, srq,
-					      &attr, INTO(DAT_EP_HANDLE));
-	return dat_ep_create(c->a.ia, c->a.pz, recv, c->a.req_evd,
-			     c->a.conn_evd, &attr, INTO(DAT_EP_HANDLE));
+		return dat_ep_create_with_srq(c->a.ia, c->a.pz, recv, req,
+					      c->a.conn_evd, srq, &attr,
+					      INTO(DAT_EP_HANDLE));
+	return dat_ep_create(c->a.ia, c->a.pz, recv, req, c->a.conn_evd, &attr,
+			     INTO(DAT_EP_HANDLE));
 }
 
-static DAT_SRQ_HANDLE an_srq(struct conf *c)
+static DAT_SRQ_HANDLE an_srq_of(struct conf_side *s)
 {
 	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
 	DAT_SRQ_HANDLE srq = NONE;
 
-	EXPECT_OK(dat_srq_create(c->a.ia, c->a.pz, &attr, &srq));
+	EXPECT_OK(dat_srq_create(s->ia, s->pz, &attr, &srq));
 	return srq;
+}
+
+static DAT_SRQ_HANDLE an_srq(struct conf *c)
+{
+	return an_srq_of(&c->a);
 }
 
 static DAT_RETURN srq_create(struct conf *c, DAT_PZ_HANDLE pz, DAT_COUNT dtos,
@@ -125,9 +151,22 @@ static DAT_RETURN lmr_create(struct conf *c, int type, DAT_HANDLE source,
 
 static DAT_RETURN modify(struct conf *c, DAT_EP_PARAM_MASK mask, DAT_HANDLE h)
 {
-	DAT_EP_PARAM param = {.pz_handle = h, .recv_evd_handle = h};
+	DAT_EP_PARAM param;
 
+	EXPECT_OK(dat_ep_query(c->a.ep, DAT_EP_FIELD_ALL, &param));
+	param.pz_handle = h;
+	param.recv_evd_handle = h;
+	param.ep_attr.recv_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
+	param.ep_attr.max_recv_dtos = 1 << 20;
 	return dat_ep_modify(c->a.ep, mask, &param);
+}
+
+static DAT_EP_ATTR attr_of(DAT_EP_HANDLE ep)
+{
+	DAT_EP_PARAM param;
+
+	EXPECT_OK(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
+	return param.ep_attr;
 }
 
 static DAT_EP_HANDLE ep_without_evds(struct conf *c)
@@ -217,6 +256,31 @@ static DAT_RETURN post_se(DAT_EVD_HANDLE evd, int number)
 	return dat_evd_post_se(evd, &ev);
 }
 
+static DAT_EVD_HANDLE freed_evd(struct conf *c)
+{
+	DAT_EVD_HANDLE evd = conf_evd(&c->a, DAT_EVD_ASYNC_FLAG);
+
+	EXPECT_OK(dat_evd_free(evd));
+	return evd;
+}
+
+static const char *long_name(void)
+{
+	static char name[DAT_NAME_MAX_LENGTH + 1];
+
+	memset(name, 'x', sizeof(name) - 1);
+	return name;
+}
+
+/* The request of b that a row is about; it must come to no harm. */
+static DAT_CR_HANDLE met;
+
+static DAT_CR_HANDLE meet(struct conf *c)
+{
+	met = conf_meet(c);
+	return met;
+}
+
 static DAT_PROVIDER_INFO *some_info(void)
 {
 	static DAT_PROVIDER_INFO info = {"conform-arguments", 2, 0, DAT_TRUE};
@@ -240,6 +304,7 @@ static DAT_PROVIDER_INFO *some_info(void)
 #define READ_PRIV    DAT_MEM_PRIV_REMOTE_READ_FLAG
 #define CONSUMER     DAT_PSP_CONSUMER_FLAG
 #define A	     (c->a)
+#define B	     (c->b)
 #define FLAGS0	     DAT_COMPLETION_DEFAULT_FLAG
 #define IA_AND_SRQ   (NEED_IA | NEED_SRQ)
 #define IA_AND_RMR   (NEED_IA | NEED_RMR)
@@ -260,6 +325,8 @@ static DAT_PROVIDER_INFO *some_info(void)
 #define ROWS_IA(X)                                                           \
 	X(ia_openv, 1, null, P, 1, NEED_NOTHING,                             \
 	  open_with(NULL, 8, NONE, INTO(DAT_IA_HANDLE)))                     \
+	X(ia_openv, 1, too_long, P, 1, NEED_NOTHING,                         \
+	  open_with(long_name(), 8, NONE, INTO(DAT_IA_HANDLE)))              \
 	X(ia_openv, 2, zero, P, 2, NEED_NOTHING,                             \
 	  open_with(c->name, 0, NONE, INTO(DAT_IA_HANDLE)))                  \
 	X(ia_openv, 2, negative, P, 2, NEED_NOTHING,                         \
@@ -273,6 +340,10 @@ static DAT_PROVIDER_INFO *some_info(void)
 	  open_with(c->name, 8, A.pz, INTO(DAT_IA_HANDLE)))                  \
 	X(ia_openv, 3, other_flags, H, EVD_ASYNC, NEED_IA,                   \
 	  open_with(c->name, 8, A.cr_evd, INTO(DAT_IA_HANDLE)))              \
+	X(ia_openv, 3, out_of_scope, H, EVD_ASYNC, NEED_NOTHING,             \
+	  open_with(c->name, 8, DAT_EVD_OUT_OF_SCOPE, INTO(DAT_IA_HANDLE)))  \
+	X(ia_openv, 3, freed, H, EVD_ASYNC, NEED_IA,                         \
+	  open_with(c->name, 8, freed_evd(c), INTO(DAT_IA_HANDLE)))          \
 	X(ia_openv, 4, null, H, IA, NEED_NOTHING,                            \
 	  open_with(c->name, 8, NONE, NULL))                                 \
 	FIRST(X, ia_query, H, IA, A.pz, , NULL, 0, NULL, 0, NULL)            \
@@ -295,6 +366,9 @@ static DAT_PROVIDER_INFO *some_info(void)
 	  dat_registry_list_providers(0, NULL, NULL))                        \
 	X(registry_list_providers, 3, null, P, 3, NEED_NOTHING,              \
 	  dat_registry_list_providers(1, INTO(DAT_COUNT), NULL))             \
+	X(registry_list_providers, 3, null_element, P, 3, NEED_NOTHING,      \
+	  dat_registry_list_providers(64, &(DAT_COUNT){0},                   \
+				      INTO(DAT_PROVIDER_INFO *)))            \
 	X(registry_add_provider, 1, null, P, 1, NEED_NOTHING,                \
 	  dat_registry_add_provider(NULL, some_info()))                      \
 	X(registry_add_provider, 2, null, P, 2, NEED_NOTHING,                \
@@ -352,6 +426,10 @@ static DAT_PROVIDER_INFO *some_info(void)
 	X(evd_create, 4, unknown, P, 4, NEED_IA,                               \
 	  dat_evd_create(A.ia, 4, NONE, (DAT_EVD_FLAGS)0x4000,                 \
 			 INTO(DAT_EVD_HANDLE)))                                \
+	X(evd_create, 4, known_and_unknown, P, 4, NEED_IA,                     \
+	  dat_evd_create(A.ia, 4, NONE,                                        \
+			 (DAT_EVD_FLAGS)(0x4000 | DAT_EVD_DTO_FLAG),           \
+			 INTO(DAT_EVD_HANDLE)))                                \
 	X(evd_create, 5, null, P, 5, NEED_IA,                                  \
 	  dat_evd_create(A.ia, 4, NONE, DAT_EVD_SOFTWARE_FLAG, NULL))          \
 	FIRST(X, evd_query, ANY, 0, A.pz, , DAT_EVD_FIELD_ALL,                 \
@@ -365,6 +443,10 @@ static DAT_PROVIDER_INFO *some_info(void)
 	X(evd_resize, 2, zero, P, 2, NEED_IA, dat_evd_resize(SOFTWARE, 0))     \
 	X(evd_resize, 2, negative, P, 2, NEED_IA,                              \
 	  dat_evd_resize(SOFTWARE, -1))                                        \
+	X(evd_resize, 2, zero_for_dtos, P, 2, NEED_IA,                         \
+	  dat_evd_resize(A.recv_evd, 0))                                       \
+	X(evd_resize, 2, negative_for_dtos, P, 2, NEED_IA,                     \
+	  dat_evd_resize(A.recv_evd, -5))                                      \
 	FIRST(X, evd_post_se, ANY, 0, A.pz, , INTO(DAT_EVENT))                 \
 	X(evd_post_se, 1, other_flags, P, 1, NEED_IA,                          \
 	  post_se(A.conn_evd, DAT_SOFTWARE_EVENT))                             \
@@ -430,6 +512,11 @@ static DAT_PROVIDER_INFO *some_info(void)
 	dat_ep_create_with_srq(A.ia, pz, recv, req, conn, srq, NULL, \
 			       INTO(DAT_EP_HANDLE))
 
+/* Fields of an endpoint that are not the consumer's to change. */
+#define NEVER(X, field)                                \
+	X(ep_modify, 2, never_##field, P, 2, NEED_EPS, \
+	  modify(c, DAT_EP_FIELD_##field, A.pz))
+
 #define ROWS_EP(X)                                                             \
 	FIRST(X, ep_create, H, IA, A.pz, , NONE, NONE, NONE, NONE, NULL,       \
 	      INTO(DAT_EP_HANDLE))                                             \
@@ -453,6 +540,12 @@ static DAT_PROVIDER_INFO *some_info(void)
 	  ep_create(c, RECVS_SUPPRESSED, NONE))                                \
 	X(ep_create, 6, no_evd, P, 6, NEED_IA,                                 \
 	  ep_create(c, RECVS_WITHOUT_EVD, NONE))                               \
+	X(ep_create, 6, negative, P, 6, NEED_IA,                               \
+	  ep_create(c, RECVS_NEGATIVE, NONE))                                  \
+	X(ep_create, 6, evd_for_nothing, P, 6, NEED_IA,                        \
+	  ep_create(c, RECVS_NONE, NONE))                                      \
+	X(ep_create, 6, no_request_evd, P, 6, NEED_IA,                         \
+	  ep_create(c, REQUESTS_WITHOUT_EVD, NONE))                            \
 	X(ep_create, 6, too_many, P, 6, NEED_IA,                               \
 	  ep_create(c, REQUESTS_TOO_MANY, NONE))                               \
 	X(ep_create, 7, null, P, 7, NEED_IA,                                   \
@@ -494,6 +587,20 @@ static DAT_PROVIDER_INFO *some_info(void)
 	  modify(c, BIT(DAT_EP_PARAM_MASK, 62), A.pz))                         \
 	X(ep_modify, 2, never, P, 2, NEED_EPS,                                 \
 	  modify(c, DAT_EP_FIELD_IA_HANDLE, A.pz))                             \
+	NEVER(X, EP_STATE)                                                     \
+	NEVER(X, LOCAL_IA_ADDRESS_PTR)                                         \
+	NEVER(X, LOCAL_PORT_QUAL)                                              \
+	NEVER(X, REMOTE_IA_ADDRESS_PTR)                                        \
+	NEVER(X, REMOTE_PORT_QUAL)                                             \
+	NEVER(X, SRQ_HANDLE)                                                   \
+	X(ep_modify, 3, pz_other_kind, P, 3, NEED_EPS,                         \
+	  modify(c, DAT_EP_FIELD_PZ_HANDLE, A.recv_evd))                       \
+	X(ep_modify, 3, evd_other_flags, P, 3, NEED_EPS,                       \
+	  modify(c, DAT_EP_FIELD_RECV_EVD_HANDLE, A.conn_evd))                 \
+	X(ep_modify, 3, suppressed, P, 3, NEED_EPS,                            \
+	  modify(c, DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS, A.pz))         \
+	X(ep_modify, 3, too_many, P, 3, NEED_EPS,                              \
+	  modify(c, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, A.pz))                 \
 	X(ep_modify, 3, null, P, 3, NEED_EPS,                                  \
 	  dat_ep_modify(A.ep, DAT_EP_FIELD_PZ_HANDLE, NULL))                   \
 	X(ep_modify, 3, pz_number, P, 3, NEED_EPS,                             \
@@ -502,6 +609,8 @@ static DAT_PROVIDER_INFO *some_info(void)
 	  modify(c, DAT_EP_FIELD_RECV_EVD_HANDLE, A.pz))                       \
 	FIRST(X, ep_connect, H, EP, A.pz, , conf_address(c), 1, LATER, 0,      \
 	      NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG)             \
+	X(ep_connect, 1, before_the_address, H, EP, NEED_IA,                   \
+	  connect_with(c, A.pz, NULL, LATER, 0, NULL))                         \
 	X(ep_connect, 1, no_connect_evd, H, EVD_CONN, NEED_IA,                 \
 	  connect_with(c, ep_without_evds(c), conf_address(c), LATER, 0,       \
 		       NULL))                                                  \
@@ -560,23 +669,26 @@ static DAT_PROVIDER_INFO *some_info(void)
 #define POST(call, ep, n, iov) dat_##call(ep, n, iov, COOKIE, FLAGS0)
 #define RDMA(call, ep, n, iov, there) \
 	dat_##call(ep, n, iov, COOKIE, there, FLAGS0)
-#define ROWS_POST_OF(X, call)                                                 \
+#define SEGS_TOO_MANY(of) (attr_of(A.ep).max_##of##_iov + 1)
+#define ROWS_POST_OF(X, call, of)                                             \
 	FIRST(X, call, H, EP, A.pz, , 1, SEG, COOKIE, FLAGS0)                 \
 	X(call, 2, negative, P, 2, NEED_CONNECTED, POST(call, A.ep, -1, SEG)) \
 	X(call, 2, too_many, P, 2, NEED_CONNECTED,                            \
-	  POST(call, A.ep, TOO_MANY, SEG))                                    \
+	  POST(call, A.ep, SEGS_TOO_MANY(of), SEG))                           \
 	X(call, 3, null, P, 3, NEED_CONNECTED, POST(call, A.ep, 1, NULL))
 #define ROWS_RDMA_OF(X, call)                                        \
 	FIRST(X, call, H, EP, A.pz, , 1, SEG, COOKIE, THERE, FLAGS0) \
 	X(call, 2, negative, P, 2, NEED_CONNECTED,                   \
 	  RDMA(call, A.ep, -1, SEG, THERE))                          \
+	X(call, 2, too_many, P, 2, NEED_CONNECTED,                   \
+	  RDMA(call, A.ep, SEGS_TOO_MANY(request), SEG, THERE))      \
 	X(call, 3, null, P, 3, NEED_CONNECTED,                       \
 	  RDMA(call, A.ep, 1, NULL, THERE))                          \
 	X(call, 5, null, P, 5, NEED_CONNECTED, RDMA(call, A.ep, 1, SEG, NULL))
 
 #define ROWS_POST(X)                                                          \
-	ROWS_POST_OF(X, ep_post_send)                                         \
-	ROWS_POST_OF(X, ep_post_recv)                                         \
+	ROWS_POST_OF(X, ep_post_send, request)                                \
+	ROWS_POST_OF(X, ep_post_recv, recv)                                   \
 	ROWS_RDMA_OF(X, ep_post_rdma_read)                                    \
 	ROWS_RDMA_OF(X, ep_post_rdma_write)                                   \
 	FIRST(X, ep_post_send_with_invalidate, H, EP, A.pz, , 1, SEG, COOKIE, \
@@ -639,6 +751,8 @@ static DAT_PROVIDER_INFO *some_info(void)
 			 INTO(DAT_RSP_HANDLE)))                                \
 	X(rsp_create, 3, other_kind, H, EP, NEED_IA,                           \
 	  dat_rsp_create(A.ia, c->qual, A.pz, A.cr_evd, INTO(DAT_RSP_HANDLE))) \
+	X(rsp_create, 4, null, H, EVD_CR, NEED_EPS,                            \
+	  dat_rsp_create(A.ia, c->qual, A.ep, NONE, INTO(DAT_RSP_HANDLE)))     \
 	X(rsp_create, 4, number, H, EVD_CR, NEED_EPS,                          \
 	  dat_rsp_create(A.ia, c->qual, A.ep, NUMBER, INTO(DAT_RSP_HANDLE)))   \
 	X(rsp_create, 4, other_flags, H, EVD_CR, NEED_EPS,                     \
@@ -679,33 +793,32 @@ static DAT_PROVIDER_INFO *some_info(void)
 	FIRST(X, cr_query, H, CR, A.pz, , DAT_CR_FIELD_ALL,                    \
 	      INTO(DAT_CR_PARAM))                                              \
 	X(cr_query, 2, unknown, P, 2, NEED_EPS,                                \
-	  dat_cr_query(conf_meet(c), BIT(DAT_CR_PARAM_MASK, 15),               \
+	  dat_cr_query(meet(c), BIT(DAT_CR_PARAM_MASK, 15),                    \
 		       INTO(DAT_CR_PARAM)))                                    \
 	X(cr_query, 3, null, P, 3, NEED_EPS,                                   \
-	  dat_cr_query(conf_meet(c), DAT_CR_FIELD_ALL, NULL))                  \
+	  dat_cr_query(meet(c), DAT_CR_FIELD_ALL, NULL))                       \
 	FIRST(X, cr_accept, H, CR, A.pz, , NONE, 0, NULL)                      \
 	X(cr_accept, 2, null, H, EP, NEED_EPS,                                 \
-	  dat_cr_accept(conf_meet(c), NONE, 0, NULL))                          \
+	  dat_cr_accept(meet(c), NONE, 0, NULL))                               \
 	X(cr_accept, 2, number, H, EP, NEED_EPS,                               \
-	  dat_cr_accept(conf_meet(c), NUMBER, 0, NULL))                        \
+	  dat_cr_accept(meet(c), NUMBER, 0, NULL))                             \
 	X(cr_accept, 2, other_kind, H, EP, NEED_EPS,                           \
-	  dat_cr_accept(conf_meet(c), A.pz, 0, NULL))                          \
+	  dat_cr_accept(meet(c), A.pz, 0, NULL))                               \
 	X(cr_accept, 3, too_long, P, 3, NEED_EPS,                              \
-	  dat_cr_accept(conf_meet(c), A.ep, sizeof(place), DATA))              \
+	  dat_cr_accept(meet(c), A.ep, sizeof(place), DATA))                   \
 	X(cr_accept, 3, negative, P, 3, NEED_EPS,                              \
-	  dat_cr_accept(conf_meet(c), A.ep, -1, DATA))                         \
+	  dat_cr_accept(meet(c), A.ep, -1, DATA))                              \
 	X(cr_accept, 4, null, P, 4, NEED_EPS,                                  \
-	  dat_cr_accept(conf_meet(c), A.ep, 8, NULL))                          \
+	  dat_cr_accept(meet(c), A.ep, 8, NULL))                               \
 	FIRST(X, cr_reject, H, CR, A.pz, , 0, NULL)                            \
 	X(cr_reject, 2, too_long, P, 2, NEED_EPS,                              \
-	  dat_cr_reject(conf_meet(c), sizeof(place), DATA))                    \
+	  dat_cr_reject(meet(c), sizeof(place), DATA))                         \
 	X(cr_reject, 2, negative, P, 2, NEED_EPS,                              \
-	  dat_cr_reject(conf_meet(c), -1, DATA))                               \
-	X(cr_reject, 3, null, P, 3, NEED_EPS,                                  \
-	  dat_cr_reject(conf_meet(c), 8, NULL))                                \
+	  dat_cr_reject(meet(c), -1, DATA))                                    \
+	X(cr_reject, 3, null, P, 3, NEED_EPS, dat_cr_reject(meet(c), 8, NULL)) \
 	FIRST(X, cr_handoff, H, CR, A.pz, , c->qual)                           \
 	X(cr_handoff, 2, nobody_listens, P, 2, NEED_EPS,                       \
-	  dat_cr_handoff(conf_meet(c), c->qual + 1))
+	  dat_cr_handoff(meet(c), c->qual + 1))
 
 #define ROWS_MEM(X)                                                            \
 	FIRST(X, pz_create, H, IA, A.pz, , INTO(DAT_PZ_HANDLE))                \
@@ -720,6 +833,11 @@ static DAT_PROVIDER_INFO *some_info(void)
 	X(lmr_create, 1, null, H, IA, NEED_NOTHING,                            \
 	  lmr_create(c, VIRTUAL, place.bytes, NONE, ALL_PRIV, VA,              \
 		     INTO(DAT_LMR_HANDLE)))                                    \
+	X(lmr_create, 1, other_kind, H, IA, NEED_IA,                           \
+	  dat_lmr_create(A.pz, VIRTUAL,                                        \
+			 (DAT_REGION_DESCRIPTION){.for_va = A.buf}, 64, A.pz,  \
+			 ALL_PRIV, VA, INTO(DAT_LMR_HANDLE), NULL, NULL, NULL, \
+			 NULL))                                                \
 	X(lmr_create, 2, unknown, P, 2, NEED_IA,                               \
 	  lmr_create(c, 77, NULL, A.pz, ALL_PRIV, VA, INTO(DAT_LMR_HANDLE)))   \
 	X(lmr_create, 3, number, H, LMR, NEED_IA,                              \
@@ -754,9 +872,17 @@ static DAT_PROVIDER_INFO *some_info(void)
 	  dat_lmr_query(A.lmr, DAT_LMR_FIELD_ALL, NULL))                       \
 	FIRST(X, lmr_free, H, LMR, A.pz)                                       \
 	FIRST(X, lmr_sync_rdma_read, H, IA, A.pz, , SEG, 1)                    \
+	X(lmr_sync_rdma_read, 2, outside, P, 2, NEED_IA,                       \
+	  dat_lmr_sync_rdma_read(                                              \
+		  A.ia,                                                        \
+		  &(DAT_LMR_TRIPLET[]){conf_seg(&A, CONF_MEM - 8, 64)}[0], 1)) \
 	X(lmr_sync_rdma_read, 2, null, P, 2, NEED_IA,                          \
 	  dat_lmr_sync_rdma_read(A.ia, NULL, 1))                               \
 	FIRST(X, lmr_sync_rdma_write, H, IA, A.pz, , SEG, 1)                   \
+	X(lmr_sync_rdma_write, 2, outside, P, 2, NEED_IA,                      \
+	  dat_lmr_sync_rdma_write(                                             \
+		  A.ia,                                                        \
+		  &(DAT_LMR_TRIPLET[]){conf_seg(&A, CONF_MEM - 8, 64)}[0], 1)) \
 	X(lmr_sync_rdma_write, 2, null, P, 2, NEED_IA,                         \
 	  dat_lmr_sync_rdma_write(A.ia, NULL, 1))                              \
 	FIRST(X, rmr_create, H, PZ, A.lmr, , INTO(DAT_RMR_HANDLE))             \
@@ -777,6 +903,8 @@ static DAT_PROVIDER_INFO *some_info(void)
 	  bind_rmr(c, A.pz, A.lmr, 0, READ_PRIV, A.ep))                        \
 	X(rmr_bind, 2, number, H, LMR, LINK_AND_RMR,                           \
 	  bind_rmr(c, an_rmr(A.pz), NUMBER, 0, READ_PRIV, A.ep))               \
+	X(rmr_bind, 2, other_kind, H, LMR, LINK_AND_RMR,                       \
+	  bind_rmr(c, an_rmr(A.pz), A.pz, 0, READ_PRIV, A.ep))                 \
 	X(rmr_bind, 2, other_zone, P, 2, LINK_AND_RMR,                         \
 	  bind_rmr(c, an_rmr(A.pz), an_lmr(c, a_pz(c)), 0, READ_PRIV, A.ep))   \
 	X(rmr_bind, 3, null, P, 3, LINK_AND_RMR,                               \
@@ -790,6 +918,8 @@ static DAT_PROVIDER_INFO *some_info(void)
 	  bind_rmr(c, an_rmr(A.pz), A.lmr, 0, READ_PRIV, NONE))                \
 	X(rmr_bind, 6, number, H, EP, LINK_AND_RMR,                            \
 	  bind_rmr(c, an_rmr(A.pz), A.lmr, 0, READ_PRIV, NUMBER))              \
+	X(rmr_bind, 6, other_kind, H, EP, LINK_AND_RMR,                        \
+	  bind_rmr(c, an_rmr(A.pz), A.lmr, 0, READ_PRIV, A.pz))                \
 	X(rmr_bind, 6, other_zone, P, 6, LINK_AND_RMR,                         \
 	  bind_rmr(c, an_rmr(a_pz(c)), A.lmr, 0, READ_PRIV, A.ep))             \
 	FIRST(X, rmr_free, H, RMR, A.pz)                                       \
@@ -832,8 +962,48 @@ static DAT_PROVIDER_INFO *some_info(void)
 	  dat_srq_set_lw(an_srq(c), -1))                                       \
 	FIRST(X, srq_free, H, SRQ, A.pz)
 
-#define ROWS(X) \
-	ROWS_IA(X) ROWS_EVD(X) ROWS_EP(X) ROWS_POST(X) ROWS_SP(X) ROWS_MEM(X)
+/* Objects of two adapters do not go together. */
+#define ROWS_OTHER_IA(X)                                                       \
+	X(evd_create, 3, other_ia, H, CNO, NEED_BOTH,                          \
+	  dat_evd_create(A.ia, 4, conf_cno(&B), DAT_EVD_SOFTWARE_FLAG,         \
+			 INTO(DAT_EVD_HANDLE)))                                \
+	X(evd_modify_cno, 2, other_ia, H, CNO, NEED_BOTH,                      \
+	  dat_evd_modify_cno(A.conn_evd, conf_cno(&B)))                        \
+	X(ep_create, 2, other_ia, H, PZ, NEED_BOTH,                            \
+	  EP_OF(B.pz, A.recv_evd, A.req_evd, A.conn_evd))                      \
+	X(ep_create, 3, other_ia, H, EVD_RECV, NEED_BOTH,                      \
+	  EP_OF(A.pz, B.recv_evd, A.req_evd, A.conn_evd))                      \
+	X(ep_create, 4, other_ia, H, EVD_REQUEST, NEED_BOTH,                   \
+	  EP_OF(A.pz, A.recv_evd, B.req_evd, A.conn_evd))                      \
+	X(ep_create_with_srq, 6, other_ia, H, SRQ, NEED_BOTH | NEED_SRQ,       \
+	  SRQ_EP(A.pz, A.recv_evd, A.req_evd, A.conn_evd, an_srq_of(&B)))      \
+	X(psp_create, 3, other_ia, H, EVD_CR, NEED_BOTH,                       \
+	  dat_psp_create(A.ia, c->qual, B.cr_evd, CONSUMER,                    \
+			 INTO(DAT_PSP_HANDLE)))                                \
+	X(rsp_create, 3, other_ia, H, EP, NEED_EPS,                            \
+	  dat_rsp_create(A.ia, c->qual, B.ep, A.cr_evd, INTO(DAT_RSP_HANDLE))) \
+	X(cr_accept, 2, other_ia, H, EP, NEED_EPS,                             \
+	  dat_cr_accept(meet(c), B.ep, 0, NULL))                               \
+	X(lmr_create, 3, other_ia, H, LMR, NEED_BOTH,                          \
+	  lmr_create(c, DAT_MEM_TYPE_LMR, B.lmr, A.pz, ALL_PRIV, VA,           \
+		     INTO(DAT_LMR_HANDLE)))                                    \
+	X(lmr_create, 5, other_ia, H, PZ, NEED_BOTH,                           \
+	  lmr_create(c, VIRTUAL, NULL, B.pz, ALL_PRIV, VA,                     \
+		     INTO(DAT_LMR_HANDLE)))                                    \
+	X(rmr_bind, 2, other_ia, P, 2, LINK_AND_RMR,                           \
+	  bind_rmr(c, an_rmr(A.pz), B.lmr, 0, READ_PRIV, A.ep))                \
+	X(rmr_bind, 6, other_ia, P, 6, LINK_AND_RMR,                           \
+	  bind_rmr(c, an_rmr(A.pz), A.lmr, 0, READ_PRIV, B.ep))                \
+	X(rmr_bind, 6, other_ia_to_unbind, P, 6, LINK_AND_RMR,                 \
+	  dat_rmr_bind(an_rmr(A.pz), NONE, SEG, (DAT_MEM_PRIV_FLAGS)0, VA,     \
+		       B.ep, COOKIE, FLAGS0, INTO(DAT_RMR_CONTEXT)))           \
+	X(srq_create, 2, other_ia, H, PZ, NEED_BOTH | NEED_SRQ,                \
+	  srq_create(c, B.pz, 4, 0, INTO(DAT_SRQ_HANDLE)))
+
+#define ROWS(X)     \
+	ROWS_IA(X)  \
+	ROWS_EVD(X) \
+	ROWS_EP(X) ROWS_POST(X) ROWS_SP(X) ROWS_MEM(X) ROWS_OTHER_IA(X)
 
 static DAT_LMR_HANDLE *need_zero_based(struct conf *c)
 {
@@ -851,11 +1021,53 @@ static DAT_LMR_HANDLE *need_zero_based(struct conf *c)
 #define TEXT_ANY(sub) "INVALID_HANDLE"
 #define TEXT_P(sub)   "INVALID_PARAMETER/ARG" #sub
 
+/* What a refused call must leave as it was. */
+struct before {
+	bool a, ep;
+	DAT_EP_STATE state;
+};
+
+static struct before look(const struct conf *c)
+{
+	struct before b = {.a = c->a.ia != NONE, .ep = c->a.ep != NONE};
+
+	if (b.ep)
+		b.state = conf_ep_state(c->a.ep);
+	return b;
+}
+
+static void nothing_happened(struct conf *c, const struct before *b)
+{
+	static const unsigned char zeros[sizeof(place)];
+	DAT_EP_STATE state;
+
+	EXPECT(dat_error_detail()[0]);
+	EXPECT(memcmp(&place, zeros, sizeof(place)) == 0);
+	if (b->ep) {
+		state = conf_ep_state(c->a.ep);
+		/* an_rsp() has reserved it */
+		if (state != DAT_EP_STATE_RESERVED)
+			EXPECT_EQ(state, b->state);
+	}
+	if (met) {
+		EXPECT_OK(dat_cr_accept(met, c->a.ep, 0, NULL));
+		conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+		conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	}
+	if (b->a) {
+		conf_no_event(c->a.conn_evd);
+		conf_no_event(c->a.recv_evd);
+		conf_no_event(c->a.req_evd);
+	}
+}
+
 #define RUN(call, arg, what, kind, sub, needs, expr)                      \
 	static void call##__arg##arg##_##what(struct conf *c)             \
 	{                                                                 \
+		struct before before = look(c);                           \
 		conf_expect_ret(__FILE__, __LINE__, "dat_" #call, (expr), \
 				CODE_##kind(sub));                        \
+		nothing_happened(c, &before);                             \
 	}
 ROWS(RUN)
 

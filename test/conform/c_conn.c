@@ -60,37 +60,6 @@ T(ep_connect__both_sides_hear_of_it)
 	expect_state(c->b.ep, DAT_EP_STATE_CONNECTED);
 }
 
-T(ep_connect__null_address)
-{
-	struct ask a = good(c);
-
-	a.address = NULL;
-	BAD_ARG(ask(&a), 2);
-	expect_state(c->b.ep, DAT_EP_STATE_UNCONNECTED);
-}
-
-T(ep_connect__private_data_too_long)
-{
-	static char data[4096];
-	struct ask a = good(c);
-
-	a.data = data;
-	a.size = c->prov_attr.max_private_data_size + 1;
-	BAD_ARG(ask(&a), 5);
-	a.size = sizeof(data);
-	BAD_ARG(ask(&a), 5);
-	expect_state(c->b.ep, DAT_EP_STATE_UNCONNECTED);
-}
-
-T(ep_connect__private_data_negative)
-{
-	struct ask a = good(c);
-
-	a.data = "x";
-	a.size = -1;
-	BAD_ARG(ask(&a), 5);
-}
-
 T(ep_connect__other_qos)
 {
 	struct ask a = good(c);
@@ -105,15 +74,6 @@ T(ep_connect__multipath_required)
 
 	a.flags = DAT_CONNECT_MULTIPATH_REQUIRED_FLAG;
 	EXPECT_TYPE(ask(&a), DAT_MODEL_NOT_SUPPORTED);
-}
-
-T(ep_connect__no_connect_evd)
-{
-	struct ask a = good(c);
-
-	EXPECT_OK(dat_ep_create(c->b.ia, c->b.pz, c->b.recv_evd, c->b.req_evd,
-				DAT_HANDLE_NULL, NULL, &a.ep));
-	BAD_HANDLE(ask(&a), EVD_CONN);
 }
 
 T(ep_connect__no_pz)
@@ -258,12 +218,6 @@ T(ep_disconnect__while_connecting)
 	conf_no_event(c->b.conn_evd);
 }
 
-T(ep_disconnect__unknown_flag)
-{
-	BAD_ARG(dat_ep_disconnect(c->b.ep, (DAT_CLOSE_FLAGS)6), 2);
-	expect_state(c->b.ep, DAT_EP_STATE_CONNECTED);
-}
-
 T(ep_free__while_connected)
 {
 	EXPECT_OK(dat_ep_free(c->b.ep));
@@ -277,12 +231,8 @@ T(ep_free__while_connected)
 
 const struct conf_case cases_conn[] = {
 	CONNECT(both_sides_hear_of_it),
-	CONNECT(null_address),
-	CONNECT(private_data_too_long),
-	CONNECT(private_data_negative),
 	CONNECT(other_qos),
 	CONNECT(multipath_required),
-	CONNECT(no_connect_evd),
 	CONNECT(no_pz),
 	CONNECT(nobody_listens),
 	CONNECT(times_out),
@@ -298,7 +248,6 @@ const struct conf_case cases_conn[] = {
 	DISCONNECT(graceful_lets_requests_finish),
 	DISCONNECT(twice_has_no_effect),
 	CASE(ep_disconnect__while_connecting, "6 dat_ep_disconnect", NEED_EPS),
-	DISCONNECT(unknown_flag),
 	CASE(ep_free__while_connected, "6 dat_ep_free", NEED_CONNECTED),
 	{0},
 };

@@ -11,9 +11,6 @@
 
 #define T(name) static void name(struct conf *c)
 
-#define BAD_HANDLE1(call) \
-	EXPECT_ERR(call, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1)
-
 /* One handle of each kind that exists without a connection. */
 static DAT_HANDLE of_kind(struct conf *c, DAT_HANDLE_TYPE kind)
 {
@@ -74,27 +71,6 @@ T(context)
 	EXPECT_EQ(out.as_64, in.as_64);
 }
 
-T(get_handle_type__null_handle)
-{
-	DAT_HANDLE_TYPE type;
-
-	BAD_HANDLE1(dat_get_handle_type(DAT_HANDLE_NULL, &type));
-}
-
-T(get_consumer_context__null_handle)
-{
-	DAT_CONTEXT ctx;
-
-	BAD_HANDLE1(dat_get_consumer_context(DAT_HANDLE_NULL, &ctx));
-}
-
-T(set_consumer_context__null_handle)
-{
-	DAT_CONTEXT ctx = {.as_64 = 1};
-
-	BAD_HANDLE1(dat_set_consumer_context(DAT_HANDLE_NULL, ctx));
-}
-
 T(set_consumer_context__replaces)
 {
 	DAT_CONTEXT ctx = {.as_64 = 1}, out;
@@ -126,9 +102,6 @@ const struct conf_case cases_context[] = {
 	KIND(RSP, 0),
 	KIND(RMR, NEED_RMR),
 	KIND(SRQ, NEED_SRQ),
-	CTX(get_handle_type__null_handle),
-	CTX(get_consumer_context__null_handle),
-	CTX(set_consumer_context__null_handle),
 	CTX(set_consumer_context__replaces),
 	{0},
 };

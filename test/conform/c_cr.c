@@ -80,22 +80,6 @@ static void still_good(struct conf *c, DAT_CR_HANDLE cr)
 	conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-T(cr_accept__no_ep)
-{
-	DAT_CR_HANDLE cr = conf_meet(c);
-
-	BAD_HANDLE(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL), EP);
-	still_good(c, cr);
-}
-
-T(cr_accept__ep_of_other_kind)
-{
-	DAT_CR_HANDLE cr = conf_meet(c);
-
-	BAD_HANDLE(dat_cr_accept(cr, c->a.pz, 0, NULL), EP);
-	still_good(c, cr);
-}
-
 T(cr_accept__ep_although_the_rsp_has_one)
 {
 	DAT_EP_HANDLE extra = conf_ep(&c->a, NULL);
@@ -108,24 +92,6 @@ T(cr_accept__ep_although_the_rsp_has_one)
 	EXPECT_TYPE(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle,
 				  extra, 0, NULL),
 		    DAT_INVALID_HANDLE);
-}
-
-T(cr_accept__private_data_null)
-{
-	DAT_CR_HANDLE cr = conf_meet(c);
-
-	BAD_ARG(dat_cr_accept(cr, c->a.ep, 8, NULL), 4);
-	still_good(c, cr);
-}
-
-T(cr_accept__private_data_too_long)
-{
-	static char data[4096];
-	DAT_CR_HANDLE cr = conf_meet(c);
-
-	BAD_ARG(dat_cr_accept(cr, c->a.ep, sizeof(data), data), 3);
-	BAD_ARG(dat_cr_accept(cr, c->a.ep, -1, data), 3);
-	still_good(c, cr);
 }
 
 T(cr_accept__ep_not_unconnected)
@@ -170,16 +136,6 @@ T(cr_reject__without_data)
 	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
 }
 
-T(cr_reject__private_data_too_long)
-{
-	static char data[4096];
-	DAT_CR_HANDLE cr = conf_meet(c);
-
-	BAD_ARG(dat_cr_reject(cr, sizeof(data), data), 2);
-	BAD_ARG(dat_cr_reject(cr, 8, NULL), 3);
-	still_good(c, cr);
-}
-
 T(cr_reject__rsp_gives_its_ep_back)
 {
 	DAT_RSP_HANDLE rsp;
@@ -213,17 +169,6 @@ T(cr_handoff__other_listener_gets_it)
 	still_good(c, ev.event_data.cr_arrival_event_data.cr_handle);
 }
 
-T(cr_handoff__nobody_there)
-{
-	DAT_CR_HANDLE cr = conf_meet(c);
-	DAT_RETURN ret = dat_cr_handoff(cr, c->qual + 7);
-
-	if (DAT_GET_TYPE(ret) == DAT_NOT_IMPLEMENTED)
-		conf_skip("the provider hands nothing off");
-	BAD_ARG(ret, 2);
-	still_good(c, cr);
-}
-
 #define CR(x, call) CASE(cr_##x, "7 " call, NEED_EPS)
 
 const struct conf_case cases_cr[] = {
@@ -231,18 +176,12 @@ const struct conf_case cases_cr[] = {
 	CR(query__private_data, "dat_cr_query"),
 	CR(arrival__names_the_service_point, "14.4 CR event data"),
 	CR(accept__private_data_reaches_the_peer, "dat_cr_accept"),
-	CR(accept__no_ep, "dat_cr_accept"),
-	CR(accept__ep_of_other_kind, "dat_cr_accept"),
 	CR(accept__ep_although_the_rsp_has_one, "dat_cr_accept"),
-	CR(accept__private_data_null, "dat_cr_accept"),
-	CR(accept__private_data_too_long, "dat_cr_accept"),
 	CR(accept__ep_not_unconnected, "dat_cr_accept"),
 	CR(accept__ep_without_pz, "dat_cr_accept"),
 	CR(reject__peer_hears_of_it, "dat_cr_reject"),
 	CR(reject__without_data, "dat_cr_reject"),
-	CR(reject__private_data_too_long, "dat_cr_reject"),
 	CR(reject__rsp_gives_its_ep_back, "dat_cr_reject"),
 	CR(handoff__other_listener_gets_it, "dat_cr_handoff"),
-	CR(handoff__nobody_there, "dat_cr_handoff"),
 	{0},
 };

@@ -70,24 +70,6 @@ T(ep_create__gets_what_it_asks_for)
 	EXPECT(p.ep_attr.max_request_dtos >= 7);
 }
 
-T(ep_create__recv_evd_but_no_dtos)
-{
-	struct make m = good(c);
-	DAT_EP_HANDLE ep;
-
-	m.attr.max_recv_dtos = 0;
-	BAD_ARG(create(c, &m, &ep), 6);
-}
-
-T(ep_create__no_request_evd_but_dtos)
-{
-	struct make m = good(c);
-	DAT_EP_HANDLE ep;
-
-	m.req = DAT_HANDLE_NULL;
-	BAD_ARG(create(c, &m, &ep), 6);
-}
-
 T(ep_create__dtos_above_the_limit)
 {
 	struct make m = good(c);
@@ -104,15 +86,6 @@ T(ep_create__iov_above_the_limit)
 
 	m.attr.max_recv_iov = c->ia_attr.max_iov_segments_per_dto + 1;
 	EXPECT_TYPE(create(c, &m, &ep), DAT_INVALID_PARAMETER);
-}
-
-T(ep_create__dtos_negative)
-{
-	struct make m = good(c);
-	DAT_EP_HANDLE ep;
-
-	m.attr.max_recv_dtos = -1;
-	BAD_ARG(create(c, &m, &ep), 6);
 }
 
 T(ep_create__unknown_service_type)
@@ -237,82 +210,14 @@ T(ep_modify__evds)
 	EXPECT_OK(dat_evd_free(c->a.req_evd));
 }
 
-/* IA, state, addresses and qualifiers are never the consumer's to change. */
-T(ep_modify__forbidden_fields)
-{
-	static const DAT_EP_PARAM_MASK fields[] = {
-		DAT_EP_FIELD_IA_HANDLE,
-		DAT_EP_FIELD_EP_STATE,
-		DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR,
-		DAT_EP_FIELD_LOCAL_PORT_QUAL,
-		DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR,
-		DAT_EP_FIELD_REMOTE_PORT_QUAL,
-	};
-	DAT_EP_PARAM p;
-
-	EXPECT_OK(dat_ep_query(c->a.ep, DAT_EP_FIELD_ALL, &p));
-	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
-		BAD_ARG(dat_ep_modify(c->a.ep, fields[i], &p), 2);
-}
-
-T(ep_modify__srq)
-{
-	DAT_EP_PARAM p;
-
-	EXPECT_OK(dat_ep_query(c->a.ep, DAT_EP_FIELD_ALL, &p));
-	BAD_ARG(dat_ep_modify(c->a.ep, DAT_EP_FIELD_SRQ_HANDLE, &p), 2);
-}
-
-T(ep_modify__pz_of_other_kind)
-{
-	DAT_EP_PARAM p;
-
-	EXPECT_OK(dat_ep_query(c->a.ep, DAT_EP_FIELD_ALL, &p));
-	p.pz_handle = c->a.recv_evd;
-	BAD_ARG(dat_ep_modify(c->a.ep, DAT_EP_FIELD_PZ_HANDLE, &p), 3);
-}
-
-T(ep_modify__evd_without_flag)
-{
-	DAT_EP_PARAM p;
-
-	EXPECT_OK(dat_ep_query(c->a.ep, DAT_EP_FIELD_ALL, &p));
-	p.recv_evd_handle = c->a.conn_evd;
-	BAD_ARG(dat_ep_modify(c->a.ep, DAT_EP_FIELD_RECV_EVD_HANDLE, &p), 3);
-}
-
-T(ep_modify__recv_suppressed)
-{
-	DAT_EP_PARAM p;
-
-	EXPECT_OK(dat_ep_query(c->a.ep, DAT_EP_FIELD_ALL, &p));
-	p.ep_attr.recv_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
-	BAD_ARG(dat_ep_modify(c->a.ep,
-			      DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS, &p),
-		3);
-}
-
-T(ep_modify__bad_handle)
-{
-	DAT_EP_PARAM p;
-
-	memset(&p, 0, sizeof(p));
-	BAD_HANDLE(dat_ep_modify(DAT_HANDLE_NULL, DAT_EP_FIELD_PZ_HANDLE, &p),
-		   EP);
-	BAD_HANDLE(dat_ep_modify(c->a.pz, DAT_EP_FIELD_PZ_HANDLE, &p), EP);
-}
-
 #define CREATE(x)   CASE(ep_create__##x, "6 dat_ep_create", NEED_IA)
 #define EP(x, call) CASE(ep_##x, "6 dat_ep_" call, NEED_EPS)
 
 const struct conf_case cases_ep[] = {
 	CREATE(default_attributes),
 	CREATE(gets_what_it_asks_for),
-	CREATE(recv_evd_but_no_dtos),
-	CREATE(no_request_evd_but_dtos),
 	CREATE(dtos_above_the_limit),
 	CREATE(iov_above_the_limit),
-	CREATE(dtos_negative),
 	CREATE(unknown_service_type),
 	CREATE(other_qos),
 	CREATE(without_pz_and_connect_evd),
@@ -325,11 +230,5 @@ const struct conf_case cases_ep[] = {
 	EP(set_watermark__off, "set_watermark"),
 	EP(modify__pz, "modify"),
 	EP(modify__evds, "modify"),
-	EP(modify__forbidden_fields, "modify"),
-	EP(modify__srq, "modify"),
-	EP(modify__pz_of_other_kind, "modify"),
-	EP(modify__evd_without_flag, "modify"),
-	EP(modify__recv_suppressed, "modify"),
-	EP(modify__bad_handle, "modify"),
 	{0},
 };

@@ -84,22 +84,6 @@ T(evd_create__qlen_above_the_limit)
 		   DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 }
 
-T(evd_query__null_handle)
-{
-	DAT_EVD_PARAM p;
-
-	EXPECT_TYPE(dat_evd_query(DAT_HANDLE_NULL, DAT_EVD_FIELD_ALL, &p),
-		    DAT_INVALID_HANDLE);
-}
-
-T(evd_query__other_kind)
-{
-	DAT_EVD_PARAM p;
-
-	EXPECT_TYPE(dat_evd_query(c->a.pz, DAT_EVD_FIELD_ALL, &p),
-		    DAT_INVALID_HANDLE);
-}
-
 T(evd_post_se__carries_the_pointer)
 {
 	DAT_EVD_HANDLE evd = software(c);
@@ -124,16 +108,6 @@ T(evd_post_se__order)
 		EXPECT(ev.event_data.software_event_data.pointer == x + i);
 	}
 	conf_no_event(evd);
-}
-
-T(evd_post_se__null_handle)
-{
-	EXPECT_TYPE(conf_post_se(DAT_HANDLE_NULL, NULL), DAT_INVALID_HANDLE);
-}
-
-T(evd_post_se__other_kind)
-{
-	EXPECT_TYPE(conf_post_se(c->a.pz, NULL), DAT_INVALID_HANDLE);
 }
 
 T(evd_post_se__full)
@@ -163,20 +137,6 @@ T(evd_dequeue__empty_dto_queue_has_no_class)
 	DAT_EVENT ev;
 
 	EXPECT_EQ(dat_evd_dequeue(c->a.recv_evd, &ev), DAT_QUEUE_EMPTY);
-}
-
-T(evd_dequeue__null_handle)
-{
-	DAT_EVENT ev;
-
-	EXPECT_TYPE(dat_evd_dequeue(DAT_HANDLE_NULL, &ev), DAT_INVALID_HANDLE);
-}
-
-T(evd_dequeue__other_kind)
-{
-	DAT_EVENT ev;
-
-	EXPECT_TYPE(dat_evd_dequeue(c->a.pz, &ev), DAT_INVALID_HANDLE);
 }
 
 T(evd_dequeue__disabled_and_unwaitable)
@@ -255,16 +215,6 @@ T(evd_resize__above_the_limit)
 		    DAT_INSUFFICIENT_RESOURCES);
 }
 
-T(evd_resize__other_kind)
-{
-	EXPECT_TYPE(dat_evd_resize(c->a.pz, 4), DAT_INVALID_HANDLE);
-}
-
-T(evd_resize__null_handle)
-{
-	EXPECT_TYPE(dat_evd_resize(DAT_HANDLE_NULL, 4), DAT_INVALID_HANDLE);
-}
-
 /* Each is idempotent and shows in the state. */
 T(evd_enable__and_disable)
 {
@@ -294,32 +244,6 @@ T(evd_set_unwaitable__and_clear)
 	}
 }
 
-T(evd_enable__bad_handle)
-{
-	EXPECT_TYPE(dat_evd_enable(DAT_HANDLE_NULL), DAT_INVALID_HANDLE);
-	EXPECT_TYPE(dat_evd_enable(c->a.pz), DAT_INVALID_HANDLE);
-}
-
-T(evd_disable__bad_handle)
-{
-	EXPECT_TYPE(dat_evd_disable(DAT_HANDLE_NULL), DAT_INVALID_HANDLE);
-	EXPECT_TYPE(dat_evd_disable(c->a.pz), DAT_INVALID_HANDLE);
-}
-
-T(evd_set_unwaitable__bad_handle)
-{
-	EXPECT_TYPE(dat_evd_set_unwaitable(DAT_HANDLE_NULL),
-		    DAT_INVALID_HANDLE);
-	EXPECT_TYPE(dat_evd_set_unwaitable(c->a.pz), DAT_INVALID_HANDLE);
-}
-
-T(evd_clear_unwaitable__bad_handle)
-{
-	EXPECT_TYPE(dat_evd_clear_unwaitable(DAT_HANDLE_NULL),
-		    DAT_INVALID_HANDLE);
-	EXPECT_TYPE(dat_evd_clear_unwaitable(c->a.pz), DAT_INVALID_HANDLE);
-}
-
 T(evd_modify_cno__attaches_and_detaches)
 {
 	DAT_EVD_HANDLE evd = software(c);
@@ -333,26 +257,12 @@ T(evd_modify_cno__attaches_and_detaches)
 	EXPECT_OK(dat_cno_free(cno));
 }
 
-T(evd_modify_cno__bad_handle)
-{
-	EXPECT_TYPE(dat_evd_modify_cno(DAT_HANDLE_NULL, DAT_HANDLE_NULL),
-		    DAT_INVALID_HANDLE);
-	EXPECT_TYPE(dat_evd_modify_cno(c->a.pz, DAT_HANDLE_NULL),
-		    DAT_INVALID_HANDLE);
-}
-
 T(evd_free__with_pending_events)
 {
 	DAT_EVD_HANDLE evd = software(c);
 
 	EXPECT_OK(conf_post_se(evd, NULL));
 	EXPECT_OK(dat_evd_free(evd));
-}
-
-T(evd_free__bad_handle)
-{
-	EXPECT_TYPE(dat_evd_free(DAT_HANDLE_NULL), DAT_INVALID_HANDLE);
-	EXPECT_TYPE(dat_evd_free(c->a.pz), DAT_INVALID_HANDLE);
 }
 
 T(evd_free__async_evd_of_the_ia)
@@ -398,17 +308,11 @@ const struct conf_case cases_evd[] = {
 	STREAM(RMR_BIND),
 	CASE(evd_create__pairs_are_as_advertised, "16 streams", NEED_IA),
 	CREATE(qlen_above_the_limit),
-	EVD(query__null_handle, "query"),
-	EVD(query__other_kind, "query"),
 	POST(carries_the_pointer),
 	POST(order),
-	POST(null_handle),
-	POST(other_kind),
 	POST(full),
 	DEQUEUE(empty),
 	DEQUEUE(empty_dto_queue_has_no_class),
-	DEQUEUE(null_handle),
-	DEQUEUE(other_kind),
 	DEQUEUE(disabled_and_unwaitable),
 	RESIZE(keeps_events),
 	RESIZE(dto_queue),
@@ -416,18 +320,10 @@ const struct conf_case cases_evd[] = {
 	RESIZE(shrink),
 	RESIZE(more_pending),
 	RESIZE(above_the_limit),
-	RESIZE(other_kind),
-	RESIZE(null_handle),
 	EVD(enable__and_disable, "enable"),
-	EVD(enable__bad_handle, "enable"),
-	EVD(disable__bad_handle, "disable"),
 	EVD(set_unwaitable__and_clear, "set_unwaitable"),
-	EVD(set_unwaitable__bad_handle, "set_unwaitable"),
-	EVD(clear_unwaitable__bad_handle, "clear_unwaitable"),
 	EVD(modify_cno__attaches_and_detaches, "modify_cno"),
-	EVD(modify_cno__bad_handle, "modify_cno"),
 	EVD(free__with_pending_events, "free"),
-	EVD(free__bad_handle, "free"),
 	EVD(free__async_evd_of_the_ia, "free"),
 	CASE(evd_free__ep_uses_it, "4 dat_evd_free", NEED_EPS),
 	EVD(free__psp_uses_it, "free"),

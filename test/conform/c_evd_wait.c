@@ -34,14 +34,6 @@ static void start(struct conf_waiter *w, DAT_EVD_HANDLE evd,
 	conf_wait(w, evd, threshold, LONG);
 }
 
-T(evd_wait__bad_handle)
-{
-	DAT_COUNT more;
-
-	EXPECT_TYPE(wait_for(DAT_HANDLE_NULL, 0, 1, &more), DAT_INVALID_HANDLE);
-	EXPECT_TYPE(wait_for(c->a.pz, 0, 1, &more), DAT_INVALID_HANDLE);
-}
-
 T(evd_wait__timeout_0_polls)
 {
 	DAT_EVD_HANDLE evd = software(c);
@@ -281,7 +273,6 @@ T(evd_wait__takes_what_dto_brought)
 #define WAIT(x) CASE(evd_wait__##x, "4 dat_evd_wait", NEED_IA)
 
 const struct conf_case cases_evd_wait[] = {
-	WAIT(bad_handle),
 	WAIT(timeout_0_polls),
 	WAIT(timeout_software),
 	WAIT(timeout_dto),

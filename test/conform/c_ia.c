@@ -64,22 +64,6 @@ T(ia_open__shares_async_evd)
 	conf_no_event(c->a.async_evd);
 }
 
-T(ia_open__evd_without_async_flag)
-{
-	DAT_EVD_HANDLE evd = c->a.conn_evd;
-	DAT_IA_HANDLE ia;
-
-	BAD_HANDLE(open_ia(c, &evd, &ia), EVD_ASYNC);
-}
-
-T(ia_open__evd_of_other_kind)
-{
-	DAT_EVD_HANDLE evd = c->a.pz;
-	DAT_IA_HANDLE ia;
-
-	BAD_HANDLE(open_ia(c, &evd, &ia), EVD_ASYNC);
-}
-
 T(ia_query__async_evd)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
@@ -220,8 +204,6 @@ const struct conf_case cases_ia[] = {
 	CASE(ia_open__again_and_again, "3 dat_ia_openv", NEED_NOTHING),
 	OPEN(two_instances),
 	OPEN(shares_async_evd),
-	OPEN(evd_without_async_flag),
-	OPEN(evd_of_other_kind),
 	QUERY(async_evd),
 	QUERY(limits_are_usable),
 	QUERY(srq_limits_agree),

@@ -204,36 +204,6 @@ T(ep_post_recv__too_many_outstanding)
 	EXPECT_ERR(ret, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 }
 
-static void bad_message(struct conf *c, message_post post, DAT_COUNT limit)
-{
-	DAT_LMR_TRIPLET seg[65];
-
-	for (size_t i = 0; i < 65; i++)
-		seg[i] = conf_seg(&c->b, 8 * i, 8);
-	EXPECT(limit < 65);
-	BAD_HANDLE(post(DAT_HANDLE_NULL, 1, seg, conf_cookie(1), NO_FLAGS), EP);
-	BAD_HANDLE(post(c->b.pz, 1, seg, conf_cookie(1), NO_FLAGS), EP);
-	BAD_ARG(post(c->b.ep, -1, seg, conf_cookie(1), NO_FLAGS), 2);
-	BAD_ARG(post(c->b.ep, limit + 1, seg, conf_cookie(1), NO_FLAGS), 2);
-	BAD_ARG(post(c->b.ep, 1, NULL, conf_cookie(1), NO_FLAGS), 3);
-}
-
-T(ep_post_send__bad_arguments)
-{
-	DAT_EP_PARAM p;
-
-	EXPECT_OK(dat_ep_query(c->b.ep, DAT_EP_FIELD_ALL, &p));
-	bad_message(c, dat_ep_post_send, p.ep_attr.max_request_iov);
-}
-
-T(ep_post_recv__bad_arguments)
-{
-	DAT_EP_PARAM p;
-
-	EXPECT_OK(dat_ep_query(c->b.ep, DAT_EP_FIELD_ALL, &p));
-	bad_message(c, dat_ep_post_recv, p.ep_attr.max_recv_iov);
-}
-
 T(ep_post_recv__suppressed)
 {
 	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 8);
@@ -298,29 +268,6 @@ T(ep_post_rdma_read__arrives)
 	data = conf_dto(c->b.req_evd, 2, DAT_DTO_SUCCESS);
 	EXPECT_EQ(data.operation, DAT_DTO_RDMA_READ);
 	EXPECT(memcmp(c->a.buf + 100, c->b.buf, 1000) == 0);
-}
-
-static void bad_rdma(struct conf *c, rdma_post post)
-{
-	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 64);
-	DAT_RMR_TRIPLET at = conf_target(&c->a, 0, 64);
-	DAT_DTO_COOKIE k = conf_cookie(1);
-
-	BAD_HANDLE(post(DAT_HANDLE_NULL, 1, &seg, k, &at, NO_FLAGS), EP);
-	BAD_HANDLE(post(c->b.pz, 1, &seg, k, &at, NO_FLAGS), EP);
-	BAD_ARG(post(c->b.ep, -1, &seg, k, &at, NO_FLAGS), 2);
-	BAD_ARG(post(c->b.ep, 1, NULL, k, &at, NO_FLAGS), 3);
-	BAD_ARG(post(c->b.ep, 1, &seg, k, NULL, NO_FLAGS), 5);
-}
-
-T(ep_post_rdma_write__bad_arguments)
-{
-	bad_rdma(c, dat_ep_post_rdma_write);
-}
-
-T(ep_post_rdma_read__bad_arguments)
-{
-	bad_rdma(c, dat_ep_post_rdma_read);
 }
 
 static void remote_fault(struct conf *c, rdma_post post, DAT_RMR_TRIPLET at)
@@ -410,9 +357,7 @@ const struct conf_case cases_post[] = {
 	POST(send__suppressed, "send"),
 	POST(send__longer_than_the_receive, "send"),
 	POST(send__unknown_key, "send"),
-	POST(send__bad_arguments, "send"),
 	POST(send__disconnected_is_flushed, "send"),
-	POST(recv__bad_arguments, "recv"),
 	POST(recv__suppressed, "recv"),
 	CASE(ep_post_recv__too_many_outstanding, "6 dat_ep_post_recv",
 	     NEED_EPS),
@@ -421,12 +366,10 @@ const struct conf_case cases_post[] = {
 	POST(recv__disconnected_is_flushed, "recv"),
 	POST(rdma_write__arrives, "rdma_write"),
 	POST(rdma_write__suppressed_only, "rdma_write"),
-	POST(rdma_write__bad_arguments, "rdma_write"),
 	POST(rdma_write__unknown_key, "rdma_write"),
 	POST(rdma_write__outside_the_region, "rdma_write"),
 	POST(rdma_write__region_is_read_only, "rdma_write"),
 	POST(rdma_read__arrives, "rdma_read"),
-	POST(rdma_read__bad_arguments, "rdma_read"),
 	POST(rdma_read__unknown_key, "rdma_read"),
 	POST(send_with_invalidate__works_or_says_no, "send_with_invalidate"),
 	CASE(ep_get_status__idle_again, "6 dat_ep_get_status", NEED_CONNECTED),

@@ -40,20 +40,6 @@ T(registry_list_providers__has_the_name)
 	EXPECT(found > 0);
 }
 
-T(registry_list_providers__null_count)
-{
-	DAT_PROVIDER_INFO info, *at[1] = {&info};
-
-	BAD_ARG(dat_registry_list_providers(1, NULL, at), 2);
-}
-
-T(registry_list_providers__null_list)
-{
-	DAT_COUNT n;
-
-	BAD_ARG(dat_registry_list_providers(1, &n, NULL), 3);
-}
-
 T(registry_list_providers__too_small_tells_the_number)
 {
 	DAT_PROVIDER_INFO *at[1] = {NULL};
@@ -62,37 +48,6 @@ T(registry_list_providers__too_small_tells_the_number)
 	free(list(&all));
 	BAD_ARG(dat_registry_list_providers(0, &n, at), 1);
 	EXPECT_EQ(n, all);
-}
-
-T(registry_list_providers__null_element)
-{
-	DAT_PROVIDER_INFO *at[ENTRIES] = {NULL};
-	DAT_COUNT n;
-
-	BAD_ARG(dat_registry_list_providers(ENTRIES, &n, at), 3);
-}
-
-T(registry_list_providers__negative)
-{
-	DAT_PROVIDER_INFO info, *at[1] = {&info};
-	DAT_COUNT n;
-
-	BAD_ARG(dat_registry_list_providers(-1, &n, at), 1);
-}
-
-T(registry_add_provider__null_provider)
-{
-	DAT_PROVIDER_INFO info = {.ia_name = "x"};
-
-	BAD_ARG(dat_registry_add_provider(NULL, &info), 1);
-}
-
-T(registry_add_provider__null_info)
-{
-	DAT_PROVIDER p;
-
-	memset(&p, 0, sizeof(p));
-	BAD_ARG(dat_registry_add_provider(&p, NULL), 2);
 }
 
 T(registry_add_provider__twice)
@@ -109,13 +64,6 @@ T(registry_add_provider__twice)
 	EXPECT_TYPE(dat_registry_add_provider(&p, &info),
 		    DAT_PROVIDER_ALREADY_REGISTERED);
 	EXPECT_OK(dat_registry_remove_provider(&p, &info));
-}
-
-T(registry_remove_provider__null_provider)
-{
-	DAT_PROVIDER_INFO info = {.ia_name = "x"};
-
-	BAD_ARG(dat_registry_remove_provider(NULL, &info), 1);
 }
 
 /* Old plug-ins know the type that the historic library gave. */
@@ -139,20 +87,6 @@ static DAT_RETURN open_as(const char *name, DAT_COUNT qlen, unsigned major,
 			    minor, DAT_FALSE);
 }
 
-T(ia_openv__null_name)
-{
-	BAD_ARG(open_as(NULL, 8, 2, 0), 1);
-}
-
-T(ia_openv__name_too_long)
-{
-	char name[DAT_NAME_MAX_LENGTH + 1];
-
-	memset(name, 'x', sizeof(name) - 1);
-	name[sizeof(name) - 1] = '\0';
-	BAD_ARG(open_as(name, 8, 2, 0), 1);
-}
-
 T(ia_openv__unknown_name)
 {
 	EXPECT_ERR(open_as("conform-no-such-adapter", 8, 2, 0),
@@ -169,34 +103,6 @@ T(ia_openv__unknown_minor)
 	EXPECT_TYPE(open_as(c->name, 8, 2, 77), DAT_PROVIDER_NOT_FOUND);
 }
 
-T(ia_openv__null_out)
-{
-	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
-
-	BAD_HANDLE(dat_ia_openv((char *)(uintptr_t)c->name, 8, &evd, NULL, 2, 0,
-				DAT_FALSE),
-		   IA);
-}
-
-T(ia_openv__null_async_evd)
-{
-	DAT_IA_HANDLE ia;
-
-	BAD_ARG(dat_ia_openv((char *)(uintptr_t)c->name, 8, NULL, &ia, 2, 0,
-			     DAT_FALSE),
-		3);
-}
-
-T(ia_openv__qlen_0)
-{
-	BAD_ARG(open_as(c->name, 0, 2, 0), 2);
-}
-
-T(ia_openv__qlen_negative)
-{
-	BAD_ARG(open_as(c->name, -1, 2, 0), 2);
-}
-
 #define LIST(x)                                                               \
 	CASE(registry_list_providers__##x, "2.2 dat_registry_list_providers", \
 	     NEED_NOTHING)
@@ -210,24 +116,11 @@ T(ia_openv__qlen_negative)
 
 const struct conf_case cases_registry[] = {
 	LIST(has_the_name),
-	LIST(null_count),
-	LIST(null_list),
 	LIST(too_small_tells_the_number),
-	LIST(null_element),
-	LIST(negative),
-	ADD(null_provider),
-	ADD(null_info),
 	ADD(twice),
-	REMOVE(null_provider),
 	REMOVE(unknown),
-	OPEN(null_name),
-	OPEN(name_too_long),
 	OPEN(unknown_name),
 	OPEN(unknown_major),
 	OPEN(unknown_minor),
-	OPEN(null_out),
-	OPEN(null_async_evd),
-	OPEN(qlen_0),
-	OPEN(qlen_negative),
 	{0},
 };

@@ -147,20 +147,6 @@ T(rsp_create__reserves_and_gives_back)
 	EXPECT_EQ(conf_ep_state(c->a.ep), DAT_EP_STATE_UNCONNECTED);
 }
 
-T(rsp_create__bad_handles)
-{
-	DAT_RSP_HANDLE rsp;
-
-	BAD_HANDLE(dat_rsp_create(DAT_HANDLE_NULL, c->qual, c->a.ep,
-				  c->a.cr_evd, &rsp),
-		   IA);
-	BAD_HANDLE(reserve(c, c->a.pz, c->a.cr_evd, &rsp), EP);
-	BAD_HANDLE(reserve(c, c->a.ep, c->a.conn_evd, &rsp), EVD_CR);
-	BAD_HANDLE(reserve(c, c->a.ep, DAT_HANDLE_NULL, &rsp), EVD_CR);
-	BAD_ARG(reserve(c, c->a.ep, c->a.cr_evd, NULL), 5);
-	EXPECT_EQ(conf_ep_state(c->a.ep), DAT_EP_STATE_UNCONNECTED);
-}
-
 T(rsp_create__qualifier_taken)
 {
 	DAT_RSP_HANDLE rsp;
@@ -204,18 +190,6 @@ T(rsp_query__what_was_asked_for)
 	EXPECT(p.ep_handle == c->a.ep);
 }
 
-T(rsp_query__bad_arguments)
-{
-	DAT_RSP_HANDLE rsp;
-	DAT_RSP_PARAM p;
-
-	EXPECT_OK(reserve(c, c->a.ep, c->a.cr_evd, &rsp));
-	BAD_HANDLE(dat_rsp_query(DAT_HANDLE_NULL, DAT_RSP_FIELD_ALL, &p), RSP);
-	BAD_HANDLE(dat_rsp_query(c->a.pz, DAT_RSP_FIELD_ALL, &p), RSP);
-	BAD_ARG(dat_rsp_query(rsp, (DAT_RSP_PARAM_MASK)0x8000, &p), 2);
-	BAD_ARG(dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, NULL), 3);
-}
-
 T(csp_create__works_or_says_no)
 {
 	DAT_COMM comm = {AF_INET, SOCK_STREAM, IPPROTO_TCP};
@@ -251,11 +225,9 @@ const struct conf_case cases_sp[] = {
 	SP(psp_free__delivered_request_stays_valid, "dat_psp_free"),
 	SP(psp_free__later_request_is_refused, "dat_psp_free"),
 	SP(rsp_create__reserves_and_gives_back, "dat_rsp_create"),
-	SP(rsp_create__bad_handles, "dat_rsp_create"),
 	SP(rsp_create__qualifier_taken, "dat_rsp_create"),
 	SP(rsp_create__serves_one_request, "dat_rsp_create"),
 	SP(rsp_query__what_was_asked_for, "dat_rsp_query"),
-	SP(rsp_query__bad_arguments, "dat_rsp_query"),
 	SP(csp_create__works_or_says_no, "dat_csp_create"),
 	{0},
 };
