@@ -500,47 +500,18 @@ static void any_call__thousands_of_handles(void **state)
 	}
 }
 
-/* Objects of two IAs do not go together. */
-static void create__objects_of_other_ia(void **state)
+/* Objects of two IAs do not go together, but this: dapltest shares one. */
+static void ep_create__connection_evd_of_other_ia(void **state)
 {
 	struct world *w = *state;
 	struct world_side *s = &w->server, *c = &w->client;
-	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
-	DAT_OS_WAIT_PROXY_AGENT agent = NOAGENT;
-	DAT_CNO_HANDLE cno;
-	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep = NULL;
-	DAT_SRQ_HANDLE srq;
-	DAT_PSP_HANDLE psp;
-	DAT_RSP_HANDLE rsp;
 
-	assert_dat_ok(V(cno_create)(c->ia, agent, &cno));
-	assert_refused(V(evd_create)(s->ia, 8, cno, DAT_EVD_DTO_FLAG, &evd),
-		       IH(CNO));
-	assert_refused(V(evd_modify_cno)(s->conn_evd, cno), IH(CNO));
-	assert_dat_ok(V(cno_free)(cno));
-	assert_refused(V(ep_create)(s->ia, c->pz, s->recv_evd, s->req_evd,
-				    s->conn_evd, NULL, &ep),
-		       IH(PZ));
-	assert_refused(V(ep_create)(s->ia, s->pz, c->recv_evd, s->req_evd,
-				    s->conn_evd, NULL, &ep),
-		       IH(EVD_RECV));
-	assert_refused(V(ep_create)(s->ia, s->pz, s->recv_evd, c->req_evd,
-				    s->conn_evd, NULL, &ep),
-		       IH(EVD_REQUEST));
-	/* Not so the EVD of connection events: dapltest shares one. */
 	assert_dat_ok(V(ep_create)(s->ia, s->pz, s->recv_evd, s->req_evd,
 				   c->conn_evd, NULL, &ep));
 	assert_refused(V(evd_free)(c->conn_evd),
 		       DAPL_BAD_STATE(EVD_IN_USE));
 	assert_dat_ok(V(ep_free)(ep));
-	assert_refused(V(srq_create)(s->ia, c->pz, &attr, &srq), IH(PZ));
-	assert_refused(V(psp_create)(s->ia, WORLD_QUAL, c->cr_evd,
-				     DAT_PSP_CONSUMER_FLAG, &psp),
-		       IH(EVD_CR));
-	ep = world_ep(c, NULL);
-	assert_refused(V(rsp_create)(s->ia, WORLD_QUAL, ep, s->cr_evd, &rsp),
-		       IH(EP));
 }
 
 static void get_handle_type__all(void **state)
@@ -614,7 +585,7 @@ int main(void)
 		ib_test(any_call__thousands_of_handles),
 		ib_test(any_call__freed_handle),
 		cmocka_unit_test(any_call__closed_ia),
-		ib_test(create__objects_of_other_ia),
+		ib_test(ep_create__connection_evd_of_other_ia),
 		ib_test(get_handle_type__all),
 		ib_test(consumer_context__all),
 		ib_test(consumer_context__of_reused_memory),

@@ -95,28 +95,7 @@ static void cno_create__query(void **state)
 	assert_dat_ok(V(cno_query)(cno, DAT_CNO_FIELD_ALL, &p));
 	assert_ptr_equal(p.ia_handle, world_user_ia(w->server.ia));
 	assert_int_equal(p.proxy_type, DAT_PROXY_TYPE_NONE);
-	assert_refused(V(cno_query)(cno, DAT_CNO_FIELD_ALL, NULL),
-		       DAPL_BAD_ARG(3));
-	assert_refused(V(cno_query)(cno, (DAT_CNO_PARAM_MASK)5, &p),
-		       DAPL_BAD_ARG(2));
 	assert_dat_ok(V(cno_free)(cno));
-	assert_refused(V(cno_free)(cno), DAPL_BAD_HANDLE(CNO));
-}
-
-static void cno_create__bad_arguments(void **state)
-{
-	struct world *w = *state;
-	DAT_CNO_HANDLE cno = cno_new(w);
-	DAT_FD fd;
-
-	assert_refused(V(cno_create)(w->server.ia, no_agent, NULL),
-		       DAPL_BAD_ARG(3));
-	assert_refused(V(cno_fd_create)(w->server.ia, NULL, &cno),
-		       DAPL_BAD_ARG(2));
-	assert_refused(V(cno_fd_create)(w->server.ia, &fd, NULL),
-		       DAPL_BAD_ARG(3));
-	assert_refused(V(cno_wait)(cno, 0, NULL), DAPL_BAD_ARG(3));
-	assert_refused(V(cno_trigger)(cno, NULL), DAPL_BAD_ARG(2));
 }
 
 static void cno_free__in_use(void **state)
@@ -690,7 +669,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ib_test(cno_create__query),
-		ib_test(cno_create__bad_arguments),
 		ib_test(cno_free__in_use),
 		ib_test(cno_free__while_its_last_evd_is_freed),
 		ib_test(cno_wait__trigger),

@@ -18,13 +18,6 @@ static void pz_create__ok(void **state)
 	assert_dat_ok(V(pz_free)(pz));
 }
 
-static void pz_create__no_place(void **state)
-{
-	struct world *w = *state;
-
-	assert_refused(V(pz_create)(w->server.ia, NULL), DAPL_BAD_ARG(2));
-}
-
 static void pz_create__nth_failure(void **state)
 {
 	struct world *w = *state;
@@ -52,26 +45,6 @@ static void pz_query__ia(void **state)
 
 	assert_dat_ok(V(pz_query)(w->client.pz, DAT_PZ_FIELD_ALL, &param));
 	assert_ptr_equal(param.ia_handle, world_user_ia(w->client.ia));
-}
-
-static void pz_query__bad_arguments(void **state)
-{
-	struct world *w = *state;
-	DAT_PZ_PARAM param;
-
-	assert_refused(V(pz_query)(w->client.pz, DAT_PZ_FIELD_ALL, NULL),
-		       DAPL_BAD_ARG(3));
-	assert_refused(V(pz_query)(w->client.pz, 0x40000000, &param),
-		       DAPL_BAD_ARG(2));
-}
-
-static void pz_free__twice(void **state)
-{
-	struct world *w = *state;
-	DAT_PZ_HANDLE pz = world_pz(w->server.ia);
-
-	assert_dat_ok(V(pz_free)(pz));
-	assert_refused(V(pz_free)(pz), DAPL_BAD_HANDLE(PZ));
 }
 
 static void pz_free__lmr_uses_it(void **state)
@@ -127,12 +100,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ib_test(pz_create__ok),
-		ib_test(pz_create__no_place),
 		ib_test(pz_create__nth_failure),
 		ib_test(pz_create__failure_writes_nothing),
 		ib_test(pz_query__ia),
-		ib_test(pz_query__bad_arguments),
-		ib_test(pz_free__twice),
 		ib_test(pz_free__lmr_uses_it),
 		ib_test(pz_free__ep_uses_it),
 		ib_test(pz_free__rmr_uses_it),

@@ -221,56 +221,6 @@ static void rdma__eight_segments_without_attributes(void **state)
 	assert_memory_equal(w->server.mem.buf, w->client.mem.buf, 64);
 }
 
-static void post__bad_iov(void **state)
-{
-	struct world *w = *state;
-	DAT_LMR_TRIPLET seg[9];
-	DAT_RMR_TRIPLET remote;
-	DAT_EP_HANDLE ep, bad = (DAT_EP_HANDLE)w->client.pz;
-
-	world_connect(w);
-	ep = w->client.ep;
-	for (int i = 0; i < 9; i++)
-		seg[i] = world_seg(&w->client, 0, 8);
-	remote = world_target(&w->server, 0, 64);
-#define EACH(ep, n, iov, code)                                                 \
-	do {                                                                   \
-		assert_refused(                                                \
-			V(ep_post_send)(ep, n, iov, world_cookie(1), 0),       \
-			code);                                                 \
-		assert_refused(                                                \
-			V(ep_post_recv)(ep, n, iov, world_cookie(1), 0),       \
-			code);                                                 \
-		assert_refused(V(ep_post_rdma_write)(ep, n, iov,               \
-						     world_cookie(1), &remote, \
-						     0),                       \
-			       code);                                          \
-		assert_refused(V(ep_post_rdma_read)(ep, n, iov,                \
-						    world_cookie(1), &remote,  \
-						    0),                        \
-			       code);                                          \
-	} while (0)
-	EACH(ep, 9, seg, DAPL_BAD_ARG(2));
-	EACH(ep, -1, seg, DAPL_BAD_ARG(2));
-	EACH(ep, 1, NULL, DAPL_BAD_ARG(3));
-	EACH(bad, 1, seg, DAPL_BAD_HANDLE(EP));
-#undef EACH
-	assert_refused(V(ep_post_send_with_invalidate)(
-			       ep, 1, NULL, world_cookie(1), 0, DAT_FALSE, 0),
-		       DAPL_BAD_ARG(3));
-	assert_refused(V(ep_post_send_with_invalidate)(
-			       ep, -1, seg, world_cookie(1), 0, DAT_FALSE, 0),
-		       DAPL_BAD_ARG(2));
-	assert_refused(
-		V(ep_post_rdma_write)(ep, 1, seg, world_cookie(1), NULL, 0),
-		DAPL_BAD_ARG(5));
-	assert_refused(
-		V(ep_post_rdma_read)(ep, 1, seg, world_cookie(1), NULL, 0),
-		DAPL_BAD_ARG(5));
-	expect_empty(w->client.req_evd);
-	kit_state(ep, DAT_EP_STATE_CONNECTED);
-}
-
 /* Exactly as many as were asked for, and all of them again afterwards. */
 static void post__limits_are_exact(void **state)
 {
@@ -946,7 +896,6 @@ int main(void)
 		on_each(rdma__eight_segments_without_attributes),
 		on_each(rdma_read_to_rmr__by_context),
 		on_each(send__inline),
-		on_each(post__bad_iov),
 		on_each(post__limits_are_exact),
 		on_each(post__without_an_evd),
 		on_each(post__suppressed),
