@@ -321,7 +321,7 @@ static void accept__no_way(void **state)
 	established(w, &f, 0);
 }
 
-static void connect__no_way(void **state)
+static void slow_connect__no_way(void **state)
 {
 	struct world *w = *state;
 	struct four f;
@@ -366,7 +366,7 @@ int main(void)
 		roce_test(accept__silent_once),
 		roce_test(connect__silent_once),
 		roce_test(accept__no_way),
-		roce_test(connect__no_way),
+		roce_test(slow_connect__no_way),
 		roce_test(connect__retries_end),
 	};
 

@@ -192,7 +192,7 @@ static void parse__limits_and_cases_are_words(void **state)
 	done(&p);
 }
 
-static void parse__long_options(void **state)
+static void dapltest_parse__long_options(void **state)
 {
 	struct parsed p;
 
@@ -316,7 +316,7 @@ static void parse__no_more_than_100_operations(void **state)
 	done(&p);
 }
 
-static void parse__help_and_version(void **state)
+static void dapltest_parse__help_and_version(void **state)
 {
 	static const char *const lines[] = {
 		"--help",      "--version",   "-T S --help", "-T T --help",
@@ -402,10 +402,10 @@ int main(void)
 			parse__validation_brings_the_sends_that_are_needed),
 		cmocka_unit_test(parse__performance),
 		cmocka_unit_test(parse__limits_and_cases_are_words),
-		cmocka_unit_test(parse__long_options),
+		cmocka_unit_test(dapltest_parse__long_options),
 		cmocka_unit_test(parse__what_is_wrong_is_said),
 		cmocka_unit_test(parse__no_more_than_100_operations),
-		cmocka_unit_test(parse__help_and_version),
+		cmocka_unit_test(dapltest_parse__help_and_version),
 		cmocka_unit_test(script__lines_make_one_command),
 		cmocka_unit_test(script__only_comments_is_no_command),
 		cmocka_unit_test(script__is_run_like_a_command_line),

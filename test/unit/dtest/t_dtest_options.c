@@ -33,7 +33,7 @@ static void done(struct parsed *p)
 	cmdline_free(&p->c);
 }
 
-static void parse__historic_defaults(void **state)
+static void dtest_parse__historic_defaults(void **state)
 {
 	struct parsed p;
 
@@ -174,7 +174,7 @@ static void parse__all_letters(void **state)
 	done(&p);
 }
 
-static void parse__long_options(void **state)
+static void dtest_parse__long_options(void **state)
 {
 	struct parsed p;
 
@@ -198,7 +198,7 @@ static void parse__long_options(void **state)
 	done(&p);
 }
 
-static void parse__refused(void **state)
+static void dtest_parse__refused(void **state)
 {
 	static const struct {
 		const char *line;
@@ -292,7 +292,7 @@ static void parse__error_names_option_and_value(void **state)
 	done(&p);
 }
 
-static void parse__help_and_version(void **state)
+static void dtest_parse__help_and_version(void **state)
 {
 	struct parsed p;
 
@@ -359,17 +359,17 @@ static void sizes__counts_without_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parse__historic_defaults),
+		cmocka_unit_test(dtest_parse__historic_defaults),
 		cmocka_unit_test(
 			parse__values_that_were_given_count_in_any_order),
 		cmocka_unit_test(parse__measuring_tests),
 		cmocka_unit_test(sizes__of_a_measuring_test_are_powers_of_two),
 		cmocka_unit_test(parse__role_is_the_last_one_given),
 		cmocka_unit_test(parse__all_letters),
-		cmocka_unit_test(parse__long_options),
-		cmocka_unit_test(parse__refused),
+		cmocka_unit_test(dtest_parse__long_options),
+		cmocka_unit_test(dtest_parse__refused),
 		cmocka_unit_test(parse__error_names_option_and_value),
-		cmocka_unit_test(parse__help_and_version),
+		cmocka_unit_test(dtest_parse__help_and_version),
 		cmocka_unit_test(sizes__as_ever),
 		cmocka_unit_test(sizes__counts_without_room),
 	};

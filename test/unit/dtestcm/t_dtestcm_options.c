@@ -28,7 +28,7 @@ static int parse(const char *line, struct dtcm_opts *o)
 	return rc;
 }
 
-static void parse__historic_defaults(void **state)
+static void dtestcm_parse__historic_defaults(void **state)
 {
 	struct dtcm_opts o;
 
@@ -47,7 +47,7 @@ static void parse__historic_defaults(void **state)
 	assert_int_equal(dtcm_burst(&o, 0), 100);
 }
 
-static void parse__historic_letters(void **state)
+static void dtestcm_parse__historic_letters(void **state)
 {
 	struct dtcm_opts o;
 
@@ -67,7 +67,7 @@ static void parse__historic_letters(void **state)
 	assert_int_equal(o.run.lid, 3);
 }
 
-static void parse__no_sense(void **state)
+static void dtestcm_parse__no_sense(void **state)
 {
 	static const struct {
 		const char *line, *says;
@@ -116,7 +116,7 @@ static void rejects__share_is_exact_and_even(void **state)
 	}
 }
 
-static void mismatch__what_must_agree(void **state)
+static void dtestcm_mismatch__what_must_agree(void **state)
 {
 	static const struct {
 		const char *server, *client, *says; /* NULL: they agree */
@@ -146,7 +146,7 @@ static void mismatch__what_must_agree(void **state)
 	}
 }
 
-static void mismatch__other_servers(void **state)
+static void dtestcm_mismatch__other_servers(void **state)
 {
 	struct dt_oob_params theirs = {.known = false};
 	struct dtcm_opts o;
@@ -164,13 +164,13 @@ static void mismatch__other_servers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parse__historic_defaults),
-		cmocka_unit_test(parse__historic_letters),
-		cmocka_unit_test(parse__no_sense),
+		cmocka_unit_test(dtestcm_parse__historic_defaults),
+		cmocka_unit_test(dtestcm_parse__historic_letters),
+		cmocka_unit_test(dtestcm_parse__no_sense),
 		cmocka_unit_test(burst__not_above_the_count),
 		cmocka_unit_test(rejects__share_is_exact_and_even),
-		cmocka_unit_test(mismatch__what_must_agree),
-		cmocka_unit_test(mismatch__other_servers),
+		cmocka_unit_test(dtestcm_mismatch__what_must_agree),
+		cmocka_unit_test(dtestcm_mismatch__other_servers),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

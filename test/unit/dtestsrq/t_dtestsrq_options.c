@@ -28,7 +28,7 @@ static int parse(const char *line, struct dsrq_opts *o)
 	return rc;
 }
 
-static void parse__historic_defaults(void **state)
+static void dtestsrq_parse__historic_defaults(void **state)
 {
 	struct dsrq_opts o;
 
@@ -43,7 +43,7 @@ static void parse__historic_defaults(void **state)
 	assert_int_equal(o.last, DSRQ_LAST_TRY);
 }
 
-static void parse__historic_letters(void **state)
+static void dtestsrq_parse__historic_letters(void **state)
 {
 	struct dsrq_opts o;
 
@@ -58,7 +58,7 @@ static void parse__historic_letters(void **state)
 	assert_int_equal(o.run.port, 5);
 }
 
-static void parse__no_sense(void **state)
+static void dtestsrq_parse__no_sense(void **state)
 {
 	static const struct {
 		const char *line, *says;
@@ -86,7 +86,7 @@ static void parse__no_sense(void **state)
 			fail_msg("'%s': '%s'", rows[i].line, c_.err);
 }
 
-static void mismatch__what_must_agree(void **state)
+static void dtestsrq_mismatch__what_must_agree(void **state)
 {
 	static const struct {
 		const char *server, *client, *says; /* NULL: they agree */
@@ -113,7 +113,7 @@ static void mismatch__what_must_agree(void **state)
 	}
 }
 
-static void mismatch__other_servers(void **state)
+static void dtestsrq_mismatch__other_servers(void **state)
 {
 	struct dt_oob_params theirs = {.known = false};
 	struct dsrq_opts o;
@@ -173,11 +173,11 @@ static void message__of_an_older_peer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parse__historic_defaults),
-		cmocka_unit_test(parse__historic_letters),
-		cmocka_unit_test(parse__no_sense),
-		cmocka_unit_test(mismatch__what_must_agree),
-		cmocka_unit_test(mismatch__other_servers),
+		cmocka_unit_test(dtestsrq_parse__historic_defaults),
+		cmocka_unit_test(dtestsrq_parse__historic_letters),
+		cmocka_unit_test(dtestsrq_parse__no_sense),
+		cmocka_unit_test(dtestsrq_mismatch__what_must_agree),
+		cmocka_unit_test(dtestsrq_mismatch__other_servers),
 		cmocka_unit_test(message__historic_layout),
 		cmocka_unit_test(message__every_byte_is_checked),
 		cmocka_unit_test(message__of_an_older_peer),

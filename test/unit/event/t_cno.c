@@ -219,7 +219,7 @@ static void cno_wait__wakes(void **state)
 	assert_int_equal(done, 3);
 }
 
-static void cno_wait__timeout(void **state)
+static void cno_wait__timeouts_short_and_long(void **state)
 {
 	static const DAT_TIMEOUT timeouts[] = {0, 1, 900, 5000, 30000};
 	struct world *w = *state;
@@ -677,7 +677,7 @@ int main(void)
 		iwarp_test(cno_wait__completions),
 		ib_test(cno_wait__wakes),
 		ib_test(cno_wait__long_timeout_does_not_wrap),
-		ib_test(cno_wait__timeout),
+		ib_test(cno_wait__timeouts_short_and_long),
 		ib_test(cno_wait__signal),
 		ib_test(cno_wait__stopped_and_continued),
 		ib_test(evd_disable__no_trigger),

@@ -89,9 +89,9 @@ static void evd_create__too_long(void **state)
 	struct world *w = *state;
 	DAT_EVD_HANDLE evd = NULL;
 
-	assert_refused(V(evd_create)(w->server.ia, 8193, NULL, DAT_EVD_DTO_FLAG,
-				     &evd),
-		       DAPL_NO_RES(TEVD));
+	assert_refused(
+		V(evd_create)(w->server.ia, 8193, NULL, DAT_EVD_DTO_FLAG, &evd),
+		DAPL_NO_RES(TEVD));
 	assert_null(evd);
 }
 
@@ -117,7 +117,7 @@ static void evd_create__largest(void **state)
 
 /* ----------------------------------------------- post_se */
 
-static void evd_post_se__order(void **state)
+static void evd_post_se__ring_turns_and_grows(void **state)
 {
 	struct world *w = *state;
 	DAT_EVD_HANDLE evd = world_evd(w->server.ia, DAT_EVD_SOFTWARE_FLAG);
@@ -132,7 +132,7 @@ static void evd_post_se__order(void **state)
 	expect_empty(evd);
 }
 
-static void evd_post_se__full(void **state)
+static void evd_post_se__full_then_goes_on(void **state)
 {
 	struct world *w = *state;
 	DAT_EVD_HANDLE evd = world_evd(w->server.ia, DAT_EVD_SOFTWARE_FLAG);
@@ -953,8 +953,8 @@ int main(void)
 		ib_test(evd_create__nth_failure),
 		iwarp_test(evd_create__nth_failure),
 		ib_test(evd_create__largest),
-		ib_test(evd_post_se__order),
-		ib_test(evd_post_se__full),
+		ib_test(evd_post_se__ring_turns_and_grows),
+		ib_test(evd_post_se__full_then_goes_on),
 		ib_test(evd_dequeue__unwaitable_and_disabled),
 		ib_test(evd_switches__state),
 		ib_test(evd_modify_cno__query),

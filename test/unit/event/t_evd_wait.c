@@ -209,7 +209,7 @@ static void check_threshold(struct world *w, DAT_EVD_HANDLE evd)
 	expect_empty(evd);
 }
 
-static void evd_wait__threshold(void **state)
+static void evd_wait__threshold_on_each(void **state)
 {
 	both(*state, check_threshold);
 }
@@ -444,7 +444,7 @@ static void check_second_waiter(struct world *w, DAT_EVD_HANDLE evd)
 	assert_dat_ok(V(evd_free)(evd));
 }
 
-static void evd_wait__second_waiter(void **state)
+static void evd_wait__second_waiter_on_each(void **state)
 {
 	both(*state, check_second_waiter);
 }
@@ -596,7 +596,7 @@ int main(void)
 		ib_test(evd_wait__completion_wakes),
 		iwarp_test(evd_wait__completion_wakes),
 		ib_test(evd_wait__completion_wakes_after_the_cno_is_gone),
-		ib_test(evd_wait__threshold),
+		ib_test(evd_wait__threshold_on_each),
 		ib_test(evd_wait__threshold_of_completions),
 		ib_test(evd_wait__threshold_not_reached),
 		ib_test(evd_wait__timeout),
@@ -606,7 +606,7 @@ int main(void)
 		ib_test(evd_wait__signal_with_restart),
 		ib_test(evd_wait__unwaitable),
 		ib_test(evd_wait__unwaitable_for_a_moment),
-		ib_test(evd_wait__second_waiter),
+		ib_test(evd_wait__second_waiter_on_each),
 		ib_test(evd_wait__crowd),
 		ib_test(evd_wait__while_the_queue_grows),
 		ib_test(evd_wait__no_descriptor_left),

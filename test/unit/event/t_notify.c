@@ -306,7 +306,7 @@ static DAT_RETURN modify_request(DAT_EP_HANDLE ep, unsigned flags)
 			    &param);
 }
 
-static void ep_modify__completion_flags(void **state)
+static void notify_ep_modify__completion_flags(void **state)
 {
 	struct world *w = *state;
 	DAT_EP_HANDLE a = world_ep(&w->server, NULL), b;
@@ -324,7 +324,7 @@ static void ep_modify__completion_flags(void **state)
 	assert_int_equal(config_of(w->server.req_evd), 0);
 }
 
-static void ep_create__nth_failure(void **state)
+static void notify_ep_create__nth_failure(void **state)
 {
 	struct world *w = *state;
 	DAT_EP_ATTR attr = attr_with(w, SOLICITED, UNSIGNALED);
@@ -335,7 +335,7 @@ static void ep_create__nth_failure(void **state)
 	assert_int_equal(config_of(w->server.req_evd), 0);
 }
 
-static void evd_wait__threshold(void **state)
+static void notify_evd_wait__threshold(void **state)
 {
 	struct world *w = *state;
 	DAT_EP_ATTR attr = attr_with(w, SOLICITED, UNSIGNALED);
@@ -356,7 +356,7 @@ static void evd_wait__threshold(void **state)
 
 /* ------------------------------------------------- waiting */
 
-static void evd_wait__unsignalled_request(void **state)
+static void notify_evd_wait__unsignalled_request(void **state)
 {
 	struct world *w = *state;
 	DAT_COUNT more;
@@ -421,7 +421,7 @@ static void evd_wait__unsignalled_timeout(void **state)
 	expect_dto(w->server.req_evd, 1, DAT_DTO_SUCCESS);
 }
 
-static void evd_wait__unsignalled_not_configured(void **state)
+static void notify_evd_wait__unsignalled_not_configured(void **state)
 {
 	struct world *w = *state;
 	struct waiter t;
@@ -455,7 +455,7 @@ static void recv_flags(struct world_side *s, uint64_t cookie, unsigned flags)
 				      (DAT_COMPLETION_FLAGS)flags));
 }
 
-static void evd_wait__unsignalled_receive(void **state)
+static void notify_evd_wait__unsignalled_receive(void **state)
 {
 	struct world *w = *state;
 	struct waiter t;
@@ -481,7 +481,7 @@ static void evd_wait__unsignalled_receive(void **state)
 		    DAPL_NO_MEM);
 }
 
-static void evd_wait__solicited(void **state)
+static void notify_evd_wait__solicited(void **state)
 {
 	struct world *w = *state;
 	struct waiter t;
@@ -735,7 +735,7 @@ static void cno_wait__suppressed(void **state)
 	expect_empty(w->server.req_evd);
 }
 
-static void cno_wait__solicited(void **state)
+static void notify_cno_wait__solicited(void **state)
 {
 	struct world *w = *state;
 	DAT_CNO_HANDLE cno;
@@ -785,19 +785,19 @@ int main(void)
 		iwarp_test(ep_create__one_evd_flags_disagree),
 		ib_test(evd_wait__flags_disagree),
 		ib_test(ep_create__solicited_with_other_streams),
-		ib_test(ep_modify__completion_flags),
-		ib_test(ep_create__nth_failure),
-		ib_test(evd_wait__threshold),
-		ib_test(evd_wait__unsignalled_request),
-		iwarp_test(evd_wait__unsignalled_request),
+		ib_test(notify_ep_modify__completion_flags),
+		ib_test(notify_ep_create__nth_failure),
+		ib_test(notify_evd_wait__threshold),
+		ib_test(notify_evd_wait__unsignalled_request),
+		iwarp_test(notify_evd_wait__unsignalled_request),
 		ib_test(evd_wait__unsignalled_unwaitable),
 		ib_test(evd_wait__unsignalled_timeout),
-		ib_test(evd_wait__unsignalled_not_configured),
+		ib_test(notify_evd_wait__unsignalled_not_configured),
 		ib_test(evd_wait__unsignalled_flushed),
-		ib_test(evd_wait__unsignalled_receive),
-		iwarp_test(evd_wait__unsignalled_receive),
-		ib_test(evd_wait__solicited),
-		iwarp_test(evd_wait__solicited),
+		ib_test(notify_evd_wait__unsignalled_receive),
+		iwarp_test(notify_evd_wait__unsignalled_receive),
+		ib_test(notify_evd_wait__solicited),
+		iwarp_test(notify_evd_wait__solicited),
 		ib_test(evd_wait__unsignalled_bind),
 		iwarp_test(evd_wait__unsignalled_bind),
 		ib_test(evd_wait__solicited_srq),
@@ -810,7 +810,7 @@ int main(void)
 		ib_test(cno_wait__unsignalled),
 		ib_test(cno_wait__suppressed),
 		iwarp_test(cno_wait__suppressed),
-		ib_test(cno_wait__solicited),
+		ib_test(notify_cno_wait__solicited),
 		ib_test(cno_wait__solicited_srq),
 	};
 

@@ -563,7 +563,7 @@ static void connect__57_bytes_are_too_many(void **state)
 	side_close(&a);
 }
 
-static void connect__nobody_listens(void **state)
+static void fake_cm_connect__nobody_listens(void **state)
 {
 	struct rdma_cm_event *ev;
 	struct rdma_conn_param p;
@@ -652,7 +652,7 @@ static void accept__too_long_rejects(void **state)
 	finish(&a, &b);
 }
 
-static void reject__by_the_consumer(void **state)
+static void fake_cm_reject__by_the_consumer(void **state)
 {
 	struct rdma_cm_event *ev;
 	struct side a, b;
@@ -1191,7 +1191,7 @@ static bool attempt(void)
 	return ok;
 }
 
-static void fail_at__every_call_once(void **state)
+static void fake_cm_fail_at__every_call_once(void **state)
 {
 	unsigned int n;
 
@@ -1228,11 +1228,11 @@ int main(void)
 		T_ROCE(connect__full_exchange_moves_data),
 		T(connect__request_is_padded_to_56),
 		T(connect__57_bytes_are_too_many),
-		T(connect__nobody_listens),
+		T(fake_cm_connect__nobody_listens),
 		T(connect__told_outcomes),
 		T(accept__reply_is_padded_to_196),
 		T(accept__too_long_rejects),
-		T(reject__by_the_consumer),
+		T(fake_cm_reject__by_the_consumer),
 		T(reject__request_id_destroyed_or_never_read),
 		T(request__client_gone_before_accept),
 		T(listen__backlog_overflow),
@@ -1258,7 +1258,7 @@ int main(void)
 		T(create_qp__library_moves_it),
 		T(getaddrinfo__numeric_both_ways),
 		T(get_devices__one_context_each),
-		T(fail_at__every_call_once),
+		T(fake_cm_fail_at__every_call_once),
 	};
 
 	return cmocka_run_group_tests_name("fake rdma_cm", tests, NULL, NULL);

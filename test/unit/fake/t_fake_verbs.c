@@ -478,7 +478,7 @@ static void live__counts_and_reset_frees(void **state)
 
 /* ---- failure injection and trace ---- */
 
-static void fail_at__every_call_once(void **state)
+static void fake_verbs_fail_at__every_call_once(void **state)
 {
 	unsigned int n;
 
@@ -1156,7 +1156,7 @@ static void post__chain_stops_at_the_bad_one(void **state)
 
 /* ---- RDMA and atomics ---- */
 
-static void rdma__write_and_read(void **state)
+static void fake_verbs_rdma__write_and_read(void **state)
 {
 	struct pair p;
 
@@ -1836,7 +1836,7 @@ int main(void)
 		T(destroy__in_use_is_busy),
 		T(close_device__with_objects_aborts),
 		T(live__counts_and_reset_frees),
-		T(fail_at__every_call_once),
+		T(fake_verbs_fail_at__every_call_once),
 		T(fail_from__and_fail_call),
 		T(trace__names_calls_in_order),
 		T(reg_mr__bad_arguments),
@@ -1867,7 +1867,7 @@ int main(void)
 		T(post__suppressed_slots_come_back_with_a_signalled_one),
 		T(post__sig_all_signals_everything),
 		T(post__chain_stops_at_the_bad_one),
-		T(rdma__write_and_read),
+		T(fake_verbs_rdma__write_and_read),
 		T(rdma__write_with_imm_takes_a_receive),
 		T(rdma__out_of_range_breaks_both_ends),
 		T(rdma__region_without_remote_access),

@@ -169,7 +169,7 @@ static void create__other_models(void **state)
 		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
 }
 
-static void create__nth_failure(void **state)
+static void ep_create__nth_failure(void **state)
 {
 	struct world *w = *state;
 	struct world_side *s = &w->client;
@@ -213,9 +213,10 @@ static void create_with_srq__other_zone(void **state)
 		       other = srq_of(s->ia, world_pz(s->ia));
 	DAT_EP_HANDLE ep = (DAT_EP_HANDLE)w;
 
-#define CREATE(srq_handle)    \
-	V(ep_create_with_srq) \
-	(s->ia, s->pz, s->recv_evd, s->req_evd, s->conn_evd, srq_handle, NULL, &ep)
+#define CREATE(srq_handle)                                                     \
+	V(ep_create_with_srq)                                                  \
+	(s->ia, s->pz, s->recv_evd, s->req_evd, s->conn_evd, srq_handle, NULL, \
+	 &ep)
 	/* srq_ep_pz_difference_supported is FALSE. */
 	assert_refused(CREATE(other), DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
 	assert_ptr_equal(ep, w);
@@ -588,7 +589,7 @@ int main(void)
 		on_ib(create__queues_against_evds),
 		on_each(create__beyond_limits),
 		on_ib(create__other_models),
-		on_each(create__nth_failure),
+		on_each(ep_create__nth_failure),
 		on_ib(create__keeps_its_parts_in_use),
 		on_ib(create_with_srq__other_zone),
 		on_ib(create_with_srq__nth_failure),

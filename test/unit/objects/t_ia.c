@@ -648,20 +648,8 @@ static void ia_ha_related__same_and_other(void **state)
 
 /* ------------------------------------------------- close */
 
-static void ia_close__twice(void **state)
-{
-	DAT_IA_HANDLE ia;
-
-	world_load(FV_IB);
-	ia = world_ia_open(NULL);
-	world_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG);
-	assert_refused(V(ia_close)(ia, DAT_CLOSE_ABRUPT_FLAG),
-		       DAPL_BAD_HANDLE(IA));
-	world_unload();
-}
-
 /* Each kind of object alone keeps a graceful close from happening. */
-static void ia_close__graceful_with_objects(void **state)
+static void ia_close__graceful_with_each_object(void **state)
 {
 	DAT_OS_WAIT_PROXY_AGENT agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
 	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
@@ -1000,8 +988,7 @@ int main(void)
 		iwarp_test(ia_query__named_attributes),
 		cmocka_unit_test(ia_query__named_attributes_of_two_adapters),
 		ib_test(ia_ha_related__same_and_other),
-		cmocka_unit_test(ia_close__twice),
-		cmocka_unit_test(ia_close__graceful_with_objects),
+		cmocka_unit_test(ia_close__graceful_with_each_object),
 		ib_test(ia_close__abrupt_with_everything),
 		roce_test(ia_close__abrupt_with_everything),
 		iwarp_test(ia_close__abrupt_with_everything),

@@ -109,7 +109,7 @@ static void lmr_create__range_beyond_the_end(void **state)
 	assert_null(a.lmr);
 }
 
-static void lmr_create__remote_write_without_local(void **state)
+static void lmr_create__remote_writing_alone(void **state)
 {
 	struct world *w = *state;
 	struct lmr_args a = args_of(&w->server);
@@ -185,7 +185,7 @@ static void lmr_create__of_lmr(void **state)
 	assert_dat_ok(V(lmr_free)(b.lmr));
 }
 
-static void lmr_create__shared_virtual(void **state)
+static void lmr_create__shared_virtual_twice(void **state)
 {
 	char cookie[DAT_LMR_COOKIE_SIZE] = "one";
 	struct world *w = *state;
@@ -202,7 +202,7 @@ static void lmr_create__shared_virtual(void **state)
 	assert_dat_ok(V(lmr_free)(b.lmr));
 }
 
-static void lmr_create__zero_based(void **state)
+static void lmr_create__zero_based_is_written(void **state)
 {
 	struct world *w = *state;
 	struct lmr_args a = args_of(&w->server);
@@ -341,14 +341,14 @@ int main(void)
 		ib_test(lmr_create__optional_outputs),
 		ib_test(lmr_create__no_length),
 		ib_test(lmr_create__range_beyond_the_end),
-		ib_test(lmr_create__remote_write_without_local),
+		ib_test(lmr_create__remote_writing_alone),
 		ib_test(lmr_create__nth_failure),
 		ib_test(lmr_create__causes),
 		ib_test(lmr_create__no_windows),
 		ib_test(lmr_create__of_lmr),
-		ib_test(lmr_create__shared_virtual),
-		ib_test(lmr_create__zero_based),
-		roce_test(lmr_create__zero_based),
+		ib_test(lmr_create__shared_virtual_twice),
+		ib_test(lmr_create__zero_based_is_written),
+		roce_test(lmr_create__zero_based_is_written),
 		ib_test(lmr_create__zero_based_within_a_page),
 		iwarp_test(lmr_create__zero_based_on_siw),
 		ib_test(lmr_free__window_bound),

@@ -47,55 +47,6 @@ static void pz_query__ia(void **state)
 	assert_ptr_equal(param.ia_handle, world_user_ia(w->client.ia));
 }
 
-static void pz_free__lmr_uses_it(void **state)
-{
-	struct world *w = *state;
-	DAT_PZ_HANDLE pz = world_pz(w->server.ia);
-	DAT_LMR_HANDLE lmr;
-	char buf[64];
-
-	lmr = world_lmr(w->server.ia, pz, buf, sizeof(buf), NULL, NULL);
-	assert_refused(V(pz_free)(pz), DAPL_BAD_STATE(PZ_IN_USE));
-	assert_dat_ok(V(lmr_free)(lmr));
-	assert_dat_ok(V(pz_free)(pz));
-}
-
-static void pz_free__ep_uses_it(void **state)
-{
-	struct world *w = *state;
-	DAT_EP_HANDLE ep = world_ep(&w->server, NULL);
-
-	assert_dat_ok(V(lmr_free)(w->server.mem.lmr));
-	assert_refused(V(pz_free)(w->server.pz), DAPL_BAD_STATE(PZ_IN_USE));
-	assert_dat_ok(V(ep_free)(ep));
-	assert_dat_ok(V(pz_free)(w->server.pz));
-}
-
-static void pz_free__rmr_uses_it(void **state)
-{
-	struct world *w = *state;
-	DAT_PZ_HANDLE pz = world_pz(w->server.ia);
-	DAT_RMR_HANDLE rmr;
-
-	assert_dat_ok(V(rmr_create)(pz, &rmr));
-	assert_refused(V(pz_free)(pz), DAPL_BAD_STATE(PZ_IN_USE));
-	assert_dat_ok(V(rmr_free)(rmr));
-	assert_dat_ok(V(pz_free)(pz));
-}
-
-static void pz_free__srq_uses_it(void **state)
-{
-	struct world *w = *state;
-	DAT_PZ_HANDLE pz = world_pz(w->server.ia);
-	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
-	DAT_SRQ_HANDLE srq;
-
-	assert_dat_ok(V(srq_create)(w->server.ia, pz, &attr, &srq));
-	assert_refused(V(pz_free)(pz), DAPL_BAD_STATE(PZ_IN_USE));
-	assert_dat_ok(V(srq_free)(srq));
-	assert_dat_ok(V(pz_free)(pz));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,10 +54,6 @@ int main(void)
 		ib_test(pz_create__nth_failure),
 		ib_test(pz_create__failure_writes_nothing),
 		ib_test(pz_query__ia),
-		ib_test(pz_free__lmr_uses_it),
-		ib_test(pz_free__ep_uses_it),
-		ib_test(pz_free__rmr_uses_it),
-		ib_test(pz_free__srq_uses_it),
 	};
 
 	return world_run(tests);

@@ -68,7 +68,7 @@ static void write_through(struct world *w, DAT_RMR_CONTEXT key, size_t offset,
 				 w->client.mem.buf[0]);
 }
 
-static void create__nth_failure(void **state)
+static void rmr_create__nth_failure(void **state)
 {
 	struct world *w = *state;
 	struct world_side *s = &w->server;
@@ -81,7 +81,7 @@ static void create__nth_failure(void **state)
 	assert_dat_ok(V(rmr_free)(rmr));
 }
 
-static void create__device_without(void **state)
+static void rmr_create__device_without(void **state)
 {
 	struct world *w = *state;
 	DAT_RMR_HANDLE rmr;
@@ -559,8 +559,8 @@ static void bind__type2_after_reset(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		on_ib(create__nth_failure),
-		on_ib(create__device_without),
+		on_ib(rmr_create__nth_failure),
+		on_ib(rmr_create__device_without),
 		on_ib(bind__unconnected),
 		on_each(bind__type1),
 		on_each(bind__type2),

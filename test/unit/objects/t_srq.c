@@ -59,7 +59,7 @@ static void create__too_large(void **state)
 #undef CREATE
 }
 
-static void create__device_without(void **state)
+static void srq_create__device_without(void **state)
 {
 	struct world *w = *state;
 	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
@@ -508,7 +508,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		on_ib(create__too_large),
-		on_ib(create__device_without),
+		on_ib(srq_create__device_without),
 		on_ib(query__counts),
 		on_each(post__limit),
 		on_each(resize__grows_with_buffers_posted),

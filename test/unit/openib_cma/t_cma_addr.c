@@ -70,7 +70,7 @@ static void target_parse__malformed(void **state)
 	parse_bad(text, "too long");
 }
 
-static void qual_port__rule(void **state)
+static void cma_qual_port__rule(void **state)
 {
 	static const struct {
 		DAT_CONN_QUAL qual;
@@ -148,7 +148,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(target_parse__two_words),
 		cmocka_unit_test(target_parse__malformed),
-		cmocka_unit_test(qual_port__rule),
+		cmocka_unit_test(cma_qual_port__rule),
 		cmocka_unit_test(host__only_addresses_of_this_host),
 		cmocka_unit_test(peer__port_of_the_qualifier),
 	};

@@ -206,7 +206,7 @@ static void attempt(enum dapl_cm_event event)
 	ep_del(ep);
 }
 
-static void connect__nobody_listens(void **state)
+static void cma_connect__nobody_listens(void **state)
 {
 	attempt(DAPL_CM_NON_PEER_REJECTED);
 }
@@ -864,7 +864,7 @@ static void disconnect__over_iwarp(void **state)
 	disconnect_both(false);
 }
 
-static void disconnect__by_both_at_once(void **state)
+static void cma_disconnect__by_both_at_once(void **state)
 {
 	struct pair p;
 
@@ -1164,7 +1164,7 @@ int main(void)
 		IWARP(connect__port_is_taken),
 		IWARP(connect__no_port_is_free),
 		ROCE(connect__access_flags_and_depths),
-		ROCE(connect__nobody_listens),
+		ROCE(cma_connect__nobody_listens),
 		ROCE(connect__host_does_not_answer),
 		ROCE(connect__no_way_to_host),
 		ROCE(connect__no_way_to_host_known_at_once),
@@ -1206,7 +1206,7 @@ int main(void)
 		ROCE(disconnect__by_active_side),
 		ROCE(disconnect__by_passive_side),
 		IWARP(disconnect__over_iwarp),
-		ROCE(disconnect__by_both_at_once),
+		ROCE(cma_disconnect__by_both_at_once),
 		ROCE(disconnect__twice_is_one),
 		ROCE(disconnect__inside_established_upcall),
 		ROCE(disconnect__call_fails),

@@ -70,7 +70,7 @@ void dapl_provider_unregister(const struct dapl_cm_ops *ops,
 	registry.registered--;
 }
 
-static void entry__registers_a_full_table(void **state)
+static void cma_entry__registers_a_full_table(void **state)
 {
 	const DAT_PROVIDER_INFO info = {.ia_name = "ofa-v2-test"};
 	const struct dapl_cm_ops *o;
@@ -146,7 +146,7 @@ static void open__numeric_address(void **state)
 	open_ok("2001:db8::1 0", AF_INET6);
 }
 
-static void open__malformed_text(void **state)
+static void cma_open__malformed_text(void **state)
 {
 	open_bad("", -EINVAL, "empty");
 	open_bad(NULL, -EINVAL, "empty");
@@ -184,7 +184,7 @@ static void open__no_rdma_cm(void **state)
 	open_bad("10.0.0.1 0", -ENODEV, "no RDMA device");
 }
 
-static void open__nth_call_fails(void **state)
+static void cma_open__nth_call_fails(void **state)
 {
 	struct side s;
 	unsigned n;
@@ -454,14 +454,14 @@ static void stop__after_release(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(entry__registers_a_full_table),
+		cmocka_unit_test(cma_entry__registers_a_full_table),
 		ALONE(open__numeric_address),
-		ALONE(open__malformed_text),
+		ALONE(cma_open__malformed_text),
 		ALONE(open__port_of_another_number),
 		ALONE(open__address_of_no_rdma_device),
 		ALONE(open__unknown_name),
 		ALONE(open__no_rdma_cm),
-		ALONE(open__nth_call_fails),
+		ALONE(cma_open__nth_call_fails),
 		ALONE(close__without_start),
 		WORLD(listen__qualifier_taken),
 		WORLD(listen__again_at_once),

@@ -20,7 +20,7 @@
 
 #include "dapl/openib_scm/scm_addr.h"
 
-static void qual_port__rule(void **state)
+static void scm_qual_port__rule(void **state)
 {
 	static const struct {
 		DAT_CONN_QUAL qual;
@@ -268,7 +268,7 @@ static void device__interface_of_the_port(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(qual_port__rule),
+		cmocka_unit_test(scm_qual_port__rule),
 		cmocka_unit_test(ports__range),
 		cmocka_unit_test(any__order),
 		cmocka_unit_test(any__nothing_fits),

@@ -293,7 +293,7 @@ static void release__of_an_established_connection(void **state)
 	ep_del(p.eb);
 }
 
-static void reject__by_the_consumer(void **state)
+static void scm_reject__by_the_consumer(void **state)
 {
 	DAT_CONN_QUAL qual = free_qual();
 	struct dapl_sp sp = {.side = &world.b};
@@ -392,7 +392,7 @@ static void connect__given_up_for_want_of_room(void **state)
 	ep_del(other);
 }
 
-static void connect__nobody_listens(void **state)
+static void scm_connect__nobody_listens(void **state)
 {
 	struct dapl_ep *ea = ep_new(&world.a);
 	struct dapl_cm_conn *ca = begin(ea, free_qual(), NULL, 0);
@@ -724,7 +724,7 @@ static void connect__range_used_up(void **state)
 
 /* ------------------------------------------------------------ failures */
 
-static void accept__queue_pair_fails(void **state)
+static void scm_accept__queue_pair_fails(void **state)
 {
 	DAT_CONN_QUAL qual = free_qual();
 	struct dapl_sp sp = {.side = &world.b};
@@ -744,7 +744,7 @@ static void accept__queue_pair_fails(void **state)
 	ep_del(eb);
 }
 
-static void connect__queue_pair_fails(void **state)
+static void scm_connect__queue_pair_fails(void **state)
 {
 	DAT_CONN_QUAL qual = free_qual();
 	struct dapl_sp sp = {.side = &world.b};
@@ -780,11 +780,11 @@ int main(void)
 		test(disconnect__both_at_once),
 		test(disconnect__inside_the_upcall),
 		test(release__of_an_established_connection),
-		test(reject__by_the_consumer),
+		test(scm_reject__by_the_consumer),
 		test(reject__by_the_provider),
 		test(connect__more_than_there_is_room_for),
 		test(connect__given_up_for_want_of_room),
-		test(connect__nobody_listens),
+		test(scm_connect__nobody_listens),
 		test(connect__not_to_itself),
 		test(listen__qualifiers),
 		test(unlisten__inside_the_request),
@@ -796,8 +796,8 @@ int main(void)
 		test(stop__while_peers_hang_up),
 		test(connect__from_a_range_of_ports),
 		test(connect__range_used_up),
-		test(accept__queue_pair_fails),
-		test(connect__queue_pair_fails),
+		test(scm_accept__queue_pair_fails),
+		test(scm_connect__queue_pair_fails),
 	};
 
 	alarm(300);

@@ -59,7 +59,7 @@ static void reset__and_connect_again(void **state)
 }
 
 /* Each receive ends once, whatever resets lie between its post and the end. */
-static void reset__receives_posted_then_disconnect(void **state)
+static void scm_reset__receives_posted_then_disconnect(void **state)
 {
 	struct world *w = *state;
 
@@ -81,7 +81,7 @@ static void reset__receives_posted_then_disconnect(void **state)
 	}
 }
 
-static void connect__long_timeout_does_not_wrap(void **state)
+static void scm_connect__long_timeout_does_not_wrap(void **state)
 {
 	kit_long_timeouts(*state);
 }
@@ -154,7 +154,7 @@ static void timeout__consumer_there_thinks(void **state)
 	assert_dat_ok(V(psp_free)(psp));
 }
 
-static void connect__nobody_listens(void **state)
+static void scm_dat_connect__nobody_listens(void **state)
 {
 	struct world *w = *state;
 
@@ -195,12 +195,12 @@ static void query__names_the_provider(void **state)
 	assert_int_equal(addr->sin_port, 0);
 }
 
-static void requests__more_than_the_queue_is_long(void **state)
+static void scm_requests__more_than_the_queue_is_long(void **state)
 {
 	kit_crowd(*state);
 }
 
-static void psp_create_any__all_round(void **state)
+static void scm_psp_create_any__all_round(void **state)
 {
 	kit_listen_all_round(*state);
 }
@@ -211,16 +211,16 @@ int main(void)
 		on_each(data__both_ways),
 		on_each(disconnect__abrupt_by_the_server),
 		roce_test(reset__and_connect_again),
-		roce_test(reset__receives_posted_then_disconnect),
-		roce_test(connect__long_timeout_does_not_wrap),
+		roce_test(scm_reset__receives_posted_then_disconnect),
+		roce_test(scm_connect__long_timeout_does_not_wrap),
 		roce_test(timeout__nothing_answers),
 		roce_test(timeout__connected_but_never_answered),
 		roce_test(timeout__consumer_there_thinks),
-		roce_test(connect__nobody_listens),
+		roce_test(scm_dat_connect__nobody_listens),
 		roce_test(free__while_connecting),
 		roce_test(query__names_the_provider),
-		roce_test(psp_create_any__all_round),
-		roce_test(requests__more_than_the_queue_is_long),
+		roce_test(scm_psp_create_any__all_round),
+		roce_test(scm_requests__more_than_the_queue_is_long),
 	};
 
 	return world_run(tests);

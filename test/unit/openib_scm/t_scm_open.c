@@ -112,7 +112,7 @@ void dapl_provider_unregister(const struct dapl_cm_ops *ops,
 	registry.registered--;
 }
 
-static void entry__registers_a_full_table(void **state)
+static void scm_entry__registers_a_full_table(void **state)
 {
 	const DAT_PROVIDER_INFO info = {.ia_name = "ofa-v2-test"};
 	const struct dapl_cm_ops *o;
@@ -183,7 +183,7 @@ static void open_bad(const char *text, const char *netdev, int ret,
 		fail_msg("\"%s\" does not say \"%s\"", dapl__fail_text(), why);
 }
 
-static void open__malformed_text(void **state)
+static void scm_open__malformed_text(void **state)
 {
 	open_bad(NULL, "lo", -EINVAL, "empty");
 	open_bad("", "lo", -EINVAL, "empty");
@@ -203,7 +203,7 @@ static void open__gid_that_is_not_there(void **state)
 	open_bad("fake0 1 gid=77", "lo", -EADDRNOTAVAIL, "77");
 }
 
-static void open__iwarp(void **state)
+static void scm_open__iwarp(void **state)
 {
 	struct side s;
 
@@ -417,12 +417,12 @@ static void accept__no_descriptors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(entry__registers_a_full_table),
+		cmocka_unit_test(scm_entry__registers_a_full_table),
 		open_test(open__device_and_port),
-		open_test(open__malformed_text),
+		open_test(scm_open__malformed_text),
 		open_test(open__no_such_interface),
 		open_test(open__gid_that_is_not_there),
-		open_test(open__iwarp),
+		open_test(scm_open__iwarp),
 		open_test(open__range_of_ports),
 		test(attempt__nth_call_fails),
 		test(connect__this_host_lacks_something),

@@ -164,13 +164,13 @@ static void open__port_is_down(void **state)
 	open_refuses("fake0 1", BAD_ADDRESS, "must be active");
 }
 
-static void open__iwarp(void **state)
+static void ucm_open__iwarp(void **state)
 {
 	add_device(FV_IWARP, IBV_PORT_ACTIVE);
 	open_refuses("fake0 1", BAD_ADDRESS, "libdaplofa");
 }
 
-static void open__nth_failure(void **state)
+static void ucm_open__nth_failure(void **state)
 {
 	DAT_IA_HANDLE ia;
 
@@ -311,8 +311,8 @@ int main(void)
 		BARE(open__malformed),
 		BARE(open__no_such_device_or_port),
 		BARE(open__port_is_down),
-		BARE(open__iwarp),
-		BARE(open__nth_failure),
+		BARE(ucm_open__iwarp),
+		BARE(ucm_open__nth_failure),
 		cmocka_unit_test(rules__defaults),
 		cmocka_unit_test(rules__asked_for),
 		cmocka_unit_test(env__schedule_of_repeats),

@@ -93,7 +93,7 @@ static void connect__data_both_ways(void **state)
 	goodbye(w);
 }
 
-static void connect__private_data(void **state)
+static void ucm_connect__private_data(void **state)
 {
 	struct world *w = *state;
 	uint8_t out[DCM_PDATA], back[DCM_PDATA];
@@ -149,7 +149,7 @@ static void connect__rejected_with_data(void **state)
 	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
 }
 
-static void connect__nobody_listens(void **state)
+static void ucm_connect__nobody_listens(void **state)
 {
 	struct world *w = *state;
 
@@ -162,7 +162,7 @@ static void connect__nobody_listens(void **state)
 	data_both_ways(w);
 }
 
-static void disconnect__by_both_at_once(void **state)
+static void ucm_disconnect__by_both_at_once(void **state)
 {
 	struct world *w = *state;
 
@@ -1157,7 +1157,7 @@ static void close__peer_has_vanished(void **state)
 
 /* ------------------------------------------------------ what fails */
 
-static void connect__nth_failure(void **state)
+static void ucm_connect__nth_failure(void **state)
 {
 	struct world *w = *state;
 	bool hit = true;
@@ -1209,12 +1209,12 @@ static int teardown_by_gid(void **state)
 #f ".by_gid", f, setup_by_gid, teardown_by_gid, NULL \
 	}
 
-static void requests__more_than_the_queue_is_long(void **state)
+static void ucm_requests__more_than_the_queue_is_long(void **state)
 {
 	kit_crowd(*state);
 }
 
-static void psp_create_any__all_round(void **state)
+static void ucm_psp_create_any__all_round(void **state)
 {
 	kit_listen_all_round(*state);
 }
@@ -1223,15 +1223,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		on_both(connect__data_both_ways),
-		on_both(connect__private_data),
+		on_both(ucm_connect__private_data),
 		on_ib(connect__more_private_data_than_fits),
 		on_both(connect__rejected_with_data),
-		on_both(connect__nobody_listens),
-		on_ib(disconnect__by_both_at_once),
+		on_both(ucm_connect__nobody_listens),
+		on_ib(ucm_disconnect__by_both_at_once),
 		on_both(address__is_a_block),
 		on_ib(address__ports_of_both_sides),
-		on_ib(psp_create_any__all_round),
-		on_ib(requests__more_than_the_queue_is_long),
+		on_ib(ucm_psp_create_any__all_round),
+		on_ib(ucm_requests__more_than_the_queue_is_long),
 		on_both(address__of_a_request_can_be_called),
 		on_both(address__unusable),
 		on_ib(address__cut_short_leads_by_lid),
@@ -1279,7 +1279,7 @@ int main(void)
 		on_ib(close__tells_the_active_side_again),
 		on_ib(close__after_the_endpoint_was_freed),
 		on_ib(close__peer_has_vanished),
-		on_ib(connect__nth_failure),
+		on_ib(ucm_connect__nth_failure),
 	};
 
 	return world_run(tests);

@@ -411,7 +411,7 @@ static void let_go(struct job *job)
 
 /* --------------------------------------------------- in quiet times */
 
-static void send__arrives(void **state)
+static void ucm_qp_send__arrives(void **state)
 {
 	static const size_t lengths[] = {DCM_HEADER, DCM_HEADER + 1, DCM_MSG};
 	struct salvo s = {.n = 1};
@@ -777,7 +777,7 @@ static void open__little_memory_to_lock(void **state)
 	end_close(&a);
 }
 
-static void open__nth_failure(void **state)
+static void ucm_qp_open__nth_failure(void **state)
 {
 	struct ucm_qp_cfg cfg;
 	bool hit = true;
@@ -1093,8 +1093,8 @@ static void lookup__once_more_when_unanswered(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(send__arrives, ib),
-		ON_ROCE(send__arrives),
+		T(ucm_qp_send__arrives, ib),
+		ON_ROCE(ucm_qp_send__arrives),
 		ON_ROCE(source__of_a_message),
 		T(send__many_times_the_ring, small),
 		T(open__as_the_historic_one, ib),
@@ -1113,7 +1113,7 @@ int main(void)
 		T(fail__reset_fails_too, small),
 		BARE(open__shallow_device),
 		BARE(open__little_memory_to_lock),
-		BARE(open__nth_failure),
+		BARE(ucm_qp_open__nth_failure),
 		T(ah__kept_while_there_is_room, ib),
 		T(ah__more_peers_in_turn_than_room, ib),
 		T(ah__other_peers_later, ib),

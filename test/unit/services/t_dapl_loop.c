@@ -912,7 +912,7 @@ static void close__runs_what_is_queued(void **state)
 	dapl_loop_close(NULL);
 }
 
-static void open__nth_call_fails(void **state)
+static void loop_open__nth_call_fails(void **state)
 {
 	struct dapl_loop *l = (void *)&fired;
 	int before = open_fds(), n, ret;
@@ -1145,7 +1145,7 @@ int main(void)
 		T(barrier__waits_for_a_callback_that_freed_its_object),
 		T(idle__sleeps_without_timeout),
 		cmocka_unit_test(close__runs_what_is_queued),
-		cmocka_unit_test(open__nth_call_fails),
+		cmocka_unit_test(loop_open__nth_call_fails),
 		cmocka_unit_test(open__thread_takes_no_signals),
 		cmocka_unit_test(fork__child_can_clean_up_and_parent_goes_on),
 		T(stress__nothing_runs_after_del_and_cancel),

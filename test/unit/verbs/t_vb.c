@@ -159,7 +159,7 @@ static void open__no_such_port(void **state)
 	assert_int_equal(vb_open("fake0", 255, &d), -EINVAL);
 }
 
-static void open__nth_call_fails(void **state)
+static void vb_open__nth_call_fails(void **state)
 {
 	unsigned n;
 	int ret, refused = 0, without_inline = 0;
@@ -732,7 +732,7 @@ int main(void)
 		BARE(open__no_such_device),
 		BARE(open__no_verbs_in_the_kernel),
 		BARE(open__no_such_port),
-		BARE(open__nth_call_fails),
+		BARE(vb_open__nth_call_fails),
 		BARE(open__finds_the_inline_limit),
 		ON(siw, open__siw_pads_its_offsets),
 		ON(iwarp, open__no_padding_elsewhere),

@@ -266,14 +266,14 @@ static void connect__rejected_by_the_provider(void **state)
 	does(DCM_IN_RELEASE, "free");
 }
 
-static void connect__no_way(void **state)
+static void proto_connect__no_way(void **state)
 {
 	does(DCM_IN_CONNECT, "send REQ, arm 800");
 	does(DCM_IN_NO_WAY, "UNREACHABLE, disarm");
 	does(DCM_IN_RELEASE, "free");
 }
 
-static void connect__queue_pair_fails(void **state)
+static void proto_connect__queue_pair_fails(void **state)
 {
 	does(DCM_IN_CONNECT, "send REQ, arm 800");
 	does(DCM_IN_REP, "disarm, qp connect");
@@ -800,7 +800,7 @@ static void stream__disconnect(void **state)
 	does(DCM_IN_RELEASE, "free");
 }
 
-static void stream__reject(void **state)
+static void proto_stream__reject(void **state)
 {
 	be_stream();
 	be_requested();
@@ -888,7 +888,7 @@ static void moving__released_between_two_tries(void **state)
 	does(DCM_IN_RELEASE, "send DREQ, arm 210");
 }
 
-static void accept__queue_pair_fails(void **state)
+static void proto_accept__queue_pair_fails(void **state)
 {
 	be_requested();
 	does(DCM_IN_ACCEPT, "qp connect");
@@ -1156,7 +1156,7 @@ static void any_sequence__of_a_stream(void **state)
 
 /* ------------------------------------------------------- names */
 
-static void names__of_all(void **state)
+static void proto_names__of_all(void **state)
 {
 	int i;
 
@@ -1184,8 +1184,8 @@ int main(void)
 		T(connect__req_lost_twice),
 		T(connect__rejected_by_the_consumer),
 		T(connect__rejected_by_the_provider),
-		T(connect__no_way),
-		T(connect__queue_pair_fails),
+		T(proto_connect__no_way),
+		T(proto_connect__queue_pair_fails),
 		T(connect__rtu_lost),
 		T(connect__disconnected_before_rep),
 		T(connect__given_up),
@@ -1232,7 +1232,7 @@ int main(void)
 		T(stream__no_rtu),
 		T(stream__peer_dies),
 		T(stream__disconnect),
-		T(stream__reject),
+		T(proto_stream__reject),
 		T(moving__rep_repeated),
 		T(moving__peer_ends_it),
 		T(moving__peer_rejects_after_all),
@@ -1241,7 +1241,7 @@ int main(void)
 		T(moving__silent_for_ever),
 		T(moving__peer_ends_it_between_two_tries),
 		T(moving__released_between_two_tries),
-		T(accept__queue_pair_fails),
+		T(proto_accept__queue_pair_fails),
 		T(accept__given_up_while_moving),
 		T(accept__silent_then_ready),
 		T(stream__lost_while_moving),
@@ -1249,7 +1249,7 @@ int main(void)
 		T(stream__queue_pair_fails_on_accept),
 		T(any_sequence__of_datagrams),
 		T(any_sequence__of_a_stream),
-		T(names__of_all),
+		T(proto_names__of_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
