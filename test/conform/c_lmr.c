@@ -215,18 +215,11 @@ T(lmr_sync_rdma_write__works)
 	CASE(lmr_sync_rdma_write__##x, "9 dat_lmr_sync_rdma_write", NEED_IA)
 
 const struct conf_case cases_lmr[] = {
-	CREATE(all_outputs),
-	CREATE(outputs_may_be_null),
-	CREATE(same_memory_twice),
-	CREATE(length_0),
-	CREATE(not_mapped),
-	CREATE(remote_write_without_local),
-	CREATE(privileges_none),
-	CREATE(zero_based),
-	CREATE(from_lmr),
-	CREATE(shared_virtual),
-	QUERY(what_was_asked_for),
-	SYNC_READ(works),
-	SYNC_WRITE(works),
-	{0},
+	CREATE(all_outputs),	   CREATE(outputs_may_be_null),
+	CREATE(same_memory_twice), CREATE(length_0),
+	CREATE(not_mapped),	   CREATE(remote_write_without_local),
+	CREATE(privileges_none),   CREATE(zero_based),
+	CREATE(from_lmr),	   CREATE(shared_virtual),
+	QUERY(what_was_asked_for), SYNC_READ(works),
+	SYNC_WRITE(works),	   {0},
 };

@@ -115,12 +115,8 @@ T(ia_openv__unknown_minor)
 #define OPEN(x) CASE(ia_openv__##x, "3 dat_ia_openv", NEED_NOTHING)
 
 const struct conf_case cases_registry[] = {
-	LIST(has_the_name),
-	LIST(too_small_tells_the_number),
-	ADD(twice),
-	REMOVE(unknown),
-	OPEN(unknown_name),
-	OPEN(unknown_major),
-	OPEN(unknown_minor),
-	{0},
+	LIST(has_the_name),  LIST(too_small_tells_the_number),
+	ADD(twice),	     REMOVE(unknown),
+	OPEN(unknown_name),  OPEN(unknown_major),
+	OPEN(unknown_minor), {0},
 };

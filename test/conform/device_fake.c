@@ -17,7 +17,10 @@ bool conf_device(const char *kind)
 	static const struct {
 		const char *name;
 		enum fv_kind kind;
-	} kinds[] = {{"ib", FV_IB}, {"roce", FV_ROCE}, {"iwarp", FV_IWARP}, {"siw", FV_SIW}};
+	} kinds[] = {{"ib", FV_IB},
+		     {"roce", FV_ROCE},
+		     {"iwarp", FV_IWARP},
+		     {"siw", FV_SIW}};
 
 	for (size_t i = 0; kind && i < sizeof(kinds) / sizeof(*kinds); i++) {
 		if (strcmp(kind, kinds[i].name) != 0)

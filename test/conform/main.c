@@ -29,11 +29,11 @@
 #define EXIT_SKIP  77
 #define NOTE_LEN   512
 #define MAX_SLOTS  64
-#define SLOT_QUALS 16 /* qualifiers that a case may use */
+#define SLOT_QUALS 16	    /* qualifiers that a case may use */
 #define GRACE_US   15000000 /* from the kill to the end: kernels take time */
 #define SLOW_US	   5000000  /* worth a line */
 
-_Static_assert(MAX_SLOTS * SLOT_QUALS <= PORTS_QUALS,
+_Static_assert(MAX_SLOTS *SLOT_QUALS <= PORTS_QUALS,
 	       "a run stays in its range");
 
 static const struct conf_case *const tables[] = {

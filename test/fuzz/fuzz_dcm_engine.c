@@ -46,7 +46,7 @@ static struct {
 	struct sim_checks checks;
 	struct dapl_list conns;
 	unsigned live, armed;
-	unsigned sent; /* in answer to one message */
+	unsigned sent;	  /* in answer to one message */
 	uint16_t src_lid; /* where messages come from; 0: is not told */
 } w;
 

@@ -2,9 +2,10 @@
 /*
  * sim.h - many engines over one bad network, in virtual time.
  *
- * The code of a provider (dapl/common/cm/dcm/dcm_*.c) runs unchanged; its clock,
- * network, queue pairs and consumers are played here. Everything is decided by
- * one seeded generator, so a seed is a run that can be repeated. One thread.
+ * The code of a provider (dapl/common/cm/dcm/dcm_*.c) runs unchanged; its
+ * clock, network, queue pairs and consumers are played here. Everything is
+ * decided by one seeded generator, so a seed is a run that can be repeated. One
+ * thread.
  *
  *   sim_event.c   the clock: what happens when
  *   sim_net.c     datagrams and streams, and what becomes of them
@@ -113,8 +114,8 @@ struct sim_options {
 	int dreq_repeats;   /* as in the rules */
 	uint32_t conns_max; /* ids of a node; 0: the engine's own limit */
 	bool small;	    /* there is little room for requests or messages */
-	bool tidy;  /* consumers connect, stay, and disconnect; no more */
-	double old; /* share of nodes that behave as old peers */
+	bool tidy;     /* consumers connect, stay, and disconnect; no more */
+	double old;    /* share of nodes that behave as old peers */
 	double forged; /* messages that a third party sends like others */
 };
 
@@ -155,7 +156,7 @@ struct sim_node {
 	struct dcm_engine eng;
 	struct dcm_listener listener[2];
 	bool dead;
-	bool silent; /* the host died, not the process */
+	bool silent;  /* the host died, not the process */
 	bool leaving; /* waits for the answers to its goodbyes */
 	bool old;
 	unsigned queued;
@@ -214,7 +215,7 @@ struct sim_conn {
 	bool up;
 	bool disconnecting;
 	uint64_t accepted_us;
-	uint64_t asked_us; /* when it connected */
+	uint64_t asked_us;	/* when it connected */
 	uint64_t answered_us;	/* passive: its queue pair was ready */
 	bool leaving;		/* to be released when the move is over */
 	enum dcm_input outcome; /* of the move */

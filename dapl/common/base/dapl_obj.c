@@ -236,7 +236,8 @@ void dapl_obj_enlist(struct dapl_obj *obj)
 
 	dapl_lock(&ia->lock);
 	dapl_list_add_tail(&ia->objs[obj->ops->type], &obj->link);
-	__atomic_store_n(&obj->magic, DAPL_MAGIC(obj->ops->type), __ATOMIC_RELEASE);
+	__atomic_store_n(&obj->magic, DAPL_MAGIC(obj->ops->type),
+			 __ATOMIC_RELEASE);
 	dapl_unlock(&ia->lock);
 }
 

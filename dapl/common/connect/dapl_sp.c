@@ -120,12 +120,10 @@ static void sp_destroy(struct dapl_obj *obj)
 	dapl_obj_release(obj);
 }
 
-#define SP_OPS(t)                                                    \
-	{                                                            \
-		.type = DAT_HANDLE_TYPE_##t,                         \
-		.size = sizeof(struct dapl_sp),                      \
-		.shutdown = sp_shutdown,                             \
-		.destroy = sp_destroy,                               \
+#define SP_OPS(t)                                                            \
+	{                                                                    \
+		.type = DAT_HANDLE_TYPE_##t, .size = sizeof(struct dapl_sp), \
+		.shutdown = sp_shutdown, .destroy = sp_destroy,              \
 	}
 static const struct dapl_obj_ops psp_ops = SP_OPS(PSP);
 static const struct dapl_obj_ops rsp_ops = SP_OPS(RSP);
@@ -202,7 +200,8 @@ void dapl_sp_cm_unlistened(struct dapl_sp *sp)
 
 /* -------------------------------------------------- create */
 
-static struct dapl_sp *sp_new(struct dapl_ia *ia, const struct dapl_obj_ops *ops,
+static struct dapl_sp *sp_new(struct dapl_ia *ia,
+			      const struct dapl_obj_ops *ops,
 			      DAT_CONN_QUAL qual, struct dapl_evd *evd)
 {
 	struct dapl_sp *sp;

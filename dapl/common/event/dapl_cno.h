@@ -4,10 +4,10 @@
  * of its EVDs.
  *
  * Waiting on a CNO is polling that set; its file descriptor for programs that
- * poll is the epoll descriptor itself. The trigger of an EVD stays in that EVD's
- * descriptors until somebody takes it, which is the latch of depth one that
- * the specification describes. A proxy agent is called on the service thread,
- * which watches the set only while an agent is there.
+ * poll is the epoll descriptor itself. The trigger of an EVD stays in that
+ * EVD's descriptors until somebody takes it, which is the latch of depth one
+ * that the specification describes. A proxy agent is called on the service
+ * thread, which watches the set only while an agent is there.
  */
 #ifndef DAPL_CNO_H
 #define DAPL_CNO_H

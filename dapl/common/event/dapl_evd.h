@@ -240,7 +240,8 @@ void dapl_evd_cq_queue_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
  * Moves all there is to the ring: what is done next must come behind it, or
  * there will be nobody to complete. Completions of work queues in DROP (the
  * queues of an endpoint that is being freed) give their slots back and vanish;
- * not those of receives from an SRQ, since that lives on, and so do its buffers.
+ * not those of receives from an SRQ, since that lives on, and so do its
+ * buffers.
  */
 void dapl_evd_harvest_locked(struct dapl_evd *evd, struct dapl_ep *drop,
 			     struct dapl_evd_after *after);

@@ -129,9 +129,8 @@ DAT_RETURN dapl_ep_attr_check(struct dapl_ia *ia, const DAT_EP_ATTR *attr,
 		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
 				 "ep: only best effort is offered");
 	if (attr->recv_completion_flags & DAT_COMPLETION_SUPPRESS_FLAG)
-		return dapl_fail(bad,
-				 "ep: completions of receives cannot be "
-				 "suppressed");
+		return dapl_fail(bad, "ep: completions of receives cannot be "
+				      "suppressed");
 	if (!srq && !queue_fits(recv_evd, attr->max_recv_dtos,
 				attr->max_recv_iov, false))
 		return dapl_fail(bad,

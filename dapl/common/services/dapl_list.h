@@ -17,7 +17,7 @@ struct dapl_list {
 	struct dapl_list *prev;
 };
 
-#define dapl_container_of(ptr, type, member)                                   \
+#define dapl_container_of(ptr, type, member) \
 	((type *)((char *)(ptr)-offsetof(type, member)))
 
 static inline void dapl_list_init(struct dapl_list *l)
@@ -48,22 +48,22 @@ static inline void dapl_list_del(struct dapl_list *n)
 }
 
 /* First node of a list that is not empty. */
-#define dapl_list_first(head, type, member)                                    \
+#define dapl_list_first(head, type, member) \
 	dapl_container_of((head)->next, type, member)
 
-#define dapl_list_for_each(pos, head, member)                                  \
-	for (pos = dapl_container_of((head)->next, __typeof__(*pos), member);  \
-	     &pos->member != (head);                                           \
-	     pos = dapl_container_of(pos->member.next, __typeof__(*pos),       \
+#define dapl_list_for_each(pos, head, member)                                 \
+	for (pos = dapl_container_of((head)->next, __typeof__(*pos), member); \
+	     &pos->member != (head);                                          \
+	     pos = dapl_container_of(pos->member.next, __typeof__(*pos),      \
 				     member))
 
 /* As above; the body may remove pos. */
-#define dapl_list_for_each_safe(pos, tmp, head, member)                        \
-	for (pos = dapl_container_of((head)->next, __typeof__(*pos), member),  \
-	    tmp = dapl_container_of(pos->member.next, __typeof__(*pos),        \
-				    member);                                   \
-	     &pos->member != (head);                                           \
-	     pos = tmp, tmp = dapl_container_of(tmp->member.next,              \
+#define dapl_list_for_each_safe(pos, tmp, head, member)                       \
+	for (pos = dapl_container_of((head)->next, __typeof__(*pos), member), \
+	    tmp = dapl_container_of(pos->member.next, __typeof__(*pos),       \
+				    member);                                  \
+	     &pos->member != (head);                                          \
+	     pos = tmp, tmp = dapl_container_of(tmp->member.next,             \
 						__typeof__(*tmp), member))
 
 #endif

@@ -25,15 +25,15 @@ enum dapl_lock_role {
 	DAPL_LOCK_PROVIDER, /* the plugin's list of registered names */
 	DAPL_LOCK_IA,	    /* object lists of one IA */
 	DAPL_LOCK_SRQ,	    /* size of one shared receive queue */
-	DAPL_LOCK_CTL,	    /* verbs objects of one EP or EVD; see doc/locking.md */
-	DAPL_LOCK_SP,	    /* one service point */
-	DAPL_LOCK_EP,	    /* state of one endpoint */
-	DAPL_LOCK_CONN,	    /* one connection of a connection manager */
-	DAPL_LOCK_EVD,	    /* one event dispatcher */
-	DAPL_LOCK_CNO,	    /* one CNO */
-	DAPL_LOCK_WQ,	    /* one work queue's ring, posting side */
-	DAPL_LOCK_JOBS,	    /* what the helpers of one loop have to do */
-	DAPL_LOCK_LEAF,	    /* timers, maps, log: takes no other lock */
+	DAPL_LOCK_CTL,	/* verbs objects of one EP or EVD; see doc/locking.md */
+	DAPL_LOCK_SP,	/* one service point */
+	DAPL_LOCK_EP,	/* state of one endpoint */
+	DAPL_LOCK_CONN, /* one connection of a connection manager */
+	DAPL_LOCK_EVD,	/* one event dispatcher */
+	DAPL_LOCK_CNO,	/* one CNO */
+	DAPL_LOCK_WQ,	/* one work queue's ring, posting side */
+	DAPL_LOCK_JOBS, /* what the helpers of one loop have to do */
+	DAPL_LOCK_LEAF, /* timers, maps, log: takes no other lock */
 	DAPL_LOCK_N
 };
 
@@ -132,9 +132,8 @@ static inline void dapl_unlock(struct dapl_lock *l)
 {
 	/* First: once the word is 0 the next holder may free the lock. */
 	DAPL_LOCK_LEAVE(l);
-	if (__builtin_expect(__atomic_exchange_n(&l->word, 0,
-						 __ATOMIC_RELEASE) == 2,
-			     0))
+	if (__builtin_expect(
+		    __atomic_exchange_n(&l->word, 0, __ATOMIC_RELEASE) == 2, 0))
 		dapl__lock_wake(l);
 }
 #endif

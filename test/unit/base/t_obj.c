@@ -493,8 +493,8 @@ static void any_call__thousands_of_handles(void **state)
 	for (size_t i = 0; i < n; i++) {
 		assert_dat_ok(V(get_handle_type)(evd[i], &type));
 		assert_int_equal(type, DAT_HANDLE_TYPE_EVD);
-		assert_int_equal(
-			V(get_handle_type)((char *)evd[i] + 16, &type), IH_1);
+		assert_int_equal(V(get_handle_type)((char *)evd[i] + 16, &type),
+				 IH_1);
 		assert_dat_ok(V(evd_free)(evd[i]));
 		assert_int_equal(V(evd_free)(evd[i]), IH_0);
 	}
@@ -509,8 +509,7 @@ static void ep_create__connection_evd_of_other_ia(void **state)
 
 	assert_dat_ok(V(ep_create)(s->ia, s->pz, s->recv_evd, s->req_evd,
 				   c->conn_evd, NULL, &ep));
-	assert_refused(V(evd_free)(c->conn_evd),
-		       DAPL_BAD_STATE(EVD_IN_USE));
+	assert_refused(V(evd_free)(c->conn_evd), DAPL_BAD_STATE(EVD_IN_USE));
 	assert_dat_ok(V(ep_free)(ep));
 }
 

@@ -213,9 +213,9 @@ struct fv_qp {
 	unsigned int sq_used;	/* slots not yet free */
 	unsigned int sq_silent; /* executed unsignalled, freed by a later CQE */
 	struct fv_rq rq;
-	uint32_t peer_qpn; /* iWARP: bound by the connection manager */
+	uint32_t peer_qpn;   /* iWARP: bound by the connection manager */
 	unsigned int moving; /* threads inside a change of its state */
-	bool in_error;	   /* event raised, flush done or late */
+	bool in_error;	     /* event raised, flush done or late */
 	bool got_packet;
 	bool held; /* sends stay outstanding */
 	bool mute; /* in ERR without a flush, until RESET */

@@ -923,15 +923,14 @@ static void register__an_operation_is_missing(void **state)
 	DAT_PROVIDER_INFO info = {"lacking", 2, 0, DAT_TRUE};
 	int added = world_registry.added;
 
-#define WITHOUT(op)                                                  \
-	do {                                                         \
-		ops = *whole;                                        \
-		ops.op = NULL;                                       \
-		dapl_provider_register(&ops, &info, "");             \
-		assert_int_equal(world_registry.added, added);       \
-		assert_non_null(                                     \
-			strstr(dapl__fail_text(), "operation " #op)); \
-		assert_null(dapl_provider_find("lacking"));          \
+#define WITHOUT(op)                                                           \
+	do {                                                                  \
+		ops = *whole;                                                 \
+		ops.op = NULL;                                                \
+		dapl_provider_register(&ops, &info, "");                      \
+		assert_int_equal(world_registry.added, added);                \
+		assert_non_null(strstr(dapl__fail_text(), "operation " #op)); \
+		assert_null(dapl_provider_find("lacking"));                   \
 	} while (0)
 	WITHOUT(name);
 	WITHOUT(open);

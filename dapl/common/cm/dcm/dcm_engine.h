@@ -66,9 +66,9 @@ struct dcm_conn {
 	uint32_t id;		       /* own; 0 on streams */
 	uint64_t born_us;	       /* passive: when the request came */
 	uint64_t up_us;
-	bool leaving;		       /* counted in leaving_n */
-	uint64_t request;	       /* passive: what it said, in short */
-	struct dcm_peer peer;	       /* datagrams */
+	bool leaving;	      /* counted in leaving_n */
+	uint64_t request;     /* passive: what it said, in short */
+	struct dcm_peer peer; /* datagrams */
 
 	/* What each message of ours says; op and repeats are filled in. */
 	struct dcm_msg own;

@@ -785,6 +785,7 @@ static void closed_release(struct dcm_proto *p, const struct dcm_step *s,
 	[DCM_IN_RTU] = ignore, [DCM_IN_DREQ] = ignore, [DCM_IN_DREP] = ignore
 
 /* A stale timer, fired while it was being taken off, is none of an error. */
+/* clang-format off */
 static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 	[DCM_IDLE] =
 		{
@@ -977,6 +978,7 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			NO_MESSAGES,
 		},
 };
+/* clang-format on */
 
 enum dcm_input dcm_input_of(uint16_t op)
 {
