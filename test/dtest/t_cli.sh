@@ -62,6 +62,7 @@ help_of()
 # page_of TOOL: those that the manual page describes, under .TP.
 page_of()
 {
+    # shellcheck disable=SC1003 # a lone backslash, no attempt to escape the quote
     tr -d '\\' <"$top_srcdir/doc/$1.1" |
         awk '/^\.SH/ { on = /OPTIONS/ } on && tag { print } { tag = /^\.TP/ }' |
         sed 's/fI[^f]*fP//g; s/f[RP]//g; s/"//g' | grep -oE -e '(^|[ ,])--?[a-zA-Z][a-z-]*' | tr -d ' ,' | sort -u

@@ -11,7 +11,7 @@ n=0
 row()
 {
     n=$((n + 1))
-    got=$(printf "$4" | awk -v src=x -v rc="$2" -f "$here/tap.awk" | cut -f1 | tr -d '\n')
+    got=$(printf '%b' "$4" | awk -v src=x -v rc="$2" -f "$here/tap.awk" | cut -f1 | tr -d '\n')
     if [ "$got" = "$3" ]; then
         echo "ok $n - tap__$1"
     else

@@ -42,7 +42,7 @@ wire_srq="-c 4 -B 4 -t 5"
 # Where a peer is a queue pair, it can be told one, though not whose.
 old_programs()
 {
-    local name="$1, old program, our libraries" IT_NO_WAY= IT_READY=
+    local name="$1, old program, our libraries" IT_NO_WAY='' IT_READY=''
 
     [ "$it_old" != local ] || IT_NO_WAY="No valid data was received|DAT_INVALID_ADDRESS"
     rows dtestcm "$name" "$old_program" "$old_program" "$old_cm"

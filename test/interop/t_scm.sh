@@ -38,6 +38,7 @@ ours_with()
 
     shift
     (
+        # shellcheck disable=SC2163 # words are NAME=VALUE
         export "$@"
         dtest_pair "$name, all ours" "ours ours ours" "ours ours ours" -b 64 -B 20
     )

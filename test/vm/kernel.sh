@@ -62,6 +62,7 @@ vm_build_siw()
     local v=$1 to=$2 w=$h_tmp/siw ver series hdr dep src cc
 
     ver=$(cat "$to/version")
+    # shellcheck disable=SC2001 # bash has no groups in its patterns
     series=$(echo "$v" | sed 's/^\([0-9]*\.[0-9]*\).*/\1/')
     mkdir -p "$w/h" "$w/s"
     dep=$(apt-cache depends "linux-headers-$v=$ver" 2>/dev/null |

@@ -6,6 +6,7 @@
 # Ownership: one job directory and one qemu per run; both end with the run.
 # Channels: standard output and standard error by two virtio ports, the exit
 # code by a file, the kernel's console by a serial line of its own.
+# shellcheck disable=SC2054 # the commas are those of QEMU's options
 
 # shellcheck source=test/vm/kernel.sh
 . "$h_top/test/vm/kernel.sh"

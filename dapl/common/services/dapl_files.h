@@ -2,7 +2,7 @@
 /*
  * dapl_files.h - the process's limit on file descriptors.
  *
- * An adapter takes some ten of them, and connections of SCM one each, while
+ * An adapter takes some ten of them, and connections over TCP one each, while
  * systems start programs with a soft limit of 1,024 and a hard one far above.
  * The soft one is that low for programs that call select(), which cannot use
  * descriptors beyond; so it is raised only when the process would fail

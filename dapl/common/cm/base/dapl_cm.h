@@ -188,7 +188,7 @@ struct dapl_cm_up {
 };
 
 struct dapl_cm_ops {
-	const char *name; /* "CMA": value of DAT_IB_PROVIDER_NAME, log prefix */
+	const char *name;   /* DAT_IB_PROVIDER_NAME, and in log lines */
 	int default_inline; /* bytes, unless DAPL_MAX_INLINE says otherwise */
 	/* Addresses are no socket addresses, whatever their family says: there
 	 * is no port in them. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dcm.h - what SCM and UCM share beside the protocol: the operations of
- * dapl_cm.h over an engine, and the table that a transport fills.
+ * dcm.h - connection managers with messages of their own, whatever these travel
+ * by: the operations of dapl_cm.h over an engine, and the table that a
+ * transport fills.
  *
  * A provider embeds struct dcm first in its instance, struct dapl_cm_conn first
  * in its connections and struct dapl_cm_listener first in its listeners; it

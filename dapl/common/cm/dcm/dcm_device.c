@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dcm_device.c - reads ia_params of SCM and UCM; see the header.
+ * dcm_device.c - reads ia_params that name a device; see the header.
  *
  * The number of the port is what the historic providers take: decimal,
  * hexadecimal or octal. "gid=" is ours.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dcm_device.h - the text of ia_params of SCM and UCM:
+ * dcm_device.h - the text of ia_params where it names a device:
  * "<device> <port> [gid=<index>]".
  *
  * Text only: whether there is such a device shows when it is opened.

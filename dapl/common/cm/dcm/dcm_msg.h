@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dcm_msg.h - the connection management message that SCM and UCM share.
+ * dcm_msg.h - the connection management message, over streams and datagrams.
  *
- * Pure: bytes to structure and back, nothing else. Framing of a stream, the
- * four-byte words of SCM included, is the stream's own business.
+ * Pure: bytes to structure and back, nothing else. Framing of a stream,
+ * its four-byte words included, is the stream's own business.
  * Layout and meaning of every byte: doc/cm-protocol.md; golden bytes:
  * test/wire.
  *
@@ -57,7 +57,7 @@ struct dcm_block {
 
 /* The InfiniBand shape. */
 struct dcm_ib {
-	uint16_t family; /* 0, or AF_INET6 in an address of UCM */
+	uint16_t family; /* 0, or AF_INET6: an address of datagrams */
 	uint16_t lid;
 	uint32_t qpn;
 	uint8_t gid[16];
