@@ -39,7 +39,7 @@ static const struct scm_limits limits = {
  * The request names its sender's address as well. That is the same, or not
  * true, or one that means nothing here.
  */
-static void peer(struct dapl_cm_conn *conn, const struct dcm_msg *req)
+static void peer(struct dcm_cm_conn *conn, const struct dcm_msg *req)
 {
 	(void)conn; /* known since it was accepted */
 	(void)req;
@@ -51,28 +51,24 @@ static int start(struct dcm *dcm)
 	return 0;
 }
 
-static void mute(struct dcm_node *node)
+static void mute(struct dapl_cm_node *node)
 {
-	struct dapl_cm_conn *conn;
-
-	if (node->is_listener) {
-		scm_listener_mute((struct scm_listener *)dapl_container_of(
-			node, struct dapl_cm_listener, node));
-		return;
-	}
-	conn = dapl_container_of(node, struct dapl_cm_conn, node);
-	dapl_loop_del(node->dcm->base.loop, &scm_conn_from(conn)->watch);
+	if (node->is_listener)
+		scm_listener_mute((struct scm_listener *)node);
+	else
+		dapl_loop_del(node->cm->loop,
+			      &((struct scm_conn *)node)->watch);
 }
 
 /* Listeners first: they make connections. */
 static void stop(struct dcm *dcm)
 {
-	struct dcm_node *node;
+	struct dapl_cm_node *node;
 
-	dapl_list_for_each(node, &dcm->nodes, link)
+	dapl_list_for_each(node, &dcm->base.nodes, link)
 		if (node->is_listener)
 			mute(node);
-	dapl_list_for_each(node, &dcm->nodes, link)
+	dapl_list_for_each(node, &dcm->base.nodes, link)
 		if (!node->is_listener)
 			mute(node);
 	dapl_timer_cancel(dcm->base.loop, &scm_from(dcm)->half_timer);
@@ -80,9 +76,9 @@ static void stop(struct dcm *dcm)
 }
 
 static const struct dcm_transport transport = {
-	.conn_size = sizeof(struct scm_conn),
-	.listener_size = sizeof(struct scm_listener),
-	.pdata_max = DCM_PDATA,
+	.sizes = {.conn = sizeof(struct scm_conn),
+		  .listener = sizeof(struct scm_listener),
+		  .pdata = DCM_PDATA},
 	.target = scm_target,
 	.listen = scm_listen,
 	.unlisten = scm_unlisten,

@@ -12,8 +12,8 @@
  * first is where a connection is dialed, so that the caller learns what this
  * host lacks for it, and that others who dial do not keep a stream waiting that
  * has come up.
- * dcm.lock guards the list of listeners. When stop() is under way no node is
- * freed any more (dcm.c), so it may walk them.
+ * The base's lock guards the list of listeners. When stop() is under way no
+ * node is freed any more (dapl_cm_base.h), so it may walk them.
  */
 #ifndef SCM_H
 #define SCM_H
@@ -45,7 +45,7 @@ struct scm {
 	struct scm_ports ports; /* of outgoing connections */
 	unsigned next_port;	/* of these, the next to try; atomic */
 
-	struct dapl_list listeners; /* dcm.lock */
+	struct dapl_list listeners; /* dcm.base.lock */
 	struct dapl_list half;	    /* oldest first */
 	unsigned half_n;
 	struct dapl_timer half_timer; /* for the oldest */
@@ -58,7 +58,7 @@ struct scm {
 };
 
 struct scm_conn {
-	struct dapl_cm_conn base; /* must stay first */
+	struct dcm_cm_conn base; /* must stay first */
 	struct dapl_watch watch;
 	int fd; /* while OPEN */
 	bool open;
@@ -75,11 +75,11 @@ struct scm_conn {
 };
 
 struct scm_listener {
-	struct dapl_cm_listener base; /* must stay first */
+	struct dcm_cm_listener base; /* must stay first */
 	struct dapl_watch watch;
 	unsigned held; /* the service thread's; enum scm_held, one of them */
 	int fd;
-	struct dapl_list link; /* dcm.lock */
+	struct dapl_list link; /* dcm.base.lock */
 	uint16_t port;
 	DAT_CONN_QUAL qual;
 };
@@ -98,7 +98,7 @@ static inline struct scm *scm_from(struct dcm *dcm)
 	return (struct scm *)dcm;
 }
 
-static inline struct scm_conn *scm_conn_from(struct dapl_cm_conn *conn)
+static inline struct scm_conn *scm_conn_from(struct dcm_cm_conn *conn)
 {
 	return (struct scm_conn *)conn;
 }
@@ -117,7 +117,7 @@ void scm_socket_end(int fd);
 
 /* scm_conn.c: entries of struct dcm_transport */
 
-int scm_target(struct dcm *dcm, struct dapl_cm_conn *conn,
+int scm_target(struct dcm *dcm, struct dcm_cm_conn *conn,
 	       const struct sockaddr *addr, DAT_CONN_QUAL qual);
 int scm_dial(struct dcm_conn *conn);
 void scm_send(struct dcm_engine *eng, struct dcm_conn *conn,
@@ -139,10 +139,10 @@ void scm_conn_read_on(struct scm_conn *conn);
 
 /* scm_listen.c: entries of struct dcm_transport */
 
-int scm_listen(struct dcm *dcm, struct dapl_cm_listener *l, DAT_CONN_QUAL qual,
+int scm_listen(struct dcm *dcm, struct dcm_cm_listener *l, DAT_CONN_QUAL qual,
 	       uint32_t *ret_port);
-void scm_unlisten(struct dapl_cm_listener *l);
-void scm_room(struct dcm *dcm, struct dapl_cm_listener *l);
+void scm_unlisten(struct dcm_cm_listener *l);
+void scm_room(struct dcm *dcm, struct dcm_cm_listener *l);
 
 /* MSG, a REQ, came on the half-open CONN, which may be gone afterwards. */
 void scm_half_request(struct scm_conn *conn, const struct dcm_msg *msg);

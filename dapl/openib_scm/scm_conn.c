@@ -3,7 +3,7 @@
  * scm_conn.c - the socket of a connection: dialing, messages in and out, end.
  *
  * What a message means is decided elsewhere. Each read is followed by
- * dcm_run(): what the consumer asked before the peer caused those bytes has
+ * dapl_cm_run(): what the consumer asked before the peer caused those bytes has
  * then been done. The engine may hang up in any call; cm->reading tells, and
  * after that CONN may not be touched.
  * A message is one write, as old peers need it. A stream carries less than a
@@ -31,12 +31,12 @@
 
 static struct scm *cm_of(const struct scm_conn *conn)
 {
-	return scm_from(conn->base.node.dcm);
+	return scm_from(dcm_of(&conn->base));
 }
 
 static struct dapl_loop *loop_of(const struct scm_conn *conn)
 {
-	return conn->base.node.dcm->base.loop;
+	return conn->base.base.node.cm->loop;
 }
 
 /* ----------------------------------------------------------- sockets */
@@ -140,7 +140,7 @@ static void readable(struct scm_conn *conn)
 		return;
 	if (n > 0)
 		scm_frame_read(&conn->frame, (size_t)n);
-	dcm_run(&cm->dcm);
+	dapl_cm_run(&cm->dcm.base);
 	if (cm->reading != conn)
 		return;
 	if (n > 0)
@@ -199,7 +199,7 @@ static void dialed(struct scm_conn *conn)
 	int ret;
 
 	ret = dial_result(conn, &own);
-	dcm_run(&cm->dcm);
+	dapl_cm_run(&cm->dcm.base);
 	if (cm->reading != conn)
 		return;
 	if (ret) {
@@ -243,15 +243,15 @@ static void on_socket(struct dapl_watch *watch, uint32_t epoll_events)
 /* Under the lock, so that stop() finds every watch, and none comes after it. */
 static int begin_watch(struct scm_conn *conn, uint32_t events)
 {
-	struct dcm *dcm = conn->base.node.dcm;
+	struct dcm *dcm = dcm_of(&conn->base);
 	int ret = -ECANCELED;
 
 	conn->watch.fn = on_socket;
-	dapl_lock(&dcm->lock);
-	if (!dcm->stopped)
+	dapl_lock(&dcm->base.lock);
+	if (!dcm->base.stopped)
 		ret = dapl_loop_add(dcm->base.loop, &conn->watch, conn->fd,
 				    events);
-	dapl_unlock(&dcm->lock);
+	dapl_unlock(&dcm->base.lock);
 	return ret;
 }
 
@@ -376,7 +376,7 @@ int scm_dial(struct dcm_conn *dc)
 	return ret;
 }
 
-int scm_target(struct dcm *dcm, struct dapl_cm_conn *base,
+int scm_target(struct dcm *dcm, struct dcm_cm_conn *base,
 	       const struct sockaddr *addr, DAT_CONN_QUAL qual)
 {
 	struct scm_conn *conn = scm_conn_from(base);

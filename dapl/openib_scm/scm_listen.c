@@ -14,7 +14,7 @@
  *
  * A half-open connection knows its listener by the port only, so an unlisten
  * in the meantime does no harm. A listener that was found stays valid until
- * the next dcm_run(), since only that frees it.
+ * the next dapl_cm_run(), since only that frees it.
  */
 #include <errno.h>
 #include <limits.h>
@@ -32,7 +32,7 @@
 /* No event tells that another part of the process has closed a file. */
 #define RETRY_US 50000
 
-static struct scm_listener *listener_from(struct dapl_cm_listener *l)
+static struct scm_listener *listener_from(struct dcm_cm_listener *l)
 {
 	return (struct scm_listener *)l;
 }
@@ -49,7 +49,7 @@ static bool hold(struct scm *cm, struct scm_listener *l, enum scm_held why,
 		 const char *text)
 {
 	dapl_log(why == SCM_HELD_FILES ? DAPL_LOG_WARN : DAPL_LOG_CM,
-		 "sp %p: accepts nothing for now: %s", (void *)l->base.sp,
+		 "sp %p: accepts nothing for now: %s", (void *)l->base.base.sp,
 		 text);
 	l->held = why;
 	cm->held |= why;
@@ -66,7 +66,7 @@ static void resume(struct scm *cm, unsigned why,
 	if (!(cm->held & why))
 		return;
 	cm->held = 0;
-	dapl_lock(&cm->dcm.lock);
+	dapl_lock(&cm->dcm.base.lock);
 	dapl_list_for_each(l, &cm->listeners, link) {
 		if ((l->held & why) && (!only || l == only)) {
 			l->held = 0;
@@ -74,7 +74,7 @@ static void resume(struct scm *cm, unsigned why,
 		}
 		cm->held |= l->held;
 	}
-	dapl_unlock(&cm->dcm.lock);
+	dapl_unlock(&cm->dcm.base.lock);
 }
 
 void scm_files_again(struct scm *cm)
@@ -120,7 +120,7 @@ static int half_add(struct scm *cm, struct scm_conn *conn)
 
 void scm_half_remove(struct scm_conn *conn)
 {
-	struct scm *cm = scm_from(conn->base.node.dcm);
+	struct scm *cm = scm_from(dcm_of(&conn->base));
 
 	if (dapl_list_empty(&conn->half))
 		return;
@@ -179,17 +179,17 @@ static struct scm_listener *listener_of_port(struct scm *cm, uint16_t port)
 {
 	struct scm_listener *l, *found = NULL;
 
-	dapl_lock(&cm->dcm.lock);
+	dapl_lock(&cm->dcm.base.lock);
 	dapl_list_for_each(l, &cm->listeners, link)
 		if (l->port == port)
 			found = l;
-	dapl_unlock(&cm->dcm.lock);
+	dapl_unlock(&cm->dcm.base.lock);
 	return found;
 }
 
 bool scm_half_may_ask(struct scm_conn *conn)
 {
-	struct scm *cm = scm_from(conn->base.node.dcm);
+	struct scm *cm = scm_from(dcm_of(&conn->base));
 	struct scm_listener *l = listener_of_port(cm, conn->port);
 
 	/* Without a listener it will be told so. */
@@ -202,7 +202,7 @@ bool scm_half_may_ask(struct scm_conn *conn)
 }
 
 /* Who waits in a socket of ours came before who waits in the system's queue. */
-void scm_room(struct dcm *dcm, struct dapl_cm_listener *base)
+void scm_room(struct dcm *dcm, struct dcm_cm_listener *base)
 {
 	struct scm_listener *l = base ? listener_from(base) : NULL;
 	struct scm *cm = scm_from(dcm);
@@ -222,7 +222,7 @@ void scm_room(struct dcm *dcm, struct dapl_cm_listener *base)
 
 void scm_half_request(struct scm_conn *conn, const struct dcm_msg *msg)
 {
-	struct scm *cm = scm_from(conn->base.node.dcm);
+	struct scm *cm = scm_from(dcm_of(&conn->base));
 	struct scm_listener *l = listener_of_port(cm, conn->port);
 
 	if (!l) {
@@ -306,7 +306,7 @@ static bool accept_into(struct scm *cm, struct scm_listener *l,
 /* False: not for now. */
 static bool accept_one(struct scm *cm, struct scm_listener *l)
 {
-	struct dapl_cm_conn *base;
+	struct dcm_cm_conn *base;
 
 	if (!dcm_room(&l->base))
 		return hold(cm, l, SCM_HELD_REQUESTS,
@@ -328,7 +328,7 @@ static void on_listener(struct dapl_watch *watch, uint32_t epoll_events)
 {
 	struct scm_listener *l =
 		dapl_container_of(watch, struct scm_listener, watch);
-	struct scm *cm = scm_from(l->base.node.dcm);
+	struct scm *cm = scm_from(dcm_of_listener(&l->base));
 	int i;
 
 	(void)epoll_events;
@@ -363,19 +363,19 @@ static int open_socket(const struct scm *cm, uint16_t port, int *ret_fd)
 
 static void enlist(struct scm *cm, struct scm_listener *l)
 {
-	dapl_lock(&cm->dcm.lock);
+	dapl_lock(&cm->dcm.base.lock);
 	dapl_list_add_tail(&cm->listeners, &l->link);
-	dapl_unlock(&cm->dcm.lock);
+	dapl_unlock(&cm->dcm.base.lock);
 }
 
 static void delist(struct scm *cm, struct scm_listener *l)
 {
-	dapl_lock(&cm->dcm.lock);
+	dapl_lock(&cm->dcm.base.lock);
 	dapl_list_del(&l->link);
-	dapl_unlock(&cm->dcm.lock);
+	dapl_unlock(&cm->dcm.base.lock);
 }
 
-int scm_listen(struct dcm *dcm, struct dapl_cm_listener *base,
+int scm_listen(struct dcm *dcm, struct dcm_cm_listener *base,
 	       DAT_CONN_QUAL qual, uint32_t *ret_port)
 {
 	struct scm *cm = scm_from(dcm);
@@ -405,14 +405,14 @@ int scm_listen(struct dcm *dcm, struct dapl_cm_listener *base,
 
 void scm_listener_mute(struct scm_listener *l)
 {
-	dapl_loop_del(l->base.node.dcm->base.loop, &l->watch);
+	dapl_loop_del(l->base.base.node.cm->loop, &l->watch);
 }
 
-void scm_unlisten(struct dapl_cm_listener *base)
+void scm_unlisten(struct dcm_cm_listener *base)
 {
 	struct scm_listener *l = listener_from(base);
 
 	scm_listener_mute(l);
-	delist(scm_from(base->node.dcm), l);
+	delist(scm_from(dcm_of_listener(base)), l);
 	scm_socket_end(l->fd);
 }

@@ -103,7 +103,7 @@ static void peer_of(const struct dcm_ib *ib, struct dcm_peer *ret_peer)
 }
 
 /* Old peers find the type and family of the address in a request's daddr. */
-static void set_target(struct dapl_cm_conn *conn, const struct dcm_ib *ib,
+static void set_target(struct dcm_cm_conn *conn, const struct dcm_ib *ib,
 		       DAT_CONN_QUAL qual)
 {
 	struct dcm_ib daddr = *ib;
@@ -116,7 +116,7 @@ static void set_target(struct dapl_cm_conn *conn, const struct dcm_ib *ib,
 	conn->peer_port = qual;
 }
 
-static int ucm_target(struct dcm *dcm, struct dapl_cm_conn *conn,
+static int ucm_target(struct dcm *dcm, struct dcm_cm_conn *conn,
 		      const struct sockaddr *addr, DAT_CONN_QUAL qual)
 {
 	struct dcm_ib ib;
@@ -141,7 +141,7 @@ static int ucm_target(struct dcm *dcm, struct dapl_cm_conn *conn,
 	return 0;
 }
 
-static int ucm_listen(struct dcm *dcm, struct dapl_cm_listener *l,
+static int ucm_listen(struct dcm *dcm, struct dcm_cm_listener *l,
 		      DAT_CONN_QUAL qual, uint32_t *ret_port)
 {
 	if (!(qual & PORT_MASK))
@@ -149,13 +149,13 @@ static int ucm_listen(struct dcm *dcm, struct dapl_cm_listener *l,
 			-EINVAL,
 			"sp %p: qualifier %llu cannot be listened on: "
 			"its low 16 bits are 0",
-			(void *)l->sp, (unsigned long long)qual);
+			(void *)l->base.sp, (unsigned long long)qual);
 	*ret_port = qual & PORT_MASK;
 	return 0;
 }
 
 /* The address of the peer's connection manager, to connect to if wanted. */
-static void ucm_peer(struct dapl_cm_conn *conn, const struct dcm_msg *req)
+static void ucm_peer(struct dcm_cm_conn *conn, const struct dcm_msg *req)
 {
 	struct dcm_ib ib;
 
@@ -201,7 +201,7 @@ static void on_message(struct ucm_qp *qp, const uint8_t *buf, size_t len,
 {
 	struct ucm *ucm = dapl_container_of(qp, struct ucm, qp);
 
-	dcm_run(&ucm->dcm);
+	dapl_cm_run(&ucm->dcm.base);
 	dcm_engine_datagram(&ucm->dcm.eng, buf, len, src, dapl_now_us());
 }
 
@@ -268,9 +268,9 @@ static void ucm_stop(struct dcm *dcm)
 }
 
 static const struct dcm_transport transport = {
-	.conn_size = sizeof(struct dapl_cm_conn),
-	.listener_size = sizeof(struct dapl_cm_listener),
-	.pdata_max = DCM_PDATA,
+	.sizes = {.conn = sizeof(struct dcm_cm_conn),
+		  .listener = sizeof(struct dcm_cm_listener),
+		  .pdata = DCM_PDATA},
 	.target = ucm_target,
 	.listen = ucm_listen,
 	.peer = ucm_peer,
@@ -381,7 +381,7 @@ void ucm_close(struct dapl_cm *base)
 {
 	struct ucm *ucm = ucm_of(dcm_from(base));
 
-	dcm_stop(base);
+	dapl_cm_stop(base);
 	if (ucm->started)
 		ucm_qp_close(&ucm->qp);
 	dcm_fini(&ucm->dcm);

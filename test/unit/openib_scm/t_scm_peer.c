@@ -1086,7 +1086,7 @@ static void socket__options(void **state)
 	client_open(&c);
 	fd = raw_accept(c.listener);
 	raw_msg(fd, 0);
-	conn = scm_conn_from(c.conn);
+	conn = (struct scm_conn *)c.conn;
 	assert_int_equal(option_of(conn->fd, IPPROTO_TCP, TCP_NODELAY), 1);
 	assert_int_equal(option_of(conn->fd, SOL_SOCKET, SO_KEEPALIVE), 1);
 	assert_int_equal(option_of(conn->fd, IPPROTO_TCP, TCP_KEEPIDLE), 60);

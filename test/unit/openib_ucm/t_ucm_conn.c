@@ -455,9 +455,9 @@ static struct {
 	DAT_PSP_HANDLE psp;
 } rival;
 
-static void listen_meanwhile(struct dapl_cm_listener *l)
+static void listen_meanwhile(struct dcm_cm_listener *l)
 {
-	l->node.dcm->tp = rival.plain;
+	dcm_of_listener(l)->tp = rival.plain;
 	rival.ret = V(psp_create)(rival.w->server.ia, WORLD_QUAL,
 				  rival.w->server.cr_evd, DAT_PSP_CONSUMER_FLAG,
 				  &rival.psp);

@@ -41,14 +41,18 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "dapl/common/services/dapl_list.h"
+#include "dapl/common/services/dapl_lock.h"
 #include "dapl/common/services/dapl_loop.h"
 #include "dapl/common/services/dapl_param.h"
 #include "dapl/common/verbs/vb.h"
 
 struct dapl_cm_ops;
 struct dapl_cm_up;
-struct dapl_cm_conn;	 /* one connection; the provider's own */
-struct dapl_cm_listener; /* one service point; the provider's own */
+struct dapl_cm_conn;	 /* one connection: dapl_cm_base.h */
+struct dapl_cm_listener; /* one service point: dapl_cm_base.h */
+struct dapl_cm_hooks;
+struct dapl_cm_sizes;
 struct dapl_ep;
 struct dapl_sp;
 struct dapl_ia;
@@ -59,7 +63,7 @@ struct dapl_ia;
 /*
  * Base of a provider's instance for one IA; the provider embeds it first.
  * The fields of the first group are set by the objects before open(), those of
- * the second by open(), the device before start().
+ * the second by open(), the device before start(); the last are none of theirs.
  */
 struct dapl_cm {
 	const struct dapl_cm_ops *ops;
@@ -73,6 +77,17 @@ struct dapl_cm {
 	struct sockaddr_storage addr; /* the IA address; may wait for start() */
 
 	struct vb_dev *dev; /* valid from start() to stop() */
+
+	/* Of every connection manager alike: dapl_cm_base.h. */
+	const struct dapl_cm_hooks *hooks;
+	const struct dapl_cm_sizes *sizes;
+	struct dapl_lock lock;	/* role CONN */
+	bool stopped;		/* lock */
+	bool leaving;		/* lock; stop() has begun: nothing new */
+	struct dapl_list nodes; /* lock; all of them */
+	struct dapl_list todo;	/* lock; what WORK has to look at */
+	struct dapl_list dead;	/* given up by stop() before their release */
+	struct dapl_work work;
 };
 
 /* What a connection needs to know of the endpoint it will carry. */

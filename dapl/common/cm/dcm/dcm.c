@@ -7,9 +7,7 @@
  * the head of dcm.h.
  *
  * End of life. The engine forgets a connection after its release, on the
- * service thread, and that frees it. From stop() on nothing is freed until
- * dcm_fini(), since the objects may release later; and the list of nodes does
- * not change any more, so stop() can walk it.
+ * service thread, and that frees it; see dapl_cm_base.h.
  */
 #include "dapl/common/cm/dcm/dcm.h"
 
@@ -24,89 +22,26 @@
 /* How long stop() waits for peers: about four tries without a measurement. */
 #define LEAVE_US 2000000
 
-static struct dapl_cm_conn *conn_of(struct dcm_node *node)
+static struct dcm_cm_conn *conn_of(struct dapl_cm_conn *conn)
 {
-	return dapl_container_of(node, struct dapl_cm_conn, node);
+	return (struct dcm_cm_conn *)conn;
 }
 
-static struct dapl_cm_listener *listener_of(struct dcm_node *node)
+static struct dcm_cm_listener *listener_of(struct dapl_cm_listener *l)
 {
-	return dapl_container_of(node, struct dapl_cm_listener, node);
+	return (struct dcm_cm_listener *)l;
 }
 
-/* ----------------------------------------------------------- nodes */
-
-static int node_add(struct dcm *dcm, struct dcm_node *node, bool is_listener)
+static void ask(struct dcm_cm_conn *conn, enum dcm_ask what)
 {
-	bool stopped;
-
-	node->dcm = dcm;
-	node->is_listener = is_listener;
-	dapl_list_init(&node->link);
-	dapl_list_init(&node->todo);
-	dapl_lock(&dcm->lock);
-	stopped = dcm->stopped || dcm->leaving;
-	if (!stopped)
-		dapl_list_add_tail(&dcm->nodes, &node->link);
-	dapl_unlock(&dcm->lock);
-	return stopped ? -ECANCELED : 0;
-}
-
-/* False after stop(): then the node stays where it is, and alive. */
-static bool node_del(struct dcm_node *node)
-{
-	struct dcm *dcm = node->dcm;
-	bool stopped;
-
-	dapl_lock(&dcm->lock);
-	stopped = dcm->stopped;
-	if (!stopped) {
-		dapl_list_del(&node->link);
-		dapl_list_del(&node->todo);
-	}
-	dapl_unlock(&dcm->lock);
-	return !stopped;
-}
-
-static void ask_locked(struct dcm_node *node, enum dcm_ask what)
-{
-	struct dcm *dcm = node->dcm;
-
-	dapl_lock_assert_held(&node->dcm->lock);
-	if (dcm->stopped)
-		return;
-	node->asked |= what;
-	if (dapl_list_empty(&node->todo))
-		dapl_list_add_tail(&dcm->todo, &node->todo);
-	dapl_loop_defer(dcm->base.loop, &dcm->work);
-}
-
-static void ask(struct dcm_node *node, enum dcm_ask what)
-{
-	dapl_lock(&node->dcm->lock);
-	ask_locked(node, what);
-	dapl_unlock(&node->dcm->lock);
-}
-
-static void conn_free(struct dapl_cm_conn *conn)
-{
-	free(conn);
-}
-
-static struct dapl_cm_conn *conn_alloc(struct dcm *dcm)
-{
-	struct dapl_cm_conn *conn = calloc(1, dcm->tp->conn_size);
-
-	if (conn)
-		dcm_conn_init(&conn->dcm, &dcm->eng);
-	return conn;
+	dapl_cm_ask(&conn->base.node, what);
 }
 
 /* -------------------------------------- what the service thread is asked */
 
-static void run_connect(struct dapl_cm_conn *conn)
+static void run_connect(struct dcm_cm_conn *conn)
 {
-	struct dcm *dcm = conn->node.dcm;
+	struct dcm *dcm = dcm_of(conn);
 
 	if (!dcm_engine_connect(&dcm->eng, &conn->dcm, conn->port,
 				dapl_now_us())) {
@@ -117,25 +52,15 @@ static void run_connect(struct dapl_cm_conn *conn)
 	}
 	dapl_log(DAPL_LOG_ERR, "conn %p: no id is free, limit %zu",
 		 (void *)conn, dcm->eng.conns_max);
-	dcm->base.up->event(conn->ep, conn, DAPL_CM_BROKEN, NULL, 0);
+	dapl_cm_conn_event(&conn->base, DAPL_CM_BROKEN, NULL, 0);
 }
 
-static void run_release(struct dapl_cm_conn *conn)
+static void run_conn(struct dapl_cm_conn *base, unsigned asked)
 {
-	const struct dapl_cm_up *up = conn->node.dcm->base.up;
-	struct dapl_ep *ep = conn->ep;
+	struct dcm_cm_conn *conn = conn_of(base);
 
-	conn->ep = NULL;
-	dcm_engine_input(&conn->dcm, DCM_IN_RELEASE, NULL, dapl_now_us());
-	/* CONN may be gone. */
-	if (ep)
-		up->gone(ep);
-}
-
-static void run_conn(struct dapl_cm_conn *conn, unsigned asked)
-{
 	/* An attempt that was given up before it began leaves no trace. */
-	if ((asked & DCM_ASK_CONNECT) && !(asked & DCM_ASK_RELEASE))
+	if ((asked & DCM_ASK_CONNECT) && !(asked & DAPL_CM_ASK_RELEASE))
 		run_connect(conn);
 	if (asked & DCM_ASK_ACCEPT)
 		dcm_engine_accept(&conn->dcm, &conn->answer, dapl_now_us());
@@ -143,17 +68,18 @@ static void run_conn(struct dapl_cm_conn *conn, unsigned asked)
 		dcm_engine_reject(&conn->dcm, conn->answer.pdata,
 				  conn->answer.p_size, dapl_now_us());
 	if (asked & DCM_ASK_DISCONNECT)
-		dcm_engine_input(&conn->dcm, DCM_IN_DISCONNECT, NULL,
-				 dapl_now_us());
-	if (asked & DCM_ASK_RELEASE)
-		run_release(conn);
+		dcm_input(conn, DCM_IN_DISCONNECT, NULL);
 }
 
-static void run_listener(struct dapl_cm_listener *l, unsigned asked)
+static void run_released(struct dapl_cm_conn *base)
 {
-	struct dcm *dcm = l->node.dcm;
-	const struct dapl_cm_up *up = dcm->base.up;
-	struct dapl_sp *sp = l->sp;
+	dcm_input(conn_of(base), DCM_IN_RELEASE, NULL);
+}
+
+static void run_listener(struct dapl_cm_listener *base, unsigned asked)
+{
+	struct dcm_cm_listener *l = listener_of(base);
+	struct dcm *dcm = dcm_of_listener(l);
 
 	if (asked & DCM_ASK_LISTEN) {
 		/* Whoever had the port before has been asked to leave it. */
@@ -162,41 +88,8 @@ static void run_listener(struct dapl_cm_listener *l, unsigned asked)
 		assert(!ret);
 		(void)ret;
 	}
-	if (!(asked & DCM_ASK_UNLISTEN))
-		return;
-	dcm_engine_unlisten(&dcm->eng, &l->dcm);
-	if (!node_del(&l->node))
-		return; /* stop() will say it */
-	free(l);
-	up->unlistened(sp);
-}
-
-static struct dcm_node *next_todo(struct dcm *dcm, unsigned *ret_asked)
-{
-	struct dcm_node *node = NULL;
-
-	dapl_lock(&dcm->lock);
-	if (!dcm->stopped && !dapl_list_empty(&dcm->todo)) {
-		node = dapl_list_first(&dcm->todo, struct dcm_node, todo);
-		dapl_list_del(&node->todo);
-		*ret_asked = node->asked;
-		node->asked = 0;
-	}
-	dapl_unlock(&dcm->lock);
-	return node;
-}
-
-void dcm_run(struct dcm *dcm)
-{
-	struct dcm_node *node;
-	unsigned asked;
-
-	while ((node = next_todo(dcm, &asked))) {
-		if (node->is_listener)
-			run_listener(listener_of(node), asked);
-		else
-			run_conn(conn_of(node), asked);
-	}
+	if (asked & DAPL_CM_ASK_UNLISTEN)
+		dcm_engine_unlisten(&dcm->eng, &l->dcm);
 }
 
 /* Whether stop() waits, or is about to. */
@@ -204,17 +97,16 @@ static bool is_leaving(struct dcm *dcm)
 {
 	bool leaving;
 
-	dapl_lock(&dcm->lock);
-	leaving = dcm->leaving && !dcm->stopped;
-	dapl_unlock(&dcm->lock);
+	dapl_lock(&dcm->base.lock);
+	leaving = dcm->base.leaving && !dcm->base.stopped;
+	dapl_unlock(&dcm->base.lock);
 	return leaving;
 }
 
-static void on_work(struct dapl_work *work)
+static void ran(struct dapl_cm *base)
 {
-	struct dcm *dcm = dapl_container_of(work, struct dcm, work);
+	struct dcm *dcm = dcm_from(base);
 
-	dcm_run(dcm);
 	if (!dcm->eng.leaving_n && is_leaving(dcm))
 		sem_post(&dcm->left);
 }
@@ -226,10 +118,8 @@ static void on_leave_over(struct dapl_timer *timer)
 
 static void on_timer(struct dapl_timer *timer)
 {
-	struct dapl_cm_conn *conn =
-		dapl_container_of(timer, struct dapl_cm_conn, timer);
-
-	dcm_engine_input(&conn->dcm, DCM_IN_TIMER, NULL, dapl_now_us());
+	dcm_input(dapl_container_of(timer, struct dcm_cm_conn, timer),
+		  DCM_IN_TIMER, NULL);
 }
 
 /* ------------------------------------- what the engine asks: its table */
@@ -243,8 +133,9 @@ static void engine_send(struct dcm_engine *eng, struct dcm_conn *dc,
 			const struct dcm_peer *to, const struct dcm_msg *msg,
 			bool filler)
 {
-	dapl_log(DAPL_LOG_CM, "conn %p: %s, repeat %u", (void *)dc,
-		 dcm_op_name(msg->op), msg->rtns);
+	dapl_log(DAPL_LOG_CM, "conn %p: %s, repeat %u",
+		 dc ? (void *)dcm_conn_from(dc) : NULL, dcm_op_name(msg->op),
+		 msg->rtns);
 	dcm_of_engine(eng)->tp->send(eng, dc, to, msg, filler);
 }
 
@@ -255,15 +146,15 @@ static void engine_hangup(struct dcm_conn *dc)
 
 static void engine_arm(struct dcm_conn *dc, uint64_t deadline_us)
 {
-	struct dapl_cm_conn *conn = dcm_conn_from(dc);
-	struct dcm *dcm = conn->node.dcm;
+	struct dcm_cm_conn *conn = dcm_conn_from(dc);
+	struct dcm *dcm = dcm_of(conn);
 	int ret = 0;
 
 	conn->timer.fn = on_timer;
-	dapl_lock(&dcm->lock);
-	if (!dcm->stopped)
+	dapl_lock(&dcm->base.lock);
+	if (!dcm->base.stopped)
 		ret = dapl_timer_arm(dcm->base.loop, &conn->timer, deadline_us);
-	dapl_unlock(&dcm->lock);
+	dapl_unlock(&dcm->base.lock);
 	if (ret)
 		dapl_log(DAPL_LOG_ERR, "conn %p: no timer: %s", (void *)conn,
 			 strerror(-ret));
@@ -271,13 +162,14 @@ static void engine_arm(struct dcm_conn *dc, uint64_t deadline_us)
 
 static void engine_disarm(struct dcm_conn *dc)
 {
-	struct dapl_cm_conn *conn = dcm_conn_from(dc);
+	struct dcm_cm_conn *conn = dcm_conn_from(dc);
 
-	dapl_timer_cancel(conn->node.dcm->base.loop, &conn->timer);
+	dapl_timer_cancel(dcm_of(conn)->base.loop, &conn->timer);
 }
 
-static void on_moved(struct dapl_cm_conn *conn, int ret)
+static void on_moved(struct dapl_cm_conn *base, int ret)
 {
+	struct dcm_cm_conn *conn = conn_of(base);
 	enum dcm_input in = DCM_IN_QP_READY;
 
 	if (ret == -ENOTCONN)
@@ -286,14 +178,14 @@ static void on_moved(struct dapl_cm_conn *conn, int ret)
 		dcm_path_refused(&conn->ends, ret);
 		in = ret == -ETIMEDOUT ? DCM_IN_QP_SILENT : DCM_IN_QP_FAILED;
 	}
-	dcm_engine_input(&conn->dcm, in, NULL, dapl_now_us());
+	dcm_input(conn, in, NULL);
 }
 
 /* What the passive side has settled when it accepted. */
-static void agree(struct dapl_cm_conn *conn)
+static void agree(struct dcm_cm_conn *conn)
 {
 	struct dcm_conn *dc = &conn->dcm;
-	struct dcm *dcm = conn->node.dcm;
+	struct dcm *dcm = dcm_of(conn);
 	struct dcm_path_ends *ends = &conn->ends;
 
 	if (dcm->rules.stream)
@@ -302,31 +194,29 @@ static void agree(struct dapl_cm_conn *conn)
 	ends->peer = dc->remote.ib;
 	ends->mtu = dcm_path_mtu(&dcm->path, dc->remote.mtu);
 	dc->own.mtu = ends->mtu;
-	dcm_path_agree(&conn->depths, dc->remote.version, dc->remote.rd_in);
+	dcm_path_agree(&conn->base.depths, dc->remote.version,
+		       dc->remote.rd_in);
 }
 
 static int engine_qp_connect(struct dcm_conn *dc)
 {
-	struct dapl_cm_conn *conn = dcm_conn_from(dc);
-	struct dapl_cm_step steps[DCM_PATH_STEPS];
+	struct dcm_cm_conn *conn = dcm_conn_from(dc);
+	struct dapl_cm_step steps[DAPL_CM_WAY_STEPS];
 	int ret;
 
-	if (!conn->passive)
+	if (!conn->base.passive)
 		agree(conn);
-	ret = dcm_path_steps(&conn->node.dcm->path, &conn->ends, &conn->depths,
-			     steps);
+	ret = dcm_path_steps(&dcm_of(conn)->path, &conn->ends,
+			     &conn->base.depths, steps);
 	if (ret)
 		return ret;
-	return conn->node.dcm->base.up->qp_move(conn->ep, conn, steps,
-						DCM_PATH_STEPS, on_moved);
+	return dapl_cm_conn_move(&conn->base, steps, DAPL_CM_WAY_STEPS,
+				 on_moved);
 }
 
 static void engine_qp_error(struct dcm_conn *dc)
 {
-	struct dapl_cm_conn *conn = dcm_conn_from(dc);
-
-	if (conn->ep)
-		conn->node.dcm->base.up->qp_error(conn->ep, conn);
+	dapl_cm_conn_error(&dcm_conn_from(dc)->base);
 }
 
 static void engine_own_gid(struct dcm_engine *eng, const struct dcm_peer *to,
@@ -340,7 +230,7 @@ static void engine_own_gid(struct dcm_engine *eng, const struct dcm_peer *to,
 
 static struct dcm_conn *engine_conn_new(struct dcm_engine *eng)
 {
-	struct dapl_cm_conn *conn = dcm_conn_new(dcm_of_engine(eng));
+	struct dcm_cm_conn *conn = dcm_conn_new(dcm_of_engine(eng));
 
 	return conn ? &conn->dcm : NULL;
 }
@@ -348,9 +238,10 @@ static struct dcm_conn *engine_conn_new(struct dcm_engine *eng)
 static void engine_request(struct dcm_listener *dl, struct dcm_conn *dc,
 			   const struct dcm_msg *msg)
 {
-	struct dapl_cm_listener *l = (struct dapl_cm_listener *)dl;
-	struct dapl_cm_conn *conn = dcm_conn_from(dc);
-	struct dcm *dcm = conn->node.dcm;
+	struct dcm_cm_listener *l =
+		dapl_container_of(dl, struct dcm_cm_listener, dcm);
+	struct dcm_cm_conn *conn = dcm_conn_from(dc);
+	struct dcm *dcm = dcm_of(conn);
 	struct dapl_cm_request req = {
 		.pdata = msg->p_size ? msg->pdata : NULL,
 		.pdata_size = msg->p_size,
@@ -358,44 +249,42 @@ static void engine_request(struct dcm_listener *dl, struct dcm_conn *dc,
 	bool closing;
 
 	dcm->tp->peer(conn, msg);
-	dapl_lock(&dcm->lock);
-	closing = l->closing;
+	dapl_lock(&dcm->base.lock);
+	closing = l->base.closing;
 	if (closing)
-		ask_locked(&conn->node, DCM_ASK_RELEASE);
-	dapl_unlock(&dcm->lock);
+		dapl_cm_ask_locked(&conn->base.node, DAPL_CM_ASK_RELEASE);
+	dapl_unlock(&dcm->base.lock);
 	if (closing)
 		return;
 	req.peer_addr = (struct sockaddr *)&conn->peer_addr;
 	req.peer_port = conn->peer_port;
 	dapl_log(DAPL_LOG_CM, "sp %p: request, conn %p, %u bytes",
-		 (void *)l->sp, (void *)conn, msg->p_size);
-	dcm->base.up->request(l->sp, conn, &req);
+		 (void *)l->base.sp, (void *)conn, msg->p_size);
+	dcm->base.up->request(l->base.sp, &conn->base, &req);
 }
 
 static void engine_request_gone(struct dcm_conn *dc)
 {
-	struct dapl_cm_conn *conn = dcm_conn_from(dc);
-	struct dcm *dcm = conn->node.dcm;
+	struct dcm_cm_conn *conn = dcm_conn_from(dc);
+	struct dcm *dcm = dcm_of(conn);
 
-	dapl_lock(&dcm->lock);
+	dapl_lock(&dcm->base.lock);
 	conn->gone = true;
-	dapl_unlock(&dcm->lock);
+	dapl_unlock(&dcm->base.lock);
 }
 
 static void engine_event(struct dcm_conn *dc, enum dapl_cm_event event,
 			 const void *pdata, size_t size)
 {
-	struct dapl_cm_conn *conn = dcm_conn_from(dc);
-	struct dcm *dcm = conn->node.dcm;
+	struct dcm_cm_conn *conn = dcm_conn_from(dc);
+	struct dcm *dcm = dcm_of(conn);
 
 	if (event == DAPL_CM_ESTABLISHED) {
-		dapl_lock(&dcm->lock);
+		dapl_lock(&dcm->base.lock);
 		conn->up = true;
-		dapl_unlock(&dcm->lock);
+		dapl_unlock(&dcm->base.lock);
 	}
-	dapl_log(DAPL_LOG_CM, "conn %p: ep %p: event %d", (void *)conn,
-		 (void *)conn->ep, event);
-	dcm->base.up->event(conn->ep, conn, event, pdata, size);
+	dapl_cm_conn_event(&conn->base, event, pdata, size);
 }
 
 static void engine_room(struct dcm_engine *eng, struct dcm_listener *dl)
@@ -403,31 +292,27 @@ static void engine_room(struct dcm_engine *eng, struct dcm_listener *dl)
 	struct dcm *dcm = dcm_of_engine(eng);
 	bool stopped;
 
-	dapl_lock(&dcm->lock);
-	stopped = dcm->stopped;
-	dapl_unlock(&dcm->lock);
+	dapl_lock(&dcm->base.lock);
+	stopped = dcm->base.stopped;
+	dapl_unlock(&dcm->base.lock);
 	if (!stopped && dcm->tp->room)
-		dcm->tp->room(dcm, (struct dapl_cm_listener *)dl);
+		dcm->tp->room(dcm, dl ? dapl_container_of(
+						dl, struct dcm_cm_listener, dcm)
+				      : NULL);
 }
 
 static void engine_freed(struct dcm_conn *dc)
 {
-	struct dapl_cm_conn *conn = dcm_conn_from(dc);
-
-	/* An attempt that was given up before it began has been dialed. */
-	if (conn->node.dcm->tp->hangup)
-		conn->node.dcm->tp->hangup(dc);
-	if (node_del(&conn->node))
-		conn_free(conn);
+	dapl_cm_conn_del(&dcm_conn_from(dc)->base);
 }
 
-/* By way of on_work(): others may have been asked for meanwhile. */
+/* By way of ran(): others may have been asked for meanwhile. */
 static void engine_left(struct dcm_engine *eng)
 {
 	struct dcm *dcm = dcm_of_engine(eng);
 
 	if (is_leaving(dcm))
-		dapl_loop_defer(dcm->base.loop, &dcm->work);
+		dapl_loop_defer(dcm->base.loop, &dcm->base.work);
 }
 
 static const struct dcm_engine_ops engine_ops = {
@@ -450,47 +335,41 @@ static const struct dcm_engine_ops engine_ops = {
 
 /* -------------------------------------------------- for the transports */
 
-struct dapl_cm_conn *dcm_conn_new(struct dcm *dcm)
+struct dcm_cm_conn *dcm_conn_new(struct dcm *dcm)
 {
-	struct dapl_cm_conn *conn = conn_alloc(dcm);
+	struct dapl_cm_conn *conn;
 
-	if (!conn)
+	if (dapl_cm_conn_new(&dcm->base, NULL, &conn))
 		return NULL;
-	conn->passive = true;
-	if (node_add(dcm, &conn->node, false)) {
-		conn_free(conn);
-		return NULL;
-	}
-	return conn;
+	return conn_of(conn);
 }
 
-void dcm_conn_discard(struct dapl_cm_conn *conn)
+void dcm_conn_discard(struct dcm_cm_conn *conn)
 {
-	if (node_del(&conn->node))
-		conn_free(conn);
+	dapl_cm_conn_del(&conn->base);
 }
 
-bool dcm_room(struct dapl_cm_listener *l)
+bool dcm_room(struct dcm_cm_listener *l)
 {
-	return dcm_engine_room(&l->node.dcm->eng, &l->dcm);
+	return dcm_engine_room(&dcm_of_listener(l)->eng, &l->dcm);
 }
 
-int dcm_request(struct dapl_cm_listener *l, struct dapl_cm_conn *conn,
+int dcm_request(struct dcm_cm_listener *l, struct dcm_cm_conn *conn,
 		const struct dcm_msg *msg)
 {
-	struct dcm *dcm = l->node.dcm;
+	struct dcm *dcm = dcm_of_listener(l);
 	bool closing;
 
-	dapl_lock(&dcm->lock);
-	closing = l->closing || dcm->stopped;
-	dapl_unlock(&dcm->lock);
+	dapl_lock(&dcm->base.lock);
+	closing = l->base.closing || dcm->base.stopped;
+	dapl_unlock(&dcm->base.lock);
 	if (closing)
 		return -ECANCELED;
 	return dcm_engine_stream_request(&dcm->eng, &l->dcm, &conn->dcm, msg,
 					 dapl_now_us());
 }
 
-void dcm_input(struct dapl_cm_conn *conn, enum dcm_input in,
+void dcm_input(struct dcm_cm_conn *conn, enum dcm_input in,
 	       const struct dcm_msg *msg)
 {
 	dcm_engine_input(&conn->dcm, in, msg, dapl_now_us());
@@ -508,72 +387,36 @@ static uint32_t seed(void)
 	return n;
 }
 
-void dcm_init(struct dcm *dcm, const struct dapl_cm *base,
-	      const struct dcm_transport *tp, const struct dcm_rules *rules,
-	      const struct dcm_path_wish *wish)
-{
-	dcm->base = *base;
-	dcm->tp = tp;
-	dcm->rules = *rules;
-	dcm->wish = *wish;
-	dcm_engine_init(&dcm->eng, &engine_ops, &dcm->rules, seed());
-	dapl_work_init(&dcm->work, on_work);
-	dapl_timer_init(&dcm->leave_over, on_leave_over);
-	sem_init(&dcm->left, 0, 0);
-	dapl_lock_init(&dcm->lock, DAPL_LOCK_CONN);
-	dapl_list_init(&dcm->nodes);
-	dapl_list_init(&dcm->todo);
-	dapl_list_init(&dcm->dead);
-	dcm->stopped = true;
-}
-
-static bool set_stopped(struct dcm *dcm, bool stopped)
-{
-	bool was;
-
-	dapl_lock(&dcm->lock);
-	was = dcm->stopped;
-	dcm->stopped = stopped;
-	dapl_unlock(&dcm->lock);
-	return was;
-}
-
-int dcm_start(struct dapl_cm *base)
+static int start(struct dapl_cm *base)
 {
 	struct dcm *dcm = dcm_from(base);
-	int ret;
+	int ret = dcm_path_init(&dcm->path, base, &dcm->wish);
 
-	ret = dcm_path_init(&dcm->path, base, &dcm->wish);
-	if (ret)
-		return ret;
-	set_stopped(dcm, false);
-	ret = dcm->tp->start(dcm);
-	if (ret)
-		set_stopped(dcm, true);
-	return ret;
+	return ret ? ret : dcm->tp->start(dcm);
 }
 
 /*
  * Peers that are connected have to be told, and after this nobody is there to
  * tell them again: waits until all have answered, or too long.
  */
-static void take_leave(struct dcm *dcm)
+static void leave(struct dapl_cm *base)
 {
-	struct dapl_loop *loop = dcm->base.loop;
+	struct dcm *dcm = dcm_from(base);
+	struct dapl_loop *loop = base->loop;
 	bool stopped;
 	int state;
 
 	if (dcm->rules.stream || dapl_loop_here(loop))
 		return;
-	dapl_lock(&dcm->lock);
-	stopped = dcm->stopped;
-	dcm->leaving = true;
-	dapl_unlock(&dcm->lock);
+	dapl_lock(&dcm->base.lock);
+	stopped = dcm->base.stopped;
+	dcm->base.leaving = true;
+	dapl_unlock(&dcm->base.lock);
 	/* Where nobody runs the timer nobody else would end the wait. */
 	if (stopped ||
 	    dapl_timer_arm(loop, &dcm->leave_over, dapl_now_us() + LEAVE_US))
 		return;
-	dapl_loop_defer(loop, &dcm->work);
+	dapl_loop_defer(loop, &dcm->base.work);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	while (sem_wait(&dcm->left) && errno == EINTR)
 		;
@@ -581,219 +424,149 @@ static void take_leave(struct dcm *dcm)
 	dapl_timer_cancel(loop, &dcm->leave_over);
 }
 
-/* From here on the service thread does nothing for us. */
-static void quiesce(struct dcm *dcm)
-{
-	struct dcm_node *node;
-
-	dapl_work_cancel(dcm->base.loop, &dcm->work);
-	/* No node comes or goes any more, and no timer is armed. */
-	dapl_list_for_each(node, &dcm->nodes, link)
-		if (!node->is_listener)
-			dapl_timer_cancel(dcm->base.loop,
-					  &conn_of(node)->timer);
-	dcm->tp->stop(dcm);
-	/* Their ends, until here, find that nothing can be armed or asked. */
-	dapl_list_for_each(node, &dcm->nodes, link)
-		if (!node->is_listener && conn_of(node)->ep)
-			dcm->base.up->qp_stop(conn_of(node)->ep, conn_of(node));
-	/* A callback may still run whose connection it has freed itself. */
-	dapl_loop_barrier(dcm->base.loop);
-}
-
-static void abandon_listener(struct dapl_cm_listener *l)
-{
-	struct dcm *dcm = l->node.dcm;
-
-	if (!l->closing && dcm->tp->unlisten)
-		dcm->tp->unlisten(l);
-	l->closing = true;
-	dcm->base.up->unlistened(l->sp);
-}
-
-static void abandon_conn(struct dapl_cm_conn *conn)
-{
-	struct dcm *dcm = conn->node.dcm;
-	bool released = conn->dcm.proto.released;
-
-	/* A request that came just now: the peer is told, once. */
-	if (!released)
-		dcm_engine_input(&conn->dcm, DCM_IN_RELEASE, NULL,
-				 dapl_now_us());
-	if (dcm->tp->hangup)
-		dcm->tp->hangup(&conn->dcm);
-	if (!released && conn->ep)
-		dcm->base.up->gone(conn->ep);
-}
-
-void dcm_stop(struct dapl_cm *base)
+static void quiesce(struct dapl_cm *base)
 {
 	struct dcm *dcm = dcm_from(base);
-	struct dcm_node *node, *tmp;
+	struct dapl_cm_node *node;
 
-	take_leave(dcm);
-	if (set_stopped(dcm, true))
-		return;
-	quiesce(dcm);
-	dapl_list_for_each_safe(node, tmp, &dcm->nodes, link) {
-		dapl_list_del(&node->link);
-		dapl_list_del(&node->todo);
-		dapl_list_add_tail(&dcm->dead, &node->link);
-		if (node->is_listener)
-			abandon_listener(listener_of(node));
-		else
-			abandon_conn(conn_of(node));
-	}
+	dapl_list_for_each(node, &base->nodes, link)
+		if (!node->is_listener)
+			dapl_timer_cancel(base->loop,
+					  &((struct dcm_cm_conn *)node)->timer);
+	dcm->tp->stop(dcm);
 }
 
-void dcm_fini(struct dcm *dcm)
+static void conn_init(struct dapl_cm_conn *conn)
 {
-	struct dcm_node *node, *tmp;
+	dcm_conn_init(&conn_of(conn)->dcm, &dcm_from(conn->node.cm)->eng);
+}
 
-	dcm_stop(&dcm->base);
-	dapl_list_for_each_safe(node, tmp, &dcm->dead, link) {
-		dapl_list_del(&node->link);
-		if (node->is_listener) {
-			free(listener_of(node));
-			continue;
-		}
-		if (dcm->tp->hangup)
-			dcm->tp->hangup(&conn_of(node)->dcm);
-		conn_free(conn_of(node));
-	}
-	dcm_engine_fini(&dcm->eng);
-	dcm_map_fini(&dcm->ports);
-	dcm_path_fini(&dcm->path);
-	sem_destroy(&dcm->left);
-	dapl_lock_fini(&dcm->lock);
+/* An attempt that was given up before it began has been dialed, too. */
+static void conn_fini(struct dapl_cm_conn *conn)
+{
+	const struct dcm_transport *tp = dcm_from(conn->node.cm)->tp;
+
+	if (tp->hangup)
+		tp->hangup(&conn_of(conn)->dcm);
+}
+
+static void abandon(struct dapl_cm_conn *base)
+{
+	struct dcm_cm_conn *conn = conn_of(base);
+
+	/* A request that came just now: the peer is told, once. */
+	if (!conn->dcm.proto.released)
+		dcm_input(conn, DCM_IN_RELEASE, NULL);
+	conn_fini(base);
 }
 
 /* -------------------------------------------------- entries: listening */
 
-size_t dcm_max_pdata(const struct dapl_cm *base)
-{
-	return ((const struct dcm *)base)->tp->pdata_max;
-}
-
-static int take_port(struct dcm *dcm, struct dapl_cm_listener *l, uint32_t port)
+static int take_port(struct dcm *dcm, struct dcm_cm_listener *l, uint32_t port)
 {
 	bool taken;
 
-	dapl_lock(&dcm->lock);
+	dapl_lock(&dcm->base.lock);
 	taken = dcm_map_find(&dcm->ports, port);
 	if (!taken) {
 		l->dcm.port = port;
 		dcm_map_add(&dcm->ports, &l->taken, port);
-		ask_locked(&l->node, DCM_ASK_LISTEN);
+		dapl_cm_ask_locked(&l->base.node, DCM_ASK_LISTEN);
 	}
-	dapl_unlock(&dcm->lock);
+	dapl_unlock(&dcm->base.lock);
 	if (taken)
 		return dapl_fail_errno(-EADDRINUSE, "sp %p: port %u is taken",
-				       (void *)l->sp, port);
+				       (void *)l->base.sp, port);
 	return 0;
 }
 
-int dcm_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, struct dapl_sp *sp,
-	       struct dapl_cm_listener **ret_l)
+static int start_listening(struct dapl_cm_listener *base, DAT_CONN_QUAL qual)
 {
-	struct dcm *dcm = dcm_from(base);
-	struct dapl_cm_listener *l = calloc(1, dcm->tp->listener_size);
+	struct dcm_cm_listener *l = listener_of(base);
+	struct dcm *dcm = dcm_of_listener(l);
 	uint32_t port = 0;
 	int ret;
 
-	if (!l)
-		return -ENOMEM;
-	l->sp = sp;
 	/* Without a port this only prepares L: requests may come at once. */
 	(void)dcm_engine_listen(&dcm->eng, &l->dcm, 0);
-	ret = node_add(dcm, &l->node, true);
-	if (ret)
-		goto err_free;
-	*ret_l = l;
 	ret = dcm->tp->listen(dcm, l, qual, &port);
 	if (!ret && port)
 		ret = take_port(dcm, l, port);
-	if (ret)
-		goto err_del;
-	dapl_log(DAPL_LOG_CM, "sp %p: listens on qualifier %llu", (void *)sp,
-		 (unsigned long long)qual);
-	return 0;
-
-err_del:
-	*ret_l = NULL;
-	node_del(&l->node);
-err_free:
-	free(l);
+	if (!ret)
+		dapl_log(DAPL_LOG_CM, "sp %p: listens on qualifier %llu",
+			 (void *)base->sp, (unsigned long long)qual);
 	return ret;
 }
 
-void dcm_unlisten(struct dapl_cm_listener *l)
+static void stop_listening(struct dapl_cm_listener *base)
 {
-	struct dcm *dcm = l->node.dcm;
-	bool closing;
+	struct dcm_cm_listener *l = listener_of(base);
+	struct dcm *dcm = dcm_of_listener(l);
 
-	dapl_lock(&dcm->lock);
-	closing = l->closing || dcm->stopped;
-	l->closing = true;
-	dapl_unlock(&dcm->lock);
-	if (closing)
-		return;
 	if (dcm->tp->unlisten)
 		dcm->tp->unlisten(l);
 	/*
 	 * In one go: the port is free for whoever sees it so, and what he asks
 	 * for comes behind this in the list.
 	 */
-	dapl_lock(&dcm->lock);
+	dapl_lock(&dcm->base.lock);
 	dcm_map_del(&dcm->ports, &l->taken);
-	ask_locked(&l->node, DCM_ASK_UNLISTEN);
-	dapl_unlock(&dcm->lock);
+	dapl_cm_ask_locked(&base->node, DAPL_CM_ASK_UNLISTEN);
+	dapl_unlock(&dcm->base.lock);
+}
+
+static const struct dapl_cm_hooks hooks = {
+	.start = start,
+	.leave = leave,
+	.quiesce = quiesce,
+	.ran = ran,
+	.conn_init = conn_init,
+	.conn_fini = conn_fini,
+	.conn_run = run_conn,
+	.conn_released = run_released,
+	.conn_abandon = abandon,
+	.listen = start_listening,
+	.unlisten = stop_listening,
+	.listener_run = run_listener,
+};
+
+void dcm_init(struct dcm *dcm, const struct dapl_cm *base,
+	      const struct dcm_transport *tp, const struct dcm_rules *rules,
+	      const struct dcm_path_wish *wish)
+{
+	dapl_cm_init(&dcm->base, base, &hooks, &tp->sizes);
+	dcm->tp = tp;
+	dcm->rules = *rules;
+	dcm->wish = *wish;
+	dcm_engine_init(&dcm->eng, &engine_ops, &dcm->rules, seed());
+	dapl_timer_init(&dcm->leave_over, on_leave_over);
+	sem_init(&dcm->left, 0, 0);
+}
+
+void dcm_fini(struct dcm *dcm)
+{
+	dapl_cm_fini(&dcm->base);
+	dcm_engine_fini(&dcm->eng);
+	dcm_map_fini(&dcm->ports);
+	dcm_path_fini(&dcm->path);
+	sem_destroy(&dcm->left);
 }
 
 /* ------------------------------------------------ entries: connections */
 
-int dcm_prepare(struct dapl_cm *base, struct dapl_ep *ep,
-		struct dapl_cm_conn **ret_conn)
+int dcm_connect(struct dapl_cm_conn *base, const struct dapl_cm_connect *req)
 {
-	struct dcm *dcm = dcm_from(base);
-	struct dapl_cm_conn *conn = conn_alloc(dcm);
-	int ret;
-
-	if (!conn)
-		return -ENOMEM;
-	conn->ep = ep;
-	ret = node_add(dcm, &conn->node, false);
-	if (ret) {
-		conn_free(conn);
-		return ret;
-	}
-	*ret_conn = conn;
-	return 0;
-}
-
-static int check_pdata(const struct dcm *dcm, const struct dapl_cm_conn *conn,
-		       size_t size, bool ud)
-{
-	if (size > dcm->tp->pdata_max || ud)
-		return dapl_fail_errno(-EINVAL,
-				       "conn %p: more private data than %zu, "
-				       "or a datagram endpoint",
-				       (void *)conn, dcm->tp->pdata_max);
-	return 0;
-}
-
-int dcm_connect(struct dapl_cm_conn *conn, const struct dapl_cm_connect *req)
-{
-	struct dcm *dcm = conn->node.dcm;
+	struct dcm_cm_conn *conn = conn_of(base);
+	struct dcm *dcm = dcm_of(conn);
 	struct dcm_msg *own = &conn->dcm.own;
 	int ret;
 
-	ret = check_pdata(dcm, conn, req->pdata_size, req->qp.ud);
+	ret = dapl_cm_check(base, req->pdata_size, req->qp.ud);
 	if (!ret)
 		ret = dcm->tp->target(dcm, conn, req->addr, req->qual);
 	if (ret)
 		return ret;
-	conn->depths = dcm_path_depths(&dcm->path, &req->qp);
+	conn->base.depths = dapl_cm_depths_own(dcm->base.dev, &req->qp);
 	/*
 	 * Old peers of datagrams never were on RoCE; and the address says which
 	 * of its GIDs the peer uses.
@@ -805,43 +578,42 @@ int dcm_connect(struct dapl_cm_conn *conn, const struct dapl_cm_connect *req)
 		dcm_path_own(&dcm->path, req->qp.qp_num, conn->dcm.peer.gid,
 			     &conn->ends);
 	dcm_block_set_ib(&own->saddr, &conn->ends.own);
-	own->rd_in = conn->depths.in;
+	own->rd_in = conn->base.depths.in;
 	own->mtu = dcm->path.mtu;
 	own->p_size = (uint16_t)req->pdata_size;
 	if (req->pdata_size)
 		memcpy(own->pdata, req->pdata, req->pdata_size);
-	ask(&conn->node, DCM_ASK_CONNECT);
+	ask(conn, DCM_ASK_CONNECT);
 	return 0;
 }
 
 /* Only one answer, and none to a peer that has gone. */
-static int answer_begin(struct dapl_cm_conn *conn)
+static int answer_begin(struct dcm_cm_conn *conn)
 {
 	int ret = 0;
 
-	dapl_lock(&conn->node.dcm->lock);
-	if (!conn->passive || conn->answered)
+	dapl_lock(&dcm_of(conn)->base.lock);
+	if (!conn->base.passive || conn->answered)
 		ret = -EINVAL;
 	else if (conn->gone)
 		ret = -ECONNABORTED;
 	else
 		conn->answered = true;
-	dapl_unlock(&conn->node.dcm->lock);
+	dapl_unlock(&dcm_of(conn)->base.lock);
 	return ret;
 }
 
-static int answer_undo(struct dapl_cm_conn *conn, int ret)
+static int answer_undo(struct dcm_cm_conn *conn, int ret)
 {
-	dapl_lock(&conn->node.dcm->lock);
+	dapl_lock(&dcm_of(conn)->base.lock);
 	conn->answered = false;
 	if (conn->gone)
 		ret = -ECONNABORTED;
-	dapl_unlock(&conn->node.dcm->lock);
+	dapl_unlock(&dcm_of(conn)->base.lock);
 	return ret;
 }
 
-static void set_answer(struct dapl_cm_conn *conn, const void *pdata,
-		       size_t size)
+static void set_answer(struct dcm_cm_conn *conn, const void *pdata, size_t size)
 {
 	conn->answer.p_size = (uint16_t)size;
 	if (size)
@@ -849,32 +621,32 @@ static void set_answer(struct dapl_cm_conn *conn, const void *pdata,
 }
 
 /* The request's end is constant since it was reported. */
-static int answer_yes(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp)
+static int answer_yes(struct dcm_cm_conn *conn, const struct dapl_cm_qp *qp)
 {
-	const struct dcm_path *path = &conn->node.dcm->path;
+	const struct dcm_path *path = &dcm_of(conn)->path;
 	struct dcm_path_ends *ends = &conn->ends;
-	struct dapl_cm_step steps[DCM_PATH_STEPS];
+	struct dapl_cm_step steps[DAPL_CM_WAY_STEPS];
 
 	dcm_path_meet(path, qp->qp_num, &conn->dcm.remote.ib,
 		      &conn->dcm.remote.alt, ends);
 	ends->mtu = dcm_path_mtu(path, conn->dcm.remote.mtu);
-	conn->depths = dcm_path_depths(path, qp);
+	conn->base.depths = dapl_cm_depths_own(path->dev, qp);
 	conn->answer.ib = ends->own;
-	conn->answer.rd_in = conn->depths.in;
+	conn->answer.rd_in = conn->base.depths.in;
 	conn->answer.mtu = ends->mtu;
-	dcm_path_agree(&conn->depths, conn->dcm.remote.version,
+	dcm_path_agree(&conn->base.depths, conn->dcm.remote.version,
 		       conn->dcm.remote.rd_in);
 	/* What can be told at once. */
-	return dcm_path_steps(path, ends, &conn->depths, steps);
+	return dcm_path_steps(path, ends, &conn->base.depths, steps);
 }
 
-int dcm_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
+int dcm_accept(struct dapl_cm_conn *base, const struct dapl_cm_qp *qp,
 	       struct dapl_ep *ep, const void *pdata, size_t size)
 {
-	struct dcm *dcm = conn->node.dcm;
+	struct dcm_cm_conn *conn = conn_of(base);
 	int ret;
 
-	ret = check_pdata(dcm, conn, size, qp->ud);
+	ret = dapl_cm_check(base, size, qp->ud);
 	if (ret)
 		return ret;
 	ret = answer_begin(conn);
@@ -884,68 +656,64 @@ int dcm_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
 			ret = answer_undo(conn, ret);
 	}
 	if (ret)
-		return dapl_fail_errno(
-			ret, "conn %p: not accepted: %s", (void *)conn,
-			ret == -ECONNABORTED ? "the peer has given up"
-					     : strerror(-ret));
+		return dapl_cm_not_accepted(base, ret);
 	set_answer(conn, pdata, size);
-	dapl_lock(&dcm->lock);
-	conn->ep = ep;
-	ask_locked(&conn->node, DCM_ASK_ACCEPT);
-	dapl_unlock(&dcm->lock);
+	dapl_lock(&base->node.cm->lock);
+	base->ep = ep;
+	dapl_cm_ask_locked(&base->node, DCM_ASK_ACCEPT);
+	dapl_unlock(&base->node.cm->lock);
 	return 0;
 }
 
-int dcm_reject(struct dapl_cm_conn *conn, const void *pdata, size_t size)
+int dcm_reject(struct dapl_cm_conn *base, const void *pdata, size_t size)
 {
+	struct dcm_cm_conn *conn = conn_of(base);
 	int ret;
 
-	ret = check_pdata(conn->node.dcm, conn, size, false);
+	ret = dapl_cm_check(base, size, false);
 	if (ret)
 		return ret;
 	ret = answer_begin(conn);
 	if (ret == -ECONNABORTED)
 		return 0; /* as good as refused */
 	if (ret)
-		return dapl_fail_errno(ret, "conn %p: not an open request",
-				       (void *)conn);
+		return dapl_cm_not_asking(base, ret);
 	set_answer(conn, pdata, size);
-	ask(&conn->node, DCM_ASK_REJECT);
+	ask(conn, DCM_ASK_REJECT);
 	return 0;
 }
 
-int dcm_disconnect(struct dapl_cm_conn *conn)
+static bool is_up(const struct dcm_cm_conn *conn)
 {
-	struct dcm *dcm = conn->node.dcm;
+	struct dcm *dcm = dcm_of(conn);
 	bool up;
 
-	dapl_lock(&dcm->lock);
+	dapl_lock(&dcm->base.lock);
 	up = conn->up;
-	if (up)
-		ask_locked(&conn->node, DCM_ASK_DISCONNECT);
-	dapl_unlock(&dcm->lock);
-	if (!up)
-		return dapl_fail_errno(-ENOTCONN, "conn %p: not established",
-				       (void *)conn);
+	dapl_unlock(&dcm->base.lock);
+	return up;
+}
+
+int dcm_disconnect(struct dapl_cm_conn *base)
+{
+	if (!is_up(conn_of(base)))
+		return dapl_cm_not_connected(base);
+	ask(conn_of(base), DCM_ASK_DISCONNECT);
 	return 0;
 }
 
-void dcm_release(struct dapl_cm_conn *conn)
+void dcm_release(struct dapl_cm_conn *base)
 {
-	ask(&conn->node, DCM_ASK_RELEASE);
+	dapl_cm_ask(&base->node, DAPL_CM_ASK_RELEASE);
 }
 
-int dcm_addrs(const struct dapl_cm_conn *conn,
+int dcm_addrs(const struct dapl_cm_conn *base,
 	      struct sockaddr_storage *ret_peer, DAT_PORT_QUAL *ret_peer_port,
 	      DAT_PORT_QUAL *ret_local_port)
 {
-	struct dcm *dcm = conn->node.dcm;
-	bool up;
+	const struct dcm_cm_conn *conn = (const struct dcm_cm_conn *)base;
 
-	dapl_lock(&dcm->lock);
-	up = conn->up;
-	dapl_unlock(&dcm->lock);
-	if (!up)
+	if (!is_up(conn))
 		return -ENOTCONN;
 	*ret_peer = conn->peer_addr;
 	*ret_peer_port = conn->peer_port;

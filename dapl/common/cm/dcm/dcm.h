@@ -4,29 +4,24 @@
  * by: the operations of dapl_cm.h over an engine, and the table that a
  * transport fills.
  *
- * A provider embeds struct dcm first in its instance, struct dapl_cm_conn first
- * in its connections and struct dapl_cm_listener first in its listeners; it
- * says how large they are. Its table of dapl_cm_ops names the dcm_ functions
- * below, its own open(), close() and perhaps device_event(), and nothing else
- * of its own.
+ * A provider embeds struct dcm first in its instance, struct dcm_cm_conn first
+ * in its connections and struct dcm_cm_listener first in its listeners; it says
+ * how large they are. Its table of dapl_cm_ops names the functions below and
+ * those of dapl_cm_base.h, its own open(), close() and perhaps device_event(),
+ * and nothing else of its own.
  *
  * Threads. The engine belongs to the service thread. Operations that the
  * objects call on any thread leave word (asked) and have the service thread
  * look at the connection; so they never block, and nothing happens to a
  * connection while the engine is at it. Queue pairs are moved by helpers
  * (qp_move() of struct dapl_cm_up), whose result is an input of the engine.
- *
- * dcm->lock (role CONN) guards the lists, what is asked, and the few flags
- * marked with it. Nothing is called under it but dapl_loop_defer(), and
- * dapl_timer_arm(), dapl_loop_add() and dapl_loop_mod() so that stop() cannot
- * come between.
  */
 #ifndef DCM_H
 #define DCM_H
 
 #include <semaphore.h>
 
-#include "dapl/common/cm/base/dapl_cm.h"
+#include "dapl/common/cm/base/dapl_cm_base.h"
 #include "dapl/common/cm/dcm/dcm_engine.h"
 #include "dapl/common/cm/dcm/dcm_path.h"
 #include "dapl/common/services/dapl_list.h"
@@ -36,59 +31,41 @@
 
 struct dcm;
 
-/* What the service thread is asked to do with a connection or listener. */
+/* What the service thread is asked to do beside dapl_cm_ask. */
 enum dcm_ask {
-	DCM_ASK_CONNECT = 1 << 0,
-	DCM_ASK_ACCEPT = 1 << 1,
-	DCM_ASK_REJECT = 1 << 2,
-	DCM_ASK_DISCONNECT = 1 << 3,
-	DCM_ASK_RELEASE = 1 << 4,
-	DCM_ASK_LISTEN = 1 << 5,
-	DCM_ASK_UNLISTEN = 1 << 6,
+	DCM_ASK_CONNECT = DAPL_CM_ASK_OWN << 0,
+	DCM_ASK_ACCEPT = DAPL_CM_ASK_OWN << 1,
+	DCM_ASK_REJECT = DAPL_CM_ASK_OWN << 2,
+	DCM_ASK_DISCONNECT = DAPL_CM_ASK_OWN << 3,
+	DCM_ASK_LISTEN = DAPL_CM_ASK_OWN << 4,
 };
 
-struct dcm_node {
-	struct dcm *dcm;
-	bool is_listener;
-	unsigned asked;	       /* lock */
-	struct dapl_list link; /* lock; dcm->nodes, or dcm->dead */
-	struct dapl_list todo; /* lock */
-};
-
-struct dapl_cm_conn {
-	struct dcm_conn dcm; /* must stay first; the service thread's */
-	struct dcm_node node;
+struct dcm_cm_conn {
+	struct dapl_cm_conn base; /* must stay first */
+	struct dcm_conn dcm;	  /* the service thread's */
 	struct dapl_timer timer;
-	struct dapl_ep *ep; /* lock; constant once an event can come */
 	/*
 	 * Written by connect() or accept() before word is left; constant then.
 	 */
 	uint32_t port; /* of the peer's listener */
-	struct dcm_depths depths;
 	struct dcm_path_ends ends;
 	struct dcm_answer answer; /* also of a reject */
 	struct sockaddr_storage peer_addr;
 	DAT_PORT_QUAL peer_port, local_port;
 
-	bool passive;
 	bool answered; /* lock; accept() or reject() was called */
 	bool gone;     /* lock; the peer withdrew its request */
 	bool up;       /* lock; established, so addresses are known */
 };
 
-struct dapl_cm_listener {
-	struct dcm_listener dcm; /* must stay first; the service thread's */
-	struct dcm_node node;
-	struct dapl_sp *sp;
-	struct dcm_map_node taken; /* lock; in dcm->ports */
-	bool closing;		   /* lock */
+struct dcm_cm_listener {
+	struct dapl_cm_listener base; /* must stay first */
+	struct dcm_listener dcm;      /* the service thread's */
+	struct dcm_map_node taken;    /* lock; in dcm->ports */
 };
 
 struct dcm_transport {
-	size_t conn_size; /* of what embeds struct dapl_cm_conn; zeroed memory
-			   */
-	size_t listener_size;
-	size_t pdata_max;
+	struct dapl_cm_sizes sizes;
 
 	/*
 	 * Any thread. Checks ADDR (hostile, of a family not checked yet) and
@@ -98,7 +75,7 @@ struct dcm_transport {
 	 * hangup() undoes it. -EAFNOSUPPORT, -EADDRNOTAVAIL, -EINVAL, or what
 	 * this host lacks; reason by dapl_fail_errno().
 	 */
-	int (*target)(struct dcm *dcm, struct dapl_cm_conn *conn,
+	int (*target)(struct dcm *dcm, struct dcm_cm_conn *conn,
 		      const struct sockaddr *addr, DAT_CONN_QUAL qual);
 	/*
 	 * Any thread. Begins to listen; requests may be reported at once, to
@@ -106,13 +83,13 @@ struct dcm_transport {
 	 * *RET_PORT; 0 means that the transport listens itself. Errors as in
 	 * dapl_cm_ops.
 	 */
-	int (*listen)(struct dcm *dcm, struct dapl_cm_listener *l,
+	int (*listen)(struct dcm *dcm, struct dcm_cm_listener *l,
 		      DAT_CONN_QUAL qual, uint32_t *ret_port);
 	/* Any thread; after it returns the qualifier is free. Optional. */
-	void (*unlisten)(struct dapl_cm_listener *l);
+	void (*unlisten)(struct dcm_cm_listener *l);
 	/* Service thread. Addresses of a peer whose request came: fills
 	 * peer_addr and peer_port of CONN. */
-	void (*peer)(struct dapl_cm_conn *conn, const struct dcm_msg *req);
+	void (*peer)(struct dcm_cm_conn *conn, const struct dcm_msg *req);
 
 	/* As in struct dcm_engine_ops; service thread. */
 	int (*dial)(struct dcm_conn *conn);
@@ -121,7 +98,7 @@ struct dcm_transport {
 		     bool filler);
 	void (*hangup)(struct dcm_conn *conn);
 	/* As well, but L may not be listened on any more. Streams only. */
-	void (*room)(struct dcm *dcm, struct dapl_cm_listener *l);
+	void (*room)(struct dcm *dcm, struct dcm_cm_listener *l);
 
 	/*
 	 * The device is open and the path known: begin to use the loop. As
@@ -144,19 +121,12 @@ struct dcm {
 	struct dcm_engine eng;
 	struct dcm_path path;
 	struct dcm_path_wish wish;
-	struct dapl_work work;
 
 	/* stop() waits here for the peers. */
 	sem_t left;
 	struct dapl_timer leave_over;
 
-	struct dapl_lock lock;
-	bool stopped;		/* lock */
-	bool leaving;		/* lock; stop() has begun */
-	struct dapl_list nodes; /* lock; all of them */
-	struct dapl_list todo;	/* lock */
-	struct dapl_list dead;	/* given up by stop() before their release */
-	struct dcm_map ports;	/* lock; datagrams: those listened on */
+	struct dcm_map ports; /* lock; datagrams: those listened on */
 };
 
 /*
@@ -171,24 +141,24 @@ void dcm_init(struct dcm *dcm, const struct dapl_cm *base,
 void dcm_fini(struct dcm *dcm);
 
 /*
- * For a transport, on the service thread before it takes input of its own: so
- * that whatever was asked before that input was caused has been done.
+ * A transport calls dapl_cm_run() before it takes input of its own: so that
+ * whatever was asked before that input was caused has been done.
  */
-void dcm_run(struct dcm *dcm);
+
 /* Memory for a passive connection of a stream; NULL: none, or stopped. */
-struct dapl_cm_conn *dcm_conn_new(struct dcm *dcm);
+struct dcm_cm_conn *dcm_conn_new(struct dcm *dcm);
 /* Gives back one that the engine does not know. */
-void dcm_conn_discard(struct dapl_cm_conn *conn);
+void dcm_conn_discard(struct dcm_cm_conn *conn);
 /* As dcm_engine_room(). */
-bool dcm_room(struct dapl_cm_listener *l);
+bool dcm_room(struct dcm_cm_listener *l);
 /*
  * Stream: MSG, a REQ, came on CONN for L. As dcm_engine_stream_request(); also
  * -ECANCELED, when L has been closed: the transport hangs up then.
  */
-int dcm_request(struct dapl_cm_listener *l, struct dapl_cm_conn *conn,
+int dcm_request(struct dcm_cm_listener *l, struct dcm_cm_conn *conn,
 		const struct dcm_msg *msg);
 /* dcm_engine_input() with the time. CONN may be gone after this. */
-void dcm_input(struct dapl_cm_conn *conn, enum dcm_input in,
+void dcm_input(struct dcm_cm_conn *conn, enum dcm_input in,
 	       const struct dcm_msg *msg);
 
 static inline struct dcm *dcm_from(struct dapl_cm *base)
@@ -201,20 +171,22 @@ static inline struct dcm *dcm_of_engine(struct dcm_engine *eng)
 	return dapl_container_of(eng, struct dcm, eng);
 }
 
-static inline struct dapl_cm_conn *dcm_conn_from(struct dcm_conn *conn)
+static inline struct dcm_cm_conn *dcm_conn_from(struct dcm_conn *conn)
 {
-	return (struct dapl_cm_conn *)conn;
+	return dapl_container_of(conn, struct dcm_cm_conn, dcm);
 }
 
-/* Entries of struct dapl_cm_ops. */
-int dcm_start(struct dapl_cm *base);
-void dcm_stop(struct dapl_cm *base);
-size_t dcm_max_pdata(const struct dapl_cm *base);
-int dcm_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, struct dapl_sp *sp,
-	       struct dapl_cm_listener **ret_l);
-void dcm_unlisten(struct dapl_cm_listener *l);
-int dcm_prepare(struct dapl_cm *base, struct dapl_ep *ep,
-		struct dapl_cm_conn **ret_conn);
+static inline struct dcm *dcm_of(const struct dcm_cm_conn *conn)
+{
+	return dcm_from(conn->base.node.cm);
+}
+
+static inline struct dcm *dcm_of_listener(const struct dcm_cm_listener *l)
+{
+	return dcm_from(l->base.node.cm);
+}
+
+/* Entries of struct dapl_cm_ops; the others are those of dapl_cm_base.h. */
 int dcm_connect(struct dapl_cm_conn *conn, const struct dapl_cm_connect *req);
 int dcm_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
 	       struct dapl_ep *ep, const void *pdata, size_t size);

@@ -3,13 +3,9 @@
  * dcm_path.c - GIDs, path MTU and queue pair attributes; see the header.
  *
  * Reads the GID table once and follows no later change of it: a port whose
- * addresses change needs a new IA. Does not look at partitions: a queue pair
- * has its partition from the day it was made.
+ * addresses change needs a new IA.
  * Threads and locks: constant after init; none.
  * Ownership: path->gid.
- * Rule: attributes are those of the historic providers, packet sequence
- * numbers included, because the two sides never tell them to one another. The
- * defaults that differ are told in doc/dapl-env.7.
  */
 #include "dapl/common/cm/dcm/dcm_path.h"
 
@@ -21,7 +17,6 @@
 
 #include "dapl/common/services/dapl_log.h"
 
-#define FIRST_PSN   1		 /* in both directions */
 #define MTU_UNTOLD  IBV_MTU_2048 /* of peers that do not say */
 #define GID_INDEXES 256		 /* an address vector has 8 bits */
 #define QPN_MAX	    0xffffff
@@ -74,11 +69,6 @@ const struct dapl_param_table dcm_path_param_table = {
 	.size = sizeof(struct dcm_path_params),
 };
 
-static uint8_t lesser(uint8_t a, uint8_t b)
-{
-	return a < b ? a : b;
-}
-
 static uint8_t mtu_own(const struct dcm_path_params *params,
 		       const struct vb_dev *dev)
 {
@@ -86,17 +76,17 @@ static uint8_t mtu_own(const struct dcm_path_params *params,
 
 	if (params->mtu < 0)
 		return active;
-	return lesser(active, mtu_of_bytes(params->mtu));
+	return dapl_cm_lesser(active, mtu_of_bytes(params->mtu));
 }
 
 uint8_t dcm_path_mtu(const struct dcm_path *path, uint8_t offer)
 {
 	if (offer)
-		return lesser(path->mtu, offer);
+		return dapl_cm_lesser(path->mtu, offer);
 	/* Whoever sets a limit knows his peers better than a guess does. */
 	if (path->params->mtu >= 0)
 		return path->mtu;
-	return lesser(path->mtu, MTU_UNTOLD);
+	return dapl_cm_lesser(path->mtu, MTU_UNTOLD);
 }
 
 /* --------------------------------------------------- GIDs */
@@ -385,29 +375,11 @@ void dcm_path_meet(const struct dcm_path *path, uint32_t qpn,
 
 /* ------------------------------------------------- depths */
 
-static uint8_t limited(uint8_t wanted, int limit)
-{
-	if (limit < 0)
-		return 0;
-	return limit < wanted ? (uint8_t)limit : wanted;
-}
-
-struct dcm_depths dcm_path_depths(const struct dcm_path *path,
-				  const struct dapl_cm_qp *qp)
-{
-	const struct ibv_device_attr *attr = &path->dev->attr;
-
-	return (struct dcm_depths){
-		.in = limited(qp->rd_in, attr->max_qp_rd_atom),
-		.out = limited(qp->rd_out, attr->max_qp_init_rd_atom),
-	};
-}
-
-void dcm_path_agree(struct dcm_depths *depths, uint16_t version,
+void dcm_path_agree(struct dapl_cm_depths *depths, uint16_t version,
 		    uint8_t peer_rd_in)
 {
 	if (version >= DCM_VERSION_RD_IN)
-		depths->out = lesser(depths->out, peer_rd_in);
+		depths->out = dapl_cm_lesser(depths->out, peer_rd_in);
 }
 
 /* --------------------------------------------- queue pair */
@@ -448,48 +420,6 @@ const char *dcm_path_wrong(const struct dcm_path *path,
 	return NULL;
 }
 
-static void to_rtr(const struct dcm_path *path,
-		   const struct dcm_path_ends *ends,
-		   const struct dcm_depths *depths,
-		   struct dapl_cm_step *ret_step)
-{
-	*ret_step = (struct dapl_cm_step){
-		.attr = {.qp_state = IBV_QPS_RTR,
-			 .path_mtu = (enum ibv_mtu)ends->mtu,
-			 .dest_qp_num = ends->peer.qpn,
-			 .rq_psn = FIRST_PSN,
-			 .max_dest_rd_atomic = depths->in,
-			 .min_rnr_timer = (uint8_t)path->params->rnr_timer},
-		.mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-			IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-			IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-	};
-	dcm_path_av(path, ends->own_index, &ends->peer,
-		    &ret_step->attr.ah_attr);
-}
-
-static void to_rts(const struct dcm_path *path, const struct dcm_depths *depths,
-		   struct dapl_cm_step *ret_step)
-{
-	const struct dcm_path_params *params = path->params;
-	uint8_t device = path->dev->attr.local_ca_ack_delay;
-
-	*ret_step = (struct dapl_cm_step){
-		.attr = {.qp_state = IBV_QPS_RTS,
-			 .timeout = (uint8_t)params->ack_timer,
-			 .retry_cnt = (uint8_t)params->ack_retry,
-			 .rnr_retry = (uint8_t)params->rnr_retry,
-			 .sq_psn = FIRST_PSN,
-			 .max_rd_atomic = depths->out},
-		.mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-			IBV_QP_MAX_QP_RD_ATOMIC,
-	};
-	/* A peer like this device may take that long to acknowledge. */
-	if (ret_step->attr.timeout < device)
-		ret_step->attr.timeout = device;
-}
-
 static void log_refusal(const struct dcm_path_ends *ends, const char *why)
 {
 	char own[INET6_ADDRSTRLEN], peer[INET6_ADDRSTRLEN];
@@ -505,17 +435,26 @@ static void log_refusal(const struct dcm_path_ends *ends, const char *why)
 
 int dcm_path_steps(const struct dcm_path *path,
 		   const struct dcm_path_ends *ends,
-		   const struct dcm_depths *depths,
+		   const struct dapl_cm_depths *depths,
 		   struct dapl_cm_step *ret_steps)
 {
 	const char *wrong = dcm_path_wrong(path, &ends->peer);
+	const struct dcm_path_params *params = path->params;
+	struct dapl_cm_way way = {
+		.qpn = ends->peer.qpn,
+		.mtu = ends->mtu,
+		.ack_timer = (uint8_t)params->ack_timer,
+		.ack_retry = (uint8_t)params->ack_retry,
+		.rnr_timer = (uint8_t)params->rnr_timer,
+		.rnr_retry = (uint8_t)params->rnr_retry,
+	};
 
 	if (wrong) {
 		log_refusal(ends, wrong);
 		return -EINVAL;
 	}
-	to_rtr(path, ends, depths, &ret_steps[0]);
-	to_rts(path, depths, &ret_steps[1]);
+	dcm_path_av(path, ends->own_index, &ends->peer, &way.av);
+	dapl_cm_way_steps(path->dev, &way, *depths, ret_steps);
 	return 0;
 }
 

@@ -21,18 +21,12 @@
 
 #include <infiniband/verbs.h>
 
-#include "dapl/common/cm/base/dapl_cm.h"
+#include "dapl/common/cm/base/dapl_cm_qp.h"
 #include "dapl/common/cm/dcm/dcm_msg.h"
 
 /* What ia_params said; goes before DAPL_GID_INDEX. */
 struct dcm_path_wish {
 	int gid_index; /* -1: nothing */
-};
-
-/* Depths of RDMA reads that a connection may use at most. */
-struct dcm_depths {
-	uint8_t in;  /* the peer's reads here: max_dest_rd_atomic */
-	uint8_t out; /* our reads there: max_rd_atomic */
 };
 
 /* The two ends of one connection, as agreed so far. */
@@ -109,10 +103,8 @@ void dcm_path_meet(const struct dcm_path *path, uint32_t qpn,
 /* What both sides can: OFFER is the peer's, any byte, 0: it did not say. */
 uint8_t dcm_path_mtu(const struct dcm_path *path, uint8_t offer);
 
-/* What EP and device allow, and what the peer (if VERSION says it) allows. */
-struct dcm_depths dcm_path_depths(const struct dcm_path *path,
-				  const struct dapl_cm_qp *qp);
-void dcm_path_agree(struct dcm_depths *depths, uint16_t version,
+/* What the peer (if VERSION says it) allows. */
+void dcm_path_agree(struct dapl_cm_depths *depths, uint16_t version,
 		    uint8_t peer_rd_in);
 
 /* Whether a path is found by the GIDs, or else by the LID alone. */
@@ -134,13 +126,12 @@ void dcm_path_av(const struct dcm_path *path, int own_index,
 		 const struct dcm_ib *peer, struct ibv_ah_attr *ret_av);
 
 /*
- * The steps that take a queue pair from INIT to RTS. 0, or -EINVAL with a log
- * line: what the peer says of itself cannot be.
+ * The steps, DAPL_CM_WAY_STEPS, that take a queue pair from INIT to RTS. 0, or
+ * -EINVAL with a log line: what the peer says of itself cannot be.
  */
-#define DCM_PATH_STEPS 2
 int dcm_path_steps(const struct dcm_path *path,
 		   const struct dcm_path_ends *ends,
-		   const struct dcm_depths *depths,
+		   const struct dapl_cm_depths *depths,
 		   struct dapl_cm_step *ret_steps);
 /* Says in the log what way it was that a device has refused with ERR. */
 void dcm_path_refused(const struct dcm_path_ends *ends, int err);

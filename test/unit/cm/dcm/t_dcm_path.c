@@ -556,28 +556,28 @@ static void init__nth_call_fails(void **state)
 static void depths__of_endpoint_and_device(void **state)
 {
 	struct dapl_cm_qp qp = {.rd_in = 4, .rd_out = 5};
-	struct dcm_depths d;
+	struct dapl_cm_depths d;
 
 	open_path();
-	d = dcm_path_depths(&path, &qp);
+	d = dapl_cm_depths_own(path.dev, &qp);
 	assert_int_equal(d.in, 4);
 	assert_int_equal(d.out, 5);
 	dev.attr.max_qp_rd_atom = 3;
 	dev.attr.max_qp_init_rd_atom = 2;
-	d = dcm_path_depths(&path, &qp);
+	d = dapl_cm_depths_own(path.dev, &qp);
 	assert_int_equal(d.in, 3);
 	assert_int_equal(d.out, 2);
 	qp.rd_in = qp.rd_out = UINT8_MAX;
 	dev.attr.max_qp_rd_atom = 1000;
 	dev.attr.max_qp_init_rd_atom = -1;
-	d = dcm_path_depths(&path, &qp);
+	d = dapl_cm_depths_own(path.dev, &qp);
 	assert_int_equal(d.in, UINT8_MAX);
 	assert_int_equal(d.out, 0);
 }
 
 static void depths__lowered_to_the_peers(void **state)
 {
-	struct dcm_depths d = {.in = 8, .out = 8};
+	struct dapl_cm_depths d = {.in = 8, .out = 8};
 
 	dcm_path_agree(&d, 6, 1); /* that version had no such field */
 	assert_int_equal(d.out, 8);
@@ -598,7 +598,7 @@ struct pair {
 	struct ibv_cq *cq;
 	struct dapl_ep ep[2];
 	struct dcm_path_ends ends[2];
-	struct dcm_depths depths;
+	struct dapl_cm_depths depths;
 };
 
 static void pair_open(struct pair *p)
@@ -623,7 +623,7 @@ static void pair_open(struct pair *p)
 		p->ends[i].peer = p->ends[!i].own;
 		p->ends[i].mtu = path.mtu;
 	}
-	p->depths = (struct dcm_depths){.in = 4, .out = 3};
+	p->depths = (struct dapl_cm_depths){.in = 4, .out = 3};
 }
 
 static void pair_close(struct pair *p)
@@ -636,10 +636,10 @@ static void pair_close(struct pair *p)
 
 static int connect_end(struct pair *p, int i)
 {
-	struct dapl_cm_step step[DCM_PATH_STEPS];
+	struct dapl_cm_step step[DAPL_CM_WAY_STEPS];
 	int ret = dcm_path_steps(&path, &p->ends[i], &p->depths, step);
 
-	for (int k = 0; k < DCM_PATH_STEPS && !ret; k++)
+	for (int k = 0; k < DAPL_CM_WAY_STEPS && !ret; k++)
 		ret = vb_qp_modify(p->ep[i].qp, &step[k].attr, step[k].mask);
 	return ret;
 }
