@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * cma.c - an instance of the CMA provider: finding its device, its event
- * channel and the list of its nodes.
+ * cma.c - an instance of the CMA provider: finding its device, and its event
+ * channel.
  *
  * Knows nothing of what connections do. It has no thread: the channel is
  * non-blocking and watched by the IA's loop. Each event is copied and
  * acknowledged before anything else happens, so that no call that an event
  * leads to can wait for its own acknowledgement.
- * An instance belongs to the IA that opened it. stop() requires that no op is
- * running and frees nothing that the objects might still release.
+ * An instance belongs to the IA that opened it.
  */
 #include "dapl/openib_cma/cma.h"
 
@@ -21,6 +20,7 @@
 #include <sys/epoll.h>
 
 #include "dapl/openib_cma/cma_addr.h"
+#include "dapl/openib_cma/cma_conn.h"
 
 /* A batch, so that one busy instance does not keep the loop to itself. */
 #define EVENT_BATCH 64
@@ -50,71 +50,6 @@ const struct dapl_param_table cma_param_table = {
 	.count = sizeof(rows) / sizeof(*rows),
 	.size = sizeof(struct cma_params),
 };
-
-int cma_node_add(struct cma *cm, struct cma_node *node, enum cma_kind kind)
-{
-	bool stopped;
-
-	node->kind = kind;
-	node->cm = cm;
-	dapl_list_init(&node->link);
-	dapl_list_init(&node->todo);
-	dapl_lock(&cm->lock);
-	stopped = cm->stopped;
-	if (!stopped)
-		dapl_list_add_tail(&cm->nodes, &node->link);
-	dapl_unlock(&cm->lock);
-	return stopped ? -ECANCELED : 0;
-}
-
-void cma_node_del(struct cma_node *node)
-{
-	struct cma *cm = node->cm;
-
-	dapl_lock(&cm->lock);
-	dapl_list_del(&node->link);
-	dapl_list_del(&node->todo);
-	dapl_unlock(&cm->lock);
-}
-
-void cma_node_defer(struct cma_node *node)
-{
-	struct cma *cm = node->cm;
-
-	dapl_lock(&cm->lock);
-	if (!cm->stopped) {
-		if (dapl_list_empty(&node->todo))
-			dapl_list_add_tail(&cm->todo, &node->todo);
-		dapl_loop_defer(cm->base.loop, &cm->work);
-	}
-	dapl_unlock(&cm->lock);
-}
-
-static struct cma_node *next_todo(struct cma *cm)
-{
-	struct cma_node *node = NULL;
-
-	dapl_lock(&cm->lock);
-	if (!dapl_list_empty(&cm->todo)) {
-		node = dapl_list_first(&cm->todo, struct cma_node, todo);
-		dapl_list_del(&node->todo);
-	}
-	dapl_unlock(&cm->lock);
-	return node;
-}
-
-static void run_todo(struct dapl_work *work)
-{
-	struct cma *cm = dapl_container_of(work, struct cma, work);
-	struct cma_node *node;
-
-	while ((node = next_todo(cm))) {
-		if (node->kind == CMA_LISTENER)
-			cma_listener_run((struct dapl_cm_listener *)node);
-		else
-			cma_conn_run((struct dapl_cm_conn *)node);
-	}
-}
 
 int cma_id_create(struct cma *cm, void *context, struct rdma_cm_id **ret_id)
 {
@@ -152,23 +87,23 @@ static void dispatch(struct rdma_cm_event *raw)
 {
 	struct cma_event ev;
 	struct rdma_cm_id *id = raw->id;
-	struct cma_node *node;
+	struct dapl_cm_node *node;
 
 	copy_event(raw, &ev);
 	if (ev.type == RDMA_CM_EVENT_CONNECT_REQUEST) {
 		node = raw->listen_id->context;
 		rdma_ack_cm_event(raw);
-		cma_listener_request((struct dapl_cm_listener *)node, id, &ev);
+		cma_listener_request((struct cma_listener *)node, id, &ev);
 		return;
 	}
 	node = id->context;
 	rdma_ack_cm_event(raw);
-	if (node->kind == CMA_LISTENER)
+	if (node->is_listener)
 		/* Its id may be gone by now; nothing but a removal is sent. */
 		dapl_log(DAPL_LOG_ERR, "listener %p: %s", (void *)node,
 			 rdma_event_str(ev.type));
 	else
-		cma_conn_event((struct dapl_cm_conn *)node, &ev);
+		cma_conn_event((struct cma_conn *)node, &ev);
 }
 
 /*
@@ -209,17 +144,50 @@ static void on_channel(struct dapl_watch *watch, uint32_t epoll_events)
 	}
 }
 
-/* From here on the service thread does nothing for CM. */
-static void stop_channel(struct cma *cm)
+static void stop_channel(struct dapl_cm *base)
 {
-	struct dapl_loop *loop = cm->base.loop;
+	struct cma *cm = cma_from(base);
+	struct dapl_loop *loop = base->loop;
 
 	dapl_loop_del(loop, &cm->watch);
 	dapl_timer_cancel(loop, &cm->pause);
 	/* The timer may just have put it back. */
 	dapl_loop_del(loop, &cm->watch);
-	dapl_work_cancel(loop, &cm->work);
 }
+
+static int start_channel(struct dapl_cm *base)
+{
+	struct cma *cm = cma_from(base);
+	int fd = cm->chan->fd;
+	int flags = fcntl(fd, F_GETFL);
+	int ret;
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK))
+		return dapl_fail_errno(-errno, "cm %p: channel: %m",
+				       (void *)cm);
+	ret = dapl_loop_add(base->loop, &cm->watch, fd, EPOLLIN);
+	if (ret)
+		return dapl_fail_errno(ret, "cm %p: watch: %s", (void *)cm,
+				       strerror(-ret));
+	return 0;
+}
+
+static const struct dapl_cm_hooks hooks = {
+	.start = start_channel,
+	.quiesce = stop_channel,
+	.conn_init = cma_conn_init,
+	.conn_run = cma_conn_run,
+	.conn_released = cma_conn_released,
+	.conn_abandon = cma_conn_abandon,
+	.listen = cma_listener_start,
+	.unlisten = cma_listener_stop,
+};
+
+static const struct dapl_cm_sizes sizes = {
+	.conn = sizeof(struct cma_conn),
+	.listener = sizeof(struct cma_listener),
+	.pdata = CMA_PDATA_MAX,
+};
 
 /* Fills the instance from ADDR if that belongs to an RDMA device. */
 static int try_addr(struct cma *cm, const struct sockaddr_storage *addr)
@@ -325,31 +293,6 @@ static int find_in_system(struct cma *cm, const struct cma_target *t)
 	return ret;
 }
 
-static struct cma *cma_new(const struct dapl_cm *base)
-{
-	struct cma *cm = calloc(1, sizeof(*cm));
-
-	if (!cm)
-		return NULL;
-	cm->base = *base;
-	cm->watch.fn = on_channel;
-	cm->watch.fd = -1;
-	dapl_timer_init(&cm->pause, resume_channel);
-	dapl_work_init(&cm->work, run_todo);
-	dapl_lock_init(&cm->lock, DAPL_LOCK_CONN);
-	dapl_list_init(&cm->nodes);
-	dapl_list_init(&cm->todo);
-	dapl_list_init(&cm->dead);
-	cm->stopped = true;
-	return cm;
-}
-
-static void cma_free(struct cma *cm)
-{
-	dapl_lock_fini(&cm->lock);
-	free(cm);
-}
-
 static int no_channel(int err)
 {
 	const char *hint = strerror(err);
@@ -374,9 +317,13 @@ int cma_open(const char *ia_params, const struct dapl_cm *base,
 			-EINVAL,
 			"ia_params \"%.64s\": %s; write \"<interface or address> 0\"",
 			ia_params ? ia_params : "", why);
-	cm = cma_new(base);
+	cm = calloc(1, sizeof(*cm));
 	if (!cm)
 		return dapl_fail_errno(-ENOMEM, "cma: no memory");
+	dapl_cm_init(&cm->base, base, &hooks, &sizes);
+	cm->watch.fn = on_channel;
+	cm->watch.fd = -1;
+	dapl_timer_init(&cm->pause, resume_channel);
 	cm->chan = rdma_create_event_channel();
 	if (!cm->chan) {
 		ret = no_channel(errno);
@@ -391,93 +338,16 @@ int cma_open(const char *ia_params, const struct dapl_cm *base,
 err_channel:
 	rdma_destroy_event_channel(cm->chan);
 err_free:
-	cma_free(cm);
+	dapl_cm_fini(&cm->base);
+	free(cm);
 	return ret;
-}
-
-int cma_start(struct dapl_cm *base)
-{
-	struct cma *cm = cma_from(base);
-	int fd = cm->chan->fd;
-	int flags = fcntl(fd, F_GETFL);
-	int ret;
-
-	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK))
-		return dapl_fail_errno(-errno, "cm %p: channel: %m",
-				       (void *)cm);
-	ret = dapl_loop_add(base->loop, &cm->watch, fd, EPOLLIN);
-	if (ret)
-		return dapl_fail_errno(ret, "cm %p: watch: %s", (void *)cm,
-				       strerror(-ret));
-	dapl_lock(&cm->lock);
-	cm->stopped = false;
-	dapl_unlock(&cm->lock);
-	return 0;
-}
-
-/* No move of a queue pair, nor the end of one, is under way after this. */
-static void stop_moves(struct cma *cm)
-{
-	struct cma_node *node;
-
-	/* The list does not change any more. */
-	dapl_list_for_each(node, &cm->nodes, link)
-		if (node->kind == CMA_CONN)
-			cma_conn_stop((struct dapl_cm_conn *)node);
-	dapl_loop_barrier(cm->base.loop);
-}
-
-static struct cma_node *next_live(struct cma *cm)
-{
-	struct cma_node *node = NULL;
-
-	dapl_lock(&cm->lock);
-	if (!dapl_list_empty(&cm->nodes)) {
-		node = dapl_list_first(&cm->nodes, struct cma_node, link);
-		dapl_list_del(&node->link);
-		dapl_list_del(&node->todo);
-		dapl_list_add_tail(&cm->dead, &node->link);
-	}
-	dapl_unlock(&cm->lock);
-	return node;
-}
-
-void cma_stop(struct dapl_cm *base)
-{
-	struct cma *cm = cma_from(base);
-	struct cma_node *node;
-	bool was;
-
-	dapl_lock(&cm->lock);
-	was = cm->stopped;
-	cm->stopped = true;
-	dapl_unlock(&cm->lock);
-	if (was)
-		return;
-	stop_channel(cm);
-	stop_moves(cm);
-	/* This thread is in the service thread's place now. */
-	while ((node = next_live(cm))) {
-		if (node->kind == CMA_LISTENER)
-			cma_listener_abandon((struct dapl_cm_listener *)node);
-		else
-			cma_conn_abandon((struct dapl_cm_conn *)node);
-	}
 }
 
 void cma_close(struct dapl_cm *base)
 {
 	struct cma *cm = cma_from(base);
-	struct cma_node *node, *tmp;
 
-	cma_stop(base);
-	dapl_list_for_each_safe(node, tmp, &cm->dead, link) {
-		dapl_list_del(&node->link);
-		if (node->kind == CMA_LISTENER)
-			free(node);
-		else
-			cma_conn_free((struct dapl_cm_conn *)node);
-	}
+	dapl_cm_fini(base);
 	rdma_destroy_event_channel(cm->chan);
-	cma_free(cm);
+	free(cm);
 }

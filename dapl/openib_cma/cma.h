@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * cma.h - what the files of the CMA provider share: the instance and its nodes.
+ * cma.h - what the files of the CMA provider share: the instance and its
+ * listeners.
  *
- * A node is a connection or a listener. Every rdma_cm id of ours has its node
- * as context, and every node is on the instance's list until it is freed.
- *
- * cm->lock (role CONN, like the lock of a connection; the two are never held
- * together) guards the lists. Nothing is called under it except
- * dapl_loop_defer(), which is how a node is queued and the queue's work started
- * in one step that stop() cannot split.
+ * Every rdma_cm id of ours has its connection or listener as context, as the
+ * struct dapl_cm_node at its head.
  *
  * Two things about iWARP that no code here can change: the active side has to
  * send first, and soft-iWARP lets nothing go of a connecting queue pair or id
@@ -19,9 +15,7 @@
 
 #include <rdma/rdma_cma.h>
 
-#include "dapl/common/cm/base/dapl_cm.h"
-#include "dapl/common/services/dapl_list.h"
-#include "dapl/common/services/dapl_lock.h"
+#include "dapl/common/cm/base/dapl_cm_base.h"
 #include "dapl/common/services/dapl_log.h"
 #include "dapl/common/services/dapl_loop.h"
 
@@ -39,35 +33,13 @@ struct cma {
 	struct rdma_event_channel *chan;
 	struct dapl_watch watch;
 	struct dapl_timer pause; /* after a failure of the channel */
-	struct dapl_work work;
-
-	struct dapl_lock lock;
-	bool stopped;		/* lock */
-	struct dapl_list nodes; /* lock; all of them */
-	struct dapl_list todo;	/* lock; those that WORK has to look at */
-	struct dapl_list dead;	/* given up by stop() before their release */
 };
 
-enum cma_kind {
-	CMA_CONN,
-	CMA_LISTENER
-};
+struct cma_conn; /* cma_conn.h */
 
-/* Head of struct dapl_cm_conn and struct dapl_cm_listener. */
-struct cma_node {
-	enum cma_kind kind;
-	struct cma *cm;
-	struct dapl_list link; /* cm->nodes, or cm->dead; cm->lock */
-	struct dapl_list todo; /* cm->lock */
-};
-
-struct dapl_cm_listener {
-	struct cma_node node; /* must stay first */
+struct cma_listener {
+	struct dapl_cm_listener base; /* must stay first */
 	struct rdma_cm_id *id;
-	struct dapl_sp *sp;
-	bool starting; /* cm->lock; a thread is inside listen() */
-	bool closing;  /* cm->lock */
-	bool mute;     /* listen() failed: SP knows nothing of this one */
 };
 
 /* An rdma_cm event, copied so that it could be acknowledged at once. */
@@ -105,37 +77,22 @@ static inline struct cma *cma_from(struct dapl_cm *base)
 
 int cma_open(const char *ia_params, const struct dapl_cm *base,
 	     struct dapl_cm **ret_cm);
-int cma_start(struct dapl_cm *base);
-void cma_stop(struct dapl_cm *base);
 void cma_close(struct dapl_cm *base);
 
-/* Puts NODE on the instance's list. -ECANCELED after stop(). */
-int cma_node_add(struct cma *cm, struct cma_node *node, enum cma_kind kind);
-/* Takes NODE off all lists. */
-void cma_node_del(struct cma_node *node);
-/* Has the service thread look at NODE. Nothing happens after stop(). */
-void cma_node_defer(struct cma_node *node);
 /* An id on the instance's channel. 0 or -errno. */
 int cma_id_create(struct cma *cm, void *context, struct rdma_cm_id **ret_id);
 void cma_id_destroy(struct rdma_cm_id *id);
 
 /* cma_listen.c */
 
-int cma_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, struct dapl_sp *sp,
-	       struct dapl_cm_listener **ret_l);
-void cma_unlisten(struct dapl_cm_listener *l);
+/* Hooks, see dapl_cm_base.h. */
+int cma_listener_start(struct dapl_cm_listener *base, DAT_CONN_QUAL qual);
+void cma_listener_stop(struct dapl_cm_listener *base);
 /* A request for L, by a peer that ID stands for. Takes ID over. */
-void cma_listener_request(struct dapl_cm_listener *l, struct rdma_cm_id *id,
+void cma_listener_request(struct cma_listener *l, struct rdma_cm_id *id,
 			  const struct cma_event *ev);
-/* The end of an unlistened L: upcall and free. */
-void cma_listener_run(struct dapl_cm_listener *l);
-/* Gives L up, unlistened or not, without freeing it. Part of stop(). */
-void cma_listener_abandon(struct dapl_cm_listener *l);
-
 /* cma_conn.c */
 
-int cma_prepare(struct dapl_cm *base, struct dapl_ep *ep,
-		struct dapl_cm_conn **ret_conn);
 int cma_connect(struct dapl_cm_conn *conn, const struct dapl_cm_connect *req);
 int cma_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
 	       struct dapl_ep *ep, const void *pdata, size_t size);
@@ -148,16 +105,13 @@ int cma_addrs(const struct dapl_cm_conn *conn,
 
 /* The passive connection of a request. Does not take ID over when it fails. */
 int cma_conn_passive(struct cma *cm, struct rdma_cm_id *id,
-		     const struct cma_event *ev,
-		     struct dapl_cm_conn **ret_conn);
-void cma_conn_event(struct dapl_cm_conn *conn, const struct cma_event *ev);
-/* Does what was deferred for CONN; frees it once released. */
-void cma_conn_run(struct dapl_cm_conn *conn);
-/* Calls off a move of CONN's queue pair, or waits for it. Part of stop(). */
-void cma_conn_stop(struct dapl_cm_conn *conn);
-/* Gives CONN up, released or not, without freeing it. Part of stop(). */
-void cma_conn_abandon(struct dapl_cm_conn *conn);
-void cma_conn_free(struct dapl_cm_conn *conn);
+		     const struct cma_event *ev, struct cma_conn **ret_conn);
+void cma_conn_event(struct cma_conn *conn, const struct cma_event *ev);
+/* Hooks, see dapl_cm_base.h. */
+void cma_conn_init(struct dapl_cm_conn *base);
+void cma_conn_run(struct dapl_cm_conn *base, unsigned asked);
+void cma_conn_released(struct dapl_cm_conn *base);
+void cma_conn_abandon(struct dapl_cm_conn *base);
 
 /* cma_entry.c */
 

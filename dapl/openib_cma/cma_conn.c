@@ -6,8 +6,8 @@
  * pair (cma_qp.h).
  *
  * Threads. Ops come on any thread, events and deferred work on the service
- * thread, where all upcalls are made. conn->lock guards the state and is
- * held for nothing but looking at it and changing it; who changes the state
+ * thread, where all upcalls are made. The instance's lock guards the state and
+ * is held for nothing but looking at it and changing it; who changes the state
  * owns the step that follows. The id is written before the first event can
  * come; afterwards only the service thread may take another, before there is a
  * connection.
@@ -27,7 +27,6 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "dapl/openib_cma/cma_addr.h"
@@ -39,90 +38,82 @@
  */
 const uint8_t cma_reject_header[CMA_REJECT_HEADER] = {2, 0, 2, 0};
 
-static struct dapl_cm_conn *conn_new(enum cma_state state)
+static struct cma_conn *conn_from(struct dapl_cm_conn *conn)
 {
-	struct dapl_cm_conn *conn = calloc(1, sizeof(*conn));
+	return (struct cma_conn *)conn;
+}
 
-	if (!conn)
-		return NULL;
-	dapl_lock_init(&conn->lock, DAPL_LOCK_CONN);
-	conn->state = state;
+void cma_conn_init(struct dapl_cm_conn *base)
+{
+	struct cma_conn *conn = conn_from(base);
+
+	conn->state = base->passive ? CMA_REQUEST : CMA_IDLE;
 	conn->late = DAPL_CM_EVENT_N;
-	return conn;
 }
 
-void cma_conn_free(struct dapl_cm_conn *conn)
-{
-	dapl_lock_fini(&conn->lock);
-	free(conn);
-}
-
-bool cma_conn_advance(struct dapl_cm_conn *conn, enum cma_state from,
+bool cma_conn_advance(struct cma_conn *conn, enum cma_state from,
 		      enum cma_state to)
 {
 	bool ok;
 
-	dapl_lock(&conn->lock);
+	dapl_lock(&conn->base.node.cm->lock);
 	ok = conn->state == from && !conn->released;
 	if (ok)
 		conn->state = to;
-	dapl_unlock(&conn->lock);
+	dapl_unlock(&conn->base.node.cm->lock);
 	return ok;
 }
 
 /* Has the service thread report EVENT. */
-static void finish_later(struct dapl_cm_conn *conn, enum dapl_cm_event event)
+static void finish_later(struct cma_conn *conn, enum dapl_cm_event event)
 {
-	dapl_lock(&conn->lock);
+	dapl_lock(&conn->base.node.cm->lock);
 	conn->late = event;
-	dapl_unlock(&conn->lock);
-	cma_node_defer(&conn->node);
+	dapl_unlock(&conn->base.node.cm->lock);
+	dapl_cm_ask(&conn->base.node, CMA_ASK_LATE);
 }
 
-void cma_conn_finish(struct dapl_cm_conn *conn, enum dapl_cm_event event,
+void cma_conn_finish(struct cma_conn *conn, enum dapl_cm_event event,
 		     const void *pdata, size_t size)
 {
-	struct dapl_ep *ep = NULL;
+	bool tell = false;
 
-	dapl_lock(&conn->lock);
+	dapl_lock(&conn->base.node.cm->lock);
 	if (conn->state == CMA_ACCEPT_MOVE) {
 		/* accept() may not have said yet if there will be events. */
 		conn->late = event;
 	} else if (conn->state != CMA_OVER) {
 		/* A release meanwhile has nothing to wait for any more. */
 		conn->state = CMA_OVER;
-		ep = conn->released ? NULL : conn->ep;
+		tell = !conn->released && conn->base.ep;
 	}
-	dapl_unlock(&conn->lock);
-	if (!ep)
+	dapl_unlock(&conn->base.node.cm->lock);
+	if (!tell)
 		return;
 	/* So that what is posted is flushed before the consumer hears of it. */
 	if (event == DAPL_CM_DISCONNECTED)
-		conn->node.cm->base.up->qp_error(ep, conn);
-	dapl_log(DAPL_LOG_CM, "conn %p: ep %p: over, event %d", (void *)conn,
-		 (void *)ep, event);
-	conn->node.cm->base.up->event(ep, conn, event, size ? pdata : NULL,
-				      size);
+		dapl_cm_conn_error(&conn->base);
+	dapl_cm_conn_event(&conn->base, event, pdata, size);
 }
 
-enum cma_state cma_conn_state(struct dapl_cm_conn *conn)
+enum cma_state cma_conn_state(struct cma_conn *conn)
 {
 	enum cma_state state;
 
-	dapl_lock(&conn->lock);
+	dapl_lock(&conn->base.node.cm->lock);
 	state = conn->released ? CMA_OVER : conn->state;
-	dapl_unlock(&conn->lock);
+	dapl_unlock(&conn->base.node.cm->lock);
 	return state;
 }
 
-void cma_conn_param(const struct dapl_cm_conn *conn, const void *pdata,
-		    size_t size, struct rdma_conn_param *ret_param)
+void cma_conn_param(const struct cma_conn *conn, const void *pdata, size_t size,
+		    struct rdma_conn_param *ret_param)
 {
 	*ret_param = (struct rdma_conn_param){
 		.private_data = size ? pdata : NULL,
 		.private_data_len = size,
-		.responder_resources = conn->depths.in,
-		.initiator_depth = conn->depths.out,
+		.responder_resources = conn->base.depths.in,
+		.initiator_depth = conn->base.depths.out,
 		.flow_control = 1,
 		.retry_count = 7,
 		.rnr_retry_count = 7,
@@ -131,26 +122,26 @@ void cma_conn_param(const struct dapl_cm_conn *conn, const void *pdata,
 	};
 }
 
-int cma_conn_resolve(struct dapl_cm_conn *conn)
+int cma_conn_resolve(struct cma_conn *conn)
 {
-	const struct dapl_cm *base = &conn->node.cm->base;
+	const struct dapl_cm *base = conn->base.node.cm;
 	struct sockaddr_storage own = base->addr;
 
 	if (rdma_resolve_addr(conn->id, (struct sockaddr *)&own,
 			      (struct sockaddr *)&conn->peer,
-			      cma_params(conn->node.cm)->arp_timeout_ms))
+			      cma_params(cma_conn_cm(conn))->arp_timeout_ms))
 		return -errno;
 	return 0;
 }
 
-int cma_conn_another_port(struct dapl_cm_conn *conn)
+int cma_conn_another_port(struct cma_conn *conn)
 {
 	struct rdma_cm_id *id;
 	int ret;
 
 	if (!cma_conn_advance(conn, CMA_CONNECT, CMA_ADDR))
 		return -ECANCELED;
-	ret = cma_id_create(conn->node.cm, conn, &id);
+	ret = cma_id_create(cma_conn_cm(conn), conn, &id);
 	if (ret)
 		return ret;
 	/* The old one first kept its port, so that the new one has another. */
@@ -161,25 +152,6 @@ int cma_conn_another_port(struct dapl_cm_conn *conn)
 	conn->id = id;
 	conn->tries = 1;
 	return cma_conn_resolve(conn);
-}
-
-int cma_prepare(struct dapl_cm *base, struct dapl_ep *ep,
-		struct dapl_cm_conn **ret_conn)
-{
-	struct cma *cm = cma_from(base);
-	struct dapl_cm_conn *conn = conn_new(CMA_IDLE);
-	int ret;
-
-	if (!conn)
-		return -ENOMEM;
-	conn->ep = ep;
-	ret = cma_node_add(cm, &conn->node, CMA_CONN);
-	if (ret) {
-		cma_conn_free(conn);
-		return ret;
-	}
-	*ret_conn = conn;
-	return 0;
 }
 
 /*
@@ -202,12 +174,12 @@ static bool is_way(int err)
 	}
 }
 
-static int start(struct dapl_cm_conn *conn)
+static int start(struct cma_conn *conn)
 {
 	int ret;
 
 	conn->tries = 1;
-	ret = cma_id_create(conn->node.cm, conn, &conn->id);
+	ret = cma_id_create(cma_conn_cm(conn), conn, &conn->id);
 	if (ret)
 		return ret;
 	/* From here on events may come, and even the result. */
@@ -224,17 +196,16 @@ static int start(struct dapl_cm_conn *conn)
 	return 0;
 }
 
-int cma_connect(struct dapl_cm_conn *conn, const struct dapl_cm_connect *req)
+int cma_connect(struct dapl_cm_conn *base, const struct dapl_cm_connect *req)
 {
-	const struct dapl_cm *base = &conn->node.cm->base;
+	struct cma_conn *conn = conn_from(base);
+	const struct dapl_cm *cm = base->node.cm;
 	int ret;
 
-	if (req->pdata_size > CMA_PDATA_MAX || req->qp.ud)
-		return dapl_fail_errno(-EINVAL,
-				       "conn %p: more private data than %d, "
-				       "or a datagram endpoint",
-				       (void *)conn, CMA_PDATA_MAX);
-	ret = cma_addr_peer(&base->addr, req->addr, req->qual, &conn->peer);
+	ret = dapl_cm_check(base, req->pdata_size, req->qp.ud);
+	if (ret)
+		return ret;
+	ret = cma_addr_peer(&cm->addr, req->addr, req->qual, &conn->peer);
 	if (ret)
 		return dapl_fail_errno(
 			ret,
@@ -242,7 +213,7 @@ int cma_connect(struct dapl_cm_conn *conn, const struct dapl_cm_connect *req)
 			"or qualifier: %s",
 			(void *)conn, strerror(-ret));
 	conn->qp = req->qp;
-	conn->depths = cma_depths_own(base->dev, &req->qp);
+	base->depths = dapl_cm_depths_own(cm->dev, &req->qp);
 	conn->pdata_size = req->pdata_size;
 	if (req->pdata_size)
 		memcpy(conn->pdata, req->pdata, req->pdata_size);
@@ -256,62 +227,56 @@ int cma_connect(struct dapl_cm_conn *conn, const struct dapl_cm_connect *req)
 }
 
 int cma_conn_passive(struct cma *cm, struct rdma_cm_id *id,
-		     const struct cma_event *ev, struct dapl_cm_conn **ret_conn)
+		     const struct cma_event *ev, struct cma_conn **ret_conn)
 {
-	struct dapl_cm_conn *conn = conn_new(CMA_REQUEST);
-	int ret;
+	struct dapl_cm_conn *base;
+	int ret = dapl_cm_conn_new(&cm->base, NULL, &base);
 
-	if (!conn)
-		return -ENOMEM;
-	conn->passive = true;
-	/* rdma_cm gives these as seen from here. */
-	conn->depths.in = ev->responder_resources;
-	conn->depths.out = ev->initiator_depth;
-	ret = cma_node_add(cm, &conn->node, CMA_CONN);
-	if (ret) {
-		cma_conn_free(conn);
+	if (ret)
 		return ret;
-	}
-	conn->id = id;
-	id->context = conn;
-	*ret_conn = conn;
+	/* rdma_cm gives these as seen from here. */
+	base->depths.in = ev->responder_resources;
+	base->depths.out = ev->initiator_depth;
+	conn_from(base)->id = id;
+	id->context = base;
+	*ret_conn = conn_from(base);
 	return 0;
 }
 
-static int accept_begin(struct dapl_cm_conn *conn, struct dapl_ep *ep)
+static int accept_begin(struct cma_conn *conn, struct dapl_ep *ep)
 {
 	int ret = -EINVAL;
 
-	dapl_lock(&conn->lock);
+	dapl_lock(&conn->base.node.cm->lock);
 	if (conn->state == CMA_REQUEST) {
 		conn->state = CMA_ACCEPT_MOVE;
-		conn->ep = ep;
+		conn->base.ep = ep;
 		ret = 0;
-	} else if (conn->passive && conn->state == CMA_OVER) {
+	} else if (conn->base.passive && conn->state == CMA_OVER) {
 		ret = -ECONNABORTED;
 	}
-	dapl_unlock(&conn->lock);
+	dapl_unlock(&conn->base.node.cm->lock);
 	return ret;
 }
 
 /* The call has failed, and no move begun. */
-static int accept_undo(struct dapl_cm_conn *conn, int ret)
+static int accept_undo(struct cma_conn *conn, int ret)
 {
-	dapl_lock(&conn->lock);
+	dapl_lock(&conn->base.node.cm->lock);
 	if (conn->late != DAPL_CM_EVENT_N)
 		ret = -ECONNABORTED;
 	conn->late = DAPL_CM_EVENT_N;
 	conn->state = ret == -ECONNABORTED ? CMA_OVER : CMA_REQUEST;
-	conn->ep = NULL;
-	dapl_unlock(&conn->lock);
+	conn->base.ep = NULL;
+	dapl_unlock(&conn->base.node.cm->lock);
 	return ret;
 }
 
-static struct cma_depths agree(const struct vb_dev *dev,
-			       struct cma_depths asked,
-			       const struct dapl_cm_qp *qp)
+static struct dapl_cm_depths agree(const struct vb_dev *dev,
+				   struct dapl_cm_depths asked,
+				   const struct dapl_cm_qp *qp)
 {
-	struct cma_depths own = cma_depths_own(dev, qp);
+	struct dapl_cm_depths own = dapl_cm_depths_own(dev, qp);
 
 	/* iWARP peers that do not negotiate show as 0. */
 	if (asked.in < own.in && !(dev->iw_cm && !asked.in))
@@ -321,79 +286,72 @@ static struct cma_depths agree(const struct vb_dev *dev,
 	return own;
 }
 
-enum dapl_cm_event cma_conn_accepted(struct dapl_cm_conn *conn)
+enum dapl_cm_event cma_conn_accepted(struct cma_conn *conn)
 {
 	enum dapl_cm_event late = DAPL_CM_EVENT_N;
 
-	dapl_lock(&conn->lock);
+	dapl_lock(&conn->base.node.cm->lock);
 	if (conn->state == CMA_ACCEPT_MOVE) {
 		conn->state = CMA_ACCEPT;
 		late = conn->late;
 		conn->late = DAPL_CM_EVENT_N;
 	}
-	dapl_unlock(&conn->lock);
+	dapl_unlock(&conn->base.node.cm->lock);
 	return late;
 }
 
-int cma_conn_move(struct dapl_cm_conn *conn)
+int cma_conn_move(struct cma_conn *conn)
 {
 	struct dapl_cm_step steps[DAPL_CM_STEPS];
 	int n, ret;
 
-	ret = cma_qp_steps(cma_conn_dev(conn), conn->id, conn->depths, steps,
-			   &n);
+	ret = cma_qp_steps(cma_conn_dev(conn), conn->id, conn->base.depths,
+			   steps, &n);
 	if (ret)
 		return ret;
-	return conn->node.cm->base.up->qp_move(conn->ep, conn, steps, n,
-					       cma_conn_moved);
+	return dapl_cm_conn_move(&conn->base, steps, n, cma_conn_moved);
 }
 
-int cma_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
+int cma_accept(struct dapl_cm_conn *base, const struct dapl_cm_qp *qp,
 	       struct dapl_ep *ep, const void *pdata, size_t size)
 {
-	struct cma_depths asked = conn->depths;
+	struct cma_conn *conn = conn_from(base);
+	struct dapl_cm_depths asked = base->depths;
 	int ret;
 
-	if (size > CMA_PDATA_MAX || qp->ud)
-		return dapl_fail_errno(-EINVAL,
-				       "conn %p: more private data than %d, "
-				       "or a datagram endpoint",
-				       (void *)conn, CMA_PDATA_MAX);
+	ret = dapl_cm_check(base, size, qp->ud);
+	if (ret)
+		return ret;
 	ret = accept_begin(conn, ep);
 	if (!ret) {
 		conn->qp = *qp;
-		conn->depths = agree(cma_conn_dev(conn), asked, qp);
+		base->depths = agree(cma_conn_dev(conn), asked, qp);
 		conn->pdata_size = size;
 		if (size)
 			memcpy(conn->pdata, pdata, size);
 		ret = cma_conn_move(conn);
 		if (ret) {
-			conn->depths = asked;
+			base->depths = asked;
 			ret = accept_undo(conn, ret);
 		}
 	}
-	if (ret)
-		return dapl_fail_errno(
-			ret, "conn %p: not accepted: %s", (void *)conn,
-			ret == -ECONNABORTED ? "the peer has given up"
-					     : strerror(-ret));
-	return 0;
+	return ret ? dapl_cm_not_accepted(base, ret) : 0;
 }
 
-int cma_reject(struct dapl_cm_conn *conn, const void *pdata, size_t size)
+int cma_reject(struct dapl_cm_conn *base, const void *pdata, size_t size)
 {
+	struct cma_conn *conn = conn_from(base);
 	uint8_t buf[sizeof(cma_reject_header) + CMA_PDATA_MAX];
+	int ret;
 
-	if (size > CMA_PDATA_MAX)
-		return dapl_fail_errno(-EINVAL,
-				       "conn %p: more private data than %d",
-				       (void *)conn, CMA_PDATA_MAX);
+	ret = dapl_cm_check(base, size, false);
+	if (ret)
+		return ret;
 	if (!cma_conn_advance(conn, CMA_REQUEST, CMA_OVER)) {
 		/* A peer that has gone is as good as refused. */
-		if (conn->passive && cma_conn_state(conn) == CMA_OVER)
+		if (base->passive && cma_conn_state(conn) == CMA_OVER)
 			return 0;
-		return dapl_fail_errno(-EINVAL, "conn %p: not an open request",
-				       (void *)conn);
+		return dapl_cm_not_asking(base, -EINVAL);
 	}
 	memcpy(buf, cma_reject_header, sizeof(cma_reject_header));
 	if (size)
@@ -403,20 +361,20 @@ int cma_reject(struct dapl_cm_conn *conn, const void *pdata, size_t size)
 	return 0;
 }
 
-int cma_disconnect(struct dapl_cm_conn *conn)
+int cma_disconnect(struct dapl_cm_conn *base)
 {
-	if (!cma_conn_advance(conn, CMA_UP, CMA_DOWN)) {
-		if (cma_conn_state(conn) == CMA_DOWN)
-			return 0;
-		return dapl_fail_errno(-ENOTCONN, "conn %p: not established",
-				       (void *)conn);
-	}
+	struct cma_conn *conn = conn_from(base);
+
+	if (!cma_conn_advance(conn, CMA_UP, CMA_DOWN))
+		return cma_conn_state(conn) == CMA_DOWN
+			       ? 0
+			       : dapl_cm_not_connected(base);
 	/*
 	 * On iWARP the kernel ends the stream after what was sent; an error
 	 * state would cut off what the peer has not read yet.
 	 */
 	if (!cma_conn_dev(conn)->iw_cm)
-		conn->node.cm->base.up->qp_error(conn->ep, conn);
+		dapl_cm_conn_error(base);
 	if (rdma_disconnect(conn->id)) {
 		dapl_log(DAPL_LOG_CM_WARN, "conn %p: disconnect: %m",
 			 (void *)conn);
@@ -429,37 +387,34 @@ int cma_disconnect(struct dapl_cm_conn *conn)
  * The queue pair is not touched: the objects have moved it to ERR, and by now
  * the endpoint may have another one, which is none of this connection's
  * business. They destroy it next, while the kernel's iWARP does not hold it
- * during a disconnect: so that is done here, before, and not by the service
- * thread, which has to leave CONN to us meanwhile.
+ * during a disconnect: so that is done here, before the service thread is
+ * asked.
  */
-void cma_release(struct dapl_cm_conn *conn)
+void cma_release(struct dapl_cm_conn *base)
 {
+	struct cma_conn *conn = conn_from(base);
 	bool up;
 
-	dapl_lock(&conn->lock);
+	dapl_lock(&base->node.cm->lock);
 	up = conn->state == CMA_UP;
 	if (up)
 		conn->state = CMA_DOWN;
-	conn->leaving = up;
 	conn->released = true;
-	dapl_unlock(&conn->lock);
-	if (up) {
-		bool ended = rdma_disconnect(conn->id);
-
-		dapl_lock(&conn->lock);
-		if (ended)
-			conn->late = DAPL_CM_DISCONNECTED;
-		conn->leaving = false;
-		dapl_unlock(&conn->lock);
+	dapl_unlock(&base->node.cm->lock);
+	if (up && rdma_disconnect(conn->id)) {
+		dapl_lock(&base->node.cm->lock);
+		conn->late = DAPL_CM_DISCONNECTED;
+		dapl_unlock(&base->node.cm->lock);
 	}
-	cma_node_defer(&conn->node);
+	dapl_cm_ask(&base->node, DAPL_CM_ASK_RELEASE);
 }
 
-int cma_addrs(const struct dapl_cm_conn *conn,
+int cma_addrs(const struct dapl_cm_conn *base,
 	      struct sockaddr_storage *ret_peer, DAT_PORT_QUAL *ret_peer_port,
 	      DAT_PORT_QUAL *ret_local_port)
 {
-	enum cma_state state = cma_conn_state((struct dapl_cm_conn *)conn);
+	const struct cma_conn *conn = (const struct cma_conn *)base;
+	enum cma_state state = cma_conn_state((struct cma_conn *)conn);
 	const struct sockaddr *peer;
 
 	if (state != CMA_UP && state != CMA_DOWN)
@@ -472,7 +427,7 @@ int cma_addrs(const struct dapl_cm_conn *conn,
 	return 0;
 }
 
-static void destroy_id(struct dapl_cm_conn *conn, enum cma_state state)
+static void destroy_id(struct cma_conn *conn, enum cma_state state)
 {
 	if (!conn->id)
 		return;
@@ -487,11 +442,10 @@ static void destroy_id(struct dapl_cm_conn *conn, enum cma_state state)
 }
 
 /* The last of a released connection. */
-static void conn_end(struct dapl_cm_conn *conn, enum cma_state state)
+static void conn_end(struct cma_conn *conn, enum cma_state state)
 {
 	destroy_id(conn, state);
-	cma_node_del(&conn->node);
-	cma_conn_free(conn);
+	dapl_cm_conn_del(&conn->base);
 }
 
 /*
@@ -501,7 +455,7 @@ static void conn_end(struct dapl_cm_conn *conn, enum cma_state state)
  * iWARP connection that came up after the release ends with its id; there the
  * kernel does hold the queue pair.
  */
-static bool linger(struct dapl_cm_conn *conn, enum cma_state state)
+static bool linger(struct cma_conn *conn, enum cma_state state)
 {
 	switch (state) {
 	case CMA_CONNECT:
@@ -518,43 +472,35 @@ static bool linger(struct dapl_cm_conn *conn, enum cma_state state)
 	default:
 		return false;
 	}
-	dapl_lock(&conn->lock);
+	dapl_lock(&conn->base.node.cm->lock);
 	conn->state = CMA_LINGER;
-	dapl_unlock(&conn->lock);
+	dapl_unlock(&conn->base.node.cm->lock);
 	return true;
 }
 
-static void run_released(struct dapl_cm_conn *conn, bool ended)
+void cma_conn_released(struct dapl_cm_conn *base)
 {
-	const struct dapl_cm_up *up = conn->node.cm->base.up;
-	struct dapl_ep *ep = conn->ep;
-	/* Nobody else changes it after release(). */
+	struct cma_conn *conn = conn_from(base);
+	/* Nobody else changes these after release(). */
 	enum cma_state state = conn->state;
 
-	conn->ep = NULL;
-	if (ended || !linger(conn, state))
+	if (conn->late != DAPL_CM_EVENT_N || !linger(conn, state))
 		conn_end(conn, state);
-	if (ep)
-		up->gone(ep);
 }
 
-void cma_conn_run(struct dapl_cm_conn *conn)
+void cma_conn_run(struct dapl_cm_conn *base, unsigned asked)
 {
-	enum dapl_cm_event late;
-	bool released;
+	struct cma_conn *conn = conn_from(base);
+	enum dapl_cm_event late = DAPL_CM_EVENT_N;
 
-	dapl_lock(&conn->lock);
-	if (conn->leaving) {
-		dapl_unlock(&conn->lock);
-		return;
+	(void)asked;
+	dapl_lock(&base->node.cm->lock);
+	if (!conn->released) {
+		late = conn->late;
+		conn->late = DAPL_CM_EVENT_N;
 	}
-	released = conn->released;
-	late = conn->late;
-	conn->late = DAPL_CM_EVENT_N;
-	dapl_unlock(&conn->lock);
-	if (released)
-		run_released(conn, late != DAPL_CM_EVENT_N);
-	else if (late != DAPL_CM_EVENT_N)
+	dapl_unlock(&base->node.cm->lock);
+	if (late != DAPL_CM_EVENT_N)
 		cma_conn_finish(conn, late, NULL, 0);
 }
 
@@ -573,13 +519,13 @@ static bool is_end(enum rdma_cm_event_type type)
 	}
 }
 
-bool cma_conn_released_event(struct dapl_cm_conn *conn,
+bool cma_conn_released_event(struct cma_conn *conn,
 			     enum rdma_cm_event_type type)
 {
 	bool up = type == RDMA_CM_EVENT_ESTABLISHED;
 	bool released, lingers, ended = is_end(type);
 
-	dapl_lock(&conn->lock);
+	dapl_lock(&conn->base.node.cm->lock);
 	released = conn->released;
 	lingers = conn->state == CMA_LINGER;
 	/* The deferred run, if it is yet to come, must know what to wait for.
@@ -588,7 +534,7 @@ bool cma_conn_released_event(struct dapl_cm_conn *conn,
 		conn->state = CMA_OVER;
 	else if (released && up && !lingers)
 		conn->state = CMA_UP;
-	dapl_unlock(&conn->lock);
+	dapl_unlock(&conn->base.node.cm->lock);
 	if (lingers && up)
 		ended = cma_conn_dev(conn)->iw_cm || rdma_disconnect(conn->id);
 	if (lingers && ended)
@@ -596,24 +542,14 @@ bool cma_conn_released_event(struct dapl_cm_conn *conn,
 	return released;
 }
 
-void cma_conn_stop(struct dapl_cm_conn *conn)
+void cma_conn_abandon(struct dapl_cm_conn *base)
 {
-	if (conn->ep)
-		conn->node.cm->base.up->qp_stop(conn->ep, conn);
-}
-
-void cma_conn_abandon(struct dapl_cm_conn *conn)
-{
+	struct cma_conn *conn = conn_from(base);
 	enum cma_state state;
-	struct dapl_ep *ep;
 
-	dapl_lock(&conn->lock);
+	dapl_lock(&base->node.cm->lock);
 	state = conn->state;
 	conn->state = CMA_OVER;
-	ep = conn->ep;
-	conn->ep = NULL;
-	dapl_unlock(&conn->lock);
+	dapl_unlock(&base->node.cm->lock);
 	destroy_id(conn, state);
-	if (ep)
-		conn->node.cm->base.up->gone(ep);
 }

@@ -28,23 +28,18 @@ enum cma_state {
 	CMA_STATE_N
 };
 
-struct dapl_cm_conn {
-	struct cma_node node; /* must stay first */
+struct cma_conn {
+	struct dapl_cm_conn base; /* must stay first */
 	struct rdma_cm_id *id;
 	/* Given up for its port. connect() may still be inside a call of it. */
 	struct rdma_cm_id *first_id;
-	struct dapl_lock lock;
 	enum cma_state state; /* lock */
 	bool released;	      /* lock */
-	bool leaving;	      /* lock; release() is not through with it */
 	/* To be reported by the service thread; DAPL_CM_EVENT_N: nothing. */
 	enum dapl_cm_event late; /* lock */
-	struct dapl_ep *ep;	 /* lock; constant once an event can come */
 
 	/* Written by connect(), accept() or the request; constant then. */
-	bool passive;
 	struct dapl_cm_qp qp;
-	struct cma_depths depths;
 	struct sockaddr_storage peer;
 	/* Of the request or the answer that is to be sent; or, while the queue
 	 * pair of an active side is moved, of the answer that came. */
@@ -57,49 +52,57 @@ struct dapl_cm_conn {
 	int moves; /* of the queue pair, in vain */
 };
 
+/* What the service thread is asked to do: report what is late. */
+#define CMA_ASK_LATE DAPL_CM_ASK_OWN
+
 #define CMA_REJECT_HEADER 4
 extern const uint8_t cma_reject_header[CMA_REJECT_HEADER];
 
-static inline struct vb_dev *cma_conn_dev(const struct dapl_cm_conn *conn)
+static inline struct vb_dev *cma_conn_dev(const struct cma_conn *conn)
 {
-	return conn->node.cm->base.dev;
+	return conn->base.node.cm->dev;
+}
+
+static inline struct cma *cma_conn_cm(const struct cma_conn *conn)
+{
+	return cma_from(conn->base.node.cm);
 }
 
 /* FROM to TO; false when the state is another one, or after release(). */
-bool cma_conn_advance(struct dapl_cm_conn *conn, enum cma_state from,
+bool cma_conn_advance(struct cma_conn *conn, enum cma_state from,
 		      enum cma_state to);
 /*
  * Begins to move the queue pair for a connection in CMA_ACCEPT_MOVE or
  * CMA_CONNECT_MOVE. 0 or -errno. What follows is in cma_event.c.
  */
-int cma_conn_move(struct dapl_cm_conn *conn);
+int cma_conn_move(struct cma_conn *conn);
 /*
  * CMA_ACCEPT_MOVE is over, so that events are reported at once from now on.
  * Returns one that had to wait, or DAPL_CM_EVENT_N. Service thread.
  */
-enum dapl_cm_event cma_conn_accepted(struct dapl_cm_conn *conn);
+enum dapl_cm_event cma_conn_accepted(struct cma_conn *conn);
 /* The move is over. Service thread. */
-void cma_conn_moved(struct dapl_cm_conn *conn, int ret);
+void cma_conn_moved(struct dapl_cm_conn *base, int ret);
 /* The state; CMA_OVER after release(). */
-enum cma_state cma_conn_state(struct dapl_cm_conn *conn);
+enum cma_state cma_conn_state(struct cma_conn *conn);
 /* Reports the last event, unless there was one. Service thread. */
-void cma_conn_finish(struct dapl_cm_conn *conn, enum dapl_cm_event event,
+void cma_conn_finish(struct cma_conn *conn, enum dapl_cm_event event,
 		     const void *pdata, size_t size);
 /*
  * False unless CONN was released. Then an event means nothing, but that its
  * TYPE may end the wait for an orderly end, and CONN with it. Service thread.
  */
-bool cma_conn_released_event(struct dapl_cm_conn *conn,
+bool cma_conn_released_event(struct cma_conn *conn,
 			     enum rdma_cm_event_type type);
 /*
  * Starts once more with another id, and so another local port. 0 or -errno.
  * Service thread.
  */
-int cma_conn_another_port(struct dapl_cm_conn *conn);
+int cma_conn_another_port(struct cma_conn *conn);
 /* Parameters of a request or accept. */
-void cma_conn_param(const struct dapl_cm_conn *conn, const void *pdata,
-		    size_t size, struct rdma_conn_param *ret_param);
+void cma_conn_param(const struct cma_conn *conn, const void *pdata, size_t size,
+		    struct rdma_conn_param *ret_param);
 /* Begins to resolve the peer's address, once more or for the first time. */
-int cma_conn_resolve(struct dapl_cm_conn *conn);
+int cma_conn_resolve(struct cma_conn *conn);
 
 #endif

@@ -13,25 +13,19 @@
 
 #include "dapl/openib_cma/cma.h"
 
-static size_t cma_max_pdata(const struct dapl_cm *cm)
-{
-	(void)cm;
-	return CMA_PDATA_MAX;
-}
-
 const struct dapl_cm_ops cma_ops = {
 	.name = "CMA",
 	.default_inline = 64,
 	.any_qual_last = UINT16_MAX,
 	.params = &cma_param_table,
 	.open = cma_open,
-	.start = cma_start,
-	.stop = cma_stop,
+	.start = dapl_cm_start,
+	.stop = dapl_cm_stop,
 	.close = cma_close,
-	.max_pdata = cma_max_pdata,
-	.listen = cma_listen,
-	.unlisten = cma_unlisten,
-	.prepare = cma_prepare,
+	.max_pdata = dapl_cm_max_pdata,
+	.listen = dapl_cm_listen,
+	.unlisten = dapl_cm_unlisten,
+	.prepare = dapl_cm_prepare,
 	.connect = cma_connect,
 	.accept = cma_accept,
 	.reject = cma_reject,

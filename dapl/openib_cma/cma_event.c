@@ -20,28 +20,27 @@
 /* Local ports to try beyond the first. */
 #define PORTS_MAX 20
 
-static bool established(struct dapl_cm_conn *conn, enum cma_state from,
+static bool established(struct cma_conn *conn, enum cma_state from,
 			const void *pdata, size_t size)
 {
 	if (!cma_conn_advance(conn, from, CMA_UP))
 		return false;
 	dapl_log(DAPL_LOG_CM_EST, "conn %p: ep %p: established, qp 0x%x",
-		 (void *)conn, (void *)conn->ep, conn->qp.qp_num);
-	conn->node.cm->base.up->event(conn->ep, conn, DAPL_CM_ESTABLISHED,
-				      size ? pdata : NULL, size);
+		 (void *)conn, (void *)conn->base.ep, conn->qp.qp_num);
+	dapl_cm_conn_event(&conn->base, DAPL_CM_ESTABLISHED, pdata, size);
 	return true;
 }
 
-static int resolve_route(struct dapl_cm_conn *conn)
+static int resolve_route(struct cma_conn *conn)
 {
-	const struct cma_params *params = cma_params(conn->node.cm);
+	const struct cma_params *params = cma_params(cma_conn_cm(conn));
 
 	if (rdma_resolve_route(conn->id, params->route_timeout_ms))
 		return -errno;
 	return 0;
 }
 
-static void unreachable(struct dapl_cm_conn *conn, const char *what, int err)
+static void unreachable(struct cma_conn *conn, const char *what, int err)
 {
 	char peer[64];
 
@@ -52,7 +51,7 @@ static void unreachable(struct dapl_cm_conn *conn, const char *what, int err)
 }
 
 /* A resolution failed with STATUS: is it worth another attempt? */
-static bool try_again(struct dapl_cm_conn *conn, int status, int limit)
+static bool try_again(struct cma_conn *conn, int status, int limit)
 {
 	if (abs(status) != ETIMEDOUT || conn->tries >= limit)
 		return false;
@@ -62,9 +61,9 @@ static bool try_again(struct dapl_cm_conn *conn, int status, int limit)
 	return true;
 }
 
-static void set_tos(struct dapl_cm_conn *conn)
+static void set_tos(struct cma_conn *conn)
 {
-	uint8_t tos = cma_params(conn->node.cm)->tos;
+	uint8_t tos = cma_params(cma_conn_cm(conn))->tos;
 
 	if (tos && rdma_set_option(conn->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS,
 				   &tos, sizeof(tos)))
@@ -72,9 +71,9 @@ static void set_tos(struct dapl_cm_conn *conn)
 			 (void *)conn, tos);
 }
 
-static void on_addr_resolved(struct dapl_cm_conn *conn)
+static void on_addr_resolved(struct cma_conn *conn)
 {
-	const struct dapl_cm *base = &conn->node.cm->base;
+	const struct dapl_cm *base = conn->base.node.cm;
 	struct rdma_cm_id *id = conn->id;
 	int ret;
 
@@ -97,12 +96,12 @@ static void on_addr_resolved(struct dapl_cm_conn *conn)
 		unreachable(conn, "route", ret);
 }
 
-static void on_addr_error(struct dapl_cm_conn *conn, int status)
+static void on_addr_error(struct cma_conn *conn, int status)
 {
 	int ret = status;
 
 	if (try_again(conn, status,
-		      cma_params(conn->node.cm)->arp_retry_count)) {
+		      cma_params(cma_conn_cm(conn))->arp_retry_count)) {
 		ret = cma_conn_resolve(conn);
 		if (!ret)
 			return;
@@ -110,12 +109,12 @@ static void on_addr_error(struct dapl_cm_conn *conn, int status)
 	unreachable(conn, "address", ret);
 }
 
-static void on_route_error(struct dapl_cm_conn *conn, int status)
+static void on_route_error(struct cma_conn *conn, int status)
 {
 	int ret = status;
 
 	if (try_again(conn, status,
-		      cma_params(conn->node.cm)->route_retry_count)) {
+		      cma_params(cma_conn_cm(conn))->route_retry_count)) {
 		ret = resolve_route(conn);
 		if (!ret)
 			return;
@@ -127,7 +126,7 @@ static void on_route_error(struct dapl_cm_conn *conn, int status)
  * Some iWARP drivers connect inside the call and know at once. Their port is
  * one of TCP as well, where another socket may have it, or had it a minute ago.
  */
-static void not_sent(struct dapl_cm_conn *conn, int err)
+static void not_sent(struct cma_conn *conn, int err)
 {
 	dapl_log(DAPL_LOG_CM_WARN, "conn %p: request: %s", (void *)conn,
 		 strerror(err));
@@ -152,7 +151,7 @@ static void not_sent(struct dapl_cm_conn *conn, int err)
 	}
 }
 
-static void on_route_resolved(struct dapl_cm_conn *conn)
+static void on_route_resolved(struct cma_conn *conn)
 {
 	struct rdma_conn_param param;
 
@@ -164,7 +163,7 @@ static void on_route_resolved(struct dapl_cm_conn *conn)
 }
 
 /* So that the peer need not wait for its timeout. */
-static void give_up(struct dapl_cm_conn *conn, enum dapl_cm_event event)
+static void give_up(struct cma_conn *conn, enum dapl_cm_event event)
 {
 	rdma_reject(conn->id, NULL, 0);
 	cma_conn_finish(conn, event, NULL, 0);
@@ -174,7 +173,7 @@ static void give_up(struct dapl_cm_conn *conn, enum dapl_cm_event event)
  * The peer accepted. rdma_cm reports nothing more to this side, it is told by
  * rdma_establish(), when the queue pair is ready. Not on iWARP.
  */
-static void on_response(struct dapl_cm_conn *conn, const struct cma_event *ev)
+static void on_response(struct cma_conn *conn, const struct cma_event *ev)
 {
 	if (!cma_conn_advance(conn, CMA_CONNECT, CMA_CONNECT_MOVE))
 		return;
@@ -184,7 +183,7 @@ static void on_response(struct dapl_cm_conn *conn, const struct cma_event *ev)
 		give_up(conn, DAPL_CM_BROKEN);
 }
 
-static void active_moved(struct dapl_cm_conn *conn)
+static void active_moved(struct cma_conn *conn)
 {
 	if (cma_conn_state(conn) != CMA_CONNECT_MOVE)
 		return;
@@ -198,7 +197,7 @@ static void active_moved(struct dapl_cm_conn *conn)
 	give_up(conn, DAPL_CM_BROKEN);
 }
 
-static void passive_moved(struct dapl_cm_conn *conn)
+static void passive_moved(struct cma_conn *conn)
 {
 	struct rdma_conn_param param;
 
@@ -209,11 +208,11 @@ static void passive_moved(struct dapl_cm_conn *conn)
 	give_up(conn, DAPL_CM_ACCEPT_FAILED);
 }
 
-static void not_moved(struct dapl_cm_conn *conn, int err)
+static void not_moved(struct cma_conn *conn, int err)
 {
 	dapl_log(DAPL_LOG_ERR, "conn %p: queue pair 0x%x cannot be moved: %s",
 		 (void *)conn, conn->qp.qp_num, strerror(-err));
-	if (conn->passive)
+	if (conn->base.passive)
 		give_up(conn, DAPL_CM_ACCEPT_FAILED);
 	else if (err == -ETIMEDOUT)
 		give_up(conn, DAPL_CM_UNREACHABLE);
@@ -222,16 +221,17 @@ static void not_moved(struct dapl_cm_conn *conn, int err)
 }
 
 /* The hardware address was not found in time: once more? */
-static bool move_again(struct dapl_cm_conn *conn, int err)
+static bool move_again(struct cma_conn *conn, int err)
 {
-	const struct cma_params *params = cma_params(conn->node.cm);
+	const struct cma_params *params = cma_params(cma_conn_cm(conn));
 
 	return err == -ETIMEDOUT && conn->moves++ < params->arp_retry_count &&
 	       !cma_conn_move(conn);
 }
 
-void cma_conn_moved(struct dapl_cm_conn *conn, int ret)
+void cma_conn_moved(struct dapl_cm_conn *base, int ret)
 {
+	struct cma_conn *conn = (struct cma_conn *)base;
 	enum dapl_cm_event late;
 
 	if (move_again(conn, ret))
@@ -241,14 +241,13 @@ void cma_conn_moved(struct dapl_cm_conn *conn, int ret)
 		cma_conn_finish(conn, late, NULL, 0);
 	else if (ret)
 		not_moved(conn, ret);
-	else if (conn->passive)
+	else if (conn->base.passive)
 		passive_moved(conn);
 	else
 		active_moved(conn);
 }
 
-static bool by_consumer(const struct dapl_cm_conn *conn,
-			const struct cma_event *ev)
+static bool by_consumer(const struct cma_conn *conn, const struct cma_event *ev)
 {
 	if (!cma_conn_dev(conn)->iw_cm && ev->status != REJ_CONSUMER)
 		return false;
@@ -256,7 +255,7 @@ static bool by_consumer(const struct dapl_cm_conn *conn,
 	       !memcmp(ev->pdata, cma_reject_header, sizeof(cma_reject_header));
 }
 
-static void on_refused(struct dapl_cm_conn *conn, const struct cma_event *ev)
+static void on_refused(struct cma_conn *conn, const struct cma_event *ev)
 {
 	if (by_consumer(conn, ev))
 		cma_conn_finish(conn, DAPL_CM_PEER_REJECTED,
@@ -267,7 +266,7 @@ static void on_refused(struct dapl_cm_conn *conn, const struct cma_event *ev)
 }
 
 /* REJECTED, UNREACHABLE or CONNECT_ERROR. */
-static void on_failure(struct dapl_cm_conn *conn, const struct cma_event *ev)
+static void on_failure(struct cma_conn *conn, const struct cma_event *ev)
 {
 	switch (cma_conn_state(conn)) {
 	case CMA_CONNECT:
@@ -295,17 +294,16 @@ static void on_failure(struct dapl_cm_conn *conn, const struct cma_event *ev)
 	}
 }
 
-static void on_established(struct dapl_cm_conn *conn,
-			   const struct cma_event *ev)
+static void on_established(struct cma_conn *conn, const struct cma_event *ev)
 {
-	if (!conn->passive) { /* iWARP */
+	if (!conn->base.passive) { /* iWARP */
 		established(conn, CMA_CONNECT, ev->pdata, ev->size);
 		return;
 	}
 	established(conn, CMA_ACCEPT, NULL, 0);
 }
 
-static void on_disconnected(struct dapl_cm_conn *conn)
+static void on_disconnected(struct cma_conn *conn)
 {
 	enum cma_state state = cma_conn_state(conn);
 
@@ -320,7 +318,7 @@ static void on_disconnected(struct dapl_cm_conn *conn)
 	cma_conn_finish(conn, DAPL_CM_DISCONNECTED, NULL, 0);
 }
 
-void cma_conn_event(struct dapl_cm_conn *conn, const struct cma_event *ev)
+void cma_conn_event(struct cma_conn *conn, const struct cma_event *ev)
 {
 	enum cma_state state;
 

@@ -15,11 +15,11 @@
 #include <endian.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "dapl/openib_cma/cma.h"
 #include "dapl/openib_cma/cma_addr.h"
+#include "dapl/openib_cma/cma_conn.h"
 
 /*
  * The kernel's limit is for requests that the service thread has not fetched,
@@ -28,9 +28,9 @@
  */
 #define BACKLOG_MAX INT_MAX
 
-static int id_listen(struct dapl_cm_listener *l, uint16_t port)
+static int id_listen(struct cma_listener *l, uint16_t port)
 {
-	struct sockaddr_storage addr = l->node.cm->base.addr;
+	struct sockaddr_storage addr = l->base.node.cm->addr;
 
 	dapl_addr_set_port(&addr, port);
 	if (rdma_bind_addr(l->id, (struct sockaddr *)&addr) ||
@@ -39,133 +39,53 @@ static int id_listen(struct dapl_cm_listener *l, uint16_t port)
 	return 0;
 }
 
-/* Refuses requests from now on. True when the id is to be destroyed here. */
-static bool close_listener(struct dapl_cm_listener *l)
+int cma_listener_start(struct dapl_cm_listener *base, DAT_CONN_QUAL qual)
 {
-	bool now;
-
-	dapl_lock(&l->node.cm->lock);
-	now = !l->closing && !l->starting;
-	l->closing = true;
-	dapl_unlock(&l->node.cm->lock);
-	return now;
-}
-
-static void destroy(struct dapl_cm_listener *l)
-{
-	cma_id_destroy(l->id);
-	cma_node_defer(&l->node);
-}
-
-/* listen() is through with the id. */
-static void started(struct dapl_cm_listener *l)
-{
-	bool closing;
-
-	dapl_lock(&l->node.cm->lock);
-	l->starting = false;
-	closing = l->closing;
-	dapl_unlock(&l->node.cm->lock);
-	if (closing)
-		destroy(l);
-}
-
-int cma_listen(struct dapl_cm *base, DAT_CONN_QUAL qual, struct dapl_sp *sp,
-	       struct dapl_cm_listener **ret_l)
-{
-	struct cma *cm = cma_from(base);
-	struct dapl_cm_listener *l;
+	struct cma_listener *l = (struct cma_listener *)base;
+	void *sp = base->sp;
 	uint16_t port;
 	int ret;
 
 	if (cma_qual_port(qual, &port))
 		return dapl_fail_errno(-EINVAL,
-				       "sp %p: qualifier 0 is not a port",
-				       (void *)sp);
-	l = calloc(1, sizeof(*l));
-	if (!l)
-		return -ENOMEM;
-	l->sp = sp;
-	ret = cma_node_add(cm, &l->node, CMA_LISTENER);
+				       "sp %p: qualifier 0 is not a port", sp);
+	ret = cma_id_create(cma_from(base->node.cm), l, &l->id);
 	if (ret)
-		goto err_free;
-	ret = cma_id_create(cm, l, &l->id);
-	if (ret)
-		goto err_del;
-	/*
-	 * The first request may come before the call below returns, and its
-	 * upcall may unlisten already; the id must outlive the call, though.
-	 */
-	l->starting = true;
-	*ret_l = l;
+		return ret;
 	ret = id_listen(l, port);
-	if (ret)
-		goto err_listen;
-	dapl_log(DAPL_LOG_CM, "sp %p: listens on port %u", (void *)sp, port);
-	started(l);
-	return 0;
-
-err_listen:
-	(void)dapl_fail_errno(ret, "sp %p: cannot listen on port %u: %s",
-			      (void *)sp, port, strerror(-ret));
-	*ret_l = NULL;
-	/* The service thread may have a request in hand, so it frees L. */
-	l->mute = true;
-	close_listener(l);
-	started(l);
-	return ret;
-
-err_del:
-	cma_node_del(&l->node);
-err_free:
-	free(l);
-	return ret;
-}
-
-void cma_unlisten(struct dapl_cm_listener *l)
-{
-	if (close_listener(l))
-		destroy(l);
-}
-
-void cma_listener_abandon(struct dapl_cm_listener *l)
-{
-	if (close_listener(l))
+	if (ret) {
 		cma_id_destroy(l->id);
-	if (!l->mute)
-		l->node.cm->base.up->unlistened(l->sp);
+		return dapl_fail_errno(ret,
+				       "sp %p: cannot listen on port %u: %s",
+				       sp, port, strerror(-ret));
+	}
+	dapl_log(DAPL_LOG_CM, "sp %p: listens on port %u", sp, port);
+	return 0;
 }
 
-void cma_listener_run(struct dapl_cm_listener *l)
+void cma_listener_stop(struct dapl_cm_listener *base)
 {
-	const struct dapl_cm_up *up = l->node.cm->base.up;
-	struct dapl_sp *sp = l->sp;
-
-	bool mute = l->mute;
-
-	cma_node_del(&l->node);
-	free(l);
-	if (!mute)
-		up->unlistened(sp);
+	cma_id_destroy(((struct cma_listener *)base)->id);
+	dapl_cm_ask(&base->node, DAPL_CM_ASK_UNLISTEN);
 }
 
-void cma_listener_request(struct dapl_cm_listener *l, struct rdma_cm_id *id,
+void cma_listener_request(struct cma_listener *l, struct rdma_cm_id *id,
 			  const struct cma_event *ev)
 {
-	struct cma *cm = l->node.cm;
+	struct dapl_cm *cm = l->base.node.cm;
 	struct dapl_cm_request req = {
 		.peer_addr = rdma_get_peer_addr(id),
 		.peer_port = be16toh(rdma_get_dst_port(id)),
 		.pdata = ev->size ? ev->pdata : NULL,
 		.pdata_size = ev->size,
 	};
-	struct dapl_cm_conn *conn;
+	struct cma_conn *conn;
 	bool closing;
 
 	dapl_lock(&cm->lock);
-	closing = l->closing;
+	closing = l->base.closing;
 	dapl_unlock(&cm->lock);
-	if (closing || cma_conn_passive(cm, id, ev, &conn)) {
+	if (closing || cma_conn_passive(cma_from(cm), id, ev, &conn)) {
 		/* Without our header, so that the peer does not take it for
 		 * the word of a consumer. */
 		rdma_reject(id, NULL, 0);
@@ -173,6 +93,6 @@ void cma_listener_request(struct dapl_cm_listener *l, struct rdma_cm_id *id,
 		return;
 	}
 	dapl_log(DAPL_LOG_CM, "sp %p: request, conn %p, %zu bytes",
-		 (void *)l->sp, (void *)conn, ev->size);
-	cm->base.up->request(l->sp, conn, &req);
+		 (void *)l->base.sp, (void *)conn, ev->size);
+	cm->up->request(l->base.sp, &conn->base, &req);
 }

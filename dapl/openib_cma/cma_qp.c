@@ -14,24 +14,6 @@
 /* Attribute bits beyond IBV_QP_DEST_QPN that old kernels set by mistake. */
 #define STRAY_MASK 0x1e00000
 
-/* 255 would mean "what the device can" to librdmacm; it is a true limit here.
- */
-static uint8_t lesser(uint8_t wanted, int limit)
-{
-	if (limit < 0)
-		return 0;
-	return limit < wanted ? limit : wanted;
-}
-
-struct cma_depths cma_depths_own(const struct vb_dev *dev,
-				 const struct dapl_cm_qp *qp)
-{
-	return (struct cma_depths){
-		.in = lesser(qp->rd_in, dev->attr.max_qp_rd_atom),
-		.out = lesser(qp->rd_out, dev->attr.max_qp_init_rd_atom),
-	};
-}
-
 static int fetch(struct rdma_cm_id *id, enum ibv_qp_state state,
 		 struct dapl_cm_step *ret_step)
 {
@@ -76,7 +58,7 @@ static int fetch_all(const struct vb_dev *dev, struct rdma_cm_id *id, int n,
 }
 
 int cma_qp_steps(const struct vb_dev *dev, struct rdma_cm_id *id,
-		 struct cma_depths max, struct dapl_cm_step *ret_steps,
+		 struct dapl_cm_depths max, struct dapl_cm_step *ret_steps,
 		 int *ret_n)
 {
 	int n = dev->iw_cm ? 1 : DAPL_CM_STEPS;
@@ -90,8 +72,9 @@ int cma_qp_steps(const struct vb_dev *dev, struct rdma_cm_id *id,
 		struct ibv_qp_attr *rts = &ret_steps[2].attr;
 
 		rtr->max_dest_rd_atomic =
-			lesser(rtr->max_dest_rd_atomic, max.in);
-		rts->max_rd_atomic = lesser(rts->max_rd_atomic, max.out);
+			dapl_cm_lesser(rtr->max_dest_rd_atomic, max.in);
+		rts->max_rd_atomic =
+			dapl_cm_lesser(rts->max_rd_atomic, max.out);
 	}
 	*ret_n = n;
 	return 0;

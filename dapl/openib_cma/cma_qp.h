@@ -12,17 +12,7 @@
 
 #include <rdma/rdma_cma.h>
 
-#include "dapl/common/cm/base/dapl_cm.h"
-
-/* Depths of RDMA reads that a connection may use at most. */
-struct cma_depths {
-	uint8_t in;  /* the peer's reads here: responder resources */
-	uint8_t out; /* our reads there: initiator depth */
-};
-
-/* What EP and device allow. */
-struct cma_depths cma_depths_own(const struct vb_dev *dev,
-				 const struct dapl_cm_qp *qp);
+#include "dapl/common/cm/base/dapl_cm_qp.h"
 
 /*
  * The steps, *RET_N of them, that make a queue pair ready for the connection
@@ -30,7 +20,7 @@ struct cma_depths cma_depths_own(const struct vb_dev *dev,
  * it later. -ECONNABORTED: rdma_cm knows of no connection any more.
  */
 int cma_qp_steps(const struct vb_dev *dev, struct rdma_cm_id *id,
-		 struct cma_depths max, struct dapl_cm_step *ret_steps,
+		 struct dapl_cm_depths max, struct dapl_cm_step *ret_steps,
 		 int *ret_n);
 
 #endif
