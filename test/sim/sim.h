@@ -11,6 +11,7 @@
  *   sim_net.c     datagrams and streams, and what becomes of them
  *   sim_node.c    a node: an engine, the table it works through, its crash
  *   sim_app.c     consumers: what they do, when
+ *   sim_ep.c      their endpoints, by the table of the real ones
  *   sim_check.c   what must hold after every step
  *   sim_world.c   a world from a seed, and its end
  *   sim_pair.c    one pair, all sequences of inputs to a depth
@@ -37,6 +38,7 @@ struct sim;
 struct sim_name;
 struct sim_node;
 struct sim_conn;
+struct sim_ep;
 struct sim_stream;
 
 /* ------------------------------------------------------ chance */
@@ -146,6 +148,8 @@ struct sim {
 	size_t live;	  /* connections that the engines have not forgotten */
 	size_t armed;	  /* timers */
 	unsigned conn_no;
+	unsigned ep_no;
+	struct dapl_list eps;
 	struct sim_name *names;
 	size_t names_n, names_room;
 };
@@ -191,7 +195,8 @@ struct sim_plan {
 	uint64_t patience_us; /* UINT64_MAX: as long as the provider has */
 	enum sim_ending ending;
 	uint64_t stay_us; /* time from ESTABLISHED to the end */
-	bool hasty;	  /* releases soon after it disconnected */
+	bool hasty;	  /* does more soon after it disconnected */
+	bool whim;	  /* makes some call at any time */
 	uint64_t at_last_us;
 };
 
@@ -200,6 +205,7 @@ struct sim_conn {
 	struct sim_node *node;
 	unsigned no;
 	struct sim_check check;
+	struct sim_ep *ep; /* that took it; or NULL */
 	struct sim_plan plan;
 	struct dapl_list link; /* node->conns */
 
@@ -217,7 +223,6 @@ struct sim_conn {
 	uint64_t accepted_us;
 	uint64_t asked_us;	/* when it connected */
 	uint64_t answered_us;	/* passive: its queue pair was ready */
-	bool leaving;		/* to be released when the move is over */
 	enum dcm_input outcome; /* of the move */
 
 	unsigned target; /* node that is asked */
@@ -275,8 +280,14 @@ void sim_net_fini(struct sim *sim);
 
 void sim_app_connect(struct sim_node *node, unsigned target, uint32_t port);
 void sim_app_request(struct sim_conn *conn);
-/* The consumer's release takes effect. */
-void sim_app_release(struct sim_conn *conn);
+/* Ops of the endpoint, which take effect a little later. */
+void sim_app_ask_connect(struct sim_conn *conn);
+void sim_app_ask_accept(struct sim_conn *conn);
+void sim_app_ask_disconnect(struct sim_conn *conn);
+void sim_app_ask_release(struct sim_conn *conn);
+/* What the consumer gets to see of EP. */
+void sim_app_told(struct sim_ep *ep, unsigned event);
+void sim_app_renewed(struct sim_ep *ep);
 void sim_app_event(struct sim_conn *conn, enum dapl_cm_event event);
 
 /* -------------------------------------------------- sim_world.c */

@@ -3,15 +3,17 @@
  * sim_app.c - consumers, as the objects above a provider make them look.
  *
  * Each makes up its mind at the start and does it at its time: connects,
- * answers, stays, disconnects, or goes away at any point. It follows the
- * contract of dapl_cm.h: a release per connection, after which nothing is
- * heard. Its calls take effect a little later, together with what was asked
- * meanwhile, as in dcm.c: the world may have changed until then.
+ * answers, stays, disconnects, or goes away at any point; frees, resets or
+ * disconnects on a whim, allowed or not; and connects anew with an endpoint
+ * that was reset. What its endpoint makes of that is sim_ep.c's: ops that
+ * follow the contract of dapl_cm.h. They take effect a little later, together
+ * with what was asked meanwhile, as in dcm.c: the world may have changed.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "test/sim/sim.h"
+#include "test/sim/sim_ep.h"
 
 enum {
 	ASK_CONNECT = 1 << 0,
@@ -67,6 +69,7 @@ static void make_plan(struct sim_conn *conn)
 	plan->ending = (enum sim_ending)sim_below(rng, SIM_ENDING_N);
 	plan->stay_us = any_time(rng, 1, 100 * SIM_S);
 	plan->hasty = sim_chance(rng, 0.3);
+	plan->whim = sim_chance(rng, 0.3);
 }
 
 /* ----------------------------------------------------- what is asked */
@@ -109,8 +112,9 @@ static void reject_now(struct sim_conn *conn)
 	dcm_engine_reject(&conn->dcm, size ? pdata : NULL, size, now_of(conn));
 }
 
-void sim_app_release(struct sim_conn *conn)
+static void release_now(struct sim_conn *conn)
 {
+	SIM_REQUIRE(!conn->check.moving, "released while it is being moved");
 	sim_check_release(&conn->check);
 	sim_conn_input(conn, DCM_IN_RELEASE, NULL);
 }
@@ -133,11 +137,8 @@ static void do_asked(struct sim *sim, void *arg, uint64_t tag)
 		sim_check_disconnect(&conn->check);
 		sim_conn_input(conn, DCM_IN_DISCONNECT, NULL);
 	}
-	/* Not while its queue pair is being moved, the objects see to that. */
-	if ((asked & ASK_RELEASE) && conn->check.moving)
-		conn->leaving = true;
-	else if (asked & ASK_RELEASE)
-		sim_app_release(conn);
+	if (asked & ASK_RELEASE)
+		release_now(conn);
 }
 
 static void ask(struct sim_conn *conn, unsigned what)
@@ -154,32 +155,106 @@ static void ask(struct sim_conn *conn, unsigned what)
 	conn->through = what & ASK_RELEASE;
 }
 
+void sim_app_ask_connect(struct sim_conn *conn)
+{
+	ask(conn, ASK_CONNECT);
+}
+
+void sim_app_ask_accept(struct sim_conn *conn)
+{
+	ask(conn, ASK_ACCEPT);
+}
+
+void sim_app_ask_disconnect(struct sim_conn *conn)
+{
+	ask(conn, ASK_DISCONNECT);
+}
+
+void sim_app_ask_release(struct sim_conn *conn)
+{
+	ask(conn, ASK_RELEASE);
+}
+
 /* ------------------------------------------------------ at its time */
+
+/* The endpoint that CONN is the connection of; or NULL. */
+static struct sim_ep *ep_of(const struct sim_conn *conn)
+{
+	return conn->ep && conn->ep->conn == conn ? conn->ep : NULL;
+}
 
 static void give_up(struct sim *sim, void *arg, uint64_t tag)
 {
 	struct sim_conn *conn = arg;
 
-	if (!conn->up)
-		ask(conn, ASK_RELEASE);
+	if (ep_of(conn) && !conn->up)
+		sim_ep_call(ep_of(conn), DAPL_EP_IN_ABORT);
 }
 
 /* By now every call has had its event. */
 static void at_last(struct sim *sim, void *arg, uint64_t tag)
 {
 	struct sim_conn *conn = arg;
+	struct sim_ep *ep = ep_of(conn);
 
-	SIM_REQUIRE(conn->through || !conn->disconnecting || conn->check.told,
-		    "disconnected, and no event ever came");
-	SIM_REQUIRE(conn->through || !conn->accepted_us || conn->up ||
-			    conn->check.told,
+	if (!ep) {
+		if (!conn->ep)
+			ask(conn, ASK_RELEASE);
+		return;
+	}
+	SIM_REQUIRE(dapl_ep_dat_state(ep->fsm.state) !=
+			    DAT_EP_STATE_DISCONNECT_PENDING,
+		    "disconnected, and no event ever came: %s",
+		    dapl_ep_state_name(ep->fsm.state));
+	SIM_REQUIRE(ep->fsm.state != DAPL_EP_ACCEPT_SENT,
 		    "accepted, and no event ever came");
-	ask(conn, ASK_RELEASE);
+	sim_ep_free(ep);
 }
 
-static void hasty_end(struct sim *sim, void *arg, uint64_t tag)
+static void connect_anew(struct sim_ep *ep);
+
+/* Whatever the endpoint is doing. */
+static void whim(struct sim *sim, void *arg, uint64_t tag)
 {
-	ask(arg, ASK_RELEASE);
+	static const enum dapl_ep_input calls[] = {
+		DAPL_EP_IN_DISCONNECT, DAPL_EP_IN_ABORT, DAPL_EP_IN_RESET,
+		DAPL_EP_IN_RESERVE, DAPL_EP_IN_UNRESERVE};
+	struct sim_ep *ep = arg;
+	uint64_t which = sim_below(&sim->rng, 10);
+
+	if (sim_ep_lost(ep) || ep->closed)
+		return;
+	if (which < sizeof(calls) / sizeof(calls[0]))
+		sim_ep_call(ep, calls[which]);
+	else if (which < 8)
+		connect_anew(ep);
+	else if (sim_ep_call(ep, DAPL_EP_IN_FREE))
+		sim_ep_free(ep);
+}
+
+static void have_whims(struct sim_conn *conn)
+{
+	struct sim *sim = conn->node->sim;
+
+	if (!conn->plan.whim)
+		return;
+	sim_at(sim, sim->clock.now_us + any_time(&sim->rng, 1, 100 * SIM_S),
+	       whim, conn->ep, 0);
+	sim_at(sim, sim->clock.now_us + any_time(&sim->rng, 1, 100 * SIM_MS),
+	       whim, conn->ep, 0);
+}
+
+/* One that was used before, or a new one. */
+static struct sim_ep *some_ep(struct sim_node *node)
+{
+	struct sim_ep *ep;
+
+	if (!node->sim->opt.tidy && sim_chance(&node->sim->rng, 0.5))
+		dapl_list_for_each(ep, &node->sim->eps, link)
+			if (ep->node == node && !sim_ep_lost(ep) &&
+			    ep->fsm.state == DAPL_EP_UNCONNECTED)
+				return ep;
+	return sim_ep_new(node);
 }
 
 static void answer(struct sim *sim, void *arg, uint64_t tag)
@@ -198,19 +273,34 @@ static void answer(struct sim *sim, void *arg, uint64_t tag)
 	}
 	sim_check_accept(&conn->check,
 			 sim_qp_new(&sim->checks, SIM_QP_PASSIVE));
-	ask(conn, ASK_ACCEPT);
+	SIM_REQUIRE(sim_ep_accept(some_ep(conn->node), conn),
+		    "an unconnected endpoint does not accept");
+	have_whims(conn);
 	if (conn->plan.patience_us != UINT64_MAX)
 		sim_conn_at(conn, sim->clock.now_us + conn->plan.patience_us,
 			    give_up, 0);
 }
 
+static void hasty_end(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct sim_ep *ep = ep_of(arg);
+
+	if (ep && sim_chance(&sim->rng, 0.5))
+		sim_ep_call(ep, DAPL_EP_IN_ABORT);
+	else if (ep)
+		sim_ep_free(ep);
+}
+
 static void end(struct sim *sim, void *arg, uint64_t tag)
 {
 	struct sim_conn *conn = arg;
+	struct sim_ep *ep = ep_of(conn);
 
+	if (!ep)
+		return;
 	switch (conn->plan.ending) {
 	case SIM_DISCONNECT:
-		ask(conn, ASK_DISCONNECT);
+		sim_ep_call(ep, DAPL_EP_IN_DISCONNECT);
 		if (conn->plan.hasty)
 			sim_conn_at(conn,
 				    sim->clock.now_us +
@@ -218,11 +308,47 @@ static void end(struct sim *sim, void *arg, uint64_t tag)
 				    hasty_end, 0);
 		break;
 	case SIM_RELEASE:
-		ask(conn, ASK_RELEASE);
+		sim_ep_free(ep);
 		break;
 	default:
 		break;
 	}
+}
+
+/* The connection has ended; its endpoint may begin another one. */
+static void go_on(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct sim_ep *ep = arg;
+
+	if (sim_ep_lost(ep) || ep->closed)
+		return;
+	if (sim->opt.tidy || ep->attempts >= 3 || sim_chance(&sim->rng, 0.5))
+		sim_ep_free(ep);
+	else
+		sim_ep_call(ep, DAPL_EP_IN_RESET);
+}
+
+void sim_app_renewed(struct sim_ep *ep)
+{
+	if (sim_chance(&ep->node->sim->rng, 0.7))
+		connect_anew(ep);
+}
+
+void sim_app_told(struct sim_ep *ep, unsigned event)
+{
+	struct sim *sim = ep->node->sim;
+	struct sim_conn *conn = ep->conn;
+
+	if (event != DAT_CONNECTION_EVENT_ESTABLISHED)
+		sim_at(sim,
+		       sim->clock.now_us +
+			       (sim->opt.tidy ? 1
+					      : any_time(&sim->rng, 1, SIM_S)),
+		       go_on, ep, 0);
+	/* In tidy worlds the active side is the one that ends it. */
+	else if (!sim->opt.tidy || !conn->check.passive)
+		sim_conn_at(conn, sim->clock.now_us + conn->plan.stay_us, end,
+			    0);
 }
 
 /* -------------------------------------------- what the engine reports */
@@ -262,16 +388,12 @@ void sim_app_event(struct sim_conn *conn, enum dapl_cm_event event)
 			sim->stats.unheard += !sim->troubled && !sim->opt.old &&
 					      !peer->silent;
 		}
-		ask(conn, ASK_RELEASE);
-		return;
+	} else {
+		conn->up = true;
+		sim->stats.established++;
+		sim->stats.last_established_us = sim->clock.now_us;
 	}
-	conn->up = true;
-	sim->stats.established++;
-	sim->stats.last_established_us = sim->clock.now_us;
-	/* In tidy worlds the active side is the one that ends it. */
-	if (sim->opt.tidy && conn->check.passive)
-		return;
-	sim_conn_at(conn, sim->clock.now_us + conn->plan.stay_us, end, 0);
+	sim_ep_event(conn, event);
 }
 
 void sim_app_request(struct sim_conn *conn)
@@ -291,8 +413,9 @@ void sim_app_request(struct sim_conn *conn)
 	sim_conn_at(conn, now_of(conn) + conn->plan.at_last_us, at_last, 0);
 }
 
-void sim_app_connect(struct sim_node *node, unsigned target, uint32_t port)
+static void ep_connect(struct sim_ep *ep, unsigned target, uint32_t port)
 {
+	struct sim_node *node = ep->node;
 	struct sim *sim = node->sim;
 	struct sim_conn *conn = sim_conn_new(node);
 	struct dcm_msg *own = &conn->dcm.own;
@@ -317,10 +440,26 @@ void sim_app_connect(struct sim_node *node, unsigned target, uint32_t port)
 	own->p_size = (uint16_t)sim_pdata(DCM_REQ, conn->check.qpn, own->pdata);
 	if (!sim->opt.tidy && sim_chance(&sim->rng, 0.02))
 		conn->dcm.peer.qpn = SIM_QPN(sim->opt.nodes); /* nobody */
-	ask(conn, ASK_CONNECT);
-	if (conn->plan.patience_us != UINT64_MAX)
-		sim_conn_at(conn, sim->clock.now_us + conn->plan.patience_us,
-			    give_up, 0);
+	if (!sim_ep_connect(ep, conn)) {
+		ask(conn, ASK_RELEASE);
+		return;
+	}
+	have_whims(conn);
 	sim_conn_at(conn, sim->clock.now_us + conn->plan.at_last_us, at_last,
 		    0);
+}
+
+void sim_app_connect(struct sim_node *node, unsigned target, uint32_t port)
+{
+	ep_connect(some_ep(node), target, port);
+}
+
+static void connect_anew(struct sim_ep *ep)
+{
+	struct sim *sim = ep->node->sim;
+	unsigned target = (unsigned)sim_below(&sim->rng, sim->opt.nodes);
+
+	if (ep->attempts < 3)
+		ep_connect(ep, target,
+			   SIM_PORT + (uint32_t)sim_below(&sim->rng, 2));
 }

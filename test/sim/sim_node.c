@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "test/sim/sim.h"
+#include "test/sim/sim_ep.h"
 
 void sim_trace(const struct sim_conn *conn, const char *format, ...)
 {
@@ -101,6 +102,7 @@ static void conn_free(struct sim_conn *conn)
 
 static void conn_gone(struct sim_conn *conn)
 {
+	sim_ep_conn_gone(conn, conn->node->dead || conn->node->leaving);
 	dapl_list_del(&conn->link);
 	conn->node->sim->live--;
 	conn->node->sim->armed -= conn->armed;
@@ -230,21 +232,20 @@ static enum dcm_input outcome_of_move(struct sim_conn *conn)
 static void move_over(struct sim *sim, void *arg, uint64_t tag)
 {
 	struct sim_conn *conn = arg;
-	bool ok = conn->outcome == DCM_IN_QP_READY;
+	bool ok;
 
 	/* The node leaves: it was called off. */
 	if (!conn->check.moving)
 		return;
-	conn->pending++; /* whatever the engine does with it */
+	/* The connection is not the endpoint's any more. */
+	if (conn->ep->conn != conn)
+		conn->outcome = DCM_IN_QP_FAILED;
+	ok = conn->outcome == DCM_IN_QP_READY;
 	sim_check_qp_moved(&conn->check, ok);
 	if (ok)
 		conn->answered_us = sim->clock.now_us;
 	sim_conn_input(conn, conn->outcome, NULL);
-	conn->pending--;
-	if (conn->gone_for_good)
-		conn_free(conn);
-	else if (conn->leaving && !conn->check.moving)
-		sim_app_release(conn);
+	sim_ep_move_ends(conn);
 }
 
 /* A helper does it: kernels are quick, or take a second, or three. */
@@ -254,6 +255,8 @@ static int on_qp_connect(struct dcm_conn *dcm)
 	struct sim *sim = conn->node->sim;
 	uint64_t us = sim->opt.qp_us;
 
+	if (!sim_ep_move_begins(conn))
+		return -ENOTCONN;
 	sim_check_qp_connect(&conn->check, sim_qp_named(sim, &dcm->remote.ib));
 	conn->outcome = outcome_of_move(conn);
 	sim_qp_of(&sim->checks, conn->check.qpn)->silent = conn->plan.qp_silent;
@@ -449,6 +452,7 @@ void sim_node_close(struct sim_node *node)
 	size_t i;
 
 	node->leaving = true;
+	sim_eps_close(node);
 	for (i = 0; i < 2; i++)
 		dcm_engine_unlisten(&node->eng, &node->listener[i]);
 	dapl_list_for_each_safe(conn, tmp, &node->conns, link) {

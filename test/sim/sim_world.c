@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "test/sim/sim.h"
+#include "test/sim/sim_ep.h"
 
 /* A small world that is not at rest by then never will be. */
 #define STEPS_PER_CONN 20000
@@ -112,6 +113,7 @@ static void world_init(struct sim *sim, const struct sim_options *opt,
 	sim->seed = seed;
 	sim->rng.s = seed ^ 0x5eed;
 	sim_rules(opt, &sim->rules);
+	dapl_list_init(&sim->eps);
 	sim->node = calloc(opt->nodes, sizeof(*sim->node));
 	if (!sim->node)
 		sim_fail("no memory");
@@ -173,6 +175,7 @@ static void world_end(struct sim *sim, struct sim_stats *ret_stats)
 	if (!sim->troubled && !sim->opt.old)
 		check_both_were_told(sim);
 	sim_net_fini(sim);
+	sim_eps_fini(sim);
 	sim_checks_fini(&sim->checks);
 	free(sim->names);
 	free(sim->node);

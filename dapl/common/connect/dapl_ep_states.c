@@ -473,17 +473,3 @@ const char *dapl_ep_input_name(enum dapl_ep_input in)
 
 	return in < DAPL_EP_IN_N ? names[in] : "?";
 }
-
-const char *dapl_ep_effect_name(enum dapl_ep_effect effect)
-{
-	static const char *const names[DAPL_EP_DO_N] = {
-		"",	      "refuse",	       "take",	       "leave",
-		"return",     "remember peer", "forget peer",  "keep pdata",
-		"free pdata", "arm deadline",  "arm pause",    "disarm",
-		"op",	      "check queue",   "check later",  "post marker",
-		"qp error",   "renew qp",      "last receive", "completions",
-		"event",      "take back",
-	};
-
-	return effect < DAPL_EP_DO_N ? names[effect] : "?";
-}

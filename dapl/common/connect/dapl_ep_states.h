@@ -168,7 +168,6 @@ bool dapl_ep_expects(enum dapl_ep_state state, enum dapl_ep_input in);
 DAT_EP_STATE dapl_ep_dat_state(enum dapl_ep_state state);
 const char *dapl_ep_state_name(enum dapl_ep_state state);
 const char *dapl_ep_input_name(enum dapl_ep_input in);
-const char *dapl_ep_effect_name(enum dapl_ep_effect effect);
 
 /*
  * Who is inside a connection: an op of the connection manager that runs on it,

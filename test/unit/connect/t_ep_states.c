@@ -63,6 +63,20 @@ static const char *event_name(DAT_EVENT_NUMBER number)
 	}
 }
 
+static const char *effect_name(enum dapl_ep_effect effect)
+{
+	static const char *const names[DAPL_EP_DO_N] = {
+		"",	      "refuse",	       "take",	       "leave",
+		"return",     "remember peer", "forget peer",  "keep pdata",
+		"free pdata", "arm deadline",  "arm pause",    "disarm",
+		"op",	      "check queue",   "check later",  "post marker",
+		"qp error",   "renew qp",      "last receive", "completions",
+		"event",      "take back",
+	};
+
+	return effect < DAPL_EP_DO_N ? names[effect] : "?";
+}
+
 /* IN has these EFFECTS, separated by commas, and the state is STATE then. */
 static void does(enum dapl_ep_input in, const char *effects,
 		 enum dapl_ep_state state)
@@ -77,7 +91,7 @@ static void does(enum dapl_ep_input in, const char *effects,
 		used += (size_t)snprintf(
 			text + used, sizeof(text) - used, "%s%s", i ? ", " : "",
 			out.e[i] == DO(EVENT) ? event_name(out.event)
-					      : dapl_ep_effect_name(out.e[i]));
+					      : effect_name(out.e[i]));
 	assert_string_equal(text, effects);
 	assert_string_equal(dapl_ep_state_name(fsm.state),
 			    dapl_ep_state_name(state));
@@ -996,13 +1010,8 @@ static void names__of_all(void **state)
 		for (j = 0; j < i; j++)
 			assert_string_not_equal(dapl_ep_input_name(i),
 						dapl_ep_input_name(j));
-	for (i = 0; i < DAPL_EP_DO_N; i++)
-		for (j = 0; j < i; j++)
-			assert_string_not_equal(dapl_ep_effect_name(i),
-						dapl_ep_effect_name(j));
 	assert_string_equal(dapl_ep_state_name(DAPL_EP_STATE_N), "?");
 	assert_string_equal(dapl_ep_input_name(DAPL_EP_IN_N), "?");
-	assert_string_equal(dapl_ep_effect_name(DAPL_EP_DO_N), "?");
 }
 
 int main(void)
