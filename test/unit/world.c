@@ -142,7 +142,7 @@ void world_load(enum fv_kind kind)
 	memset(&first_addr, 0, sizeof(first_addr));
 	/* Where the provider uses sockets, they stay on this host. */
 	setenv("DAPL_SCM_NETDEV", "lo", 1);
-	dat_provider_init(&world_info, WORLD_IA_PARAMS);
+	dat_provider_init(&world_info, world_provider.params_a);
 	assert_non_null(world_registry.vector);
 }
 

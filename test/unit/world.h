@@ -30,16 +30,10 @@
 #include "dapl/common/base/dapl_obj.h"
 #include "dapl/common/services/dapl_log.h"
 #include "test/unit/fake/fake_verbs.h"
+#include "test/unit/provider.h"
 
 #define WORLD_IA_NAME "fake-ia"
-/* Tests of another provider than CMA say how its IAs are found. */
-#ifndef WORLD_IA_PARAMS
-#define WORLD_IA_PARAMS "10.0.0.1 0"
-#endif
-/* And where it may listen, if that is shared with other programs. */
-#ifndef WORLD_QUAL
-#define WORLD_QUAL ((DAT_CONN_QUAL)5000)
-#endif
+#define WORLD_QUAL    (world_provider.qual())
 /* How long something that must happen may take, in microseconds. */
 #define WORLD_PATIENCE_US 30000000
 #define WORLD_MEM_SIZE	  65536

@@ -45,7 +45,7 @@ static void provider_register__refused(void **state)
 {
 	memset(&world_registry, 0, sizeof(world_registry));
 	world_registry.answer = DAPL_ERR(DAT_PROVIDER_ALREADY_REGISTERED, 0);
-	dat_provider_init(&world_info, WORLD_IA_PARAMS);
+	dat_provider_init(&world_info, world_provider.params_a);
 	assert_int_equal(world_registry.added, 1);
 	/* It has left no entry: there is nothing to take back. */
 	dat_provider_fini(&world_info);
@@ -72,7 +72,7 @@ static void provider_register__two_names(void **state)
 	world_load(FV_IB);
 	first = world_registry.vector;
 	strcpy(other.ia_name, "other-ia");
-	dat_provider_init(&other, WORLD_IA_PARAMS);
+	dat_provider_init(&other, world_provider.params_a);
 	assert_ptr_not_equal(world_registry.vector, first);
 	assert_string_equal(first->device_name, WORLD_IA_NAME);
 	ia = world_ia_open(NULL);

@@ -22,7 +22,7 @@
 #include <cmocka.h>
 
 #include "dapl/openib_cma/cma.h"
-#include "test/unit/cma_world.h"
+#include "test/unit/cm_world.h"
 
 #define QUAL 45248
 

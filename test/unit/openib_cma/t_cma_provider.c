@@ -24,7 +24,8 @@
 #include <dat2/dat_registry.h>
 
 #include "dapl/common/services/dapl_log.h"
-#include "test/unit/cma_world.h"
+#include "dapl/openib_cma/cma.h"
+#include "test/unit/cm_world.h"
 
 #define QUAL 45248
 

@@ -4,14 +4,14 @@
  * process: listen, connect, accept, reject, disconnect, release, stop.
  *
  * Real sockets on the loopback address, fake devices; the objects are a
- * recorder (cma_world.h). Every test leaves the descriptors as they were.
+ * recorder (cm_world.h). Every test leaves the descriptors as they were.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "dapl/common/services/dapl_log.h"
 #include "dapl/openib_scm/scm.h"
-#include "test/unit/cma_world.h"
+#include "test/unit/cm_world.h"
 #include "test/unit/openib_scm/scm_raw.h"
 
 static struct world world;
@@ -180,8 +180,8 @@ static void connect__ipv6(void **state)
 		print_message("# the system has no IPv6\n");
 		skip();
 	}
-	use_ipv6(&world.a, WORLD_PARAMS_A);
-	use_ipv6(&world.b, WORLD_PARAMS_B);
+	use_ipv6(&world.a, world_provider.params_a);
+	use_ipv6(&world.b, world_provider.params_b);
 	ea = ep_new(&world.a);
 	eb = ep_new(&world.b);
 	req.qp = ea->cfg;
@@ -649,7 +649,7 @@ static void stop__while_peers_hang_up(void **state)
 		}
 		close(fd);
 		side_close(&world.a);
-		side_open(&world.a, WORLD_PARAMS_A);
+		side_open(&world.a, world_provider.params_a);
 	}
 }
 

@@ -18,7 +18,7 @@
 
 #include "dapl/common/services/dapl_log.h"
 #include "dapl/openib_scm/scm.h"
-#include "test/unit/cma_world.h"
+#include "test/unit/cm_world.h"
 #include "test/unit/openib_scm/scm_raw.h"
 
 /* ------------------------------------------------------ failing calls */

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 #include "dapl/openib_scm/scm.h"
-#include "test/unit/cma_world.h"
+#include "test/unit/cm_world.h"
 #include "test/unit/openib_scm/scm_raw.h"
 
 static struct world world;

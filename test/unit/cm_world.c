@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * cma_world.c - two instances of a provider with a recorder; see the header.
+ * cm_world.c - two instances of a provider with a recorder; see the header.
  * Contains no test. The provider registry is the objects' and is stubbed here
  * and in the tests.
  */
-#include "test/unit/cma_world.h"
+#include "test/unit/cm_world.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -61,7 +61,7 @@ static void up_request(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 		world_release(conn);
 	if (sp->once) {
 		sp->once = false;
-		WORLD_CM.unlisten(sp->listener);
+		world_provider.ops->unlisten(sp->listener);
 	}
 	record(&s);
 }
@@ -76,7 +76,7 @@ static void up_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 	keep(&s, pdata, size);
 	s.in_err = ep->qp && fv_qp_state(ep->qp) == IBV_QPS_ERR;
 	if (ep->hang_up && event == DAPL_CM_ESTABLISHED)
-		WORLD_CM.disconnect(conn);
+		world_provider.ops->disconnect(conn);
 	if (ep->drop) {
 		ep->drop = false;
 		world_release(conn);
@@ -143,7 +143,7 @@ static void move_over(struct dapl_work *work)
 	pthread_mutex_unlock(&mutex);
 	m->moved(m->conn, m->ret);
 	if (released)
-		WORLD_CM.release(m->conn);
+		world_provider.ops->release(m->conn);
 	free(m);
 }
 
@@ -221,7 +221,7 @@ void world_release(struct dapl_cm_conn *conn)
 		m->released = true;
 	pthread_mutex_unlock(&mutex);
 	if (!m)
-		WORLD_CM.release(conn);
+		world_provider.ops->release(conn);
 }
 
 /* For the tests that do not look at the registry. */
@@ -239,36 +239,37 @@ dapl_provider_unregister(const struct dapl_cm_ops *ops,
 
 void side_params(struct side *s)
 {
-	assert_true(WORLD_CM.params->size <= sizeof(s->params));
+	assert_true(world_provider.ops->params->size <= sizeof(s->params));
 	setenv("DAPL_CM_ARP_TIMEOUT_MS", "100", 1);
 	setenv("DAPL_CM_ARP_RETRY_COUNT", "3", 1);
 	setenv("DAPL_CM_ROUTE_TIMEOUT_MS", "100", 1);
 	setenv("DAPL_CM_ROUTE_RETRY_COUNT", "3", 1);
 	setenv("DAPL_SCM_NETDEV", "lo", 1);
-	dapl_params_read(WORLD_CM.params, s->params, NULL);
+	dapl_params_read(world_provider.ops->params, s->params, NULL);
 }
 
 int side_try_open(struct side *s, const char *ia_params)
 {
-	struct dapl_cm base = {
-		.ops = &WORLD_CM, .up = &recorder, .params = s->params};
+	struct dapl_cm base = {.ops = world_provider.ops,
+			       .up = &recorder,
+			       .params = s->params};
 	int ret;
 
 	assert_int_equal(dapl_loop_open("test", &s->loop), 0);
 	base.loop = s->loop;
-	ret = WORLD_CM.open(ia_params, &base, &s->cm);
+	ret = world_provider.ops->open(ia_params, &base, &s->cm);
 	if (ret)
 		goto err_loop;
 	ret = vb_open(s->cm->dev_name, s->cm->port, &s->dev);
 	if (ret)
 		goto err_cm;
 	s->cm->dev = &s->dev;
-	ret = WORLD_CM.start(s->cm);
+	ret = world_provider.ops->start(s->cm);
 	if (!ret)
 		return 0;
 	vb_close(&s->dev);
 err_cm:
-	WORLD_CM.close(s->cm);
+	world_provider.ops->close(s->cm);
 err_loop:
 	dapl_loop_close(s->loop);
 	return ret;
@@ -284,10 +285,10 @@ void side_open(struct side *s, const char *ia_params)
 
 void side_close(struct side *s)
 {
-	WORLD_CM.stop(s->cm);
+	world_provider.ops->stop(s->cm);
 	vb_cq_destroy(s->cq);
 	vb_pd_destroy(s->pd);
-	WORLD_CM.close(s->cm);
+	world_provider.ops->close(s->cm);
 	vb_close(&s->dev);
 	dapl_loop_close(s->loop);
 }
@@ -302,8 +303,8 @@ void world_open(struct world *w, enum fv_kind kind)
 	fv_device_cfg_init(&cfg, kind, "fake1", "10.0.0.2");
 	fv_device_add(&cfg);
 	seen_n = 0;
-	side_open(&w->a, WORLD_PARAMS_A);
-	side_open(&w->b, WORLD_PARAMS_B);
+	side_open(&w->a, world_provider.params_a);
+	side_open(&w->b, world_provider.params_b);
 }
 
 static const char *const kind_names[] = {"request", "event", "gone",
@@ -420,7 +421,7 @@ void peer_b(struct sockaddr_storage *ret_addr)
 
 	memset(ret_addr, 0, sizeof(*ret_addr));
 	in->sin_family = AF_INET;
-	in->sin_addr.s_addr = inet_addr(WORLD_ADDR_B);
+	in->sin_addr.s_addr = inet_addr(world_provider.addr_b);
 }
 
 struct dapl_cm_conn *begin(struct dapl_ep *ep, DAT_CONN_QUAL qual,
@@ -435,9 +436,10 @@ struct dapl_cm_conn *begin(struct dapl_ep *ep, DAT_CONN_QUAL qual,
 				      .pdata_size = size};
 
 	peer_b(&addr);
-	assert_int_equal(WORLD_CM.prepare(ep->side->cm, ep, &conn), 0);
+	assert_int_equal(world_provider.ops->prepare(ep->side->cm, ep, &conn),
+			 0);
 	ep->refs++;
-	assert_int_equal(WORLD_CM.connect(conn, &req), 0);
+	assert_int_equal(world_provider.ops->connect(conn, &req), 0);
 	return conn;
 }
 
@@ -449,14 +451,15 @@ void finish(struct dapl_cm_conn *conn, struct dapl_ep *ep)
 
 struct dapl_cm_listener *listen_on(struct dapl_sp *sp, DAT_CONN_QUAL qual)
 {
-	assert_int_equal(WORLD_CM.listen(sp->side->cm, qual, sp, &sp->listener),
+	assert_int_equal(world_provider.ops->listen(sp->side->cm, qual, sp,
+						    &sp->listener),
 			 0);
 	return sp->listener;
 }
 
 void unlisten(struct dapl_sp *sp, struct dapl_cm_listener *l)
 {
-	WORLD_CM.unlisten(l);
+	world_provider.ops->unlisten(l);
 	take(SEEN_UNLISTENED, sp);
 }
 
@@ -469,8 +472,9 @@ void pair_open(struct world *w, struct pair *p, DAT_CONN_QUAL qual)
 	p->eb = ep_new(&w->b);
 	p->ca = begin(p->ea, qual, NULL, 0);
 	p->cb = take(SEEN_REQUEST, &sp).conn;
-	assert_int_equal(WORLD_CM.accept(p->cb, &p->eb->cfg, p->eb, NULL, 0),
-			 0);
+	assert_int_equal(
+		world_provider.ops->accept(p->cb, &p->eb->cfg, p->eb, NULL, 0),
+		0);
 	p->eb->refs++;
 	take_event(p->ea, DAPL_CM_ESTABLISHED);
 	take_event(p->eb, DAPL_CM_ESTABLISHED);

@@ -1,34 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * cma_world.h - two instances of a provider over the fake devices, with
- * endpoints and a recorder in place of the objects: of CMA over the fake
- * rdma_cm for the t_cma_* tests, of another one where the build defines
- * WORLD_CM, its table of operations, and how its instances are opened.
+ * cm_world.h - two instances of the provider under test (provider.h) over the
+ * fake devices, with endpoints and a recorder in place of the objects.
  *
  * The recorder keeps each upcall until a test asks for it; one that nobody
  * asked for fails the test in world_close(). Waits are for events and give up
  * after WORLD_PATIENCE_MS, which fails the test. Threads: upcalls are recorded
  * on the service threads under one mutex.
  */
-#ifndef CMA_WORLD_H
-#define CMA_WORLD_H
+#ifndef CM_WORLD_H
+#define CM_WORLD_H
 
 #include "dapl/common/cm/base/dapl_cm.h"
 #include "dapl/common/services/dapl_loop.h"
 #include "dapl/common/verbs/vb.h"
 #include "test/unit/fake/fake_verbs.h"
+#include "test/unit/provider.h"
 
 #define WORLD_PATIENCE_MS 30000
 #define WORLD_PARAMS_SIZE 128
-
-#ifndef WORLD_CM
-#define WORLD_CM       cma_ops
-#define WORLD_PARAMS_A "10.0.0.1 0"
-#define WORLD_PARAMS_B "10.0.0.2 0"
-#define WORLD_ADDR_B   "10.0.0.2"
-#endif
-
-extern const struct dapl_cm_ops WORLD_CM;
 
 /* One open provider instance with what its endpoints need. */
 struct side {
