@@ -463,22 +463,61 @@ void unlisten(struct dapl_sp *sp, struct dapl_cm_listener *l)
 	take(SEEN_UNLISTENED, sp);
 }
 
-void pair_open(struct world *w, struct pair *p, DAT_CONN_QUAL qual)
+void pair_listen(struct world *w, struct pair *p, DAT_CONN_QUAL qual)
 {
-	struct dapl_sp sp = {.side = &w->b};
-	struct dapl_cm_listener *l = listen_on(&sp, qual);
-
+	memset(p, 0, sizeof(*p));
+	p->sp.side = &w->b;
+	p->qual = qual;
+	listen_on(&p->sp, qual);
 	p->ea = ep_new(&w->a);
 	p->eb = ep_new(&w->b);
-	p->ca = begin(p->ea, qual, NULL, 0);
-	p->cb = take(SEEN_REQUEST, &sp).conn;
-	assert_int_equal(
-		world_provider.ops->accept(p->cb, &p->eb->cfg, p->eb, NULL, 0),
-		0);
+}
+
+void pair_ask(struct pair *p, const void *pdata, size_t size)
+{
+	p->ca = begin(p->ea, p->qual, pdata, size);
+	p->request = take(SEEN_REQUEST, &p->sp);
+	p->cb = p->request.conn;
+}
+
+void pair_meet(struct world *w, struct pair *p, DAT_CONN_QUAL qual)
+{
+	pair_listen(w, p, qual);
+	pair_ask(p, NULL, 0);
+}
+
+void pair_accept(struct pair *p, const void *pdata, size_t size)
+{
+	assert_int_equal(world_provider.ops->accept(p->cb, &p->eb->cfg, p->eb,
+						    pdata, size),
+			 0);
 	p->eb->refs++;
+}
+
+void pair_established(struct pair *p)
+{
 	take_event(p->ea, DAPL_CM_ESTABLISHED);
 	take_event(p->eb, DAPL_CM_ESTABLISHED);
-	unlisten(&sp, l);
+}
+
+void pair_open(struct world *w, struct pair *p, DAT_CONN_QUAL qual)
+{
+	pair_meet(w, p, qual);
+	pair_accept(p, NULL, 0);
+	pair_established(p);
+	unlisten(&p->sp, p->sp.listener);
+}
+
+void pair_end(struct pair *p)
+{
+	unlisten(&p->sp, p->sp.listener);
+	pair_del(p);
+}
+
+void pair_del(struct pair *p)
+{
+	ep_del(p->ea);
+	ep_del(p->eb);
 }
 
 void part(struct dapl_cm_conn *first, struct dapl_ep *first_ep,

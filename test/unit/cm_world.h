@@ -109,13 +109,29 @@ void finish(struct dapl_cm_conn *conn, struct dapl_ep *ep);
 struct dapl_cm_listener *listen_on(struct dapl_sp *sp, DAT_CONN_QUAL qual);
 void unlisten(struct dapl_sp *sp, struct dapl_cm_listener *l);
 
-/* An established pair and what belongs to it. */
+/* Both ends of one connection, and who listens for it. */
 struct pair {
+	struct dapl_sp sp; /* of b; listens until pair_end() or pair_open() */
+	DAT_CONN_QUAL qual;
 	struct dapl_ep *ea, *eb;
 	struct dapl_cm_conn *ca, *cb;
+	struct seen request;
 };
 
+/* One step after the other: */
+void pair_listen(struct world *w, struct pair *p, DAT_CONN_QUAL qual);
+void pair_ask(struct pair *p, const void *pdata, size_t size);
+void pair_accept(struct pair *p, const void *pdata, size_t size);
+void pair_established(struct pair *p);
+/* Nobody listens any more, and the endpoints go; the ends are released. */
+void pair_end(struct pair *p);
+void pair_del(struct pair *p);
+
+/* The first two of them. */
+void pair_meet(struct world *w, struct pair *p, DAT_CONN_QUAL qual);
+/* All of them; nobody listens any more. */
 void pair_open(struct world *w, struct pair *p, DAT_CONN_QUAL qual);
+
 /*
  * Releases both ends of a connection and waits. The second may hear of the
  * first one's end before it goes.

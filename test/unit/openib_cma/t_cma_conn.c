@@ -82,50 +82,44 @@ static bool all_zero(const uint8_t *p, size_t size)
 /* Sizes that arrive: padded to the wire's on IB, as sent on iWARP. */
 static void establish(size_t req_size, size_t rep_size)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
+	struct seen *req, est;
 	struct sockaddr_storage peer;
 	struct sockaddr_in *in = (struct sockaddr_in *)&peer;
 	DAT_PORT_QUAL far, near;
-	struct dapl_cm_conn *ca;
-	struct seen req, est;
+	struct pair p;
 
-	ca = begin(ea, QUAL, "question", 9);
-	assert_int_equal(cma_ops.addrs(ca, &peer, &far, &near), -ENOTCONN);
-	req = take(SEEN_REQUEST, &sp);
-	assert_int_equal(req.size, req_size);
-	assert_memory_equal(req.pdata, "question", 9);
-	assert_true(all_zero(req.pdata + 9, req_size - 9));
-	assert_int_equal(((struct sockaddr_in *)&req.peer)->sin_addr.s_addr,
+	pair_listen(&world, &p, QUAL);
+	pair_ask(&p, "question", 9);
+	req = &p.request;
+	assert_int_equal(cma_ops.addrs(p.ca, &peer, &far, &near), -ENOTCONN);
+	assert_int_equal(req->size, req_size);
+	assert_memory_equal(req->pdata, "question", 9);
+	assert_true(all_zero(req->pdata + 9, req_size - 9));
+	assert_int_equal(((struct sockaddr_in *)&req->peer)->sin_addr.s_addr,
 			 inet_addr("10.0.0.1"));
-	assert_int_equal(cma_ops.accept(req.conn, &eb->cfg, eb, "answer", 7),
-			 0);
-	eb->refs++;
-	est = take(SEEN_EVENT, ea);
+	pair_accept(&p, "answer", 7);
+	est = take(SEEN_EVENT, p.ea);
 	assert_int_equal(est.event, DAPL_CM_ESTABLISHED);
 	assert_int_equal(est.size, rep_size);
 	assert_memory_equal(est.pdata, "answer", 7);
 	assert_true(all_zero(est.pdata + 7, rep_size - 7));
-	est = take(SEEN_EVENT, eb);
+	est = take(SEEN_EVENT, p.eb);
 	assert_int_equal(est.event, DAPL_CM_ESTABLISHED);
 	assert_int_equal(est.size, 0);
-	assert_int_equal(ep_state(ea), IBV_QPS_RTS);
-	assert_int_equal(ep_state(eb), IBV_QPS_RTS);
+	assert_int_equal(ep_state(p.ea), IBV_QPS_RTS);
+	assert_int_equal(ep_state(p.eb), IBV_QPS_RTS);
 
-	assert_int_equal(cma_ops.addrs(ca, &peer, &far, &near), 0);
+	assert_int_equal(cma_ops.addrs(p.ca, &peer, &far, &near), 0);
 	assert_int_equal(in->sin_addr.s_addr, inet_addr("10.0.0.2"));
 	assert_int_equal(far, QUAL);
-	assert_int_equal(near, req.peer_port);
-	assert_int_equal(cma_ops.addrs(req.conn, &peer, &far, &near), 0);
+	assert_int_equal(near, req->peer_port);
+	assert_int_equal(cma_ops.addrs(p.cb, &peer, &far, &near), 0);
 	assert_int_equal(in->sin_addr.s_addr, inet_addr("10.0.0.1"));
-	assert_int_equal(far, req.peer_port);
+	assert_int_equal(far, req->peer_port);
 	assert_int_equal(near, QUAL);
 
-	unlisten(&sp, l);
-	part(ca, ea, req.conn, eb);
-	ep_del(ea);
-	ep_del(eb);
+	part(p.ca, p.ea, p.cb, p.eb);
+	pair_end(&p);
 }
 
 static void connect__accepted_over_roce(void **state)
@@ -145,24 +139,19 @@ static void connect__accepted_over_iwarp(void **state)
 
 static void connect__access_flags_and_depths(void **state)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-	struct dapl_cm_conn *ca, *cb;
+	struct pair p;
 	struct ibv_qp_attr a, b;
 
-	ea->cfg.rd_in = 3;
-	ea->cfg.rd_out = 7;
-	eb->cfg.rd_in = 5;
-	eb->cfg.rd_out = 2;
-	ca = begin(ea, QUAL, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
-	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0), 0);
-	eb->refs++;
-	take_event(ea, DAPL_CM_ESTABLISHED);
-	take_event(eb, DAPL_CM_ESTABLISHED);
-	a = qp_attr(ea);
-	b = qp_attr(eb);
+	pair_listen(&world, &p, QUAL);
+	p.ea->cfg.rd_in = 3;
+	p.ea->cfg.rd_out = 7;
+	p.eb->cfg.rd_in = 5;
+	p.eb->cfg.rd_out = 2;
+	pair_ask(&p, NULL, 0);
+	pair_accept(&p, NULL, 0);
+	pair_established(&p);
+	a = qp_attr(p.ea);
+	b = qp_attr(p.eb);
 	assert_int_equal(a.max_rd_atomic, 5);
 	assert_int_equal(b.max_dest_rd_atomic, 5);
 	assert_int_equal(b.max_rd_atomic, 2);
@@ -173,10 +162,8 @@ static void connect__access_flags_and_depths(void **state)
 			 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
 				 IBV_ACCESS_REMOTE_ATOMIC);
 	assert_int_equal(a.qp_access_flags, b.qp_access_flags);
-	unlisten(&sp, l);
-	part(ca, ea, cb, eb);
-	ep_del(ea);
-	ep_del(eb);
+	part(p.ca, p.ea, p.cb, p.eb);
+	pair_end(&p);
 }
 
 /* Calls of NAME in the fake's trace. */
@@ -380,39 +367,27 @@ static void release__waiting_for_answer(void **state)
 /* rdma_destroy_id() would block there until the peer has answered. */
 static void release__waiting_for_answer_over_iwarp(void **state)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
-	struct dapl_ep *ep = ep_new(&world.a);
-	struct dapl_cm_conn *ca, *cb;
+	struct pair p;
 
-	ca = begin(ep, QUAL, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
+	pair_meet(&world, &p, QUAL);
 	fv_trace(true);
-	finish(ca, ep);
+	finish(p.ca, p.ea);
 	assert_int_equal(traced("rdma_destroy_id"), 0);
-	world_release(cb);
-	unlisten(&sp, l);
-	ep_del(ep);
+	world_release(p.cb);
+	pair_end(&p);
 }
 
 static void release__accepted_afterwards_over_iwarp(void **state)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-	struct dapl_cm_conn *ca, *cb;
+	struct pair p;
 
-	ca = begin(ea, QUAL, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
-	finish(ca, ea);
-	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0), 0);
-	eb->refs++;
-	take_event(eb, DAPL_CM_ESTABLISHED);
-	take_event(eb, DAPL_CM_DISCONNECTED);
-	finish(cb, eb);
-	unlisten(&sp, l);
-	ep_del(ea);
-	ep_del(eb);
+	pair_meet(&world, &p, QUAL);
+	finish(p.ca, p.ea);
+	pair_accept(&p, NULL, 0);
+	take_event(p.eb, DAPL_CM_ESTABLISHED);
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+	finish(p.cb, p.eb);
+	pair_end(&p);
 }
 
 /* What comes between the call and the test. */
@@ -481,8 +456,7 @@ static void release__established_disconnects_at_once(void **state)
 	take(SEEN_GONE, p.ea);
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 	finish(p.cb, p.eb);
-	ep_del(p.ea);
-	ep_del(p.eb);
+	pair_del(&p);
 }
 
 /* Behind what the service thread hears of the disconnect. */
@@ -503,8 +477,7 @@ static void release__established_hears_of_nothing(void **state)
 	assert_int_equal(pending(SEEN_EVENT, p.ea), 0);
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 	finish(p.cb, p.eb);
-	ep_del(p.ea);
-	ep_del(p.eb);
+	pair_del(&p);
 }
 
 static void release__in_event_upcall(void **state)
@@ -527,8 +500,7 @@ static void release__established_tells_peer(void **state)
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 	assert_int_equal(ep_state(p.eb), IBV_QPS_ERR);
 	finish(p.cb, p.eb);
-	ep_del(p.ea);
-	ep_del(p.eb);
+	pair_del(&p);
 }
 
 /* The endpoint goes back although rdma_cm still waits for the peer. */
@@ -553,87 +525,68 @@ static void release__while_disconnecting(void **state)
 
 static void reject__by_consumer(void **state)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
-	struct dapl_ep *ep = ep_new(&world.a);
-	struct dapl_cm_conn *ca, *cb;
+	struct pair p;
 	struct seen s;
 	uint8_t data[56];
 
+	pair_listen(&world, &p, QUAL);
 	memset(data, 0xa5, sizeof(data));
-	ca = begin(ep, QUAL, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
-	assert_int_equal(cma_ops.reject(cb, data, 57), -EINVAL);
-	assert_int_equal(cma_ops.reject(cb, data, 56), 0);
-	world_release(cb);
-	s = take(SEEN_EVENT, ep);
+	pair_ask(&p, NULL, 0);
+	assert_int_equal(cma_ops.reject(p.cb, data, 57), -EINVAL);
+	assert_int_equal(cma_ops.reject(p.cb, data, 56), 0);
+	world_release(p.cb);
+	s = take(SEEN_EVENT, p.ea);
 	assert_int_equal(s.event, DAPL_CM_PEER_REJECTED);
 	assert_true(s.size >= 56);
 	assert_memory_equal(s.pdata, data, 56);
 	assert_true(all_zero(s.pdata + 56, s.size - 56));
-	finish(ca, ep);
-	ep_del(ep);
-	unlisten(&sp, l);
+	finish(p.ca, p.ea);
+	pair_end(&p);
 }
 
 static void reject__header_as_sent_by_the_historic_provider(void **state)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
-	struct dapl_ep *ep = ep_new(&world.a);
-	struct dapl_cm_conn *ca, *cb;
+	struct pair p;
 	struct seen s;
 
-	ca = begin(ep, QUAL, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
-	assert_int_equal(cma_ops.reject(cb, NULL, 0), 0);
-	world_release(cb);
-	s = take(SEEN_EVENT, ep);
+	pair_meet(&world, &p, QUAL);
+	assert_int_equal(cma_ops.reject(p.cb, NULL, 0), 0);
+	world_release(p.cb);
+	s = take(SEEN_EVENT, p.ea);
 	assert_int_equal(s.event, DAPL_CM_PEER_REJECTED);
 	/* 148 on the wire, 4 of them the header. */
 	assert_int_equal(s.size, 144);
 	assert_true(all_zero(s.pdata, s.size));
-	finish(ca, ep);
-	ep_del(ep);
-	unlisten(&sp, l);
+	finish(p.ca, p.ea);
+	pair_end(&p);
 }
 
 static void reject__over_iwarp(void **state)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
-	struct dapl_ep *ep = ep_new(&world.a);
-	struct dapl_cm_conn *ca, *cb;
+	struct pair p;
 	struct seen s;
 
-	ca = begin(ep, QUAL, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
-	assert_int_equal(cma_ops.reject(cb, "no", 3), 0);
-	world_release(cb);
-	s = take(SEEN_EVENT, ep);
+	pair_meet(&world, &p, QUAL);
+	assert_int_equal(cma_ops.reject(p.cb, "no", 3), 0);
+	world_release(p.cb);
+	s = take(SEEN_EVENT, p.ea);
 	assert_int_equal(s.event, DAPL_CM_PEER_REJECTED);
 	assert_int_equal(s.size, 3);
 	assert_memory_equal(s.pdata, "no", 3);
-	finish(ca, ep);
-	ep_del(ep);
-	unlisten(&sp, l);
+	finish(p.ca, p.ea);
+	pair_end(&p);
 }
 
 /* A server that dies, or an SP that goes: no consumer said no. */
 static void request__released_unanswered(void **state)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
-	struct dapl_ep *ep = ep_new(&world.a);
-	struct dapl_cm_conn *ca, *cb;
+	struct pair p;
 
-	ca = begin(ep, QUAL, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
-	world_release(cb);
-	take_event(ep, DAPL_CM_NON_PEER_REJECTED);
-	finish(ca, ep);
-	ep_del(ep);
-	unlisten(&sp, l);
+	pair_meet(&world, &p, QUAL);
+	world_release(p.cb);
+	take_event(p.ea, DAPL_CM_NON_PEER_REJECTED);
+	finish(p.ca, p.ea);
+	pair_end(&p);
 }
 
 static void request__released_inside_upcall(void **state)
@@ -660,175 +613,124 @@ static void request__unlistens_inside_upcall(void **state)
 
 static void accept__client_has_gone(void **state)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-	struct dapl_cm_conn *ca, *cb;
+	struct pair p;
 
-	ca = begin(ea, QUAL, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
-	finish(ca, ea);
-	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0),
+	pair_meet(&world, &p, QUAL);
+	finish(p.ca, p.ea);
+	assert_int_equal(cma_ops.accept(p.cb, &p.eb->cfg, p.eb, NULL, 0),
 			 -ECONNABORTED);
-	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0),
+	assert_int_equal(cma_ops.accept(p.cb, &p.eb->cfg, p.eb, NULL, 0),
 			 -ECONNABORTED);
-	assert_int_equal(cma_ops.reject(cb, NULL, 0), 0);
-	assert_int_equal(ep_state(eb), IBV_QPS_INIT);
-	world_release(cb);
-	unlisten(&sp, l);
-	ep_del(ea);
-	ep_del(eb);
+	assert_int_equal(cma_ops.reject(p.cb, NULL, 0), 0);
+	assert_int_equal(ep_state(p.eb), IBV_QPS_INIT);
+	world_release(p.cb);
+	pair_end(&p);
 }
 
 static void accept__too_much_private_data(void **state)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-	struct dapl_cm_conn *ca, *cb;
+	struct pair p;
 	uint8_t data[57] = {1};
 
-	ca = begin(ea, QUAL, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
-	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, data, 57), -EINVAL);
-	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, data, 56), 0);
-	eb->refs++;
-	take_event(ea, DAPL_CM_ESTABLISHED);
-	take_event(eb, DAPL_CM_ESTABLISHED);
-	part(ca, ea, cb, eb);
-	unlisten(&sp, l);
-	ep_del(ea);
-	ep_del(eb);
+	pair_meet(&world, &p, QUAL);
+	assert_int_equal(cma_ops.accept(p.cb, &p.eb->cfg, p.eb, data, 57),
+			 -EINVAL);
+	pair_accept(&p, data, 56);
+	pair_established(&p);
+	part(p.ca, p.ea, p.cb, p.eb);
+	pair_end(&p);
 }
 
 /* The queue pair is refused in each of its three steps: both sides hear it. */
 static void accept__queue_pair_refuses(void **state)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct pair p;
 
 	for (int step = 1; step <= 3; step++) {
-		struct dapl_ep *ea = ep_new(&world.a);
-		struct dapl_ep *eb = ep_new(&world.b);
-		struct dapl_cm_conn *ca, *cb;
-
-		eb->fail_modify = step;
-		ca = begin(ea, QUAL, NULL, 0);
-		cb = take(SEEN_REQUEST, &sp).conn;
-		assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0), 0);
-		eb->refs++;
-		take_event(eb, DAPL_CM_ACCEPT_FAILED);
-		take_event(ea, DAPL_CM_NON_PEER_REJECTED);
-		finish(ca, ea);
-		finish(cb, eb);
-		ep_del(ea);
-		ep_del(eb);
+		pair_meet(&world, &p, QUAL);
+		p.eb->fail_modify = step;
+		pair_accept(&p, NULL, 0);
+		take_event(p.eb, DAPL_CM_ACCEPT_FAILED);
+		take_event(p.ea, DAPL_CM_NON_PEER_REJECTED);
+		finish(p.ca, p.ea);
+		finish(p.cb, p.eb);
+		pair_end(&p);
 	}
-	unlisten(&sp, l);
 }
 
 static void accept__call_fails(void **state)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-	struct dapl_cm_conn *ca, *cb;
+	struct pair p;
 
-	ca = begin(ea, QUAL, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
+	pair_meet(&world, &p, QUAL);
 	fv_fail_call("rdma_accept", 1, ENOMEM);
-	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0), 0);
-	eb->refs++;
-	take_event(eb, DAPL_CM_ACCEPT_FAILED);
-	take_event(ea, DAPL_CM_NON_PEER_REJECTED);
-	finish(ca, ea);
-	finish(cb, eb);
-	unlisten(&sp, l);
-	ep_del(ea);
-	ep_del(eb);
+	pair_accept(&p, NULL, 0);
+	take_event(p.eb, DAPL_CM_ACCEPT_FAILED);
+	take_event(p.ea, DAPL_CM_NON_PEER_REJECTED);
+	finish(p.ca, p.ea);
+	finish(p.cb, p.eb);
+	pair_end(&p);
 }
 
 /* Accepted, but the other side cannot use it: its provider refuses. */
 static void accept__client_queue_pair_refuses(void **state)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-	struct dapl_cm_conn *ca, *cb;
+	struct pair p;
 
-	ea->fail_modify = 2;
-	ca = begin(ea, QUAL, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
-	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0), 0);
-	eb->refs++;
-	take_event(ea, DAPL_CM_BROKEN);
-	take_event(eb, DAPL_CM_ACCEPT_FAILED);
-	finish(ca, ea);
-	finish(cb, eb);
-	unlisten(&sp, l);
-	ep_del(ea);
-	ep_del(eb);
+	pair_listen(&world, &p, QUAL);
+	p.ea->fail_modify = 2;
+	pair_ask(&p, NULL, 0);
+	pair_accept(&p, NULL, 0);
+	take_event(p.ea, DAPL_CM_BROKEN);
+	take_event(p.eb, DAPL_CM_ACCEPT_FAILED);
+	finish(p.ca, p.ea);
+	finish(p.cb, p.eb);
+	pair_end(&p);
 }
 
 static void accept__client_gives_up_before_ready(void **state)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-	struct dapl_cm_conn *ca, *cb;
+	struct pair p;
 
+	pair_listen(&world, &p, QUAL);
 	fv_cm_set(FV_CM_LOSE_REP, 1);
-	ca = begin(ea, QUAL, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
-	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0), 0);
-	eb->refs++;
-	finish(ca, ea);
-	take_event(eb, DAPL_CM_ACCEPT_FAILED);
-	finish(cb, eb);
-	unlisten(&sp, l);
-	ep_del(ea);
-	ep_del(eb);
+	pair_ask(&p, NULL, 0);
+	pair_accept(&p, NULL, 0);
+	finish(p.ca, p.ea);
+	take_event(p.eb, DAPL_CM_ACCEPT_FAILED);
+	finish(p.cb, p.eb);
+	pair_end(&p);
 }
 
 static void accept__released_before_ready(void **state)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-	struct dapl_cm_conn *ca, *cb;
+	struct pair p;
 
+	pair_listen(&world, &p, QUAL);
 	fv_cm_set(FV_CM_LOSE_REP, 1);
-	ca = begin(ea, QUAL, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
-	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0), 0);
-	eb->refs++;
-	finish(cb, eb);
-	take_event(ea, DAPL_CM_NON_PEER_REJECTED);
-	finish(ca, ea);
-	unlisten(&sp, l);
-	ep_del(ea);
-	ep_del(eb);
+	pair_ask(&p, NULL, 0);
+	pair_accept(&p, NULL, 0);
+	finish(p.cb, p.eb);
+	take_event(p.ea, DAPL_CM_NON_PEER_REJECTED);
+	finish(p.ca, p.ea);
+	pair_end(&p);
 }
 
 static void accept__endpoint_freed_meanwhile(void **state)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-	struct ibv_qp *qp = eb->qp;
-	struct dapl_cm_conn *ca, *cb;
+	struct pair p;
+	struct ibv_qp *qp;
 
-	ca = begin(ea, QUAL, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
-	eb->qp = NULL;
-	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0), -ENOTCONN);
-	world_release(cb);
-	take_event(ea, DAPL_CM_NON_PEER_REJECTED);
-	finish(ca, ea);
-	unlisten(&sp, l);
-	eb->qp = qp;
-	ep_del(ea);
-	ep_del(eb);
+	pair_meet(&world, &p, QUAL);
+	qp = p.eb->qp;
+	p.eb->qp = NULL;
+	assert_int_equal(cma_ops.accept(p.cb, &p.eb->cfg, p.eb, NULL, 0),
+			 -ENOTCONN);
+	world_release(p.cb);
+	take_event(p.ea, DAPL_CM_NON_PEER_REJECTED);
+	finish(p.ca, p.ea);
+	p.eb->qp = qp;
+	pair_end(&p);
 }
 
 static void disconnect_both(bool by_active)
@@ -890,28 +792,22 @@ static void disconnect__twice_is_one(void **state)
 
 static void disconnect__inside_established_upcall(void **state)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-	struct dapl_cm_conn *ca, *cb;
+	struct pair p;
 	struct seen s;
 
-	ea->hang_up = true;
-	ca = begin(ea, QUAL, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
-	assert_int_equal(cma_ops.accept(cb, &eb->cfg, eb, NULL, 0), 0);
-	eb->refs++;
-	take_event(ea, DAPL_CM_ESTABLISHED);
-	take_event(ea, DAPL_CM_DISCONNECTED);
-	s = take(SEEN_EVENT, eb);
+	pair_listen(&world, &p, QUAL);
+	p.ea->hang_up = true;
+	pair_ask(&p, NULL, 0);
+	pair_accept(&p, NULL, 0);
+	take_event(p.ea, DAPL_CM_ESTABLISHED);
+	take_event(p.ea, DAPL_CM_DISCONNECTED);
+	s = take(SEEN_EVENT, p.eb);
 	if (s.event == DAPL_CM_ESTABLISHED)
-		s = take(SEEN_EVENT, eb);
+		s = take(SEEN_EVENT, p.eb);
 	assert_int_equal(s.event, DAPL_CM_DISCONNECTED);
-	finish(ca, ea);
-	finish(cb, eb);
-	unlisten(&sp, l);
-	ep_del(ea);
-	ep_del(eb);
+	finish(p.ca, p.ea);
+	finish(p.cb, p.eb);
+	pair_end(&p);
 }
 
 static void disconnect__call_fails(void **state)
@@ -925,8 +821,7 @@ static void disconnect__call_fails(void **state)
 	finish(p.ca, p.ea);
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 	finish(p.cb, p.eb);
-	ep_del(p.ea);
-	ep_del(p.eb);
+	pair_del(&p);
 }
 
 static void removal__of_device(void **state)
@@ -940,8 +835,7 @@ static void removal__of_device(void **state)
 	finish(p.ca, p.ea);
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 	finish(p.cb, p.eb);
-	ep_del(p.ea);
-	ep_del(p.eb);
+	pair_del(&p);
 }
 
 static void removal__while_listening_and_connecting(void **state)
@@ -996,46 +890,40 @@ static void prepare__nth_call_fails(void **state)
 
 static void establish__nth_call_fails(void **state)
 {
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
+	struct pair p;
 	struct seen s;
 	bool failed;
 
 	for (unsigned n = 1;; n++) {
-		struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-		struct dapl_cm_conn *ca, *cb;
 		int ret;
 
-		ca = begin(ea, QUAL, NULL, 0);
-		cb = take(SEEN_REQUEST, &sp).conn;
+		pair_meet(&world, &p, QUAL);
 		fv_fail_at(n, ENOMEM);
-		ret = cma_ops.accept(cb, &eb->cfg, eb, NULL, 0);
+		ret = cma_ops.accept(p.cb, &p.eb->cfg, p.eb, NULL, 0);
 		if (ret) {
-			world_release(cb);
-			take_event(ea, DAPL_CM_NON_PEER_REJECTED);
+			world_release(p.cb);
+			take_event(p.ea, DAPL_CM_NON_PEER_REJECTED);
 		} else {
-			eb->refs++;
-			s = take(SEEN_EVENT, ea);
+			p.eb->refs++;
+			s = take(SEEN_EVENT, p.ea);
 			if (s.event == DAPL_CM_ESTABLISHED)
-				take_event(eb, DAPL_CM_ESTABLISHED);
+				take_event(p.eb, DAPL_CM_ESTABLISHED);
 			else
-				take_event(eb, DAPL_CM_ACCEPT_FAILED);
+				take_event(p.eb, DAPL_CM_ACCEPT_FAILED);
 		}
 		failed = fv_fail_hit();
 		fv_fail_at(0, 0);
-		finish(ca, ea);
+		finish(p.ca, p.ea);
 		if (!ret)
-			finish(cb, eb);
+			finish(p.cb, p.eb);
 		/* One side may have heard of the other's release. */
-		if (pending(SEEN_EVENT, eb))
-			take_event(eb, DAPL_CM_DISCONNECTED);
-		ep_del(ea);
-		ep_del(eb);
+		if (pending(SEEN_EVENT, p.eb))
+			take_event(p.eb, DAPL_CM_DISCONNECTED);
+		pair_end(&p);
 		if (!failed)
 			break;
 		assert_true(n < 100);
 	}
-	unlisten(&sp, l);
 }
 
 #define RUNS	50

@@ -427,8 +427,7 @@ static void stop__gives_up_everything(void **state)
 	unlisten(&sp, l);
 	for (int i = 0; i < 4; i++)
 		ep_del(ep[i]);
-	ep_del(p.ea);
-	ep_del(p.eb);
+	pair_del(&p);
 }
 
 static void stop__after_release(void **state)
@@ -445,8 +444,7 @@ static void stop__after_release(void **state)
 	assert_int_equal(pending(SEEN_GONE, p.eb), 1);
 	take(SEEN_GONE, p.ea);
 	take(SEEN_GONE, p.eb);
-	ep_del(p.ea);
-	ep_del(p.eb);
+	pair_del(&p);
 }
 
 #define WORLD(t) cmocka_unit_test_setup_teardown(t, setup, teardown)

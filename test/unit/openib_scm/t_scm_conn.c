@@ -86,35 +86,32 @@ static void addresses(struct dapl_cm_conn *ca, struct dapl_cm_conn *cb,
 
 static void connect__both_sides(void **state)
 {
-	DAT_CONN_QUAL qual = free_qual();
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-	struct dapl_cm_listener *l = listen_on(&sp, qual);
-	struct dapl_cm_conn *ca = begin(ea, qual, "ping", 5), *cb;
-	struct seen s = take(SEEN_REQUEST, &sp);
+	struct pair p;
+	struct seen s;
 
+	pair_listen(&world, &p, free_qual());
+	pair_ask(&p, "ping", 5);
+	s = p.request;
 	assert_int_equal(s.size, 5);
 	assert_memory_equal(s.pdata, "ping", 5);
 	assert_int_equal(s.peer.ss_family, AF_INET);
-	accept_ok(s.conn, eb, "pong!", 6);
-	cb = s.conn;
-	s = take(SEEN_EVENT, ea);
+	pair_accept(&p, "pong!", 6);
+	s = take(SEEN_EVENT, p.ea);
 	assert_int_equal(s.event, DAPL_CM_ESTABLISHED);
 	assert_int_equal(s.size, 6);
 	assert_memory_equal(s.pdata, "pong!", 6);
-	take_event(eb, DAPL_CM_ESTABLISHED);
-	addresses(ca, cb, qual);
-	assert_int_equal(ep_state(ea), IBV_QPS_RTS);
-	assert_int_equal(ep_state(eb), IBV_QPS_RTS);
-	unlisten(&sp, l);
+	take_event(p.eb, DAPL_CM_ESTABLISHED);
+	addresses(p.ca, p.cb, p.qual);
+	assert_int_equal(ep_state(p.ea), IBV_QPS_RTS);
+	assert_int_equal(ep_state(p.eb), IBV_QPS_RTS);
+	unlisten(&p.sp, p.sp.listener);
 	/* The IA goes with everything established. */
 	scm_ops.stop(world.a.cm);
-	take(SEEN_GONE, ea);
-	take_event(eb, DAPL_CM_DISCONNECTED);
+	take(SEEN_GONE, p.ea);
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
 	scm_ops.stop(world.b.cm);
-	take(SEEN_GONE, eb);
-	ep_del(ea);
-	ep_del(eb);
+	take(SEEN_GONE, p.eb);
+	pair_del(&p);
 }
 
 static void connect__largest_private_data(void **state)
@@ -260,25 +257,20 @@ static void disconnect__both_at_once(void **state)
 
 static void disconnect__inside_the_upcall(void **state)
 {
-	DAT_CONN_QUAL qual = free_qual();
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-	struct dapl_cm_listener *l = listen_on(&sp, qual);
-	struct dapl_cm_conn *ca = begin(ea, qual, NULL, 0), *cb;
+	struct pair p;
 
-	ea->hang_up = true;
-	cb = take(SEEN_REQUEST, &sp).conn;
-	accept_ok(cb, eb, NULL, 0);
-	take_event(ea, DAPL_CM_ESTABLISHED);
-	take_event(ea, DAPL_CM_DISCONNECTED);
+	pair_listen(&world, &p, free_qual());
+	p.ea->hang_up = true;
+	pair_ask(&p, NULL, 0);
+	pair_accept(&p, NULL, 0);
+	take_event(p.ea, DAPL_CM_ESTABLISHED);
+	take_event(p.ea, DAPL_CM_DISCONNECTED);
 	/* RTU and goodbye follow one another at once. */
-	take_event(eb, DAPL_CM_ESTABLISHED);
-	take_event(eb, DAPL_CM_DISCONNECTED);
-	finish(ca, ea);
-	finish(cb, eb);
-	unlisten(&sp, l);
-	ep_del(ea);
-	ep_del(eb);
+	take_event(p.eb, DAPL_CM_ESTABLISHED);
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+	finish(p.ca, p.ea);
+	finish(p.cb, p.eb);
+	pair_end(&p);
 }
 
 static void release__of_an_established_connection(void **state)
@@ -289,44 +281,36 @@ static void release__of_an_established_connection(void **state)
 	finish(p.cb, p.eb);
 	take_event(p.ea, DAPL_CM_DISCONNECTED);
 	finish(p.ca, p.ea);
-	ep_del(p.ea);
-	ep_del(p.eb);
+	pair_del(&p);
 }
 
 static void scm_reject__by_the_consumer(void **state)
 {
-	DAT_CONN_QUAL qual = free_qual();
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_ep *ea = ep_new(&world.a);
-	struct dapl_cm_listener *l = listen_on(&sp, qual);
-	struct dapl_cm_conn *ca = begin(ea, qual, "x", 1), *cb;
+	struct pair p;
 	struct seen s;
 
-	cb = take(SEEN_REQUEST, &sp).conn;
-	assert_int_equal(scm_ops.reject(cb, "no way", 7), 0);
-	world_release(cb);
-	s = take(SEEN_EVENT, ea);
+	pair_listen(&world, &p, free_qual());
+	pair_ask(&p, "x", 1);
+	assert_int_equal(scm_ops.reject(p.cb, "no way", 7), 0);
+	world_release(p.cb);
+	s = take(SEEN_EVENT, p.ea);
 	assert_int_equal(s.event, DAPL_CM_PEER_REJECTED);
 	assert_int_equal(s.size, 7);
 	assert_memory_equal(s.pdata, "no way", 7);
-	finish(ca, ea);
-	unlisten(&sp, l);
-	ep_del(ea);
+	finish(p.ca, p.ea);
+	pair_end(&p);
 }
 
 static void reject__by_the_provider(void **state)
 {
-	DAT_CONN_QUAL qual = free_qual();
-	struct dapl_sp sp = {.side = &world.b, .refuse = true};
-	struct dapl_ep *ea = ep_new(&world.a);
-	struct dapl_cm_listener *l = listen_on(&sp, qual);
-	struct dapl_cm_conn *ca = begin(ea, qual, NULL, 0);
+	struct pair p;
 
-	take(SEEN_REQUEST, &sp);
-	take_event(ea, DAPL_CM_NON_PEER_REJECTED);
-	finish(ca, ea);
-	unlisten(&sp, l);
-	ep_del(ea);
+	pair_listen(&world, &p, free_qual());
+	p.sp.refuse = true;
+	pair_ask(&p, NULL, 0);
+	take_event(p.ea, DAPL_CM_NON_PEER_REJECTED);
+	finish(p.ca, p.ea);
+	pair_end(&p);
 }
 
 #define CROWD 20
@@ -461,28 +445,22 @@ static void unlisten__inside_the_request(void **state)
 
 static void release__before_the_answer(void **state)
 {
-	DAT_CONN_QUAL qual = free_qual();
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-	struct dapl_cm_listener *l = listen_on(&sp, qual);
-	struct dapl_cm_conn *ca = begin(ea, qual, NULL, 0), *cb;
+	struct pair p;
 	int ret;
 
-	cb = take(SEEN_REQUEST, &sp).conn;
-	finish(ca, ea);
+	pair_meet(&world, &p, free_qual());
+	finish(p.ca, p.ea);
 	/* The end of the stream is on its way; accepting is in vain. */
-	ret = scm_ops.accept(cb, &eb->cfg, eb, NULL, 0);
+	ret = scm_ops.accept(p.cb, &p.eb->cfg, p.eb, NULL, 0);
 	if (!ret) {
-		eb->refs++;
-		take_event(eb, DAPL_CM_ACCEPT_FAILED);
-		finish(cb, eb);
+		p.eb->refs++;
+		take_event(p.eb, DAPL_CM_ACCEPT_FAILED);
+		finish(p.cb, p.eb);
 	} else {
 		assert_int_equal(ret, -ECONNABORTED);
-		world_release(cb);
+		world_release(p.cb);
 	}
-	unlisten(&sp, l);
-	ep_del(ea);
-	ep_del(eb);
+	pair_end(&p);
 }
 
 static void release__at_once(void **state)
@@ -726,42 +704,30 @@ static void connect__range_used_up(void **state)
 
 static void scm_accept__queue_pair_fails(void **state)
 {
-	DAT_CONN_QUAL qual = free_qual();
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-	struct dapl_cm_listener *l = listen_on(&sp, qual);
-	struct dapl_cm_conn *ca = begin(ea, qual, NULL, 0), *cb;
+	struct pair p;
 
-	cb = take(SEEN_REQUEST, &sp).conn;
-	eb->fail_modify = 1;
-	accept_ok(cb, eb, NULL, 0);
-	take_event(eb, DAPL_CM_ACCEPT_FAILED);
-	take_event(ea, DAPL_CM_NON_PEER_REJECTED);
-	finish(ca, ea);
-	finish(cb, eb);
-	unlisten(&sp, l);
-	ep_del(ea);
-	ep_del(eb);
+	pair_meet(&world, &p, free_qual());
+	p.eb->fail_modify = 1;
+	pair_accept(&p, NULL, 0);
+	take_event(p.eb, DAPL_CM_ACCEPT_FAILED);
+	take_event(p.ea, DAPL_CM_NON_PEER_REJECTED);
+	finish(p.ca, p.ea);
+	finish(p.cb, p.eb);
+	pair_end(&p);
 }
 
 static void scm_connect__queue_pair_fails(void **state)
 {
-	DAT_CONN_QUAL qual = free_qual();
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-	struct dapl_cm_listener *l = listen_on(&sp, qual);
-	struct dapl_cm_conn *ca = begin(ea, qual, NULL, 0), *cb;
+	struct pair p;
 
-	cb = take(SEEN_REQUEST, &sp).conn;
-	ea->fail_modify = 1;
-	accept_ok(cb, eb, NULL, 0);
-	take_event(ea, DAPL_CM_BROKEN);
-	take_event(eb, DAPL_CM_ACCEPT_FAILED);
-	finish(ca, ea);
-	finish(cb, eb);
-	unlisten(&sp, l);
-	ep_del(ea);
-	ep_del(eb);
+	pair_meet(&world, &p, free_qual());
+	p.ea->fail_modify = 1;
+	pair_accept(&p, NULL, 0);
+	take_event(p.ea, DAPL_CM_BROKEN);
+	take_event(p.eb, DAPL_CM_ACCEPT_FAILED);
+	finish(p.ca, p.ea);
+	finish(p.cb, p.eb);
+	pair_end(&p);
 }
 
 #define test(f)	   cmocka_unit_test_setup_teardown(f, setup, teardown)
