@@ -20,7 +20,6 @@
 #include "dapl/common/services/dapl_log.h"
 #include "dapl/openib_ucm/ucm_source.h"
 
-#define QKEY	  0x78654321
 #define FIRST_PSN 1
 /* A receive: the header's room and the longest message. */
 #define BUF_SIZE (UCM_GRH + DCM_MSG)
@@ -228,7 +227,7 @@ static int post_send(struct ucm_qp *q, struct ucm_ah *ah, uint32_t qpn,
 		.opcode = IBV_WR_SEND,
 		.wr.ud = {.ah = ah->verbs,
 			  .remote_qpn = qpn,
-			  .remote_qkey = QKEY},
+			  .remote_qkey = VB_UD_QKEY},
 	};
 	struct ibv_send_wr *bad;
 

@@ -23,7 +23,6 @@
 
 #include "dapl/common/services/dapl_log.h"
 
-#define UD_QKEY		    0x78654321 /* of all providers that offer UD */
 #define INLINE_PROBE	    1024       /* the most that is worth asking for */
 #define SIW_VENDOR_ID	    0x626d74   /* soft iWARP */
 #define RXE_VENDOR_ID	    0xffffff   /* soft RoCE */
@@ -639,7 +638,7 @@ int vb_qp_init(const struct vb_dev *dev, struct ibv_qp *qp, uint16_t pkey_index,
 		.pkey_index = pkey_index,
 		.port_num = dev->port,
 		.qp_access_flags = (unsigned)access,
-		.qkey = UD_QKEY,
+		.qkey = VB_UD_QKEY,
 	};
 	int mask = IBV_QP_STATE;
 

@@ -135,6 +135,8 @@ struct vb_qp_cfg {
 /* RET_INLINE gets the inline size that was granted. */
 int vb_qp_create(struct ibv_pd *pd, const struct vb_qp_cfg *cfg,
 		 struct ibv_qp **ret_qp, uint32_t *ret_inline);
+/* Of every datagram queue pair, ours and the peers'. */
+#define VB_UD_QKEY 0x78654321
 int vb_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 /* RESET to INIT, so that receives can be posted. ACCESS: IBV_ACCESS_REMOTE_*.
  */
