@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "dapl/common/cm/base/dapl_cm_params.h"
 #include "dapl/openib_cma/cma_addr.h"
 #include "dapl/openib_cma/cma_conn.h"
 
@@ -313,10 +314,8 @@ int cma_open(const char *ia_params, const struct dapl_cm *base,
 	int ret;
 
 	if (cma_target_parse(ia_params, &target, &why))
-		return dapl_fail_errno(
-			-EINVAL,
-			"ia_params \"%.64s\": %s; write \"<interface or address> 0\"",
-			ia_params ? ia_params : "", why);
+		return dapl_cm_params_wrong(ia_params, why,
+					    "\"<interface or address> 0\"");
 	cm = calloc(1, sizeof(*cm));
 	if (!cm)
 		return dapl_fail_errno(-ENOMEM, "cma: no memory");

@@ -12,6 +12,7 @@
 #include <netdb.h>
 #include <string.h>
 
+#include "dapl/common/cm/base/dapl_cm_params.h"
 #include "dapl/common/services/dapl_text.h"
 
 /* Ports of the range that larger qualifiers are folded into. */
@@ -21,39 +22,20 @@
 int cma_target_parse(const char *text, struct cma_target *ret_target,
 		     const char **ret_why)
 {
-	struct cma_target t = {.port = 0};
+	struct cma_target t;
 	char word[16];
-	long long port;
-	size_t len;
 
 	if (!text)
 		text = "";
-	len = dapl_text_word(&text, t.name, sizeof(t.name));
-	if (len == 0) {
-		*ret_why = "it is empty";
+	if (dapl_cm_params_place(&text, t.name, sizeof(t.name), &t.port,
+				 ret_why))
 		return -EINVAL;
-	}
-	if (len >= sizeof(t.name)) {
-		*ret_why = "the first word is too long";
-		return -EINVAL;
-	}
-	len = dapl_text_word(&text, word, sizeof(word));
-	if (len == 0) {
-		*ret_why = "the port number is missing";
-		return -EINVAL;
-	}
-	if (len >= sizeof(word) ||
-	    !dapl_text_number(word, 0, UINT8_MAX, &port)) {
-		*ret_why = "the second word is not a port number";
-		return -EINVAL;
-	}
 	if (dapl_text_word(&text, word, sizeof(word))) {
 		*ret_why = strchr(word, '=')
 				   ? "no options are known"
 				   : "there are words after the port number";
 		return -EINVAL;
 	}
-	t.port = (unsigned)port;
 	*ret_target = t;
 	return 0;
 }

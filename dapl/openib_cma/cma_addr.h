@@ -19,7 +19,7 @@
 /* ia_params taken apart. */
 struct cma_target {
 	char name[256]; /* interface, address or host */
-	unsigned port;	/* 0: whichever port the address belongs to */
+	uint8_t port;	/* 0: whichever port the address belongs to */
 };
 
 /* -EINVAL with a static text that says what is wrong. */

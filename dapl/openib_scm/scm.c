@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dapl/common/cm/base/dapl_cm_params.h"
 #include "dapl/common/cm/dcm/dcm_device.h"
 
 #define SYSFS "/sys"
@@ -174,19 +175,6 @@ static void choose_ports(struct scm *cm)
 			 text);
 }
 
-static int parse(const char *ia_params, struct dcm_device *ret_device)
-{
-	const char *why;
-
-	if (!dcm_device_parse(ia_params, ret_device, &why))
-		return 0;
-	return dapl_fail_errno(
-		-EINVAL,
-		"ia_params \"%.64s\": %s; write \"<verbs device> "
-		"<port>\"",
-		ia_params ? ia_params : "", why);
-}
-
 static struct scm *scm_new(const struct dapl_cm *base,
 			   const struct dcm_path_wish *wish)
 {
@@ -210,12 +198,13 @@ int scm_open(const char *ia_params, const struct dapl_cm *base,
 {
 	struct dapl_cm own = *base;
 	struct dcm_device device;
+	const char *why;
 	struct scm *cm;
 	int ret;
 
-	ret = parse(ia_params, &device);
-	if (ret)
-		return ret;
+	if (dcm_device_parse(ia_params, &device, &why))
+		return dapl_cm_params_wrong(ia_params, why,
+					    "\"<verbs device> <port>\"");
 	snprintf(own.dev_name, sizeof(own.dev_name), "%s", device.name);
 	own.port = device.port;
 	ret = choose_addr(&own);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dapl/common/cm/base/dapl_cm_params.h"
 #include "dapl/common/cm/dcm/dcm_device.h"
 
 #define PORT_MASK 0xffff
@@ -357,11 +358,9 @@ int ucm_open(const char *ia_params, const struct dapl_cm *base,
 	const char *why;
 
 	if (dcm_device_parse(ia_params, &dev, &why))
-		return dapl_fail_errno(
-			-EINVAL,
-			"ia_params \"%.64s\": %s; write \"<device> "
-			"<port>\" and, if need be, \"gid=<index>\"",
-			ia_params ? ia_params : "", why);
+		return dapl_cm_params_wrong(ia_params, why,
+					    "\"<device> <port>\" and, if need "
+					    "be, \"gid=<index>\"");
 	ucm = calloc(1, sizeof(*ucm));
 	if (!ucm)
 		return dapl_fail_errno(-ENOMEM, "ucm: no memory");

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_cm_params.h - ia_params, the text of dat.conf that says where a provider
+ * is: "<name> <port>", and what a connection manager adds to it.
+ *
+ * The text is hostile. No state, no lock.
+ */
+#ifndef DAPL_CM_PARAMS_H
+#define DAPL_CM_PARAMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Reads the first two words, *TEXT is what follows then. NAME has SIZE bytes.
+ * 0, or -EINVAL with *RET_WHY, a literal for dapl_cm_params_wrong().
+ */
+int dapl_cm_params_place(const char **text, char *name, size_t size,
+			 uint8_t *ret_port, const char **ret_why);
+
+/* -EINVAL, with the reason; FORM is how it is written. */
+int dapl_cm_params_wrong(const char *ia_params, const char *why,
+			 const char *form);
+
+#endif
