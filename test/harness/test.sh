@@ -9,6 +9,7 @@
 
 # name|seconds|skipped by|title. Order is the order of running.
 test_stages="native|900||unit and ABI tests, gcc
+tidy|900||the source itself: format, layers, analysers
 clang|900||unit and ABI tests, clang
 san|1200||unit tests, address and undefined-behaviour sanitizers
 tsan|600||many threads, thread sanitizer
@@ -19,7 +20,7 @@ vmself|400|no-vm|the guest harness itself
 interop|2700|no-vm|real devices: soft-RoCE and soft-iWARP
 regress|900|no-vm|the tools over each provider"
 
-test_packages="clang llvm valgrind xz-utils"
+test_packages="clang clang-format git llvm shellcheck valgrind xz-utils"
 
 test_usage()
 {
@@ -97,6 +98,15 @@ test_count()
 stage_native()
 {
     test_check "$h_top/build-gcc" gcc CC=gcc CXX=g++ --enable-werror
+}
+
+stage_tidy()
+{
+    if ! build_tree "$tidy_build" gcc CC=gcc CXX=g++ --enable-werror; then
+        rec F "tidy: build" "see the log"
+        return
+    fi
+    tidy_run '*' rec
 }
 
 stage_clang()
@@ -294,7 +304,7 @@ test_stage()
         trap - EXIT INT TERM HUP
         h_tty=no
         stage_"$name"
-        echo done >"$h_tmp/$name.done"
+        echo "done" >"$h_tmp/$name.done"
     ) >"$log" 2>&1 </dev/null &
     pid=$!
     set +m
