@@ -302,7 +302,7 @@ enum dapl_cm_event cma_conn_accepted(struct cma_conn *conn)
 
 int cma_conn_move(struct cma_conn *conn)
 {
-	struct dapl_cm_step steps[DAPL_CM_STEPS];
+	struct vb_qp_step steps[VB_QP_STEPS];
 	int n, ret;
 
 	ret = cma_qp_steps(cma_conn_dev(conn), conn->id, conn->base.depths,

@@ -15,7 +15,7 @@
 #define STRAY_MASK 0x1e00000
 
 static int fetch(struct rdma_cm_id *id, enum ibv_qp_state state,
-		 struct dapl_cm_step *ret_step)
+		 struct vb_qp_step *ret_step)
 {
 	memset(ret_step, 0, sizeof(*ret_step));
 	ret_step->attr.qp_state = state;
@@ -27,7 +27,7 @@ static int fetch(struct rdma_cm_id *id, enum ibv_qp_state state,
  * rdma_cm allows remote writes only, and reads if the peer asked for some;
  * what a peer may do with our memory is up to the regions' rights instead.
  */
-static void open_access(const struct vb_dev *dev, struct dapl_cm_step *init)
+static void open_access(const struct vb_dev *dev, struct vb_qp_step *init)
 {
 	init->attr.qp_access_flags |=
 		IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
@@ -36,9 +36,9 @@ static void open_access(const struct vb_dev *dev, struct dapl_cm_step *init)
 }
 
 static int fetch_all(const struct vb_dev *dev, struct rdma_cm_id *id, int n,
-		     struct dapl_cm_step *ret_steps)
+		     struct vb_qp_step *ret_steps)
 {
-	static const enum ibv_qp_state states[DAPL_CM_STEPS] = {
+	static const enum ibv_qp_state states[VB_QP_STEPS] = {
 		IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS};
 	int i, ret;
 
@@ -58,16 +58,16 @@ static int fetch_all(const struct vb_dev *dev, struct rdma_cm_id *id, int n,
 }
 
 int cma_qp_steps(const struct vb_dev *dev, struct rdma_cm_id *id,
-		 struct dapl_cm_depths max, struct dapl_cm_step *ret_steps,
+		 struct dapl_cm_depths max, struct vb_qp_step *ret_steps,
 		 int *ret_n)
 {
-	int n = dev->iw_cm ? 1 : DAPL_CM_STEPS;
+	int n = dev->iw_cm ? 1 : VB_QP_STEPS;
 	int ret = fetch_all(dev, id, n, ret_steps);
 
 	if (ret)
 		return ret;
 	open_access(dev, &ret_steps[0]);
-	if (n == DAPL_CM_STEPS) {
+	if (n == VB_QP_STEPS) {
 		struct ibv_qp_attr *rtr = &ret_steps[1].attr;
 		struct ibv_qp_attr *rts = &ret_steps[2].attr;
 

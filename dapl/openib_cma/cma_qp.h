@@ -20,7 +20,7 @@
  * it later. -ECONNABORTED: rdma_cm knows of no connection any more.
  */
 int cma_qp_steps(const struct vb_dev *dev, struct rdma_cm_id *id,
-		 struct dapl_cm_depths max, struct dapl_cm_step *ret_steps,
+		 struct dapl_cm_depths max, struct vb_qp_step *ret_steps,
 		 int *ret_n);
 
 #endif

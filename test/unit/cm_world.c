@@ -147,7 +147,7 @@ static void move_over(struct dapl_work *work)
 	free(m);
 }
 
-static int make_step(struct dapl_ep *ep, const struct dapl_cm_step *step)
+static int make_step(struct dapl_ep *ep, const struct vb_qp_step *step)
 {
 	struct ibv_qp_attr attr = step->attr;
 
@@ -157,7 +157,7 @@ static int make_step(struct dapl_ep *ep, const struct dapl_cm_step *step)
 }
 
 static int up_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
-		      const struct dapl_cm_step *steps, int n,
+		      const struct vb_qp_step *steps, int n,
 		      dapl_cm_moved_fn *moved)
 {
 	struct move *m;

@@ -352,7 +352,7 @@ DAT_EP_STATE world_ep_state(DAT_EP_HANDLE ep)
 
 struct ibv_qp *world_qp(DAT_EP_HANDLE ep)
 {
-	return ((struct dapl_ep *)ep)->qp;
+	return ((struct dapl_ep *)ep)->qp.ibv;
 }
 
 DAT_IA_ADDRESS_PTR world_addr(void)

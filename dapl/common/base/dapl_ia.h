@@ -10,9 +10,8 @@
 #define DAPL_IA_H
 
 #include "dapl/common/base/dapl_obj.h"
-#include "dapl/common/cm/base/dapl_cm.h"
-#include "dapl/common/objects/dapl_rmr.h"
-#include "dapl/common/plugin/dapl_provider.h"
+#include "dapl/common/base/dapl_provider.h"
+#include "dapl/common/base/dapl_windows.h"
 #include "dapl/common/services/dapl_bell.h"
 #include "dapl/common/services/dapl_lock.h"
 #include "dapl/common/services/dapl_loop.h"
@@ -21,6 +20,8 @@
 
 #define DAPL_IA_NAMED_ATTRS 14
 
+struct dapl_cm;
+struct dapl_ep;
 struct dapl_evd;
 
 /* -1: not set. */
@@ -46,9 +47,15 @@ struct dapl_ia {
 	struct dapl_bells bells; /* for those who wait on EVDs */
 	struct sockaddr_storage addr;
 	uint32_t max_inline; /* wish for every queue pair */
+	/*
+	 * An endpoint of the provider's own making for a request: TENTATIVE,
+	 * default attributes, no PZ and no EVDs. The caller gets a reference
+	 * besides the consumer's, who can see the endpoint from here on.
+	 */
+	DAT_RETURN (*provide_ep)(struct dapl_ia *ia, struct dapl_ep **ret_ep);
 	struct dapl_windows windows;
 
-	struct dapl_evd *async_evd; /* holds a reference; see dapl_ia_async */
+	struct dapl_evd *async_evd; /* holds a reference; see dapl_evd.h */
 	bool async_evd_own;	    /* made by open, goes with close */
 	bool query_only;	    /* of dat_ib_open_query(): no async EVD */
 	struct ibv_cq *null_cq;	    /* for EPs without an EVD; lock */
@@ -69,38 +76,7 @@ static inline struct dapl_ia *dapl_ia_from(DAT_IA_HANDLE h)
 	return ia && !ia->query_only ? ia : NULL;
 }
 
-/* Posts an asynchronous error event about OBJ to the IA's async EVD. */
-void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number,
-		   DAT_HANDLE handle, DAT_COUNT reason);
 /* The shared completion queue of EPs that have no EVD. 0 or -errno. */
 int dapl_ia_null_cq(struct dapl_ia *ia, struct ibv_cq **ret_cq);
-/* All of ATTR, for this device. */
-void dapl_ia_attr_fill(struct dapl_ia *ia, DAT_IA_ATTR *attr);
-/* What dat_ia_query() answers, with its codes. */
-DAT_RETURN dapl_ia_tell(struct dapl_ia *ia, DAT_IA_ATTR_MASK ia_mask,
-			DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR_MASK prov_mask,
-			DAT_PROVIDER_ATTR *prov_attr);
-/* Fills ia->named; part of open. */
-void dapl_ia_named_attrs(struct dapl_ia *ia);
-
-/* The IA vector entries. ia_open's arguments are those of slot 2. */
-DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen,
-			DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ret_ia);
-DAT_RETURN dapl_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags);
-DAT_RETURN dapl_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async_evd,
-			 DAT_IA_ATTR_MASK ia_mask, DAT_IA_ATTR *ia_attr,
-			 DAT_PROVIDER_ATTR_MASK prov_mask,
-			 DAT_PROVIDER_ATTR *prov_attr);
-/*
- * dat_ib_open_query(): an IA that nothing can be done with but to close it. The
- * arguments from ia_mask on are those of dapl_ia_query().
- */
-DAT_RETURN dapl_ia_open_query(const char *name, DAT_HANDLE *ret_ia,
-			      DAT_IA_ATTR_MASK ia_mask, DAT_IA_ATTR *ia_attr,
-			      DAT_PROVIDER_ATTR_MASK prov_mask,
-			      DAT_PROVIDER_ATTR *prov_attr);
-DAT_RETURN dapl_ia_close_query(DAT_HANDLE handle);
-DAT_RETURN dapl_ia_ha_related(DAT_IA_HANDLE handle, const DAT_NAME_PTR name,
-			      DAT_BOOLEAN *ret_answer);
 
 #endif

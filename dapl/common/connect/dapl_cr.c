@@ -26,7 +26,7 @@ static void ep_take_back(struct dapl_ep *ep)
 	int state;
 
 	dapl_lock(&ep->lock);
-	state = ep->state;
+	state = ep->qp.state;
 	dapl_unlock(&ep->lock);
 	/* Not the one whose accept ran into a disconnect: that had its event.
 	 */
@@ -49,7 +49,7 @@ static void cr_ep_back(struct dapl_cr *cr)
 	if (cr->ep_ours)
 		ep_take_back(ep);
 	dapl_lock(&ep->lock);
-	if (ep->state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
+	if (ep->qp.state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
 		dapl_ep_set_state_locked(ep, DAT_EP_STATE_UNCONNECTED);
 	dapl_unlock(&ep->lock);
 	dapl_obj_put(&ep->obj);

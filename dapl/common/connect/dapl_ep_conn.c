@@ -20,6 +20,7 @@
 #include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/connect/dapl_ep.h"
 #include "dapl/common/connect/dapl_sp.h"
+#include "dapl/common/transfer/dapl_ep_post.h"
 
 #define DRAIN_POLL_MIN_US 200
 #define DRAIN_POLL_MAX_US 20000
@@ -75,7 +76,7 @@ static struct dapl_cm_conn *conn_idle_locked(struct dapl_ep *ep)
 	ep->abandoned = NULL;
 	/* A disconnect that came in the meantime had to leave it alone. */
 	if (ep->draining)
-		dapl_ep_drained(ep);
+		dapl_loop_defer(ep->obj.ia->loop, &ep->drain_work);
 	if (conn && dapl_ep_move_abandon_locked(ep, conn))
 		conn = NULL;
 	return conn;
@@ -88,8 +89,8 @@ static struct dapl_cm_conn *conn_idle_locked(struct dapl_ep *ep)
  */
 static void tell_last_receive(struct dapl_ep *ep, DAT_EVENT_NUMBER number)
 {
-	if (ep->srq && (number == DAT_CONNECTION_EVENT_DISCONNECTED ||
-			number == DAT_CONNECTION_EVENT_BROKEN))
+	if (ep->qp.srq && (number == DAT_CONNECTION_EVENT_DISCONNECTED ||
+			   number == DAT_CONNECTION_EVENT_BROKEN))
 		dapl_ia_async(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN,
 			      (DAT_HANDLE)ep, DAT_EP_OTHER_ERROR);
 }
@@ -106,7 +107,7 @@ static void completions_first_locked(struct dapl_ep *ep,
 	struct dapl_evd *evd = ep->conn_evd;
 
 	dapl_lock_assert_held(&ep->lock);
-	if (!ep->freed && (evd == ep->recv_evd || evd == ep->request_evd))
+	if (!ep->freed && (evd == ep->qp.recv_evd || evd == ep->qp.request_evd))
 		dapl_evd_harvest(evd, NULL, after);
 }
 
@@ -155,7 +156,7 @@ static void ep_end(struct dapl_ep *ep, const struct dapl_cm_conn *conn,
 	mine = dapl_ep_conn_drop_locked(ep);
 	dapl_unlock(&ep->lock);
 	if (!dapl_ep_move_ends(ep, &end)) {
-		dapl_ep_qp_error(ep);
+		dapl_qp_error(&ep->qp);
 		dapl_ep_ended(ep, &end);
 	}
 	dapl_ep_conn_release(ep, mine);
@@ -175,8 +176,8 @@ static void ep_established(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 					    &local_port);
 	dapl_lock(&ep->lock);
 	if (ep->conn != conn ||
-	    (ep->state != DAT_EP_STATE_ACTIVE_CONNECTION_PENDING &&
-	     ep->state != DAT_EP_STATE_COMPLETION_PENDING)) {
+	    (ep->qp.state != DAT_EP_STATE_ACTIVE_CONNECTION_PENDING &&
+	     ep->qp.state != DAT_EP_STATE_COMPLETION_PENDING)) {
 		dapl_unlock(&ep->lock);
 		free(copy);
 		return;
@@ -232,7 +233,7 @@ void dapl_ep_cm_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 		ep_established(ep, conn, pdata, size);
 		return;
 	}
-	state = __atomic_load_n(&ep->state, __ATOMIC_ACQUIRE);
+	state = __atomic_load_n(&ep->qp.state, __ATOMIC_ACQUIRE);
 	ep_end(ep, conn, end_event(ep, state, event), pdata, size);
 }
 
@@ -247,8 +248,8 @@ void dapl_ep_broken(struct dapl_ep *ep)
 
 	dapl_lock(&ep->lock);
 	conn = ep->conn;
-	if (ep->state != DAT_EP_STATE_CONNECTED &&
-	    ep->state != DAT_EP_STATE_DISCONNECT_PENDING)
+	if (ep->qp.state != DAT_EP_STATE_CONNECTED &&
+	    ep->qp.state != DAT_EP_STATE_DISCONNECT_PENDING)
 		conn = NULL;
 	dapl_unlock(&ep->lock);
 	if (conn)
@@ -264,7 +265,7 @@ void dapl_ep_timer(struct dapl_timer *t)
 
 	dapl_lock(&ep->lock);
 	drain = ep->draining;
-	if (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING &&
+	if (ep->qp.state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING &&
 	    dapl_now_us() >= ep->deadline_us)
 		conn = ep->conn;
 	dapl_unlock(&ep->lock);
@@ -311,10 +312,10 @@ static DAT_RETURN check_connect(struct dapl_ep *ep, const void *addr,
 		return dapl_fail(DAPL_BAD_HANDLE(EVD_CONN),
 				 "ep %p has no EVD for connection events",
 				 (void *)ep);
-	if (!ep->pz)
+	if (!ep->qp.pz)
 		return dapl_fail(DAPL_BAD_STATE(EP_NOTREADY),
 				 "ep %p has no protection zone", (void *)ep);
-	if (!ep->qp)
+	if (!ep->qp.ibv)
 		return dapl_fail(DAPL_BAD_STATE(EP_NOTREADY),
 				 "ep %p has no queue pair: %s had none left",
 				 (void *)ep, ep->obj.ia->dev.name);
@@ -324,17 +325,17 @@ static DAT_RETURN check_connect(struct dapl_ep *ep, const void *addr,
 static struct dapl_cm_qp conn_qp(const struct dapl_ep *ep)
 {
 	struct dapl_cm_qp qp = {
-		.qp_num = ep->qp->qp_num,
-		.has_srq = ep->srq != NULL,
-		.ud = ep->ud,
+		.qp_num = ep->qp.ibv->qp_num,
+		.has_srq = ep->qp.srq != NULL,
+		.ud = ep->qp.ud,
 	};
 
-	qp.rd_in = ep->attr.max_rdma_read_in > UINT8_MAX
+	qp.rd_in = ep->qp.attr.max_rdma_read_in > UINT8_MAX
 			   ? UINT8_MAX
-			   : (uint8_t)ep->attr.max_rdma_read_in;
-	qp.rd_out = ep->attr.max_rdma_read_out > UINT8_MAX
+			   : (uint8_t)ep->qp.attr.max_rdma_read_in;
+	qp.rd_out = ep->qp.attr.max_rdma_read_out > UINT8_MAX
 			    ? UINT8_MAX
-			    : (uint8_t)ep->attr.max_rdma_read_out;
+			    : (uint8_t)ep->qp.attr.max_rdma_read_out;
 	return qp;
 }
 
@@ -421,7 +422,7 @@ static DAT_RETURN ep_connect(struct dapl_ep *ep, const struct sockaddr *addr,
 				 (void *)ep, strerror(-ret));
 	}
 	dapl_lock(&ep->lock);
-	state = ep->state;
+	state = ep->qp.state;
 	if (state == DAT_EP_STATE_UNCONNECTED) {
 		dapl_ep_set_state_locked(
 			ep, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
@@ -438,7 +439,7 @@ static DAT_RETURN ep_connect(struct dapl_ep *ep, const struct sockaddr *addr,
 	dapl_unlock(&ep->lock);
 	if (state != DAT_EP_STATE_UNCONNECTED) {
 		dapl_ep_conn_release(ep, conn);
-		return dapl_ep_bad_state(ep, state, "dat_ep_connect");
+		return dapl_qp_bad_state(&ep->qp, state, "dat_ep_connect");
 	}
 	if (ret)
 		dapl_log(DAPL_LOG_ERR, "ep %p: no timer: %s", (void *)ep,
@@ -488,12 +489,12 @@ DAT_RETURN dapl_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle,
 	if (ret != DAT_SUCCESS)
 		return ret;
 	dapl_lock(&dup->lock);
-	state = dup->state;
+	state = dup->qp.state;
 	addr = dup->remote_addr;
 	qual = dup->remote_qual;
 	dapl_unlock(&dup->lock);
 	if (state != DAT_EP_STATE_CONNECTED)
-		return dapl_ep_bad_state(dup, state, "dat_ep_dup_connect");
+		return dapl_qp_bad_state(&dup->qp, state, "dat_ep_dup_connect");
 	return ep_connect(ep, (const struct sockaddr *)&addr, qual, timeout,
 			  pdata_size, pdata);
 }
@@ -540,14 +541,14 @@ DAT_RETURN dapl_ep_accept(struct dapl_ep *ep, int from_state,
 	int ret, state;
 
 	*ret_peer_gone = false;
-	if (!ep->pz || !ep->qp || !ep->conn_evd)
+	if (!ep->qp.pz || !ep->qp.ibv || !ep->conn_evd)
 		return dapl_fail(DAPL_BAD_STATE(EP_NOTREADY),
 				 "ep %p lacks a protection zone or an EVD for "
 				 "connection events",
 				 (void *)ep);
 	qp = conn_qp(ep);
 	dapl_lock(&ep->lock);
-	state = ep->state;
+	state = ep->qp.state;
 	if (state == from_state) {
 		dapl_ep_set_state_locked(ep, DAT_EP_STATE_COMPLETION_PENDING);
 		ep->conn = conn;
@@ -560,7 +561,7 @@ DAT_RETURN dapl_ep_accept(struct dapl_ep *ep, int from_state,
 	}
 	dapl_unlock(&ep->lock);
 	if (state != from_state)
-		return dapl_ep_bad_state(ep, state, "dat_cr_accept");
+		return dapl_qp_bad_state(&ep->qp, state, "dat_cr_accept");
 
 	ret = cm->ops->accept(conn, &qp, ep, pdata, size);
 	dapl_lock(&ep->lock);
@@ -612,12 +613,6 @@ static void disconnect_conn(struct dapl_ep *ep, struct dapl_cm_conn *conn)
 		ep_end(ep, conn, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, 0);
 }
 
-void dapl_ep_drained(struct dapl_ep *ep)
-{
-	/* On the service thread: the caller is in the data path. */
-	dapl_loop_defer(ep->obj.ia->loop, &ep->drain_work);
-}
-
 /*
  * Whether requests are outstanding. Suppressed ones at the end of the queue
  * would not be seen to complete: a marker behind them is. A full queue has room
@@ -629,13 +624,13 @@ static bool drain_busy(struct dapl_ep *ep)
 	bool mark;
 	int ret;
 
-	if (!ep->sq || !dapl_wq_used(ep->sq))
+	if (!ep->qp.sq || !dapl_wq_used(ep->qp.sq))
 		return false;
 	dapl_lock(&ep->lock);
 	mark = !ep->marked;
 	ep->marked = true;
 	dapl_unlock(&ep->lock);
-	ret = mark ? dapl_ep_post_marker(ep) : 0;
+	ret = mark ? dapl_qp_post_marker(&ep->qp) : 0;
 	if (!ret)
 		return true;
 	dapl_lock(&ep->lock);
@@ -660,7 +655,7 @@ void dapl_ep_drain_poll(struct dapl_ep *ep)
 	dapl_unlock(&ep->lock);
 	if (!draining)
 		return; /* nor touch an EVD that may be gone */
-	dapl_evd_harvest(ep->request_evd, NULL, &after);
+	dapl_evd_harvest(ep->qp.request_evd, NULL, &after);
 	dapl_evd_after(&after);
 	busy = drain_busy(ep);
 	dapl_lock(&ep->lock);
@@ -717,7 +712,7 @@ DAT_RETURN dapl_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
 		return dapl_fail(DAPL_BAD_ARG(2), "unknown flag %d",
 				 (int)flags);
 	dapl_lock(&ep->lock);
-	state = ep->state;
+	state = ep->qp.state;
 	conn = ep->conn;
 	if (!abrupt && state == DAT_EP_STATE_CONNECTED && conn)
 		dapl_ep_set_state_locked(ep, DAT_EP_STATE_DISCONNECT_PENDING);
@@ -739,7 +734,7 @@ DAT_RETURN dapl_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
 	case DAT_EP_STATE_COMPLETION_PENDING:
 		return conn ? disconnect_abruptly(ep, conn) : DAT_SUCCESS;
 	default:
-		return dapl_ep_bad_state(ep, state, "dat_ep_disconnect");
+		return dapl_qp_bad_state(&ep->qp, state, "dat_ep_disconnect");
 	}
 }
 
@@ -751,19 +746,19 @@ DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE handle)
 	if (!ep)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
 	dapl_lock(&ep->lock);
-	state = ep->state;
+	state = ep->qp.state;
 	dapl_unlock(&ep->lock);
 	if (state == DAT_EP_STATE_UNCONNECTED)
 		return DAT_SUCCESS;
 	if (state != DAT_EP_STATE_DISCONNECTED)
-		return dapl_ep_bad_state(ep, state, "dat_ep_reset");
-	ret = dapl_ep_qp_renew(ep);
+		return dapl_qp_bad_state(&ep->qp, state, "dat_ep_reset");
+	ret = dapl_qp_renew(&ep->qp);
 	if (ret)
 		return dapl_fail(dapl_err_dat(ret),
 				 "ep %p: no new queue pair: %s", (void *)ep,
 				 strerror(-ret));
 	dapl_lock(&ep->lock);
-	if (ep->state == DAT_EP_STATE_DISCONNECTED) {
+	if (ep->qp.state == DAT_EP_STATE_DISCONNECTED) {
 		forget_peer_locked(ep);
 		free(ep->pdata);
 		ep->pdata = NULL;
@@ -772,3 +767,31 @@ DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE handle)
 	dapl_unlock(&ep->lock);
 	return DAT_SUCCESS;
 }
+
+/* ---------------------------------- what completions tell */
+
+static void qp_broken(struct dapl_obj *owner)
+{
+	dapl_ep_broken((struct dapl_ep *)owner);
+}
+
+static void qp_broken_later(struct dapl_obj *owner)
+{
+	struct dapl_ep *ep = (struct dapl_ep *)owner;
+
+	dapl_loop_defer(owner->ia->loop, &ep->broken_work);
+}
+
+/* On the service thread: the caller is in the data path. */
+static void qp_drained(struct dapl_obj *owner)
+{
+	struct dapl_ep *ep = (struct dapl_ep *)owner;
+
+	dapl_loop_defer(owner->ia->loop, &ep->drain_work);
+}
+
+const struct dapl_qp_ops dapl_ep_qp_ops = {
+	.broken = qp_broken,
+	.broken_later = qp_broken_later,
+	.drained = qp_drained,
+};

@@ -47,7 +47,7 @@ static struct dapl_cr *cr_new(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 		memcpy(cr->pdata, req->pdata, cr->pdata_size);
 	cr->ep_ours = sp->makes_ep;
 	if (cr->ep_ours &&
-	    dapl_ep_provide(sp->obj.ia, &cr->ep) != DAT_SUCCESS) {
+	    sp->obj.ia->provide_ep(sp->obj.ia, &cr->ep) != DAT_SUCCESS) {
 		dapl_obj_release(&cr->obj);
 		return NULL;
 	}
@@ -68,7 +68,7 @@ static bool rsp_take_locked(struct dapl_sp *sp, struct dapl_cr *cr)
 	if (sp->makes_ep)
 		return true;
 	dapl_lock(&ep->lock);
-	ok = ep->state == DAT_EP_STATE_RESERVED && !ep->freed;
+	ok = ep->qp.state == DAT_EP_STATE_RESERVED && !ep->freed;
 	if (ok)
 		dapl_ep_set_state_locked(
 			ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
@@ -86,7 +86,7 @@ static void rsp_unreserve(struct dapl_ep *ep)
 	if (!ep)
 		return;
 	dapl_lock(&ep->lock);
-	if (ep->state == DAT_EP_STATE_RESERVED)
+	if (ep->qp.state == DAT_EP_STATE_RESERVED)
 		dapl_ep_set_state_locked(ep, DAT_EP_STATE_UNCONNECTED);
 	dapl_unlock(&ep->lock);
 	dapl_obj_put(&ep->obj);
@@ -393,12 +393,12 @@ static DAT_RETURN rsp_reserve(struct dapl_sp *sp, struct dapl_ep *ep)
 	int state;
 
 	dapl_lock(&ep->lock);
-	state = ep->state;
+	state = ep->qp.state;
 	if (state == DAT_EP_STATE_UNCONNECTED)
 		dapl_ep_set_state_locked(ep, DAT_EP_STATE_RESERVED);
 	dapl_unlock(&ep->lock);
 	if (state != DAT_EP_STATE_UNCONNECTED)
-		return dapl_ep_bad_state(ep, state, "dat_rsp_create");
+		return dapl_qp_bad_state(&ep->qp, state, "dat_rsp_create");
 	dapl_obj_get(&ep->obj);
 	sp->ep = ep;
 	return DAT_SUCCESS;

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "dapl/common/base/dapl_ia.h"
-#include "dapl/common/connect/dapl_ep.h"
 #include "dapl/common/event/dapl_cno.h"
 #include "dapl/common/services/dapl_bell.h"
 #include "dapl/common/services/dapl_files.h"
@@ -53,6 +52,27 @@ static int evd_open_cq(struct dapl_evd *evd, struct dapl_ia *ia, DAT_COUNT qlen)
 	return ret;
 }
 
+/* A waiter of a dead EVD has gone. */
+static pthread_mutex_t left_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t left_cond = PTHREAD_COND_INITIALIZER;
+
+void dapl_evd_sleeper_left(struct dapl_evd *evd)
+{
+	pthread_mutex_lock(&left_mutex);
+	__atomic_sub_fetch(&evd->sleepers, 1, __ATOMIC_RELEASE);
+	pthread_cond_broadcast(&left_cond);
+	pthread_mutex_unlock(&left_mutex);
+}
+
+/* Blocks until who slept in dat_evd_wait() has left a dead EVD. */
+static void wait_left(struct dapl_evd *evd)
+{
+	pthread_mutex_lock(&left_mutex);
+	while (__atomic_load_n(&evd->sleepers, __ATOMIC_ACQUIRE))
+		pthread_cond_wait(&left_cond, &left_mutex);
+	pthread_mutex_unlock(&left_mutex);
+}
+
 /* A waiter returns DAT_ABORT, and has left afterwards. */
 static void evd_shutdown(struct dapl_obj *obj)
 {
@@ -68,7 +88,7 @@ static void evd_shutdown(struct dapl_obj *obj)
 	dapl_evd_wake_locked(evd);
 	dapl_evd_bell_close_locked(evd);
 	dapl_unlock(&evd->lock);
-	dapl_evd_wait_left(evd);
+	wait_left(evd);
 	if (cno)
 		dapl_cno_unuse(cno);
 	/* A resize may be at it. */

@@ -24,8 +24,7 @@
 #include "dapl/common/verbs/vb.h"
 
 struct dapl_cno;
-struct dapl_ep;
-struct dapl_wq;
+struct dapl_ia;
 
 /* Growing ring of events. */
 struct dapl_ring {
@@ -96,14 +95,20 @@ struct dapl_evd {
 	int credits;	 /* atomic: free slots for unpromised queues */
 };
 
+/* To be called when the EVD's lock is free, if it is set. */
+struct dapl_evd_call {
+	void (*fn)(struct dapl_obj *obj);
+	struct dapl_obj *obj; /* referenced */
+};
+
 /* What a reading of the completion queue asks the caller to do afterwards. */
 struct dapl_evd_after {
-	struct dapl_ep *broken;	 /* referenced; its connection must be broken */
-	struct dapl_ep *drained; /* referenced; graceful disconnect goes on */
-	struct dapl_evd *async;	 /* referenced; to be told of an overflow */
-	DAT_HANDLE overflowed;	 /* of this EVD; only a name */
-	bool quiet;		 /* the event read last notifies nobody */
-	bool shared;		 /* it is of a receive from an SRQ */
+	struct dapl_evd_call drained; /* first: its owner disconnects */
+	struct dapl_evd_call broken;
+	struct dapl_evd *async; /* referenced; to be told of an overflow */
+	DAT_HANDLE overflowed;	/* of this EVD; only a name */
+	bool quiet;		/* the event read last notifies nobody */
+	bool shared;		/* it is of a receive from an SRQ */
 };
 
 static inline struct dapl_evd *dapl_evd_from(DAT_EVD_HANDLE h)
@@ -132,13 +137,6 @@ bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event);
  */
 void dapl_evd_post_completion(struct dapl_evd *evd, const DAT_EVENT *event);
 /*
- * Queues an asynchronous error. Beyond the queue length it is dropped; in place
- * of the first one dropped EVD itself is reported, as overflown. EVD may be
- * NULL: nobody is told.
- */
-void dapl_evd_post_error(struct dapl_evd *evd, DAT_EVENT_NUMBER number,
-			 DAT_HANDLE handle, DAT_COUNT reason);
-/*
  * From now on room for so many COMPLETIONS is kept. False: no memory, and what
  * was kept before still is.
  */
@@ -158,8 +156,6 @@ void dapl_evd_push_completion_locked(struct dapl_evd *evd,
 /* EVD's overflow is to be told when the lock is free. */
 void dapl_evd_note_overflow_locked(struct dapl_evd *evd,
 				   struct dapl_evd_after *after);
-/* Part of dapl_evd_after(). */
-void dapl_evd_tell_noted(struct dapl_evd_after *after);
 
 /*
  * Promises room for DEPTH completions of a new work queue, growing the
@@ -176,8 +172,8 @@ int dapl_evd_attach(struct dapl_evd *evd, int depth, int **ret_credits);
 int dapl_evd_reserve(struct dapl_evd *evd, int n);
 void dapl_evd_detach(struct dapl_evd *evd, int depth, const int *credits);
 
-/* Blocks until who slept in dat_evd_wait() has left a dead EVD. */
-void dapl_evd_wait_left(struct dapl_evd *evd);
+/* The last that a thread which slept in dat_evd_wait() does with EVD. */
+void dapl_evd_sleeper_left(struct dapl_evd *evd);
 
 /* For IA open: an EVD for asynchronous errors. */
 DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen,
@@ -192,6 +188,24 @@ int dapl_evd_bell_open_locked(struct dapl_evd *evd);
 void dapl_evd_bell_close_locked(struct dapl_evd *evd);
 /* Wakes the waiter, or triggers the CNO of an enabled EVD. Lock held. */
 void dapl_evd_wake_locked(struct dapl_evd *evd);
+
+/* dapl_evd_async.c: asynchronous errors. */
+
+/*
+ * Queues an asynchronous error. Beyond the queue length it is dropped; in place
+ * of the first one dropped EVD itself is reported, as overflown. EVD may be
+ * NULL: nobody is told.
+ */
+void dapl_evd_post_error(struct dapl_evd *evd, DAT_EVENT_NUMBER number,
+			 DAT_HANDLE handle, DAT_COUNT reason);
+/*
+ * Posts an asynchronous error event about OBJ to the IA's async EVD, if it has
+ * one.
+ */
+void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number,
+		   DAT_HANDLE handle, DAT_COUNT reason);
+/* Part of dapl_evd_after(): an overflow that was noted is told. */
+void dapl_evd_tell_overflow(struct dapl_evd *async, DAT_HANDLE of);
 
 /* dapl_evd_cno.c: the EVD's side of a CNO. */
 
@@ -209,24 +223,12 @@ void dapl_evd_trigger_back(struct dapl_evd *evd, const struct dapl_cno *cno);
 
 /* dapl_evd_cq.c: completions into events. */
 
-/*
- * Makes the event of WC, a completion that is not simply a success; false when
- * the consumer is owed none.
- */
-bool dapl_evd_cq_careful_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
-				DAT_EVENT *event, struct dapl_evd_after *after);
 /* ibv_poll_cq() gave the negative N. */
 void dapl_evd_cq_failed_locked(struct dapl_evd *evd, int n,
 			       struct dapl_evd_after *after);
 /* Reads the next event off the completion queue; false when there is none. */
 bool dapl_evd_cq_next_locked(struct dapl_evd *evd, DAT_EVENT *event,
 			     struct dapl_evd_after *after);
-/*
- * The event of a request (OP and COOKIE of its slot) that EP will never see
- * completed. Uses up the cookie of a bind.
- */
-void dapl_evd_flush_event(struct dapl_ep *ep, unsigned op,
-			  DAT_DTO_COOKIE cookie, DAT_EVENT *ret_event);
 /*
  * Moves all there is to the ring, for somebody who waits: without memory what
  * finds no room stays in the queue.
@@ -238,15 +240,14 @@ void dapl_evd_cq_queue_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 			      int n, struct dapl_evd_after *after);
 /*
  * Moves all there is to the ring: what is done next must come behind it, or
- * there will be nobody to complete. Completions of work queues in DROP (the
- * queues of an endpoint that is being freed) give their slots back and vanish;
- * not those of receives from an SRQ, since that lives on, and so do its
- * buffers.
+ * there will be nobody to complete. Completions of DROP, an endpoint that is
+ * being freed, give their slots back and vanish; not those of receives from an
+ * SRQ, since that lives on, and so do its buffers.
  */
-void dapl_evd_harvest_locked(struct dapl_evd *evd, struct dapl_ep *drop,
+void dapl_evd_harvest_locked(struct dapl_evd *evd, const struct dapl_obj *drop,
 			     struct dapl_evd_after *after);
 /* The same, taking the lock; EVD may be NULL, and have no queue. */
-void dapl_evd_harvest(struct dapl_evd *evd, struct dapl_ep *drop,
+void dapl_evd_harvest(struct dapl_evd *evd, const struct dapl_obj *drop,
 		      struct dapl_evd_after *after);
 /* Asks for a notification of the next completion. No-op without a queue. */
 void dapl_evd_cq_arm_locked(struct dapl_evd *evd);

@@ -1,254 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dapl_evd_cq.c - completions of a completion queue become DAT events.
+ * dapl_evd_cq.c - reading a completion queue: completions become events.
  *
  * Data path: what a completion means was decided when the request was posted
- * and is found through the slot that wr_id points to. Runs under the EVD's
+ * and is found through the slot that wr_id points to: a plain success is an
+ * event at once, for all else its work queue knows. Runs under the EVD's
  * lock, which also guards the completing side of every work queue that ends
- * here. What needs another lock (a broken connection, a drained endpoint) is
- * only noted in struct dapl_evd_after and done once the lock is free.
+ * here. What needs another lock is only noted in struct dapl_evd_after and done
+ * once the lock is free.
  */
-#include <dat2/dat_ib_extensions.h>
 #include <string.h>
 
-#include "dapl/common/base/dapl_ia.h"
-#include "dapl/common/connect/dapl_ep.h"
 #include "dapl/common/event/dapl_evd.h"
 #include "dapl/common/event/dapl_evd_cq.h"
-#include "dapl/common/objects/dapl_rmr.h"
-#include "dapl/common/objects/dapl_srq.h"
 #include "dapl/common/services/dapl_cancel.h"
-#include "dapl/common/transfer/dapl_wq.h"
-
-/*
- * What the device says is passed on. The soft devices say LOC_QP_OP of every
- * local fault, a bad key or a message that is too long included; nothing that
- * is known here would tell them apart.
- */
-static DAT_DTO_COMPLETION_STATUS dto_status(enum ibv_wc_status status)
-{
-	switch (status) {
-	case IBV_WC_SUCCESS:
-		return DAT_DTO_SUCCESS;
-	case IBV_WC_WR_FLUSH_ERR:
-		return DAT_DTO_ERR_FLUSHED;
-	case IBV_WC_LOC_LEN_ERR:
-		return DAT_DTO_ERR_LOCAL_LENGTH;
-	case IBV_WC_LOC_QP_OP_ERR:
-	case IBV_WC_LOC_EEC_OP_ERR:
-		return DAT_DTO_ERR_LOCAL_EP;
-	case IBV_WC_LOC_PROT_ERR:
-	case IBV_WC_LOC_ACCESS_ERR:
-	case IBV_WC_LOC_RDD_VIOL_ERR:
-		return DAT_DTO_ERR_LOCAL_PROTECTION;
-	case IBV_WC_BAD_RESP_ERR:
-		return DAT_DTO_ERR_BAD_RESPONSE;
-	case IBV_WC_REM_ACCESS_ERR:
-		return DAT_DTO_ERR_REMOTE_ACCESS;
-	case IBV_WC_REM_INV_REQ_ERR:
-	case IBV_WC_REM_OP_ERR:
-	case IBV_WC_REM_INV_RD_REQ_ERR:
-	case IBV_WC_REM_ABORT_ERR:
-		return DAT_DTO_ERR_REMOTE_RESPONDER;
-	case IBV_WC_RNR_RETRY_EXC_ERR:
-	case IBV_WC_RESP_TIMEOUT_ERR:
-		return DAT_DTO_ERR_RECEIVER_NOT_READY;
-	case IBV_WC_MW_BIND_ERR:
-		return DAT_RMR_OPERATION_FAILED;
-	default:
-		return DAT_DTO_ERR_TRANSPORT;
-	}
-}
-
-static DAT_IB_EXTENSION_EVENT_DATA *ext_data(DAT_EVENT *ev)
-{
-	return (DAT_IB_EXTENSION_EVENT_DATA *)ev->event_extension_data;
-}
-
-static void make_ext(DAT_EVENT *ev, DAT_IB_EXT_TYPE type, DAT_DTOS op)
-{
-	DAT_IB_EXTENSION_EVENT_DATA *ext = ext_data(ev);
-
-	memset(ext, 0, sizeof(*ext));
-	ev->event_number = (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT;
-	ev->event_data.dto_completion_event_data.operation = op;
-	ext->type = type;
-	ext->status = ev->event_data.dto_completion_event_data.status ==
-				      DAT_DTO_SUCCESS
-			      ? DAT_OP_SUCCESS
-			      : DAT_IB_OP_ERR;
-}
-
-/* A completion of the send queue that is not one of DAT's own operations. */
-static void request_ext(DAT_EVENT *ev, unsigned op)
-{
-	DAT_DTO_COMPLETION_EVENT_DATA *dto =
-		&ev->event_data.dto_completion_event_data;
-
-	switch (op) {
-	case DAT_IB_DTO_RDMA_WRITE_IMMED:
-		make_ext(ev, DAT_IB_RDMA_WRITE_IMMED, (DAT_DTOS)op);
-		break;
-	case DAT_IB_DTO_FETCH_ADD:
-		make_ext(ev, DAT_IB_FETCH_AND_ADD, (DAT_DTOS)op);
-		break;
-	case DAT_IB_DTO_CMP_SWAP:
-		make_ext(ev, DAT_IB_CMP_AND_SWAP, (DAT_DTOS)op);
-		break;
-	case DAT_IB_DTO_SEND_UD:
-		make_ext(ev, DAT_IB_UD_SEND, (DAT_DTOS)op);
-		break;
-	default:
-		dto->operation = (DAT_DTOS)op;
-		break;
-	}
-}
-
-static unsigned flag_of_inv(const struct dapl_evd *evd)
-{
-	return evd->obj.ia->dev.says_csum_for_inv ? IBV_WC_IP_CSUM_OK
-						  : IBV_WC_WITH_INV;
-}
-
-/* A message that brought immediate data or invalidated a window. */
-static void receive_ext(struct dapl_evd *evd, DAT_EVENT *ev,
-			const struct ibv_wc *wc)
-{
-	DAT_DTO_COMPLETION_EVENT_DATA *dto =
-		&ev->event_data.dto_completion_event_data;
-
-	if (wc->wc_flags & flag_of_inv(evd)) {
-		dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
-		dto->rmr_context = wc->invalidated_rkey;
-		dapl_rmr_invalidated(evd->obj.ia, wc->invalidated_rkey);
-		return;
-	}
-	if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
-		make_ext(ev, DAT_IB_RDMA_WRITE_IMMED_DATA,
-			 (DAT_DTOS)DAT_IB_DTO_RECV_IMMED);
-	else
-		make_ext(ev, DAT_IB_RECV_IMMED_DATA,
-			 (DAT_DTOS)DAT_IB_DTO_RECV_MSG_IMMED);
-	/* The number travels as given: old peers do not swap it either. */
-	ext_data(ev)->val.immed.data = wc->imm_data;
-}
-
-/* RMR binds have an event of their own shape. False: none is wanted. */
-static bool make_bind(DAT_EVENT *ev, DAT_DTO_COOKIE cookie,
-		      DAT_DTO_COMPLETION_STATUS status)
-{
-	ev->event_number = DAT_RMR_BIND_COMPLETION_EVENT;
-	return dapl_rmr_bind_done(cookie, status,
-				  &ev->event_data.rmr_completion_event_data);
-}
-
-static void note_broken(struct dapl_ep *ep, struct dapl_evd_after *after,
-			const struct ibv_wc *wc)
-{
-	dapl_log(DAPL_LOG_DTO_ERR,
-		 "ep %p qp 0x%x: completion with error: %s (vendor 0x%x)",
-		 (void *)ep, wc->qp_num, ibv_wc_status_str(wc->status),
-		 wc->vendor_err);
-	if (after->broken == ep)
-		return;
-	if (after->broken) {
-		/* Its other completions are flushes: now or never. */
-		dapl_loop_defer(ep->obj.ia->loop, &ep->broken_work);
-		return;
-	}
-	dapl_obj_get(&ep->obj);
-	after->broken = ep;
-}
-
-/* What a request of the send queue reports beyond the plain transfers. */
-static bool request_event(DAT_EVENT *ev, struct dapl_ep *ep, unsigned op,
-			  DAT_DTO_COOKIE cookie, struct dapl_evd_after *after)
-{
-	DAT_DTO_COMPLETION_STATUS status =
-		ev->event_data.dto_completion_event_data.status;
-
-	switch (op) {
-	case DAPL_OP_MARKER:
-		if (!after->drained) {
-			dapl_obj_get(&ep->obj);
-			after->drained = ep;
-		}
-		return false;
-	case DAT_DTO_BIND_MW:
-		return make_bind(ev, cookie, status);
-	default:
-		request_ext(ev, op);
-		return true;
-	}
-}
-
-void dapl_evd_flush_event(struct dapl_ep *ep, unsigned op,
-			  DAT_DTO_COOKIE cookie, DAT_EVENT *ret_event)
-{
-	DAT_DTO_COMPLETION_EVENT_DATA *dto =
-		&ret_event->event_data.dto_completion_event_data;
-
-	memset(ret_event, 0, sizeof(*ret_event));
-	ret_event->event_number = DAT_DTO_COMPLETION_EVENT;
-	dto->ep_handle = (DAT_EP_HANDLE)ep;
-	dto->user_cookie = cookie;
-	dto->status = DAT_DTO_ERR_FLUSHED;
-	if (op == DAT_DTO_BIND_MW)
-		make_bind(ret_event, cookie, DAT_DTO_ERR_FLUSHED);
-	else
-		request_ext(ret_event, op);
-}
-
-bool dapl_evd_cq_careful_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
-				DAT_EVENT *ev, struct dapl_evd_after *after)
-{
-	DAT_DTO_COMPLETION_EVENT_DATA *dto =
-		&ev->event_data.dto_completion_event_data;
-	struct dapl_slot *slot = (struct dapl_slot *)(uintptr_t)wc->wr_id;
-	struct dapl_wq *wq = dapl_slot_wq(slot);
-	unsigned op = slot->what & DAPL_OP_MASK;
-	struct dapl_ep *ep = wq->owner;
-	bool ok = wc->status == IBV_WC_SUCCESS;
-	bool quiet = slot->what & DAPL_OP_QUIET;
-	bool silent = ok && (slot->what & DAPL_OP_SUPPRESSED);
-
-	dapl_lock_assert_held(&evd->lock);
-	ev->event_number = DAT_DTO_COMPLETION_EVENT;
-	ev->evd_handle = (DAT_EVD_HANDLE)evd;
-	dto->user_cookie = slot->cookie;
-	dto->status = dto_status(wc->status);
-	dto->operation = (DAT_DTOS)op;
-	dto->rmr_context = 0;
-	dto->transfered_length = !ok			    ? 0
-				 : wq->kind == DAPL_WQ_SEND ? slot->length
-							    : wc->byte_len;
-	/* Receives are posted again without a look at the mark. */
-	if (quiet)
-		slot->what &= ~(uint32_t)DAPL_OP_QUIET;
-	if (wq->kind == DAPL_WQ_SRQ) {
-		ep = dapl_srq_complete(wq, slot, wc->qp_num);
-		after->shared = true;
-	} else {
-		uint32_t n = dapl_wq_complete(wq, slot);
-
-		wq->failed |= !ok;
-		if (wq->credits)
-			__atomic_add_fetch(wq->credits, (int)n,
-					   __ATOMIC_RELAXED);
-	}
-	after->quiet = quiet && ok;
-	dto->ep_handle = (DAT_EP_HANDLE)ep;
-	if (!ok && wc->status != IBV_WC_WR_FLUSH_ERR && ep)
-		note_broken(ep, after, wc);
-	if (silent)
-		return false;
-	if (wq->kind == DAPL_WQ_SEND)
-		/* Not the slot's: that may be in use again. */
-		return request_event(ev, ep, op, dto->user_cookie, after);
-	if (ok && (wc->wc_flags & (IBV_WC_WITH_IMM | flag_of_inv(evd))))
-		receive_ext(evd, ev, wc);
-	return true;
-}
 
 void dapl_evd_cq_failed_locked(struct dapl_evd *evd, int n,
 			       struct dapl_evd_after *after)
@@ -272,7 +37,7 @@ bool dapl_evd_cq_next_locked(struct dapl_evd *evd, DAT_EVENT *event,
 		after->quiet = false;
 		after->shared = false;
 		if (dapl_evd_cq_fast(evd, &wc, event) ||
-		    dapl_evd_cq_careful_locked(evd, &wc, event, after))
+		    dapl_evd_cq_other(evd, &wc, event, after))
 			return true;
 	}
 	if (n < 0)
@@ -313,7 +78,7 @@ void dapl_evd_cq_queue_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 	for (int i = 0; i < n; i++) {
 		after->quiet = false;
 		if (dapl_evd_cq_fast(evd, &wc[i], &event) ||
-		    dapl_evd_cq_careful_locked(evd, &wc[i], &event, after))
+		    dapl_evd_cq_other(evd, &wc[i], &event, after))
 			cq_push_locked(evd, &event, after);
 	}
 	if (n < 0)
@@ -321,14 +86,14 @@ void dapl_evd_cq_queue_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 	dapl_evd_cq_drain_locked(evd, after);
 }
 
-static bool is_of(const DAT_EVENT *event, const struct dapl_ep *ep)
+static bool is_of(const DAT_EVENT *event, const struct dapl_obj *ep)
 {
 	return ep && event->event_number != DAT_RMR_BIND_COMPLETION_EVENT &&
 	       event->event_data.dto_completion_event_data.ep_handle ==
 		       (DAT_EP_HANDLE)(uintptr_t)ep;
 }
 
-void dapl_evd_harvest_locked(struct dapl_evd *evd, struct dapl_ep *drop,
+void dapl_evd_harvest_locked(struct dapl_evd *evd, const struct dapl_obj *drop,
 			     struct dapl_evd_after *after)
 {
 	DAT_EVENT event;
@@ -340,7 +105,7 @@ void dapl_evd_harvest_locked(struct dapl_evd *evd, struct dapl_ep *drop,
 			cq_push_locked(evd, &event, after);
 }
 
-void dapl_evd_harvest(struct dapl_evd *evd, struct dapl_ep *drop,
+void dapl_evd_harvest(struct dapl_evd *evd, const struct dapl_obj *drop,
 		      struct dapl_evd_after *after)
 {
 	if (!evd || !evd->cq)
@@ -381,22 +146,27 @@ bool dapl_evd_cq_ack_locked(struct dapl_evd *evd)
 	return n > 0;
 }
 
+static void run_call(const struct dapl_evd_call *call)
+{
+	if (!call->fn)
+		return;
+	call->fn(call->obj);
+	dapl_obj_put(call->obj);
+}
+
 void dapl_evd_after(struct dapl_evd_after *after)
 {
 	int cancel;
 
-	if (!after->broken && !after->drained && !after->async)
+	if (!after->broken.fn && !after->drained.fn && !after->async)
 		return;
 	/* The data path leads here. */
 	cancel = dapl_cancel_off();
-	dapl_evd_tell_noted(after);
-	if (after->drained) {
-		dapl_ep_drained(after->drained);
-		dapl_obj_put(&after->drained->obj);
+	if (after->async) {
+		dapl_evd_tell_overflow(after->async, after->overflowed);
+		dapl_obj_put(&after->async->obj);
 	}
-	if (after->broken) {
-		dapl_ep_broken(after->broken);
-		dapl_obj_put(&after->broken->obj);
-	}
+	run_call(&after->drained);
+	run_call(&after->broken);
 	dapl_cancel_restore(cancel);
 }

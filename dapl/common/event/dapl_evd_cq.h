@@ -4,14 +4,14 @@
  * hot half of reading an EVD, inlined into dequeue and wait.
  *
  * Everything else (errors, immediate data, binds, extensions, shared receive
- * queues, credits) goes through dapl_evd_cq_careful_locked().
+ * queues, credits) is its work queue's to complete.
  * Called with the EVD's lock held.
  */
 #ifndef DAPL_EVD_CQ_H
 #define DAPL_EVD_CQ_H
 
 #include "dapl/common/event/dapl_evd.h"
-#include "dapl/common/transfer/dapl_wq.h"
+#include "dapl/common/event/dapl_wq.h"
 
 /*
  * A receive that was more than data. IP_CSUM_OK is of datagrams, but on soft
@@ -52,6 +52,16 @@ static inline bool dapl_evd_cq_fast(struct dapl_evd *evd,
 	dto->operation = (DAT_DTOS)op;
 	dto->rmr_context = 0;
 	return true;
+}
+
+/* The same for whatever that refuses; false: the consumer is owed no event. */
+static inline bool dapl_evd_cq_other(struct dapl_evd *evd,
+				     const struct ibv_wc *wc, DAT_EVENT *event,
+				     struct dapl_evd_after *after)
+{
+	struct dapl_slot *slot = (struct dapl_slot *)(uintptr_t)wc->wr_id;
+
+	return dapl_slot_wq(slot)->complete(evd, wc, event, after);
 }
 
 #endif

@@ -6,9 +6,7 @@
  * promised room in the completion queue when it attaches) there is a free slot
  * beforehand: an endpoint's end can read the completion queue empty without
  * memory. Events that are posted do not take those slots.
- * An EVD of asynchronous errors is bounded by its length, since nothing that
- * the program does bounds what the device has to say; connection events and
- * requests are never dropped for their number.
+ * Connection events and requests are never dropped for their number.
  * Locks: takes the EVD's, or is called with it.
  */
 #include <stdlib.h>
@@ -95,12 +93,6 @@ void dapl_evd_push_completion_locked(struct dapl_evd *evd,
 
 /* ------------------------------------------------- posting */
 
-static void tell_overflow(struct dapl_evd *async, const struct dapl_evd *evd)
-{
-	dapl_evd_post_error(async, DAT_ASYNC_ERROR_EVD_OVERFLOW,
-			    (DAT_HANDLE)(uintptr_t)evd, DAT_EVD_OVERFLOW_ERROR);
-}
-
 static void log_dropped(const struct dapl_evd *evd, DAT_EVENT_NUMBER number,
 			const char *why)
 {
@@ -150,7 +142,7 @@ bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event)
 		log_dropped(evd, event->event_number,
 			    dead ? "being freed" : "no memory");
 	if (overflow)
-		tell_overflow(evd->async, evd);
+		dapl_evd_tell_overflow(evd->async, (DAT_HANDLE)evd);
 	return posted;
 }
 
@@ -169,46 +161,6 @@ void dapl_evd_post_completion(struct dapl_evd *evd, const DAT_EVENT *event)
 	dapl_evd_after(&after);
 }
 
-/* The slot for an error, or for word that there are too many; or NULL. */
-static DAT_EVENT *error_slot_locked(struct dapl_evd *evd, bool *ret_full)
-{
-	dapl_lock_assert_held(&evd->lock);
-	*ret_full = dapl_evd_queued(evd) >= (uint32_t)evd->qlen;
-	if (evd->dead || (*ret_full && evd->overflowed))
-		return NULL;
-	evd->overflowed = *ret_full;
-	return dapl_evd_push_locked(evd);
-}
-
-void dapl_evd_post_error(struct dapl_evd *evd, DAT_EVENT_NUMBER number,
-			 DAT_HANDLE handle, DAT_COUNT reason)
-{
-	DAT_ASYNCH_ERROR_EVENT_DATA *data;
-	DAT_EVENT *slot;
-	bool full;
-
-	if (!evd) {
-		dapl_log(DAPL_LOG_ERR, "error 0x%x of %p: nobody to tell",
-			 number, (void *)handle);
-		return;
-	}
-	dapl_lock(&evd->lock);
-	slot = error_slot_locked(evd, &full);
-	if (slot) {
-		memset(slot, 0, sizeof(*slot));
-		slot->event_number =
-			full ? DAT_ASYNC_ERROR_EVD_OVERFLOW : number;
-		slot->evd_handle = (DAT_EVD_HANDLE)evd;
-		data = &slot->event_data.asynch_error_event_data;
-		data->dat_handle = full ? (DAT_HANDLE)evd : handle;
-		data->reason = full ? DAT_EVD_OVERFLOW_ERROR : reason;
-		dapl_evd_wake_locked(evd);
-	}
-	dapl_unlock(&evd->lock);
-	if (!slot || full)
-		log_dropped(evd, number, "full, being freed, or no memory");
-}
-
 void dapl_evd_note_overflow_locked(struct dapl_evd *evd,
 				   struct dapl_evd_after *after)
 {
@@ -218,12 +170,4 @@ void dapl_evd_note_overflow_locked(struct dapl_evd *evd,
 	dapl_obj_get(&evd->async->obj);
 	after->async = evd->async;
 	after->overflowed = (DAT_HANDLE)evd;
-}
-
-void dapl_evd_tell_noted(struct dapl_evd_after *after)
-{
-	if (!after->async)
-		return;
-	tell_overflow(after->async, (struct dapl_evd *)after->overflowed);
-	dapl_obj_put(&after->async->obj);
 }

@@ -24,10 +24,6 @@
 
 #define DEAF_US 10000 /* a waiter without a bell sleeps at most so long */
 
-/* For dapl_evd_wait_left(): a waiter of a dead EVD has gone. */
-static pthread_mutex_t left_mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t left_cond = PTHREAD_COND_INITIALIZER;
-
 /*
  * The code of a wait that ends without an event. Old binaries compare the
  * whole value of what an EVD with a completion queue returns, and know it
@@ -83,7 +79,7 @@ dequeue_careful(struct dapl_evd *evd, DAT_EVENT *event, int n,
 				 (void *)evd);
 	}
 	if (n > 0)
-		got = dapl_evd_cq_careful_locked(evd, wc, event, &after);
+		got = dapl_evd_cq_other(evd, wc, event, &after);
 	else if (n < 0)
 		dapl_evd_cq_failed_locked(evd, n, &after);
 	if (!got)
@@ -157,12 +153,8 @@ static void stop_waiting_locked(struct dapl_evd *evd)
 static void sleeper_left(struct evd_waiter *me)
 {
 	dapl_evd_after(&me->after);
-	if (!me->slept)
-		return;
-	pthread_mutex_lock(&left_mutex);
-	__atomic_sub_fetch(&me->evd->sleepers, 1, __ATOMIC_RELEASE);
-	pthread_cond_broadcast(&left_cond);
-	pthread_mutex_unlock(&left_mutex);
+	if (me->slept)
+		dapl_evd_sleeper_left(me->evd);
 }
 
 /* The thread ends in its sleep. ARG: the struct evd_waiter. */
@@ -410,12 +402,4 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 		return evd_wait_shielded(evd, timeout, threshold, event, nmore);
 	return evd_wait(evd, PTHREAD_CANCEL_DISABLE, 0, threshold, event,
 			nmore);
-}
-
-void dapl_evd_wait_left(struct dapl_evd *evd)
-{
-	pthread_mutex_lock(&left_mutex);
-	while (__atomic_load_n(&evd->sleepers, __ATOMIC_ACQUIRE))
-		pthread_cond_wait(&left_cond, &left_mutex);
-	pthread_mutex_unlock(&left_mutex);
 }

@@ -12,7 +12,8 @@
 #include <string.h>
 
 #include "dapl/common/base/dapl_ia.h"
-#include "dapl/common/connect/dapl_ep.h"
+#include "dapl/common/objects/dapl_ia_calls.h"
+#include "dapl/common/transfer/dapl_ep_post.h"
 
 static DAT_RETURN write_immed(DAT_HANDLE handle, va_list args)
 {
@@ -22,13 +23,13 @@ static DAT_RETURN write_immed(DAT_HANDLE handle, va_list args)
 	const DAT_RMR_TRIPLET *remote = va_arg(args, DAT_RMR_TRIPLET *);
 	DAT_UINT32 imm = va_arg(args, DAT_UINT32);
 	DAT_COMPLETION_FLAGS flags = va_arg(args, DAT_COMPLETION_FLAGS);
-	struct dapl_ep *ep = handle;
+	struct dapl_qp *qp = handle;
 
 	if (dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) &&
-	    !ep->obj.ia->dev.immediate)
+	    !qp->obj.ia->dev.immediate)
 		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
-				 "ep %p: %s has no immediate data", (void *)ep,
-				 ep->obj.ia->dev.name);
+				 "ep %p: %s has no immediate data", (void *)qp,
+				 qp->obj.ia->dev.name);
 	return dapl_ep_post_write_immed(handle, segments, iov, cookie, remote,
 					imm, flags);
 }
@@ -39,23 +40,23 @@ static DAT_RETURN post_atomic(DAT_HANDLE handle, struct ibv_send_wr *wr,
 			      const DAT_RMR_TRIPLET *remote,
 			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	struct dapl_ep *ep = handle;
+	struct dapl_qp *qp = handle;
 
-	if (!dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) || ep->ud)
+	if (!dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) || qp->ud)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
 	if (!local || !remote)
 		return dapl_fail(local ? DAPL_BAD_ARG(6) : DAPL_BAD_ARG(4),
 				 "ep %p: an atomic needs both buffers",
-				 (void *)ep);
-	if (!ep->obj.ia->dev.atomics)
+				 (void *)qp);
+	if (!qp->obj.ia->dev.atomics)
 		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
-				 "ep %p: %s has no atomics", (void *)ep,
-				 ep->obj.ia->dev.name);
+				 "ep %p: %s has no atomics", (void *)qp,
+				 qp->obj.ia->dev.name);
 	wr->sg_list = (struct ibv_sge *)local;
 	wr->num_sge = 1;
 	wr->wr.atomic.remote_addr = remote->virtual_address;
 	wr->wr.atomic.rkey = remote->rmr_context;
-	return dapl_ep_post_request(ep, wr, op, local->segment_length, cookie,
+	return dapl_qp_post_request(qp, wr, op, local->segment_length, cookie,
 				    flags);
 }
 

@@ -1,275 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dapl_ep.c - life of an endpoint: create, its queue pair, free.
- *
- * The queue pair is made in INIT at once, so that receives can be posted
- * before the endpoint is connected, and is made anew by a reset: a queue pair
- * number that has just been connected may still be remembered by peers
- * (time-wait), and some devices cannot leave the error state at all.
+ * dapl_ep.c - life of an endpoint: create, change of what it is made of, free.
  */
-#include "dapl/common/connect/dapl_ep.h"
+#include "dapl/common/objects/dapl_ep_calls.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dapl/common/base/dapl_ia.h"
-#include "dapl/common/objects/dapl_rmr.h"
+#include "dapl/common/objects/dapl_pz.h"
 #include "dapl/common/objects/dapl_srq.h"
-
-DAT_RETURN dapl_ep_bad_state(const struct dapl_ep *ep, int state,
-			     const char *call)
-{
-	static const struct {
-		uint16_t subtype;
-		const char *name;
-	} states[] = {
-		[DAT_EP_STATE_UNCONNECTED] = {DAT_INVALID_STATE_EP_UNCONNECTED,
-					      "unconnected"},
-		[DAT_EP_STATE_UNCONFIGURED_UNCONNECTED] =
-			{DAT_INVALID_STATE_EP_UNCONFIGURED, "unconfigured"},
-		[DAT_EP_STATE_RESERVED] = {DAT_INVALID_STATE_EP_RESERVED,
-					   "reserved"},
-		[DAT_EP_STATE_UNCONFIGURED_RESERVED] =
-			{DAT_INVALID_STATE_EP_UNCONFRESERVED,
-			 "unconfigured reserved"},
-		[DAT_EP_STATE_PASSIVE_CONNECTION_PENDING] =
-			{DAT_INVALID_STATE_EP_PASSCONNPENDING,
-			 "passive connection pending"},
-		[DAT_EP_STATE_UNCONFIGURED_PASSIVE] =
-			{DAT_INVALID_STATE_EP_UNCONFPASSIVE,
-			 "unconfigured passive"},
-		[DAT_EP_STATE_ACTIVE_CONNECTION_PENDING] =
-			{DAT_INVALID_STATE_EP_ACTCONNPENDING,
-			 "active connection pending"},
-		[DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING] =
-			{DAT_INVALID_STATE_EP_TENTCONNPENDING,
-			 "tentative connection pending"},
-		[DAT_EP_STATE_UNCONFIGURED_TENTATIVE] =
-			{DAT_INVALID_STATE_EP_UNCONFTENTATIVE,
-			 "unconfigured tentative"},
-		[DAT_EP_STATE_CONNECTED] = {DAT_INVALID_STATE_EP_CONNECTED,
-					    "connected"},
-		[DAT_EP_STATE_DISCONNECT_PENDING] =
-			{DAT_INVALID_STATE_EP_DISCPENDING,
-			 "disconnect pending"},
-		[DAT_EP_STATE_DISCONNECTED] =
-			{DAT_INVALID_STATE_EP_DISCONNECTED, "disconnected"},
-		[DAT_EP_STATE_COMPLETION_PENDING] =
-			{DAT_INVALID_STATE_EP_COMPLPENDING,
-			 "completion pending"},
-	};
-
-	return dapl_fail(DAPL_ERR(DAT_INVALID_STATE, states[state].subtype),
-			 "ep %p: %s is not allowed while the endpoint is %s",
-			 (const void *)ep, call, states[state].name);
-}
-
-/* ---------------------------------------------- queue pair */
-
-/* What is posted never comes back from a queue pair that is, or was, in ERR. */
-static void set_over(struct dapl_ep *ep, bool over)
-{
-	dapl_wq_set_over(ep->sq, over);
-	dapl_wq_set_over(ep->rq, over);
-}
-
-/* Work queues and queue pair of EP. Lock ctl held; 0 or -errno. */
-static int qp_open_locked(struct dapl_ep *ep, struct ibv_cq *null_cq)
-{
-	static uint64_t last_id; /* atomic */
-	struct dapl_ia *ia = ep->obj.ia;
-	struct vb_qp_cfg cfg = {
-		.type = ep->ud ? IBV_QPT_UD : IBV_QPT_RC,
-		.max_send_wr = (uint32_t)ep->attr.max_request_dtos,
-		.max_recv_wr = (uint32_t)ep->attr.max_recv_dtos,
-		.max_recv_sge = (uint32_t)ep->attr.max_recv_iov,
-		.max_send_sge = (uint32_t)ep->attr.max_request_iov,
-		.max_inline = ia->max_inline,
-		.context = ep,
-	};
-	struct ibv_qp *qp;
-	uint32_t max_inline;
-	int ret;
-
-	dapl_lock_assert_held(&ep->ctl);
-	cfg.send_cq = ep->request_evd ? ep->request_evd->cq : null_cq;
-	cfg.recv_cq = ep->recv_evd ? ep->recv_evd->cq : null_cq;
-	if (ep->srq) {
-		cfg.srq = dapl_srq_verbs(ep->srq);
-		cfg.max_recv_wr = 0;
-		cfg.max_recv_sge = 0;
-	}
-	ret = vb_qp_create(ep->pz->pd, &cfg, &qp, &max_inline);
-	if (ret)
-		return ret;
-	ret = vb_qp_init(&ia->dev, qp, ia->dev.pkey_index,
-			 (int)ia->dev.qp_access);
-	if (!ret && ep->srq)
-		ret = dapl_srq_qp_enter(ep->srq, ep, qp->qp_num);
-	if (ret) {
-		vb_qp_destroy(qp);
-		return ret;
-	}
-	ep->max_inline = max_inline;
-	set_over(ep, false);
-	ep->qp_id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&ep->qp, qp, __ATOMIC_RELEASE);
-	return 0;
-}
-
-static int qp_open(struct dapl_ep *ep)
-{
-	struct ibv_cq *null_cq = NULL;
-	int ret = 0;
-
-	/* Takes the IA's lock, which comes before ctl. */
-	if (!ep->request_evd || !ep->recv_evd)
-		ret = dapl_ia_null_cq(ep->obj.ia, &null_cq);
-	if (ret)
-		return ret;
-	dapl_lock(&ep->ctl);
-	if (!ep->qp)
-		ret = qp_open_locked(ep, null_cq);
-	dapl_unlock(&ep->ctl);
-	return ret;
-}
-
-/*
- * What is left in the ring of a destroyed queue pair will never complete. With
- * EVD each request is reported as flushed, except suppressed ones that may
- * have succeeded in silence: those before the first that is to be heard of.
- */
-static void wq_forget(struct dapl_ep *ep, struct dapl_wq *wq,
-		      struct dapl_evd *evd)
-{
-	uint32_t left = 0;
-	DAT_EVENT event;
-	bool flushed;
-
-	if (!wq)
-		return;
-	flushed = wq->failed;
-	for (; wq->tail != wq->head; wq->tail++, left++) {
-		struct dapl_slot *slot = &wq->slots[wq->tail & wq->mask];
-		unsigned op = slot->what & DAPL_OP_MASK;
-
-		slot->what &= ~(uint32_t)DAPL_OP_QUIET;
-		if (!(slot->what & DAPL_OP_SUPPRESSED) ||
-		    dapl_slot_signals(wq, slot))
-			flushed = true;
-		if (!evd && op == DAT_DTO_BIND_MW)
-			dapl_rmr_bind_forget(slot->cookie);
-		if (!evd || !flushed || op == DAPL_OP_MARKER)
-			continue;
-		dapl_evd_flush_event(ep, op, slot->cookie, &event);
-		dapl_evd_post_completion(evd, &event);
-	}
-	wq->failed = false;
-	if (wq->credits)
-		__atomic_add_fetch(wq->credits, (int)left, __ATOMIC_RELAXED);
-}
-
-/*
- * Hides the queue pair from everybody else and returns it, or NULL; if it is
- * being moved, when the kernel has let go of it. Posts read the pointer under
- * the lock of their queue: whoever still saw it has left when both locks have
- * been ours.
- */
-static struct ibv_qp *qp_take(struct dapl_ep *ep)
-{
-	struct ibv_qp *qp;
-
-	dapl_lock(&ep->ctl);
-	dapl_ep_move_wait_locked(ep);
-	qp = ep->qp;
-	__atomic_store_n(&ep->qp, NULL, __ATOMIC_RELEASE);
-	for (int i = 0; qp && i < 2; i++) {
-		struct dapl_wq *wq = i ? ep->rq : ep->sq;
-
-		if (!wq)
-			continue;
-		dapl_lock(&wq->lock);
-		dapl_unlock(&wq->lock);
-	}
-	dapl_unlock(&ep->ctl);
-	return qp;
-}
-
-static void ep_harvest(struct dapl_ep *ep, bool drop,
-		       struct dapl_evd_after after[2])
-{
-	dapl_evd_harvest(ep->request_evd, drop ? ep : NULL, &after[0]);
-	dapl_evd_harvest(ep->recv_evd, drop ? ep : NULL, &after[1]);
-}
-
-/*
- * Ends the queue pair. Completions it left in the completion queues would
- * point to slots that are used again, so they are read first: into the ring
- * for the consumer, or, with DROP, away.
- *
- * Drivers of adapters take the completions of a queue pair that is destroyed
- * out of its queues, those of the soft devices leave them there: so the queues
- * are read before and after. In ERR there are no more successes to come, only
- * flushes, and what is not heard of in the end has been flushed.
- */
-static void qp_close(struct dapl_ep *ep, bool drop)
-{
-	struct dapl_evd_after after[2] = {{0}, {0}};
-	struct ibv_qp *qp = qp_take(ep);
-	struct dapl_evd *recv_evd = ep->srq ? NULL : ep->recv_evd;
-
-	if (!qp)
-		return;
-	vb_qp_error(qp);
-	ep_harvest(ep, drop, after);
-	vb_qp_destroy(qp);
-	ep_harvest(ep, drop, after);
-	/* Last: until here completions are looked up by its number. */
-	if (ep->srq)
-		dapl_srq_qp_leave(ep->srq, ep);
-	wq_forget(ep, ep->sq, drop ? NULL : ep->request_evd);
-	wq_forget(ep, ep->rq, drop ? NULL : recv_evd);
-	dapl_evd_after(&after[0]);
-	dapl_evd_after(&after[1]);
-}
-
-int dapl_ep_qp_renew(struct dapl_ep *ep)
-{
-	qp_close(ep, false);
-	return ep->pz ? qp_open(ep) : 0;
-}
-
-uint64_t dapl_ep_qp_id(struct dapl_ep *ep)
-{
-	uint64_t id;
-
-	dapl_lock(&ep->ctl);
-	id = ep->qp ? ep->qp_id : 0;
-	dapl_unlock(&ep->ctl);
-	return id;
-}
-
-void dapl_ep_qp_error_locked(struct dapl_ep *ep)
-{
-	int ret;
-
-	dapl_lock_assert_held(&ep->ctl);
-	if (!ep->qp || dapl_ep_move_to_error_locked(ep))
-		return;
-	set_over(ep, true);
-	ret = vb_qp_error(ep->qp);
-	if (ret)
-		dapl_log(DAPL_LOG_WARN, "ep %p: queue pair refuses ERR: %s",
-			 (void *)ep, strerror(-ret));
-}
-
-void dapl_ep_qp_error(struct dapl_ep *ep)
-{
-	dapl_lock(&ep->ctl);
-	dapl_ep_qp_error_locked(ep);
-	dapl_unlock(&ep->ctl);
-}
 
 /* -------------------------------------------------- create */
 
@@ -339,7 +80,7 @@ static DAT_RETURN check_srq_parts(const struct ep_parts *parts)
 	if (!parts->recv_evd)
 		return dapl_fail(DAPL_BAD_HANDLE(EVD_RECV),
 				 "ep: receives from an SRQ need an EVD");
-	if (parts->pz && parts->pz != dapl_srq_pz(parts->srq))
+	if (parts->pz && parts->pz != parts->srq->pz)
 		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
 				 "ep: EP and SRQ must have the same PZ");
 	return DAT_SUCCESS;
@@ -354,7 +95,7 @@ static void parts_unuse(const struct ep_parts *p)
 		dapl_obj_unuse(&p->conn_evd->obj);
 		dapl_obj_put(&p->conn_evd->obj);
 	}
-	dapl_obj_unuse(p->srq ? dapl_srq_obj(p->srq) : NULL);
+	dapl_obj_unuse(p->srq ? &p->srq->obj : NULL);
 }
 
 /* Counts the endpoint as a user of everything it is made of, or of nothing. */
@@ -377,7 +118,7 @@ static bool parts_use(struct ep_parts *p)
 	if (p->conn_evd)
 		dapl_obj_get(&p->conn_evd->obj);
 	had.conn_evd = p->conn_evd;
-	if (!dapl_obj_use(p->srq ? dapl_srq_obj(p->srq) : NULL))
+	if (!dapl_obj_use(p->srq ? &p->srq->obj : NULL))
 		goto undo;
 	return true;
 
@@ -388,132 +129,28 @@ undo:
 
 static struct ep_parts parts_of(const struct dapl_ep *ep)
 {
-	return (struct ep_parts){ep->pz, ep->recv_evd, ep->request_evd,
-				 ep->conn_evd, ep->srq};
-}
-
-/*
- * What ATTR asks of the EVD of receives, or of requests. One EVD for both that
- * is asked for different things notifies of all; so no request needs a mark,
- * and posts keep to the fast path.
- */
-static enum dapl_evd_config queue_config(const struct ep_parts *p,
-					 const DAT_EP_ATTR *attr, bool recv)
-{
-	enum dapl_evd_config of_recv, of_request;
-
-	of_recv = dapl_evd_config_of(attr->recv_completion_flags, true);
-	of_request = dapl_evd_config_of(attr->request_completion_flags, false);
-	if (p->recv_evd == p->request_evd && of_recv != of_request)
-		return DAPL_EVD_THRESHOLD;
-	return recv ? of_recv : of_request;
+	return (struct ep_parts){ep->qp.pz, ep->qp.recv_evd, ep->qp.request_evd,
+				 ep->conn_evd, ep->qp.srq};
 }
 
 static void notify_enter(const struct ep_parts *p, const DAT_EP_ATTR *attr)
 {
-	dapl_evd_config_enter(p->recv_evd, queue_config(p, attr, true));
-	dapl_evd_config_enter(p->request_evd, queue_config(p, attr, false));
+	dapl_evd_config_enter(
+		p->recv_evd,
+		dapl_qp_config(p->recv_evd, p->request_evd, attr, true));
+	dapl_evd_config_enter(
+		p->request_evd,
+		dapl_qp_config(p->recv_evd, p->request_evd, attr, false));
 }
 
 static void notify_leave(const struct ep_parts *p, const DAT_EP_ATTR *attr)
 {
-	dapl_evd_config_leave(p->recv_evd, queue_config(p, attr, true));
-	dapl_evd_config_leave(p->request_evd, queue_config(p, attr, false));
-}
-
-static void notify_apply(struct dapl_ep *ep)
-{
-	struct ep_parts parts = parts_of(ep);
-
-	dapl_wq_set_notify(ep->sq, queue_config(&parts, &ep->attr, false) ==
-					   DAPL_EVD_NOTIFY);
-	dapl_wq_set_notify(ep->rq, queue_config(&parts, &ep->attr, true) ==
-					   DAPL_EVD_NOTIFY);
-}
-
-static void wq_free(struct dapl_wq *wq, struct dapl_evd *evd)
-{
-	if (!wq)
-		return;
-	dapl_evd_detach(evd, (int)wq->limit, wq->credits);
-	dapl_lock_fini(&wq->lock);
-	free(wq);
-}
-
-static int wq_make(struct dapl_ep *ep, enum dapl_wq_kind kind, DAT_COUNT limit,
-		   struct dapl_evd *evd, struct dapl_wq **ret_wq)
-{
-	struct dapl_wq *wq;
-	int *credits;
-	int ret;
-
-	*ret_wq = NULL;
-	if (!limit || !evd)
-		return 0;
-	wq = dapl_wq_new(kind, (uint32_t)limit, ep);
-	if (!wq)
-		return -ENOMEM;
-	ret = dapl_evd_attach(evd, limit, &credits);
-	if (ret) {
-		dapl_lock_fini(&wq->lock);
-		free(wq);
-		return ret;
-	}
-	if (credits)
-		dapl_wq_use_credits(wq, credits);
-	*ret_wq = wq;
-	return 0;
-}
-
-/*
- * The endpoint's queues. A queue pair needs a PZ: without one, which is allowed
- * until dat_ep_modify() brings it, there are none yet.
- */
-static int ep_queues_open(struct dapl_ep *ep)
-{
-	int ret;
-
-	if (!ep->pz)
-		return 0;
-	ret = wq_make(ep, DAPL_WQ_SEND, ep->attr.max_request_dtos,
-		      ep->request_evd, &ep->sq);
-	if (ret)
-		return ret;
-	ret = ep->srq ? dapl_srq_evd_attach(ep->srq, ep->recv_evd)
-		      : wq_make(ep, DAPL_WQ_RECV, ep->attr.max_recv_dtos,
-				ep->recv_evd, &ep->rq);
-	if (ret)
-		goto err_free_sq;
-	/* Before there is a queue pair that a thread could post to. */
-	notify_apply(ep);
-	ret = qp_open(ep);
-	if (ret)
-		goto err_free_rq;
-	ep->has_queues = true;
-	return 0;
-
-err_free_rq:
-	if (ep->srq)
-		dapl_srq_evd_detach(ep->srq, ep->recv_evd);
-	wq_free(ep->rq, ep->recv_evd);
-	ep->rq = NULL;
-err_free_sq:
-	wq_free(ep->sq, ep->request_evd);
-	ep->sq = NULL;
-	return ret;
-}
-
-static void ep_queues_close(struct dapl_ep *ep)
-{
-	/* The queue pair may be gone: a reset that failed leaves none. */
-	qp_close(ep, true);
-	if (ep->srq && ep->has_queues)
-		dapl_srq_evd_detach(ep->srq, ep->recv_evd);
-	ep->has_queues = false;
-	wq_free(ep->sq, ep->request_evd);
-	wq_free(ep->rq, ep->recv_evd);
-	ep->sq = NULL;
-	ep->rq = NULL;
+	dapl_evd_config_leave(
+		p->recv_evd,
+		dapl_qp_config(p->recv_evd, p->request_evd, attr, true));
+	dapl_evd_config_leave(
+		p->request_evd,
+		dapl_qp_config(p->recv_evd, p->request_evd, attr, false));
 }
 
 static void ep_drain_fn(struct dapl_work *w)
@@ -548,9 +185,9 @@ static void ep_shutdown(struct dapl_obj *obj)
 	dapl_ep_conn_release(ep, conn);
 	/* They read the EVDs, which the consumer may free from here on. */
 	ep_calls_cancel(ep);
-	ep_queues_close(ep);
+	dapl_qp_close(&ep->qp);
 	parts = parts_of(ep);
-	notify_leave(&parts, &ep->attr);
+	notify_leave(&parts, &ep->qp.attr);
 	parts_unuse(&parts);
 }
 
@@ -563,7 +200,7 @@ static void ep_destroy(struct dapl_obj *obj)
 	ep_calls_cancel(ep);
 	free(ep->pdata);
 	dapl_lock_fini(&ep->lock);
-	dapl_lock_fini(&ep->ctl);
+	dapl_lock_fini(&ep->qp.ctl);
 	dapl_obj_release(obj);
 }
 
@@ -585,15 +222,16 @@ static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
 	if (!ep)
 		return dapl_fail(DAPL_NO_MEM, "ep: no memory");
 	dapl_lock_init(&ep->lock, DAPL_LOCK_EP);
-	dapl_lock_init(&ep->ctl, DAPL_LOCK_CTL);
+	dapl_lock_init(&ep->qp.ctl, DAPL_LOCK_CTL);
 	dapl_timer_init(&ep->timer, dapl_ep_timer);
 	dapl_work_init(&ep->drain_work, ep_drain_fn);
 	dapl_work_init(&ep->broken_work, ep_broken_fn);
 	dapl_list_init(&ep->moves);
-	ep->attr = *attr;
-	ep->ud = attr->service_type != DAT_SERVICE_TYPE_RC;
-	ep->slow_posts = ia->dev.posts_enter_kernel;
-	ep->state = DAT_EP_STATE_UNCONNECTED;
+	ep->qp.ops = &dapl_ep_qp_ops;
+	ep->qp.attr = *attr;
+	ep->qp.ud = attr->service_type != DAT_SERVICE_TYPE_RC;
+	ep->qp.slow_posts = ia->dev.posts_enter_kernel;
+	ep->qp.state = DAT_EP_STATE_UNCONNECTED;
 	ep->deadline_us = UINT64_MAX;
 	if (!parts_use(parts)) {
 		dapl_obj_put(&ep->obj);
@@ -601,12 +239,13 @@ static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
 				 "ep: the PZ or an EVD was freed meanwhile");
 	}
 	notify_enter(parts, attr);
-	ep->pz = parts->pz;
-	ep->recv_evd = parts->recv_evd;
-	ep->request_evd = parts->request_evd;
+	ep->qp.pz = parts->pz;
+	ep->qp.pd = parts->pz ? parts->pz->pd : NULL;
+	ep->qp.recv_evd = parts->recv_evd;
+	ep->qp.request_evd = parts->request_evd;
 	ep->conn_evd = parts->conn_evd;
-	ep->srq = parts->srq;
-	ret = ep_queues_open(ep);
+	ep->qp.srq = parts->srq;
+	ret = dapl_qp_open(&ep->qp);
 	if (ret) {
 		notify_leave(parts, attr);
 		parts_unuse(parts);
@@ -676,7 +315,7 @@ DAT_RETURN dapl_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 	if (ret != DAT_SUCCESS)
 		return ret;
 	parts.srq = dapl_srq_from(srq);
-	if (!parts.srq || dapl_srq_obj(parts.srq)->ia != ia)
+	if (!parts.srq || parts.srq->obj.ia != ia)
 		return dapl_fail(DAPL_BAD_HANDLE(SRQ),
 				 "%p is not an SRQ of this IA", (void *)srq);
 	if (!ret_ep)
@@ -703,7 +342,7 @@ DAT_RETURN dapl_ep_provide(struct dapl_ia *ia, struct dapl_ep **ret_ep)
 		ret = ep_new(ia, &none, &attr, &ep);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	ep->state = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
+	ep->qp.state = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
 	/* Before the IA's close can find the endpoint and end it. */
 	dapl_obj_get(&ep->obj);
 	dapl_obj_enlist(&ep->obj);
@@ -717,11 +356,12 @@ static void parts_set(struct dapl_ep *ep, const struct ep_parts *parts,
 		      const DAT_EP_ATTR *attr)
 {
 	dapl_lock(&ep->lock);
-	ep->pz = parts->pz;
-	ep->recv_evd = parts->recv_evd;
-	ep->request_evd = parts->request_evd;
+	ep->qp.pz = parts->pz;
+	ep->qp.pd = parts->pz ? parts->pz->pd : NULL;
+	ep->qp.recv_evd = parts->recv_evd;
+	ep->qp.request_evd = parts->request_evd;
 	ep->conn_evd = parts->conn_evd;
-	ep->attr = *attr;
+	ep->qp.attr = *attr;
 	dapl_unlock(&ep->lock);
 }
 
@@ -729,29 +369,29 @@ static void parts_set(struct dapl_ep *ep, const struct ep_parts *parts,
 static bool queues_fit(const struct dapl_ep *ep, const struct ep_parts *parts,
 		       const DAT_EP_ATTR *attr)
 {
-	return ep->qp && ep->pz == parts->pz &&
-	       ep->recv_evd == parts->recv_evd &&
-	       ep->request_evd == parts->request_evd &&
-	       ep->attr.max_recv_dtos == attr->max_recv_dtos &&
-	       ep->attr.max_request_dtos == attr->max_request_dtos &&
-	       ep->attr.max_recv_iov == attr->max_recv_iov &&
-	       ep->attr.max_request_iov == attr->max_request_iov;
+	return ep->qp.ibv && ep->qp.pz == parts->pz &&
+	       ep->qp.recv_evd == parts->recv_evd &&
+	       ep->qp.request_evd == parts->request_evd &&
+	       ep->qp.attr.max_recv_dtos == attr->max_recv_dtos &&
+	       ep->qp.attr.max_request_dtos == attr->max_request_dtos &&
+	       ep->qp.attr.max_recv_iov == attr->max_recv_iov &&
+	       ep->qp.attr.max_request_iov == attr->max_request_iov;
 }
 
 static int queues_change(struct dapl_ep *ep, const struct ep_parts *parts,
 			 const DAT_EP_ATTR *attr)
 {
 	struct ep_parts old = parts_of(ep);
-	DAT_EP_ATTR old_attr = ep->attr;
+	DAT_EP_ATTR old_attr = ep->qp.attr;
 	int ret, again;
 
-	ep_queues_close(ep);
+	dapl_qp_close(&ep->qp);
 	parts_set(ep, parts, attr);
-	ret = ep_queues_open(ep);
+	ret = dapl_qp_open(&ep->qp);
 	if (!ret)
 		return 0;
 	parts_set(ep, &old, &old_attr);
-	again = ep_queues_open(ep);
+	again = dapl_qp_open(&ep->qp);
 	if (again)
 		dapl_log(DAPL_LOG_ERR, "ep %p: lost its queue pair: %s",
 			 (void *)ep, strerror(-again));
@@ -773,7 +413,7 @@ DAT_RETURN dapl_ep_rebuild(struct dapl_ep *ep,
 {
 	struct dapl_ia *ia = ep->obj.ia;
 	struct ep_parts parts, old = parts_of(ep);
-	DAT_EP_ATTR attr, old_attr = ep->attr;
+	DAT_EP_ATTR attr, old_attr = ep->qp.attr;
 	DAT_RETURN ret;
 	int err = 0;
 
@@ -781,16 +421,17 @@ DAT_RETURN dapl_ep_rebuild(struct dapl_ep *ep,
 			  wish->conn_evd, &parts);
 	if (ret == DAT_SUCCESS)
 		ret = dapl_ep_attr_check(ia, &wish->attr, parts.recv_evd,
-					 parts.request_evd, ep->srq, &attr);
-	parts.srq = ep->srq;
-	if (ret == DAT_SUCCESS && ep->srq)
+					 parts.request_evd, ep->qp.srq, &attr);
+	parts.srq = ep->qp.srq;
+	if (ret == DAT_SUCCESS && ep->qp.srq)
 		ret = check_srq_parts(&parts);
 	if (ret != DAT_SUCCESS)
 		return modify_refused(ret);
 	if (!parts_use(&parts))
 		return dapl_fail(DAPL_BAD_HANDLE(PZ),
 				 "ep: the PZ or an EVD was freed meanwhile");
-	if (!queues_fit(ep, &parts, &attr) && ep->rq && dapl_wq_used(ep->rq)) {
+	if (!queues_fit(ep, &parts, &attr) && ep->qp.rq &&
+	    dapl_wq_used(ep->qp.rq)) {
 		parts_unuse(&parts);
 		return dapl_fail(DAPL_ERR(DAT_INVALID_STATE, 0),
 				 "ep %p: receives are posted on the queue pair "
@@ -801,7 +442,7 @@ DAT_RETURN dapl_ep_rebuild(struct dapl_ep *ep,
 	notify_enter(&parts, &attr);
 	if (queues_fit(ep, &parts, &attr)) {
 		parts_set(ep, &parts, &attr);
-		notify_apply(ep);
+		dapl_qp_notify_apply(&ep->qp);
 	} else {
 		err = queues_change(ep, &parts, &attr);
 	}
@@ -824,12 +465,12 @@ static DAT_RETURN ep_free(struct dapl_ep *ep)
 	int state;
 
 	dapl_lock(&ep->lock);
-	state = ep->state;
+	state = ep->qp.state;
 	dapl_unlock(&ep->lock);
 	if (state == DAT_EP_STATE_RESERVED ||
 	    state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING ||
 	    state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING)
-		return dapl_ep_bad_state(ep, state, "dat_ep_free");
+		return dapl_qp_bad_state(&ep->qp, state, "dat_ep_free");
 	if (!dapl_obj_retire(&ep->obj, false))
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
 	dapl_obj_end(&ep->obj);

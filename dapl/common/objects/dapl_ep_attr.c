@@ -12,8 +12,9 @@
 #include <string.h>
 
 #include "dapl/common/base/dapl_ia.h"
-#include "dapl/common/connect/dapl_ep.h"
-#include "dapl/common/objects/dapl_srq.h"
+#include "dapl/common/cm/base/dapl_cm.h"
+#include "dapl/common/objects/dapl_ep_calls.h"
+#include "dapl/common/objects/dapl_ia_calls.h"
 
 #define DEFAULT_DTOS 16
 #define DEFAULT_IOV  8
@@ -166,19 +167,19 @@ DAT_RETURN dapl_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask,
 	memset(ret_param, 0, sizeof(*ret_param));
 	ret_param->ia_handle = dapl_obj_ia_handle(&ep->obj);
 	dapl_lock(&ep->lock);
-	ret_param->ep_state = (DAT_EP_STATE)ep->state;
+	ret_param->ep_state = (DAT_EP_STATE)ep->qp.state;
 	ret_param->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->obj.ia->addr;
 	ret_param->local_port_qual = ep->local_port;
 	if (ep->remote_addr.ss_family)
 		ret_param->remote_ia_address_ptr =
 			(DAT_IA_ADDRESS_PTR)&ep->remote_addr;
 	ret_param->remote_port_qual = ep->remote_port;
-	ret_param->pz_handle = (DAT_PZ_HANDLE)ep->pz;
-	ret_param->recv_evd_handle = (DAT_EVD_HANDLE)ep->recv_evd;
-	ret_param->request_evd_handle = (DAT_EVD_HANDLE)ep->request_evd;
+	ret_param->pz_handle = (DAT_PZ_HANDLE)ep->qp.pz;
+	ret_param->recv_evd_handle = (DAT_EVD_HANDLE)ep->qp.recv_evd;
+	ret_param->request_evd_handle = (DAT_EVD_HANDLE)ep->qp.request_evd;
 	ret_param->connect_evd_handle = (DAT_EVD_HANDLE)ep->conn_evd;
-	ret_param->srq_handle = (DAT_SRQ_HANDLE)ep->srq;
-	ret_param->ep_attr = ep->attr;
+	ret_param->srq_handle = (DAT_SRQ_HANDLE)ep->qp.srq;
+	ret_param->ep_attr = ep->qp.attr;
 	dapl_unlock(&ep->lock);
 	return DAT_SUCCESS;
 }
@@ -192,14 +193,16 @@ DAT_RETURN dapl_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *ret_state,
 	if (!ep)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
 	if (ret_state)
-		*ret_state = (DAT_EP_STATE)__atomic_load_n(&ep->state,
+		*ret_state = (DAT_EP_STATE)__atomic_load_n(&ep->qp.state,
 							   __ATOMIC_RELAXED);
 	if (ret_recv_idle)
-		*ret_recv_idle =
-			ep->rq && dapl_wq_used(ep->rq) ? DAT_FALSE : DAT_TRUE;
+		*ret_recv_idle = ep->qp.rq && dapl_wq_used(ep->qp.rq)
+					 ? DAT_FALSE
+					 : DAT_TRUE;
 	if (ret_request_idle)
-		*ret_request_idle =
-			ep->sq && dapl_wq_used(ep->sq) ? DAT_FALSE : DAT_TRUE;
+		*ret_request_idle = ep->qp.sq && dapl_wq_used(ep->qp.sq)
+					    ? DAT_FALSE
+					    : DAT_TRUE;
 	return DAT_SUCCESS;
 }
 
@@ -216,8 +219,8 @@ DAT_RETURN dapl_ep_recv_query(DAT_EP_HANDLE handle, DAT_COUNT *ret_allocated,
 	 * the oldest and the newest are exactly the outstanding ones. From an
 	 * SRQ the device takes buffers without telling us.
 	 */
-	if (!ep->srq)
-		used = ep->rq ? (DAT_COUNT)dapl_wq_used(ep->rq) : 0;
+	if (!ep->qp.srq)
+		used = ep->qp.rq ? (DAT_COUNT)dapl_wq_used(ep->qp.rq) : 0;
 	if (ret_allocated)
 		*ret_allocated = used;
 	if (ret_span)
@@ -325,7 +328,7 @@ static void depth_defaults(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 	DAT_EP_ATTR *attr = &wish->attr, def;
 
 	attr_defaults(&limits, true, true, &def);
-	if (wish->recv_evd != DAT_HANDLE_NULL && !ep->recv_evd) {
+	if (wish->recv_evd != DAT_HANDLE_NULL && !ep->qp.recv_evd) {
 		if (!(mask & DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS) &&
 		    !attr->max_recv_dtos)
 			attr->max_recv_dtos = def.max_recv_dtos;
@@ -333,7 +336,7 @@ static void depth_defaults(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 		    !attr->max_recv_iov)
 			attr->max_recv_iov = def.max_recv_iov;
 	}
-	if (wish->request_evd != DAT_HANDLE_NULL && !ep->request_evd) {
+	if (wish->request_evd != DAT_HANDLE_NULL && !ep->qp.request_evd) {
 		if (!(mask & DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS) &&
 		    !attr->max_request_dtos)
 			attr->max_request_dtos = def.max_request_dtos;
@@ -346,7 +349,7 @@ static void depth_defaults(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 static DAT_RETURN check_modify(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 			       const DAT_EP_PARAM *param)
 {
-	int state = __atomic_load_n(&ep->state, __ATOMIC_RELAXED);
+	int state = __atomic_load_n(&ep->qp.state, __ATOMIC_RELAXED);
 	DAT_EP_PARAM_MASK may = modifiable(state);
 
 	if (mask & (MODIFY_NEVER | ~(DAT_EP_PARAM_MASK)DAT_EP_FIELD_ALL))
@@ -357,7 +360,7 @@ static DAT_RETURN check_modify(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 	if (!param)
 		return dapl_fail(DAPL_BAD_ARG(3), "no parameters");
 	if (!may || (mask & ~may))
-		return dapl_ep_bad_state(ep, state, "dat_ep_modify");
+		return dapl_qp_bad_state(&ep->qp, state, "dat_ep_modify");
 	return DAT_SUCCESS;
 }
 
@@ -373,16 +376,16 @@ DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask,
 	ret = check_modify(ep, mask, param);
 	if (ret != DAT_SUCCESS || !mask)
 		return ret;
-	wish.attr = ep->attr;
+	wish.attr = ep->qp.attr;
 	attr_merge(&wish.attr, mask, &param->ep_attr);
 	wish.pz = mask & DAT_EP_FIELD_PZ_HANDLE ? param->pz_handle
-						: (DAT_PZ_HANDLE)ep->pz;
+						: (DAT_PZ_HANDLE)ep->qp.pz;
 	wish.recv_evd = mask & DAT_EP_FIELD_RECV_EVD_HANDLE
 				? param->recv_evd_handle
-				: (DAT_EVD_HANDLE)ep->recv_evd;
+				: (DAT_EVD_HANDLE)ep->qp.recv_evd;
 	wish.request_evd = mask & DAT_EP_FIELD_REQUEST_EVD_HANDLE
 				   ? param->request_evd_handle
-				   : (DAT_EVD_HANDLE)ep->request_evd;
+				   : (DAT_EVD_HANDLE)ep->qp.request_evd;
 	wish.conn_evd = mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE
 				? param->connect_evd_handle
 				: (DAT_EVD_HANDLE)ep->conn_evd;

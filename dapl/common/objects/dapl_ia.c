@@ -10,7 +10,7 @@
  * what changes nothing for a consumer (LID, P_Key, SM, the last receive that
  * an endpoint took from its SRQ) is only logged.
  */
-#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/objects/dapl_ia_calls.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -19,13 +19,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "dapl/common/cm/base/dapl_cm.h"
 #include "dapl/common/connect/dapl_ep.h"
 #include "dapl/common/connect/dapl_sp.h"
-#include "dapl/common/event/dapl_cno.h"
 #include "dapl/common/event/dapl_evd.h"
-#include "dapl/common/objects/dapl_lmr.h"
-#include "dapl/common/objects/dapl_pz.h"
-#include "dapl/common/objects/dapl_rmr.h"
+#include "dapl/common/objects/dapl_ep_calls.h"
 #include "dapl/common/objects/dapl_srq.h"
 #include "dapl/common/services/dapl_files.h"
 
@@ -50,14 +48,6 @@ __attribute__((constructor)) static void open_ias_init(void)
 }
 
 /* ------------------------------------ asynchronous errors */
-
-void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number,
-		   DAT_HANDLE handle, DAT_COUNT reason)
-{
-	/* One that was opened for queries tells nobody. */
-	if (ia->async_evd)
-		dapl_evd_post_error(ia->async_evd, number, handle, reason);
-}
 
 /* Of something that only the connection manager knows. */
 static void cm_event(struct dapl_ia *ia, const struct ibv_async_event *event)
@@ -271,6 +261,7 @@ static struct dapl_ia *ia_alloc(const struct dapl_provider *prov)
 	ia->obj.provider = &prov->vector;
 	ia->obj.ia = ia;
 	ia->prov = prov;
+	ia->provide_ep = dapl_ep_provide;
 	dapl_lock_init(&ia->lock, DAPL_LOCK_IA);
 	dapl_windows_init(&ia->windows);
 	dapl_bells_init(&ia->bells);
@@ -506,32 +497,6 @@ DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen,
 	*async_evd = (DAT_EVD_HANDLE)ia->async_evd;
 	*ret_ia = (DAT_IA_HANDLE)ia;
 	return DAT_SUCCESS;
-}
-
-int dapl_ia_null_cq(struct dapl_ia *ia, struct ibv_cq **ret_cq)
-{
-	struct ibv_cq *cq, *mine = NULL;
-	int ret;
-
-	dapl_lock(&ia->lock);
-	cq = ia->null_cq;
-	dapl_unlock(&ia->lock);
-	if (!cq) {
-		ret = vb_cq_create(&ia->dev, 1, NULL, NULL, &mine);
-		if (ret)
-			return ret;
-		dapl_lock(&ia->lock);
-		if (!ia->null_cq) {
-			ia->null_cq = mine;
-			mine = NULL;
-		}
-		cq = ia->null_cq;
-		dapl_unlock(&ia->lock);
-		if (mine)
-			vb_cq_destroy(mine);
-	}
-	*ret_cq = cq;
-	return 0;
 }
 
 /* -------------------------------------------------- close */

@@ -6,14 +6,15 @@
  * Every field is written, and true for the device. Programs look the named
  * attributes up by name; names and values are part of the ABI.
  */
+#include "dapl/common/objects/dapl_ia_calls.h"
+
 #include <arpa/inet.h>
 #include <dat2/dat_ib_extensions.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "dapl/common/base/dapl_ia.h"
-#include "dapl/common/event/dapl_evd.h"
+#include "dapl/common/cm/base/dapl_cm.h"
 
 #define PROVIDER_VERSION_MAJOR 2
 #define PROVIDER_VERSION_MINOR 0

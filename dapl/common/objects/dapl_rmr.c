@@ -19,9 +19,10 @@
 #include <string.h>
 
 #include "dapl/common/base/dapl_ia.h"
-#include "dapl/common/connect/dapl_ep.h"
 #include "dapl/common/objects/dapl_lmr.h"
 #include "dapl/common/objects/dapl_pz.h"
+#include "dapl/common/transfer/dapl_completion.h"
+#include "dapl/common/transfer/dapl_ep_post.h"
 
 struct dapl_rmr {
 	struct dapl_obj obj;
@@ -33,14 +34,14 @@ struct dapl_rmr {
 	struct dapl_pz *pz;
 
 	/* Type 2. */
-	struct dapl_list by_key;  /* the lock of the IA's windows */
-	DAT_RMR_CONTEXT live_key; /* atomic; 0: the device has none */
-	struct dapl_ep *ep; /* referenced: it was bound through it, or NULL */
+	struct dapl_window window;
+	struct dapl_qp *ep; /* referenced: it was bound through it, or NULL */
 	uint64_t qp_id;	    /* of its queue pairs, through that one */
 };
 
 /* Of a posted bind, until it completes, or longer. */
 struct bind_record {
+	struct dapl_bind bind; /* must stay first */
 	struct dapl_list link; /* rmr->binds */
 	struct dapl_rmr *rmr;  /* referenced until it completes */
 	struct dapl_lmr *old;  /* used: bound to before, or NULL; rmr->lock */
@@ -56,6 +57,9 @@ static struct dapl_rmr *dapl_rmr_from(DAT_RMR_HANDLE h)
 
 /* ------------------------------------ binds under way */
 
+static bool bind_done(struct dapl_bind *bind, DAT_DTO_COMPLETION_STATUS status,
+		      DAT_RMR_BIND_COMPLETION_EVENT_DATA *data);
+
 /* A bind of RMR to LMR, which it uses up, or an unbind. NULL: no memory. */
 static struct bind_record *bind_begin(struct dapl_rmr *rmr,
 				      struct dapl_lmr *lmr,
@@ -66,6 +70,7 @@ static struct bind_record *bind_begin(struct dapl_rmr *rmr,
 	if (!record)
 		return NULL;
 	dapl_obj_get(&rmr->obj);
+	record->bind.done = bind_done;
 	record->rmr = rmr;
 	record->cookie = cookie;
 	record->quiet = quiet;
@@ -139,117 +144,22 @@ static void bind_end(struct bind_record *record, bool ok)
 	dapl_obj_put(&rmr->obj);
 }
 
-bool dapl_rmr_bind_done(DAT_DTO_COOKIE slot_cookie,
-			DAT_DTO_COMPLETION_STATUS status,
-			DAT_RMR_BIND_COMPLETION_EVENT_DATA *data)
+static bool bind_done(struct dapl_bind *bind, DAT_DTO_COMPLETION_STATUS status,
+		      DAT_RMR_BIND_COMPLETION_EVENT_DATA *data)
 {
-	struct bind_record *record = slot_cookie.as_ptr;
+	struct bind_record *record = (struct bind_record *)bind;
 	bool wanted = !record->quiet || status != DAT_DTO_SUCCESS;
 
-	data->rmr_handle = (DAT_RMR_HANDLE)record->rmr;
-	data->user_cookie = record->cookie;
-	data->status =
-		status == DAT_DTO_SUCCESS || status == DAT_DTO_ERR_FLUSHED
-			? status
-			: DAT_RMR_OPERATION_FAILED;
+	if (data) {
+		data->rmr_handle = (DAT_RMR_HANDLE)record->rmr;
+		data->user_cookie = record->cookie;
+		data->status = status == DAT_DTO_SUCCESS ||
+					       status == DAT_DTO_ERR_FLUSHED
+				       ? status
+				       : DAT_RMR_OPERATION_FAILED;
+	}
 	bind_end(record, status == DAT_DTO_SUCCESS);
 	return wanted;
-}
-
-void dapl_rmr_bind_forget(DAT_DTO_COOKIE slot_cookie)
-{
-	bind_end(slot_cookie.as_ptr, false);
-}
-
-/* ------------------------------------- windows by key */
-
-void dapl_windows_init(struct dapl_windows *windows)
-{
-	memset(windows, 0, sizeof(*windows));
-	dapl_lock_init(&windows->lock, DAPL_LOCK_LEAF);
-}
-
-void dapl_windows_fini(struct dapl_windows *windows)
-{
-	free(windows->buckets);
-	dapl_lock_fini(&windows->lock);
-}
-
-static struct dapl_list *bucket(struct dapl_list *buckets, uint32_t size,
-				DAT_RMR_CONTEXT key)
-{
-	/* What changes with each bind is no part of the hash. */
-	return &buckets[(key >> 8) & (size - 1)];
-}
-
-/* As many lists as there are windows, or more. 0 or -ENOMEM. */
-static int windows_grow_locked(struct dapl_windows *w)
-{
-	uint32_t size = w->size ? w->size * 2 : 16;
-	struct dapl_list *buckets;
-	struct dapl_rmr *rmr, *tmp;
-
-	dapl_lock_assert_held(&w->lock);
-	if (w->count < w->size)
-		return 0;
-	buckets = malloc(size * sizeof(*buckets));
-	if (!buckets)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < size; i++)
-		dapl_list_init(&buckets[i]);
-	for (uint32_t i = 0; i < w->size; i++) {
-		dapl_list_for_each_safe(rmr, tmp, &w->buckets[i], by_key) {
-			dapl_list_del(&rmr->by_key);
-			dapl_list_add_tail(bucket(buckets, size, rmr->mw->rkey),
-					   &rmr->by_key);
-		}
-	}
-	free(w->buckets);
-	w->buckets = buckets;
-	w->size = size;
-	return 0;
-}
-
-static int window_enter(struct dapl_windows *w, struct dapl_rmr *rmr)
-{
-	int ret;
-
-	dapl_lock(&w->lock);
-	ret = windows_grow_locked(w);
-	if (!ret) {
-		dapl_list_add_tail(bucket(w->buckets, w->size, rmr->mw->rkey),
-				   &rmr->by_key);
-		w->count++;
-	}
-	dapl_unlock(&w->lock);
-	return ret;
-}
-
-static void window_leave(struct dapl_windows *w, struct dapl_rmr *rmr)
-{
-	dapl_lock(&w->lock);
-	dapl_list_del(&rmr->by_key);
-	w->count--;
-	dapl_unlock(&w->lock);
-}
-
-void dapl_rmr_invalidated(struct dapl_ia *ia, DAT_RMR_CONTEXT key)
-{
-	struct dapl_windows *w = &ia->windows;
-	struct dapl_rmr *rmr;
-
-	dapl_lock(&w->lock);
-	if (w->size)
-		dapl_list_for_each(rmr, bucket(w->buckets, w->size, key),
-				   by_key) {
-			DAT_RMR_CONTEXT live = key;
-
-			if (__atomic_compare_exchange_n(
-				    &rmr->live_key, &live, 0, false,
-				    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-				break;
-		}
-	dapl_unlock(&w->lock);
 }
 
 /* ---------------------------------------------- life */
@@ -260,7 +170,7 @@ static void rmr_shutdown(struct dapl_obj *obj)
 	struct bind_record *record, *tmp;
 
 	if (rmr->mw->type == IBV_MW_TYPE_2)
-		window_leave(&obj->ia->windows, rmr);
+		dapl_windows_leave(&obj->ia->windows, &rmr->window);
 	vb_mw_destroy(rmr->mw);
 	/* Binds that are still to complete hold nothing in use any more. */
 	dapl_lock(&rmr->lock);
@@ -317,7 +227,8 @@ static DAT_RETURN rmr_create(DAT_PZ_HANDLE pz_handle, bool for_ep,
 				 pz->obj.ia->dev.name, for_ep ? 2 : 1,
 				 strerror(-err));
 	}
-	if (for_ep && window_enter(&pz->obj.ia->windows, rmr)) {
+	if (for_ep && dapl_windows_enter(&pz->obj.ia->windows, &rmr->window,
+					 rmr->mw->rkey)) {
 		vb_mw_destroy(rmr->mw);
 		dapl_obj_unuse(&pz->obj);
 		dapl_obj_release(&rmr->obj);
@@ -432,18 +343,18 @@ static void fill_bind(struct ibv_mw_bind_info *info, struct dapl_lmr *lmr,
 
 static void live_key_set(struct dapl_rmr *rmr, DAT_RMR_CONTEXT key)
 {
-	__atomic_store_n(&rmr->live_key, key, __ATOMIC_RELEASE);
+	__atomic_store_n(&rmr->window.live_key, key, __ATOMIC_RELEASE);
 }
 
 /* Takes the key of a bound window of type 2 back, as a request of our own. */
-static DAT_RETURN post_invalidate(struct dapl_rmr *rmr, struct dapl_ep *ep)
+static DAT_RETURN post_invalidate(struct dapl_rmr *rmr, struct dapl_qp *ep)
 {
 	struct ibv_send_wr wr = {.opcode = IBV_WR_LOCAL_INV};
 	DAT_DTO_COOKIE none = {.as_64 = 0};
 	DAT_RETURN ret;
 
 	wr.invalidate_rkey = rmr->mw->rkey;
-	ret = dapl_ep_post_request(ep, &wr, DAPL_OP_MARKER, 0, none,
+	ret = dapl_qp_post_request(ep, &wr, DAPL_OP_MARKER, 0, none,
 				   DAT_COMPLETION_SUPPRESS_FLAG);
 	if (ret == DAT_SUCCESS)
 		live_key_set(rmr, 0);
@@ -451,7 +362,7 @@ static DAT_RETURN post_invalidate(struct dapl_rmr *rmr, struct dapl_ep *ep)
 }
 
 /* An unbind of what is not bound: the consumer awaits its completion. */
-static DAT_RETURN post_nothing(struct dapl_rmr *rmr, struct dapl_ep *ep,
+static DAT_RETURN post_nothing(struct dapl_rmr *rmr, struct dapl_qp *ep,
 			       DAT_DTO_COOKIE record,
 			       DAT_COMPLETION_FLAGS flags,
 			       DAT_RMR_CONTEXT *ret_key)
@@ -459,21 +370,21 @@ static DAT_RETURN post_nothing(struct dapl_rmr *rmr, struct dapl_ep *ep,
 	struct ibv_send_wr wr = {.opcode = IBV_WR_RDMA_WRITE};
 
 	*ret_key = rmr->mw->rkey;
-	return dapl_ep_post_request(ep, &wr, DAT_DTO_BIND_MW, 0, record, flags);
+	return dapl_qp_post_request(ep, &wr, DAT_DTO_BIND_MW, 0, record, flags);
 }
 
 /* The device forgets a binding with the queue pair that it came through. */
 static bool is_live(struct dapl_rmr *rmr)
 {
 	/* The key last: it may go while the queue pair is looked at. */
-	return rmr->ep && dapl_ep_qp_id(rmr->ep) == rmr->qp_id &&
-	       __atomic_load_n(&rmr->live_key, __ATOMIC_ACQUIRE);
+	return rmr->ep && dapl_qp_id(rmr->ep) == rmr->qp_id &&
+	       __atomic_load_n(&rmr->window.live_key, __ATOMIC_ACQUIRE);
 }
 
-static void bound_through(struct dapl_rmr *rmr, struct dapl_ep *ep,
+static void bound_through(struct dapl_rmr *rmr, struct dapl_qp *ep,
 			  uint64_t qp_id)
 {
-	struct dapl_ep *old = rmr->ep;
+	struct dapl_qp *old = rmr->ep;
 
 	dapl_obj_get(&ep->obj);
 	rmr->ep = ep;
@@ -487,12 +398,12 @@ static void bound_through(struct dapl_rmr *rmr, struct dapl_ep *ep,
  * places in the queue. The device forgot a binding through a queue pair that
  * is no more.
  */
-static DAT_RETURN post_type2(struct dapl_rmr *rmr, struct dapl_ep *ep,
+static DAT_RETURN post_type2(struct dapl_rmr *rmr, struct dapl_qp *ep,
 			     const struct ibv_mw_bind_info *info,
 			     DAT_DTO_COOKIE record, DAT_COMPLETION_FLAGS flags,
 			     DAT_RMR_CONTEXT *ret_key)
 {
-	uint64_t qp_id = dapl_ep_qp_id(ep);
+	uint64_t qp_id = dapl_qp_id(ep);
 	bool live = is_live(rmr);
 	struct ibv_send_wr wr;
 	DAT_RETURN ret;
@@ -516,7 +427,7 @@ static DAT_RETURN post_type2(struct dapl_rmr *rmr, struct dapl_ep *ep,
 	} else {
 		return post_nothing(rmr, ep, record, flags, ret_key);
 	}
-	ret = dapl_ep_post_request(ep, &wr, DAT_DTO_BIND_MW, 0, record, flags);
+	ret = dapl_qp_post_request(ep, &wr, DAT_DTO_BIND_MW, 0, record, flags);
 	if (ret == DAT_SUCCESS && info) {
 		rmr->mw->rkey = wr.bind_mw.rkey;
 		bound_through(rmr, ep, qp_id);
@@ -528,14 +439,14 @@ static DAT_RETURN post_type2(struct dapl_rmr *rmr, struct dapl_ep *ep,
 }
 
 /* Posts BIND to LMR, which is used up even in failure, or an unbind. */
-static DAT_RETURN post(struct dapl_rmr *rmr, struct dapl_ep *ep,
+static DAT_RETURN post(struct dapl_rmr *rmr, struct dapl_qp *ep,
 		       struct dapl_lmr *lmr, struct ibv_mw_bind *bind,
 		       DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
 		       DAT_RMR_CONTEXT *ret_key)
 {
 	bool quiet = flags & DAT_COMPLETION_SUPPRESS_FLAG;
 	struct bind_record *record = bind_begin(rmr, lmr, cookie, quiet);
-	DAT_DTO_COOKIE slot_cookie = {.as_ptr = record};
+	DAT_DTO_COOKIE slot_cookie = {.as_ptr = &record->bind};
 	DAT_RETURN ret;
 
 	if (!record) {
@@ -550,7 +461,7 @@ static DAT_RETURN post(struct dapl_rmr *rmr, struct dapl_ep *ep,
 		ret = post_type2(rmr, ep, lmr ? &bind->bind_info : NULL,
 				 slot_cookie, flags, ret_key);
 	else if (bind->bind_info.mr)
-		ret = dapl_ep_post_bind(ep, rmr->mw, bind, slot_cookie, flags,
+		ret = dapl_qp_post_bind(ep, rmr->mw, bind, slot_cookie, flags,
 					ret_key);
 	else
 		ret = post_nothing(rmr, ep, slot_cookie, flags, ret_key);
@@ -568,7 +479,7 @@ DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE handle, DAT_LMR_HANDLE lmr_handle,
 {
 	struct dapl_rmr *rmr = dapl_rmr_from(handle);
 	struct dapl_lmr *lmr = dapl_lmr_from(lmr_handle);
-	struct dapl_ep *ep = dapl_ep_from(ep_handle);
+	struct dapl_qp *ep = dapl_qp_from(ep_handle);
 	struct ibv_mw_bind bind = {0};
 	DAT_RMR_CONTEXT key = 0;
 	DAT_RETURN ret;

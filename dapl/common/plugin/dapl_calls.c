@@ -7,18 +7,20 @@
  * none; where they may after all, they see to it themselves. Waits do, since
  * they sleep.
  */
-#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/plugin/dapl_calls.h"
 #include "dapl/common/connect/dapl_ep.h"
 #include "dapl/common/connect/dapl_sp.h"
 #include "dapl/common/event/dapl_cno.h"
 #include "dapl/common/event/dapl_evd.h"
 #include "dapl/common/ib_ext/dapl_ext.h"
+#include "dapl/common/objects/dapl_ep_calls.h"
+#include "dapl/common/objects/dapl_ia_calls.h"
 #include "dapl/common/objects/dapl_lmr.h"
 #include "dapl/common/objects/dapl_pz.h"
 #include "dapl/common/objects/dapl_rmr.h"
 #include "dapl/common/objects/dapl_srq.h"
-#include "dapl/common/plugin/dapl_provider.h"
 #include "dapl/common/services/dapl_cancel.h"
+#include "dapl/common/transfer/dapl_ep_post.h"
 
 #define SHIELD(call, params, args)                 \
 	static DAT_RETURN shielded_##call params   \

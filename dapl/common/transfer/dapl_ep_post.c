@@ -11,14 +11,16 @@
  * on as it is. Budgets in instructions: doc/architecture.md, counted by ./run
  * bench.
  */
+#include "dapl/common/transfer/dapl_ep_post.h"
+
 #include <dat2/dat_ib_extensions.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "dapl/common/base/dapl_ia.h"
-#include "dapl/common/connect/dapl_ep.h"
 #include "dapl/common/services/dapl_cancel.h"
+#include "dapl/common/transfer/dapl_completion.h"
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -34,25 +36,25 @@ _Static_assert(sizeof(DAT_LMR_TRIPLET) == sizeof(struct ibv_sge) &&
 
 /* Everything that can be wrong with a post, found slowly. */
 __attribute__((cold, noinline)) static DAT_RETURN
-post_refused(struct dapl_ep *ep, const struct dapl_wq *wq, int err,
+post_refused(struct dapl_qp *qp, const struct dapl_wq *wq, int err,
 	     DAT_COUNT segments)
 {
-	int state = __atomic_load_n(&ep->state, __ATOMIC_RELAXED);
+	int state = __atomic_load_n(&qp->state, __ATOMIC_RELAXED);
 
 	if (err == -ENOTCONN)
-		return dapl_ep_bad_state(ep, state, "posting a request");
+		return dapl_qp_bad_state(qp, state, "posting a request");
 	if (err == -ENOBUFS)
 		return dapl_fail(DAPL_NO_MEM,
 				 "ep %p: %u transfers are outstanding already",
-				 (void *)ep, wq ? wq->limit : 0);
+				 (void *)qp, wq ? wq->limit : 0);
 	if (err == -E2BIG)
 		return dapl_fail(DAPL_BAD_ARG(2), "ep %p: %d segments",
-				 (void *)ep, segments);
+				 (void *)qp, segments);
 	if (err == -EFAULT)
 		return dapl_fail(DAPL_BAD_ARG(3), "ep %p: no segments at NULL",
-				 (void *)ep);
+				 (void *)qp);
 	return dapl_fail(dapl_err_dat(err), "ep %p: %s refused the post: %s",
-			 (void *)ep, ep->obj.ia->dev.name, strerror(-err));
+			 (void *)qp, qp->obj.ia->dev.name, strerror(-err));
 }
 
 /*
@@ -60,7 +62,7 @@ post_refused(struct dapl_ep *ep, const struct dapl_wq *wq, int err,
  * owe the consumer a flush in DISCONNECTED. It goes behind those of the device
  * that are there.
  */
-__attribute__((cold, noinline)) static int post_flushed(struct dapl_ep *ep,
+__attribute__((cold, noinline)) static int post_flushed(struct dapl_qp *qp,
 							struct dapl_evd *evd,
 							DAT_DTO_COOKIE cookie,
 							unsigned op)
@@ -71,7 +73,7 @@ __attribute__((cold, noinline)) static int post_flushed(struct dapl_ep *ep,
 
 	if (op == DAPL_OP_MARKER)
 		return 0;
-	dapl_evd_flush_event(ep, op, cookie, &event);
+	dapl_completion_flush(qp, op, cookie, &event);
 	dapl_evd_harvest(evd, NULL, &after);
 	posted = dapl_evd_post(evd, &event);
 	dapl_evd_after(&after);
@@ -154,14 +156,14 @@ static inline void slot_fill(struct dapl_slot *slot, unsigned op,
  * Called and returns with the lock of the queue, which it lets go meanwhile.
  */
 __attribute__((cold, noinline)) static struct dapl_slot *
-slot_reclaim_locked(struct dapl_ep *ep)
+slot_reclaim_locked(struct dapl_qp *qp)
 {
-	struct dapl_wq *wq = ep->sq;
-	struct dapl_evd *evd = ep->request_evd;
+	struct dapl_wq *wq = qp->sq;
+	struct dapl_evd *evd = qp->request_evd;
 	struct dapl_evd_after after = {0};
 	struct dapl_slot *slot;
 
-	dapl_lock_assert_held(&ep->sq->lock);
+	dapl_lock_assert_held(&qp->sq->lock);
 	if (!dapl_wq_suppressed_locked(wq))
 		return NULL;
 	dapl_unlock(&wq->lock);
@@ -177,13 +179,13 @@ slot_reclaim_locked(struct dapl_ep *ep)
 
 /* A slot for a request where the fast path found none. */
 __attribute__((noinline)) static struct dapl_slot *
-slot_careful_locked(struct dapl_ep *ep)
+slot_careful_locked(struct dapl_qp *qp)
 {
-	struct dapl_wq *wq = ep->sq;
+	struct dapl_wq *wq = qp->sq;
 	struct dapl_slot *slot = slot_credit_locked(wq, wq->limit);
 
-	dapl_lock_assert_held(&ep->sq->lock);
-	return slot || wq->over ? slot : slot_reclaim_locked(ep);
+	dapl_lock_assert_held(&qp->sq->lock);
+	return slot || wq->over ? slot : slot_reclaim_locked(qp);
 }
 
 /*
@@ -191,12 +193,12 @@ slot_careful_locked(struct dapl_ep *ep)
  * ended, flushed. Called with the queue's lock, returns without it.
  */
 __attribute__((cold, noinline)) static int
-post_no_slot(struct dapl_ep *ep, DAT_DTO_COOKIE cookie, unsigned op)
+post_no_slot(struct dapl_qp *qp, DAT_DTO_COOKIE cookie, unsigned op)
 {
-	bool over = ep->sq->over;
+	bool over = qp->sq->over;
 
-	dapl_unlock(&ep->sq->lock);
-	return over ? post_flushed(ep, ep->request_evd, cookie,
+	dapl_unlock(&qp->sq->lock);
+	return over ? post_flushed(qp, qp->request_evd, cookie,
 				   op & DAPL_OP_MASK)
 		    : -ENOBUFS;
 }
@@ -215,29 +217,29 @@ static inline unsigned suppress_locked(struct dapl_wq *wq,
 
 /* Takes a slot for WR and posts it. 0 or an errno of either sign. */
 __attribute__((always_inline)) static inline int
-post_wr(struct dapl_ep *ep, struct ibv_send_wr *wr, unsigned op,
+post_wr(struct dapl_qp *qp, struct ibv_send_wr *wr, unsigned op,
 	uint32_t length, DAT_DTO_COOKIE cookie)
 {
-	struct dapl_wq *wq = ep->sq;
+	struct dapl_wq *wq = qp->sq;
 	struct ibv_send_wr *bad;
 	struct dapl_slot *slot;
-	struct ibv_qp *qp;
+	struct ibv_qp *ibv;
 	int ret = ENOTCONN;
 
 	dapl_lock(&wq->lock);
 	slot = slot_next_locked(wq, wq->fast_limit);
 	if (unlikely(!slot)) {
-		slot = slot_careful_locked(ep);
+		slot = slot_careful_locked(qp);
 		if (!slot)
-			return post_no_slot(ep, cookie, op);
+			return post_no_slot(qp, cookie, op);
 	}
 	if (unlikely(!(wr->send_flags & IBV_SEND_SIGNALED)))
 		op |= suppress_locked(wq, slot, wr);
 	slot_fill(slot, op, length, cookie, wq);
 	wr->wr_id = (uintptr_t)slot;
-	qp = __atomic_load_n(&ep->qp, __ATOMIC_ACQUIRE);
-	if (likely(qp != NULL))
-		ret = ibv_post_send(qp, wr, &bad);
+	ibv = __atomic_load_n(&qp->ibv, __ATOMIC_ACQUIRE);
+	if (likely(ibv != NULL))
+		ret = ibv_post_send(ibv, wr, &bad);
 	if (unlikely(ret))
 		slot_undo_locked(wq);
 	dapl_unlock(&wq->lock);
@@ -261,31 +263,31 @@ static unsigned quiet(const struct dapl_wq *wq, DAT_COMPLETION_FLAGS flags)
 		       : 0;
 }
 
-DAT_RETURN dapl_ep_post_request(struct dapl_ep *ep, struct ibv_send_wr *wr,
+DAT_RETURN dapl_qp_post_request(struct dapl_qp *qp, struct ibv_send_wr *wr,
 				unsigned op, uint32_t length,
 				DAT_DTO_COOKIE cookie,
 				DAT_COMPLETION_FLAGS flags)
 {
-	int state = __atomic_load_n(&ep->state, __ATOMIC_RELAXED);
+	int state = __atomic_load_n(&qp->state, __ATOMIC_RELAXED);
 	int ret, cancel = PTHREAD_CANCEL_DISABLE;
 
-	if (!ep->sq || (state != DAT_EP_STATE_CONNECTED &&
+	if (!qp->sq || (state != DAT_EP_STATE_CONNECTED &&
 			state != DAT_EP_STATE_DISCONNECTED))
-		return post_refused(ep, ep->sq, not_now(state), wr->num_sge);
+		return post_refused(qp, qp->sq, not_now(state), wr->num_sge);
 	wr->next = NULL;
 	wr->send_flags |= verbs_flags(flags);
-	if (ep->slow_posts)
+	if (qp->slow_posts)
 		cancel = dapl_cancel_off();
-	ret = post_wr(ep, wr, op | quiet(ep->sq, flags), length, cookie);
-	if (ep->slow_posts)
+	ret = post_wr(qp, wr, op | quiet(qp->sq, flags), length, cookie);
+	if (qp->slow_posts)
 		dapl_cancel_restore(cancel);
 	if (ret && ret != -ENOBUFS && state == DAT_EP_STATE_DISCONNECTED)
-		ret = post_flushed(ep, ep->request_evd, cookie, op);
-	return ret ? post_refused(ep, ep->sq, ret > 0 ? -ret : ret, wr->num_sge)
+		ret = post_flushed(qp, qp->request_evd, cookie, op);
+	return ret ? post_refused(qp, qp->sq, ret > 0 ? -ret : ret, wr->num_sge)
 		   : DAT_SUCCESS;
 }
 
-int dapl_ep_post_marker(struct dapl_ep *ep)
+int dapl_qp_post_marker(struct dapl_qp *qp)
 {
 	struct ibv_send_wr wr = {
 		.opcode = IBV_WR_RDMA_WRITE,
@@ -293,59 +295,59 @@ int dapl_ep_post_marker(struct dapl_ep *ep)
 	};
 	DAT_DTO_COOKIE none = {.as_64 = 0};
 
-	return post_wr(ep, &wr, DAPL_OP_MARKER, 0, none);
+	return post_wr(qp, &wr, DAPL_OP_MARKER, 0, none);
 }
 
 /* As post_wr(), for a bind. */
-static int post_mw(struct dapl_ep *ep, struct ibv_mw *mw,
+static int post_mw(struct dapl_qp *qp, struct ibv_mw *mw,
 		   struct ibv_mw_bind *bind, DAT_DTO_COOKIE cookie,
 		   unsigned quiet_op)
 {
-	struct dapl_wq *wq = ep->sq;
+	struct dapl_wq *wq = qp->sq;
 	struct dapl_slot *slot;
-	struct ibv_qp *qp;
+	struct ibv_qp *ibv;
 	int ret = ENOTCONN;
 
 	dapl_lock(&wq->lock);
 	slot = slot_next_locked(wq, wq->fast_limit);
 	if (!slot)
-		slot = slot_careful_locked(ep);
+		slot = slot_careful_locked(qp);
 	if (!slot)
-		return post_no_slot(ep, cookie, DAT_DTO_BIND_MW);
+		return post_no_slot(qp, cookie, DAT_DTO_BIND_MW);
 	slot_fill(slot, DAT_DTO_BIND_MW | quiet_op, 0, cookie, wq);
 	bind->wr_id = (uintptr_t)slot;
-	qp = __atomic_load_n(&ep->qp, __ATOMIC_ACQUIRE);
-	if (qp)
-		ret = ibv_bind_mw(qp, mw, bind);
+	ibv = __atomic_load_n(&qp->ibv, __ATOMIC_ACQUIRE);
+	if (ibv)
+		ret = ibv_bind_mw(ibv, mw, bind);
 	if (ret)
 		slot_undo_locked(wq);
 	dapl_unlock(&wq->lock);
 	return ret;
 }
 
-DAT_RETURN dapl_ep_post_bind(struct dapl_ep *ep, struct ibv_mw *mw,
+DAT_RETURN dapl_qp_post_bind(struct dapl_qp *qp, struct ibv_mw *mw,
 			     struct ibv_mw_bind *bind, DAT_DTO_COOKIE cookie,
 			     DAT_COMPLETION_FLAGS flags,
 			     DAT_RMR_CONTEXT *ret_key)
 {
-	int state = __atomic_load_n(&ep->state, __ATOMIC_RELAXED);
-	struct dapl_wq *wq = ep->sq;
+	int state = __atomic_load_n(&qp->state, __ATOMIC_RELAXED);
+	struct dapl_wq *wq = qp->sq;
 	int ret, cancel = PTHREAD_CANCEL_DISABLE;
 
 	if (!wq || (state != DAT_EP_STATE_CONNECTED &&
 		    state != DAT_EP_STATE_DISCONNECTED))
-		return post_refused(ep, wq, not_now(state), 0);
+		return post_refused(qp, wq, not_now(state), 0);
 	bind->send_flags = verbs_flags(flags);
-	if (ep->slow_posts)
+	if (qp->slow_posts)
 		cancel = dapl_cancel_off();
-	ret = post_mw(ep, mw, bind, cookie, quiet(wq, flags));
-	if (ep->slow_posts)
+	ret = post_mw(qp, mw, bind, cookie, quiet(wq, flags));
+	if (qp->slow_posts)
 		dapl_cancel_restore(cancel);
 	if (ret && ret != -ENOBUFS && state == DAT_EP_STATE_DISCONNECTED)
-		ret = post_flushed(ep, ep->request_evd, cookie,
+		ret = post_flushed(qp, qp->request_evd, cookie,
 				   DAT_DTO_BIND_MW);
 	if (ret)
-		return post_refused(ep, wq, ret > 0 ? -ret : ret, 0);
+		return post_refused(qp, wq, ret > 0 ? -ret : ret, 0);
 	*ret_key = mw->rkey;
 	return DAT_SUCCESS;
 }
@@ -361,7 +363,7 @@ static inline uint64_t iov_length(const DAT_LMR_TRIPLET *iov,
 }
 
 /* The work request of a transfer; returns its length. */
-static inline uint32_t fill_wr(const struct dapl_ep *ep, struct ibv_send_wr *wr,
+static inline uint32_t fill_wr(const struct dapl_qp *qp, struct ibv_send_wr *wr,
 			       enum ibv_wr_opcode opcode, unsigned op,
 			       DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 			       const DAT_RMR_TRIPLET *remote, uint32_t imm)
@@ -379,7 +381,7 @@ static inline uint32_t fill_wr(const struct dapl_ep *ep, struct ibv_send_wr *wr,
 		wr->wr.rdma.rkey = remote->rmr_context;
 	}
 	/* A read cannot be inline: its segments are where data arrives. */
-	if (op != DAT_DTO_RDMA_READ && length <= ep->max_inline)
+	if (op != DAT_DTO_RDMA_READ && length <= qp->max_inline)
 		wr->send_flags = IBV_SEND_INLINE;
 	return (uint32_t)length;
 }
@@ -391,21 +393,21 @@ transfer_careful(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 		 DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
 		 uint32_t imm, DAT_COMPLETION_FLAGS flags)
 {
-	struct dapl_ep *ep = dapl_ep_from(handle);
+	struct dapl_qp *qp = dapl_qp_from(handle);
 	struct ibv_send_wr wr;
 	uint32_t length;
 
-	if (!ep || ep->ud)
+	if (!qp || qp->ud)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
-	if (segments < 0 || segments > ep->attr.max_request_iov)
-		return post_refused(ep, ep->sq, -E2BIG, segments);
+	if (segments < 0 || segments > qp->attr.max_request_iov)
+		return post_refused(qp, qp->sq, -E2BIG, segments);
 	if (!iov && segments)
-		return post_refused(ep, ep->sq, -EFAULT, segments);
+		return post_refused(qp, qp->sq, -EFAULT, segments);
 	if (op != DAT_DTO_SEND && !remote)
 		return dapl_fail(DAPL_BAD_ARG(5), "ep %p: no remote buffer",
-				 (void *)ep);
-	length = fill_wr(ep, &wr, opcode, op, segments, iov, remote, imm);
-	return dapl_ep_post_request(ep, &wr, op, length, cookie, flags);
+				 (void *)qp);
+	length = fill_wr(qp, &wr, opcode, op, segments, iov, remote, imm);
+	return dapl_qp_post_request(qp, &wr, op, length, cookie, flags);
 }
 
 __attribute__((always_inline)) static inline DAT_RETURN
@@ -414,22 +416,22 @@ transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 	 const DAT_RMR_TRIPLET *remote, uint32_t imm,
 	 DAT_COMPLETION_FLAGS flags)
 {
-	struct dapl_ep *ep = (struct dapl_ep *)handle;
+	struct dapl_qp *qp = (struct dapl_qp *)handle;
 	struct ibv_send_wr wr;
 	uint32_t length;
 	int ret;
 
 	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) ||
-		     !__atomic_load_n(&ep->ready, __ATOMIC_RELAXED) ||
-		     (uint32_t)segments > (uint32_t)ep->attr.max_request_iov ||
+		     !__atomic_load_n(&qp->ready, __ATOMIC_RELAXED) ||
+		     (uint32_t)segments > (uint32_t)qp->attr.max_request_iov ||
 		     !iov || (op != DAT_DTO_SEND && !remote)))
 		return transfer_careful(handle, opcode, op, segments, iov,
 					cookie, remote, imm, flags);
-	length = fill_wr(ep, &wr, opcode, op, segments, iov, remote, imm);
+	length = fill_wr(qp, &wr, opcode, op, segments, iov, remote, imm);
 	wr.send_flags |= verbs_flags(flags);
-	ret = post_wr(ep, &wr, op, length, cookie);
+	ret = post_wr(qp, &wr, op, length, cookie);
 	return likely(!ret) ? DAT_SUCCESS
-			    : post_refused(ep, ep->sq, ret > 0 ? -ret : ret,
+			    : post_refused(qp, qp->sq, ret > 0 ? -ret : ret,
 					   segments);
 }
 
@@ -502,30 +504,30 @@ DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE handle,
 }
 
 __attribute__((cold, noinline)) static DAT_RETURN
-recv_refused(struct dapl_ep *ep, int err, DAT_COUNT segments,
+recv_refused(struct dapl_qp *qp, int err, DAT_COUNT segments,
 	     const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
 {
-	if (!ep)
+	if (!qp)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
-	if (ep->srq)
+	if (qp->srq)
 		return dapl_fail(DAPL_BAD_STATE(SRQ_IN_USE),
 				 "ep %p takes its receives from an SRQ",
-				 (void *)ep);
-	if (!ep->rq)
-		return post_refused(ep, NULL, -ENOBUFS, segments);
-	if (segments < 0 || segments > ep->attr.max_recv_iov)
-		return post_refused(ep, ep->rq, -E2BIG, segments);
+				 (void *)qp);
+	if (!qp->rq)
+		return post_refused(qp, NULL, -ENOBUFS, segments);
+	if (segments < 0 || segments > qp->attr.max_recv_iov)
+		return post_refused(qp, qp->rq, -E2BIG, segments);
 	if (!iov && segments)
-		return post_refused(ep, ep->rq, -EFAULT, segments);
+		return post_refused(qp, qp->rq, -EFAULT, segments);
 	if ((err == -ESHUTDOWN ||
 	     (err && err != -ENOBUFS &&
-	      __atomic_load_n(&ep->state, __ATOMIC_RELAXED) ==
+	      __atomic_load_n(&qp->state, __ATOMIC_RELAXED) ==
 		      DAT_EP_STATE_DISCONNECTED)) &&
-	    !post_flushed(ep, ep->recv_evd, cookie, DAT_DTO_RECEIVE))
+	    !post_flushed(qp, qp->recv_evd, cookie, DAT_DTO_RECEIVE))
 		return DAT_SUCCESS;
 	if (err == -ESHUTDOWN)
 		err = -ENOMEM;
-	return post_refused(ep, ep->rq, err > 0 ? -err : err, segments);
+	return post_refused(qp, qp->rq, err > 0 ? -err : err, segments);
 }
 
 /* A slot where the fast path found none. */
@@ -549,18 +551,18 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments,
 			     DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 			     DAT_COMPLETION_FLAGS flags)
 {
-	struct dapl_ep *ep = (struct dapl_ep *)handle;
+	struct dapl_qp *qp = (struct dapl_qp *)handle;
 	struct ibv_recv_wr wr, *bad;
 	struct dapl_slot *slot;
-	struct ibv_qp *qp;
+	struct ibv_qp *ibv;
 	struct dapl_wq *wq;
 	int ret = ENOTCONN;
 
 	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) ||
-		     !(wq = ep->rq) ||
-		     (uint32_t)segments > (uint32_t)ep->attr.max_recv_iov ||
+		     !(wq = qp->rq) ||
+		     (uint32_t)segments > (uint32_t)qp->attr.max_recv_iov ||
 		     (!iov && segments)))
-		return recv_refused(dapl_ep_from(handle), 0, segments, iov,
+		return recv_refused(dapl_qp_from(handle), 0, segments, iov,
 				    cookie);
 	wr.next = NULL;
 	wr.sg_list = (struct ibv_sge *)iov;
@@ -572,17 +574,17 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments,
 		if (!slot) {
 			ret = wq->over ? -ESHUTDOWN : -ENOBUFS;
 			dapl_unlock(&wq->lock);
-			return recv_refused(ep, ret, segments, iov, cookie);
+			return recv_refused(qp, ret, segments, iov, cookie);
 		}
 	}
 	slot->cookie = cookie;
 	wr.wr_id = (uintptr_t)slot;
-	qp = __atomic_load_n(&ep->qp, __ATOMIC_ACQUIRE);
-	if (likely(qp != NULL))
-		ret = ibv_post_recv(qp, &wr, &bad);
+	ibv = __atomic_load_n(&qp->ibv, __ATOMIC_ACQUIRE);
+	if (likely(ibv != NULL))
+		ret = ibv_post_recv(ibv, &wr, &bad);
 	if (unlikely(ret))
 		slot_undo_locked(wq);
 	dapl_unlock(&wq->lock);
 	return likely(!ret) ? DAT_SUCCESS
-			    : recv_refused(ep, ret, segments, iov, cookie);
+			    : recv_refused(qp, ret, segments, iov, cookie);
 }

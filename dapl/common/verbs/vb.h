@@ -121,6 +121,14 @@ int vb_srq_resize(struct ibv_srq *srq, uint32_t max_wr);
 int vb_srq_arm(struct ibv_srq *srq, uint32_t limit);
 void vb_srq_destroy(struct ibv_srq *srq);
 
+/* One change of a queue pair's state, and what goes with it. */
+#define VB_QP_STEPS 3 /* INIT again, RTR, RTS */
+
+struct vb_qp_step {
+	struct ibv_qp_attr attr;
+	int mask; /* with a state */
+};
+
 struct vb_qp_cfg {
 	enum ibv_qp_type type;
 	struct ibv_cq *send_cq;

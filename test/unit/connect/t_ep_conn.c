@@ -594,8 +594,8 @@ static void never_moved(struct dapl_cm_conn *conn, int ret)
  */
 static void reset__former_connection_has_no_say(void **state)
 {
-	struct dapl_cm_step step = {.attr.qp_state = IBV_QPS_ERR,
-				    .mask = IBV_QP_STATE};
+	struct vb_qp_step step = {.attr.qp_state = IBV_QPS_ERR,
+				  .mask = IBV_QP_STATE};
 	struct dapl_cm_conn *former;
 	struct world *w = *state;
 	struct dapl_ep *ep;
@@ -612,7 +612,7 @@ static void reset__former_connection_has_no_say(void **state)
 	assert_int_equal(dapl_ep_cm_qp_move(ep, former, &step, 1, never_moved),
 			 -ENOTCONN);
 	dapl_ep_cm_qp_error(ep, former);
-	assert_int_equal(fv_qp_state(ep->qp), IBV_QPS_INIT);
+	assert_int_equal(fv_qp_state(ep->qp.ibv), IBV_QPS_INIT);
 }
 
 /* Each receive ends once, whatever resets lie between its post and the end. */

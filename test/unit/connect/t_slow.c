@@ -344,9 +344,9 @@ static void connect__retries_end(void **state)
 	for (int i = 0; i < 2; i++) {
 		struct dapl_ep *ep = i ? w->server.ep : w->client.ep;
 
-		assert_int_equal(
-			ibv_query_qp(ep->qp, &attr, IBV_QP_RETRY_CNT, &init),
-			0);
+		assert_int_equal(ibv_query_qp(ep->qp.ibv, &attr,
+					      IBV_QP_RETRY_CNT, &init),
+				 0);
 		assert_int_equal(attr.retry_cnt, 6);
 	}
 }

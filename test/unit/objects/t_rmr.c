@@ -445,11 +445,13 @@ static void invalidated__on_another_adapter(void **state)
 	world_connect(w);
 	assert_dat_ok(do_bind(s, rmr, 0, 64, 1, 0, &key));
 	expect_bind(s, rmr, 1, DAT_DTO_SUCCESS);
-	dapl_rmr_invalidated((struct dapl_ia *)w->client.ia, key);
+	dapl_windows_invalidated(&((struct dapl_ia *)w->client.ia)->windows,
+				 key);
 	/* The next bind takes the key back first, as it must. */
 	assert_dat_ok(do_bind(s, rmr, 0, 64, 2, 0, &again));
 	expect_bind(s, rmr, 2, DAT_DTO_SUCCESS);
-	dapl_rmr_invalidated((struct dapl_ia *)w->client.ia, again);
+	dapl_windows_invalidated(&((struct dapl_ia *)w->client.ia)->windows,
+				 again);
 	assert_dat_ok(do_bind(s, rmr, 0, 0, 3, 0, NULL));
 	expect_bind(s, rmr, 3, DAT_DTO_SUCCESS);
 	write_through(w, again, 0,
@@ -521,12 +523,12 @@ static void invalidated__under_a_bind(void **state)
 	assert_dat_ok(do_bind(s, b.rmr, 0, 64, 1, 0, &key));
 	expect_bind(s, b.rmr, 1, DAT_DTO_SUCCESS);
 	invalidate_by_peer(w, key);
-	ctl = &((struct dapl_ep *)s->ep)->ctl;
+	ctl = &((struct dapl_ep *)s->ep)->qp.ctl;
 	dapl_lock(ctl);
 	assert_int_equal(pthread_create(&thread, NULL, run_binder, &b), 0);
 	/* It waits for the lock. */
 	world_until(__atomic_load_n(&ctl->word, __ATOMIC_RELAXED) == 2);
-	dapl_rmr_invalidated((struct dapl_ia *)s->ia, key);
+	dapl_windows_invalidated(&((struct dapl_ia *)s->ia)->windows, key);
 	dapl_unlock(ctl);
 	pthread_join(thread, NULL);
 	assert_dat_ok(b.ret);

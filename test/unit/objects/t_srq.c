@@ -121,8 +121,7 @@ static uint32_t device_size(DAT_SRQ_HANDLE srq)
 {
 	struct ibv_srq_attr attr;
 
-	assert_int_equal(
-		ibv_query_srq(dapl_srq_verbs(dapl_srq_from(srq)), &attr), 0);
+	assert_int_equal(ibv_query_srq(dapl_srq_from(srq)->ibv, &attr), 0);
 	return attr.max_wr;
 }
 

@@ -794,7 +794,7 @@ static void accept__queue_pair_sends_before_the_answer_leaves(void **state)
 	plan_for(DCM_REP, FV_HOLD, 1);
 	assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0, NULL));
 	world_until(seen() > 0);
-	assert_int_equal(fv_qp_state(ep->qp), IBV_QPS_RTS);
+	assert_int_equal(fv_qp_state(ep->qp.ibv), IBV_QPS_RTS);
 	fv_ud_release(1);
 	kit_conn(&w->client, EV(ESTABLISHED));
 	kit_conn(&w->server, EV(ESTABLISHED));

@@ -161,7 +161,7 @@ static void send__inline(void **state)
 	uint32_t max;
 
 	world_connect(w);
-	max = ((struct dapl_ep *)w->client.ep)->max_inline;
+	max = ((struct dapl_ep *)w->client.ep)->qp.max_inline;
 	assert_true(max >= 64);
 	world_recv(&w->server, 0, 4096, 1);
 	world_recv(&w->server, 8192, 4096, 2);

@@ -133,15 +133,7 @@ enum dapl_cm_event {
  * Moving EP's queue pair on behalf of CONN. On Ethernet the kernel looks for
  * the peer's hardware address inside such a change, and sleeps a second or more
  * where nobody answers; so it is done by a helper thread (dapl_jobs.h).
- */
-#define DAPL_CM_STEPS 3 /* INIT again, RTR, RTS */
-
-struct dapl_cm_step {
-	struct ibv_qp_attr attr;
-	int mask; /* with a state */
-};
-
-/*
+ *
  * The move for CONN is over. RET: 0, -ENOTCONN when CONN is not the endpoint's
  * connection any more, or the device's error; then the queue pair may be in any
  * of the states asked for. Service thread, no lock held.
@@ -186,7 +178,7 @@ struct dapl_cm_up {
 	 * come.
 	 */
 	int (*qp_move)(struct dapl_ep *ep, struct dapl_cm_conn *conn,
-		       const struct dapl_cm_step *steps, int n,
+		       const struct vb_qp_step *steps, int n,
 		       dapl_cm_moved_fn *moved);
 	/*
 	 * EP's queue pair to ERR, from any state. If it is being moved, at the

@@ -383,9 +383,8 @@ void dapl_cm_conn_event(struct dapl_cm_conn *conn, enum dapl_cm_event event,
 				 size);
 }
 
-int dapl_cm_conn_move(struct dapl_cm_conn *conn,
-		      const struct dapl_cm_step *steps, int n,
-		      dapl_cm_moved_fn *moved)
+int dapl_cm_conn_move(struct dapl_cm_conn *conn, const struct vb_qp_step *steps,
+		      int n, dapl_cm_moved_fn *moved)
 {
 	return conn->node.cm->up->qp_move(conn->ep, conn, steps, n, moved);
 }

@@ -130,9 +130,8 @@ void dapl_cm_conn_del(struct dapl_cm_conn *conn);
 /* Upcalls for CONN, which has an endpoint; dapl_cm_conn_error(): or had. */
 void dapl_cm_conn_event(struct dapl_cm_conn *conn, enum dapl_cm_event event,
 			const void *pdata, size_t size);
-int dapl_cm_conn_move(struct dapl_cm_conn *conn,
-		      const struct dapl_cm_step *steps, int n,
-		      dapl_cm_moved_fn *moved);
+int dapl_cm_conn_move(struct dapl_cm_conn *conn, const struct vb_qp_step *steps,
+		      int n, dapl_cm_moved_fn *moved);
 void dapl_cm_conn_error(struct dapl_cm_conn *conn);
 
 /* Whether private data of SIZE can be sent, and for a queue pair of UD. */

@@ -27,11 +27,11 @@ struct dapl_cm_depths dapl_cm_depths_own(const struct vb_dev *dev,
 
 void dapl_cm_way_steps(const struct vb_dev *dev, const struct dapl_cm_way *way,
 		       struct dapl_cm_depths depths,
-		       struct dapl_cm_step *ret_steps)
+		       struct vb_qp_step *ret_steps)
 {
 	struct ibv_qp_attr *rts = &ret_steps[1].attr;
 
-	ret_steps[0] = (struct dapl_cm_step){
+	ret_steps[0] = (struct vb_qp_step){
 		.attr = {.qp_state = IBV_QPS_RTR,
 			 .ah_attr = way->av,
 			 .path_mtu = (enum ibv_mtu)way->mtu,
@@ -43,7 +43,7 @@ void dapl_cm_way_steps(const struct vb_dev *dev, const struct dapl_cm_way *way,
 			IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 			IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
 	};
-	ret_steps[1] = (struct dapl_cm_step){
+	ret_steps[1] = (struct vb_qp_step){
 		.attr = {.qp_state = IBV_QPS_RTS,
 			 .timeout = way->ack_timer,
 			 .retry_cnt = way->ack_retry,

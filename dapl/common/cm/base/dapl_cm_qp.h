@@ -38,7 +38,7 @@ struct dapl_cm_way {
 #define DAPL_CM_WAY_STEPS 2
 void dapl_cm_way_steps(const struct vb_dev *dev, const struct dapl_cm_way *way,
 		       struct dapl_cm_depths depths,
-		       struct dapl_cm_step *ret_steps);
+		       struct vb_qp_step *ret_steps);
 
 static inline uint8_t dapl_cm_lesser(uint8_t a, uint8_t b)
 {

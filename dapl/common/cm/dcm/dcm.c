@@ -201,7 +201,7 @@ static void agree(struct dcm_cm_conn *conn)
 static int engine_qp_connect(struct dcm_conn *dc)
 {
 	struct dcm_cm_conn *conn = dcm_conn_from(dc);
-	struct dapl_cm_step steps[DAPL_CM_WAY_STEPS];
+	struct vb_qp_step steps[DAPL_CM_WAY_STEPS];
 	int ret;
 
 	if (!conn->base.passive)
@@ -625,7 +625,7 @@ static int answer_yes(struct dcm_cm_conn *conn, const struct dapl_cm_qp *qp)
 {
 	const struct dcm_path *path = &dcm_of(conn)->path;
 	struct dcm_path_ends *ends = &conn->ends;
-	struct dapl_cm_step steps[DAPL_CM_WAY_STEPS];
+	struct vb_qp_step steps[DAPL_CM_WAY_STEPS];
 
 	dcm_path_meet(path, qp->qp_num, &conn->dcm.remote.ib,
 		      &conn->dcm.remote.alt, ends);

@@ -436,7 +436,7 @@ static void log_refusal(const struct dcm_path_ends *ends, const char *why)
 int dcm_path_steps(const struct dcm_path *path,
 		   const struct dcm_path_ends *ends,
 		   const struct dapl_cm_depths *depths,
-		   struct dapl_cm_step *ret_steps)
+		   struct vb_qp_step *ret_steps)
 {
 	const char *wrong = dcm_path_wrong(path, &ends->peer);
 	const struct dcm_path_params *params = path->params;

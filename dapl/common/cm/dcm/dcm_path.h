@@ -132,7 +132,7 @@ void dcm_path_av(const struct dcm_path *path, int own_index,
 int dcm_path_steps(const struct dcm_path *path,
 		   const struct dcm_path_ends *ends,
 		   const struct dapl_cm_depths *depths,
-		   struct dapl_cm_step *ret_steps);
+		   struct vb_qp_step *ret_steps);
 /* Says in the log what way it was that a device has refused with ERR. */
 void dcm_path_refused(const struct dcm_path_ends *ends, int err);
 

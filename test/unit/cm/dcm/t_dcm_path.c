@@ -636,7 +636,7 @@ static void pair_close(struct pair *p)
 
 static int connect_end(struct pair *p, int i)
 {
-	struct dapl_cm_step step[DAPL_CM_WAY_STEPS];
+	struct vb_qp_step step[DAPL_CM_WAY_STEPS];
 	int ret = dcm_path_steps(&path, &p->ends[i], &p->depths, step);
 
 	for (int k = 0; k < DAPL_CM_WAY_STEPS && !ret; k++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dapl_provider.c - the plugin towards libdat2: the vector, and the names it
- * was loaded for.
+ * dapl_provider.c - the names that libdat2 has loaded the plugin for.
  *
  * libdat2 calls init and fini one after the other for a name, but different
  * names may come from different threads. An entry is never freed: the plugin
@@ -9,12 +8,11 @@
  * vector that a call with a stale handle goes through. The next init of the
  * same name and parameters uses it again.
  */
-#include "dapl/common/plugin/dapl_provider.h"
+#include "dapl/common/base/dapl_provider.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/services/dapl_lock.h"
 
 static struct dapl_lock names_lock;
@@ -24,30 +22,6 @@ __attribute__((constructor)) static void names_init(void)
 {
 	dapl_lock_init(&names_lock, DAPL_LOCK_PROVIDER);
 	dapl_list_init(&names);
-}
-
-/* The operation that OPS lacks, or NULL: calls do not look for it again. */
-static const char *missing_op(const struct dapl_cm_ops *ops)
-{
-#define OP(op)                       \
-	{                            \
-#op, ops->op != NULL \
-	}
-	const struct {
-		const char *name;
-		bool there;
-	} all[] = {
-		OP(name),	OP(open),      OP(start),  OP(stop),
-		OP(close),	OP(max_pdata), OP(listen), OP(unlisten),
-		OP(prepare),	OP(connect),   OP(accept), OP(reject),
-		OP(disconnect), OP(release),   OP(addrs),
-	};
-#undef OP
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (!all[i].there)
-			return all[i].name;
-	return NULL;
 }
 
 /*
@@ -79,7 +53,8 @@ static bool same_info(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
 	       a->is_thread_safe == b->is_thread_safe;
 }
 
-static struct dapl_provider *provider_make(const struct dapl_cm_ops *ops,
+static struct dapl_provider *provider_make(const DAT_PROVIDER *vector,
+					   const struct dapl_cm_ops *ops,
 					   const DAT_PROVIDER_INFO *info,
 					   const char *ia_params)
 {
@@ -88,7 +63,7 @@ static struct dapl_provider *provider_make(const struct dapl_cm_ops *ops,
 	prov = calloc(1, sizeof(*prov) + strlen(ia_params) + 1);
 	if (!prov)
 		return NULL;
-	prov->vector = dapl__vector;
+	prov->vector = *vector;
 	prov->info = *info;
 	prov->vector.device_name = prov->info.ia_name;
 	prov->ops = ops;
@@ -97,10 +72,10 @@ static struct dapl_provider *provider_make(const struct dapl_cm_ops *ops,
 	return prov;
 }
 
-/* The entry of an earlier life, or a new one. */
-static struct dapl_provider *provider_take(const struct dapl_cm_ops *ops,
-					   const DAT_PROVIDER_INFO *info,
-					   const char *ia_params)
+struct dapl_provider *dapl_provider_take(const DAT_PROVIDER *vector,
+					 const struct dapl_cm_ops *ops,
+					 const DAT_PROVIDER_INFO *info,
+					 const char *ia_params)
 {
 	struct dapl_provider *prov, *found = NULL;
 
@@ -111,44 +86,22 @@ static struct dapl_provider *provider_take(const struct dapl_cm_ops *ops,
 		    !strcmp(prov->ia_params, ia_params))
 			found = prov;
 	if (!found)
-		found = provider_make(ops, info, ia_params);
+		found = provider_make(vector, ops, info, ia_params);
 	if (found)
 		found->registered = true;
 	dapl_unlock(&names_lock);
 	return found;
 }
 
-static void provider_give_back(struct dapl_provider *prov)
+void dapl_provider_give_back(struct dapl_provider *prov)
 {
 	dapl_lock(&names_lock);
 	prov->registered = false;
 	dapl_unlock(&names_lock);
 }
 
-void dapl_provider_register(const struct dapl_cm_ops *ops,
-			    const DAT_PROVIDER_INFO *info,
-			    const char *ia_params)
-{
-	const char *missing = missing_op(ops);
-	struct dapl_provider *prov;
-
-	if (missing) {
-		dapl_fail(DAPL_ERR(DAT_INTERNAL_ERROR, 0),
-			  "the provider of %s has no operation %s",
-			  info->ia_name, missing);
-		return;
-	}
-	dapl__log_setup(ops->name);
-	prov = provider_take(ops, info, ia_params ? ia_params : "");
-	if (!prov)
-		dapl_fail(DAPL_NO_MEM, "no memory for provider %s",
-			  info->ia_name);
-	else if (dat_registry_add_provider(&prov->vector, info) != DAT_SUCCESS)
-		provider_give_back(prov);
-}
-
-void dapl_provider_unregister(const struct dapl_cm_ops *ops,
-			      const DAT_PROVIDER_INFO *info)
+struct dapl_provider *dapl_provider_of(const struct dapl_cm_ops *ops,
+				       const DAT_PROVIDER_INFO *info)
 {
 	struct dapl_provider *prov, *found = NULL;
 
@@ -157,10 +110,8 @@ void dapl_provider_unregister(const struct dapl_cm_ops *ops,
 		if (prov->registered && prov->ops == ops &&
 		    same_info(&prov->info, info)) {
 			found = prov;
-			found->registered = false;
 			break;
 		}
 	dapl_unlock(&names_lock);
-	if (found)
-		dat_registry_remove_provider(&found->vector, info);
+	return found;
 }

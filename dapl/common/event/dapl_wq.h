@@ -21,11 +21,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dapl/common/base/dapl_obj.h"
 #include "dapl/common/services/dapl_list.h"
 #include "dapl/common/services/dapl_lock.h"
 
-struct dapl_ep;
-struct dapl_srq;
+struct dapl_evd;
+struct dapl_evd_after;
+struct ibv_wc;
+
+/*
+ * Makes the event of WC, a completion that is not simply a success of a plain
+ * transfer, and frees its slot; false when the consumer is owed none. With the
+ * EVD's lock.
+ */
+typedef bool dapl_complete_fn(struct dapl_evd *evd, const struct ibv_wc *wc,
+			      DAT_EVENT *event, struct dapl_evd_after *after);
 
 struct dapl_slot {
 	DAT_DTO_COOKIE cookie;
@@ -59,14 +69,15 @@ struct dapl_wq {
 	bool notify; /* posts may be UNSIGNALLED; see dapl_wq_set_notify() */
 	bool over;   /* posts are flushed; see dapl_wq_set_over() */
 	bool failed; /* a request has: all behind it will; the EVD's lock */
-	uint32_t careful;    /* DAPL_OP_CAREFUL with credits, else 0 */
-	uint32_t mask;	     /* ring size - 1 */
-	uint32_t head;	     /* posted so far; lock */
-	uint32_t tail;	     /* completed so far; the EVD's lock */
-	uint32_t signals;    /* mask of one slot in so many; constant */
-	uint32_t suppressed; /* head behind the last one that is; lock */
-	int *credits;	     /* see dapl_evd_attach(); usually NULL */
-	void *owner;	     /* struct dapl_ep or struct dapl_srq */
+	uint32_t careful;	/* DAPL_OP_CAREFUL with credits, else 0 */
+	uint32_t mask;		/* ring size - 1 */
+	uint32_t head;		/* posted so far; lock */
+	uint32_t tail;		/* completed so far; the EVD's lock */
+	uint32_t signals;	/* mask of one slot in so many; constant */
+	uint32_t suppressed;	/* head behind the last one that is; lock */
+	int *credits;		/* see dapl_evd_attach(); usually NULL */
+	struct dapl_obj *owner; /* the endpoint, or the SRQ */
+	dapl_complete_fn *complete;
 	struct dapl_slot slots[];
 };
 
@@ -106,7 +117,7 @@ static inline uint32_t dapl_wq_used(const struct dapl_wq *wq)
 
 /* A ring for LIMIT requests, or NULL. free() ends it. */
 struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit,
-			    void *owner);
+			    struct dapl_obj *owner, dapl_complete_fn *complete);
 
 /*
  * From now on WQ takes a credit for each request. The fast path of posting

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* dapl_wq.c - allocation of work queue rings; see dapl_wq.h. */
 
-#include "dapl/common/transfer/dapl_wq.h"
+#include "dapl/common/event/dapl_wq.h"
 
 #include <stdlib.h>
 
-struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit, void *owner)
+struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit,
+			    struct dapl_obj *owner, dapl_complete_fn *complete)
 {
 	struct dapl_wq *wq;
 	uint32_t size = 2;
@@ -25,6 +26,7 @@ struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit, void *owner)
 	while ((wq->signals + 1) * 4 <= limit)
 		wq->signals = wq->signals * 2 + 1;
 	wq->owner = owner;
+	wq->complete = complete;
 	for (uint32_t i = 0; i < size; i++)
 		wq->slots[i].what = i << 8 | DAT_DTO_RECEIVE;
 	return wq;

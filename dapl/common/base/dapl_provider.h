@@ -13,8 +13,9 @@
 #include <dat2/dat_registry.h>
 #include <dat2/udat.h>
 
-#include "dapl/common/cm/base/dapl_cm.h"
 #include "dapl/common/services/dapl_list.h"
+
+struct dapl_cm_ops;
 
 struct dapl_provider {
 	DAT_PROVIDER vector;   /* what libdat2 gets; must stay first */
@@ -28,7 +29,18 @@ struct dapl_provider {
 /* NULL when NAME is not registered. */
 const struct dapl_provider *dapl_provider_find(const char *name);
 
-/* The template of all vectors. */
-extern const DAT_PROVIDER dapl__vector;
+/*
+ * The entry of a name for registration: that of an earlier life, or a new one
+ * with a copy of VECTOR. NULL: no memory.
+ */
+struct dapl_provider *dapl_provider_take(const DAT_PROVIDER *vector,
+					 const struct dapl_cm_ops *ops,
+					 const DAT_PROVIDER_INFO *info,
+					 const char *ia_params);
+/* It is not registered any more. */
+void dapl_provider_give_back(struct dapl_provider *prov);
+/* What was registered so, or NULL. */
+struct dapl_provider *dapl_provider_of(const struct dapl_cm_ops *ops,
+				       const DAT_PROVIDER_INFO *info);
 
 #endif

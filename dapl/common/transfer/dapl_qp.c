@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_qp.c - an endpoint's queue pair and work queues: made, made anew, ended.
+ *
+ * The queue pair is made in INIT at once, so that receives can be posted
+ * before the endpoint is connected, and is made anew by a reset: a queue pair
+ * number that has just been connected may still be remembered by peers
+ * (time-wait), and some devices cannot leave the error state at all.
+ */
+#include "dapl/common/transfer/dapl_qp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/transfer/dapl_completion.h"
+#include "dapl/common/transfer/dapl_srq_queue.h"
+
+DAT_RETURN dapl_qp_bad_state(const struct dapl_qp *qp, int state,
+			     const char *call)
+{
+	static const struct {
+		uint16_t subtype;
+		const char *name;
+	} states[] = {
+		[DAT_EP_STATE_UNCONNECTED] = {DAT_INVALID_STATE_EP_UNCONNECTED,
+					      "unconnected"},
+		[DAT_EP_STATE_UNCONFIGURED_UNCONNECTED] =
+			{DAT_INVALID_STATE_EP_UNCONFIGURED, "unconfigured"},
+		[DAT_EP_STATE_RESERVED] = {DAT_INVALID_STATE_EP_RESERVED,
+					   "reserved"},
+		[DAT_EP_STATE_UNCONFIGURED_RESERVED] =
+			{DAT_INVALID_STATE_EP_UNCONFRESERVED,
+			 "unconfigured reserved"},
+		[DAT_EP_STATE_PASSIVE_CONNECTION_PENDING] =
+			{DAT_INVALID_STATE_EP_PASSCONNPENDING,
+			 "passive connection pending"},
+		[DAT_EP_STATE_UNCONFIGURED_PASSIVE] =
+			{DAT_INVALID_STATE_EP_UNCONFPASSIVE,
+			 "unconfigured passive"},
+		[DAT_EP_STATE_ACTIVE_CONNECTION_PENDING] =
+			{DAT_INVALID_STATE_EP_ACTCONNPENDING,
+			 "active connection pending"},
+		[DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING] =
+			{DAT_INVALID_STATE_EP_TENTCONNPENDING,
+			 "tentative connection pending"},
+		[DAT_EP_STATE_UNCONFIGURED_TENTATIVE] =
+			{DAT_INVALID_STATE_EP_UNCONFTENTATIVE,
+			 "unconfigured tentative"},
+		[DAT_EP_STATE_CONNECTED] = {DAT_INVALID_STATE_EP_CONNECTED,
+					    "connected"},
+		[DAT_EP_STATE_DISCONNECT_PENDING] =
+			{DAT_INVALID_STATE_EP_DISCPENDING,
+			 "disconnect pending"},
+		[DAT_EP_STATE_DISCONNECTED] =
+			{DAT_INVALID_STATE_EP_DISCONNECTED, "disconnected"},
+		[DAT_EP_STATE_COMPLETION_PENDING] =
+			{DAT_INVALID_STATE_EP_COMPLPENDING,
+			 "completion pending"},
+	};
+
+	return dapl_fail(DAPL_ERR(DAT_INVALID_STATE, states[state].subtype),
+			 "ep %p: %s is not allowed while the endpoint is %s",
+			 (const void *)qp, call, states[state].name);
+}
+
+/* ---------------------------------------------- queue pair */
+
+/* What is posted never comes back from a queue pair that is, or was, in ERR. */
+static void set_over(struct dapl_qp *qp, bool over)
+{
+	dapl_wq_set_over(qp->sq, over);
+	dapl_wq_set_over(qp->rq, over);
+}
+
+/* The queue pair of QP. Lock ctl held; 0 or -errno. */
+static int qp_make_locked(struct dapl_qp *qp, struct ibv_cq *null_cq)
+{
+	static uint64_t last_id; /* atomic */
+	struct dapl_ia *ia = qp->obj.ia;
+	struct vb_qp_cfg cfg = {
+		.type = qp->ud ? IBV_QPT_UD : IBV_QPT_RC,
+		.max_send_wr = (uint32_t)qp->attr.max_request_dtos,
+		.max_recv_wr = (uint32_t)qp->attr.max_recv_dtos,
+		.max_recv_sge = (uint32_t)qp->attr.max_recv_iov,
+		.max_send_sge = (uint32_t)qp->attr.max_request_iov,
+		.max_inline = ia->max_inline,
+		.context = qp,
+	};
+	struct ibv_qp *ibv;
+	uint32_t max_inline;
+	int ret;
+
+	dapl_lock_assert_held(&qp->ctl);
+	cfg.send_cq = qp->request_evd ? qp->request_evd->cq : null_cq;
+	cfg.recv_cq = qp->recv_evd ? qp->recv_evd->cq : null_cq;
+	if (qp->srq) {
+		cfg.srq = qp->srq->ibv;
+		cfg.max_recv_wr = 0;
+		cfg.max_recv_sge = 0;
+	}
+	ret = vb_qp_create(qp->pd, &cfg, &ibv, &max_inline);
+	if (ret)
+		return ret;
+	ret = vb_qp_init(&ia->dev, ibv, ia->dev.pkey_index,
+			 (int)ia->dev.qp_access);
+	if (!ret && qp->srq)
+		ret = dapl_srq_qp_enter(qp->srq, qp, ibv->qp_num);
+	if (ret) {
+		vb_qp_destroy(ibv);
+		return ret;
+	}
+	qp->max_inline = max_inline;
+	set_over(qp, false);
+	qp->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&qp->ibv, ibv, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static int qp_make(struct dapl_qp *qp)
+{
+	struct ibv_cq *null_cq = NULL;
+	int ret = 0;
+
+	/* Takes the IA's lock, which comes before ctl. */
+	if (!qp->request_evd || !qp->recv_evd)
+		ret = dapl_ia_null_cq(qp->obj.ia, &null_cq);
+	if (ret)
+		return ret;
+	dapl_lock(&qp->ctl);
+	if (!qp->ibv)
+		ret = qp_make_locked(qp, null_cq);
+	dapl_unlock(&qp->ctl);
+	return ret;
+}
+
+/*
+ * What is left in the ring of a destroyed queue pair will never complete. With
+ * EVD each request is reported as flushed, except suppressed ones that may
+ * have succeeded in silence: those before the first that is to be heard of.
+ */
+static void wq_forget(struct dapl_qp *qp, struct dapl_wq *wq,
+		      struct dapl_evd *evd)
+{
+	uint32_t left = 0;
+	DAT_EVENT event;
+	bool flushed;
+
+	if (!wq)
+		return;
+	flushed = wq->failed;
+	for (; wq->tail != wq->head; wq->tail++, left++) {
+		struct dapl_slot *slot = &wq->slots[wq->tail & wq->mask];
+		unsigned op = slot->what & DAPL_OP_MASK;
+
+		slot->what &= ~(uint32_t)DAPL_OP_QUIET;
+		if (!(slot->what & DAPL_OP_SUPPRESSED) ||
+		    dapl_slot_signals(wq, slot))
+			flushed = true;
+		if (!evd && op == DAT_DTO_BIND_MW)
+			dapl_bind_forget(slot->cookie);
+		if (!evd || !flushed || op == DAPL_OP_MARKER)
+			continue;
+		dapl_completion_flush(qp, op, slot->cookie, &event);
+		dapl_evd_post_completion(evd, &event);
+	}
+	wq->failed = false;
+	if (wq->credits)
+		__atomic_add_fetch(wq->credits, (int)left, __ATOMIC_RELAXED);
+}
+
+/*
+ * Hides the queue pair from everybody else and returns it, or NULL; if it is
+ * being moved, when the kernel has let go of it. Posts read the pointer under
+ * the lock of their queue: whoever still saw it has left when both locks have
+ * been ours.
+ */
+static struct ibv_qp *qp_take(struct dapl_qp *qp)
+{
+	struct ibv_qp *ibv;
+
+	dapl_lock(&qp->ctl);
+	dapl_qp_move_wait_locked(qp);
+	ibv = qp->ibv;
+	__atomic_store_n(&qp->ibv, NULL, __ATOMIC_RELEASE);
+	for (int i = 0; ibv && i < 2; i++) {
+		struct dapl_wq *wq = i ? qp->rq : qp->sq;
+
+		if (!wq)
+			continue;
+		dapl_lock(&wq->lock);
+		dapl_unlock(&wq->lock);
+	}
+	dapl_unlock(&qp->ctl);
+	return ibv;
+}
+
+static void harvest(struct dapl_qp *qp, bool drop,
+		    struct dapl_evd_after after[2])
+{
+	const struct dapl_obj *whose = drop ? &qp->obj : NULL;
+
+	dapl_evd_harvest(qp->request_evd, whose, &after[0]);
+	dapl_evd_harvest(qp->recv_evd, whose, &after[1]);
+}
+
+/*
+ * Ends the queue pair. Completions it left in the completion queues would
+ * point to slots that are used again, so they are read first: into the ring
+ * for the consumer, or, with DROP, away.
+ *
+ * Drivers of adapters take the completions of a queue pair that is destroyed
+ * out of its queues, those of the soft devices leave them there: so the queues
+ * are read before and after. In ERR there are no more successes to come, only
+ * flushes, and what is not heard of in the end has been flushed.
+ */
+static void qp_end(struct dapl_qp *qp, bool drop)
+{
+	struct dapl_evd_after after[2] = {{.quiet = false}};
+	struct ibv_qp *ibv = qp_take(qp);
+	struct dapl_evd *recv_evd = qp->srq ? NULL : qp->recv_evd;
+
+	if (!ibv)
+		return;
+	vb_qp_error(ibv);
+	harvest(qp, drop, after);
+	vb_qp_destroy(ibv);
+	harvest(qp, drop, after);
+	/* Last: until here completions are looked up by its number. */
+	if (qp->srq)
+		dapl_srq_qp_leave(qp->srq, qp);
+	wq_forget(qp, qp->sq, drop ? NULL : qp->request_evd);
+	wq_forget(qp, qp->rq, drop ? NULL : recv_evd);
+	dapl_evd_after(&after[0]);
+	dapl_evd_after(&after[1]);
+}
+
+int dapl_qp_renew(struct dapl_qp *qp)
+{
+	qp_end(qp, false);
+	return qp->pz ? qp_make(qp) : 0;
+}
+
+uint64_t dapl_qp_id(struct dapl_qp *qp)
+{
+	uint64_t id;
+
+	dapl_lock(&qp->ctl);
+	id = qp->ibv ? qp->id : 0;
+	dapl_unlock(&qp->ctl);
+	return id;
+}
+
+void dapl_qp_error_locked(struct dapl_qp *qp)
+{
+	int ret;
+
+	dapl_lock_assert_held(&qp->ctl);
+	if (!qp->ibv || dapl_qp_move_to_error_locked(qp))
+		return;
+	set_over(qp, true);
+	ret = vb_qp_error(qp->ibv);
+	if (ret)
+		dapl_log(DAPL_LOG_WARN, "ep %p: queue pair refuses ERR: %s",
+			 (void *)qp, strerror(-ret));
+}
+
+void dapl_qp_error(struct dapl_qp *qp)
+{
+	dapl_lock(&qp->ctl);
+	dapl_qp_error_locked(qp);
+	dapl_unlock(&qp->ctl);
+}
+
+/* -------------------------------------------- work queues */
+
+/*
+ * What ATTR asks of the EVD of receives, or of requests. One EVD for both that
+ * is asked for different things notifies of all; so no request needs a mark,
+ * and posts keep to the fast path.
+ */
+enum dapl_evd_config dapl_qp_config(const struct dapl_evd *recv_evd,
+				    const struct dapl_evd *request_evd,
+				    const DAT_EP_ATTR *attr, bool recv)
+{
+	enum dapl_evd_config of_recv, of_request;
+
+	of_recv = dapl_evd_config_of(attr->recv_completion_flags, true);
+	of_request = dapl_evd_config_of(attr->request_completion_flags, false);
+	if (recv_evd == request_evd && of_recv != of_request)
+		return DAPL_EVD_THRESHOLD;
+	return recv ? of_recv : of_request;
+}
+
+static enum dapl_evd_config config_of(const struct dapl_qp *qp, bool recv)
+{
+	return dapl_qp_config(qp->recv_evd, qp->request_evd, &qp->attr, recv);
+}
+
+void dapl_qp_notify_apply(struct dapl_qp *qp)
+{
+	dapl_wq_set_notify(qp->sq, config_of(qp, false) == DAPL_EVD_NOTIFY);
+	dapl_wq_set_notify(qp->rq, config_of(qp, true) == DAPL_EVD_NOTIFY);
+}
+
+static void wq_free(struct dapl_wq *wq, struct dapl_evd *evd)
+{
+	if (!wq)
+		return;
+	dapl_evd_detach(evd, (int)wq->limit, wq->credits);
+	dapl_lock_fini(&wq->lock);
+	free(wq);
+}
+
+static int wq_make(struct dapl_qp *qp, enum dapl_wq_kind kind, DAT_COUNT limit,
+		   struct dapl_evd *evd, struct dapl_wq **ret_wq)
+{
+	struct dapl_wq *wq;
+	int *credits;
+	int ret;
+
+	*ret_wq = NULL;
+	if (!limit || !evd)
+		return 0;
+	wq = dapl_wq_new(kind, (uint32_t)limit, &qp->obj, dapl_completion);
+	if (!wq)
+		return -ENOMEM;
+	ret = dapl_evd_attach(evd, limit, &credits);
+	if (ret) {
+		dapl_lock_fini(&wq->lock);
+		free(wq);
+		return ret;
+	}
+	if (credits)
+		dapl_wq_use_credits(wq, credits);
+	*ret_wq = wq;
+	return 0;
+}
+
+/*
+ * The endpoint's queues. A queue pair needs a PZ: without one, which is allowed
+ * until dat_ep_modify() brings it, there are none yet.
+ */
+int dapl_qp_open(struct dapl_qp *qp)
+{
+	int ret;
+
+	if (!qp->pz)
+		return 0;
+	ret = wq_make(qp, DAPL_WQ_SEND, qp->attr.max_request_dtos,
+		      qp->request_evd, &qp->sq);
+	if (ret)
+		return ret;
+	ret = qp->srq ? dapl_srq_evd_attach(qp->srq, qp->recv_evd)
+		      : wq_make(qp, DAPL_WQ_RECV, qp->attr.max_recv_dtos,
+				qp->recv_evd, &qp->rq);
+	if (ret)
+		goto err_free_sq;
+	/* Before there is a queue pair that a thread could post to. */
+	dapl_qp_notify_apply(qp);
+	ret = qp_make(qp);
+	if (ret)
+		goto err_free_rq;
+	qp->has_queues = true;
+	return 0;
+
+err_free_rq:
+	if (qp->srq)
+		dapl_srq_evd_detach(qp->srq, qp->recv_evd);
+	wq_free(qp->rq, qp->recv_evd);
+	qp->rq = NULL;
+err_free_sq:
+	wq_free(qp->sq, qp->request_evd);
+	qp->sq = NULL;
+	return ret;
+}
+
+void dapl_qp_close(struct dapl_qp *qp)
+{
+	/* The queue pair may be gone: a reset that failed leaves none. */
+	qp_end(qp, true);
+	if (qp->srq && qp->has_queues)
+		dapl_srq_evd_detach(qp->srq, qp->recv_evd);
+	qp->has_queues = false;
+	wq_free(qp->sq, qp->request_evd);
+	wq_free(qp->rq, qp->recv_evd);
+	qp->sq = NULL;
+	qp->rq = NULL;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_srq_queue.h - a shared receive queue, as transfers see it.
+ *
+ * Buffers of an SRQ complete in any order and on the EVDs of several
+ * endpoints, so its slots are a free list and not a ring, under a lock of role
+ * WQ that the completing side takes as well (after the EVD's: see
+ * doc/locking.md). Which endpoint took a buffer is known by its queue pair
+ * number. A lock of role SRQ, taken before any CTL, orders what changes or
+ * depends on the size: resizing and the endpoints that come and go.
+ */
+#ifndef DAPL_SRQ_QUEUE_H
+#define DAPL_SRQ_QUEUE_H
+
+#include "dapl/common/base/dapl_obj.h"
+#include "dapl/common/event/dapl_wq.h"
+#include "dapl/common/verbs/vb.h"
+
+struct dapl_evd;
+struct dapl_pz;
+struct dapl_qp;
+
+struct srq_user {
+	uint32_t qp_num;
+	struct dapl_qp *qp; /* NULL: free */
+};
+
+struct srq_chunk;
+struct srq_evd;
+
+struct dapl_srq {
+	struct dapl_obj obj;
+	struct ibv_srq *ibv;
+	struct dapl_pz *pz; /* only a name here */
+	DAT_COUNT max_recv_iov;
+
+	struct dapl_lock ctl;	  /* role SRQ: sizes, and what is next */
+	struct srq_chunk *chunks; /* only ever more */
+	struct srq_evd *evds;
+	uint32_t slots; /* in all chunks */
+
+	struct dapl_lock lock;	 /* role WQ: what follows */
+	struct dapl_slot *free;	 /* linked through cookie.as_ptr */
+	uint32_t outstanding;	 /* posted and not yet completed */
+	DAT_COUNT max_recv_dtos; /* written with ctl as well */
+	DAT_COUNT low_watermark; /* armed, or 0 */
+	DAT_SRQ_STATE state;
+	struct srq_user *users;
+	uint32_t users_size; /* power of two */
+	uint32_t users_count;
+};
+
+static inline struct dapl_srq *dapl_srq_from(DAT_SRQ_HANDLE h)
+{
+	return dapl_obj_from(h, DAT_HANDLE_TYPE_SRQ);
+}
+
+/* A new object without slots; and what is left of one. */
+void dapl_srq_queue_init(struct dapl_srq *srq);
+void dapl_srq_queue_fini(struct dapl_srq *srq);
+/* Makes sure that there are COUNT slots. 0 or -ENOMEM. Lock ctl held. */
+int dapl_srq_slots_add_ctl(struct dapl_srq *srq, uint32_t count);
+/*
+ * N more completions (or fewer) may come to each EVD: on all or on none. 0 or
+ * -errno. Lock ctl held.
+ */
+int dapl_srq_evds_reserve_ctl(struct dapl_srq *srq, int n);
+
+/* A queue pair begins or ends to take buffers from SRQ. 0 or -ENOMEM. */
+int dapl_srq_qp_enter(struct dapl_srq *srq, struct dapl_qp *qp,
+		      uint32_t qp_num);
+void dapl_srq_qp_leave(struct dapl_srq *srq, struct dapl_qp *qp);
+/* Room on EVD for completions of all of SRQ's buffers, while it is attached. */
+int dapl_srq_evd_attach(struct dapl_srq *srq, struct dapl_evd *evd);
+void dapl_srq_evd_detach(struct dapl_srq *srq, struct dapl_evd *evd);
+
+/* SLOT has completed on QP_NUM: it is free again. Returns the endpoint. */
+struct dapl_qp *dapl_srq_complete(struct dapl_wq *wq, struct dapl_slot *slot,
+				  uint32_t qp_num);
+DAT_RETURN dapl_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments,
+			      DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie);
+
+#endif
