@@ -553,28 +553,6 @@ static void init__nth_call_fails(void **state)
 
 /* ------------------------------------------------- depths */
 
-static void depths__of_endpoint_and_device(void **state)
-{
-	struct dapl_cm_qp qp = {.rd_in = 4, .rd_out = 5};
-	struct dapl_cm_depths d;
-
-	open_path();
-	d = dapl_cm_depths_own(path.dev, &qp);
-	assert_int_equal(d.in, 4);
-	assert_int_equal(d.out, 5);
-	dev.attr.max_qp_rd_atom = 3;
-	dev.attr.max_qp_init_rd_atom = 2;
-	d = dapl_cm_depths_own(path.dev, &qp);
-	assert_int_equal(d.in, 3);
-	assert_int_equal(d.out, 2);
-	qp.rd_in = qp.rd_out = UINT8_MAX;
-	dev.attr.max_qp_rd_atom = 1000;
-	dev.attr.max_qp_init_rd_atom = -1;
-	d = dapl_cm_depths_own(path.dev, &qp);
-	assert_int_equal(d.in, UINT8_MAX);
-	assert_int_equal(d.out, 0);
-}
-
 static void depths__lowered_to_the_peers(void **state)
 {
 	struct dapl_cm_depths d = {.in = 8, .out = 8};
@@ -905,7 +883,6 @@ int main(void)
 		ON(iwarp, init__refuses_iwarp),
 		ON(roce, init__nth_call_fails),
 		ON(ib, init__nth_call_fails),
-		ON(ib, depths__of_endpoint_and_device),
 		ON(ib, depths__lowered_to_the_peers),
 		ON(ib, connect__data_goes_both_ways),
 		ON(roce, connect__data_goes_both_ways),

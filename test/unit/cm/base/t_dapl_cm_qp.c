@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_dapl_cm_qp.c - tests of depths of reads and of the steps of a queue pair.
+ *
+ * Calls covered: everything in dapl_cm_qp.h. That a device takes the steps is
+ * t_dcm_path's.
+ */
+#include "dapl/common/cm/base/dapl_cm_qp.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void depths__of_endpoint_and_device(void **state)
+{
+	struct dapl_cm_qp qp = {.rd_in = 4, .rd_out = 5};
+	struct vb_dev dev = {
+		.attr = {.max_qp_rd_atom = 16, .max_qp_init_rd_atom = 16}};
+	struct dapl_cm_depths d;
+
+	d = dapl_cm_depths_own(&dev, &qp);
+	assert_int_equal(d.in, 4);
+	assert_int_equal(d.out, 5);
+	dev.attr.max_qp_rd_atom = 3;
+	dev.attr.max_qp_init_rd_atom = 2;
+	d = dapl_cm_depths_own(&dev, &qp);
+	assert_int_equal(d.in, 3);
+	assert_int_equal(d.out, 2);
+	qp.rd_in = qp.rd_out = UINT8_MAX;
+	dev.attr.max_qp_rd_atom = 1000;
+	dev.attr.max_qp_init_rd_atom = -1;
+	d = dapl_cm_depths_own(&dev, &qp);
+	assert_int_equal(d.in, UINT8_MAX);
+	assert_int_equal(d.out, 0);
+}
+
+static void steps__as_the_way_says(void **state)
+{
+	const struct dapl_cm_way way = {
+		.av = {.dlid = 7, .port_num = 2},
+		.qpn = 0x123456,
+		.mtu = IBV_MTU_2048,
+		.ack_timer = 20,
+		.ack_retry = 6,
+		.rnr_timer = 12,
+		.rnr_retry = 5,
+	};
+	struct vb_qp_step s[DAPL_CM_WAY_STEPS];
+	struct vb_dev dev = {.attr = {.local_ca_ack_delay = 15}};
+
+	dapl_cm_way_steps(&dev, &way, (struct dapl_cm_depths){3, 4}, s);
+	assert_int_equal(s[0].attr.qp_state, IBV_QPS_RTR);
+	assert_int_equal(s[0].attr.ah_attr.dlid, 7);
+	assert_int_equal(s[0].attr.ah_attr.port_num, 2);
+	assert_int_equal(s[0].attr.dest_qp_num, 0x123456);
+	assert_int_equal(s[0].attr.path_mtu, IBV_MTU_2048);
+	assert_int_equal(s[0].attr.max_dest_rd_atomic, 3);
+	assert_int_equal(s[0].attr.min_rnr_timer, 12);
+	assert_int_equal(s[0].mask, 0x129181);
+	assert_int_equal(s[1].attr.qp_state, IBV_QPS_RTS);
+	assert_int_equal(s[1].attr.timeout, 20);
+	assert_int_equal(s[1].attr.retry_cnt, 6);
+	assert_int_equal(s[1].attr.rnr_retry, 5);
+	assert_int_equal(s[1].attr.max_rd_atomic, 4);
+	assert_int_equal(s[1].mask, 0x12e01);
+	/* Both directions begin with the same number. */
+	assert_int_equal(s[0].attr.rq_psn, s[1].attr.sq_psn);
+	/* No shorter than a peer like this device takes. */
+	dev.attr.local_ca_ack_delay = 21;
+	dapl_cm_way_steps(&dev, &way, (struct dapl_cm_depths){3, 4}, s);
+	assert_int_equal(s[1].attr.timeout, 21);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(depths__of_endpoint_and_device),
+		cmocka_unit_test(steps__as_the_way_says),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
