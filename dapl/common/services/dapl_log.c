@@ -71,19 +71,13 @@ static const struct {
 } classes[] = {
 	{DAPL_LOG_ERR, "errors"},
 	{DAPL_LOG_WARN, "warnings"},
-	{DAPL_LOG_EVD, "event dispatchers"},
 	{DAPL_LOG_CM, "connection management"},
 	{DAPL_LOG_EP, "endpoints"},
 	{DAPL_LOG_UTIL, "utilities"},
-	{DAPL_LOG_CALLBACK, "callbacks"},
 	{DAPL_LOG_DTO_ERR, "data transfers that failed"},
-	{DAPL_LOG_API, "calls"},
 	{DAPL_LOG_SRQ, "shared receive queues"},
-	{DAPL_LOG_THREAD, "threads"},
 	{DAPL_LOG_CM_EST, "one line for each established connection"},
 	{DAPL_LOG_CM_WARN, "connection warnings"},
-	{DAPL_LOG_EXT, "extensions"},
-	{DAPL_LOG_VERSION, "version"},
 };
 
 static const struct {

@@ -19,24 +19,19 @@
 
 /*
  * Message classes: the bits of DAPL_DBG_TYPE (doc/dapl-env.7), unchanged from
- * the historic library so that old instructions keep working.
+ * the historic library so that old instructions keep working. It has more, of
+ * which there is nothing to say here.
  */
 enum dapl_log_class {
 	DAPL_LOG_ERR = 0x1,
 	DAPL_LOG_WARN = 0x2,
-	DAPL_LOG_EVD = 0x4,
 	DAPL_LOG_CM = 0x8,
 	DAPL_LOG_EP = 0x10,
 	DAPL_LOG_UTIL = 0x20,
-	DAPL_LOG_CALLBACK = 0x40,
 	DAPL_LOG_DTO_ERR = 0x80,
-	DAPL_LOG_API = 0x100,
 	DAPL_LOG_SRQ = 0x800,
-	DAPL_LOG_THREAD = 0x4000,
 	DAPL_LOG_CM_EST = 0x8000,
 	DAPL_LOG_CM_WARN = 0x10000,
-	DAPL_LOG_EXT = 0x20000,
-	DAPL_LOG_VERSION = 0x1000000,
 };
 
 /*

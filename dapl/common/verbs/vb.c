@@ -265,11 +265,6 @@ void vb_close(struct vb_dev *dev)
 	dev->ctx = NULL;
 }
 
-int vb_port_refresh(struct vb_dev *dev)
-{
-	return port_query(dev);
-}
-
 void vb_device_names(char *buf, size_t size)
 {
 	struct ibv_device **list;

@@ -64,10 +64,6 @@ struct vb_dev {
  */
 int vb_open(const char *name, uint8_t port, struct vb_dev *ret_dev);
 void vb_close(struct vb_dev *dev);
-/*
- * Asks the device again for the state of the port. 0 or -errno.
- */
-int vb_port_refresh(struct vb_dev *dev);
 /* Names of the devices there are, separated by blanks, for error texts. */
 void vb_device_names(char *buf, size_t size);
 int vb_gid_get(const struct vb_dev *dev, int index, union ibv_gid *ret_gid);

@@ -357,7 +357,7 @@ static void setup__help_is_shown_once(void **state)
 	first = strstr(o, "DAPL_DBG_TYPE");
 	assert_non_null(first);
 	assert_null(strstr(first + 1, "DAPL_DBG_TYPE"));
-	assert_non_null(strstr(o, "0x1000000  version\n"));
+	assert_non_null(strstr(o, "  0x10000  connection warnings\n"));
 	assert_non_null(strstr(o, "0x1  errors\n"));
 }
 

@@ -228,18 +228,6 @@ static void names__lists_whole_names(void **state)
 	assert_string_equal(buf, "");
 }
 
-static void refresh__sees_the_port_go_down(void **state)
-{
-	struct fv_device_cfg *cfg = fv_device_cfg_get(dev.ctx->device);
-
-	cfg->port[0].attr.state = IBV_PORT_DOWN;
-	fv_fail_at(1, EIO);
-	assert_int_equal(vb_port_refresh(&dev), -EIO);
-	assert_int_equal(dev.port_attr.state, IBV_PORT_ACTIVE);
-	assert_int_equal(vb_port_refresh(&dev), 0);
-	assert_int_equal(dev.port_attr.state, IBV_PORT_DOWN);
-}
-
 static void gid__of_the_port(void **state)
 {
 	struct fv_device_cfg *cfg = fv_device_cfg_get(dev.ctx->device);
@@ -737,7 +725,6 @@ int main(void)
 		ON(siw, open__siw_pads_its_offsets),
 		ON(iwarp, open__no_padding_elsewhere),
 		BARE(names__lists_whole_names),
-		ON(ib, refresh__sees_the_port_go_down),
 		ON(roce, gid__of_the_port),
 		ON(roce, gid_table__of_the_port_without_holes),
 		ON(roce, gid_table__of_another_port),

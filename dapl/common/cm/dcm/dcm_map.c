@@ -99,18 +99,6 @@ struct dcm_map_node *dcm_map_next(const struct dcm_map_node *node)
 	return skip(node->next, node->key);
 }
 
-struct dcm_map_node *dcm_map_any(const struct dcm_map *map)
-{
-	size_t i;
-
-	if (!map->bucket)
-		return map->one;
-	for (i = 0; i <= map->mask; i++)
-		if (map->bucket[i])
-			return map->bucket[i];
-	return NULL;
-}
-
 void dcm_map_fini(struct dcm_map *map)
 {
 	free(map->bucket);

@@ -32,8 +32,6 @@ void dcm_map_del(struct dcm_map *map, struct dcm_map_node *node);
 /* The first node of KEY and, after NODE, the next; or NULL. */
 struct dcm_map_node *dcm_map_find(const struct dcm_map *map, uint64_t key);
 struct dcm_map_node *dcm_map_next(const struct dcm_map_node *node);
-/* Any node, or NULL when there is none. */
-struct dcm_map_node *dcm_map_any(const struct dcm_map *map);
 /* Frees the table; the nodes are their owners'. */
 void dcm_map_fini(struct dcm_map *map);
 
