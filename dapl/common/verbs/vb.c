@@ -23,11 +23,11 @@
 
 #include "dapl/common/services/dapl_log.h"
 
-#define INLINE_PROBE	    1024       /* the most that is worth asking for */
-#define SIW_VENDOR_ID	    0x626d74   /* soft iWARP */
-#define RXE_VENDOR_ID	    0xffffff   /* soft RoCE */
-#define PATHSCALE_VENDOR_ID 0x1175     /* qib, hfi1 */
-#define SIW_PAD_CQE	    20480      /* entries of 32 bytes: beyond 0x90000 */
+#define INLINE_PROBE	    1024     /* the most that is worth asking for */
+#define SIW_VENDOR_ID	    0x626d74 /* soft iWARP */
+#define RXE_VENDOR_ID	    0xffffff /* soft RoCE */
+#define PATHSCALE_VENDOR_ID 0x1175   /* qib, hfi1 */
+#define SIW_PAD_CQE	    20480    /* entries of 32 bytes: beyond 0x90000 */
 
 /* After a call that returned NULL. Some drivers forget to set errno. */
 static int null_error(void)
