@@ -174,8 +174,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(next__all_of_one_key, begin,
 						end),
 		cmocka_unit_test_setup_teardown(del__twice_is_once, begin, end),
-		cmocka_unit_test_setup_teardown(del__of_all_empties_the_map, begin,
-						end),
+		cmocka_unit_test_setup_teardown(del__of_all_empties_the_map,
+						begin, end),
 		cmocka_unit_test_setup_teardown(
 			add__without_memory_is_slower_only, begin, end),
 		cmocka_unit_test_setup_teardown(any_order__agrees_with_an_array,
