@@ -18,24 +18,6 @@ static const struct dapl_cm_ops *cr_ops(const struct dapl_cr *cr)
 }
 
 /*
- * Frees an endpoint of the provider's making, unless it has been accepted with,
- * which has made it the consumer's. The caller keeps its reference.
- */
-static void ep_take_back(struct dapl_ep *ep)
-{
-	int state;
-
-	dapl_lock(&ep->lock);
-	state = ep->qp.state;
-	dapl_unlock(&ep->lock);
-	/* Not the one whose accept ran into a disconnect: that had its event.
-	 */
-	if (state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING &&
-	    dapl_obj_retire(&ep->obj, true))
-		dapl_obj_end(&ep->obj);
-}
-
-/*
  * An endpoint that came with the request is the consumer's again, or the
  * provider's if that had made it.
  */
@@ -46,12 +28,7 @@ static void cr_ep_back(struct dapl_cr *cr)
 	if (!ep)
 		return;
 	cr->ep = NULL;
-	if (cr->ep_ours)
-		ep_take_back(ep);
-	dapl_lock(&ep->lock);
-	if (ep->qp.state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
-		dapl_ep_set_state_locked(ep, DAT_EP_STATE_UNCONNECTED);
-	dapl_unlock(&ep->lock);
+	dapl_ep_request_over(ep);
 	dapl_obj_put(&ep->obj);
 }
 
@@ -107,9 +84,10 @@ DAT_RETURN dapl_cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK mask,
 	return DAT_SUCCESS;
 }
 
-/* The endpoint to accept with; the state it has to be in. */
+/* The endpoint to accept with, and as what. */
 static DAT_RETURN accept_ep(struct dapl_cr *cr, DAT_EP_HANDLE handle,
-			    struct dapl_ep **ret_ep, int *ret_state)
+			    struct dapl_ep **ret_ep,
+			    enum dapl_ep_input *ret_accept)
 {
 	struct dapl_ep *ep = dapl_ep_from(handle);
 
@@ -119,9 +97,8 @@ static DAT_RETURN accept_ep(struct dapl_cr *cr, DAT_EP_HANDLE handle,
 					 "cr %p brings its own endpoint",
 					 (void *)cr);
 		*ret_ep = cr->ep;
-		*ret_state = cr->ep_ours
-				     ? DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING
-				     : DAT_EP_STATE_PASSIVE_CONNECTION_PENDING;
+		*ret_accept = cr->ep_ours ? DAPL_EP_IN_ACCEPT_TENTATIVE
+					  : DAPL_EP_IN_ACCEPT_REQUESTED;
 		return DAT_SUCCESS;
 	}
 	if (!ep || ep->obj.ia != cr->obj.ia)
@@ -130,7 +107,7 @@ static DAT_RETURN accept_ep(struct dapl_cr *cr, DAT_EP_HANDLE handle,
 				 "request",
 				 (void *)handle);
 	*ret_ep = ep;
-	*ret_state = DAT_EP_STATE_UNCONNECTED;
+	*ret_accept = DAPL_EP_IN_ACCEPT;
 	return DAT_SUCCESS;
 }
 
@@ -141,18 +118,18 @@ DAT_RETURN dapl_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle,
 	struct dapl_ep *ep = NULL;
 	bool peer_gone;
 	DAT_RETURN ret;
-	int state = DAT_EP_STATE_UNCONNECTED;
+	enum dapl_ep_input accept = DAPL_EP_IN_ACCEPT;
 
 	if (!cr)
 		return dapl_fail(DAPL_BAD_HANDLE(CR), "no such CR");
-	ret = accept_ep(cr, ep_handle, &ep, &state);
+	ret = accept_ep(cr, ep_handle, &ep, &accept);
 	if (ret == DAT_SUCCESS)
 		ret = check_pdata(cr, 3, pdata_size, pdata);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	if (!dapl_obj_retire(&cr->obj, false))
 		return dapl_fail(DAPL_BAD_HANDLE(CR), "no such CR");
-	ret = dapl_ep_accept(ep, state, cr, pdata, (size_t)pdata_size,
+	ret = dapl_ep_accept(ep, accept, cr, pdata, (size_t)pdata_size,
 			     &peer_gone);
 	if (peer_gone) {
 		dapl_obj_end(&cr->obj);

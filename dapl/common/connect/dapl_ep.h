@@ -5,19 +5,25 @@
  * Locks. ep->lock (role EP) guards the state, the connection and what is said
  * to be under it; see dapl_qp.h for the rest.
  *
- * A connection is dropped exactly once: whoever takes it out of ep->conn must
- * release it, unless an op on it is running (conn_busy); then the thread
- * inside the op does that when it returns. A queue pair that is being moved
- * (dapl_ep_move.c) is such an op, too.
+ * The connection's states are a table, and what the endpoint has of DAT's state
+ * follows from it (dapl_ep_states.h); only dapl_ep_conn.c feeds it.
  */
 #ifndef DAPL_EP_H
 #define DAPL_EP_H
 
 #include "dapl/common/cm/base/dapl_cm.h"
+#include "dapl/common/connect/dapl_ep_states.h"
 #include "dapl/common/services/dapl_loop.h"
 #include "dapl/common/transfer/dapl_qp.h"
 
 struct dapl_cr;
+
+struct dapl_ep_peer {
+	struct sockaddr_storage addr;
+	DAT_PORT_QUAL port;
+	DAT_CONN_QUAL qual; /* 0: as before */
+	DAT_PORT_QUAL local_port;
+};
 
 struct dapl_ep {
 	union {
@@ -26,37 +32,28 @@ struct dapl_ep {
 	};
 	struct dapl_lock lock;
 	struct dapl_evd *conn_evd; /* lock; set by create and modify */
-	bool draining; /* a graceful disconnect has yet to be made; lock */
 
 	/* Connection; guarded by lock. */
-	struct dapl_cm_conn *conn;	/* ours to release, or NULL */
-	struct dapl_cm_conn *abandoned; /* see above */
-	bool conn_busy;
-	struct dapl_list moves; /* that are not over */
-	bool passive;
-	bool freed;
-	uint64_t deadline_us; /* of the attempt; UINT64_MAX: none */
+	struct dapl_ep_fsm fsm;
+	struct dapl_cm_conn *conn; /* the table's; or NULL */
+	struct dapl_list uses;	   /* who is inside a connection */
+	struct dapl_list moves;	   /* that are not over */
+	uint64_t deadline_us;	   /* of the timer; UINT64_MAX: none */
 	struct dapl_timer timer;
 	struct dapl_work drain_work;
 	struct dapl_work broken_work;
-	bool marked; /* the drain marker is posted */
 	unsigned drain_wait_us;
 	struct sockaddr_storage remote_addr;
 	DAT_CONN_QUAL remote_qual; /* what the consumer asked for */
 	DAT_PORT_QUAL remote_port;
 	DAT_PORT_QUAL local_port;
 	void *pdata; /* of the last event; lives until reset or free */
+	size_t pdata_size;
 };
 
 static inline struct dapl_ep *dapl_ep_from(DAT_EP_HANDLE h)
 {
 	return dapl_obj_from(h, DAT_HANDLE_TYPE_EP);
-}
-
-static inline void dapl_ep_set_state_locked(struct dapl_ep *ep, int state)
-{
-	dapl_lock_assert_held(&ep->lock);
-	dapl_qp_set_state(&ep->qp, state);
 }
 
 /* dapl_ep_conn.c */
@@ -72,28 +69,33 @@ void dapl_ep_cm_qp_error(struct dapl_ep *ep, const struct dapl_cm_conn *conn);
 void dapl_ep_cm_qp_stop(struct dapl_ep *ep, const struct dapl_cm_conn *conn);
 /* What completions make of an endpoint. */
 extern const struct dapl_qp_ops dapl_ep_qp_ops;
-/* A completion failed: the connection is broken. */
-void dapl_ep_broken(struct dapl_ep *ep);
+/* Callbacks of the service thread. */
+void dapl_ep_timer(struct dapl_timer *t);
+void dapl_ep_drained(struct dapl_work *w);
+void dapl_ep_broken(struct dapl_work *w);
+/* The queue pair is in ERR, which dapl_ep_move_ends() had put off. */
+void dapl_ep_qp_in_error(struct dapl_ep *ep);
+/* USE of a connection ends, and perhaps with it the connection. */
+void dapl_ep_leave(struct dapl_ep *ep, struct dapl_ep_use *use);
+
 /*
- * Takes the connection away from EP. Returns what the caller must release
- * once the lock is free, or NULL.
+ * Accepts CR with EP, which is the CR's own or the consumer's, as the input
+ * ACCEPT says. Part of dat_cr_accept().
  */
-struct dapl_cm_conn *dapl_ep_conn_drop_locked(struct dapl_ep *ep);
-/* How a connection ended. PDATA is from malloc() and goes along. */
-struct dapl_ep_end {
-	DAT_EVENT_NUMBER number;
-	void *pdata;
-	size_t size;
-};
-/* The last of it, when the queue pair is in ERR: state and event. */
-void dapl_ep_ended(struct dapl_ep *ep, const struct dapl_ep_end *end);
-void dapl_ep_conn_release(struct dapl_ep *ep, struct dapl_cm_conn *conn);
-/* Accepts CR with EP, which must be in STATE. Part of dat_cr_accept(). */
-DAT_RETURN dapl_ep_accept(struct dapl_ep *ep, int state,
+DAT_RETURN dapl_ep_accept(struct dapl_ep *ep, enum dapl_ep_input accept,
 			  const struct dapl_cr *cr, const void *pdata,
 			  size_t size, bool *ret_peer_gone);
-void dapl_ep_timer(struct dapl_timer *t);
-void dapl_ep_drain_poll(struct dapl_ep *ep);
+/* For an RSP; and it ends without a request. */
+DAT_RETURN dapl_ep_reserve(struct dapl_ep *ep);
+void dapl_ep_unreserve(struct dapl_ep *ep);
+/* The RSP has a request. False: EP cannot have it any more. */
+bool dapl_ep_request(struct dapl_ep *ep);
+/* The request that brings EP has ended without success. */
+void dapl_ep_request_over(struct dapl_ep *ep);
+/* Whether dat_ep_free() is allowed. */
+DAT_RETURN dapl_ep_may_free(struct dapl_ep *ep);
+/* The handle is retired: gives the connection up, and nothing is told. */
+void dapl_ep_close(struct dapl_ep *ep);
 
 DAT_RETURN dapl_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR addr,
 			   DAT_CONN_QUAL qual, DAT_TIMEOUT timeout,
@@ -112,11 +114,8 @@ DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE handle);
 
 /*
  * If EP's queue pair is being moved: no further step, ERR at the end, and
- * dapl_ep_ended() with END. False: it is not.
+ * dapl_ep_qp_in_error(). False: it is not.
  */
-bool dapl_ep_move_ends(struct dapl_ep *ep, const struct dapl_ep_end *end);
-/* If a move for CONN is not over: its end releases CONN. */
-bool dapl_ep_move_abandon_locked(struct dapl_ep *ep,
-				 const struct dapl_cm_conn *conn);
+bool dapl_ep_move_ends(struct dapl_ep *ep);
 
 #endif

@@ -3,11 +3,10 @@
  * dapl_ep_conn.c - the connection of an endpoint: connect, accept, disconnect,
  * reset, and what the connection manager reports.
  *
- * Every connection ends in one terminal event. Whoever finds the end first
- * takes the connection out of ep->conn under the lock; from then on all other
- * reports are stale and ignored. The queue pair goes to ERR before the state
- * becomes DISCONNECTED, so flushes have begun when the consumer sees the event;
- * if the kernel is moving it just then, both come when it is through.
+ * What is to be done when is in a table (dapl_ep_states.h). Everything that
+ * happens is an input of it: feed() takes the endpoint's lock, makes the step,
+ * and does what belongs under the lock; carry_out() does the rest, and may so
+ * come to further inputs.
  * Events are posted with the endpoint's lock held: they reach the EVD in the
  * order of the state changes, and the end behind what had completed.
  * Rules: DAT 2.0 endpoint states (doc/conformance.md), uDAPL 1.2 dat_ep_*.
@@ -25,7 +24,31 @@
 #define DRAIN_POLL_MIN_US 200
 #define DRAIN_POLL_MAX_US 20000
 
-/* ------------------------------------------------ helpers */
+/* An input, and what comes with it. */
+struct input {
+	enum dapl_ep_input in;
+	/* A connection that the endpoint may take. */
+	struct dapl_cm_conn *fresh;
+	/* The one it is about. If that is not the endpoint's any more, it is
+	 * none. */
+	struct dapl_cm_conn *about;
+	struct dapl_ep_use *use; /* who was inside that, and leaves with it */
+	const struct dapl_ep_peer *peer;
+	uint64_t deadline_us; /* of the attempt */
+	void *pdata;	      /* from malloc(); feed() takes it over */
+	size_t size;
+};
+
+/* What came of it. */
+struct outcome {
+	struct dapl_ep_effects effects;
+	int seen;		/* DAT's state before */
+	struct dapl_ep_use use; /* of the connection, for what is to follow */
+	struct dapl_cm_conn *release;
+	struct dapl_evd_after after;
+};
+
+/* ------------------------------------- effects under the lock */
 
 static void post_conn_event_locked(struct dapl_ep *ep, DAT_EVENT_NUMBER number,
 				   size_t pdata_size)
@@ -34,7 +57,7 @@ static void post_conn_event_locked(struct dapl_ep *ep, DAT_EVENT_NUMBER number,
 	DAT_CONNECTION_EVENT_DATA *data = &event.event_data.connect_event_data;
 
 	dapl_lock_assert_held(&ep->lock);
-	if (!ep->conn_evd || ep->freed)
+	if (!ep->conn_evd)
 		return;
 	memset(&event, 0, sizeof(event));
 	event.event_number = number;
@@ -45,50 +68,15 @@ static void post_conn_event_locked(struct dapl_ep *ep, DAT_EVENT_NUMBER number,
 	dapl_log(DAPL_LOG_EP, "ep %p: event 0x%x", (void *)ep, number);
 }
 
-struct dapl_cm_conn *dapl_ep_conn_drop_locked(struct dapl_ep *ep)
-{
-	struct dapl_cm_conn *conn = ep->conn;
-
-	dapl_lock_assert_held(&ep->lock);
-	ep->conn = NULL;
-	if (ep->conn_busy) {
-		ep->abandoned = conn;
-		conn = NULL;
-	} else if (dapl_ep_move_abandon_locked(ep, conn)) {
-		conn = NULL;
-	}
-	return conn;
-}
-
-void dapl_ep_conn_release(struct dapl_ep *ep, struct dapl_cm_conn *conn)
-{
-	if (conn)
-		ep->obj.ia->cm->ops->release(conn);
-}
-
-/* The op that was running on the connection has returned. */
-static struct dapl_cm_conn *conn_idle_locked(struct dapl_ep *ep)
-{
-	struct dapl_cm_conn *conn = ep->abandoned;
-
-	dapl_lock_assert_held(&ep->lock);
-	ep->conn_busy = false;
-	ep->abandoned = NULL;
-	/* A disconnect that came in the meantime had to leave it alone. */
-	if (ep->draining)
-		dapl_loop_defer(ep->obj.ia->loop, &ep->drain_work);
-	if (conn && dapl_ep_move_abandon_locked(ep, conn))
-		conn = NULL;
-	return conn;
-}
-
 /*
  * A disconnected endpoint takes no more from its SRQ. Old programs (dtestsrq)
  * wait for that, as an error of the endpoint; not every device reports it, so
  * it is always said here, and the device's own event is ignored.
  */
-static void tell_last_receive(struct dapl_ep *ep, DAT_EVENT_NUMBER number)
+static void tell_last_receive_locked(struct dapl_ep *ep,
+				     DAT_EVENT_NUMBER number)
 {
+	dapl_lock_assert_held(&ep->lock);
 	if (ep->qp.srq && (number == DAT_CONNECTION_EVENT_DISCONNECTED ||
 			   number == DAT_CONNECTION_EVENT_BROKEN))
 		dapl_ia_async(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN,
@@ -107,134 +95,360 @@ static void completions_first_locked(struct dapl_ep *ep,
 	struct dapl_evd *evd = ep->conn_evd;
 
 	dapl_lock_assert_held(&ep->lock);
-	if (!ep->freed && (evd == ep->qp.recv_evd || evd == ep->qp.request_evd))
+	if (evd == ep->qp.recv_evd || evd == ep->qp.request_evd)
 		dapl_evd_harvest(evd, NULL, after);
 }
 
-void dapl_ep_ended(struct dapl_ep *ep, const struct dapl_ep_end *end)
+static void remember_peer_locked(struct dapl_ep *ep,
+				 const struct dapl_ep_peer *peer)
 {
-	struct dapl_evd_after after = {0};
+	dapl_lock_assert_held(&ep->lock);
+	if (!peer)
+		return;
+	ep->remote_addr = peer->addr;
+	ep->remote_port = peer->port;
+	ep->local_port = peer->local_port;
+	if (peer->qual)
+		ep->remote_qual = peer->qual;
+}
 
-	tell_last_receive(ep, end->number);
-	dapl_lock(&ep->lock);
-	ep->deadline_us = UINT64_MAX;
-	ep->draining = false;
-	if (end->pdata) {
+static void forget_peer_locked(struct dapl_ep *ep)
+{
+	dapl_lock_assert_held(&ep->lock);
+	memset(&ep->remote_addr, 0, sizeof(ep->remote_addr));
+	ep->remote_qual = 0;
+	ep->remote_port = 0;
+	ep->local_port = 0;
+}
+
+static void keep_pdata_locked(struct dapl_ep *ep, struct input *in)
+{
+	dapl_lock_assert_held(&ep->lock);
+	ep->pdata_size = in->size;
+	if (!in->pdata)
+		return;
+	free(ep->pdata);
+	ep->pdata = in->pdata;
+	in->pdata = NULL;
+}
+
+static void arm_locked(struct dapl_ep *ep, uint64_t deadline_us)
+{
+	int ret;
+
+	dapl_lock_assert_held(&ep->lock);
+	ep->deadline_us = deadline_us;
+	if (deadline_us == UINT64_MAX)
+		return;
+	ret = dapl_timer_arm(ep->obj.ia->loop, &ep->timer, deadline_us);
+	if (ret)
+		dapl_log(DAPL_LOG_ERR, "ep %p: no timer: %s", (void *)ep,
+			 strerror(-ret));
+}
+
+static void arm_pause_locked(struct dapl_ep *ep)
+{
+	ep->drain_wait_us *= 2;
+	if (ep->drain_wait_us > DRAIN_POLL_MAX_US)
+		ep->drain_wait_us = DRAIN_POLL_MAX_US;
+	arm_locked(ep, dapl_now_us() + ep->drain_wait_us);
+}
+
+static void take_locked(struct dapl_ep *ep, struct dapl_cm_conn *conn)
+{
+	dapl_lock_assert_held(&ep->lock);
+	ep->conn = conn;
+	ep->drain_wait_us = DRAIN_POLL_MIN_US;
+}
+
+static void leave_locked(struct dapl_ep *ep, struct outcome *out)
+{
+	struct dapl_cm_conn *conn = ep->conn;
+
+	dapl_lock_assert_held(&ep->lock);
+	ep->conn = NULL;
+	if (dapl_ep_unused(&ep->uses, NULL, conn))
+		out->release = conn;
+}
+
+static void do_locked(struct dapl_ep *ep, enum dapl_ep_effect effect,
+		      struct input *in, struct outcome *out)
+{
+	switch (effect) {
+	case DAPL_EP_DO_TAKE:
+		take_locked(ep, in->fresh);
+		break;
+	case DAPL_EP_DO_LEAVE:
+		leave_locked(ep, out);
+		break;
+	case DAPL_EP_DO_RETURN:
+		ep->conn = NULL;
+		break;
+	case DAPL_EP_DO_REMEMBER_PEER:
+		remember_peer_locked(ep, in->peer);
+		break;
+	case DAPL_EP_DO_FORGET_PEER:
+		forget_peer_locked(ep);
+		break;
+	case DAPL_EP_DO_KEEP_PDATA:
+		keep_pdata_locked(ep, in);
+		break;
+	case DAPL_EP_DO_FREE_PDATA:
 		free(ep->pdata);
-		ep->pdata = end->pdata;
+		ep->pdata = NULL;
+		break;
+	case DAPL_EP_DO_ARM_DEADLINE:
+		arm_locked(ep, in->deadline_us);
+		break;
+	case DAPL_EP_DO_ARM_PAUSE:
+		arm_pause_locked(ep);
+		break;
+	case DAPL_EP_DO_DISARM:
+		/* One that is late finds that it is not due. */
+		ep->deadline_us = UINT64_MAX;
+		break;
+	case DAPL_EP_DO_OP:
+	case DAPL_EP_DO_CHECK_QUEUE:
+	case DAPL_EP_DO_POST_MARKER:
+		dapl_ep_use_begin(&ep->uses, &out->use, ep->conn);
+		break;
+	case DAPL_EP_DO_CHECK_LATER:
+		dapl_loop_defer(ep->obj.ia->loop, &ep->drain_work);
+		break;
+	case DAPL_EP_DO_LAST_RECEIVE:
+		tell_last_receive_locked(ep, out->effects.event);
+		break;
+	case DAPL_EP_DO_COMPLETIONS:
+		completions_first_locked(ep, &out->after);
+		break;
+	case DAPL_EP_DO_EVENT:
+		post_conn_event_locked(ep, out->effects.event, ep->pdata_size);
+		break;
+	default:
+		break; /* carry_out(), or the caller */
 	}
-	dapl_ep_set_state_locked(ep, DAT_EP_STATE_DISCONNECTED);
-	completions_first_locked(ep, &after);
-	post_conn_event_locked(ep, end->number, end->size);
+}
+
+/* -------------------------------------------------- the table */
+
+static void step_locked(struct dapl_ep *ep, struct input *in,
+			struct outcome *out)
+{
+	int i;
+
+	dapl_lock_assert_held(&ep->lock);
+	dapl_ep_step(&ep->fsm, in->in, &out->effects);
+	dapl_qp_set_state(&ep->qp, dapl_ep_dat_state(ep->fsm.state));
+	dapl_log(DAPL_LOG_EP, "ep %p: %s: %s", (void *)ep,
+		 dapl_ep_input_name(in->in), dapl_ep_state_name(ep->fsm.state));
+	for (i = 0; i < out->effects.n; i++)
+		do_locked(ep, out->effects.e[i], in, out);
+}
+
+/* Whether IN comes too late to be one. */
+static bool stale_locked(struct dapl_ep *ep, const struct input *in)
+{
+	dapl_lock_assert_held(&ep->lock);
+	if (in->about)
+		return ep->conn != in->about;
+	return in->in == DAPL_EP_IN_TIMER && dapl_now_us() < ep->deadline_us;
+}
+
+/* Returns whether it was an input; in any case carry_out() follows. */
+static bool feed(struct dapl_ep *ep, struct input *in, struct outcome *out)
+{
+	bool stale;
+
+	memset(out, 0, sizeof(*out));
+	dapl_lock(&ep->lock);
+	out->seen = ep->qp.state;
+	if (in->use)
+		dapl_ep_use_end(in->use);
+	stale = stale_locked(ep, in);
+	if (!stale)
+		step_locked(ep, in, out);
+	else if (in->use && dapl_ep_unused(&ep->uses, ep->conn, in->about))
+		out->release = in->about;
 	dapl_unlock(&ep->lock);
-	dapl_evd_after(&after);
+	free(in->pdata);
+	return !stale;
+}
+
+static bool refused(const struct outcome *out)
+{
+	return out->effects.n && out->effects.e[0] == DAPL_EP_DO_REFUSE;
+}
+
+static void conn_release(struct dapl_ep *ep, struct dapl_cm_conn *conn)
+{
+	if (conn)
+		ep->obj.ia->cm->ops->release(conn);
+}
+
+static void carry_out(struct dapl_ep *ep, struct outcome *out);
+
+/* An input that comes alone. */
+static void happens(struct dapl_ep *ep, enum dapl_ep_input in)
+{
+	struct input input = {.in = in};
+	struct outcome out;
+
+	feed(ep, &input, &out);
+	carry_out(ep, &out);
+}
+
+/* One that is a call of the consumer. */
+static DAT_RETURN call(struct dapl_ep *ep, enum dapl_ep_input in,
+		       const char *name)
+{
+	struct input input = {.in = in};
+	struct outcome out;
+
+	feed(ep, &input, &out);
+	carry_out(ep, &out);
+	return refused(&out) ? dapl_qp_bad_state(&ep->qp, out.seen, name)
+			     : DAT_SUCCESS;
+}
+
+void dapl_ep_leave(struct dapl_ep *ep, struct dapl_ep_use *use)
+{
+	struct dapl_cm_conn *conn = use->conn;
+	bool last;
+
+	dapl_lock(&ep->lock);
+	dapl_ep_use_end(use);
+	last = dapl_ep_unused(&ep->uses, ep->conn, conn);
+	dapl_unlock(&ep->lock);
+	conn_release(ep, last ? conn : NULL);
+}
+
+/* ---------------------------------- effects without the lock */
+
+static void qp_error(struct dapl_ep *ep)
+{
+	/* If it is being moved, the move's end tells. */
+	if (dapl_ep_move_ends(ep))
+		return;
+	dapl_qp_error(&ep->qp);
+	dapl_ep_qp_in_error(ep);
+}
+
+/* USE tells of whose connection, and ends here. */
+static void op_disconnect(struct dapl_ep *ep, struct dapl_ep_use *use)
+{
+	struct input in = {.about = use->conn, .use = use};
+	struct outcome out;
+
+	in.in = ep->obj.ia->cm->ops->disconnect(use->conn)
+			? DAPL_EP_IN_DISCONNECT_FAILED
+			: DAPL_EP_IN_OP_DONE;
+	feed(ep, &in, &out);
+	carry_out(ep, &out);
 }
 
 /*
- * Ends CONN of EP with event NUMBER, if it is still EP's connection. The
- * connection is taken first, so that nobody else ends it meanwhile; the state
- * follows when the queue pair is in ERR, which takes a while if the kernel has
- * it in hand.
+ * Whether requests are outstanding. The consumer may have stopped reading its
+ * EVD, so the completions are read here.
  */
-static void ep_end(struct dapl_ep *ep, const struct dapl_cm_conn *conn,
-		   DAT_EVENT_NUMBER number, const void *pdata, size_t size)
+static void check_queue(struct dapl_ep *ep, struct dapl_ep_use *use)
 {
-	struct dapl_ep_end end = {.number = number};
-	struct dapl_cm_conn *mine;
+	struct input in = {.about = use->conn, .use = use};
+	struct dapl_evd_after after = {0};
+	struct outcome out;
 
-	end.pdata = size ? malloc(size) : NULL;
-	if (end.pdata) {
-		memcpy(end.pdata, pdata, size);
-		end.size = size;
-	}
-	dapl_lock(&ep->lock);
-	if (!ep->conn || ep->conn != conn) {
-		dapl_unlock(&ep->lock);
-		free(end.pdata);
+	dapl_evd_harvest(ep->qp.request_evd, NULL, &after);
+	dapl_evd_after(&after);
+	in.in = ep->qp.sq && dapl_wq_used(ep->qp.sq) ? DAPL_EP_IN_QUEUE_BUSY
+						     : DAPL_EP_IN_QUEUE_EMPTY;
+	feed(ep, &in, &out);
+	carry_out(ep, &out);
+}
+
+/*
+ * Suppressed requests at the end of the queue would not be seen to complete: a
+ * marker behind them is. A full queue has room for it when some have completed.
+ * If the device takes it not, there is nothing to wait for.
+ */
+static void post_marker(struct dapl_ep *ep, struct dapl_ep_use *use)
+{
+	struct input in = {.about = use->conn, .use = use};
+	int ret = dapl_qp_post_marker(&ep->qp);
+	struct outcome out;
+
+	if (!ret) {
+		dapl_ep_leave(ep, use);
 		return;
 	}
-	mine = dapl_ep_conn_drop_locked(ep);
-	dapl_unlock(&ep->lock);
-	if (!dapl_ep_move_ends(ep, &end)) {
-		dapl_qp_error(&ep->qp);
-		dapl_ep_ended(ep, &end);
-	}
-	dapl_ep_conn_release(ep, mine);
+	in.in = ret == -ENOBUFS ? DAPL_EP_IN_MARKER_NO_ROOM
+				: DAPL_EP_IN_QUEUE_EMPTY;
+	feed(ep, &in, &out);
+	carry_out(ep, &out);
+}
+
+/* What runs on a connection is the last to use it: it is released last. */
+static void carry_out(struct dapl_ep *ep, struct outcome *out)
+{
+	int i;
+
+	dapl_evd_after(&out->after);
+	for (i = 0; i < out->effects.n; i++)
+		switch (out->effects.e[i]) {
+		case DAPL_EP_DO_QP_ERROR:
+			qp_error(ep);
+			break;
+		case DAPL_EP_DO_OP:
+			op_disconnect(ep, &out->use);
+			break;
+		case DAPL_EP_DO_CHECK_QUEUE:
+			check_queue(ep, &out->use);
+			break;
+		case DAPL_EP_DO_POST_MARKER:
+			post_marker(ep, &out->use);
+			break;
+		default:
+			break;
+		}
+	conn_release(ep, out->release);
+}
+
+void dapl_ep_qp_in_error(struct dapl_ep *ep)
+{
+	happens(ep, DAPL_EP_IN_QP_IN_ERROR);
 }
 
 /* ------------------------------------------------- upcalls */
 
-static void ep_established(struct dapl_ep *ep, struct dapl_cm_conn *conn,
-			   const void *pdata, size_t size)
-{
-	struct sockaddr_storage peer;
-	DAT_PORT_QUAL peer_port, local_port;
-	void *copy = size ? malloc(size) : NULL;
-	bool known;
-
-	known = !ep->obj.ia->cm->ops->addrs(conn, &peer, &peer_port,
-					    &local_port);
-	dapl_lock(&ep->lock);
-	if (ep->conn != conn ||
-	    (ep->qp.state != DAT_EP_STATE_ACTIVE_CONNECTION_PENDING &&
-	     ep->qp.state != DAT_EP_STATE_COMPLETION_PENDING)) {
-		dapl_unlock(&ep->lock);
-		free(copy);
-		return;
-	}
-	if (known) {
-		ep->remote_addr = peer;
-		ep->remote_port = peer_port;
-		ep->local_port = local_port;
-	}
-	if (copy) {
-		memcpy(copy, pdata, size);
-		free(ep->pdata);
-		ep->pdata = copy;
-	} else {
-		size = 0;
-	}
-	ep->deadline_us = UINT64_MAX;
-	dapl_ep_set_state_locked(ep, DAT_EP_STATE_CONNECTED);
-	post_conn_event_locked(ep, DAT_CONNECTION_EVENT_ESTABLISHED, size);
-	dapl_unlock(&ep->lock);
-	dapl_log(DAPL_LOG_CM_EST,
-		 "ep %p: established, %zu bytes of private data", (void *)ep,
-		 size);
-}
-
-/* The DAT event for the end of a connection that EP began or accepted. */
-static DAT_EVENT_NUMBER end_event(const struct dapl_ep *ep, int state,
-				  enum dapl_cm_event event)
-{
-	if (state == DAT_EP_STATE_COMPLETION_PENDING)
-		return DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
-	switch (event) {
-	case DAPL_CM_PEER_REJECTED:
-		return DAT_CONNECTION_EVENT_PEER_REJECTED;
-	case DAPL_CM_NON_PEER_REJECTED:
-		return DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
-	case DAPL_CM_UNREACHABLE:
-		return DAT_CONNECTION_EVENT_UNREACHABLE;
-	case DAPL_CM_DISCONNECTED:
-		return DAT_CONNECTION_EVENT_DISCONNECTED;
-	default:
-		return DAT_CONNECTION_EVENT_BROKEN;
-	}
-}
-
 void dapl_ep_cm_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 		      enum dapl_cm_event event, const void *pdata, size_t size)
 {
-	int state;
+	static const enum dapl_ep_input inputs[DAPL_CM_EVENT_N] = {
+		[DAPL_CM_ESTABLISHED] = DAPL_EP_IN_ESTABLISHED,
+		[DAPL_CM_PEER_REJECTED] = DAPL_EP_IN_PEER_REJECTED,
+		[DAPL_CM_NON_PEER_REJECTED] = DAPL_EP_IN_NON_PEER_REJECTED,
+		[DAPL_CM_UNREACHABLE] = DAPL_EP_IN_UNREACHABLE,
+		[DAPL_CM_ACCEPT_FAILED] = DAPL_EP_IN_NOT_ACCEPTED,
+		[DAPL_CM_DISCONNECTED] = DAPL_EP_IN_DISCONNECTED,
+		[DAPL_CM_BROKEN] = DAPL_EP_IN_BROKEN,
+	};
+	struct input in = {.in = inputs[event], .about = conn};
+	struct dapl_ep_peer peer = {.qual = 0}; /* stays what was asked for */
+	struct outcome out;
 
 	dapl__lock_assert_none();
-	if (event == DAPL_CM_ESTABLISHED) {
-		ep_established(ep, conn, pdata, size);
-		return;
+	if (event == DAPL_CM_ESTABLISHED &&
+	    !ep->obj.ia->cm->ops->addrs(conn, &peer.addr, &peer.port,
+					&peer.local_port))
+		in.peer = &peer;
+	in.pdata = size ? malloc(size) : NULL;
+	if (in.pdata) {
+		memcpy(in.pdata, pdata, size);
+		in.size = size;
 	}
-	state = __atomic_load_n(&ep->qp.state, __ATOMIC_ACQUIRE);
-	ep_end(ep, conn, end_event(ep, state, event), pdata, size);
+	if (feed(ep, &in, &out) && event == DAPL_CM_ESTABLISHED)
+		dapl_log(DAPL_LOG_CM_EST,
+			 "ep %p: established, %zu bytes of private data",
+			 (void *)ep, in.size);
+	carry_out(ep, &out);
 }
 
 void dapl_ep_cm_gone(struct dapl_ep *ep)
@@ -242,37 +456,22 @@ void dapl_ep_cm_gone(struct dapl_ep *ep)
 	dapl_obj_put(&ep->obj);
 }
 
-void dapl_ep_broken(struct dapl_ep *ep)
-{
-	struct dapl_cm_conn *conn;
-
-	dapl_lock(&ep->lock);
-	conn = ep->conn;
-	if (ep->qp.state != DAT_EP_STATE_CONNECTED &&
-	    ep->qp.state != DAT_EP_STATE_DISCONNECT_PENDING)
-		conn = NULL;
-	dapl_unlock(&ep->lock);
-	if (conn)
-		ep_end(ep, conn, DAT_CONNECTION_EVENT_BROKEN, NULL, 0);
-}
-
-/* The consumer's timeout of a connection attempt. */
+/* The consumer's timeout of an attempt, or time to look at the requests. */
 void dapl_ep_timer(struct dapl_timer *t)
 {
-	struct dapl_ep *ep = dapl_container_of(t, struct dapl_ep, timer);
-	struct dapl_cm_conn *conn = NULL;
-	bool drain;
+	happens(dapl_container_of(t, struct dapl_ep, timer), DAPL_EP_IN_TIMER);
+}
 
-	dapl_lock(&ep->lock);
-	drain = ep->draining;
-	if (ep->qp.state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING &&
-	    dapl_now_us() >= ep->deadline_us)
-		conn = ep->conn;
-	dapl_unlock(&ep->lock);
-	if (conn)
-		ep_end(ep, conn, DAT_CONNECTION_EVENT_TIMED_OUT, NULL, 0);
-	if (drain)
-		dapl_ep_drain_poll(ep);
+void dapl_ep_drained(struct dapl_work *w)
+{
+	happens(dapl_container_of(w, struct dapl_ep, drain_work),
+		DAPL_EP_IN_DRAINED);
+}
+
+void dapl_ep_broken(struct dapl_work *w)
+{
+	happens(dapl_container_of(w, struct dapl_ep, broken_work),
+		DAPL_EP_IN_COMPLETION_ERROR);
 }
 
 /* ------------------------------------------------- connect */
@@ -339,27 +538,15 @@ static struct dapl_cm_qp conn_qp(const struct dapl_ep *ep)
 	return qp;
 }
 
-static void remember_peer_locked(struct dapl_ep *ep,
-				 const struct sockaddr *addr,
-				 DAT_CONN_QUAL qual)
+static struct dapl_ep_peer peer_named(const struct sockaddr *addr,
+				      DAT_CONN_QUAL qual)
 {
 	size_t len = addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
 						 : sizeof(struct sockaddr_in);
+	struct dapl_ep_peer peer = {.port = qual, .qual = qual};
 
-	dapl_lock_assert_held(&ep->lock);
-	memset(&ep->remote_addr, 0, sizeof(ep->remote_addr));
-	memcpy(&ep->remote_addr, addr, len);
-	ep->remote_port = qual;
-	ep->remote_qual = qual;
-}
-
-static void forget_peer_locked(struct dapl_ep *ep)
-{
-	dapl_lock_assert_held(&ep->lock);
-	memset(&ep->remote_addr, 0, sizeof(ep->remote_addr));
-	ep->remote_qual = 0;
-	ep->remote_port = 0;
-	ep->local_port = 0;
+	memcpy(&peer.addr, addr, len);
+	return peer;
 }
 
 /*
@@ -374,29 +561,23 @@ static DAT_RETURN op_failed(const struct dapl_ep *ep, int err, const char *what)
 			 (const void *)ep, what);
 }
 
-/* Runs the attempt on a connection that is EP's already. */
-static int start_attempt(struct dapl_ep *ep, struct dapl_cm_conn *conn,
+/*
+ * Runs the attempt on a connection that is EP's already. If somebody has ended
+ * it meanwhile, that is its result.
+ */
+static int start_attempt(struct dapl_ep *ep, struct dapl_ep_use *use,
 			 const struct dapl_cm_connect *req)
 {
-	struct dapl_cm_conn *mine = NULL, *abandoned;
+	struct input in = {.about = use->conn, .use = use};
+	struct outcome out;
+	bool mine;
 	int ret;
 
-	ret = ep->obj.ia->cm->ops->connect(conn, req);
-	dapl_lock(&ep->lock);
-	abandoned = conn_idle_locked(ep);
-	if (ret && ep->conn == conn) {
-		mine = dapl_ep_conn_drop_locked(ep);
-		ep->deadline_us = UINT64_MAX;
-		forget_peer_locked(ep);
-		dapl_ep_set_state_locked(ep, DAT_EP_STATE_UNCONNECTED);
-	} else if (ret) {
-		/* Somebody ended the attempt meanwhile: that is its result. */
-		ret = 0;
-	}
-	dapl_unlock(&ep->lock);
-	dapl_ep_conn_release(ep, mine);
-	dapl_ep_conn_release(ep, abandoned);
-	return ret;
+	ret = ep->obj.ia->cm->ops->connect(use->conn, req);
+	in.in = ret ? DAPL_EP_IN_CONNECT_FAILED : DAPL_EP_IN_OP_DONE;
+	mine = feed(ep, &in, &out);
+	carry_out(ep, &out);
+	return mine ? ret : 0;
 }
 
 static DAT_RETURN ep_connect(struct dapl_ep *ep, const struct sockaddr *addr,
@@ -411,40 +592,27 @@ static DAT_RETURN ep_connect(struct dapl_ep *ep, const struct sockaddr *addr,
 		.pdata = pdata,
 		.pdata_size = (size_t)pdata_size,
 	};
-	struct dapl_cm_conn *conn;
-	int ret, state;
+	struct dapl_ep_peer peer = peer_named(addr, qual);
+	struct input in = {.in = DAPL_EP_IN_CONNECT, .peer = &peer};
+	struct outcome out;
+	int ret;
 
 	dapl_obj_get(&ep->obj);
-	ret = cm->ops->prepare(cm, ep, &conn);
+	ret = cm->ops->prepare(cm, ep, &in.fresh);
 	if (ret) {
 		dapl_obj_put(&ep->obj);
 		return dapl_fail(dapl_err_dat(ret), "ep %p: cannot connect: %s",
 				 (void *)ep, strerror(-ret));
 	}
-	dapl_lock(&ep->lock);
-	state = ep->qp.state;
-	if (state == DAT_EP_STATE_UNCONNECTED) {
-		dapl_ep_set_state_locked(
-			ep, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
-		ep->conn = conn;
-		ep->conn_busy = true;
-		ep->passive = false;
-		remember_peer_locked(ep, addr, qual);
-		if (timeout != DAT_TIMEOUT_INFINITE) {
-			ep->deadline_us = dapl_now_us() + timeout;
-			ret = dapl_timer_arm(ep->obj.ia->loop, &ep->timer,
-					     ep->deadline_us);
-		}
+	in.deadline_us = timeout == DAT_TIMEOUT_INFINITE
+				 ? UINT64_MAX
+				 : dapl_now_us() + timeout;
+	feed(ep, &in, &out);
+	if (refused(&out)) {
+		conn_release(ep, in.fresh);
+		return dapl_qp_bad_state(&ep->qp, out.seen, "dat_ep_connect");
 	}
-	dapl_unlock(&ep->lock);
-	if (state != DAT_EP_STATE_UNCONNECTED) {
-		dapl_ep_conn_release(ep, conn);
-		return dapl_qp_bad_state(&ep->qp, state, "dat_ep_connect");
-	}
-	if (ret)
-		dapl_log(DAPL_LOG_ERR, "ep %p: no timer: %s", (void *)ep,
-			 strerror(-ret));
-	ret = start_attempt(ep, conn, &req);
+	ret = start_attempt(ep, &out.use, &req);
 	if (ret)
 		return op_failed(ep, ret, "connect");
 	return DAT_SUCCESS;
@@ -531,14 +699,49 @@ DAT_RETURN dapl_ep_common_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR addr,
 
 /* -------------------------------------------------- accept */
 
-DAT_RETURN dapl_ep_accept(struct dapl_ep *ep, int from_state,
+static enum dapl_ep_input accept_failed(enum dapl_ep_input in)
+{
+	switch (in) {
+	case DAPL_EP_IN_ACCEPT_REQUESTED:
+		return DAPL_EP_IN_ACCEPT_REQUESTED_FAILED;
+	case DAPL_EP_IN_ACCEPT_TENTATIVE:
+		return DAPL_EP_IN_ACCEPT_TENTATIVE_FAILED;
+	default:
+		return DAPL_EP_IN_ACCEPT_FAILED;
+	}
+}
+
+/* Calls the connection manager. Returns what accept() did; *RET_MINE: nobody
+ * has ended the connection meanwhile. */
+static int op_accept(struct dapl_ep *ep, struct dapl_ep_use *use,
+		     enum dapl_ep_input accept, const struct dapl_cm_qp *qp,
+		     const void *pdata, size_t size, bool *ret_mine)
+{
+	struct input in = {.about = use->conn, .use = use};
+	struct outcome out;
+	int ret;
+
+	ret = ep->obj.ia->cm->ops->accept(use->conn, qp, ep, pdata, size);
+	in.in = ret ? accept_failed(accept) : DAPL_EP_IN_OP_DONE;
+	*ret_mine = feed(ep, &in, &out);
+	/* Without success it is the request's to release. */
+	if (ret)
+		out.release = NULL;
+	carry_out(ep, &out);
+	return ret;
+}
+
+DAT_RETURN dapl_ep_accept(struct dapl_ep *ep, enum dapl_ep_input accept,
 			  const struct dapl_cr *cr, const void *pdata,
 			  size_t size, bool *ret_peer_gone)
 {
-	struct dapl_cm *cm = ep->obj.ia->cm;
-	struct dapl_cm_conn *abandoned, *conn = cr->conn;
+	struct dapl_ep_peer peer = {cr->remote_addr, cr->remote_port, cr->qual,
+				    0};
+	struct input in = {.in = accept, .fresh = cr->conn, .peer = &peer};
+	struct outcome out;
 	struct dapl_cm_qp qp;
-	int ret, state;
+	bool mine;
+	int ret;
 
 	*ret_peer_gone = false;
 	if (!ep->qp.pz || !ep->qp.ibv || !ep->conn_evd)
@@ -547,232 +750,117 @@ DAT_RETURN dapl_ep_accept(struct dapl_ep *ep, int from_state,
 				 "connection events",
 				 (void *)ep);
 	qp = conn_qp(ep);
-	dapl_lock(&ep->lock);
-	state = ep->qp.state;
-	if (state == from_state) {
-		dapl_ep_set_state_locked(ep, DAT_EP_STATE_COMPLETION_PENDING);
-		ep->conn = conn;
-		ep->conn_busy = true;
-		ep->passive = true;
-		ep->remote_addr = cr->remote_addr;
-		ep->remote_port = cr->remote_port;
-		ep->remote_qual = cr->qual;
-		dapl_obj_get(&ep->obj);
+	dapl_obj_get(&ep->obj);
+	feed(ep, &in, &out);
+	if (refused(&out)) {
+		dapl_obj_put(&ep->obj);
+		return dapl_qp_bad_state(&ep->qp, out.seen, "dat_cr_accept");
 	}
-	dapl_unlock(&ep->lock);
-	if (state != from_state)
-		return dapl_qp_bad_state(&ep->qp, state, "dat_cr_accept");
-
-	ret = cm->ops->accept(conn, &qp, ep, pdata, size);
-	dapl_lock(&ep->lock);
-	abandoned = conn_idle_locked(ep);
-	if (ret && ep->conn == conn) {
-		ep->conn = NULL;
-		forget_peer_locked(ep);
-		dapl_ep_set_state_locked(ep, from_state);
-	}
-	dapl_unlock(&ep->lock);
-	if (!ret) {
-		dapl_ep_conn_release(ep, abandoned);
+	ret = op_accept(ep, &out.use, accept, &qp, pdata, size, &mine);
+	if (!ret)
 		return DAT_SUCCESS;
-	}
 	/*
 	 * Without success the reference stays here. The request goes on living
 	 * unless its peer has gone, or the endpoint was disconnected
 	 * meanwhile: then the caller drops it.
 	 */
 	dapl_obj_put(&ep->obj);
-	*ret_peer_gone = ret == -ECONNABORTED || abandoned;
-	if (abandoned)
+	*ret_peer_gone = ret == -ECONNABORTED || !mine;
+	if (!mine)
 		return DAT_SUCCESS;
 	return op_failed(ep, ret, "accept");
 }
 
-/* ---------------------------------------------- disconnect */
+/* ----------------------------- service points and requests */
 
-/* Tells the peer; without an answer from the layers below, ends it here. */
-static void disconnect_conn(struct dapl_ep *ep, struct dapl_cm_conn *conn)
+DAT_RETURN dapl_ep_reserve(struct dapl_ep *ep)
 {
-	struct dapl_cm_conn *abandoned;
-	int ret;
+	return call(ep, DAPL_EP_IN_RESERVE, "dat_rsp_create");
+}
 
-	dapl_lock(&ep->lock);
-	if (ep->conn != conn || ep->conn_busy) {
-		dapl_unlock(&ep->lock);
-		return;
-	}
-	ep->draining = false;
-	ep->conn_busy = true;
-	dapl_unlock(&ep->lock);
-	ret = ep->obj.ia->cm->ops->disconnect(conn);
-	dapl_lock(&ep->lock);
-	abandoned = conn_idle_locked(ep);
-	dapl_unlock(&ep->lock);
-	dapl_ep_conn_release(ep, abandoned);
-	if (ret)
-		ep_end(ep, conn, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, 0);
+void dapl_ep_unreserve(struct dapl_ep *ep)
+{
+	happens(ep, DAPL_EP_IN_UNRESERVE);
+}
+
+bool dapl_ep_request(struct dapl_ep *ep)
+{
+	struct input in = {.in = DAPL_EP_IN_REQUEST};
+	struct outcome out;
+
+	feed(ep, &in, &out);
+	return !refused(&out);
 }
 
 /*
- * Whether requests are outstanding. Suppressed ones at the end of the queue
- * would not be seen to complete: a marker behind them is. A full queue has room
- * for it when some have completed. If the device takes it not, there is nothing
- * to wait for.
+ * One of the provider's own making is freed, unless it has been accepted with,
+ * which has made it the consumer's. Not the one whose accept ran into a
+ * disconnect, either: that had its event.
  */
-static bool drain_busy(struct dapl_ep *ep)
+void dapl_ep_request_over(struct dapl_ep *ep)
 {
-	bool mark;
-	int ret;
+	struct input in = {.in = DAPL_EP_IN_REQUEST_OVER};
+	struct outcome out;
 
-	if (!ep->qp.sq || !dapl_wq_used(ep->qp.sq))
-		return false;
-	dapl_lock(&ep->lock);
-	mark = !ep->marked;
-	ep->marked = true;
-	dapl_unlock(&ep->lock);
-	ret = mark ? dapl_qp_post_marker(&ep->qp) : 0;
-	if (!ret)
-		return true;
-	dapl_lock(&ep->lock);
-	ep->marked = false;
-	dapl_unlock(&ep->lock);
-	return ret == -ENOBUFS;
+	feed(ep, &in, &out);
+	if (out.effects.n && dapl_obj_retire(&ep->obj, true))
+		dapl_obj_end(&ep->obj);
 }
 
-/*
- * Looks whether the send queue of a gracefully disconnecting endpoint is
- * empty, and goes on if so. The consumer may have stopped reading its EVD, so
- * the completions are read here, with growing pauses.
- */
-void dapl_ep_drain_poll(struct dapl_ep *ep)
-{
-	struct dapl_evd_after after = {0};
-	struct dapl_cm_conn *conn;
-	bool draining, busy;
-
-	dapl_lock(&ep->lock);
-	draining = ep->draining;
-	dapl_unlock(&ep->lock);
-	if (!draining)
-		return; /* nor touch an EVD that may be gone */
-	dapl_evd_harvest(ep->qp.request_evd, NULL, &after);
-	dapl_evd_after(&after);
-	busy = drain_busy(ep);
-	dapl_lock(&ep->lock);
-	conn = ep->conn;
-	draining = ep->draining && conn;
-	if (draining && busy) {
-		ep->drain_wait_us *= 2;
-		if (ep->drain_wait_us > DRAIN_POLL_MAX_US)
-			ep->drain_wait_us = DRAIN_POLL_MAX_US;
-		dapl_timer_arm(ep->obj.ia->loop, &ep->timer,
-			       dapl_now_us() + ep->drain_wait_us);
-		draining = false;
-	}
-	dapl_unlock(&ep->lock);
-	if (draining)
-		disconnect_conn(ep, conn);
-}
-
-static DAT_RETURN disconnect_gracefully(struct dapl_ep *ep,
-					struct dapl_cm_conn *conn)
-{
-	dapl_lock(&ep->lock);
-	if (ep->conn == conn) {
-		ep->drain_wait_us = DRAIN_POLL_MIN_US;
-		ep->marked = false;
-		ep->draining = true;
-	}
-	dapl_unlock(&ep->lock);
-	dapl_ep_drain_poll(ep);
-	return DAT_SUCCESS;
-}
-
-/*
- * Abrupt: the consumer is through with the connection now. The provider goes
- * on telling the peer after the release.
- */
-static DAT_RETURN disconnect_abruptly(struct dapl_ep *ep,
-				      struct dapl_cm_conn *conn)
-{
-	ep_end(ep, conn, DAT_CONNECTION_EVENT_DISCONNECTED, NULL, 0);
-	return DAT_SUCCESS;
-}
+/* -------------------------------- disconnect, reset, free */
 
 DAT_RETURN dapl_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
 {
 	struct dapl_ep *ep = dapl_ep_from(handle);
-	struct dapl_cm_conn *conn;
 	bool abrupt = flags == DAT_CLOSE_ABRUPT_FLAG;
-	int state;
 
 	if (!ep)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
 	if (!abrupt && flags != DAT_CLOSE_GRACEFUL_FLAG)
 		return dapl_fail(DAPL_BAD_ARG(2), "unknown flag %d",
 				 (int)flags);
-	dapl_lock(&ep->lock);
-	state = ep->qp.state;
-	conn = ep->conn;
-	if (!abrupt && state == DAT_EP_STATE_CONNECTED && conn)
-		dapl_ep_set_state_locked(ep, DAT_EP_STATE_DISCONNECT_PENDING);
-	dapl_unlock(&ep->lock);
-
-	switch (state) {
-	case DAT_EP_STATE_DISCONNECTED:
-		return DAT_SUCCESS;
-	case DAT_EP_STATE_CONNECTED:
-		/* Without a connection: its end is being reported already. */
-		if (!conn)
-			return DAT_SUCCESS;
-		return abrupt ? disconnect_abruptly(ep, conn)
-			      : disconnect_gracefully(ep, conn);
-	case DAT_EP_STATE_DISCONNECT_PENDING:
-		return abrupt && conn ? disconnect_abruptly(ep, conn)
-				      : DAT_SUCCESS;
-	case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
-	case DAT_EP_STATE_COMPLETION_PENDING:
-		return conn ? disconnect_abruptly(ep, conn) : DAT_SUCCESS;
-	default:
-		return dapl_qp_bad_state(&ep->qp, state, "dat_ep_disconnect");
-	}
+	return call(ep, abrupt ? DAPL_EP_IN_ABORT : DAPL_EP_IN_DISCONNECT,
+		    "dat_ep_disconnect");
 }
 
 DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE handle)
 {
 	struct dapl_ep *ep = dapl_ep_from(handle);
-	int state, ret;
+	struct input in = {.in = DAPL_EP_IN_RESET};
+	struct outcome out;
+	int ret;
 
 	if (!ep)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
-	dapl_lock(&ep->lock);
-	state = ep->qp.state;
-	dapl_unlock(&ep->lock);
-	if (state == DAT_EP_STATE_UNCONNECTED)
+	feed(ep, &in, &out);
+	if (refused(&out))
+		return dapl_qp_bad_state(&ep->qp, out.seen, "dat_ep_reset");
+	if (!out.effects.n)
 		return DAT_SUCCESS;
-	if (state != DAT_EP_STATE_DISCONNECTED)
-		return dapl_qp_bad_state(&ep->qp, state, "dat_ep_reset");
 	ret = dapl_qp_renew(&ep->qp);
+	happens(ep, ret ? DAPL_EP_IN_RENEW_FAILED : DAPL_EP_IN_RENEWED);
 	if (ret)
 		return dapl_fail(dapl_err_dat(ret),
 				 "ep %p: no new queue pair: %s", (void *)ep,
 				 strerror(-ret));
-	dapl_lock(&ep->lock);
-	if (ep->qp.state == DAT_EP_STATE_DISCONNECTED) {
-		forget_peer_locked(ep);
-		free(ep->pdata);
-		ep->pdata = NULL;
-		dapl_ep_set_state_locked(ep, DAT_EP_STATE_UNCONNECTED);
-	}
-	dapl_unlock(&ep->lock);
 	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_ep_may_free(struct dapl_ep *ep)
+{
+	return call(ep, DAPL_EP_IN_FREE, "dat_ep_free");
+}
+
+void dapl_ep_close(struct dapl_ep *ep)
+{
+	happens(ep, DAPL_EP_IN_CLOSE);
 }
 
 /* ---------------------------------- what completions tell */
 
 static void qp_broken(struct dapl_obj *owner)
 {
-	dapl_ep_broken((struct dapl_ep *)owner);
+	happens((struct dapl_ep *)owner, DAPL_EP_IN_COMPLETION_ERROR);
 }
 
 static void qp_broken_later(struct dapl_obj *owner)

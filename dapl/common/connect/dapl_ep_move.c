@@ -2,11 +2,11 @@
 /*
  * dapl_ep_move.c - moving an endpoint's queue pair for its connection manager.
  *
- * The queue pair is then in a helper's hands, as dapl_qp.h tells. Who ends the
- * connection meanwhile leaves the rest of that to the end of the move, so that
- * the queue pair is in ERR before the event is posted.
+ * The queue pair is then in a helper's hands, as dapl_qp.h tells. Who wants it
+ * in ERR meanwhile, since the connection has ended, is told at the end of the
+ * move: so it is there before the event is posted.
  *
- * To the connection a move is an op that runs: its release comes afterwards.
+ * To the connection a move is somebody inside: its release comes afterwards.
  * Each move is on ep->moves (lock) until it is over; who takes it off, the
  * service thread or stop(), ends it.
  */
@@ -20,44 +20,23 @@
 struct dapl_ep_move {
 	struct dapl_qp_move qp; /* must stay first */
 	struct dapl_ep *ep;	/* a reference */
-	struct dapl_cm_conn *conn;
+	struct dapl_ep_use use; /* of the connection; lock */
 	dapl_cm_moved_fn *moved;
 	struct dapl_list link; /* ep->moves; lock */
-	bool abandoned;	       /* lock; CONN is to be released at the end */
-	bool ends;	       /* ctl; END is to be reported */
-	struct dapl_ep_end end;
+	bool tells;	       /* ctl; that the queue pair is in ERR */
 };
 
-bool dapl_ep_move_ends(struct dapl_ep *ep, const struct dapl_ep_end *end)
+bool dapl_ep_move_ends(struct dapl_ep *ep)
 {
-	struct dapl_ep_move *m;
 	bool later;
 
 	dapl_lock(&ep->qp.ctl);
 	later = dapl_qp_move_to_error_locked(&ep->qp);
-	if (later) {
-		/* Nobody else has it moved. */
-		m = (struct dapl_ep_move *)ep->qp.move;
-		m->ends = true;
-		m->end = *end;
-	}
+	/* Nobody else has it moved. */
+	if (later)
+		((struct dapl_ep_move *)ep->qp.move)->tells = true;
 	dapl_unlock(&ep->qp.ctl);
 	return later;
-}
-
-bool dapl_ep_move_abandon_locked(struct dapl_ep *ep,
-				 const struct dapl_cm_conn *conn)
-{
-	struct dapl_ep_move *m;
-
-	dapl_lock_assert_held(&ep->lock);
-	dapl_list_for_each(m, &ep->moves, link) {
-		if (m->conn != conn)
-			continue;
-		m->abandoned = true;
-		return true;
-	}
-	return false;
 }
 
 /* ------------------------------------------------------------- its end */
@@ -68,11 +47,10 @@ static void finish(struct dapl_ep_move *m, bool tell, int ret)
 	struct dapl_ep *ep = m->ep;
 
 	if (tell)
-		m->moved(m->conn, ret);
-	if (m->ends)
-		dapl_ep_ended(ep, &m->end);
-	if (m->abandoned)
-		dapl_ep_conn_release(ep, m->conn);
+		m->moved(m->use.conn, ret);
+	if (m->tells)
+		dapl_ep_qp_in_error(ep);
+	dapl_ep_leave(ep, &m->use);
 	dapl_obj_put(&ep->obj);
 	free(m);
 }
@@ -87,7 +65,7 @@ static void move_done(struct dapl_job *job)
 	dapl_lock(&ep->lock);
 	taken = dapl_list_empty(&m->link);
 	dapl_list_del(&m->link);
-	if (ep->conn != m->conn)
+	if (ep->conn != m->use.conn)
 		ret = -ENOTCONN;
 	dapl_unlock(&ep->lock);
 	if (!taken)
@@ -107,7 +85,6 @@ int dapl_ep_cm_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 		return -ENOMEM;
 	dapl_qp_move_init(&m->qp, &ep->qp, steps, n, move_done);
 	m->ep = ep;
-	m->conn = conn;
 	m->moved = moved;
 	dapl_lock(&ep->qp.ctl);
 	dapl_lock(&ep->lock);
@@ -115,6 +92,7 @@ int dapl_ep_cm_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 	ok = ep->qp.ibv && !ep->qp.move && ep->conn == conn;
 	if (ok) {
 		dapl_list_add_tail(&ep->moves, &m->link);
+		dapl_ep_use_begin(&ep->uses, &m->use, conn);
 		dapl_obj_get(&ep->obj);
 	}
 	dapl_unlock(&ep->lock);
@@ -145,7 +123,7 @@ void dapl_ep_cm_qp_stop(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
 
 	dapl_lock(&ep->lock);
 	dapl_list_for_each(m, &ep->moves, link) {
-		if (m->conn != conn)
+		if (m->use.conn != conn)
 			continue;
 		found = m;
 		dapl_list_del(&m->link);

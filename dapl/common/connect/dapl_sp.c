@@ -62,18 +62,11 @@ static struct dapl_cr *cr_new(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 static bool rsp_take_locked(struct dapl_sp *sp, struct dapl_cr *cr)
 {
 	struct dapl_ep *ep = sp->ep;
-	bool ok;
 
 	dapl_lock_assert_held(&sp->lock);
 	if (sp->makes_ep)
 		return true;
-	dapl_lock(&ep->lock);
-	ok = ep->qp.state == DAT_EP_STATE_RESERVED && !ep->freed;
-	if (ok)
-		dapl_ep_set_state_locked(
-			ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
-	dapl_unlock(&ep->lock);
-	if (!ok)
+	if (!dapl_ep_request(ep))
 		return false;
 	cr->ep = ep;
 	sp->ep = NULL;
@@ -85,10 +78,7 @@ static void rsp_unreserve(struct dapl_ep *ep)
 {
 	if (!ep)
 		return;
-	dapl_lock(&ep->lock);
-	if (ep->qp.state == DAT_EP_STATE_RESERVED)
-		dapl_ep_set_state_locked(ep, DAT_EP_STATE_UNCONNECTED);
-	dapl_unlock(&ep->lock);
+	dapl_ep_unreserve(ep);
 	dapl_obj_put(&ep->obj);
 }
 
@@ -390,15 +380,10 @@ DAT_RETURN dapl_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *ret_qual,
 
 static DAT_RETURN rsp_reserve(struct dapl_sp *sp, struct dapl_ep *ep)
 {
-	int state;
+	DAT_RETURN ret = dapl_ep_reserve(ep);
 
-	dapl_lock(&ep->lock);
-	state = ep->qp.state;
-	if (state == DAT_EP_STATE_UNCONNECTED)
-		dapl_ep_set_state_locked(ep, DAT_EP_STATE_RESERVED);
-	dapl_unlock(&ep->lock);
-	if (state != DAT_EP_STATE_UNCONNECTED)
-		return dapl_qp_bad_state(&ep->qp, state, "dat_rsp_create");
+	if (ret != DAT_SUCCESS)
+		return ret;
 	dapl_obj_get(&ep->obj);
 	sp->ep = ep;
 	return DAT_SUCCESS;

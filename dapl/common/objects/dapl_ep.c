@@ -153,16 +153,6 @@ static void notify_leave(const struct ep_parts *p, const DAT_EP_ATTR *attr)
 		dapl_qp_config(p->recv_evd, p->request_evd, attr, false));
 }
 
-static void ep_drain_fn(struct dapl_work *w)
-{
-	dapl_ep_drain_poll(dapl_container_of(w, struct dapl_ep, drain_work));
-}
-
-static void ep_broken_fn(struct dapl_work *w)
-{
-	dapl_ep_broken(dapl_container_of(w, struct dapl_ep, broken_work));
-}
-
 /* Callbacks on the service thread: none runs or will run after this. */
 static void ep_calls_cancel(struct dapl_ep *ep)
 {
@@ -174,15 +164,9 @@ static void ep_calls_cancel(struct dapl_ep *ep)
 static void ep_shutdown(struct dapl_obj *obj)
 {
 	struct dapl_ep *ep = (struct dapl_ep *)obj;
-	struct dapl_cm_conn *conn;
 	struct ep_parts parts;
 
-	dapl_lock(&ep->lock);
-	ep->freed = true;
-	ep->draining = false;
-	conn = dapl_ep_conn_drop_locked(ep);
-	dapl_unlock(&ep->lock);
-	dapl_ep_conn_release(ep, conn);
+	dapl_ep_close(ep);
 	/* They read the EVDs, which the consumer may free from here on. */
 	ep_calls_cancel(ep);
 	dapl_qp_close(&ep->qp);
@@ -224,8 +208,9 @@ static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
 	dapl_lock_init(&ep->lock, DAPL_LOCK_EP);
 	dapl_lock_init(&ep->qp.ctl, DAPL_LOCK_CTL);
 	dapl_timer_init(&ep->timer, dapl_ep_timer);
-	dapl_work_init(&ep->drain_work, ep_drain_fn);
-	dapl_work_init(&ep->broken_work, ep_broken_fn);
+	dapl_work_init(&ep->drain_work, dapl_ep_drained);
+	dapl_work_init(&ep->broken_work, dapl_ep_broken);
+	dapl_list_init(&ep->uses);
 	dapl_list_init(&ep->moves);
 	ep->qp.ops = &dapl_ep_qp_ops;
 	ep->qp.attr = *attr;
@@ -342,7 +327,8 @@ DAT_RETURN dapl_ep_provide(struct dapl_ia *ia, struct dapl_ep **ret_ep)
 		ret = ep_new(ia, &none, &attr, &ep);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	ep->qp.state = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
+	ep->fsm.state = DAPL_EP_TENTATIVE;
+	dapl_qp_set_state(&ep->qp, dapl_ep_dat_state(ep->fsm.state));
 	/* Before the IA's close can find the endpoint and end it. */
 	dapl_obj_get(&ep->obj);
 	dapl_obj_enlist(&ep->obj);
@@ -462,15 +448,10 @@ DAT_RETURN dapl_ep_rebuild(struct dapl_ep *ep,
 
 static DAT_RETURN ep_free(struct dapl_ep *ep)
 {
-	int state;
+	DAT_RETURN ret = dapl_ep_may_free(ep);
 
-	dapl_lock(&ep->lock);
-	state = ep->qp.state;
-	dapl_unlock(&ep->lock);
-	if (state == DAT_EP_STATE_RESERVED ||
-	    state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING ||
-	    state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING)
-		return dapl_qp_bad_state(&ep->qp, state, "dat_ep_free");
+	if (ret != DAT_SUCCESS)
+		return ret;
 	if (!dapl_obj_retire(&ep->obj, false))
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
 	dapl_obj_end(&ep->obj);
