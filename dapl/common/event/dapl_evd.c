@@ -48,8 +48,10 @@ static int evd_open_cq(struct dapl_evd *evd, struct dapl_ia *ia, DAT_COUNT qlen)
 	if (ret) {
 		vb_channel_destroy(evd->chan);
 		evd->chan = NULL;
+		return ret;
 	}
-	return ret;
+	evd->ops = vb_cq_ops_of(evd->cq);
+	return 0;
 }
 
 /* A waiter of a dead EVD has gone. */
@@ -591,7 +593,7 @@ static DAT_RETURN evd_resize(struct dapl_evd *evd, DAT_COUNT qlen)
 				 "%d events are more than %s offers (%d)", qlen,
 				 evd->obj.ia->dev.name,
 				 evd->obj.ia->dev.attr.max_cqe);
-	dapl_evd_harvest(evd, NULL, &after);
+	dapl_evd_read_all(evd, NULL, &after);
 	dapl_evd_after(&after);
 	dapl_lock(&evd->ctl);
 	ret = evd_resize_ctl(evd, qlen);

@@ -5,8 +5,8 @@
  * An EVD whose streams include DTO or RMR_BIND has a completion queue with a
  * completion channel of its own; dequeue polls the queue itself and wait
  * blocks on the channel. All other events come through a ring beside it. The
- * ring also takes completions that had to be read early (harvest), and is
- * therefore served first.
+ * ring also takes completions that had to be read early, and is therefore
+ * served first.
  *
  * Nobody is woken through another thread: a waiter sleeps in ppoll() on the
  * channel and on an eventfd that posters write only while somebody waits, and
@@ -18,6 +18,8 @@
  */
 #ifndef DAPL_EVD_H
 #define DAPL_EVD_H
+
+#include <stddef.h>
 
 #include "dapl/common/base/dapl_obj.h"
 #include "dapl/common/services/dapl_lock.h"
@@ -61,8 +63,9 @@ struct dapl_evd {
 	struct dapl_lock ctl; /* role CTL: resizing, and room below */
 	int qlen;	      /* what query says; also read without the lock */
 
-	int slow;	   /* DAPL_EVD_* */
-	struct ibv_cq *cq; /* constant; NULL when no stream needs one */
+	int slow;	      /* DAPL_EVD_* */
+	struct ibv_cq *cq;    /* constant; NULL when no stream needs one */
+	struct vb_cq_ops ops; /* of cq; constant */
 	struct dapl_ring ring;
 	bool waiting; /* as DAPL_EVD_WAITING; also read without the lock */
 	int sleepers; /* atomic; threads that have slept and not left yet */
@@ -94,6 +97,13 @@ struct dapl_evd {
 	int cq_pool;	 /* slots given over to credits */
 	int credits;	 /* atomic: free slots for unpromised queues */
 };
+
+/* Where locks are words; those that are watched are larger. */
+_Static_assert(sizeof(struct dapl_lock) > sizeof(int) ||
+		       offsetof(struct dapl_evd, ring) +
+				       sizeof(struct dapl_ring) <=
+			       2 * 64,
+	       "what reading an EVD touches is two cache lines");
 
 /* To be called when the EVD's lock is free, if it is set. */
 struct dapl_evd_call {
@@ -141,9 +151,40 @@ void dapl_evd_post_completion(struct dapl_evd *evd, const DAT_EVENT *event);
  * was kept before still is.
  */
 bool dapl_evd_keep_room(struct dapl_evd *evd, int completions);
+/* The same as below, where the ring must grow for it. */
+bool dapl_evd_room_more_locked(struct dapl_evd *evd);
+
 /* Whether an event finds room besides those. */
-bool dapl_evd_room_locked(struct dapl_evd *evd);
-/* A slot to fill, or NULL when there is no memory. */
+static inline bool dapl_evd_room_locked(struct dapl_evd *evd)
+{
+	const struct dapl_ring *ring = &evd->ring;
+
+	dapl_lock_assert_held(&evd->lock);
+	return ring->size - (ring->head - ring->tail) > evd->kept ||
+	       dapl_evd_room_more_locked(evd);
+}
+
+static inline DAT_EVENT *dapl_evd_slot_next(struct dapl_evd *evd)
+{
+	return &evd->ring.slots[evd->ring.head & (evd->ring.size - 1)];
+}
+
+/* The next slot, or NULL when there is no memory. It is nothing yet. */
+static inline DAT_EVENT *dapl_evd_slot_locked(struct dapl_evd *evd)
+{
+	return dapl_evd_room_locked(evd) ? dapl_evd_slot_next(evd) : NULL;
+}
+
+/* Now it is an event. QUIET: it notifies nobody. */
+static inline void dapl_evd_slot_filled_locked(struct dapl_evd *evd, bool quiet)
+{
+	dapl_lock_assert_held(&evd->lock);
+	evd->slow |= DAPL_EVD_RING;
+	evd->loud += !quiet;
+	evd->ring.head++;
+}
+
+/* A slot that the caller fills, or NULL when there is no memory. */
 DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd);
 /*
  * The event of a completion that has been read, in a slot kept for it if need
@@ -223,32 +264,37 @@ void dapl_evd_trigger_back(struct dapl_evd *evd, const struct dapl_cno *cno);
 
 /* dapl_evd_cq.c: completions into events. */
 
-/* ibv_poll_cq() gave the negative N. */
+/* Polling gave the negative N. */
 void dapl_evd_cq_failed_locked(struct dapl_evd *evd, int n,
 			       struct dapl_evd_after *after);
 /* Reads the next event off the completion queue; false when there is none. */
 bool dapl_evd_cq_next_locked(struct dapl_evd *evd, DAT_EVENT *event,
 			     struct dapl_evd_after *after);
+/* How far a completion queue is read into the ring. */
+enum dapl_evd_reach {
+	/* For who waits: without memory the rest stays in the queue. */
+	DAPL_EVD_WHILE_ROOM,
+	/*
+	 * What is done next must come behind it, or there will be nobody to
+	 * complete. There is a slot for each.
+	 */
+	DAPL_EVD_TO_END,
+};
+
 /*
- * Moves all there is to the ring, for somebody who waits: without memory what
- * finds no room stays in the queue.
+ * Moves completions into the ring. Those of DROP, an endpoint that is being
+ * freed, give their slots back and vanish; not those of receives from an SRQ,
+ * since that lives on, and so do its buffers.
  */
-void dapl_evd_cq_drain_locked(struct dapl_evd *evd,
-			      struct dapl_evd_after *after);
-/* The same, behind the N completions of WC that have been read already. */
-void dapl_evd_cq_queue_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
-			      int n, struct dapl_evd_after *after);
-/*
- * Moves all there is to the ring: what is done next must come behind it, or
- * there will be nobody to complete. Completions of DROP, an endpoint that is
- * being freed, give their slots back and vanish; not those of receives from an
- * SRQ, since that lives on, and so do its buffers.
- */
-void dapl_evd_harvest_locked(struct dapl_evd *evd, const struct dapl_obj *drop,
-			     struct dapl_evd_after *after);
-/* The same, taking the lock; EVD may be NULL, and have no queue. */
-void dapl_evd_harvest(struct dapl_evd *evd, const struct dapl_obj *drop,
-		      struct dapl_evd_after *after);
+void dapl_evd_read_locked(struct dapl_evd *evd, enum dapl_evd_reach reach,
+			  const struct dapl_obj *drop,
+			  struct dapl_evd_after *after);
+/* While there is room, behind the N completions of WC that are read already. */
+void dapl_evd_read_on_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
+			     int n, struct dapl_evd_after *after);
+/* To the end, taking the lock; EVD may be NULL, and have no queue. */
+void dapl_evd_read_all(struct dapl_evd *evd, const struct dapl_obj *drop,
+		       struct dapl_evd_after *after);
 /* Asks for a notification of the next completion. No-op without a queue. */
 void dapl_evd_cq_arm_locked(struct dapl_evd *evd);
 /* Takes notifications that have arrived. True if there was one. */

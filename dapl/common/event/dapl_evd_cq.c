@@ -33,7 +33,7 @@ bool dapl_evd_cq_next_locked(struct dapl_evd *evd, DAT_EVENT *event,
 	int n;
 
 	dapl_lock_assert_held(&evd->lock);
-	while ((n = ibv_poll_cq(evd->cq, 1, &wc)) > 0) {
+	while ((n = evd->ops.poll(evd->cq, 1, &wc)) > 0) {
 		after->quiet = false;
 		after->shared = false;
 		if (dapl_evd_cq_fast(evd, &wc, event) ||
@@ -45,73 +45,75 @@ bool dapl_evd_cq_next_locked(struct dapl_evd *evd, DAT_EVENT *event,
 	return false;
 }
 
-/*
- * The one way of a completion to the ring. Verbs does not say of it whether it
- * was solicited: that the queue notifies tells the waiter.
- */
-static void cq_push_locked(struct dapl_evd *evd, const DAT_EVENT *event,
-			   struct dapl_evd_after *after)
-{
-	bool quiet = after->quiet || evd->config == DAPL_EVD_SOLICITED;
-
-	dapl_lock_assert_held(&evd->lock);
-	dapl_evd_push_completion_locked(evd, event, quiet, after);
-}
-
-void dapl_evd_cq_drain_locked(struct dapl_evd *evd,
-			      struct dapl_evd_after *after)
-{
-	DAT_EVENT event;
-
-	dapl_lock_assert_held(&evd->lock);
-	while (evd->cq && dapl_evd_room_locked(evd) &&
-	       dapl_evd_cq_next_locked(evd, &event, after))
-		cq_push_locked(evd, &event, after);
-}
-
-void dapl_evd_cq_queue_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
-			      int n, struct dapl_evd_after *after)
-{
-	DAT_EVENT event;
-
-	dapl_lock_assert_held(&evd->lock);
-	for (int i = 0; i < n; i++) {
-		after->quiet = false;
-		if (dapl_evd_cq_fast(evd, &wc[i], &event) ||
-		    dapl_evd_cq_other(evd, &wc[i], &event, after))
-			cq_push_locked(evd, &event, after);
-	}
-	if (n < 0)
-		dapl_evd_cq_failed_locked(evd, n, after);
-	dapl_evd_cq_drain_locked(evd, after);
-}
-
 static bool is_of(const DAT_EVENT *event, const struct dapl_obj *ep)
 {
-	return ep && event->event_number != DAT_RMR_BIND_COMPLETION_EVENT &&
+	return event->event_number != DAT_RMR_BIND_COMPLETION_EVENT &&
 	       event->event_data.dto_completion_event_data.ep_handle ==
 		       (DAT_EP_HANDLE)(uintptr_t)ep;
 }
 
-void dapl_evd_harvest_locked(struct dapl_evd *evd, const struct dapl_obj *drop,
-			     struct dapl_evd_after *after)
+/*
+ * The one way of a completion to the ring. Verbs does not say of it whether it
+ * was solicited: that the queue notifies tells the waiter.
+ */
+static void take_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
+			const struct dapl_obj *drop,
+			struct dapl_evd_after *after)
 {
-	DAT_EVENT event;
+	DAT_EVENT *slot = dapl_evd_slot_locked(evd), spare;
+	DAT_EVENT *event = slot ? slot : &spare;
+	bool quiet;
 
 	dapl_lock_assert_held(&evd->lock);
-	while (evd->cq && !evd->dead &&
-	       dapl_evd_cq_next_locked(evd, &event, after))
-		if (after->shared || !is_of(&event, drop))
-			cq_push_locked(evd, &event, after);
+	after->quiet = false;
+	after->shared = false;
+	if (!dapl_evd_cq_fast(evd, wc, event) &&
+	    !dapl_evd_cq_other(evd, wc, event, after))
+		return;
+	if (drop && !after->shared && is_of(event, drop))
+		return;
+	quiet = after->quiet || evd->config == DAPL_EVD_SOLICITED;
+	if (slot)
+		dapl_evd_slot_filled_locked(evd, quiet);
+	else
+		dapl_evd_push_completion_locked(evd, event, quiet, after);
 }
 
-void dapl_evd_harvest(struct dapl_evd *evd, const struct dapl_obj *drop,
-		      struct dapl_evd_after *after)
+void dapl_evd_read_locked(struct dapl_evd *evd, enum dapl_evd_reach reach,
+			  const struct dapl_obj *drop,
+			  struct dapl_evd_after *after)
+{
+	struct ibv_wc wc;
+	int n = 0;
+
+	dapl_lock_assert_held(&evd->lock);
+	if (!evd->cq || evd->dead)
+		return;
+	while ((reach == DAPL_EVD_TO_END || dapl_evd_room_locked(evd)) &&
+	       (n = evd->ops.poll(evd->cq, 1, &wc)) > 0)
+		take_locked(evd, &wc, drop, after);
+	if (n < 0)
+		dapl_evd_cq_failed_locked(evd, n, after);
+}
+
+void dapl_evd_read_on_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
+			     int n, struct dapl_evd_after *after)
+{
+	dapl_lock_assert_held(&evd->lock);
+	for (int i = 0; i < n; i++)
+		take_locked(evd, &wc[i], NULL, after);
+	if (n < 0)
+		dapl_evd_cq_failed_locked(evd, n, after);
+	dapl_evd_read_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, after);
+}
+
+void dapl_evd_read_all(struct dapl_evd *evd, const struct dapl_obj *drop,
+		       struct dapl_evd_after *after)
 {
 	if (!evd || !evd->cq)
 		return;
 	dapl_lock(&evd->lock);
-	dapl_evd_harvest_locked(evd, drop, after);
+	dapl_evd_read_locked(evd, DAPL_EVD_TO_END, drop, after);
 	dapl_unlock(&evd->lock);
 }
 
@@ -123,7 +125,7 @@ void dapl_evd_cq_arm_locked(struct dapl_evd *evd)
 	/* No endpoint, no completion: the first one will know what to arm. */
 	if (!evd->cq || evd->config == DAPL_EVD_UNUSED)
 		return;
-	ret = ibv_req_notify_cq(evd->cq, evd->config == DAPL_EVD_SOLICITED);
+	ret = evd->ops.arm(evd->cq, evd->config == DAPL_EVD_SOLICITED);
 	if (ret)
 		dapl_log(DAPL_LOG_ERR,
 			 "evd %p: cannot arm the completion queue: %s",
@@ -132,18 +134,8 @@ void dapl_evd_cq_arm_locked(struct dapl_evd *evd)
 
 bool dapl_evd_cq_ack_locked(struct dapl_evd *evd)
 {
-	unsigned n = 0;
-	struct ibv_cq *cq;
-	void *context;
-
 	dapl_lock_assert_held(&evd->lock);
-	if (!evd->cq)
-		return false;
-	while (!ibv_get_cq_event(evd->chan, &cq, &context))
-		n++;
-	if (n)
-		ibv_ack_cq_events(evd->cq, n);
-	return n > 0;
+	return evd->cq && vb_cq_events_take(evd->cq, evd->chan) > 0;
 }
 
 static void run_call(const struct dapl_evd_call *call)

@@ -40,7 +40,7 @@ static bool ring_room(struct dapl_ring *ring, uint32_t n)
 	return true;
 }
 
-bool dapl_evd_room_locked(struct dapl_evd *evd)
+bool dapl_evd_room_more_locked(struct dapl_evd *evd)
 {
 	dapl_lock_assert_held(&evd->lock);
 	return ring_room(&evd->ring, evd->kept + 1);
@@ -58,20 +58,13 @@ bool dapl_evd_keep_room(struct dapl_evd *evd, int completions)
 	return ok;
 }
 
-static DAT_EVENT *push_locked(struct dapl_evd *evd, bool quiet)
-{
-	struct dapl_ring *ring = &evd->ring;
-
-	dapl_lock_assert_held(&evd->lock);
-	evd->slow |= DAPL_EVD_RING;
-	evd->loud += !quiet;
-	return &ring->slots[ring->head++ & (ring->size - 1)];
-}
-
 DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd)
 {
-	dapl_lock_assert_held(&evd->lock);
-	return dapl_evd_room_locked(evd) ? push_locked(evd, false) : NULL;
+	DAT_EVENT *slot = dapl_evd_slot_locked(evd);
+
+	if (slot)
+		dapl_evd_slot_filled_locked(evd, false);
+	return slot;
 }
 
 void dapl_evd_push_completion_locked(struct dapl_evd *evd,
@@ -81,7 +74,8 @@ void dapl_evd_push_completion_locked(struct dapl_evd *evd,
 	dapl_lock_assert_held(&evd->lock);
 	/* A slot that was kept, if there is no memory for another one. */
 	if (dapl_evd_room_locked(evd) || ring_room(&evd->ring, 1)) {
-		*push_locked(evd, quiet) = *event;
+		*dapl_evd_slot_next(evd) = *event;
+		dapl_evd_slot_filled_locked(evd, quiet);
 		return;
 	}
 	dapl_log(DAPL_LOG_ERR, "evd %p: no memory, a completion is lost",

@@ -115,7 +115,7 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	dapl_lock(&evd->lock);
 	if (unlikely(evd->slow))
 		return dequeue_careful(evd, event, 0, NULL);
-	n = ibv_poll_cq(evd->cq, 1, &wc);
+	n = evd->ops.poll(evd->cq, 1, &wc);
 	if (n != 0)
 		return dequeue_polled(evd, event, n, &wc);
 	dapl_unlock(&evd->lock);
@@ -217,7 +217,8 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 	dapl_lock_assert_held(&evd->lock);
 	for (;;) {
 		dapl_evd_cq_arm_locked(evd);
-		dapl_evd_cq_drain_locked(evd, &me->after);
+		dapl_evd_read_locked(evd, DAPL_EVD_WHILE_ROOM, NULL,
+				     &me->after);
 		if (dapl_evd_notified(evd, threshold, loud, rang))
 			return DAT_SUCCESS;
 		if (no_room_locked(evd, threshold))
@@ -236,7 +237,8 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 			return DAPL_BAD_STATE(EVD_UNWAITABLE);
 		if (!reason)
 			continue;
-		dapl_evd_cq_drain_locked(evd, &me->after);
+		dapl_evd_read_locked(evd, DAPL_EVD_WHILE_ROOM, NULL,
+				     &me->after);
 		if (dapl_evd_notified(evd, threshold, loud, rang))
 			return DAT_SUCCESS;
 		return nothing_came(evd, reason == -EINTR
@@ -264,7 +266,7 @@ static DAT_RETURN evd_wait_locked(struct evd_waiter *me, DAT_TIMEOUT timeout,
 		if (ret != DAT_SUCCESS)
 			return ret;
 	}
-	dapl_evd_cq_drain_locked(evd, &me->after);
+	dapl_evd_read_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, &me->after);
 	if (likely(dapl_evd_queued(evd) >= threshold))
 		return DAT_SUCCESS;
 	if (!timeout)
@@ -322,7 +324,7 @@ wait_careful(struct dapl_evd *evd, const struct ibv_wc *wc, int n, int cancel,
 	DAT_RETURN ret;
 
 	if (n)
-		dapl_evd_cq_queue_locked(evd, wc, n, &me.after);
+		dapl_evd_read_on_locked(evd, wc, n, &me.after);
 	ret = evd_wait_locked(&me, timeout, (uint32_t)threshold);
 	if (ret == DAT_SUCCESS)
 		dapl_evd_pop_locked(evd, event);
@@ -347,13 +349,13 @@ evd_wait(struct dapl_evd *evd, int cancel, DAT_TIMEOUT timeout,
 	if (unlikely(evd->slow || !evd->waitable || threshold > 1))
 		return wait_careful(evd, NULL, 0, cancel, timeout, threshold,
 				    event, nmore);
-	n = ibv_poll_cq(evd->cq, 2, wc);
+	n = evd->ops.poll(evd->cq, 2, wc);
 	if (likely(n > 0) && likely(dapl_evd_cq_fast(evd, &wc[0], event))) {
 		*nmore = 0;
 		if (n > 1) {
 			struct dapl_evd_after after = {0};
 
-			dapl_evd_cq_queue_locked(evd, &wc[1], 1, &after);
+			dapl_evd_read_on_locked(evd, &wc[1], 1, &after);
 			*nmore = (DAT_COUNT)dapl_evd_queued(evd);
 			dapl_unlock(&evd->lock);
 			dapl_evd_after(&after);

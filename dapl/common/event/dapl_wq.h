@@ -43,6 +43,8 @@ struct dapl_slot {
 	uint32_t what;	 /* index << 8 | op, see below; index finds the ring */
 };
 
+_Static_assert(sizeof(struct dapl_slot) == 16, "four slots in a cache line");
+
 /*
  * The op of a slot is the DAT_DTOS that its event will report, and
  * DAT_DTO_RECEIVE in receive queues. Those up to RECEIVE are the fast ones;

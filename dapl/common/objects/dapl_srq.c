@@ -142,6 +142,7 @@ DAT_RETURN dapl_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 				 ia->dev.name, attr->max_recv_dtos,
 				 strerror(-err));
 	}
+	srq->ops = vb_srq_ops_of(srq->ibv);
 	dapl_obj_enlist(&srq->obj);
 	*ret_srq = (DAT_SRQ_HANDLE)srq;
 	return DAT_SUCCESS;

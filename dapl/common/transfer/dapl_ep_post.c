@@ -74,7 +74,7 @@ __attribute__((cold, noinline)) static int post_flushed(struct dapl_qp *qp,
 	if (op == DAPL_OP_MARKER)
 		return 0;
 	dapl_completion_flush(qp, op, cookie, &event);
-	dapl_evd_harvest(evd, NULL, &after);
+	dapl_evd_read_all(evd, NULL, &after);
 	posted = dapl_evd_post(evd, &event);
 	dapl_evd_after(&after);
 	/* The cookie of a bind is used up: it cannot be refused any more. */
@@ -169,7 +169,7 @@ slot_reclaim_locked(struct dapl_qp *qp)
 	dapl_unlock(&wq->lock);
 	dapl_lock(&evd->lock);
 	if (!evd->dead && dapl_evd_queued(evd) < (uint32_t)evd->qlen)
-		dapl_evd_cq_drain_locked(evd, &after);
+		dapl_evd_read_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, &after);
 	dapl_unlock(&evd->lock);
 	dapl_evd_after(&after);
 	dapl_lock(&wq->lock);
@@ -239,7 +239,7 @@ post_wr(struct dapl_qp *qp, struct ibv_send_wr *wr, unsigned op,
 	wr->wr_id = (uintptr_t)slot;
 	ibv = __atomic_load_n(&qp->ibv, __ATOMIC_ACQUIRE);
 	if (likely(ibv != NULL))
-		ret = ibv_post_send(ibv, wr, &bad);
+		ret = qp->io.post_send(ibv, wr, &bad);
 	if (unlikely(ret))
 		slot_undo_locked(wq);
 	dapl_unlock(&wq->lock);
@@ -318,7 +318,7 @@ static int post_mw(struct dapl_qp *qp, struct ibv_mw *mw,
 	bind->wr_id = (uintptr_t)slot;
 	ibv = __atomic_load_n(&qp->ibv, __ATOMIC_ACQUIRE);
 	if (ibv)
-		ret = ibv_bind_mw(ibv, mw, bind);
+		ret = vb_mw_bind(ibv, mw, bind);
 	if (ret)
 		slot_undo_locked(wq);
 	dapl_unlock(&wq->lock);
@@ -581,7 +581,7 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments,
 	wr.wr_id = (uintptr_t)slot;
 	ibv = __atomic_load_n(&qp->ibv, __ATOMIC_ACQUIRE);
 	if (likely(ibv != NULL))
-		ret = ibv_post_recv(ibv, &wr, &bad);
+		ret = qp->io.post_recv(ibv, &wr, &bad);
 	if (unlikely(ret))
 		slot_undo_locked(wq);
 	dapl_unlock(&wq->lock);

@@ -112,6 +112,7 @@ static int qp_make_locked(struct dapl_qp *qp, struct ibv_cq *null_cq)
 		return ret;
 	}
 	qp->max_inline = max_inline;
+	qp->io = vb_qp_ops_of(ibv);
 	set_over(qp, false);
 	qp->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&qp->ibv, ibv, __ATOMIC_RELEASE);
@@ -196,13 +197,13 @@ static struct ibv_qp *qp_take(struct dapl_qp *qp)
 	return ibv;
 }
 
-static void harvest(struct dapl_qp *qp, bool drop,
-		    struct dapl_evd_after after[2])
+static void read_all(struct dapl_qp *qp, bool drop,
+		     struct dapl_evd_after after[2])
 {
 	const struct dapl_obj *whose = drop ? &qp->obj : NULL;
 
-	dapl_evd_harvest(qp->request_evd, whose, &after[0]);
-	dapl_evd_harvest(qp->recv_evd, whose, &after[1]);
+	dapl_evd_read_all(qp->request_evd, whose, &after[0]);
+	dapl_evd_read_all(qp->recv_evd, whose, &after[1]);
 }
 
 /*
@@ -224,9 +225,9 @@ static void qp_end(struct dapl_qp *qp, bool drop)
 	if (!ibv)
 		return;
 	vb_qp_error(ibv);
-	harvest(qp, drop, after);
+	read_all(qp, drop, after);
 	vb_qp_destroy(ibv);
-	harvest(qp, drop, after);
+	read_all(qp, drop, after);
 	/* Last: until here completions are looked up by its number. */
 	if (qp->srq)
 		dapl_srq_qp_leave(qp->srq, qp);

@@ -13,6 +13,8 @@
 #ifndef DAPL_QP_H
 #define DAPL_QP_H
 
+#include <stddef.h>
+
 #include "dapl/common/base/dapl_obj.h"
 #include "dapl/common/event/dapl_evd.h"
 #include "dapl/common/event/dapl_wq.h"
@@ -38,8 +40,9 @@ struct dapl_qp {
 	struct dapl_obj obj; /* type EP */
 
 	/* Data path. */
-	struct ibv_qp *ibv; /* ctl; atomic, see qp_take(); NULL: none */
-	struct dapl_wq *sq; /* constant while the queue pair exists; or NULL */
+	struct ibv_qp *ibv;  /* ctl; atomic, see qp_take(); NULL: none */
+	struct vb_qp_ops io; /* of ibv */
+	struct dapl_wq *sq;  /* constant while the queue pair exists; or NULL */
 	struct dapl_wq *rq;
 	uint32_t max_inline; /* bytes; total length up to it goes inline */
 	bool ready;	     /* connected, RC, plain send queue; as state */
@@ -62,6 +65,9 @@ struct dapl_qp {
 	struct dapl_srq *srq;
 	bool has_queues; /* work queues, and room on the EVDs; as sq and rq */
 };
+
+_Static_assert(offsetof(struct dapl_qp, attr) <= 2 * 64,
+	       "what a post touches is two cache lines, and its limits");
 
 /* The endpoint with handle H; or NULL. */
 static inline struct dapl_qp *dapl_qp_from(DAT_EP_HANDLE h)

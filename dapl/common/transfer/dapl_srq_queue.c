@@ -300,7 +300,7 @@ DAT_RETURN dapl_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments,
 	if (slot) {
 		slot->cookie = cookie;
 		wr.wr_id = (uintptr_t)slot;
-		ret = ibv_post_srq_recv(srq->ibv, &wr, &bad);
+		ret = srq->ops.post_recv(srq->ibv, &wr, &bad);
 		if (ret)
 			slot_return_locked(srq, slot);
 	}

@@ -31,7 +31,8 @@ struct srq_evd;
 struct dapl_srq {
 	struct dapl_obj obj;
 	struct ibv_srq *ibv;
-	struct dapl_pz *pz; /* only a name here */
+	struct vb_srq_ops ops; /* of ibv; constant */
+	struct dapl_pz *pz;    /* only a name here */
 	DAT_COUNT max_recv_iov;
 
 	struct dapl_lock ctl;	  /* role SRQ: sizes, and what is next */

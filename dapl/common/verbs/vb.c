@@ -430,6 +430,19 @@ void vb_cq_destroy(struct ibv_cq *cq)
 	log_destroy("completion queue", cq, ibv_destroy_cq(cq));
 }
 
+unsigned vb_cq_events_take(struct ibv_cq *cq, struct ibv_comp_channel *chan)
+{
+	struct ibv_cq *which;
+	unsigned n = 0;
+	void *context;
+
+	while (!ibv_get_cq_event(chan, &which, &context))
+		n++;
+	if (n)
+		ibv_ack_cq_events(cq, n);
+	return n;
+}
+
 /* Memory. */
 
 int vb_mr_create(struct ibv_pd *pd, void *addr, size_t length, bool iova_zero,
@@ -477,6 +490,11 @@ void vb_mw_destroy(struct ibv_mw *mw)
 {
 	errno = 0;
 	log_destroy("memory window", mw, ibv_dealloc_mw(mw));
+}
+
+int vb_mw_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	return ibv_bind_mw(qp, mw, bind);
 }
 
 /* Address handle. On Ethernet the kernel may ask the neighbours for one. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * vb.h - the verbs layer: the only caller of libibverbs' control calls.
+ * vb.h - the verbs layer: the only caller of libibverbs.
  *
  * It gives every call one error convention (0 or negative errno, outputs
  * written only on success), hides differences between devices (inline sizes,
- * link layers, optional calls) and knows no DAT object. The data path
- * (ibv_post_*, ibv_poll_cq, ibv_req_notify_cq) is inline in verbs.h and is
- * called directly by objects/.
+ * link layers, optional calls) and knows no DAT object. The data path goes
+ * through operations that are chosen per queue when it is made: verbs' own,
+ * with verbs' conventions; another implementation, or one that counts, can
+ * stand there.
  *
  * Threads: as verbs; all calls here may sleep in the kernel, so no lock of
  * ours is held across them except the CTL role (doc/locking.md).
@@ -88,12 +89,27 @@ void vb_pd_destroy(struct ibv_pd *pd);
 int vb_channel_create(struct vb_dev *dev, struct ibv_comp_channel **ret_chan);
 void vb_channel_destroy(struct ibv_comp_channel *chan);
 
-/* CONTEXT comes back from ibv_get_cq_event(). */
 int vb_cq_create(struct vb_dev *dev, int cqe, struct ibv_comp_channel *chan,
 		 void *context, struct ibv_cq **ret_cq);
 /* -EOPNOTSUPP (also for ENOSYS) when the device cannot resize. */
 int vb_cq_resize(struct ibv_cq *cq, int cqe);
 void vb_cq_destroy(struct ibv_cq *cq);
+/* Takes the notifications of CQ that have come to its channel: how many. */
+unsigned vb_cq_events_take(struct ibv_cq *cq, struct ibv_comp_channel *chan);
+
+struct vb_cq_ops {
+	/* How many of N completions were read; or negative. */
+	int (*poll)(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+	/* Asks for a notification. 0 or an errno of either sign. */
+	int (*arm)(struct ibv_cq *cq, int solicited_only);
+};
+
+static inline struct vb_cq_ops vb_cq_ops_of(const struct ibv_cq *cq)
+{
+	const struct ibv_context_ops *ops = &cq->context->ops;
+
+	return (struct vb_cq_ops){ops->poll_cq, ops->req_notify_cq};
+}
 
 /*
  * IOVA_ZERO: the region's addresses begin at 0, which takes a device that is
@@ -106,6 +122,8 @@ void vb_mr_destroy(struct ibv_mr *mr);
 int vb_mw_create(struct ibv_pd *pd, enum ibv_mw_type type,
 		 struct ibv_mw **ret_mw);
 void vb_mw_destroy(struct ibv_mw *mw);
+/* A window of type 1. 0 or an errno of either sign. */
+int vb_mw_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 
 int vb_ah_create(struct ibv_pd *pd, const struct ibv_ah_attr *attr,
 		 struct ibv_ah **ret_ah);
@@ -116,6 +134,17 @@ int vb_srq_create(struct ibv_pd *pd, uint32_t max_wr, uint32_t max_sge,
 int vb_srq_resize(struct ibv_srq *srq, uint32_t max_wr);
 int vb_srq_arm(struct ibv_srq *srq, uint32_t limit);
 void vb_srq_destroy(struct ibv_srq *srq);
+
+struct vb_srq_ops {
+	/* 0 or an errno of either sign. */
+	int (*post_recv)(struct ibv_srq *srq, struct ibv_recv_wr *wr,
+			 struct ibv_recv_wr **ret_bad);
+};
+
+static inline struct vb_srq_ops vb_srq_ops_of(const struct ibv_srq *srq)
+{
+	return (struct vb_srq_ops){srq->context->ops.post_srq_recv};
+}
 
 /* One change of a queue pair's state, and what goes with it. */
 #define VB_QP_STEPS 3 /* INIT again, RTR, RTS */
@@ -151,5 +180,20 @@ int vb_qp_error(struct ibv_qp *qp);
 /* Any state to RESET: everything posted is dropped without a completion. */
 int vb_qp_reset(struct ibv_qp *qp);
 void vb_qp_destroy(struct ibv_qp *qp);
+
+struct vb_qp_ops {
+	/* 0 or an errno of either sign. */
+	int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr,
+			 struct ibv_send_wr **ret_bad);
+	int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+			 struct ibv_recv_wr **ret_bad);
+};
+
+static inline struct vb_qp_ops vb_qp_ops_of(const struct ibv_qp *qp)
+{
+	const struct ibv_context_ops *ops = &qp->context->ops;
+
+	return (struct vb_qp_ops){ops->post_send, ops->post_recv};
+}
 
 #endif
