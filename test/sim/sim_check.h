@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dapl/common/cm/base/dapl_cm.h"
+#include "dapl/common/cm/base/dapl_cm_event.h"
 #include "dapl/common/cm/dcm/dcm_msg.h"
 
 /* Data queue pairs are numbered from here up. */

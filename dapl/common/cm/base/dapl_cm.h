@@ -41,6 +41,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "dapl/common/cm/base/dapl_cm_event.h"
 #include "dapl/common/services/dapl_list.h"
 #include "dapl/common/services/dapl_lock.h"
 #include "dapl/common/services/dapl_loop.h"
@@ -114,19 +115,6 @@ struct dapl_cm_request {
 	const void *pdata;
 	size_t pdata_size;
 	bool pdata_truncated;
-};
-
-/* Result of an attempt or end of a connection. */
-enum dapl_cm_event {
-	DAPL_CM_ESTABLISHED,
-	DAPL_CM_PEER_REJECTED,	   /* the consumer there said no; has pdata */
-	DAPL_CM_NON_PEER_REJECTED, /* nobody listens, or a provider said no */
-	DAPL_CM_UNREACHABLE,	   /* no address, route or path */
-	DAPL_CM_ACCEPT_FAILED, /* passive side: accepted, but it came to nothing
-				*/
-	DAPL_CM_DISCONNECTED,  /* by either side, orderly or not */
-	DAPL_CM_BROKEN,	       /* local failure, device gone */
-	DAPL_CM_EVENT_N
 };
 
 /*

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dapl/common/cm/base/dapl_cm.h"
+#include "dapl/common/cm/base/dapl_cm_event.h"
 #include "dapl/common/cm/dcm/dcm_msg.h"
 
 /* Constant for all connections of an instance. Times in microseconds. */
