@@ -157,7 +157,7 @@ static DAT_RETURN modify(struct conf *c, DAT_EP_PARAM_MASK mask, DAT_HANDLE h)
 	param.pz_handle = h;
 	param.recv_evd_handle = h;
 	param.ep_attr.recv_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
-	param.ep_attr.max_recv_dtos = 1 << 20;
+	param.ep_attr.max_recv_dtos = 0x7fffffff;
 	return dat_ep_modify(c->a.ep, mask, &param);
 }
 
