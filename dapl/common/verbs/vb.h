@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * vb.h - the verbs layer: what dapl/common calls libibverbs by, but for texts
- * and acknowledging asynchronous events. UCM's own queue pair is made here,
- * too; it posts and polls by itself.
+ * and acknowledging asynchronous events. A connection manager that has a queue
+ * pair of its own makes it here, too; it posts and polls by itself.
  *
  * It gives every call one error convention (0 or negative errno, outputs
  * written only on success), hides differences between devices (inline sizes,
