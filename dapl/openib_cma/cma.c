@@ -125,7 +125,8 @@ static void resume_channel(struct dapl_timer *timer)
 
 	if (dapl_loop_add(cm->base.loop, &cm->watch, cm->chan->fd, EPOLLIN) &&
 	    dapl_timer_arm(cm->base.loop, timer, dapl_now_us() + PAUSE_US))
-		dapl_log(DAPL_LOG_ERR, "cm %p: deaf from now on", (void *)cm);
+		dapl_log(DAPL_LOG_ERR, "cm %p: hears nothing from now on",
+			 (void *)cm);
 }
 
 static void on_channel(struct dapl_watch *watch, uint32_t epoll_events)

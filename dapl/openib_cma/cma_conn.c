@@ -112,8 +112,8 @@ void cma_conn_param(const struct cma_conn *conn, const void *pdata, size_t size,
 	*ret_param = (struct rdma_conn_param){
 		.private_data = size ? pdata : NULL,
 		.private_data_len = size,
-		.responder_resources = conn->base.depths.in,
-		.initiator_depth = conn->base.depths.out,
+		.responder_resources = conn->base.depths.responder_resources,
+		.initiator_depth = conn->base.depths.initiator_depth,
 		.flow_control = 1,
 		.retry_count = 7,
 		.rnr_retry_count = 7,
@@ -235,8 +235,8 @@ int cma_conn_passive(struct cma *cm, struct rdma_cm_id *id,
 	if (ret)
 		return ret;
 	/* rdma_cm gives these as seen from here. */
-	base->depths.in = ev->responder_resources;
-	base->depths.out = ev->initiator_depth;
+	base->depths.responder_resources = ev->responder_resources;
+	base->depths.initiator_depth = ev->initiator_depth;
 	conn_from(base)->id = id;
 	id->context = base;
 	*ret_conn = conn_from(base);
@@ -279,10 +279,12 @@ static struct dapl_cm_depths agree(const struct vb_dev *dev,
 	struct dapl_cm_depths own = dapl_cm_depths_own(dev, qp);
 
 	/* iWARP peers that do not negotiate show as 0. */
-	if (asked.in < own.in && !(dev->iw_cm && !asked.in))
-		own.in = asked.in;
-	if (asked.out < own.out && !(dev->iw_cm && !asked.out))
-		own.out = asked.out;
+	if (asked.responder_resources < own.responder_resources &&
+	    !(dev->iw_cm && !asked.responder_resources))
+		own.responder_resources = asked.responder_resources;
+	if (asked.initiator_depth < own.initiator_depth &&
+	    !(dev->iw_cm && !asked.initiator_depth))
+		own.initiator_depth = asked.initiator_depth;
 	return own;
 }
 

@@ -71,10 +71,10 @@ int cma_qp_steps(const struct vb_dev *dev, struct rdma_cm_id *id,
 		struct ibv_qp_attr *rtr = &ret_steps[1].attr;
 		struct ibv_qp_attr *rts = &ret_steps[2].attr;
 
-		rtr->max_dest_rd_atomic =
-			dapl_cm_lesser(rtr->max_dest_rd_atomic, max.in);
+		rtr->max_dest_rd_atomic = dapl_cm_lesser(
+			rtr->max_dest_rd_atomic, max.responder_resources);
 		rts->max_rd_atomic =
-			dapl_cm_lesser(rts->max_rd_atomic, max.out);
+			dapl_cm_lesser(rts->max_rd_atomic, max.initiator_depth);
 	}
 	*ret_n = n;
 	return 0;

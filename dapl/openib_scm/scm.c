@@ -29,9 +29,9 @@ static const struct dcm_rules rules = {
 };
 
 static const struct scm_limits limits = {
-	.half_max = 512,
-	.half_us = 10000000,
-	.half_grace_us = 1000000,
+	.half_open_max = 512,
+	.half_open_us = 10000000,
+	.half_open_grace_us = 1000000,
 };
 
 /* ------------------------------------------------- transport's table */
@@ -52,10 +52,10 @@ static int start(struct dcm *dcm)
 	return 0;
 }
 
-static void mute(struct dapl_cm_node *node)
+static void stop_accepting(struct dapl_cm_node *node)
 {
 	if (node->is_listener)
-		scm_listener_mute((struct scm_listener *)node);
+		scm_listener_stop_accepting((struct scm_listener *)node);
 	else
 		dapl_loop_del(node->cm->loop,
 			      &((struct scm_conn *)node)->watch);
@@ -68,11 +68,11 @@ static void stop(struct dcm *dcm)
 
 	dapl_list_for_each(node, &dcm->base.nodes, link)
 		if (node->is_listener)
-			mute(node);
+			stop_accepting(node);
 	dapl_list_for_each(node, &dcm->base.nodes, link)
 		if (!node->is_listener)
-			mute(node);
-	dapl_timer_cancel(dcm->base.loop, &scm_from(dcm)->half_timer);
+			stop_accepting(node);
+	dapl_timer_cancel(dcm->base.loop, &scm_from(dcm)->half_open_timer);
 	dapl_timer_cancel(dcm->base.loop, &scm_from(dcm)->retry);
 }
 
@@ -185,9 +185,9 @@ static struct scm *scm_new(const struct dapl_cm *base,
 	dcm_init(&cm->dcm, base, &transport, &rules, wish);
 	cm->limits = limits;
 	dapl_list_init(&cm->listeners);
-	dapl_list_init(&cm->half);
+	dapl_list_init(&cm->half_open);
 	dapl_list_init(&cm->parked);
-	dapl_timer_init(&cm->half_timer, scm_half_timer);
+	dapl_timer_init(&cm->half_open_timer, scm_half_open_timer);
 	dapl_timer_init(&cm->retry, scm_retry_timer);
 	choose_ports(cm);
 	return cm;

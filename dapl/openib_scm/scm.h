@@ -27,16 +27,16 @@
  * says nothing must cost little.
  */
 struct scm_limits {
-	unsigned half_max;
-	uint64_t half_us;	/* how long a request may take to arrive */
-	uint64_t half_grace_us; /* what even a crowd gives it */
+	unsigned half_open_max;
+	uint64_t half_open_us;	     /* how long a request may take to arrive */
+	uint64_t half_open_grace_us; /* what even a crowd gives it */
 };
 
 /* Why a listener accepts nothing for now. */
 enum scm_held {
-	SCM_HELD_REQUESTS = 1 << 0, /* too many are not answered */
-	SCM_HELD_HALF = 1 << 1,	    /* too many half-open ones */
-	SCM_HELD_FILES = 1 << 2,    /* no descriptor, or memory, is left */
+	SCM_HELD_REQUESTS = 1 << 0,  /* too many are not answered */
+	SCM_HELD_HALF_OPEN = 1 << 1, /* too many half-open ones */
+	SCM_HELD_FILES = 1 << 2,     /* no descriptor, or memory, is left */
 };
 
 struct scm {
@@ -46,9 +46,9 @@ struct scm {
 	unsigned next_port;	/* of these, the next to try; atomic */
 
 	struct dapl_list listeners; /* dcm.base.lock */
-	struct dapl_list half;	    /* oldest first */
-	unsigned half_n;
-	struct dapl_timer half_timer; /* for the oldest */
+	struct dapl_list half_open;	    /* oldest first */
+	unsigned half_open_n;
+	struct dapl_timer half_open_timer; /* for the oldest */
 	/* Half-open ones whose request there is no room for; not counted. */
 	struct dapl_list parked;
 	unsigned held;		 /* of any listener */
@@ -68,7 +68,7 @@ struct scm_conn {
 	struct scm_frame frame;
 
 	/* Passive. */
-	struct dapl_list half; /* in cm->half, or cm->parked */
+	struct dapl_list half_open; /* in cm->half_open, or cm->parked */
 	bool parked;
 	uint64_t since_us;
 	uint16_t port; /* that was connected to */
@@ -145,19 +145,19 @@ void scm_unlisten(struct dcm_cm_listener *l);
 void scm_room(struct dcm *dcm, struct dcm_cm_listener *l);
 
 /* MSG, a REQ, came on the half-open CONN, which may be gone afterwards. */
-void scm_half_request(struct scm_conn *conn, const struct dcm_msg *msg);
+void scm_half_open_request(struct scm_conn *conn, const struct dcm_msg *msg);
 /* A half-open CONN that is not worth more is closed and freed. */
-void scm_half_drop(struct scm_conn *conn, const char *why);
-void scm_half_remove(struct scm_conn *conn);
-void scm_half_timer(struct dapl_timer *timer);
+void scm_half_open_drop(struct scm_conn *conn, const char *why);
+void scm_half_open_remove(struct scm_conn *conn);
+void scm_half_open_timer(struct dapl_timer *timer);
 /* Whether there is room for what the half-open CONN has to say; if not, it is
  * told when to read on. */
-bool scm_half_may_ask(struct scm_conn *conn);
+bool scm_half_open_may_ask(struct scm_conn *conn);
 /* A descriptor was closed, or it is time to try without one. */
 void scm_files_again(struct scm *cm);
 void scm_retry_timer(struct dapl_timer *timer);
 /* Part of stop(). */
-void scm_listener_mute(struct scm_listener *l);
+void scm_listener_stop_accepting(struct scm_listener *l);
 
 /* scm_entry.c */
 

@@ -78,7 +78,7 @@ void scm_hangup(struct dcm_conn *dc)
 		return;
 	if (cm->reading == conn)
 		cm->reading = NULL;
-	scm_half_remove(conn);
+	scm_half_open_remove(conn);
 	dapl_loop_del(loop_of(conn), &conn->watch);
 	scm_socket_end(conn->fd);
 	conn->open = false;
@@ -90,8 +90,8 @@ void scm_hangup(struct dcm_conn *dc)
 static void lost(struct scm_conn *conn, const char *why)
 {
 	dapl_log(DAPL_LOG_CM, "conn %p: %s", (void *)conn, why);
-	if (!dapl_list_empty(&conn->half))
-		scm_half_drop(conn, why);
+	if (!dapl_list_empty(&conn->half_open))
+		scm_half_open_drop(conn, why);
 	else
 		dcm_input(&conn->base, DCM_IN_LOST, NULL);
 }
@@ -104,7 +104,7 @@ static void item(struct scm_conn *conn, enum scm_item what,
 	else if (what == SCM_ITEM_BYE)
 		dcm_input(&conn->base, DCM_IN_DREQ, NULL);
 	else if (msg->op == DCM_REQ)
-		scm_half_request(conn, msg);
+		scm_half_open_request(conn, msg);
 	else
 		dcm_input(&conn->base, dcm_input_of(msg->op), msg);
 }
@@ -131,7 +131,7 @@ static void readable(struct scm_conn *conn)
 	ssize_t n;
 	int err;
 
-	if (!dapl_list_empty(&conn->half) && !scm_half_may_ask(conn))
+	if (!dapl_list_empty(&conn->half_open) && !scm_half_open_may_ask(conn))
 		return;
 	at = scm_frame_room(&conn->frame, &room);
 	n = recv(conn->fd, at, room, 0);
@@ -394,7 +394,7 @@ int scm_target(struct dcm *dcm, struct dcm_cm_conn *base,
 			strerror(-ret),
 			dcm->base.addr.ss_family == AF_INET ? "IPv4" : "IPv6");
 	base->peer_port = qual;
-	dapl_list_init(&conn->half);
+	dapl_list_init(&conn->half_open);
 	return dial_ahead(scm_from(dcm), conn);
 }
 

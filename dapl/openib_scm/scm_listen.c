@@ -91,49 +91,50 @@ void scm_retry_timer(struct dapl_timer *timer)
 
 static struct scm_conn *oldest(struct scm *cm)
 {
-	return dapl_list_first(&cm->half, struct scm_conn, half);
+	return dapl_list_first(&cm->half_open, struct scm_conn, half_open);
 }
 
 /* For the end of the oldest one's time, or where others wait, of its grace. */
-static int arm_half_timer(struct scm *cm)
+static int arm_half_open_timer(struct scm *cm)
 {
-	uint64_t us = cm->held & SCM_HELD_HALF ? cm->limits.half_grace_us
-					       : cm->limits.half_us;
+	uint64_t us = cm->held & SCM_HELD_HALF_OPEN
+			      ? cm->limits.half_open_grace_us
+			      : cm->limits.half_open_us;
 
-	return dapl_timer_arm(loop_of(cm), &cm->half_timer,
+	return dapl_timer_arm(loop_of(cm), &cm->half_open_timer,
 			      oldest(cm)->since_us + us);
 }
 
-static int half_add(struct scm *cm, struct scm_conn *conn)
+static int half_open_add(struct scm *cm, struct scm_conn *conn)
 {
 	int ret = 0;
 
 	conn->since_us = dapl_now_us();
-	dapl_list_add_tail(&cm->half, &conn->half);
-	cm->half_n++;
+	dapl_list_add_tail(&cm->half_open, &conn->half_open);
+	cm->half_open_n++;
 	if (oldest(cm) == conn)
-		ret = arm_half_timer(cm);
+		ret = arm_half_open_timer(cm);
 	if (ret)
-		scm_half_remove(conn);
+		scm_half_open_remove(conn);
 	return ret;
 }
 
-void scm_half_remove(struct scm_conn *conn)
+void scm_half_open_remove(struct scm_conn *conn)
 {
 	struct scm *cm = scm_from(dcm_of(&conn->base));
 
-	if (dapl_list_empty(&conn->half))
+	if (dapl_list_empty(&conn->half_open))
 		return;
-	dapl_list_del(&conn->half);
+	dapl_list_del(&conn->half_open);
 	if (conn->parked) {
 		conn->parked = false;
 		return;
 	}
-	cm->half_n--;
-	resume(cm, SCM_HELD_HALF, NULL);
+	cm->half_open_n--;
+	resume(cm, SCM_HELD_HALF_OPEN, NULL);
 }
 
-void scm_half_drop(struct scm_conn *conn, const char *why)
+void scm_half_open_drop(struct scm_conn *conn, const char *why)
 {
 	dapl_log(DAPL_LOG_CM, "conn %p: no request: %s", (void *)conn, why);
 	scm_hangup(&conn->base.dcm);
@@ -142,37 +143,37 @@ void scm_half_drop(struct scm_conn *conn, const char *why)
 
 static bool is_full(const struct scm *cm)
 {
-	return cm->half_n >= cm->limits.half_max;
+	return cm->half_open_n >= cm->limits.half_open_max;
 }
 
 /* Whether the oldest was given at least US. */
 static bool had(struct scm *cm, uint64_t us)
 {
-	return !dapl_list_empty(&cm->half) &&
+	return !dapl_list_empty(&cm->half_open) &&
 	       dapl_now_us() >= oldest(cm)->since_us + us;
 }
 
 /* Whether the oldest has had its chance. */
 static bool can_drop(struct scm *cm)
 {
-	return had(cm, cm->limits.half_grace_us);
+	return had(cm, cm->limits.half_open_grace_us);
 }
 
 static void make_room(struct scm *cm)
 {
-	scm_half_drop(oldest(cm), "others want its place");
+	scm_half_open_drop(oldest(cm), "others want its place");
 }
 
-void scm_half_timer(struct dapl_timer *timer)
+void scm_half_open_timer(struct dapl_timer *timer)
 {
-	struct scm *cm = dapl_container_of(timer, struct scm, half_timer);
+	struct scm *cm = dapl_container_of(timer, struct scm, half_open_timer);
 
-	while (had(cm, cm->limits.half_us))
-		scm_half_drop(oldest(cm), "its time is over");
+	while (had(cm, cm->limits.half_open_us))
+		scm_half_open_drop(oldest(cm), "its time is over");
 	if (can_drop(cm))
-		resume(cm, SCM_HELD_HALF, NULL);
-	while (!dapl_list_empty(&cm->half) && arm_half_timer(cm))
-		scm_half_drop(oldest(cm), "no timer");
+		resume(cm, SCM_HELD_HALF_OPEN, NULL);
+	while (!dapl_list_empty(&cm->half_open) && arm_half_open_timer(cm))
+		scm_half_open_drop(oldest(cm), "no timer");
 }
 
 static struct scm_listener *listener_of_port(struct scm *cm, uint16_t port)
@@ -187,7 +188,7 @@ static struct scm_listener *listener_of_port(struct scm *cm, uint16_t port)
 	return found;
 }
 
-bool scm_half_may_ask(struct scm_conn *conn)
+bool scm_half_open_may_ask(struct scm_conn *conn)
 {
 	struct scm *cm = scm_from(dcm_of(&conn->base));
 	struct scm_listener *l = listener_of_port(cm, conn->port);
@@ -195,9 +196,9 @@ bool scm_half_may_ask(struct scm_conn *conn)
 	/* Without a listener it will be told so. */
 	if (!l || dcm_room(&l->base))
 		return true;
-	scm_half_remove(conn);
+	scm_half_open_remove(conn);
 	conn->parked = true;
-	dapl_list_add_tail(&cm->parked, &conn->half);
+	dapl_list_add_tail(&cm->parked, &conn->half_open);
 	return false;
 }
 
@@ -208,32 +209,32 @@ void scm_room(struct dcm *dcm, struct dcm_cm_listener *base)
 	struct scm *cm = scm_from(dcm);
 	struct scm_conn *conn, *tmp;
 
-	dapl_list_for_each_safe(conn, tmp, &cm->parked, half) {
+	dapl_list_for_each_safe(conn, tmp, &cm->parked, half_open) {
 		if (l && conn->port != l->port)
 			continue;
-		scm_half_remove(conn);
-		if (half_add(cm, conn))
-			scm_half_drop(conn, "no timer");
+		scm_half_open_remove(conn);
+		if (half_open_add(cm, conn))
+			scm_half_open_drop(conn, "no timer");
 		else
 			scm_conn_read_on(conn);
 	}
 	resume(cm, SCM_HELD_REQUESTS, l);
 }
 
-void scm_half_request(struct scm_conn *conn, const struct dcm_msg *msg)
+void scm_half_open_request(struct scm_conn *conn, const struct dcm_msg *msg)
 {
 	struct scm *cm = scm_from(dcm_of(&conn->base));
 	struct scm_listener *l = listener_of_port(cm, conn->port);
 
 	if (!l) {
-		scm_half_drop(conn, "nobody listens any more");
+		scm_half_open_drop(conn, "nobody listens any more");
 		return;
 	}
 	conn->base.local_port = l->qual;
-	scm_half_remove(conn);
+	scm_half_open_remove(conn);
 	/* Where it fails the peer has been told, or need not be. */
 	if (dcm_request(&l->base, &conn->base, msg))
-		scm_half_drop(conn, "refused");
+		scm_half_open_drop(conn, "refused");
 }
 
 /* ------------------------------------------------------------ accept */
@@ -249,8 +250,8 @@ static void accepted(struct scm *cm, struct scm_conn *conn, int fd)
 		dcm_conn_discard(&conn->base);
 		return;
 	}
-	if (half_add(cm, conn))
-		scm_half_drop(conn, "no timer");
+	if (half_open_add(cm, conn))
+		scm_half_open_drop(conn, "no timer");
 }
 
 /* Gives back what half-open sockets hold, or waits. */
@@ -287,7 +288,7 @@ static bool accept_into(struct scm *cm, struct scm_listener *l,
 	socklen_t len = sizeof(*peer);
 	int fd, err;
 
-	dapl_list_init(&conn->half);
+	dapl_list_init(&conn->half_open);
 	do
 		fd = accept4(l->fd, (struct sockaddr *)peer, &len,
 			     SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -312,9 +313,9 @@ static bool accept_one(struct scm *cm, struct scm_listener *l)
 		return hold(cm, l, SCM_HELD_REQUESTS,
 			    "too many requests are not answered");
 	if (is_full(cm) && !can_drop(cm)) {
-		hold(cm, l, SCM_HELD_HALF, "too many without a request");
+		hold(cm, l, SCM_HELD_HALF_OPEN, "too many without a request");
 		/* Else an end of one of them is waited for. */
-		arm_half_timer(cm);
+		arm_half_open_timer(cm);
 		return false;
 	}
 	/* What is accepted cannot be given back: so memory comes first. */
@@ -403,7 +404,7 @@ int scm_listen(struct dcm *dcm, struct dcm_cm_listener *base,
 			       strerror(-ret));
 }
 
-void scm_listener_mute(struct scm_listener *l)
+void scm_listener_stop_accepting(struct scm_listener *l)
 {
 	dapl_loop_del(l->base.base.node.cm->loop, &l->watch);
 }
@@ -412,7 +413,7 @@ void scm_unlisten(struct dcm_cm_listener *base)
 {
 	struct scm_listener *l = listener_from(base);
 
-	scm_listener_mute(l);
+	scm_listener_stop_accepting(l);
 	delist(scm_from(dcm_of_listener(base)), l);
 	scm_socket_end(l->fd);
 }

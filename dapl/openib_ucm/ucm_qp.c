@@ -132,14 +132,15 @@ static void arm_pause(struct ucm_qp *q)
 		q->pause_us = PAUSE_MAX_US;
 	if (ret)
 		dapl_log(DAPL_LOG_ERR,
-			 "cm qp 0x%x: deaf from now on, no timer: %s",
+			 "cm qp 0x%x: hears nothing from now on, no timer: %s",
 			 q->verbs->qp_num, strerror(-ret));
 }
 
 /* Such a descriptor stays readable; the device is gone. */
 static void channel_lost(struct ucm_qp *q, struct dapl_watch *watch, int err)
 {
-	dapl_log(DAPL_LOG_ERR, "cm qp 0x%x: deaf from now on, channel: %s",
+	dapl_log(DAPL_LOG_ERR,
+		 "cm qp 0x%x: hears nothing from now on, channel: %s",
 		 q->verbs->qp_num, strerror(-err));
 	dapl_loop_del(q->cfg.loop, watch);
 }

@@ -39,7 +39,8 @@ static void check_same(const struct dcm_msg *a, const struct dcm_msg *b)
 	REQUIRE(a->sport == b->sport && a->dport == b->dport);
 	REQUIRE(a->sqpn == b->sqpn && a->dqpn == b->dqpn);
 	REQUIRE(a->s_id == b->s_id && a->d_id == b->d_id);
-	REQUIRE(a->rd_in == b->rd_in && a->rtns == b->rtns && a->mtu == b->mtu);
+	REQUIRE(a->responder_resources == b->responder_resources &&
+		a->rtns == b->rtns && a->mtu == b->mtu);
 	REQUIRE(a->p_size == b->p_size);
 	REQUIRE(!memcmp(&a->saddr, &b->saddr, sizeof(a->saddr)));
 	REQUIRE(!memcmp(&a->daddr, &b->daddr, sizeof(a->daddr)));

@@ -240,7 +240,7 @@ static struct wire_msg request(const struct t *t)
 		.dqpn = wire_qpn_of(&t->prog),
 		.p_size = 14,
 		.s_id = t->w.id,
-		.rd_in = 4,
+		.responder_resources = 4,
 		.mtu = 3,
 		.saddr = wire_block(&t->w, t->rc.qp->qp_num, WIRE_RC),
 		.daddr = t->prog,
@@ -264,7 +264,7 @@ static struct wire_msg answer(const struct t *t, const struct wire_msg *m,
 		.dqpn = m->sqpn,
 		.s_id = t->w.id,
 		.d_id = m->s_id,
-		.rd_in = 4,
+		.responder_resources = 4,
 		.mtu = m->mtu,
 		.saddr = wire_block(&t->w, t->rc.qp->qp_num, WIRE_RC),
 		.daddr = m->saddr,
@@ -464,7 +464,8 @@ static const char *client__nobody_listens(struct t *t)
 	CHECK(t->msg.len == WIRE_HEADER);
 	CHECK(t->msg.sport == t->port);
 	CHECK(t->msg.s_id == 0 && t->msg.d_id == 0);
-	CHECK(t->msg.rd_in == 0 && t->msg.mtu == 0 && t->msg.rtns == 0);
+	CHECK(t->msg.responder_resources == 0 && t->msg.mtu == 0 &&
+	      t->msg.rtns == 0);
 	/* Old clients take the kind of service from there. */
 	want.b[27] = WIRE_RC;
 	CHECK(same(&t->msg.saddr, &want));
@@ -560,7 +561,7 @@ static const char *check_req(struct t *t)
 	CHECK(t->msg.d_id == 0);
 	CHECK(t->msg.p_size == 20);
 	CHECK(!memcmp(t->msg.pdata, "PQRSTUVWXYZ012345678", 20));
-	CHECK(t->msg.rd_in != 0);
+	CHECK(t->msg.responder_resources != 0);
 	CHECK(t->msg.mtu >= 1 && t->msg.mtu <= 5);
 	CHECK(wire_family_of(&t->msg.saddr) == 0);
 	CHECK(wire_type_of(&t->msg.saddr) == WIRE_RC);
@@ -697,7 +698,7 @@ static const char *server__has_no_listener(struct t *t)
 	TRY(server_is_asked(t, &req));
 	rej = answer(t, &req, WIRE_REJ_CM);
 	rej.s_id = rej.d_id = 0;
-	rej.rd_in = rej.mtu = 0;
+	rej.responder_resources = rej.mtu = 0;
 	rej.saddr = req.daddr;
 	send_to_prog(t, &rej);
 	TRY(hears(t, t->conn_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED));

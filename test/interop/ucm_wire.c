@@ -116,7 +116,7 @@ size_t wire_encode(const struct wire_msg *m, uint8_t *p)
 	put16(p + 16, m->p_size);
 	put32(p + 20, m->s_id);
 	put32(p + 24, m->d_id);
-	p[28] = m->rd_in;
+	p[28] = m->responder_resources;
 	p[31] = m->rtns;
 	p[32] = m->mtu;
 	memcpy(p + 36, m->saddr.b, 28);
@@ -147,7 +147,7 @@ static void decode(const uint8_t *p, size_t len, struct wire_msg *m)
 	m->p_size = get16(p + 16);
 	m->s_id = get32(p + 20);
 	m->d_id = get32(p + 24);
-	m->rd_in = p[28];
+	m->responder_resources = p[28];
 	m->rtns = p[31];
 	m->mtu = p[32];
 	memcpy(m->saddr.b, p + 36, 28);

@@ -43,7 +43,7 @@ struct wire_msg {
 	uint32_t sqpn, dqpn;
 	uint16_t p_size;
 	uint32_t s_id, d_id;
-	uint8_t rd_in, rtns, mtu;
+	uint8_t responder_resources, rtns, mtu;
 	struct wire_addr saddr, daddr;
 	uint8_t pdata[WIRE_PDATA];
 	/* Of what came only. */

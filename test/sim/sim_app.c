@@ -93,7 +93,7 @@ static void connect_now(struct sim_conn *conn)
 
 static void accept_now(struct sim_conn *conn)
 {
-	struct dcm_answer answer = {.rd_in = 4, .mtu = 3};
+	struct dcm_answer answer = {.responder_resources = 4, .mtu = 3};
 
 	sim_node_qp(conn->node, conn->check.qpn, &answer.ib);
 	answer.p_size =
@@ -435,7 +435,7 @@ static void ep_connect(struct sim_ep *ep, unsigned target, uint32_t port)
 	ib.qpn = 0;
 	ib.qp_type = DCM_QP_UD;
 	dcm_block_set_ib(&own->daddr, &ib);
-	own->rd_in = 4;
+	own->responder_resources = 4;
 	own->mtu = 3;
 	own->p_size = (uint16_t)sim_pdata(DCM_REQ, conn->check.qpn, own->pdata);
 	if (!sim->opt.tidy && sim_chance(&sim->rng, 0.02))

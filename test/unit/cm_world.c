@@ -348,8 +348,9 @@ struct dapl_ep *ep_new(struct side *s)
 		vb_qp_init(&s->dev, ep->qp, 0,
 			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ),
 		0);
-	ep->cfg = (struct dapl_cm_qp){
-		.qp_num = ep->qp->qp_num, .rd_in = 4, .rd_out = 4};
+	ep->cfg = (struct dapl_cm_qp){.qp_num = ep->qp->qp_num,
+				      .responder_resources = 4,
+				      .initiator_depth = 4};
 	return ep;
 }
 

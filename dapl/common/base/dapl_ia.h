@@ -12,10 +12,10 @@
 #include "dapl/common/base/dapl_obj.h"
 #include "dapl/common/base/dapl_provider.h"
 #include "dapl/common/base/dapl_windows.h"
-#include "dapl/common/services/dapl_bell.h"
 #include "dapl/common/services/dapl_lock.h"
 #include "dapl/common/services/dapl_loop.h"
 #include "dapl/common/services/dapl_param.h"
+#include "dapl/common/services/dapl_wakeup.h"
 #include "dapl/common/verbs/vb.h"
 
 #define DAPL_IA_NAMED_ATTRS 14
@@ -44,7 +44,7 @@ struct dapl_ia {
 	struct dapl_cm *cm;
 	struct vb_dev dev;
 	struct dapl_watch async_watch;
-	struct dapl_bells bells; /* for those who wait on EVDs */
+	struct dapl_wakeups wakeups; /* for those who wait on EVDs */
 	struct sockaddr_storage addr;
 	uint32_t max_inline; /* wish for every queue pair */
 	/*

@@ -529,12 +529,13 @@ static struct dapl_cm_qp conn_qp(const struct dapl_ep *ep)
 		.ud = ep->qp.ud,
 	};
 
-	qp.rd_in = ep->qp.attr.max_rdma_read_in > UINT8_MAX
-			   ? UINT8_MAX
-			   : (uint8_t)ep->qp.attr.max_rdma_read_in;
-	qp.rd_out = ep->qp.attr.max_rdma_read_out > UINT8_MAX
-			    ? UINT8_MAX
-			    : (uint8_t)ep->qp.attr.max_rdma_read_out;
+	qp.responder_resources =
+		ep->qp.attr.max_rdma_read_in > UINT8_MAX
+			? UINT8_MAX
+			: (uint8_t)ep->qp.attr.max_rdma_read_in;
+	qp.initiator_depth = ep->qp.attr.max_rdma_read_out > UINT8_MAX
+				     ? UINT8_MAX
+				     : (uint8_t)ep->qp.attr.max_rdma_read_out;
 	return qp;
 }
 

@@ -16,8 +16,8 @@
 
 #include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/event/dapl_cno.h"
-#include "dapl/common/services/dapl_bell.h"
 #include "dapl/common/services/dapl_files.h"
+#include "dapl/common/services/dapl_wakeup.h"
 
 #define EVD_CQ_FLAGS (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)
 #define EVD_ALL_FLAGS \
@@ -88,7 +88,7 @@ static void evd_shutdown(struct dapl_obj *obj)
 	dapl_evd_cno_leave_locked(evd);
 	evd->cno = NULL;
 	dapl_evd_wake_locked(evd);
-	dapl_evd_bell_close_locked(evd);
+	dapl_evd_wakeup_close_locked(evd);
 	dapl_unlock(&evd->lock);
 	wait_left(evd);
 	if (cno)
@@ -152,11 +152,11 @@ static struct dapl_evd *evd_alloc(struct dapl_ia *ia, DAT_COUNT qlen,
 	__atomic_store_n(&evd->qlen, qlen, __ATOMIC_RELAXED);
 	evd->enabled = true;
 	evd->waitable = true;
-	evd->bell = -1;
+	evd->wakeup_fd = -1;
 	return evd;
 }
 
-static DAT_RETURN no_bell(int err)
+static DAT_RETURN no_wakeup(int err)
 {
 	return dapl_fail(dapl_err_dat(err),
 			 "evd: no file descriptor is left to trigger a CNO "
@@ -168,14 +168,14 @@ static DAT_RETURN no_bell(int err)
 static int evd_cno_set_locked(struct dapl_evd *evd, struct dapl_cno *cno,
 			      struct dapl_evd_after *after)
 {
-	int ret = cno ? dapl_evd_bell_open_locked(evd) : 0;
+	int ret = cno ? dapl_evd_wakeup_open_locked(evd) : 0;
 
 	dapl_lock_assert_held(&evd->lock);
 	if (ret)
 		return ret;
 	dapl_evd_cno_leave_locked(evd);
 	evd->cno = cno;
-	dapl_evd_bell_close_locked(evd);
+	dapl_evd_wakeup_close_locked(evd);
 	dapl_evd_cno_enter_locked(evd, after);
 	return 0;
 }
@@ -226,7 +226,7 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen,
 		dapl_obj_end(&evd->obj);
 		if (cno)
 			dapl_cno_unuse(cno);
-		return no_bell(ret);
+		return no_wakeup(ret);
 	}
 	dapl_obj_enlist(&evd->obj);
 	*ret_evd = evd;
@@ -331,36 +331,36 @@ DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask,
 	return ret;
 }
 
-/* ----------------------------------------------- the bell */
+/* ----------------------------------------------- wake-up */
 
-int dapl_evd_bell_open_locked(struct dapl_evd *evd)
+int dapl_evd_wakeup_open_locked(struct dapl_evd *evd)
 {
 	int fd;
 
 	dapl_lock_assert_held(&evd->lock);
-	if (evd->bell >= 0)
+	if (evd->wakeup_fd >= 0)
 		return 0;
-	fd = dapl_bell_take(&evd->obj.ia->bells);
+	fd = dapl_wakeup_take(&evd->obj.ia->wakeups);
 	if (fd < 0)
 		return fd;
-	evd->bell = fd;
+	evd->wakeup_fd = fd;
 	return 0;
 }
 
-void dapl_evd_bell_close_locked(struct dapl_evd *evd)
+void dapl_evd_wakeup_close_locked(struct dapl_evd *evd)
 {
 	dapl_lock_assert_held(&evd->lock);
-	if (evd->bell < 0 || evd->cno || evd->waiting)
+	if (evd->wakeup_fd < 0 || evd->cno || evd->waiting)
 		return;
-	dapl_bell_put(&evd->obj.ia->bells, evd->bell);
-	evd->bell = -1;
+	dapl_wakeup_put(&evd->obj.ia->wakeups, evd->wakeup_fd);
+	evd->wakeup_fd = -1;
 }
 
 void dapl_evd_wake_locked(struct dapl_evd *evd)
 {
 	dapl_lock_assert_held(&evd->lock);
-	if (evd->bell >= 0 && (evd->waiting || evd->enabled))
-		dapl_bell_ring(evd->bell);
+	if (evd->wakeup_fd >= 0 && (evd->waiting || evd->enabled))
+		dapl_wakeup_signal(evd->wakeup_fd);
 }
 
 /* ---------------------------------------- software events */
@@ -640,7 +640,7 @@ static DAT_RETURN evd_modify_cno(struct dapl_evd *evd, DAT_CNO_HANDLE handle)
 	if (old)
 		dapl_cno_unuse(old);
 	if (ret)
-		return no_bell(ret);
+		return no_wakeup(ret);
 	return dead ? no_evd(0) : DAT_SUCCESS;
 }
 

@@ -10,7 +10,7 @@
  *
  * Nobody is woken through another thread: a waiter sleeps in ppoll() on the
  * channel and on an eventfd that posters write only while somebody waits, and
- * that the EVD has only then (dapl_bell.h).
+ * that the EVD has only then (dapl_wakeup.h).
  * A CNO is an epoll set over the same two descriptors of its EVDs.
  *
  * Threads: any call from any thread; the lock (role EVD) guards every field
@@ -82,14 +82,15 @@ struct dapl_evd {
 
 	struct ibv_comp_channel *chan; /* constant */
 	struct dapl_cno *cno;
-	int bell; /* wakes the waiter and the CNO; -1 while there is neither */
+	int wakeup_fd;	     /* wakes the waiter and the CNO; -1 while there is
+				neither */
 	DAT_EVD_FLAGS flags; /* constant */
 
 	/* Notification; see dapl_evd_notify.c. */
 	enum dapl_evd_config config;
-	int config_users[4]; /* queues of endpoints, per configuration */
-	uint32_t loud;	     /* events that notify, ever put into the ring */
-	uint32_t cno_loud;   /* the same when the CNO was last told */
+	int config_users[4];	/* queues of endpoints, per configuration */
+	uint32_t notifications; /* events that notify, ever put into the ring */
+	uint32_t cno_notifications; /* the same when the CNO was last told */
 
 	/* Room in the completion queue; see dapl_evd_attach(). */
 	int cq_reserved; /* slots promised to work queues */
@@ -117,7 +118,7 @@ struct dapl_evd_after {
 	struct dapl_evd_call broken;
 	struct dapl_evd *async; /* referenced; to be told of an overflow */
 	DAT_HANDLE overflowed;	/* of this EVD; only a name */
-	bool quiet;		/* the event read last notifies nobody */
+	bool unnotified;	/* the event read last notifies nobody */
 	bool shared;		/* it is of a receive from an SRQ */
 };
 
@@ -175,12 +176,13 @@ static inline DAT_EVENT *dapl_evd_slot_locked(struct dapl_evd *evd)
 	return dapl_evd_room_locked(evd) ? dapl_evd_slot_next(evd) : NULL;
 }
 
-/* Now it is an event. QUIET: it notifies nobody. */
-static inline void dapl_evd_slot_filled_locked(struct dapl_evd *evd, bool quiet)
+/* Now it is an event. UNNOTIFIED: it notifies nobody. */
+static inline void dapl_evd_slot_filled_locked(struct dapl_evd *evd,
+					       bool unnotified)
 {
 	dapl_lock_assert_held(&evd->lock);
 	evd->slow |= DAPL_EVD_RING;
-	evd->loud += !quiet;
+	evd->notifications += !unnotified;
 	evd->ring.head++;
 }
 
@@ -188,11 +190,11 @@ static inline void dapl_evd_slot_filled_locked(struct dapl_evd *evd, bool quiet)
 DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd);
 /*
  * The event of a completion that has been read, in a slot kept for it if need
- * be. What must be lost nevertheless is told as an overflow. QUIET: it notifies
- * nobody.
+ * be. What must be lost nevertheless is told as an overflow. UNNOTIFIED: it
+ * notifies nobody.
  */
 void dapl_evd_push_completion_locked(struct dapl_evd *evd,
-				     const DAT_EVENT *event, bool quiet,
+				     const DAT_EVENT *event, bool unnotified,
 				     struct dapl_evd_after *after);
 /* EVD's overflow is to be told when the lock is free. */
 void dapl_evd_note_overflow_locked(struct dapl_evd *evd,
@@ -222,11 +224,11 @@ DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen,
 			struct dapl_evd **ret_evd);
 
 /*
- * An EVD has a bell while it has a CNO or a waiter: open before either is set,
- * close after one is gone. 0 or -errno: no descriptor is left. Lock held.
+ * An EVD has an eventfd while it has a CNO or a waiter: open before either is
+ * set, close after one is gone. 0 or -errno: no descriptor is left. Lock held.
  */
-int dapl_evd_bell_open_locked(struct dapl_evd *evd);
-void dapl_evd_bell_close_locked(struct dapl_evd *evd);
+int dapl_evd_wakeup_open_locked(struct dapl_evd *evd);
+void dapl_evd_wakeup_close_locked(struct dapl_evd *evd);
 /* Wakes the waiter, or triggers the CNO of an enabled EVD. Lock held. */
 void dapl_evd_wake_locked(struct dapl_evd *evd);
 
@@ -343,11 +345,12 @@ void dapl_evd_config_leave(struct dapl_evd *evd, enum dapl_evd_config config);
 /* Why a waiter may not ask for several events; DAT_SUCCESS: it may. */
 DAT_RETURN dapl_evd_config_refuses(const struct dapl_evd *evd);
 /*
- * Whether a waiter that went to sleep when evd->loud was LOUD is to return.
- * RANG: the armed completion queue may have notified. Lock held.
+ * Whether a waiter that went to sleep when evd->notifications was NOTIFICATIONS
+ * is to return. CQ_NOTIFIED: the armed completion queue may have notified. Lock
+ * held.
  */
 bool dapl_evd_notified(const struct dapl_evd *evd, uint32_t threshold,
-		       uint32_t loud, bool rang);
+		       uint32_t notifications, bool cq_notified);
 
 /* The EVD vector entries. */
 DAT_RETURN dapl_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,

@@ -12,7 +12,7 @@
 
 #include "dapl/common/event/dapl_cno.h"
 #include "dapl/common/event/dapl_evd.h"
-#include "dapl/common/services/dapl_bell.h"
+#include "dapl/common/services/dapl_wakeup.h"
 
 /* Under the CNO's lock, so that whoever reads the set finds living EVDs. */
 static void cno_set(struct dapl_cno *cno, int op, int fd, struct dapl_evd *evd)
@@ -36,17 +36,17 @@ void dapl_evd_cno_enter_locked(struct dapl_evd *evd,
 	if (!evd->cno || !evd->enabled || evd->waiting || evd->dead)
 		return;
 	/* What is queued now decides, not a trigger for what is gone. */
-	dapl_bell_clear(evd->bell);
-	cno_set(evd->cno, EPOLL_CTL_ADD, evd->bell, evd);
+	dapl_wakeup_clear(evd->wakeup_fd);
+	cno_set(evd->cno, EPOLL_CTL_ADD, evd->wakeup_fd, evd);
 	if (evd->cq) {
 		dapl_evd_cq_ack_locked(evd);
 		cno_set(evd->cno, EPOLL_CTL_ADD, evd->chan->fd, evd);
 		dapl_evd_cq_arm_locked(evd);
 		dapl_evd_read_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, after);
 	}
-	evd->cno_loud = evd->loud;
+	evd->cno_notifications = evd->notifications;
 	if (dapl_evd_queued(evd))
-		dapl_bell_ring(evd->bell);
+		dapl_wakeup_signal(evd->wakeup_fd);
 }
 
 void dapl_evd_cno_leave_locked(struct dapl_evd *evd)
@@ -54,15 +54,16 @@ void dapl_evd_cno_leave_locked(struct dapl_evd *evd)
 	dapl_lock_assert_held(&evd->lock);
 	if (!evd->cno)
 		return;
-	cno_set(evd->cno, EPOLL_CTL_DEL, evd->bell, evd);
+	cno_set(evd->cno, EPOLL_CTL_DEL, evd->wakeup_fd, evd);
 	if (evd->cq)
 		cno_set(evd->cno, EPOLL_CTL_DEL, evd->chan->fd, evd);
 }
 
 /* The completion queue has notified. Whether that is for the CNO. Re-arms. */
-static bool cq_rang_locked(struct dapl_evd *evd, struct dapl_evd_after *after)
+static bool cq_notified_locked(struct dapl_evd *evd,
+			       struct dapl_evd_after *after)
 {
-	bool loud;
+	bool notify;
 
 	dapl_lock_assert_held(&evd->lock);
 	/* The next completion must trigger again. */
@@ -71,9 +72,9 @@ static bool cq_rang_locked(struct dapl_evd *evd, struct dapl_evd_after *after)
 	dapl_evd_read_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, after);
 	if (evd->config != DAPL_EVD_NOTIFY)
 		return dapl_evd_queued(evd) || !dapl_evd_room_locked(evd);
-	loud = evd->loud != evd->cno_loud;
-	evd->cno_loud = evd->loud;
-	return loud;
+	notify = evd->notifications != evd->cno_notifications;
+	evd->cno_notifications = evd->notifications;
+	return notify;
 }
 
 bool dapl_evd_trigger_take(struct dapl_evd *evd, const struct dapl_cno *cno)
@@ -83,8 +84,9 @@ bool dapl_evd_trigger_take(struct dapl_evd *evd, const struct dapl_cno *cno)
 
 	dapl_lock(&evd->lock);
 	if (evd->cno == cno && evd->enabled && !evd->waiting && !evd->dead) {
-		took = dapl_bell_clear(evd->bell);
-		if (dapl_evd_cq_ack_locked(evd) && cq_rang_locked(evd, &after))
+		took = dapl_wakeup_clear(evd->wakeup_fd);
+		if (dapl_evd_cq_ack_locked(evd) &&
+		    cq_notified_locked(evd, &after))
 			took = true;
 	}
 	dapl_unlock(&evd->lock);
@@ -96,6 +98,6 @@ void dapl_evd_trigger_back(struct dapl_evd *evd, const struct dapl_cno *cno)
 {
 	dapl_lock(&evd->lock);
 	if (evd->cno == cno && evd->enabled && !evd->waiting && !evd->dead)
-		dapl_bell_ring(evd->bell);
+		dapl_wakeup_signal(evd->wakeup_fd);
 	dapl_unlock(&evd->lock);
 }

@@ -34,7 +34,7 @@ bool dapl_evd_cq_next_locked(struct dapl_evd *evd, DAT_EVENT *event,
 
 	dapl_lock_assert_held(&evd->lock);
 	while ((n = evd->ops.poll(evd->cq, 1, &wc)) > 0) {
-		after->quiet = false;
+		after->unnotified = false;
 		after->shared = false;
 		if (dapl_evd_cq_fast(evd, &wc, event) ||
 		    dapl_evd_cq_other(evd, &wc, event, after))
@@ -62,21 +62,21 @@ static void take_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 {
 	DAT_EVENT *slot = dapl_evd_slot_locked(evd), spare;
 	DAT_EVENT *event = slot ? slot : &spare;
-	bool quiet;
+	bool unnotified;
 
 	dapl_lock_assert_held(&evd->lock);
-	after->quiet = false;
+	after->unnotified = false;
 	after->shared = false;
 	if (!dapl_evd_cq_fast(evd, wc, event) &&
 	    !dapl_evd_cq_other(evd, wc, event, after))
 		return;
 	if (drop && !after->shared && is_of(event, drop))
 		return;
-	quiet = after->quiet || evd->config == DAPL_EVD_SOLICITED;
+	unnotified = after->unnotified || evd->config == DAPL_EVD_SOLICITED;
 	if (slot)
-		dapl_evd_slot_filled_locked(evd, quiet);
+		dapl_evd_slot_filled_locked(evd, unnotified);
 	else
-		dapl_evd_push_completion_locked(evd, event, quiet, after);
+		dapl_evd_push_completion_locked(evd, event, unnotified, after);
 }
 
 void dapl_evd_read_locked(struct dapl_evd *evd, enum dapl_evd_reach reach,

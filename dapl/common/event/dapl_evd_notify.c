@@ -82,7 +82,7 @@ static enum dapl_evd_config config_on(const struct dapl_evd *evd,
 		~(unsigned)(DAT_EVD_DTO_FLAG | DAT_EVD_EXTENSION_BASE);
 
 	return config == DAPL_EVD_SOLICITED &&
-			       (others || evd->obj.ia->dev.deaf_to_solicited)
+			       (others || evd->obj.ia->dev.ignores_solicited)
 		       ? DAPL_EVD_THRESHOLD
 		       : config;
 }
@@ -121,11 +121,11 @@ DAT_RETURN dapl_evd_config_refuses(const struct dapl_evd *evd)
 }
 
 bool dapl_evd_notified(const struct dapl_evd *evd, uint32_t threshold,
-		       uint32_t loud, bool rang)
+		       uint32_t notifications, bool cq_notified)
 {
 	if (dapl_evd_queued(evd) < threshold)
 		return false;
-	if (!is_selective(evd->config) || evd->loud != loud)
+	if (!is_selective(evd->config) || evd->notifications != notifications)
 		return true;
-	return rang && evd->config == DAPL_EVD_SOLICITED;
+	return cq_notified && evd->config == DAPL_EVD_SOLICITED;
 }

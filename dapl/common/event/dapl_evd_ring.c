@@ -68,14 +68,14 @@ DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd)
 }
 
 void dapl_evd_push_completion_locked(struct dapl_evd *evd,
-				     const DAT_EVENT *event, bool quiet,
+				     const DAT_EVENT *event, bool unnotified,
 				     struct dapl_evd_after *after)
 {
 	dapl_lock_assert_held(&evd->lock);
 	/* A slot that was kept, if there is no memory for another one. */
 	if (dapl_evd_room_locked(evd) || ring_room(&evd->ring, 1)) {
 		*dapl_evd_slot_next(evd) = *event;
-		dapl_evd_slot_filled_locked(evd, quiet);
+		dapl_evd_slot_filled_locked(evd, unnotified);
 		return;
 	}
 	dapl_log(DAPL_LOG_ERR, "evd %p: no memory, a completion is lost",

@@ -14,15 +14,15 @@
 #include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/event/dapl_evd.h"
 #include "dapl/common/event/dapl_evd_cq.h"
-#include "dapl/common/services/dapl_bell.h"
 #include "dapl/common/services/dapl_cancel.h"
 #include "dapl/common/services/dapl_loop.h"
 #include "dapl/common/services/dapl_sleep.h"
+#include "dapl/common/services/dapl_wakeup.h"
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-#define DEAF_US 10000 /* a waiter without a bell sleeps at most so long */
+#define DEAF_US 10000 /* a waiter without an eventfd sleeps at most so long */
 
 /*
  * The code of a wait that ends without an event. Old binaries compare the
@@ -61,8 +61,8 @@ bad_arguments(DAT_EVD_HANDLE handle, const DAT_EVENT *event,
  * polled). Called with the lock held, returns without it.
  */
 __attribute__((noinline)) static DAT_RETURN
-dequeue_careful(struct dapl_evd *evd, DAT_EVENT *event, int n,
-		const struct ibv_wc *wc)
+dequeue_slow(struct dapl_evd *evd, DAT_EVENT *event, int n,
+	     const struct ibv_wc *wc)
 {
 	struct dapl_evd_after after = {0};
 	bool got = false;
@@ -99,7 +99,7 @@ dequeue_polled(struct dapl_evd *evd, DAT_EVENT *event, int n,
 	       const struct ibv_wc *wc)
 {
 	if (unlikely(n < 0 || !dapl_evd_cq_fast(evd, wc, event)))
-		return dequeue_careful(evd, event, n, wc);
+		return dequeue_slow(evd, event, n, wc);
 	dapl_unlock(&evd->lock);
 	return DAT_SUCCESS;
 }
@@ -114,7 +114,7 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 		return bad_arguments(handle, event, NULL, 1);
 	dapl_lock(&evd->lock);
 	if (unlikely(evd->slow))
-		return dequeue_careful(evd, event, 0, NULL);
+		return dequeue_slow(evd, event, 0, NULL);
 	n = evd->ops.poll(evd->cq, 1, &wc);
 	if (n != 0)
 		return dequeue_polled(evd, event, n, &wc);
@@ -126,7 +126,7 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 struct evd_waiter {
 	struct dapl_evd *evd;
 	int cancel; /* what dapl_cancel_off() has returned */
-	int bell;
+	int wakeup_fd;
 	bool slept;
 	struct dapl_evd_after after;
 };
@@ -135,8 +135,8 @@ struct evd_waiter {
 static bool awake_locked(const struct evd_waiter *me)
 {
 	dapl_lock_assert_held(&me->evd->lock);
-	if (me->bell >= 0)
-		dapl_bell_clear(me->bell);
+	if (me->wakeup_fd >= 0)
+		dapl_wakeup_clear(me->wakeup_fd);
 	return dapl_evd_cq_ack_locked(me->evd);
 }
 
@@ -146,7 +146,7 @@ static void stop_waiting_locked(struct dapl_evd *evd)
 	dapl_lock_assert_held(&evd->lock);
 	evd->slow &= ~DAPL_EVD_WAITING;
 	__atomic_store_n(&evd->waiting, false, __ATOMIC_RELEASE);
-	dapl_evd_bell_close_locked(evd);
+	dapl_evd_wakeup_close_locked(evd);
 }
 
 /* The last a sleeper does with its EVD, which may be gone when this returns. */
@@ -171,21 +171,21 @@ static void sleeper_cancelled(void *arg)
 }
 
 /*
- * Sleeps until something may have happened or DEADLINE; without a bell nobody
- * can wake it, so it wakes by itself. 0, -ETIMEDOUT, -EINTR.
+ * Sleeps until something may have happened or DEADLINE; without an eventfd
+ * nobody can wake it, so it wakes by itself. 0, -ETIMEDOUT, -EINTR.
  */
 static int evd_sleep(struct evd_waiter *me, uint64_t deadline)
 {
 	const struct dapl_sleeper sleeper = {me->cancel, sleeper_cancelled, me};
 	struct pollfd fds[2] = {
-		{.fd = me->bell, .events = POLLIN},
+		{.fd = me->wakeup_fd, .events = POLLIN},
 		{.fd = me->evd->chan ? me->evd->chan->fd : -1,
 		 .events = POLLIN},
 	};
 	uint64_t until = deadline, look = dapl_now_us() + DEAF_US;
 	int ret;
 
-	if (me->bell < 0 && look < deadline)
+	if (me->wakeup_fd < 0 && look < deadline)
 		until = look;
 	ret = dapl_sleep(&sleeper, fds, 2, until);
 	if (ret == -ETIMEDOUT && until != deadline)
@@ -209,9 +209,9 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 				   uint32_t threshold)
 {
 	struct dapl_evd *evd = me->evd;
-	uint32_t loud = evd->loud;
+	uint32_t notifications = evd->notifications;
 	unsigned dismissals = evd->dismissals;
-	bool rang = true;
+	bool cq_notified = true;
 	int reason;
 
 	dapl_lock_assert_held(&evd->lock);
@@ -219,18 +219,19 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 		dapl_evd_cq_arm_locked(evd);
 		dapl_evd_read_locked(evd, DAPL_EVD_WHILE_ROOM, NULL,
 				     &me->after);
-		if (dapl_evd_notified(evd, threshold, loud, rang))
+		if (dapl_evd_notified(evd, threshold, notifications,
+				      cq_notified))
 			return DAT_SUCCESS;
 		if (no_room_locked(evd, threshold))
 			return DAPL_NO_MEM;
-		me->bell = evd->bell;
+		me->wakeup_fd = evd->wakeup_fd;
 		dapl_unlock(&evd->lock);
 		/* A broken connection posts an event, perhaps to this EVD. */
 		dapl_evd_after(&me->after);
 		me->after = (struct dapl_evd_after){0};
 		reason = evd_sleep(me, deadline);
 		dapl_lock(&evd->lock);
-		rang = awake_locked(me);
+		cq_notified = awake_locked(me);
 		if (evd->dead)
 			return DAPL_ERR(DAT_ABORT, 0);
 		if (evd->dismissals != dismissals)
@@ -239,7 +240,8 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 			continue;
 		dapl_evd_read_locked(evd, DAPL_EVD_WHILE_ROOM, NULL,
 				     &me->after);
-		if (dapl_evd_notified(evd, threshold, loud, rang))
+		if (dapl_evd_notified(evd, threshold, notifications,
+				      cq_notified))
 			return DAT_SUCCESS;
 		return nothing_came(evd, reason == -EINTR
 						 ? DAT_INTERRUPTED_CALL
@@ -273,7 +275,7 @@ static DAT_RETURN evd_wait_locked(struct evd_waiter *me, DAT_TIMEOUT timeout,
 		return nothing_came(evd, DAT_TIMEOUT_EXPIRED);
 	if (timeout != DAT_TIMEOUT_INFINITE)
 		deadline = dapl_now_us() + timeout;
-	if (dapl_evd_bell_open_locked(evd))
+	if (dapl_evd_wakeup_open_locked(evd))
 		dapl_log(DAPL_LOG_WARN,
 			 "evd %p: no file descriptor is left to wake the "
 			 "waiter (see ulimit -n); it looks every %d ms",
@@ -316,11 +318,11 @@ static void wait_failed(const struct dapl_evd *evd, DAT_RETURN ret,
  * are what it polled. Called with the lock held, returns without it.
  */
 __attribute__((noinline)) static DAT_RETURN
-wait_careful(struct dapl_evd *evd, const struct ibv_wc *wc, int n, int cancel,
-	     DAT_TIMEOUT timeout, DAT_COUNT threshold, DAT_EVENT *event,
-	     DAT_COUNT *nmore)
+wait_slow(struct dapl_evd *evd, const struct ibv_wc *wc, int n, int cancel,
+	  DAT_TIMEOUT timeout, DAT_COUNT threshold, DAT_EVENT *event,
+	  DAT_COUNT *nmore)
 {
-	struct evd_waiter me = {.evd = evd, .cancel = cancel, .bell = -1};
+	struct evd_waiter me = {.evd = evd, .cancel = cancel, .wakeup_fd = -1};
 	DAT_RETURN ret;
 
 	if (n)
@@ -347,8 +349,8 @@ evd_wait(struct dapl_evd *evd, int cancel, DAT_TIMEOUT timeout,
 
 	dapl_lock(&evd->lock);
 	if (unlikely(evd->slow || !evd->waitable || threshold > 1))
-		return wait_careful(evd, NULL, 0, cancel, timeout, threshold,
-				    event, nmore);
+		return wait_slow(evd, NULL, 0, cancel, timeout, threshold,
+				 event, nmore);
 	n = evd->ops.poll(evd->cq, 2, wc);
 	if (likely(n > 0) && likely(dapl_evd_cq_fast(evd, &wc[0], event))) {
 		*nmore = 0;
@@ -371,8 +373,7 @@ evd_wait(struct dapl_evd *evd, int cancel, DAT_TIMEOUT timeout,
 		dapl_unlock(&evd->lock);
 		return ret;
 	}
-	return wait_careful(evd, wc, n, cancel, timeout, threshold, event,
-			    nmore);
+	return wait_slow(evd, wc, n, cancel, timeout, threshold, event, nmore);
 }
 
 /* A wait that may sleep. */

@@ -51,8 +51,9 @@ _Static_assert(sizeof(struct dapl_slot) == 16, "four slots in a cache line");
  * everything that needs a second look when it completes is above it.
  */
 #define DAPL_OP_MASK	   0x1f
-#define DAPL_OP_QUIET	   0x20 /* posted UNSIGNALLED: its event wakes nobody */
-#define DAPL_OP_CAREFUL	   0x40 /* completes the slow way, for any reason */
+#define DAPL_OP_UNNOTIFIED 0x20 /* posted UNSIGNALLED: its event wakes nobody \
+				 */
+#define DAPL_OP_SLOW	   0x40 /* completes the slow way, for any reason */
 #define DAPL_OP_SUPPRESSED 0x80 /* no event if it succeeds */
 #define DAPL_OP_MARKER	   0x1f /* request of our own: no event */
 #define DAPL_WQ_MAX	   (1u << 23)
@@ -68,10 +69,10 @@ struct dapl_wq {
 	enum dapl_wq_kind kind;
 	uint32_t limit;	     /* requests the consumer may have outstanding */
 	uint32_t fast_limit; /* the same, or 0: the slow way finds the slot */
-	bool notify; /* posts may be UNSIGNALLED; see dapl_wq_set_notify() */
-	bool over;   /* posts are flushed; see dapl_wq_set_over() */
-	bool failed; /* a request has: all behind it will; the EVD's lock */
-	uint32_t careful;	/* DAPL_OP_CAREFUL with credits, else 0 */
+	bool notify;   /* posts may be UNSIGNALLED; see dapl_wq_set_notify() */
+	bool flushing; /* posts are flushed; see dapl_wq_set_flushing() */
+	bool failed;   /* a request has: all behind it will; the EVD's lock */
+	uint32_t slow_op;	/* DAPL_OP_SLOW with credits, else 0 */
 	uint32_t mask;		/* ring size - 1 */
 	uint32_t head;		/* posted so far; lock */
 	uint32_t tail;		/* completed so far; the EVD's lock */
@@ -130,15 +131,15 @@ static inline void dapl_wq_use_credits(struct dapl_wq *wq, int *credits)
 {
 	wq->credits = credits;
 	wq->fast_limit = 0;
-	wq->careful = DAPL_OP_CAREFUL;
+	wq->slow_op = DAPL_OP_SLOW;
 	wq->signals = 0;
 	for (uint32_t i = 0; i <= wq->mask; i++)
-		wq->slots[i].what |= DAPL_OP_CAREFUL;
+		wq->slots[i].what |= DAPL_OP_SLOW;
 }
 
 static inline void dapl_wq_choose_way_locked(struct dapl_wq *wq)
 {
-	bool slow = wq->over || wq->credits ||
+	bool slow = wq->flushing || wq->credits ||
 		    (wq->notify && wq->kind == DAPL_WQ_RECV);
 
 	dapl_lock_assert_held(&wq->lock);
@@ -164,12 +165,12 @@ static inline void dapl_wq_set_notify(struct dapl_wq *wq, bool notify)
  * What is posted from now on does not reach the device: its queue pair is going
  * to ERR, and not every device looks at what is posted there later. Role WQ.
  */
-static inline void dapl_wq_set_over(struct dapl_wq *wq, bool over)
+static inline void dapl_wq_set_flushing(struct dapl_wq *wq, bool flushing)
 {
 	if (!wq)
 		return;
 	dapl_lock(&wq->lock);
-	wq->over = over;
+	wq->flushing = flushing;
 	dapl_wq_choose_way_locked(wq);
 	dapl_unlock(&wq->lock);
 }

@@ -223,7 +223,7 @@ static void ia_destroy(struct dapl_obj *obj)
 	struct dapl_ia *ia = (struct dapl_ia *)obj;
 
 	free(ia->cm_params);
-	dapl_bells_fini(&ia->bells);
+	dapl_wakeups_fini(&ia->wakeups);
 	dapl_windows_fini(&ia->windows);
 	dapl_lock_fini(&ia->lock);
 	dapl_obj_release(obj);
@@ -264,7 +264,7 @@ static struct dapl_ia *ia_alloc(const struct dapl_provider *prov)
 	ia->provide_ep = dapl_ep_provide;
 	dapl_lock_init(&ia->lock, DAPL_LOCK_IA);
 	dapl_windows_init(&ia->windows);
-	dapl_bells_init(&ia->bells);
+	dapl_wakeups_init(&ia->wakeups);
 	for (int i = 0; i < DAPL_OBJ_TYPES; i++)
 		dapl_list_init(&ia->objs[i]);
 	ia->async_watch.fd = -1;

@@ -93,7 +93,7 @@ static DAT_COMPLETION_FLAGS completion_flags(const struct vb_dev *dev)
 		    DAT_COMPLETION_BARRIER_FENCE_FLAG |
 		    DAT_COMPLETION_EVD_THRESHOLD_FLAG;
 
-	if (!dev->deaf_to_solicited)
+	if (!dev->ignores_solicited)
 		flags |= DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 	return (DAT_COMPLETION_FLAGS)flags;
 }

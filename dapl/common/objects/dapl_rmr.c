@@ -46,8 +46,8 @@ struct bind_record {
 	struct dapl_rmr *rmr;  /* referenced until it completes */
 	struct dapl_lmr *old;  /* used: bound to before, or NULL; rmr->lock */
 	DAT_RMR_COOKIE cookie;
-	bool quiet;  /* no event for success */
-	bool failed; /* kept for what it holds in use; rmr->lock */
+	bool suppressed; /* no event for success */
+	bool failed;	 /* kept for what it holds in use; rmr->lock */
 };
 
 static struct dapl_rmr *dapl_rmr_from(DAT_RMR_HANDLE h)
@@ -63,7 +63,7 @@ static bool bind_done(struct dapl_bind *bind, DAT_DTO_COMPLETION_STATUS status,
 /* A bind of RMR to LMR, which it uses up, or an unbind. NULL: no memory. */
 static struct bind_record *bind_begin(struct dapl_rmr *rmr,
 				      struct dapl_lmr *lmr,
-				      DAT_RMR_COOKIE cookie, bool quiet)
+				      DAT_RMR_COOKIE cookie, bool suppressed)
 {
 	struct bind_record *record = calloc(1, sizeof(*record));
 
@@ -73,7 +73,7 @@ static struct bind_record *bind_begin(struct dapl_rmr *rmr,
 	record->bind.done = bind_done;
 	record->rmr = rmr;
 	record->cookie = cookie;
-	record->quiet = quiet;
+	record->suppressed = suppressed;
 	dapl_lock(&rmr->lock);
 	record->old = rmr->lmr;
 	rmr->lmr = lmr;
@@ -148,7 +148,7 @@ static bool bind_done(struct dapl_bind *bind, DAT_DTO_COMPLETION_STATUS status,
 		      DAT_RMR_BIND_COMPLETION_EVENT_DATA *data)
 {
 	struct bind_record *record = (struct bind_record *)bind;
-	bool wanted = !record->quiet || status != DAT_DTO_SUCCESS;
+	bool wanted = !record->suppressed || status != DAT_DTO_SUCCESS;
 
 	if (data) {
 		data->rmr_handle = (DAT_RMR_HANDLE)record->rmr;
@@ -444,8 +444,8 @@ static DAT_RETURN post(struct dapl_rmr *rmr, struct dapl_qp *ep,
 		       DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
 		       DAT_RMR_CONTEXT *ret_key)
 {
-	bool quiet = flags & DAT_COMPLETION_SUPPRESS_FLAG;
-	struct bind_record *record = bind_begin(rmr, lmr, cookie, quiet);
+	bool suppressed = flags & DAT_COMPLETION_SUPPRESS_FLAG;
+	struct bind_record *record = bind_begin(rmr, lmr, cookie, suppressed);
 	DAT_DTO_COOKIE slot_cookie = {.as_ptr = &record->bind};
 	DAT_RETURN ret;
 

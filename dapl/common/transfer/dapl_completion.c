@@ -100,7 +100,7 @@ static void request_ext(DAT_EVENT *ev, unsigned op)
 
 static unsigned flag_of_inv(const struct dapl_evd *evd)
 {
-	return evd->obj.ia->dev.says_csum_for_inv ? IBV_WC_IP_CSUM_OK
+	return evd->obj.ia->dev.wc_csum_means_inv ? IBV_WC_IP_CSUM_OK
 						  : IBV_WC_WITH_INV;
 }
 
@@ -205,7 +205,7 @@ bool dapl_completion(struct dapl_evd *evd, const struct ibv_wc *wc,
 	unsigned op = slot->what & DAPL_OP_MASK;
 	struct dapl_qp *qp = (struct dapl_qp *)wq->owner;
 	bool ok = wc->status == IBV_WC_SUCCESS;
-	bool quiet = slot->what & DAPL_OP_QUIET;
+	bool unnotified = slot->what & DAPL_OP_UNNOTIFIED;
 	bool silent = ok && (slot->what & DAPL_OP_SUPPRESSED);
 
 	dapl_lock_assert_held(&evd->lock);
@@ -219,8 +219,8 @@ bool dapl_completion(struct dapl_evd *evd, const struct ibv_wc *wc,
 				 : wq->kind == DAPL_WQ_SEND ? slot->length
 							    : wc->byte_len;
 	/* Receives are posted again without a look at the mark. */
-	if (quiet)
-		slot->what &= ~(uint32_t)DAPL_OP_QUIET;
+	if (unnotified)
+		slot->what &= ~(uint32_t)DAPL_OP_UNNOTIFIED;
 	if (wq->kind == DAPL_WQ_SRQ) {
 		qp = dapl_srq_complete(wq, slot, wc->qp_num);
 		after->shared = true;
@@ -232,7 +232,7 @@ bool dapl_completion(struct dapl_evd *evd, const struct ibv_wc *wc,
 			__atomic_add_fetch(wq->credits, (int)n,
 					   __ATOMIC_RELAXED);
 	}
-	after->quiet = quiet && ok;
+	after->unnotified = unnotified && ok;
 	dto->ep_handle = (DAT_EP_HANDLE)qp;
 	if (!ok && wc->status != IBV_WC_WR_FLUSH_ERR && qp)
 		note_broken(qp, after, wc);

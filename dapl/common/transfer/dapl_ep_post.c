@@ -120,7 +120,7 @@ slot_credit_locked(struct dapl_wq *wq, uint32_t limit)
 	struct dapl_slot *slot;
 
 	dapl_lock_assert_held(&wq->lock);
-	if (!wq->credits || wq->over)
+	if (!wq->credits || wq->flushing)
 		return NULL;
 	if (__atomic_sub_fetch(wq->credits, 1, __ATOMIC_RELAXED) >= 0) {
 		slot = slot_next_locked(wq, limit);
@@ -146,7 +146,7 @@ static inline void slot_fill(struct dapl_slot *slot, unsigned op,
 {
 	slot->cookie = cookie;
 	slot->length = length;
-	slot->what = (slot->what & ~0xffu) | op | wq->careful;
+	slot->what = (slot->what & ~0xffu) | op | wq->slow_op;
 }
 
 /*
@@ -179,13 +179,13 @@ slot_reclaim_locked(struct dapl_qp *qp)
 
 /* A slot for a request where the fast path found none. */
 __attribute__((noinline)) static struct dapl_slot *
-slot_careful_locked(struct dapl_qp *qp)
+slot_slow_locked(struct dapl_qp *qp)
 {
 	struct dapl_wq *wq = qp->sq;
 	struct dapl_slot *slot = slot_credit_locked(wq, wq->limit);
 
 	dapl_lock_assert_held(&qp->sq->lock);
-	return slot || wq->over ? slot : slot_reclaim_locked(qp);
+	return slot || wq->flushing ? slot : slot_reclaim_locked(qp);
 }
 
 /*
@@ -195,12 +195,12 @@ slot_careful_locked(struct dapl_qp *qp)
 __attribute__((cold, noinline)) static int
 post_no_slot(struct dapl_qp *qp, DAT_DTO_COOKIE cookie, unsigned op)
 {
-	bool over = qp->sq->over;
+	bool flushing = qp->sq->flushing;
 
 	dapl_unlock(&qp->sq->lock);
-	return over ? post_flushed(qp, qp->request_evd, cookie,
-				   op & DAPL_OP_MASK)
-		    : -ENOBUFS;
+	return flushing ? post_flushed(qp, qp->request_evd, cookie,
+				       op & DAPL_OP_MASK)
+			: -ENOBUFS;
 }
 
 /* WR, in SLOT, is to have no event: it is signalled now and then only. */
@@ -229,7 +229,7 @@ post_wr(struct dapl_qp *qp, struct ibv_send_wr *wr, unsigned op,
 	dapl_lock(&wq->lock);
 	slot = slot_next_locked(wq, wq->fast_limit);
 	if (unlikely(!slot)) {
-		slot = slot_careful_locked(qp);
+		slot = slot_slow_locked(qp);
 		if (!slot)
 			return post_no_slot(qp, cookie, op);
 	}
@@ -256,10 +256,10 @@ static int not_now(int state)
 }
 
 /* The mark of a request that is to wake nobody: only where configured. */
-static unsigned quiet(const struct dapl_wq *wq, DAT_COMPLETION_FLAGS flags)
+static unsigned unnotified(const struct dapl_wq *wq, DAT_COMPLETION_FLAGS flags)
 {
 	return wq->notify && (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
-		       ? DAPL_OP_QUIET
+		       ? DAPL_OP_UNNOTIFIED
 		       : 0;
 }
 
@@ -278,7 +278,7 @@ DAT_RETURN dapl_qp_post_request(struct dapl_qp *qp, struct ibv_send_wr *wr,
 	wr->send_flags |= verbs_flags(flags);
 	if (qp->slow_posts)
 		cancel = dapl_cancel_off();
-	ret = post_wr(qp, wr, op | quiet(qp->sq, flags), length, cookie);
+	ret = post_wr(qp, wr, op | unnotified(qp->sq, flags), length, cookie);
 	if (qp->slow_posts)
 		dapl_cancel_restore(cancel);
 	if (ret && ret != -ENOBUFS && state == DAT_EP_STATE_DISCONNECTED)
@@ -301,7 +301,7 @@ int dapl_qp_post_marker(struct dapl_qp *qp)
 /* As post_wr(), for a bind. */
 static int post_mw(struct dapl_qp *qp, struct ibv_mw *mw,
 		   struct ibv_mw_bind *bind, DAT_DTO_COOKIE cookie,
-		   unsigned quiet_op)
+		   unsigned unnotified_op)
 {
 	struct dapl_wq *wq = qp->sq;
 	struct dapl_slot *slot;
@@ -311,10 +311,10 @@ static int post_mw(struct dapl_qp *qp, struct ibv_mw *mw,
 	dapl_lock(&wq->lock);
 	slot = slot_next_locked(wq, wq->fast_limit);
 	if (!slot)
-		slot = slot_careful_locked(qp);
+		slot = slot_slow_locked(qp);
 	if (!slot)
 		return post_no_slot(qp, cookie, DAT_DTO_BIND_MW);
-	slot_fill(slot, DAT_DTO_BIND_MW | quiet_op, 0, cookie, wq);
+	slot_fill(slot, DAT_DTO_BIND_MW | unnotified_op, 0, cookie, wq);
 	bind->wr_id = (uintptr_t)slot;
 	ibv = __atomic_load_n(&qp->ibv, __ATOMIC_ACQUIRE);
 	if (ibv)
@@ -340,7 +340,7 @@ DAT_RETURN dapl_qp_post_bind(struct dapl_qp *qp, struct ibv_mw *mw,
 	bind->send_flags = verbs_flags(flags);
 	if (qp->slow_posts)
 		cancel = dapl_cancel_off();
-	ret = post_mw(qp, mw, bind, cookie, quiet(wq, flags));
+	ret = post_mw(qp, mw, bind, cookie, unnotified(wq, flags));
 	if (qp->slow_posts)
 		dapl_cancel_restore(cancel);
 	if (ret && ret != -ENOBUFS && state == DAT_EP_STATE_DISCONNECTED)
@@ -388,10 +388,10 @@ static inline uint32_t fill_wr(const struct dapl_qp *qp, struct ibv_send_wr *wr,
 
 /* A transfer that the fast path did not want: checked in the spec's order. */
 __attribute__((noinline)) static DAT_RETURN
-transfer_careful(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
-		 DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
-		 DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
-		 uint32_t imm, DAT_COMPLETION_FLAGS flags)
+transfer_slow(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
+	      DAT_COUNT segments, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+	      const DAT_RMR_TRIPLET *remote, uint32_t imm,
+	      DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_qp *qp = dapl_qp_from(handle);
 	struct ibv_send_wr wr;
@@ -425,8 +425,8 @@ transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 		     !__atomic_load_n(&qp->ready, __ATOMIC_RELAXED) ||
 		     (uint32_t)segments > (uint32_t)qp->attr.max_request_iov ||
 		     !iov || (op != DAT_DTO_SEND && !remote)))
-		return transfer_careful(handle, opcode, op, segments, iov,
-					cookie, remote, imm, flags);
+		return transfer_slow(handle, opcode, op, segments, iov, cookie,
+				     remote, imm, flags);
 	length = fill_wr(qp, &wr, opcode, op, segments, iov, remote, imm);
 	wr.send_flags |= verbs_flags(flags);
 	ret = post_wr(qp, &wr, op, length, cookie);
@@ -532,18 +532,18 @@ recv_refused(struct dapl_qp *qp, int err, DAT_COUNT segments,
 
 /* A slot where the fast path found none. */
 __attribute__((noinline)) static struct dapl_slot *
-recv_slot_careful_locked(struct dapl_wq *wq, DAT_COMPLETION_FLAGS flags)
+recv_slot_slow_locked(struct dapl_wq *wq, DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_slot *slot = NULL;
 
 	dapl_lock_assert_held(&wq->lock);
 	if (wq->credits)
 		slot = slot_credit_locked(wq, wq->limit);
-	else if (!wq->over)
+	else if (!wq->flushing)
 		slot = slot_next_locked(wq, wq->limit);
 	if (slot)
-		slot->what = (slot->what & ~(uint32_t)DAPL_OP_QUIET) |
-			     quiet(wq, flags);
+		slot->what = (slot->what & ~(uint32_t)DAPL_OP_UNNOTIFIED) |
+			     unnotified(wq, flags);
 	return slot;
 }
 
@@ -570,9 +570,9 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments,
 	dapl_lock(&wq->lock);
 	slot = slot_next_locked(wq, wq->fast_limit);
 	if (unlikely(!slot)) {
-		slot = recv_slot_careful_locked(wq, flags);
+		slot = recv_slot_slow_locked(wq, flags);
 		if (!slot) {
-			ret = wq->over ? -ESHUTDOWN : -ENOBUFS;
+			ret = wq->flushing ? -ESHUTDOWN : -ENOBUFS;
 			dapl_unlock(&wq->lock);
 			return recv_refused(qp, ret, segments, iov, cookie);
 		}

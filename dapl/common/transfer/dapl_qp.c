@@ -68,10 +68,10 @@ DAT_RETURN dapl_qp_bad_state(const struct dapl_qp *qp, int state,
 /* ---------------------------------------------- queue pair */
 
 /* What is posted never comes back from a queue pair that is, or was, in ERR. */
-static void set_over(struct dapl_qp *qp, bool over)
+static void set_flushing(struct dapl_qp *qp, bool flushing)
 {
-	dapl_wq_set_over(qp->sq, over);
-	dapl_wq_set_over(qp->rq, over);
+	dapl_wq_set_flushing(qp->sq, flushing);
+	dapl_wq_set_flushing(qp->rq, flushing);
 }
 
 /* The queue pair of QP. Lock ctl held; 0 or -errno. */
@@ -113,7 +113,7 @@ static int qp_make_locked(struct dapl_qp *qp, struct ibv_cq *null_cq)
 	}
 	qp->max_inline = max_inline;
 	qp->io = vb_qp_ops_of(ibv);
-	set_over(qp, false);
+	set_flushing(qp, false);
 	qp->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&qp->ibv, ibv, __ATOMIC_RELEASE);
 	return 0;
@@ -155,7 +155,7 @@ static void wq_forget(struct dapl_qp *qp, struct dapl_wq *wq,
 		struct dapl_slot *slot = &wq->slots[wq->tail & wq->mask];
 		unsigned op = slot->what & DAPL_OP_MASK;
 
-		slot->what &= ~(uint32_t)DAPL_OP_QUIET;
+		slot->what &= ~(uint32_t)DAPL_OP_UNNOTIFIED;
 		if (!(slot->what & DAPL_OP_SUPPRESSED) ||
 		    dapl_slot_signals(wq, slot))
 			flushed = true;
@@ -218,7 +218,7 @@ static void read_all(struct dapl_qp *qp, bool drop,
  */
 static void qp_end(struct dapl_qp *qp, bool drop)
 {
-	struct dapl_evd_after after[2] = {{.quiet = false}};
+	struct dapl_evd_after after[2] = {{.unnotified = false}};
 	struct ibv_qp *ibv = qp_take(qp);
 	struct dapl_evd *recv_evd = qp->srq ? NULL : qp->recv_evd;
 
@@ -260,7 +260,7 @@ void dapl_qp_error_locked(struct dapl_qp *qp)
 	dapl_lock_assert_held(&qp->ctl);
 	if (!qp->ibv || dapl_qp_move_to_error_locked(qp))
 		return;
-	set_over(qp, true);
+	set_flushing(qp, true);
 	ret = vb_qp_error(qp->ibv);
 	if (ret)
 		dapl_log(DAPL_LOG_WARN, "ep %p: queue pair refuses ERR: %s",

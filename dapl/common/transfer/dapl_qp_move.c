@@ -80,7 +80,7 @@ static void run_move(struct dapl_job *job)
 /* A peer that has vanished must be found missing some day. */
 static void end_retries(const struct vb_dev *dev, struct vb_qp_step *step)
 {
-	if (dev->seven_is_endless && (step->mask & IBV_QP_RETRY_CNT) &&
+	if (dev->retry_7_infinite && (step->mask & IBV_QP_RETRY_CNT) &&
 	    step->attr.retry_cnt == 7)
 		step->attr.retry_cnt = 6;
 }

@@ -221,14 +221,14 @@ static void ways(struct vb_dev *dev)
 
 	dev->posts_enter_kernel = posts_enter_kernel(&dev->attr);
 	/* Soft RoCE counts transport retries like those for receives. */
-	dev->seven_is_endless = rxe;
+	dev->retry_7_infinite = rxe;
 	/* And it passes the kernel's flags on, whose order is another one. */
-	dev->says_csum_for_inv = rxe;
+	dev->wc_csum_means_inv = rxe;
 	if (dev->attr.vendor_id != SIW_VENDOR_ID)
 		return;
 	siw_pad(dev);
 	/* The driver completes every receive as one that was not solicited. */
-	dev->deaf_to_solicited = true;
+	dev->ignores_solicited = true;
 }
 
 int vb_open(const char *name, uint8_t port, struct vb_dev *ret_dev)

@@ -55,9 +55,9 @@ struct vb_dev {
 	/* And its ways, which no attribute tells. */
 	bool posts_enter_kernel; /* a post of a request is a system call */
 	/* A queue that is armed for solicited completions only never fires. */
-	bool deaf_to_solicited;
-	bool seven_is_endless;	/* so many transport retries never end */
-	bool says_csum_for_inv; /* IBV_WC_IP_CSUM_OK is IBV_WC_WITH_INV */
+	bool ignores_solicited;
+	bool retry_7_infinite;	/* so many transport retries never end */
+	bool wc_csum_means_inv; /* IBV_WC_IP_CSUM_OK is IBV_WC_WITH_INV */
 };
 
 /*

@@ -242,7 +242,7 @@ int fv__req_notify(struct ibv_cq *cq, int solicited_only)
 	if (!solicited_only)
 		c->arm = FV_ARM_ANY;
 	else if (c->arm == FV_ARM_NONE &&
-		 !fv__device(cq->context)->cfg.deaf_to_solicited)
+		 !fv__device(cq->context)->cfg.ignores_solicited)
 		c->arm = FV_ARM_SOLICITED;
 	fv__leave();
 	return 0;

@@ -192,7 +192,7 @@ static void siw_init(struct fv_device_cfg *cfg, const char *name,
 	cfg->attr.vendor_id = FV_SIW_VENDOR_ID;
 	cfg->posts_enter_kernel = true;
 	cfg->attr.max_cqe = 1 << 16;
-	cfg->deaf_to_solicited = true;
+	cfg->ignores_solicited = true;
 	cfg->takes_cqes_along = false;
 }
 

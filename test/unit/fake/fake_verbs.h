@@ -54,7 +54,7 @@ struct fv_device_cfg {
 	uint32_t max_inline;
 	int num_comp_vectors;
 	/* a queue armed for solicited completions never fires (siw) */
-	bool deaf_to_solicited;
+	bool ignores_solicited;
 	/* successes are seen when a queue pair of their queue moves to ERR */
 	bool late_completions;
 	bool posts_enter_kernel; /* a post of requests can be cancelled in */

@@ -143,10 +143,10 @@ static void connect__access_flags_and_depths(void **state)
 	struct ibv_qp_attr a, b;
 
 	pair_listen(&world, &p, QUAL);
-	p.ea->cfg.rd_in = 3;
-	p.ea->cfg.rd_out = 7;
-	p.eb->cfg.rd_in = 5;
-	p.eb->cfg.rd_out = 2;
+	p.ea->cfg.responder_resources = 3;
+	p.ea->cfg.initiator_depth = 7;
+	p.eb->cfg.responder_resources = 5;
+	p.eb->cfg.initiator_depth = 2;
 	pair_ask(&p, NULL, 0);
 	pair_accept(&p, NULL, 0);
 	pair_established(&p);

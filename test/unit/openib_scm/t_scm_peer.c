@@ -129,7 +129,7 @@ static void is_rep(struct server *s, const struct dcm_msg *msg)
 	assert_int_equal(msg->op, DCM_REP);
 	assert_int_equal(msg->p_size, 3);
 	assert_memory_equal(msg->pdata, "yes", 3);
-	assert_int_equal(msg->rd_in, 4);
+	assert_int_equal(msg->responder_resources, 4);
 	assert_int_equal(msg->sport | msg->dport | msg->sqpn | msg->dqpn |
 				 msg->s_id | msg->d_id | msg->rtns,
 			 0);
@@ -487,7 +487,7 @@ static void half__time_is_over(void **state)
 	struct server s;
 	int fd[3];
 
-	passive()->limits.half_us = 1000000;
+	passive()->limits.half_open_us = 1000000;
 	server_open(&s);
 	for (int i = 0; i < 3; i++)
 		fd[i] = raw_connect(s.port);
@@ -505,8 +505,8 @@ static void half__oldest_makes_room(void **state)
 	struct server s;
 	int fd[6], good;
 
-	passive()->limits.half_max = 3;
-	passive()->limits.half_grace_us = 0;
+	passive()->limits.half_open_max = 3;
+	passive()->limits.half_open_grace_us = 0;
 	server_open(&s);
 	for (int i = 0; i < 6; i++)
 		fd[i] = raw_connect(s.port);
@@ -550,8 +550,8 @@ static void half__crowd_waits(void **state)
 	int fd[20];
 
 	slept = false;
-	passive()->limits.half_max = 3;
-	passive()->limits.half_grace_us = RAW_PATIENCE_S * 1000000;
+	passive()->limits.half_open_max = 3;
+	passive()->limits.half_open_grace_us = RAW_PATIENCE_S * 1000000;
 	server_open(&s);
 	for (int i = 0; i < 20; i++)
 		fd[i] = raw_connect(s.port);
@@ -578,15 +578,15 @@ static unsigned half_open(void)
 	unsigned n;
 
 	gate_shut_to(&world.b);
-	n = passive()->half_n;
+	n = passive()->half_open_n;
 	gate_open();
 	return n;
 }
 
-static void set_limits(uint64_t half_us, size_t listener_max)
+static void set_limits(uint64_t half_open_us, size_t listener_max)
 {
 	gate_shut_to(&world.b);
-	passive()->limits.half_us = half_us;
+	passive()->limits.half_open_us = half_open_us;
 	passive()->dcm.eng.listener_max = listener_max;
 	gate_open();
 }
@@ -767,7 +767,7 @@ static void is_req(struct client *c, int fd, const struct dcm_msg *msg)
 	assert_int_equal(msg->op, DCM_REQ);
 	assert_int_equal(msg->p_size, 5);
 	assert_memory_equal(msg->pdata, "hello", 5);
-	assert_int_equal(msg->rd_in, 4);
+	assert_int_equal(msg->responder_resources, 4);
 	assert_int_equal(msg->sport | msg->dport | msg->sqpn | msg->dqpn |
 				 msg->s_id | msg->d_id | msg->rtns,
 			 0);

@@ -96,8 +96,9 @@ struct dapl_cm_qp {
 	uint32_t qp_num;
 	bool has_srq;
 	bool ud;
-	uint8_t rd_in;	/* reads the peer may have outstanding here */
-	uint8_t rd_out; /* reads we may have outstanding there */
+	uint8_t responder_resources; /* reads the peer may have outstanding here
+				      */
+	uint8_t initiator_depth;     /* reads we may have outstanding there */
 };
 
 struct dapl_cm_connect {

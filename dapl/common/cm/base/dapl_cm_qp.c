@@ -20,8 +20,10 @@ struct dapl_cm_depths dapl_cm_depths_own(const struct vb_dev *dev,
 					 const struct dapl_cm_qp *qp)
 {
 	return (struct dapl_cm_depths){
-		.in = limited(qp->rd_in, dev->attr.max_qp_rd_atom),
-		.out = limited(qp->rd_out, dev->attr.max_qp_init_rd_atom),
+		.responder_resources = limited(qp->responder_resources,
+					       dev->attr.max_qp_rd_atom),
+		.initiator_depth = limited(qp->initiator_depth,
+					   dev->attr.max_qp_init_rd_atom),
 	};
 }
 
@@ -37,7 +39,7 @@ void dapl_cm_way_steps(const struct vb_dev *dev, const struct dapl_cm_way *way,
 			 .path_mtu = (enum ibv_mtu)way->mtu,
 			 .dest_qp_num = way->qpn,
 			 .rq_psn = DAPL_CM_FIRST_PSN,
-			 .max_dest_rd_atomic = depths.in,
+			 .max_dest_rd_atomic = depths.responder_resources,
 			 .min_rnr_timer = way->rnr_timer},
 		.mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
 			IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
@@ -49,7 +51,7 @@ void dapl_cm_way_steps(const struct vb_dev *dev, const struct dapl_cm_way *way,
 			 .retry_cnt = way->ack_retry,
 			 .rnr_retry = way->rnr_retry,
 			 .sq_psn = DAPL_CM_FIRST_PSN,
-			 .max_rd_atomic = depths.out},
+			 .max_rd_atomic = depths.initiator_depth},
 		.mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
 			IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
 			IBV_QP_MAX_QP_RD_ATOMIC,

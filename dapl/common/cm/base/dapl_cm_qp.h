@@ -12,8 +12,9 @@
 
 /* Depths of RDMA reads that a connection may use at most. */
 struct dapl_cm_depths {
-	uint8_t in;  /* the peer's reads here: max_dest_rd_atomic */
-	uint8_t out; /* our reads there: max_rd_atomic */
+	uint8_t responder_resources; /* the peer's reads here:
+					max_dest_rd_atomic */
+	uint8_t initiator_depth;     /* our reads there: max_rd_atomic */
 };
 
 /* What EP and device allow. */

@@ -195,7 +195,7 @@ static void agree(struct dcm_cm_conn *conn)
 	ends->mtu = dcm_path_mtu(&dcm->path, dc->remote.mtu);
 	dc->own.mtu = ends->mtu;
 	dcm_path_agree(&conn->base.depths, dc->remote.version,
-		       dc->remote.rd_in);
+		       dc->remote.responder_resources);
 }
 
 static int engine_qp_connect(struct dcm_conn *dc)
@@ -578,7 +578,7 @@ int dcm_connect(struct dapl_cm_conn *base, const struct dapl_cm_connect *req)
 		dcm_path_own(&dcm->path, req->qp.qp_num, conn->dcm.peer.gid,
 			     &conn->ends);
 	dcm_block_set_ib(&own->saddr, &conn->ends.own);
-	own->rd_in = conn->base.depths.in;
+	own->responder_resources = conn->base.depths.responder_resources;
 	own->mtu = dcm->path.mtu;
 	own->p_size = (uint16_t)req->pdata_size;
 	if (req->pdata_size)
@@ -632,10 +632,11 @@ static int answer_yes(struct dcm_cm_conn *conn, const struct dapl_cm_qp *qp)
 	ends->mtu = dcm_path_mtu(path, conn->dcm.remote.mtu);
 	conn->base.depths = dapl_cm_depths_own(path->dev, qp);
 	conn->answer.ib = ends->own;
-	conn->answer.rd_in = conn->base.depths.in;
+	conn->answer.responder_resources =
+		conn->base.depths.responder_resources;
 	conn->answer.mtu = ends->mtu;
 	dcm_path_agree(&conn->base.depths, conn->dcm.remote.version,
-		       conn->dcm.remote.rd_in);
+		       conn->dcm.remote.responder_resources);
 	/* What can be told at once. */
 	return dcm_path_steps(path, ends, &conn->base.depths, steps);
 }

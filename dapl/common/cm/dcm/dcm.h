@@ -11,7 +11,7 @@
  * and nothing else of its own.
  *
  * Threads. The engine belongs to the service thread. Operations that the
- * objects call on any thread leave word (asked) and have the service thread
+ * objects call on any thread ask, and have the service thread
  * look at the connection; so they never block, and nothing happens to a
  * connection while the engine is at it. Queue pairs are moved by helpers
  * (qp_move() of struct dapl_cm_up), whose result is an input of the engine.

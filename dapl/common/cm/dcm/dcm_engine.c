@@ -182,7 +182,7 @@ static void begin_to_answer(struct dcm_conn *conn)
 	}
 	own->version = DCM_VERSION;
 	dcm_block_set_ib(&own->saddr, &answer->ib);
-	own->rd_in = answer->rd_in;
+	own->responder_resources = answer->responder_resources;
 	own->mtu = answer->mtu;
 	own->p_size = answer->p_size;
 	memcpy(own->pdata, answer->pdata, answer->p_size);
@@ -367,7 +367,7 @@ static void after_step(struct dcm_conn *conn, uint64_t now_us)
 static void learn(struct dcm_conn *conn, const struct dcm_msg *msg)
 {
 	conn->remote.version = msg->version;
-	conn->remote.rd_in = msg->rd_in;
+	conn->remote.responder_resources = msg->responder_resources;
 	conn->remote.mtu = msg->mtu;
 	dcm_block_get_ib(&msg->saddr, &conn->remote.ib);
 	conn->remote.alt = msg->saddr_alt;
@@ -777,7 +777,7 @@ static void own_of_request(struct dcm_engine *eng, struct dcm_conn *conn,
 	own->sqpn = msg->dqpn;
 	own->dqpn = msg->sqpn;
 	own->s_id = conn->id;
-	own->rd_in = msg->rd_in;
+	own->responder_resources = msg->responder_resources;
 	own->mtu = msg->mtu;
 	dcm_block_set_ib(&own->saddr, &ib);
 }

@@ -49,7 +49,7 @@ struct dcm_listener {
 /* The consumer's yes. */
 struct dcm_answer {
 	struct dcm_ib ib; /* the endpoint's queue pair */
-	uint8_t rd_in;
+	uint8_t responder_resources;
 	uint8_t mtu;
 	uint16_t p_size;
 	uint8_t pdata[DCM_PDATA];
@@ -78,7 +78,7 @@ struct dcm_conn {
 	/* Of the peer's REQ or REP. */
 	struct {
 		uint16_t version;
-		uint8_t rd_in;
+		uint8_t responder_resources;
 		uint8_t mtu; /* 0: not told */
 		struct dcm_ib ib;
 		struct dcm_block alt;
@@ -220,8 +220,9 @@ void dcm_engine_unlisten(struct dcm_engine *eng, struct dcm_listener *l);
 void dcm_conn_init(struct dcm_conn *conn, struct dcm_engine *eng);
 /*
  * Begins an attempt: CONN was initialised, and its fields peer (datagrams),
- * own.daddr, own.saddr, own.rd_in, own.mtu and own's private data are set. PORT
- * is the listener's. 0 or -EAGAIN: no id is free; nothing has happened then.
+ * own.daddr, own.saddr, own.responder_resources, own.mtu and own's private data
+ * are set. PORT is the listener's. 0 or -EAGAIN: no id is free; nothing has
+ * happened then.
  */
 int dcm_engine_connect(struct dcm_engine *eng, struct dcm_conn *conn,
 		       uint32_t port, uint64_t now_us);

@@ -102,7 +102,7 @@ size_t dcm_msg_encode(const struct dcm_msg *msg, uint8_t *buf)
 	put16(buf + AT_P_SIZE, msg->p_size);
 	put32(buf + AT_S_ID, msg->s_id);
 	put32(buf + AT_D_ID, msg->d_id);
-	buf[AT_RD_IN] = msg->rd_in;
+	buf[AT_RD_IN] = msg->responder_resources;
 	buf[AT_SPORT_HIGH] = (uint8_t)(msg->sport >> 16);
 	buf[AT_DPORT_HIGH] = (uint8_t)(msg->dport >> 16);
 	buf[AT_RTNS] = msg->rtns;
@@ -137,7 +137,7 @@ int dcm_msg_decode_header(const uint8_t *buf, struct dcm_msg *ret_msg)
 	ret_msg->dqpn = get32(buf + AT_DQPN);
 	ret_msg->s_id = get32(buf + AT_S_ID);
 	ret_msg->d_id = get32(buf + AT_D_ID);
-	ret_msg->rd_in = buf[AT_RD_IN];
+	ret_msg->responder_resources = buf[AT_RD_IN];
 	ret_msg->rtns = 0;
 	ret_msg->mtu = version < DCM_VERSION_MTU ? 0 : buf[AT_MTU];
 	if (version >= DCM_VERSION_EXT) {

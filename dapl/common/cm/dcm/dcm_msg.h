@@ -74,7 +74,7 @@ struct dcm_msg {
 	uint32_t dqpn;
 	uint32_t s_id;
 	uint32_t d_id;
-	uint8_t rd_in;
+	uint8_t responder_resources;
 	uint8_t rtns; /* number of repeats before this one */
 	uint8_t mtu;  /* enum ibv_mtu; 0: not told */
 	uint16_t p_size;

@@ -376,10 +376,11 @@ void dcm_path_meet(const struct dcm_path *path, uint32_t qpn,
 /* ------------------------------------------------- depths */
 
 void dcm_path_agree(struct dapl_cm_depths *depths, uint16_t version,
-		    uint8_t peer_rd_in)
+		    uint8_t peer_responder_resources)
 {
 	if (version >= DCM_VERSION_RD_IN)
-		depths->out = dapl_cm_lesser(depths->out, peer_rd_in);
+		depths->initiator_depth = dapl_cm_lesser(
+			depths->initiator_depth, peer_responder_resources);
 }
 
 /* --------------------------------------------- queue pair */

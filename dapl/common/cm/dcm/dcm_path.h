@@ -105,7 +105,7 @@ uint8_t dcm_path_mtu(const struct dcm_path *path, uint8_t offer);
 
 /* What the peer (if VERSION says it) allows. */
 void dcm_path_agree(struct dapl_cm_depths *depths, uint16_t version,
-		    uint8_t peer_rd_in);
+		    uint8_t peer_responder_resources);
 
 /* Whether a path is found by the GIDs, or else by the LID alone. */
 static inline bool dcm_path_by_gid(const struct dcm_path *path)

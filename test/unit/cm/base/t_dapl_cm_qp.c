@@ -16,25 +16,25 @@
 
 static void depths__of_endpoint_and_device(void **state)
 {
-	struct dapl_cm_qp qp = {.rd_in = 4, .rd_out = 5};
+	struct dapl_cm_qp qp = {.responder_resources = 4, .initiator_depth = 5};
 	struct vb_dev dev = {
 		.attr = {.max_qp_rd_atom = 16, .max_qp_init_rd_atom = 16}};
 	struct dapl_cm_depths d;
 
 	d = dapl_cm_depths_own(&dev, &qp);
-	assert_int_equal(d.in, 4);
-	assert_int_equal(d.out, 5);
+	assert_int_equal(d.responder_resources, 4);
+	assert_int_equal(d.initiator_depth, 5);
 	dev.attr.max_qp_rd_atom = 3;
 	dev.attr.max_qp_init_rd_atom = 2;
 	d = dapl_cm_depths_own(&dev, &qp);
-	assert_int_equal(d.in, 3);
-	assert_int_equal(d.out, 2);
-	qp.rd_in = qp.rd_out = UINT8_MAX;
+	assert_int_equal(d.responder_resources, 3);
+	assert_int_equal(d.initiator_depth, 2);
+	qp.responder_resources = qp.initiator_depth = UINT8_MAX;
 	dev.attr.max_qp_rd_atom = 1000;
 	dev.attr.max_qp_init_rd_atom = -1;
 	d = dapl_cm_depths_own(&dev, &qp);
-	assert_int_equal(d.in, UINT8_MAX);
-	assert_int_equal(d.out, 0);
+	assert_int_equal(d.responder_resources, UINT8_MAX);
+	assert_int_equal(d.initiator_depth, 0);
 }
 
 static void steps__as_the_way_says(void **state)

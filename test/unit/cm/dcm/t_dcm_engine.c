@@ -299,7 +299,7 @@ static struct dcm_conn *client(void)
 	ib.qpn = 0;
 	ib.qp_type = DCM_QP_UD;
 	dcm_block_set_ib(&conn->own.daddr, &ib);
-	conn->own.rd_in = 4;
+	conn->own.responder_resources = 4;
 	conn->own.mtu = 3;
 	conn->own.p_size = 20;
 	for (i = 0; i < 20; i++)
@@ -318,7 +318,8 @@ static void server(uint32_t qpn)
 
 static void accept_with(struct dcm_conn *conn, uint32_t qpn)
 {
-	struct dcm_answer answer = {.rd_in = 4, .mtu = 3, .p_size = 10};
+	struct dcm_answer answer = {
+		.responder_resources = 4, .mtu = 3, .p_size = 10};
 	int i;
 
 	answer.ib = w.eng.self;
@@ -342,7 +343,7 @@ static void client__of_the_captured_exchange(void **state)
 	feed_golden("ucm-rep", SERVER);
 	assert_int_equal(w.qps, 1);
 	assert_int_equal(conn->remote.ib.qpn, 0x16);
-	assert_int_equal(conn->remote.rd_in, 4);
+	assert_int_equal(conn->remote.responder_resources, 4);
 	assert_int_equal(conn->remote.mtu, 3);
 	assert_sent("ucm-rtu");
 	assert_int_equal(w.event, DAPL_CM_ESTABLISHED);
@@ -1407,8 +1408,10 @@ static struct dcm_conn *stream_conn(void)
 
 static struct dcm_msg stream_req(void)
 {
-	struct dcm_msg req = {
-		.version = 8, .op = DCM_REQ, .rd_in = 3, .p_size = 20};
+	struct dcm_msg req = {.version = 8,
+			      .op = DCM_REQ,
+			      .responder_resources = 3,
+			      .p_size = 20};
 	struct dcm_ib ib = {.qpn = 0x14, .qp_type = DCM_QP_RC};
 
 	dcm_block_set_ib(&req.saddr, &ib);
@@ -1436,7 +1439,7 @@ static void stream__reject(void **state)
 	assert_memory_equal(&last_sent()->saddr, &want.saddr, 28);
 	assert_memory_equal(&last_sent()->daddr, &want.daddr, 28);
 	assert_int_equal(last_sent()->op, DCM_REJ_USER);
-	assert_int_equal(last_sent()->rd_in, 3);
+	assert_int_equal(last_sent()->responder_resources, 3);
 	assert_int_equal(last_sent()->p_size, 2);
 	assert_memory_equal(last_sent()->pdata, "no", 2);
 	release(conn);

@@ -55,10 +55,10 @@ struct golden {
 /* What all messages of the captured exchange have in common. */
 #define ACTIVE                                                                 \
 	.version = 9, .sport = 1, .dport = 0xb0c0, .sqpn = 0x18, .dqpn = 0x15, \
-	.s_id = 1, .rd_in = 4, .mtu = 3
+	.s_id = 1, .responder_resources = 4, .mtu = 3
 #define PASSIVE                                                                \
 	.version = 9, .sport = 0xb0c0, .dport = 1, .sqpn = 0x15, .dqpn = 0x18, \
-	.s_id = 2, .d_id = 1, .rd_in = 4, .mtu = 3
+	.s_id = 2, .d_id = 1, .responder_resources = 4, .mtu = 3
 
 static const struct golden goldens[] = {
 	{.name = "ucm-req",
@@ -81,7 +81,7 @@ static const struct golden goldens[] = {
 		 .sqpn = 0x18,
 		 .dqpn = 0x15,
 		 .s_id = 1,
-		 .rd_in = 4,
+		 .responder_resources = 4,
 		 .rtns = 3,
 		 .mtu = 3,
 		 .p_size = 20},
@@ -122,7 +122,7 @@ static const struct golden goldens[] = {
 		 .dqpn = 0x1b,
 		 .s_id = 2,
 		 .d_id = 1,
-		 .rd_in = 4,
+		 .responder_resources = 4,
 		 .mtu = 3,
 		 .p_size = 12},
 	 .saddr = RC(0),
@@ -146,7 +146,7 @@ static const struct golden goldens[] = {
 		 .sqpn = 0x18,
 		 .dqpn = 0x15,
 		 .s_id = 1,
-		 .rd_in = 4,
+		 .responder_resources = 4,
 		 .p_size = 20},
 	 .saddr = RC(0x19),
 	 .daddr = IA,
@@ -160,7 +160,7 @@ static const struct golden goldens[] = {
 		 .sqpn = 0x18,
 		 .dqpn = 0x15,
 		 .s_id = 1,
-		 .rd_in = 4,
+		 .responder_resources = 4,
 		 .p_size = 20},
 	 .saddr = RC(0x19),
 	 .daddr = IA,
@@ -174,7 +174,7 @@ static const struct golden goldens[] = {
 		 .sqpn = 0x18,
 		 .dqpn = 0x15,
 		 .s_id = 1,
-		 .rd_in = 4,
+		 .responder_resources = 4,
 		 .mtu = 3,
 		 .p_size = 20},
 	 .saddr = RC(0x19),
@@ -230,7 +230,7 @@ static void assert_msg_equal(const struct dcm_msg *a, const struct dcm_msg *b)
 	assert_int_equal(a->dqpn, b->dqpn);
 	assert_int_equal(a->s_id, b->s_id);
 	assert_int_equal(a->d_id, b->d_id);
-	assert_int_equal(a->rd_in, b->rd_in);
+	assert_int_equal(a->responder_resources, b->responder_resources);
 	assert_int_equal(a->rtns, b->rtns);
 	assert_int_equal(a->mtu, b->mtu);
 	assert_int_equal(a->p_size, b->p_size);

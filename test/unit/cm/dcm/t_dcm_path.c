@@ -555,17 +555,18 @@ static void init__nth_call_fails(void **state)
 
 static void depths__lowered_to_the_peers(void **state)
 {
-	struct dapl_cm_depths d = {.in = 8, .out = 8};
+	struct dapl_cm_depths d = {.responder_resources = 8,
+				   .initiator_depth = 8};
 
 	dcm_path_agree(&d, 6, 1); /* that version had no such field */
-	assert_int_equal(d.out, 8);
+	assert_int_equal(d.initiator_depth, 8);
 	dcm_path_agree(&d, 7, UINT8_MAX);
-	assert_int_equal(d.out, 8);
+	assert_int_equal(d.initiator_depth, 8);
 	dcm_path_agree(&d, 7, 3);
-	assert_int_equal(d.out, 3);
+	assert_int_equal(d.initiator_depth, 3);
 	dcm_path_agree(&d, 9, 0);
-	assert_int_equal(d.out, 0);
-	assert_int_equal(d.in, 8);
+	assert_int_equal(d.initiator_depth, 0);
+	assert_int_equal(d.responder_resources, 8);
 }
 
 /* --------------------------------------------- queue pair */
@@ -601,7 +602,8 @@ static void pair_open(struct pair *p)
 		p->ends[i].peer = p->ends[!i].own;
 		p->ends[i].mtu = path.mtu;
 	}
-	p->depths = (struct dapl_cm_depths){.in = 4, .out = 3};
+	p->depths = (struct dapl_cm_depths){.responder_resources = 4,
+					    .initiator_depth = 3};
 }
 
 static void pair_close(struct pair *p)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dapl_bell.c - eventfds that wake a sleeper, kept for the next one.
+ * dapl_wakeup.c - eventfds that wake a sleeper, kept for the next one.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -8,31 +8,32 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "dapl/common/services/dapl_bell.h"
 #include "dapl/common/services/dapl_cancel.h"
 #include "dapl/common/services/dapl_log.h"
+#include "dapl/common/services/dapl_wakeup.h"
 
-void dapl_bells_init(struct dapl_bells *bells)
+void dapl_wakeups_init(struct dapl_wakeups *wakeups)
 {
-	for (int i = 0; i < DAPL_BELLS; i++)
-		bells->kept[i] = -1;
+	for (int i = 0; i < DAPL_WAKEUPS; i++)
+		wakeups->kept[i] = -1;
 }
 
-void dapl_bells_fini(struct dapl_bells *bells)
+void dapl_wakeups_fini(struct dapl_wakeups *wakeups)
 {
-	for (int i = 0; i < DAPL_BELLS; i++)
-		if (bells->kept[i] >= 0)
-			close(bells->kept[i]);
+	for (int i = 0; i < DAPL_WAKEUPS; i++)
+		if (wakeups->kept[i] >= 0)
+			close(wakeups->kept[i]);
 }
 
-int dapl_bell_take(struct dapl_bells *bells)
+int dapl_wakeup_take(struct dapl_wakeups *wakeups)
 {
 	int fd;
 
-	for (int i = 0; i < DAPL_BELLS; i++) {
-		if (__atomic_load_n(&bells->kept[i], __ATOMIC_RELAXED) < 0)
+	for (int i = 0; i < DAPL_WAKEUPS; i++) {
+		if (__atomic_load_n(&wakeups->kept[i], __ATOMIC_RELAXED) < 0)
 			continue;
-		fd = __atomic_exchange_n(&bells->kept[i], -1, __ATOMIC_ACQUIRE);
+		fd = __atomic_exchange_n(&wakeups->kept[i], -1,
+					 __ATOMIC_ACQUIRE);
 		if (fd >= 0)
 			return fd;
 	}
@@ -40,12 +41,12 @@ int dapl_bell_take(struct dapl_bells *bells)
 	return fd < 0 ? -errno : fd;
 }
 
-void dapl_bell_put(struct dapl_bells *bells, int fd)
+void dapl_wakeup_put(struct dapl_wakeups *wakeups, int fd)
 {
-	for (int i = 0; i < DAPL_BELLS; i++) {
+	for (int i = 0; i < DAPL_WAKEUPS; i++) {
 		int none = -1;
 
-		if (__atomic_compare_exchange_n(&bells->kept[i], &none, fd, 0,
+		if (__atomic_compare_exchange_n(&wakeups->kept[i], &none, fd, 0,
 						__ATOMIC_RELEASE,
 						__ATOMIC_RELAXED))
 			return;
@@ -53,7 +54,7 @@ void dapl_bell_put(struct dapl_bells *bells, int fd)
 	close(fd);
 }
 
-void dapl_bell_ring(int fd)
+void dapl_wakeup_signal(int fd)
 {
 	uint64_t one = 1;
 
@@ -62,7 +63,7 @@ void dapl_bell_ring(int fd)
 		dapl_log(DAPL_LOG_ERR, "cannot wake anybody: eventfd: %m");
 }
 
-bool dapl_bell_clear(int fd)
+bool dapl_wakeup_clear(int fd)
 {
 	uint64_t count;
 
