@@ -7,7 +7,7 @@
  * line by line finds the same records, so that no line affects another.
  * One thread.
  */
-#include "dat/dat_conf.h"
+#include "dat/common/dat_conf.h"
 
 #include <dat2/dat.h>
 #include <string.h>

@@ -203,7 +203,7 @@ tidy_tests()
         base=${base%.c}
         dir=${f%/*}
         dir=test/unit/${dir#dapl/}
-        dir=${dir/unit\/common/unit}
+        dir=${dir/\/common/}
         found=no
         for name in "$base" "${base#dapl_}" "${base%_*}" "$(printf '%s' "${base#dapl_}" | sed 's/_[^_]*$//')"; do
             [ ! -e "$h_top/$dir/t_$name.c" ] || found=yes

@@ -7,7 +7,7 @@
  * for a NULL handle, for an IA that is not open, for a slot that is empty.
  * Loads no library. One thread.
  */
-#include "dat/dat_handle.h"
+#include "dat/common/dat_handle.h"
 
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/udat.h>

@@ -7,7 +7,7 @@
  * result with the historic library is known; the texts are our own.
  * One thread.
  */
-#include "dat/dat_conf.h"
+#include "dat/common/dat_conf.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -6,8 +6,8 @@
  * dat_error_detail, dat_fail. Calls no provider.
  * Threads: two tests run eight at once.
  */
-#include "dat/dat_detail.h"
-#include "dat/dat_handle.h"
+#include "dat/common/dat_detail.h"
+#include "dat/common/dat_handle.h"
 
 #include <dat2/dat_registry.h>
 #include <pthread.h>

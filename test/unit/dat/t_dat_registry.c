@@ -11,9 +11,9 @@
  */
 #include "dat_stub.h"
 
-#include "dat/dat_handle.h"
-#include "dat/dat_log.h"
-#include "dat/dat_reg.h"
+#include "dat/common/dat_handle.h"
+#include "dat/common/dat_log.h"
+#include "dat/common/dat_reg.h"
 
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/dat_registry.h>

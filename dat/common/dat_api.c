@@ -2,66 +2,38 @@
 /*
  * dat_api.c - the calls on open objects: check the handle, jump.
  *
- * Does not look at any other argument, holds no state, changes no result.
+ * Does not look at any other argument, holds no state, changes no result. A
+ * call that not every version has, or not with the same arguments, is in the
+ * face of its version.
  * Threads: as the provider; nothing here locks or blocks.
  * Ownership: none.
- * Rule: the first word of an object is its provider's table; the code for a
- * NULL handle is that of the historic library, call by call. Calls on the data
- * path are a test and a jump: their slots are taken to be filled. The others
- * answer NOT_IMPLEMENTED for a slot that a provider has left empty.
+ * Rule: dat_redirect.h.
  */
+#include "dat_redirect.h"
+
 #include "dat_detail.h"
-#include "dat_handle.h"
-#include "dat_ia.h"
 
-#include <stdarg.h>
-#include <stdbool.h>
-
-#define unlikely(x) __builtin_expect(!!(x), 0)
-
-__attribute__((cold, noinline)) static DAT_RETURN
-no_handle(const char *call, enum dat_return_subtype subtype)
+__attribute__((noinline)) DAT_RETURN
+dat_no_handle(const char *call, enum dat_return_subtype subtype)
 {
 	return dat_fail(DAT_INVALID_HANDLE | (DAT_RETURN)subtype,
 			"%s: the handle is NULL, or a number", call);
 }
 
-/*
- * No object lives in the first page: NULL and small numbers, which programs
- * pass by mistake for adapters or results, are told from pointers for free.
- */
-static inline bool no_object(DAT_HANDLE handle)
-{
-	return (uintptr_t)handle < 4096;
-}
-
-__attribute__((cold, noinline)) static DAT_RETURN
-not_open(const char *call, DAT_HANDLE handle, enum dat_return_subtype subtype)
+__attribute__((noinline)) DAT_RETURN
+dat_not_open(const char *call, DAT_HANDLE handle,
+	     enum dat_return_subtype subtype)
 {
 	if (!handle)
-		return no_handle(call, subtype);
+		return dat_no_handle(call, subtype);
 	return dat_fail(DAT_INVALID_HANDLE | (DAT_RETURN)subtype,
 			"%s: IA %p is not open", call, handle);
 }
 
-__attribute__((cold, noinline)) static DAT_RETURN no_slot(const char *call)
+__attribute__((noinline)) DAT_RETURN dat_no_slot(const char *call)
 {
 	return dat_fail(DAT_NOT_IMPLEMENTED,
 			"%s: the provider does not have this call", call);
-}
-
-#define CALL(handle, slot, ...)                                 \
-	(unlikely(!DAT_HANDLE_TO_PROVIDER(handle)->slot)        \
-		 ? no_slot(__func__)                            \
-		 : DAT_HANDLE_TO_PROVIDER(handle)->slot(handle, \
-							##__VA_ARGS__))
-
-/* Objects are pointers, adapters are numbers; NULL for a number not open. */
-static DAT_HANDLE find_object(DAT_HANDLE handle)
-{
-	if (dat_handle_is_number(handle))
-		return dat_handle_get(handle);
-	return handle;
 }
 
 DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
@@ -73,29 +45,29 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
 	DAT_IA_HANDLE ia = dat_handle_get(ia_handle);
 
 	if (unlikely(!ia))
-		return not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
+		return dat_not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
 	return CALL(ia, ia_query_func, async_evd_handle, ia_attr_mask, ia_attr,
 		    provider_attr_mask, provider_attr);
 }
 
 DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_qlen)
 {
-	if (unlikely(no_object(evd_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (unlikely(dat_no_object(evd_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return CALL(evd_handle, evd_resize_func, evd_qlen);
 }
 
 DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
 {
-	if (unlikely(no_object(evd_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (unlikely(dat_no_object(evd_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return DAT_EVD_POST_SE(evd_handle, event);
 }
 
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
-	if (unlikely(no_object(evd_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (unlikely(dat_no_object(evd_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return DAT_EVD_DEQUEUE(evd_handle, event);
 }
 
@@ -103,15 +75,15 @@ DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle,
 			 DAT_EVD_PARAM_MASK evd_param_mask,
 			 DAT_EVD_PARAM *evd_param)
 {
-	if (unlikely(no_object(evd_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (unlikely(dat_no_object(evd_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return CALL(evd_handle, evd_query_func, evd_param_mask, evd_param);
 }
 
 DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 {
-	if (unlikely(no_object(evd_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (unlikely(dat_no_object(evd_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return CALL(evd_handle, evd_free_func);
 }
 
@@ -122,7 +94,7 @@ DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 	DAT_IA_HANDLE ia = dat_handle_get(ia_handle);
 
 	if (unlikely(!ia))
-		return not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
+		return dat_not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
 	return CALL(ia, evd_create_func, evd_min_qlen, cno_handle, evd_flags,
 		    evd_handle);
 }
@@ -130,44 +102,44 @@ DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 DAT_RETURN dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle,
 			      DAT_CNO_HANDLE cno_handle)
 {
-	if (unlikely(no_object(evd_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (unlikely(dat_no_object(evd_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return CALL(evd_handle, evd_modify_cno_func, cno_handle);
 }
 
 DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd_handle)
 {
-	if (unlikely(no_object(evd_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (unlikely(dat_no_object(evd_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return CALL(evd_handle, evd_enable_func);
 }
 
 DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout,
 			DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore)
 {
-	if (unlikely(no_object(evd_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (unlikely(dat_no_object(evd_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return DAT_EVD_WAIT(evd_handle, timeout, threshold, event, nmore);
 }
 
 DAT_RETURN dat_evd_disable(DAT_EVD_HANDLE evd_handle)
 {
-	if (unlikely(no_object(evd_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (unlikely(dat_no_object(evd_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return CALL(evd_handle, evd_disable_func);
 }
 
 DAT_RETURN dat_evd_set_unwaitable(DAT_EVD_HANDLE evd_handle)
 {
-	if (unlikely(no_object(evd_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (unlikely(dat_no_object(evd_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return CALL(evd_handle, evd_set_unwaitable_func);
 }
 
 DAT_RETURN dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle)
 {
-	if (unlikely(no_object(evd_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (unlikely(dat_no_object(evd_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EVD_REQUEST);
 	return CALL(evd_handle, evd_clear_unwaitable_func);
 }
 
@@ -178,15 +150,15 @@ DAT_RETURN dat_cno_create(DAT_IA_HANDLE ia_handle,
 	DAT_IA_HANDLE ia = dat_handle_get(ia_handle);
 
 	if (unlikely(!ia))
-		return not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
+		return dat_not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
 	return CALL(ia, cno_create_func, agent, cno_handle);
 }
 
 DAT_RETURN dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle,
 				DAT_OS_WAIT_PROXY_AGENT agent)
 {
-	if (unlikely(no_object(cno_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_CNO);
+	if (unlikely(dat_no_object(cno_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_CNO);
 	return CALL(cno_handle, cno_modify_agent_func, agent);
 }
 
@@ -194,42 +166,24 @@ DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno_handle,
 			 DAT_CNO_PARAM_MASK cno_param_mask,
 			 DAT_CNO_PARAM *cno_param)
 {
-	if (unlikely(no_object(cno_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_CNO);
+	if (unlikely(dat_no_object(cno_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_CNO);
 	return CALL(cno_handle, cno_query_func, cno_param_mask, cno_param);
 }
 
 DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno_handle)
 {
-	if (unlikely(no_object(cno_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_CNO);
+	if (unlikely(dat_no_object(cno_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_CNO);
 	return CALL(cno_handle, cno_free_func);
 }
 
 DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
 			DAT_EVD_HANDLE *evd_handle)
 {
-	if (unlikely(no_object(cno_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_CNO);
+	if (unlikely(dat_no_object(cno_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_CNO);
 	return DAT_CNO_WAIT(cno_handle, timeout, evd_handle);
-}
-
-DAT_RETURN dat_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *file_descriptor,
-			     DAT_CNO_HANDLE *cno_handle)
-{
-	DAT_IA_HANDLE ia = dat_handle_get(ia_handle);
-
-	if (unlikely(!ia))
-		return not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
-	return CALL(ia, cno_fd_create_func, file_descriptor, cno_handle);
-}
-
-DAT_RETURN dat_cno_trigger(DAT_CNO_HANDLE cno_handle,
-			   DAT_EVD_HANDLE *evd_handle)
-{
-	if (unlikely(no_object(cno_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_CNO);
-	return CALL(cno_handle, cno_trigger_func, evd_handle);
 }
 
 DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
@@ -242,7 +196,7 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 	DAT_IA_HANDLE ia = dat_handle_get(ia_handle);
 
 	if (unlikely(!ia))
-		return not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
+		return dat_not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
 	return CALL(ia, ep_create_func, pz_handle, recv_completion_evd_handle,
 		    request_completion_evd_handle, connect_evd_handle,
 		    ep_attributes, ep_handle);
@@ -251,8 +205,8 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle,
 			DAT_EP_PARAM_MASK ep_param_mask, DAT_EP_PARAM *ep_param)
 {
-	if (unlikely(no_object(ep_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
+	if (unlikely(dat_no_object(ep_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_query_func, ep_param_mask, ep_param);
 }
 
@@ -260,8 +214,8 @@ DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle,
 			 DAT_EP_PARAM_MASK ep_param_mask,
 			 const DAT_EP_PARAM *ep_param)
 {
-	if (unlikely(no_object(ep_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
+	if (unlikely(dat_no_object(ep_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_modify_func, ep_param_mask, ep_param);
 }
 
@@ -271,8 +225,8 @@ dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_address,
 	       DAT_COUNT private_data_size, const DAT_PVOID private_data,
 	       DAT_QOS quality_of_service, DAT_CONNECT_FLAGS connect_flags)
 {
-	if (unlikely(no_object(ep_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
+	if (unlikely(dat_no_object(ep_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_connect_func, remote_ia_address,
 		    remote_conn_qual, timeout, private_data_size, private_data,
 		    quality_of_service, connect_flags);
@@ -284,29 +238,17 @@ DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle,
 			      const DAT_PVOID private_data,
 			      DAT_QOS quality_of_service)
 {
-	if (unlikely(no_object(ep_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
+	if (unlikely(dat_no_object(ep_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_dup_connect_func, ep_dup_handle, timeout,
 		    private_data_size, private_data, quality_of_service);
-}
-
-DAT_RETURN dat_ep_common_connect(DAT_EP_HANDLE ep_handle,
-				 DAT_IA_ADDRESS_PTR remote_ia_address,
-				 DAT_TIMEOUT timeout,
-				 DAT_COUNT private_data_size,
-				 const DAT_PVOID private_data)
-{
-	if (unlikely(no_object(ep_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
-	return CALL(ep_handle, ep_common_connect_func, remote_ia_address,
-		    timeout, private_data_size, private_data);
 }
 
 DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle,
 			     DAT_CLOSE_FLAGS disconnect_flags)
 {
-	if (unlikely(no_object(ep_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
+	if (unlikely(dat_no_object(ep_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_disconnect_func, disconnect_flags);
 }
 
@@ -315,23 +257,10 @@ DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			    DAT_DTO_COOKIE user_cookie,
 			    DAT_COMPLETION_FLAGS completion_flags)
 {
-	if (unlikely(no_object(ep_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
+	if (unlikely(dat_no_object(ep_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return DAT_EP_POST_SEND(ep_handle, num_segments, local_iov, user_cookie,
 				completion_flags);
-}
-
-DAT_RETURN dat_ep_post_send_with_invalidate(
-	DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
-	DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
-	DAT_COMPLETION_FLAGS completion_flags, DAT_BOOLEAN invalidate_flag,
-	DAT_RMR_CONTEXT rmr_context)
-{
-	if (unlikely(no_object(ep_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
-	return CALL(ep_handle, ep_post_send_with_invalidate_func, num_segments,
-		    local_iov, user_cookie, completion_flags, invalidate_flag,
-		    rmr_context);
 }
 
 DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -339,8 +268,8 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			    DAT_DTO_COOKIE user_cookie,
 			    DAT_COMPLETION_FLAGS completion_flags)
 {
-	if (unlikely(no_object(ep_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
+	if (unlikely(dat_no_object(ep_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return DAT_EP_POST_RECV(ep_handle, num_segments, local_iov, user_cookie,
 				completion_flags);
 }
@@ -352,22 +281,10 @@ DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle,
 				 const DAT_RMR_TRIPLET *remote_iov,
 				 DAT_COMPLETION_FLAGS completion_flags)
 {
-	if (unlikely(no_object(ep_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
+	if (unlikely(dat_no_object(ep_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return DAT_EP_POST_RDMA_READ(ep_handle, num_segments, local_iov,
 				     user_cookie, remote_iov, completion_flags);
-}
-
-DAT_RETURN dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
-					const DAT_RMR_TRIPLET *local_iov,
-					DAT_DTO_COOKIE user_cookie,
-					const DAT_RMR_TRIPLET *remote_iov,
-					DAT_COMPLETION_FLAGS completion_flags)
-{
-	if (unlikely(no_object(ep_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
-	return CALL(ep_handle, ep_post_rdma_read_to_rmr_func, local_iov,
-		    user_cookie, remote_iov, completion_flags);
 }
 
 DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle,
@@ -377,8 +294,8 @@ DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle,
 				  const DAT_RMR_TRIPLET *remote_iov,
 				  DAT_COMPLETION_FLAGS completion_flags)
 {
-	if (unlikely(no_object(ep_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
+	if (unlikely(dat_no_object(ep_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return DAT_EP_POST_RDMA_WRITE(ep_handle, num_segments, local_iov,
 				      user_cookie, remote_iov,
 				      completion_flags);
@@ -387,22 +304,22 @@ DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle,
 DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
 			     DAT_BOOLEAN *recv_idle, DAT_BOOLEAN *request_idle)
 {
-	if (unlikely(no_object(ep_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
+	if (unlikely(dat_no_object(ep_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return DAT_EP_GET_STATUS(ep_handle, ep_state, recv_idle, request_idle);
 }
 
 DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 {
-	if (unlikely(no_object(ep_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
+	if (unlikely(dat_no_object(ep_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_free_func);
 }
 
 DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 {
-	if (unlikely(no_object(ep_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
+	if (unlikely(dat_no_object(ep_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_reset_func);
 }
 
@@ -415,7 +332,7 @@ DAT_RETURN dat_ep_create_with_srq(
 	DAT_IA_HANDLE ia = dat_handle_get(ia_handle);
 
 	if (unlikely(!ia))
-		return not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
+		return dat_not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
 	return CALL(ia, ep_create_with_srq_func, pz_handle, recv_evd_handle,
 		    request_evd_handle, connect_evd_handle, srq_handle,
 		    ep_attributes, ep_handle);
@@ -425,8 +342,8 @@ DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle,
 			     DAT_COUNT *nbufs_allocated,
 			     DAT_COUNT *bufs_alloc_span)
 {
-	if (unlikely(no_object(ep_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
+	if (unlikely(dat_no_object(ep_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_recv_query_func, nbufs_allocated,
 		    bufs_alloc_span);
 }
@@ -435,8 +352,8 @@ DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle,
 				DAT_COUNT soft_high_watermark,
 				DAT_COUNT hard_high_watermark)
 {
-	if (unlikely(no_object(ep_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_EP);
+	if (unlikely(dat_no_object(ep_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_EP);
 	return CALL(ep_handle, ep_set_watermark_func, soft_high_watermark,
 		    hard_high_watermark);
 }
@@ -448,7 +365,7 @@ DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 	DAT_IA_HANDLE ia = dat_handle_get(ia_handle);
 
 	if (unlikely(!ia))
-		return not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
+		return dat_not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
 	return CALL(ia, psp_create_func, conn_qual, evd_handle, psp_flags,
 		    psp_handle);
 }
@@ -461,7 +378,7 @@ DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
 	DAT_IA_HANDLE ia = dat_handle_get(ia_handle);
 
 	if (unlikely(!ia))
-		return not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
+		return dat_not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
 	return CALL(ia, psp_create_any_func, conn_qual, evd_handle, psp_flags,
 		    psp_handle);
 }
@@ -470,15 +387,15 @@ DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp_handle,
 			 DAT_PSP_PARAM_MASK psp_param_mask,
 			 DAT_PSP_PARAM *psp_param)
 {
-	if (unlikely(no_object(psp_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_PSP);
+	if (unlikely(dat_no_object(psp_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_PSP);
 	return CALL(psp_handle, psp_query_func, psp_param_mask, psp_param);
 }
 
 DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle)
 {
-	if (unlikely(no_object(psp_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_PSP);
+	if (unlikely(dat_no_object(psp_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_PSP);
 	return CALL(psp_handle, psp_free_func);
 }
 
@@ -489,7 +406,7 @@ DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 	DAT_IA_HANDLE ia = dat_handle_get(ia_handle);
 
 	if (unlikely(!ia))
-		return not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
+		return dat_not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
 	return CALL(ia, rsp_create_func, conn_qual, ep_handle, evd_handle,
 		    rsp_handle);
 }
@@ -498,51 +415,23 @@ DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle,
 			 DAT_RSP_PARAM_MASK rsp_param_mask,
 			 DAT_RSP_PARAM *rsp_param)
 {
-	if (unlikely(no_object(rsp_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_RSP);
+	if (unlikely(dat_no_object(rsp_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_RSP);
 	return CALL(rsp_handle, rsp_query_func, rsp_param_mask, rsp_param);
 }
 
 DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle)
 {
-	if (unlikely(no_object(rsp_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_RSP);
+	if (unlikely(dat_no_object(rsp_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_RSP);
 	return CALL(rsp_handle, rsp_free_func);
-}
-
-DAT_RETURN dat_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *communicator,
-			  DAT_IA_ADDRESS_PTR address, DAT_EVD_HANDLE evd_handle,
-			  DAT_CSP_HANDLE *csp_handle)
-{
-	DAT_IA_HANDLE ia = dat_handle_get(ia_handle);
-
-	if (unlikely(!ia))
-		return not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
-	return CALL(ia, csp_create_func, communicator, address, evd_handle,
-		    csp_handle);
-}
-
-DAT_RETURN dat_csp_query(DAT_CSP_HANDLE csp_handle,
-			 DAT_CSP_PARAM_MASK csp_param_mask,
-			 DAT_CSP_PARAM *csp_param)
-{
-	if (unlikely(no_object(csp_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_CSP);
-	return CALL(csp_handle, csp_query_func, csp_param_mask, csp_param);
-}
-
-DAT_RETURN dat_csp_free(DAT_CSP_HANDLE csp_handle)
-{
-	if (unlikely(no_object(csp_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_CSP);
-	return CALL(csp_handle, csp_free_func);
 }
 
 DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle,
 			DAT_CR_PARAM_MASK cr_param_mask, DAT_CR_PARAM *cr_param)
 {
-	if (unlikely(no_object(cr_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_CR);
+	if (unlikely(dat_no_object(cr_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_CR);
 	return CALL(cr_handle, cr_query_func, cr_param_mask, cr_param);
 }
 
@@ -550,24 +439,16 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 			 DAT_COUNT private_data_size,
 			 const DAT_PVOID private_data)
 {
-	if (unlikely(no_object(cr_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_CR);
+	if (unlikely(dat_no_object(cr_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_CR);
 	return CALL(cr_handle, cr_accept_func, ep_handle, private_data_size,
 		    private_data);
 }
 
-DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
-			 const DAT_PVOID private_data)
-{
-	if (unlikely(no_object(cr_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_CR);
-	return CALL(cr_handle, cr_reject_func, private_data_size, private_data);
-}
-
 DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff_qual)
 {
-	if (unlikely(no_object(cr_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_CR);
+	if (unlikely(dat_no_object(cr_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_CR);
 	return CALL(cr_handle, cr_handoff_func, handoff_qual);
 }
 
@@ -576,29 +457,29 @@ DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
 	DAT_IA_HANDLE ia = dat_handle_get(ia_handle);
 
 	if (unlikely(!ia))
-		return not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
+		return dat_not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
 	return CALL(ia, pz_create_func, pz_handle);
 }
 
 DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle,
 			DAT_PZ_PARAM_MASK pz_param_mask, DAT_PZ_PARAM *pz_param)
 {
-	if (unlikely(no_object(pz_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_PZ);
+	if (unlikely(dat_no_object(pz_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_PZ);
 	return CALL(pz_handle, pz_query_func, pz_param_mask, pz_param);
 }
 
 DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle)
 {
-	if (unlikely(no_object(pz_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_PZ);
+	if (unlikely(dat_no_object(pz_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_PZ);
 	return CALL(pz_handle, pz_free_func);
 }
 
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {
-	if (unlikely(no_object(lmr_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_LMR);
+	if (unlikely(dat_no_object(lmr_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_LMR);
 	return CALL(lmr_handle, lmr_free_func);
 }
 
@@ -609,7 +490,7 @@ DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
 	DAT_IA_HANDLE ia = dat_handle_get(ia_handle);
 
 	if (unlikely(!ia))
-		return not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
+		return dat_not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
 	return CALL(ia, lmr_sync_rdma_read_func, local_segments, num_segments);
 }
 
@@ -620,78 +501,39 @@ DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
 	DAT_IA_HANDLE ia = dat_handle_get(ia_handle);
 
 	if (unlikely(!ia))
-		return not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
+		return dat_not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
 	return CALL(ia, lmr_sync_rdma_write_func, local_segments, num_segments);
-}
-
-DAT_RETURN
-dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
-	       DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,
-	       DAT_PZ_HANDLE pz_handle, DAT_MEM_PRIV_FLAGS privileges,
-	       DAT_VA_TYPE va_type, DAT_LMR_HANDLE *lmr_handle,
-	       DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context,
-	       DAT_VLEN *registered_length, DAT_VADDR *registered_address)
-{
-	DAT_IA_HANDLE ia = dat_handle_get(ia_handle);
-
-	if (unlikely(!ia))
-		return not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
-	return CALL(ia, lmr_create_func, mem_type, region_description, length,
-		    pz_handle, privileges, va_type, lmr_handle, lmr_context,
-		    rmr_context, registered_length, registered_address);
 }
 
 DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle,
 			 DAT_LMR_PARAM_MASK lmr_param_mask,
 			 DAT_LMR_PARAM *lmr_param)
 {
-	if (unlikely(no_object(lmr_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_LMR);
+	if (unlikely(dat_no_object(lmr_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_LMR);
 	return CALL(lmr_handle, lmr_query_func, lmr_param_mask, lmr_param);
 }
 
 DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle)
 {
-	if (unlikely(no_object(pz_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_PZ);
+	if (unlikely(dat_no_object(pz_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_PZ);
 	return CALL(pz_handle, rmr_create_func, rmr_handle);
-}
-
-DAT_RETURN dat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,
-				 DAT_RMR_HANDLE *rmr_handle)
-{
-	if (unlikely(no_object(pz_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_PZ);
-	return CALL(pz_handle, rmr_create_for_ep_func, rmr_handle);
 }
 
 DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
 			 DAT_RMR_PARAM_MASK rmr_param_mask,
 			 DAT_RMR_PARAM *rmr_param)
 {
-	if (unlikely(no_object(rmr_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_RMR);
+	if (unlikely(dat_no_object(rmr_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_RMR);
 	return CALL(rmr_handle, rmr_query_func, rmr_param_mask, rmr_param);
-}
-
-DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
-			const DAT_LMR_TRIPLET *lmr_triplet,
-			DAT_MEM_PRIV_FLAGS mem_priv, DAT_VA_TYPE va_type,
-			DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE user_cookie,
-			DAT_COMPLETION_FLAGS completion_flags,
-			DAT_RMR_CONTEXT *rmr_context)
-{
-	if (unlikely(no_object(rmr_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_RMR);
-	return DAT_RMR_BIND(rmr_handle, lmr_handle, lmr_triplet, mem_priv,
-			    va_type, ep_handle, user_cookie, completion_flags,
-			    rmr_context);
 }
 
 DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 {
-	if (unlikely(no_object(rmr_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_RMR);
+	if (unlikely(dat_no_object(rmr_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_RMR);
 	return CALL(rmr_handle, rmr_free_func);
 }
 
@@ -701,14 +543,14 @@ DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 	DAT_IA_HANDLE ia = dat_handle_get(ia_handle);
 
 	if (unlikely(!ia))
-		return not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
+		return dat_not_open(__func__, ia_handle, DAT_INVALID_HANDLE_IA);
 	return CALL(ia, srq_create_func, pz_handle, srq_attr, srq_handle);
 }
 
 DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 {
-	if (unlikely(no_object(srq_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_SRQ);
+	if (unlikely(dat_no_object(srq_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_SRQ);
 	return CALL(srq_handle, srq_free_func);
 }
 
@@ -716,8 +558,8 @@ DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov,
 			     DAT_DTO_COOKIE user_cookie)
 {
-	if (unlikely(no_object(srq_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_SRQ);
+	if (unlikely(dat_no_object(srq_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_SRQ);
 	return DAT_SRQ_POST_RECV(srq_handle, num_segments, local_iov,
 				 user_cookie);
 }
@@ -726,75 +568,49 @@ DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle,
 			 DAT_SRQ_PARAM_MASK srq_param_mask,
 			 DAT_SRQ_PARAM *srq_param)
 {
-	if (unlikely(no_object(srq_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_SRQ);
+	if (unlikely(dat_no_object(srq_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_SRQ);
 	return CALL(srq_handle, srq_query_func, srq_param_mask, srq_param);
 }
 
 DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto)
 {
-	if (unlikely(no_object(srq_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_SRQ);
+	if (unlikely(dat_no_object(srq_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_SRQ);
 	return CALL(srq_handle, srq_resize_func, srq_max_recv_dto);
 }
 
 DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark)
 {
-	if (unlikely(no_object(srq_handle)))
-		return no_handle(__func__, DAT_INVALID_HANDLE_SRQ);
+	if (unlikely(dat_no_object(srq_handle)))
+		return dat_no_handle(__func__, DAT_INVALID_HANDLE_SRQ);
 	return CALL(srq_handle, srq_set_lw_func, low_watermark);
 }
 
 DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context)
 {
-	DAT_HANDLE object = find_object(dat_handle);
+	DAT_HANDLE object = dat_find_object(dat_handle);
 
 	if (!object)
-		return not_open(__func__, dat_handle, DAT_INVALID_HANDLE1);
+		return dat_not_open(__func__, dat_handle, DAT_INVALID_HANDLE1);
 	return CALL(object, set_consumer_context_func, context);
 }
 
 DAT_RETURN dat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context)
 {
-	DAT_HANDLE object = find_object(dat_handle);
+	DAT_HANDLE object = dat_find_object(dat_handle);
 
 	if (!object)
-		return not_open(__func__, dat_handle, DAT_INVALID_HANDLE1);
+		return dat_not_open(__func__, dat_handle, DAT_INVALID_HANDLE1);
 	return CALL(object, get_consumer_context_func, context);
 }
 
 DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle,
 			       DAT_HANDLE_TYPE *handle_type)
 {
-	DAT_HANDLE object = find_object(dat_handle);
+	DAT_HANDLE object = dat_find_object(dat_handle);
 
 	if (!object)
-		return not_open(__func__, dat_handle, DAT_INVALID_HANDLE1);
+		return dat_not_open(__func__, dat_handle, DAT_INVALID_HANDLE1);
 	return CALL(object, get_handle_type_func, handle_type);
-}
-
-/*
- * Extensions. Open and close are known by their exact numbers: any other one
- * belongs to the provider, whatever bits it has.
- */
-DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP operation, ...)
-{
-	DAT_HANDLE object;
-	DAT_RETURN ret;
-	va_list args;
-
-	va_start(args, operation);
-	if (operation == DAT_OPEN_EXTENSION_BASE) {
-		ret = dat_query_open(operation, args);
-	} else if (operation == DAT_CLOSE_EXTENSION_BASE) {
-		ret = dat_query_close(handle, operation, args);
-	} else {
-		object = find_object(handle);
-		ret = unlikely(!object)
-			      ? not_open(__func__, handle, DAT_INVALID_HANDLE1)
-			      : CALL(object, handle_extendedop_func, operation,
-				     args);
-	}
-	va_end(args);
-	return ret;
 }

@@ -10,7 +10,6 @@
  */
 #include "dat_handle.h"
 
-#include <dat2/dat_registry.h>
 #include <pthread.h>
 #include <stdlib.h>
 

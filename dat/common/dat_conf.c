@@ -12,7 +12,7 @@
  */
 #include "dat_conf.h"
 
-#include <dat2/dat.h>
+#include "dat_face.h"
 
 #include <errno.h>
 #include <stdio.h>

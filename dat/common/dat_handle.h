@@ -12,7 +12,7 @@
 #ifndef DAT_HANDLE_H
 #define DAT_HANDLE_H
 
-#include <dat2/dat.h>
+#include "dat_face.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dat_ia.h - operations that open or close something by name or pointer.
+ * dat_query.h - operations of extensions that open or close something.
  *
- * Not for operations on open objects; dat_api.c redirects those.
+ * Not for operations on open objects; dat_api_2.c redirects those.
  * Threads: any. No lock is held while a provider runs.
  * Ownership: what is opened holds its provider until it is closed.
  * Rule: DAT_IB_OPEN_QUERY_OP in dat_ib_extensions.h.
  */
-#ifndef DAT_IA_H
-#define DAT_IA_H
+#ifndef DAT_QUERY_H
+#define DAT_QUERY_H
 
 #include <dat2/udat.h>
 #include <stdarg.h>

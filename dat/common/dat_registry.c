@@ -17,7 +17,6 @@
 #include "dat_load.h"
 #include "dat_log.h"
 #include "dat_static.h"
-#include <dat2/dat_registry.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,7 +275,8 @@ static DAT_RETURN acquire_locked(const struct dat_request *request,
 	struct match match;
 
 	if (torn_down)
-		return dat_fail(DAT_INVALID_STATE, "libdat2 is being unloaded");
+		return dat_fail(DAT_INVALID_STATE,
+				DAT_FACE_LIBRARY " is being unloaded");
 	if (forked)
 		return dat_forked_fail("dat_ia_open");
 	/* two providers that open each other would wait for ever */
@@ -343,7 +343,8 @@ static DAT_RETURN add_locked(const DAT_PROVIDER *provider,
 	struct registration *reg;
 
 	if (torn_down)
-		return dat_fail(DAT_INVALID_STATE, "libdat2 is being unloaded");
+		return dat_fail(DAT_INVALID_STATE,
+				DAT_FACE_LIBRARY " is being unloaded");
 	if (*link)
 		return dat_fail(DAT_PROVIDER_ALREADY_REGISTERED,
 				"\"%s\" is registered already", info->ia_name);
@@ -353,12 +354,11 @@ static DAT_RETURN add_locked(const DAT_PROVIDER *provider,
 					DAT_RESOURCE_MEMORY,
 				"no memory to register \"%s\"", info->ia_name);
 	reg->info = *info;
-	reg->table = provider;
 	if (provider->device_name &&
 	    strcmp(provider->device_name, info->ia_name) == 0)
 		reg->entries.name = provider->device_name;
 	reg->entries.ia_open = provider->ia_open_func;
-	reg->entries.extended_op = provider->handle_extendedop_func;
+	reg->entries.table = provider;
 	reg->plugin_of = inside;
 	*link = reg;
 	dat_log(DAT_LOG_DYNAMIC, "\"%s\" registered", info->ia_name);
@@ -385,13 +385,14 @@ static DAT_RETURN remove_locked(const DAT_PROVIDER *provider,
 	struct registration **link;
 
 	if (torn_down)
-		return dat_fail(DAT_INVALID_STATE, "libdat2 is being unloaded");
+		return dat_fail(DAT_INVALID_STATE,
+				DAT_FACE_LIBRARY " is being unloaded");
 	link = find_registration_locked(info);
 	if (!*link)
 		return dat_fail(DAT_PROVIDER_NOT_FOUND |
 					DAT_NAME_NOT_REGISTERED,
 				"\"%s\" is not registered", info->ia_name);
-	if ((*link)->table != provider)
+	if ((*link)->entries.table != provider)
 		return dat_fail(DAT_PROVIDER_NOT_FOUND |
 					DAT_NAME_NOT_REGISTERED,
 				"\"%s\" is registered, but by another provider",

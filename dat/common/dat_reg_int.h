@@ -2,7 +2,7 @@
 /*
  * dat_reg_int.h - what the files of the registry share.
  *
- * Not for other parts of libdat2; those use dat_reg.h.
+ * Not for other parts of the library; those use dat_reg.h.
  * Threads: calls that end in _locked want dat_registry_lock held, the others
  * touch only their arguments and the constant static registry.
  * Ownership: registrations belong to dat_registry.c.
@@ -13,14 +13,12 @@
 
 #include "dat_conf.h"
 #include "dat_reg.h"
-#include <dat2/dat_registry.h>
 #include <pthread.h>
 
 /* An entry of the dynamic registry. */
 struct registration {
 	struct registration *next;
 	DAT_PROVIDER_INFO info;
-	const DAT_PROVIDER *table; /* the provider's */
 	struct dat_entries entries;
 	struct dat_use *plugin_of; /* whose init made it; NULL: the program */
 };

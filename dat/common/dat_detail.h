@@ -13,7 +13,7 @@
 #ifndef DAT_DETAIL_H
 #define DAT_DETAIL_H
 
-#include <dat2/udat.h>
+#include "dat_face.h"
 #include <stdbool.h>
 
 #define DAT_DETAIL_MAX 1024

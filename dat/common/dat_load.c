@@ -6,7 +6,7 @@
  * Threads: any, no lock held by the caller.
  * Ownership: see dat_load.h.
  * Rule: plug-ins are bound at once and globally, and older ones expect to
- * find libdat2 in the global scope without naming it as a dependency.
+ * find the library in the global scope without naming it as a dependency.
  */
 #include "dat_load.h"
 
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 
 /*
- * A program may have loaded libdat2 itself, and privately. The flags of a
+ * A program may have loaded the library itself, and privately. The flags of a
  * loaded library can be raised, and stay so without the second reference.
  */
 static void make_self_global(void)

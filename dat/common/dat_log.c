@@ -12,6 +12,7 @@
 #include "dat_log.h"
 
 #include "dat_cancel.h"
+#include "dat_face.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,10 +38,10 @@ void dat_log_write(const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	if (dat_log_dest & DAT_LOG_STDOUT) {
-		printf("libdat2: %s\n", text);
+		printf(DAT_FACE_LIBRARY ": %s\n", text);
 		fflush(stdout);
 	}
 	if (dat_log_dest & DAT_LOG_SYSLOG)
-		syslog(LOG_USER | LOG_DEBUG, "libdat2: %s", text);
+		syslog(LOG_USER | LOG_DEBUG, DAT_FACE_LIBRARY ": %s", text);
 	errno = saved_errno;
 }

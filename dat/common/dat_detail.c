@@ -11,7 +11,6 @@
 #include "dat_detail.h"
 
 #include "dat_log.h"
-#include <dat2/dat_registry.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,11 +5,10 @@
  * Does not explain anything; dat_error_detail() does.
  * Threads: any, constant data only.
  * Ownership: the texts are constant.
- * Rule: a name for every type and subtype of dat_error.h and for the IB
- * extension's own; the text is the name of the constant.
+ * Rule: a name for every type and subtype of dat_error.h and for those of the
+ * face's extensions; the text is the name of the constant.
  */
-#include <dat2/dat_ib_extensions.h>
-#include <dat2/udat.h>
+#include "dat_face.h"
 
 #include <stddef.h>
 
@@ -18,7 +17,7 @@
 #define TYPE(x)	   [(x) >> TYPE_SHIFT] = #x
 
 static const char *const types[] = {
-	TYPE(DAT_SUCCESS),
+	DAT_FACE_TYPES TYPE(DAT_SUCCESS),
 	TYPE(DAT_ABORT),
 	TYPE(DAT_CONN_QUAL_IN_USE),
 	TYPE(DAT_INSUFFICIENT_RESOURCES),
@@ -39,13 +38,10 @@ static const char *const types[] = {
 	TYPE(DAT_INVALID_ADDRESS),
 	TYPE(DAT_INTERRUPTED_CALL),
 	TYPE(DAT_CONN_QUAL_UNAVAILABLE),
-	TYPE(DAT_RESERVED_LMR),
-	TYPE(DAT_PORT_IN_USE),
-	TYPE(DAT_COMM_NOT_SUPPORTED),
 };
 
 static const char *const subtypes[] = {
-	[DAT_NO_SUBTYPE] = "",
+	DAT_FACE_SUBTYPES[DAT_NO_SUBTYPE] = "",
 	NAME(DAT_SUB_INTERRUPTED),
 	NAME(DAT_RESOURCE_MEMORY),
 	NAME(DAT_RESOURCE_DEVICE),
@@ -71,7 +67,6 @@ static const char *const subtypes[] = {
 	NAME(DAT_INVALID_HANDLE_EVD_CONN),
 	NAME(DAT_INVALID_HANDLE_EVD_ASYNC),
 	NAME(DAT_INVALID_HANDLE_SRQ),
-	NAME(DAT_INVALID_HANDLE_CSP),
 	NAME(DAT_INVALID_HANDLE1),
 	NAME(DAT_INVALID_HANDLE2),
 	NAME(DAT_INVALID_HANDLE3),
@@ -133,7 +128,6 @@ static const char *const subtypes[] = {
 	NAME(DAT_INVALID_STATE_SRQ_OPERATIONAL),
 	NAME(DAT_INVALID_STATE_SRQ_ERROR),
 	NAME(DAT_INVALID_STATE_SRQ_IN_USE),
-	NAME(DAT_INVALID_STATE_SRQ_SHUTDOWN),
 	NAME(DAT_PRIVILEGES_READ),
 	NAME(DAT_PRIVILEGES_WRITE),
 	NAME(DAT_PRIVILEGES_RDMA_READ),
@@ -158,10 +152,10 @@ static const char *lookup(const char *const *names, size_t n, DAT_UINT32 i)
 
 static const char *type_name(DAT_UINT32 type)
 {
-	if (type == (DAT_UINT32)DAT_NOT_IMPLEMENTED)
+	if (type == DAT_GET_TYPE(DAT_NOT_IMPLEMENTED))
 		return "DAT_NOT_IMPLEMENTED";
-	if (type == (DAT_UINT32)DAT_IB_ERR)
-		return "DAT_IB_ERR";
+	if (dat_face_is_extension(type))
+		return dat_face_extension_type(type);
 	return lookup(types, sizeof(types) / sizeof(types[0]),
 		      type >> TYPE_SHIFT);
 }
@@ -169,10 +163,8 @@ static const char *type_name(DAT_UINT32 type)
 /* An extension type has subtypes of its own. */
 static const char *subtype_name(DAT_UINT32 type, DAT_UINT32 subtype)
 {
-	if (type == (DAT_UINT32)DAT_IB_ERR && subtype)
-		return subtype == DAT_GET_SUBTYPE(DAT_IB_COLLECTIVE_ERR)
-			       ? "DAT_IB_COLLECTIVE_ERR"
-			       : NULL;
+	if (dat_face_is_extension(type) && subtype)
+		return dat_face_extension_subtype(type, subtype);
 	return lookup(subtypes, sizeof(subtypes) / sizeof(subtypes[0]),
 		      subtype);
 }

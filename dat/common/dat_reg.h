@@ -3,7 +3,7 @@
  * dat_reg.h - from a request to a provider that is ready to open adapters.
  *
  * Opens no adapter; dat_ia.c does. The public half of the registry is in
- * <dat2/dat_registry.h>.
+ * dat_registry.h.
  * Threads: any. No lock is held while a provider or the loader runs, so these
  * calls may wait for another thread that loads or unloads the same provider.
  * Ownership: each successful acquire is undone by one release.
@@ -12,7 +12,7 @@
 #ifndef DAT_REG_H
 #define DAT_REG_H
 
-#include <dat2/udat.h>
+#include "dat_face.h"
 #include <stdbool.h>
 
 struct dat_request {
@@ -25,14 +25,15 @@ struct dat_request {
 struct dat_use; /* one provider in use */
 
 /*
- * What of a provider works without an object. Slots may be NULL. NAME is for
+ * What of a provider works without an object. ia_open may be NULL; the table
+ * stays where it is while the provider is in use. NAME is for
  * the provider: the device_name of its own table, which tells registrations
  * that differ in version or thread safety only apart; NULL if it has none.
  */
 struct dat_entries {
 	const char *name;
 	DAT_IA_OPEN_FUNC ia_open;
-	DAT_HANDLE_EXTENDEDOP_FUNC extended_op;
+	const DAT_PROVIDER *table;
 };
 
 /* On failure the reason is stored for dat_error_detail(). */

@@ -13,7 +13,6 @@
 #define DAT_LOAD_H
 
 #include "dat_detail.h"
-#include <dat2/dat_registry.h>
 
 struct dat_plugin {
 	void *dl; /* of dlopen() */
