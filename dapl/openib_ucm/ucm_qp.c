@@ -86,23 +86,6 @@ static uint32_t under_way(const struct ucm_qp *q)
 	return (uint32_t)(q->tx_posted - q->tx_done);
 }
 
-/*
- * Takes the events off CHAN; what they announce is read afterwards. 0, or
- * -errno when the channel is of no use any more.
- */
-static int take_events(struct ibv_comp_channel *chan, struct ibv_cq *own)
-{
-	struct ibv_cq *cq;
-	unsigned n = 0;
-	void *context;
-
-	while (!ibv_get_cq_event(chan, &cq, &context))
-		n++;
-	if (n)
-		ibv_ack_cq_events(own, n);
-	return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-}
-
 /* ----------------------------------------------------------- failure */
 
 static void drop_all(struct ucm_qp *q, struct dapl_list *list, size_t *n)
@@ -198,7 +181,7 @@ static void reap(struct ucm_qp *q)
 	int i, n;
 
 	do {
-		n = ibv_poll_cq(q->send_cq, POLL_SIZE, wc);
+		n = q->send_io.poll(q->send_cq, POLL_SIZE, wc);
 		if (n < 0)
 			fail(q, "send queue", strerror(errno));
 		for (i = 0; i < n; i++)
@@ -236,7 +219,7 @@ static int post_send(struct ucm_qp *q, struct ucm_ah *ah, uint32_t qpn,
 		wr.send_flags |= IBV_SEND_SIGNALED;
 	if (len <= q->max_inline)
 		wr.send_flags |= IBV_SEND_INLINE;
-	return ibv_post_send(q->verbs, &wr, &bad);
+	return vb_op_error(q->io.post_send(q->verbs, &wr, &bad));
 }
 
 /* There is room for it. */
@@ -253,7 +236,7 @@ static void send_now(struct ucm_qp *q, struct ucm_way *way, uint32_t qpn,
 	if (ret) {
 		ucm_ah_put(ah);
 		q->stats.dropped++;
-		fail(q, "post a send", strerror(ret));
+		fail(q, "post a send", strerror(-ret));
 		return;
 	}
 	q->tx_ah[slot] = ah;
@@ -312,9 +295,9 @@ static void flush_and_arm(struct ucm_qp *q)
 	flush(q);
 	if (!q->wait_n)
 		return;
-	ret = ibv_req_notify_cq(q->send_cq, 0);
+	ret = vb_op_error(q->send_io.arm(q->send_cq, 0));
 	if (ret)
-		fail(q, "arm the send queue", strerror(ret));
+		fail(q, "arm the send queue", strerror(-ret));
 	/* What completed in between raises no event. */
 	flush(q);
 }
@@ -322,9 +305,9 @@ static void flush_and_arm(struct ucm_qp *q)
 static void on_send(struct dapl_watch *watch, uint32_t epoll_events)
 {
 	struct ucm_qp *q = dapl_container_of(watch, struct ucm_qp, send_watch);
-	int ret = take_events(q->send_chan, q->send_cq);
+	int ret = vb_cq_events_take(q->send_cq, q->send_chan);
 
-	if (ret)
+	if (ret < 0)
 		channel_lost(q, watch, ret);
 	flush_and_arm(q);
 }
@@ -450,7 +433,7 @@ static int post_recv(struct ucm_qp *q, uint32_t slot)
 	struct ibv_recv_wr *bad;
 
 	*rx_buf(q, slot) = 0; /* for ucm_source() */
-	return -ibv_post_recv(q->verbs, &wr, &bad);
+	return vb_op_error(q->io.post_recv(q->verbs, &wr, &bad));
 }
 
 /* The buffer goes back before the message is handled, which takes longer. */
@@ -488,7 +471,7 @@ static void receive(struct ucm_qp *q)
 	int i, n, left;
 
 	for (left = BATCH; left > 0; left -= POLL_SIZE) {
-		n = ibv_poll_cq(q->recv_cq, POLL_SIZE, wc);
+		n = q->recv_io.poll(q->recv_cq, POLL_SIZE, wc);
 		if (n < 0)
 			fail(q, "receive queue", strerror(errno));
 		for (i = 0; i < n; i++)
@@ -504,16 +487,21 @@ static void on_more(struct dapl_work *work)
 	receive(dapl_container_of(work, struct ucm_qp, more));
 }
 
+static int arm_recv(struct ucm_qp *q)
+{
+	return vb_op_error(q->recv_io.arm(q->recv_cq, 0));
+}
+
 static void on_recv(struct dapl_watch *watch, uint32_t epoll_events)
 {
 	struct ucm_qp *q = dapl_container_of(watch, struct ucm_qp, recv_watch);
-	int ret = take_events(q->recv_chan, q->recv_cq);
+	int ret = vb_cq_events_take(q->recv_cq, q->recv_chan);
 
-	if (ret)
+	if (ret < 0)
 		channel_lost(q, watch, ret);
-	ret = ibv_req_notify_cq(q->recv_cq, 0);
+	ret = arm_recv(q);
 	if (ret)
-		fail(q, "arm the receive queue", strerror(ret));
+		fail(q, "arm the receive queue", strerror(-ret));
 	receive(q);
 }
 
@@ -554,11 +542,11 @@ static int bring_up(struct ucm_qp *q)
 }
 
 /* Nothing of the life before may be left to fill the queues of the next. */
-static void discard(struct ibv_cq *cq)
+static void discard(struct ibv_cq *cq, const struct vb_cq_ops *io)
 {
 	struct ibv_wc wc[POLL_SIZE];
 
-	while (ibv_poll_cq(cq, POLL_SIZE, wc) > 0)
+	while (io->poll(cq, POLL_SIZE, wc) > 0)
 		;
 }
 
@@ -568,16 +556,16 @@ static int reset(struct ucm_qp *q)
 
 	if (ret)
 		return ret;
-	discard(q->recv_cq);
-	discard(q->send_cq);
+	discard(q->recv_cq, &q->recv_io);
+	discard(q->send_cq, &q->send_io);
 	q->life++;
 	sends_done(q, q->tx_posted);
 	ret = bring_up(q);
 	if (ret)
 		return ret;
-	ret = ibv_req_notify_cq(q->recv_cq, 0);
+	ret = arm_recv(q);
 	if (ret)
-		return -ret;
+		return ret;
 	q->broken = false;
 	q->stats.resets++;
 	/* What arrived before the queue was armed. */
@@ -626,7 +614,11 @@ static int queues_open(struct ucm_qp *q)
 	if (!ret)
 		ret = vb_cq_create(q->cfg.dev, (int)send_cqe, q->send_chan,
 				   NULL, &q->send_cq);
-	return ret;
+	if (ret)
+		return ret;
+	q->recv_io = vb_cq_ops_of(q->recv_cq);
+	q->send_io = vb_cq_ops_of(q->send_cq);
+	return 0;
 }
 
 static int memory_open(struct ucm_qp *q)
@@ -659,7 +651,11 @@ static int pair_open(struct ucm_qp *q)
 		.max_inline = DCM_MSG,
 	};
 
-	return vb_qp_create(q->pd, &cfg, &q->verbs, &q->max_inline);
+	int ret = vb_qp_create(q->pd, &cfg, &q->verbs, &q->max_inline);
+
+	if (!ret)
+		q->io = vb_qp_ops_of(q->verbs);
+	return ret;
 }
 
 /* Frees what depends on the depths. */
@@ -773,7 +769,7 @@ int ucm_qp_start(struct ucm_qp *q)
 		ret = dapl_loop_add(loop, &q->recv_watch, q->recv_chan->fd,
 				    EPOLLIN);
 	if (!ret)
-		ret = -ibv_req_notify_cq(q->recv_cq, 0);
+		ret = arm_recv(q);
 	if (!ret)
 		/* What arrived before the queue was armed. */
 		dapl_loop_defer(loop, &q->more);
@@ -820,13 +816,13 @@ static void drain(struct ucm_qp *q)
 	struct pollfd pfd = {.fd = q->send_chan->fd, .events = POLLIN};
 
 	for (; now < end; now = dapl_now_us()) {
-		if (ibv_req_notify_cq(q->send_cq, 0))
+		if (q->send_io.arm(q->send_cq, 0))
 			return;
 		flush(q);
 		if (q->broken || (!q->wait_n && q->tx_done >= q->tx_asked))
 			return;
 		poll(&pfd, 1, (int)((end - now) / 1000) + 1);
-		if (take_events(q->send_chan, q->send_cq))
+		if (vb_cq_events_take(q->send_cq, q->send_chan) < 0)
 			return;
 	}
 }
@@ -839,8 +835,8 @@ void ucm_qp_close(struct ucm_qp *q)
 
 	ucm_qp_stop(q);
 	drain(q);
-	take_events(q->send_chan, q->send_cq);
-	take_events(q->recv_chan, q->recv_cq);
+	vb_cq_events_take(q->send_cq, q->send_chan);
+	vb_cq_events_take(q->recv_cq, q->recv_chan);
 	drop_waiting(q);
 	dapl_list_for_each(way, &q->ahs.used, used)
 		drop_all(q, &way->wait, &way->wait_n);

@@ -50,7 +50,9 @@ struct ucm_qp {
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *recv_chan, *send_chan;
 	struct ibv_cq *recv_cq, *send_cq;
+	struct vb_cq_ops recv_io, send_io; /* of these */
 	struct ibv_qp *verbs;
+	struct vb_qp_ops io; /* of verbs */
 	uint32_t max_inline;
 	struct ucm_ah_cache ahs;
 

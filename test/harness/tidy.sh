@@ -20,6 +20,7 @@ tidy_checks="format|sources are as clang-format writes them
 includes|between folders, includes go down
 calls|between folders, calls go down, and circles are small
 names|the core names no provider
+verbs|only the verbs layer calls libibverbs
 length|functions are short
 tests|every source has its unit test
 titles|titles of commits
@@ -172,6 +173,31 @@ tidy_names()
     tidy_files 'dapl/common/*.c' 'dapl/common/*.h' |
         xargs grep -nEio '\b(cma|scm|ucm|rdmacm|librdmacm)(_|\b)|libdaplo[a-z]*' |
         awk -F: '{ print $1 " " $3 ": line " $2 }'
+}
+
+# By the sources, as calls of the data path are inline and leave no symbol. What
+# only makes a text or a key of its argument is anybody's.
+tidy_verbs()
+{
+    cd "$h_top" || return
+    tidy_files 'dapl/*.c' 'dapl/*.h' | grep -v '^dapl/common/verbs/' | xargs awk '
+        BEGIN { pure = "^ibv_((event_type|node_type|port_state|wc_status)_str|inc_rkey)[(]$" }
+        FNR == 1 { comment = 0 }
+        {
+            code = ""
+            for (text = $0; ; comment = !comment) {
+                i = index(text, comment ? "*/" : "/*")
+                if (!comment) code = code (i ? substr(text, 1, i - 1) : text)
+                if (!i) break
+                text = substr(text, i + 2)
+            }
+            if (code ~ /context->ops/) print FILENAME ": looks for an operation of verbs itself"
+            while (match(code, /ibv_[a-z0-9_]*[(]/)) {
+                call = substr(code, RSTART, RLENGTH)
+                code = substr(code, RSTART + RLENGTH)
+                if (call !~ pure) print FILENAME ": calls " call ")"
+            }
+        }' | sort -u
 }
 
 # A function is what stands between braces in the first column.

@@ -125,11 +125,12 @@ void dapl_evd_cq_arm_locked(struct dapl_evd *evd)
 	/* No endpoint, no completion: the first one will know what to arm. */
 	if (!evd->cq || evd->config == DAPL_EVD_UNUSED)
 		return;
-	ret = evd->ops.arm(evd->cq, evd->config == DAPL_EVD_SOLICITED);
+	ret = vb_op_error(
+		evd->ops.arm(evd->cq, evd->config == DAPL_EVD_SOLICITED));
 	if (ret)
 		dapl_log(DAPL_LOG_ERR,
 			 "evd %p: cannot arm the completion queue: %s",
-			 (void *)evd, strerror(ret < 0 ? -ret : ret));
+			 (void *)evd, strerror(-ret));
 }
 
 bool dapl_evd_cq_ack_locked(struct dapl_evd *evd)

@@ -111,7 +111,7 @@ static void ia_async_ready(struct dapl_watch *w, uint32_t events)
 		dapl_log(DAPL_LOG_WARN, "ia %p: %s: %s", (void *)ia,
 			 ia->dev.name, ibv_event_type_str(event.event_type));
 		ia_async_event(ia, &event);
-		ibv_ack_async_event(&event);
+		vb_async_ack(&event);
 	}
 }
 

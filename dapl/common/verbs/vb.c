@@ -358,6 +358,11 @@ int vb_async_get(struct vb_dev *dev, struct ibv_async_event *ret_event)
 	return ret;
 }
 
+void vb_async_ack(struct ibv_async_event *event)
+{
+	ibv_ack_async_event(event);
+}
+
 /* Protection domain, completion channel, completion queue. */
 
 int vb_pd_create(struct vb_dev *dev, struct ibv_pd **ret_pd)
@@ -430,17 +435,19 @@ void vb_cq_destroy(struct ibv_cq *cq)
 	log_destroy("completion queue", cq, ibv_destroy_cq(cq));
 }
 
-unsigned vb_cq_events_take(struct ibv_cq *cq, struct ibv_comp_channel *chan)
+int vb_cq_events_take(struct ibv_cq *cq, struct ibv_comp_channel *chan)
 {
 	struct ibv_cq *which;
-	unsigned n = 0;
 	void *context;
+	int n = 0, ret;
 
+	errno = 0;
 	while (!ibv_get_cq_event(chan, &which, &context))
 		n++;
+	ret = null_error();
 	if (n)
-		ibv_ack_cq_events(cq, n);
-	return n;
+		ibv_ack_cq_events(cq, (unsigned)n);
+	return n || ret == -EAGAIN || ret == -EINTR ? n : ret;
 }
 
 /* Memory. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * vb.h - the verbs layer: what dapl/common calls libibverbs by, but for texts
- * and acknowledging asynchronous events. A connection manager that has a queue
- * pair of its own makes it here, too; it posts and polls by itself.
+ * vb.h - the verbs layer: the only caller of libibverbs, data path included,
+ * but for texts and the arithmetic of keys. The queue pair that a connection
+ * manager has for itself is made, posted to and polled through here as any
+ * other.
  *
  * It gives every call one error convention (0 or negative errno, outputs
  * written only on success), hides differences between devices (inline sizes,
@@ -79,10 +80,20 @@ int vb_gid_table(const struct vb_dev *dev, struct ibv_gid_entry **ret_gids);
 int vb_pkey_find(const struct vb_dev *dev, uint16_t pkey, uint16_t *ret_index);
 
 /*
- * The next asynchronous event; -EAGAIN when there is none. The event must be
- * acknowledged with ibv_ack_async_event() before its object is destroyed.
+ * The next asynchronous event; -EAGAIN when there is none. Each must be
+ * acknowledged; destroying its object waits for that.
  */
 int vb_async_get(struct vb_dev *dev, struct ibv_async_event *ret_event);
+void vb_async_ack(struct ibv_async_event *event);
+
+/*
+ * 0 or a negative errno of what an operation of a queue returned: drivers give
+ * errnos of either sign.
+ */
+static inline int vb_op_error(int ret)
+{
+	return ret > 0 ? -ret : ret;
+}
 
 int vb_pd_create(struct vb_dev *dev, struct ibv_pd **ret_pd);
 void vb_pd_destroy(struct ibv_pd *pd);
@@ -96,13 +107,16 @@ int vb_cq_create(struct vb_dev *dev, int cqe, struct ibv_comp_channel *chan,
 /* -EOPNOTSUPP (also for ENOSYS) when the device cannot resize. */
 int vb_cq_resize(struct ibv_cq *cq, int cqe);
 void vb_cq_destroy(struct ibv_cq *cq);
-/* Takes the notifications of CQ that have come to its channel: how many. */
-unsigned vb_cq_events_take(struct ibv_cq *cq, struct ibv_comp_channel *chan);
+/*
+ * Takes the notifications of CQ that have come to its channel: how many. -errno
+ * when there is none, and the channel is of no use any more.
+ */
+int vb_cq_events_take(struct ibv_cq *cq, struct ibv_comp_channel *chan);
 
 struct vb_cq_ops {
 	/* How many of N completions were read; or negative. */
 	int (*poll)(struct ibv_cq *cq, int n, struct ibv_wc *wc);
-	/* Asks for a notification. 0 or an errno of either sign. */
+	/* Asks for a notification. See vb_op_error(). */
 	int (*arm)(struct ibv_cq *cq, int solicited_only);
 };
 
@@ -124,7 +138,7 @@ void vb_mr_destroy(struct ibv_mr *mr);
 int vb_mw_create(struct ibv_pd *pd, enum ibv_mw_type type,
 		 struct ibv_mw **ret_mw);
 void vb_mw_destroy(struct ibv_mw *mw);
-/* A window of type 1. 0 or an errno of either sign. */
+/* A window of type 1. See vb_op_error(). */
 int vb_mw_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 
 int vb_ah_create(struct ibv_pd *pd, const struct ibv_ah_attr *attr,
@@ -138,7 +152,7 @@ int vb_srq_arm(struct ibv_srq *srq, uint32_t limit);
 void vb_srq_destroy(struct ibv_srq *srq);
 
 struct vb_srq_ops {
-	/* 0 or an errno of either sign. */
+	/* See vb_op_error(). */
 	int (*post_recv)(struct ibv_srq *srq, struct ibv_recv_wr *wr,
 			 struct ibv_recv_wr **ret_bad);
 };
@@ -184,7 +198,7 @@ int vb_qp_reset(struct ibv_qp *qp);
 void vb_qp_destroy(struct ibv_qp *qp);
 
 struct vb_qp_ops {
-	/* 0 or an errno of either sign. */
+	/* See vb_op_error(). */
 	int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr,
 			 struct ibv_send_wr **ret_bad);
 	int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr,
