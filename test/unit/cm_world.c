@@ -425,10 +425,20 @@ void peer_b(struct sockaddr_storage *ret_addr)
 	in->sin_addr.s_addr = inet_addr(world_provider.addr_b);
 }
 
+struct dapl_cm_conn *prepare(struct dapl_ep *ep)
+{
+	struct dapl_cm_conn *conn;
+
+	assert_int_equal(world_provider.ops->prepare(ep->side->cm, ep, &conn),
+			 0);
+	ep->refs++;
+	return conn;
+}
+
 struct dapl_cm_conn *begin(struct dapl_ep *ep, DAT_CONN_QUAL qual,
 			   const void *pdata, size_t size)
 {
-	struct dapl_cm_conn *conn;
+	struct dapl_cm_conn *conn = prepare(ep);
 	struct sockaddr_storage addr;
 	struct dapl_cm_connect req = {.qp = ep->cfg,
 				      .addr = (struct sockaddr *)&addr,
@@ -437,9 +447,6 @@ struct dapl_cm_conn *begin(struct dapl_ep *ep, DAT_CONN_QUAL qual,
 				      .pdata_size = size};
 
 	peer_b(&addr);
-	assert_int_equal(world_provider.ops->prepare(ep->side->cm, ep, &conn),
-			 0);
-	ep->refs++;
 	assert_int_equal(world_provider.ops->connect(conn, &req), 0);
 	return conn;
 }
@@ -477,6 +484,11 @@ void pair_listen(struct world *w, struct pair *p, DAT_CONN_QUAL qual)
 void pair_ask(struct pair *p, const void *pdata, size_t size)
 {
 	p->ca = begin(p->ea, p->qual, pdata, size);
+	pair_requested(p);
+}
+
+void pair_requested(struct pair *p)
+{
 	p->request = take(SEEN_REQUEST, &p->sp);
 	p->cb = p->request.conn;
 }
@@ -515,6 +527,13 @@ void pair_end(struct pair *p)
 	pair_del(p);
 }
 
+void pair_over(struct pair *p)
+{
+	finish(p->ca, p->ea);
+	finish(p->cb, p->eb);
+	pair_end(p);
+}
+
 void pair_del(struct pair *p)
 {
 	ep_del(p->ea);
@@ -533,6 +552,5 @@ void part(struct dapl_cm_conn *first, struct dapl_ep *first_ep,
 void pair_close(struct pair *p)
 {
 	part(p->ca, p->ea, p->cb, p->eb);
-	ep_del(p->ea);
-	ep_del(p->eb);
+	pair_del(p);
 }

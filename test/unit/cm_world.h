@@ -100,6 +100,8 @@ int pending(enum seen_kind kind, const void *who);
 
 /* Address and qualifier of B, as a consumer at A gives them. */
 void peer_b(struct sockaddr_storage *ret_addr);
+/* A connection of EP's that is not asked for yet. */
+struct dapl_cm_conn *prepare(struct dapl_ep *ep);
 struct dapl_cm_conn *begin(struct dapl_ep *ep, DAT_CONN_QUAL qual,
 			   const void *pdata, size_t size);
 /* As the objects do it: not while CONN's queue pair is being moved. */
@@ -121,10 +123,13 @@ struct pair {
 /* One step after the other: */
 void pair_listen(struct world *w, struct pair *p, DAT_CONN_QUAL qual);
 void pair_ask(struct pair *p, const void *pdata, size_t size);
+void pair_requested(struct pair *p); /* the second half of pair_ask() */
 void pair_accept(struct pair *p, const void *pdata, size_t size);
 void pair_established(struct pair *p);
 /* Nobody listens any more, and the endpoints go; the ends are released. */
 void pair_end(struct pair *p);
+/* The same, and the ends are released, which have heard all that they will. */
+void pair_over(struct pair *p);
 void pair_del(struct pair *p);
 
 /* The first two of them. */

@@ -4,7 +4,7 @@
  * loopback address, for the t_scm_* tests.
  *
  * Blocking, with a limit of RAW_PATIENCE_S for every wait; when it passes, the
- * test fails. Sockets belong to the test.
+ * test fails. What a test does not close, raw_close_all() does.
  */
 #ifndef SCM_RAW_H
 #define SCM_RAW_H
@@ -31,6 +31,35 @@
 
 #define RAW_PATIENCE_S 30
 #define RAW_QUAL_BASE  1000
+#define RAW_FDS	       128
+
+static int raw_fds[RAW_FDS]; /* the open ones */
+static int raw_fds_n;
+
+static inline int raw_keep(int fd)
+{
+	assert_true(fd >= 0);
+	assert_true(raw_fds_n < RAW_FDS);
+	raw_fds[raw_fds_n++] = fd;
+	return fd;
+}
+
+static inline void raw_close(int fd)
+{
+	int i = 0;
+
+	while (i < raw_fds_n && raw_fds[i] != fd)
+		i++;
+	assert_true(i < raw_fds_n);
+	raw_fds[i] = raw_fds[--raw_fds_n];
+	close(fd);
+}
+
+static inline void raw_close_all(void)
+{
+	while (raw_fds_n)
+		raw_close(raw_fds[0]);
+}
 
 static inline struct sockaddr_in raw_addr(uint16_t port)
 {
@@ -44,9 +73,9 @@ static inline struct sockaddr_in raw_addr(uint16_t port)
 static inline int raw_socket(void)
 {
 	const struct timeval limit = {.tv_sec = RAW_PATIENCE_S};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+	int fd = raw_keep(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+	int one = 1;
 
-	assert_true(fd >= 0);
 	assert_int_equal(
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)),
 		0);
@@ -74,16 +103,15 @@ static inline uint16_t raw_free_port(void)
 {
 	uint16_t port;
 
-	close(raw_listen(1, &port));
+	raw_close(raw_listen(1, &port));
 	return port;
 }
 
 static inline int raw_accept(int fd)
 {
 	const struct timeval limit = {.tv_sec = RAW_PATIENCE_S};
-	int peer = accept(fd, NULL, NULL);
+	int peer = raw_keep(accept(fd, NULL, NULL));
 
-	assert_true(peer >= 0);
 	assert_int_equal(setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &limit,
 				    sizeof(limit)),
 			 0);
@@ -103,6 +131,13 @@ static inline int raw_connect(uint16_t port)
 static inline void raw_write(int fd, const void *bytes, size_t n)
 {
 	assert_int_equal(send(fd, bytes, n, MSG_NOSIGNAL), n);
+}
+
+/* Byte by byte. */
+static inline void raw_write_slowly(int fd, const uint8_t *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		raw_write(fd, bytes + i, 1);
 }
 
 /* Exactly N bytes. */
@@ -136,7 +171,7 @@ static inline void raw_reset(int fd)
 
 	assert_int_equal(
 		setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
-	close(fd);
+	raw_close(fd);
 }
 
 static inline void raw_send_file(int fd, const char *name)

@@ -10,37 +10,11 @@
 #include <stdlib.h>
 
 #include "dapl/common/services/dapl_log.h"
-#include "dapl/openib_scm/scm.h"
-#include "test/unit/cm_world.h"
-#include "test/unit/openib_scm/scm_raw.h"
-
-static struct world world;
-static int files;
-
-static int setup(void **state)
-{
-	files = raw_open_files();
-	world_open(&world, FV_ROCE);
-	return 0;
-}
+#include "test/unit/openib_scm/scm_world.h"
 
 static int setup_ib(void **state)
 {
-	files = raw_open_files();
-	world_open(&world, FV_IB);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_close(&world);
-	assert_int_equal(raw_open_files(), files);
-	return 0;
-}
-
-static DAT_CONN_QUAL qual_of(uint16_t port)
-{
-	return (DAT_CONN_QUAL)(uint16_t)(port - RAW_QUAL_BASE);
+	return scm_world_open(FV_IB);
 }
 
 static DAT_CONN_QUAL free_qual(void)
@@ -56,13 +30,6 @@ static uint16_t tcp_port(DAT_CONN_QUAL qual)
 static struct dcm_engine *eng_of(struct side *side)
 {
 	return &((struct dcm *)side->cm)->eng;
-}
-
-static void accept_ok(struct dapl_cm_conn *conn, struct dapl_ep *ep,
-		      const void *pdata, size_t size)
-{
-	assert_int_equal(scm_ops.accept(conn, &ep->cfg, ep, pdata, size), 0);
-	ep->refs++;
 }
 
 /* ------------------------------------------------------- the good case */
@@ -116,30 +83,24 @@ static void connect__both_sides(void **state)
 
 static void connect__largest_private_data(void **state)
 {
-	DAT_CONN_QUAL qual = free_qual();
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-	struct dapl_cm_listener *l = listen_on(&sp, qual);
 	uint8_t data[DCM_PDATA];
-	struct dapl_cm_conn *ca;
-	struct seen r, s;
+	struct pair p;
+	struct seen s;
 
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = (uint8_t)(i + 1);
 	assert_int_equal(scm_ops.max_pdata(world.a.cm), sizeof(data));
-	ca = begin(ea, qual, data, sizeof(data));
-	r = take(SEEN_REQUEST, &sp);
-	assert_int_equal(r.size, sizeof(data));
-	assert_memory_equal(r.pdata, data, sizeof(data));
-	accept_ok(r.conn, eb, data, sizeof(data));
-	s = take(SEEN_EVENT, ea);
+	pair_listen(&world, &p, free_qual());
+	pair_ask(&p, data, sizeof(data));
+	assert_int_equal(p.request.size, sizeof(data));
+	assert_memory_equal(p.request.pdata, data, sizeof(data));
+	pair_accept(&p, data, sizeof(data));
+	s = take(SEEN_EVENT, p.ea);
 	assert_int_equal(s.size, sizeof(data));
 	assert_memory_equal(s.pdata, data, sizeof(data));
-	take_event(eb, DAPL_CM_ESTABLISHED);
-	part(ca, ea, r.conn, eb);
-	unlisten(&sp, l);
-	ep_del(ea);
-	ep_del(eb);
+	take_event(p.eb, DAPL_CM_ESTABLISHED);
+	part(p.ca, p.ea, p.cb, p.eb);
+	pair_end(&p);
 }
 
 static void use_ipv6(struct side *s, const char *ia_params)
@@ -165,13 +126,8 @@ static bool has_ipv6(void)
 
 static void connect__ipv6(void **state)
 {
-	DAT_CONN_QUAL qual = free_qual();
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_connect req = {.qual = qual};
-	struct dapl_cm_listener *l;
-	struct dapl_ep *ea, *eb;
-	struct dapl_cm_conn *ca;
-	struct seen r;
+	struct dapl_cm_connect req = {0};
+	struct pair p;
 
 	if (!has_ipv6()) {
 		print_message("# the system has no IPv6\n");
@@ -179,38 +135,29 @@ static void connect__ipv6(void **state)
 	}
 	use_ipv6(&world.a, world_provider.params_a);
 	use_ipv6(&world.b, world_provider.params_b);
-	ea = ep_new(&world.a);
-	eb = ep_new(&world.b);
-	req.qp = ea->cfg;
-	l = listen_on(&sp, qual);
-	assert_int_equal(scm_ops.prepare(world.a.cm, ea, &ca), 0);
-	ea->refs++;
+	pair_listen(&world, &p, free_qual());
+	req.qp = p.ea->cfg;
 	req.addr = (struct sockaddr *)&world.b.cm->addr;
-	assert_int_equal(scm_ops.connect(ca, &req), 0);
-	r = take(SEEN_REQUEST, &sp);
-	assert_int_equal(r.peer.ss_family, AF_INET6);
-	accept_ok(r.conn, eb, NULL, 0);
-	take_event(ea, DAPL_CM_ESTABLISHED);
-	take_event(eb, DAPL_CM_ESTABLISHED);
-	addresses(ca, r.conn, qual);
-	part(ca, ea, r.conn, eb);
-	unlisten(&sp, l);
-	ep_del(ea);
-	ep_del(eb);
+	req.qual = p.qual;
+	p.ca = prepare(p.ea);
+	assert_int_equal(scm_ops.connect(p.ca, &req), 0);
+	pair_requested(&p);
+	assert_int_equal(p.request.peer.ss_family, AF_INET6);
+	pair_accept(&p, NULL, 0);
+	pair_established(&p);
+	addresses(p.ca, p.cb, p.qual);
+	part(p.ca, p.ea, p.cb, p.eb);
+	pair_end(&p);
 }
 
 static void connect__addresses_that_cannot_be(void **state)
 {
 	struct dapl_ep *ea = ep_new(&world.a);
-	struct sockaddr_storage addr;
+	struct sockaddr_storage addr = {.ss_family = AF_INET6};
 	struct dapl_cm_connect req = {
 		.qp = ea->cfg, .addr = (struct sockaddr *)&addr, .qual = 5};
-	struct dapl_cm_conn *ca;
+	struct dapl_cm_conn *ca = prepare(ea);
 
-	assert_int_equal(scm_ops.prepare(world.a.cm, ea, &ca), 0);
-	ea->refs++;
-	memset(&addr, 0, sizeof(addr));
-	addr.ss_family = AF_INET6;
 	assert_int_equal(scm_ops.connect(ca, &req), -EAFNOSUPPORT);
 	addr.ss_family = AF_INET;
 	assert_int_equal(scm_ops.connect(ca, &req), -EADDRNOTAVAIL);
@@ -226,19 +173,15 @@ static void disconnect__by_either_side(void **state)
 {
 	struct pair p;
 
-	pair_open(&world, &p, free_qual());
-	assert_int_equal(scm_ops.disconnect(p.ca), 0);
-	take_event(p.ea, DAPL_CM_DISCONNECTED);
-	take_event(p.eb, DAPL_CM_DISCONNECTED);
-	assert_int_equal(ep_state(p.ea), IBV_QPS_ERR);
-	assert_int_equal(ep_state(p.eb), IBV_QPS_ERR);
-	pair_close(&p);
-
-	pair_open(&world, &p, free_qual());
-	assert_int_equal(scm_ops.disconnect(p.cb), 0);
-	take_event(p.eb, DAPL_CM_DISCONNECTED);
-	take_event(p.ea, DAPL_CM_DISCONNECTED);
-	pair_close(&p);
+	for (int i = 0; i < 2; i++) {
+		pair_open(&world, &p, free_qual());
+		assert_int_equal(scm_ops.disconnect(i ? p.cb : p.ca), 0);
+		take_event(p.ea, DAPL_CM_DISCONNECTED);
+		take_event(p.eb, DAPL_CM_DISCONNECTED);
+		assert_int_equal(ep_state(p.ea), IBV_QPS_ERR);
+		assert_int_equal(ep_state(p.eb), IBV_QPS_ERR);
+		pair_close(&p);
+	}
 }
 
 static void disconnect__both_at_once(void **state)
@@ -268,9 +211,7 @@ static void disconnect__inside_the_upcall(void **state)
 	/* RTU and goodbye follow one another at once. */
 	take_event(p.eb, DAPL_CM_ESTABLISHED);
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
-	finish(p.ca, p.ea);
-	finish(p.cb, p.eb);
-	pair_end(&p);
+	pair_over(&p);
 }
 
 static void release__of_an_established_connection(void **state)
@@ -427,21 +368,15 @@ static void listen__qualifiers(void **state)
 
 static void unlisten__inside_the_request(void **state)
 {
-	DAT_CONN_QUAL qual = free_qual();
-	struct dapl_sp sp = {.side = &world.b, .once = true};
-	struct dapl_ep *ea = ep_new(&world.a), *eb = ep_new(&world.b);
-	struct dapl_cm_conn *ca, *cb;
+	struct pair p;
 
-	listen_on(&sp, qual);
-	ca = begin(ea, qual, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
-	take(SEEN_UNLISTENED, &sp);
-	accept_ok(cb, eb, NULL, 0);
-	take_event(ea, DAPL_CM_ESTABLISHED);
-	take_event(eb, DAPL_CM_ESTABLISHED);
-	part(ca, ea, cb, eb);
-	ep_del(ea);
-	ep_del(eb);
+	pair_listen(&world, &p, free_qual());
+	p.sp.once = true;
+	pair_ask(&p, NULL, 0);
+	take(SEEN_UNLISTENED, &p.sp);
+	pair_accept(&p, NULL, 0);
+	pair_established(&p);
+	pair_close(&p);
 }
 
 /* ---------------------------------------------------- given up attempts */
@@ -483,30 +418,23 @@ static void release__at_once(void **state)
 	ep_del(ea);
 }
 
-/* A listening socket whose queue is full: further ones hear nothing. */
-static int black_hole(uint16_t *ret_port, int fill[2])
+/* A port whose listener's queue is full: further ones hear nothing. */
+static uint16_t black_hole(void)
 {
-	int fd = raw_listen(0, ret_port);
+	uint16_t port;
 
 	/* The queue of length 0 takes one. */
-	fill[0] = raw_connect(*ret_port);
-	fill[1] = -1;
-	return fd;
+	raw_listen(0, &port);
+	raw_connect(port);
+	return port;
 }
 
 static void release__while_nobody_answers(void **state)
 {
 	struct dapl_ep *ea = ep_new(&world.a);
-	int fill[2], hole;
-	struct dapl_cm_conn *ca;
-	uint16_t port;
 
-	hole = black_hole(&port, fill);
-	ca = begin(ea, qual_of(port), NULL, 0);
-	finish(ca, ea);
+	finish(begin(ea, qual_of(black_hole()), NULL, 0), ea);
 	assert_int_equal(pending(SEEN_EVENT, ea), 0);
-	close(fill[0]);
-	close(hole);
 	ep_del(ea);
 }
 
@@ -514,93 +442,70 @@ static void release__while_nobody_answers(void **state)
 
 #define MANY 1000
 
-static struct {
-	struct dapl_ep *ea, *eb;
-	struct dapl_cm_conn *ca, *cb;
-} many[MANY];
+static struct pair many[MANY];
 
 static void connect__a_thousand(void **state)
 {
 	DAT_CONN_QUAL qual = free_qual();
 	struct dapl_sp sp = {.side = &world.b};
-	int i;
 
-	assert_int_equal(scm_ops.listen(world.b.cm, qual, &sp, &sp.listener),
-			 0);
-	for (i = 0; i < MANY; i++) {
+	listen_on(&sp, qual);
+	for (int i = 0; i < MANY; i++) {
 		many[i].ea = ep_new(&world.a);
 		many[i].eb = ep_new(&world.b);
 	}
-	for (i = 0; i < MANY; i++)
+	for (int i = 0; i < MANY; i++)
 		many[i].ca = begin(many[i].ea, qual, &i, sizeof(i));
-	for (i = 0; i < MANY; i++) {
+	for (int i = 0; i < MANY; i++) {
 		struct seen s = take(SEEN_REQUEST, &sp);
 		int k;
 
 		memcpy(&k, s.pdata, sizeof(k));
 		assert_null(many[k].cb);
 		many[k].cb = s.conn;
-		accept_ok(s.conn, many[k].eb, NULL, 0);
+		pair_accept(&many[k], NULL, 0);
 	}
-	for (i = 0; i < MANY; i++) {
-		take_event(many[i].ea, DAPL_CM_ESTABLISHED);
-		take_event(many[i].eb, DAPL_CM_ESTABLISHED);
-	}
-	for (i = 0; i < MANY; i++)
-		part(many[i].ca, many[i].ea, many[i].cb, many[i].eb);
+	for (int i = 0; i < MANY; i++)
+		pair_established(&many[i]);
+	for (int i = 0; i < MANY; i++)
+		pair_close(&many[i]);
 	unlisten(&sp, sp.listener);
-	for (i = 0; i < MANY; i++) {
-		ep_del(many[i].ea);
-		ep_del(many[i].eb);
-	}
 }
 
 /* ------------------------------------------------------------- stop */
 
 static void stop__with_everything_open(void **state)
 {
-	DAT_CONN_QUAL qual = free_qual();
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_ep *ea[4], *eb[2];
-	struct dapl_cm_conn *cb;
-	int fill[2], hole, half;
-	uint16_t port;
+	struct dapl_ep *waits = ep_new(&world.a), *dials = ep_new(&world.a),
+		       *idle = ep_new(&world.a);
+	struct pair p;
+	int half;
 
-	hole = black_hole(&port, fill);
-	for (int i = 0; i < 4; i++)
-		ea[i] = ep_new(&world.a);
-	for (int i = 0; i < 2; i++)
-		eb[i] = ep_new(&world.b);
-	listen_on(&sp, qual);
 	/* Established, requested, accepted by nobody, and prepared. */
-	begin(ea[0], qual, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
-	accept_ok(cb, eb[0], NULL, 0);
-	take_event(ea[0], DAPL_CM_ESTABLISHED);
-	take_event(eb[0], DAPL_CM_ESTABLISHED);
-	begin(ea[1], qual, NULL, 0);
-	take(SEEN_REQUEST, &sp);
-	begin(ea[2], qual_of(port), NULL, 0);
-	assert_int_equal(scm_ops.prepare(world.a.cm, ea[3], &cb), 0);
-	ea[3]->refs++;
-	half = raw_connect(tcp_port(qual));
+	pair_meet(&world, &p, free_qual());
+	pair_accept(&p, NULL, 0);
+	pair_established(&p);
+	begin(waits, p.qual, NULL, 0);
+	take(SEEN_REQUEST, &p.sp);
+	begin(dials, qual_of(black_hole()), NULL, 0);
+	prepare(idle);
+	half = raw_connect(tcp_port(p.qual));
 	raw_write(half, "\0\11\0\1", 4);
 	scm_ops.stop(world.b.cm);
-	take(SEEN_GONE, eb[0]);
-	take(SEEN_UNLISTENED, &sp);
-	take_event(ea[0], DAPL_CM_DISCONNECTED);
-	take_event(ea[1], DAPL_CM_NON_PEER_REJECTED);
+	take(SEEN_GONE, p.eb);
+	take(SEEN_UNLISTENED, &p.sp);
+	take_event(p.ea, DAPL_CM_DISCONNECTED);
+	take_event(waits, DAPL_CM_NON_PEER_REJECTED);
 	raw_ended(half);
 	scm_ops.stop(world.a.cm);
-	for (int i = 0; i < 4; i++)
-		take(SEEN_GONE, ea[i]);
-	close(half);
-	close(fill[0]);
-	close(hole);
-	for (int i = 0; i < 4; i++)
-		ep_del(ea[i]);
-	for (int i = 0; i < 2; i++)
-		ep_del(eb[i]);
+	take(SEEN_GONE, p.ea);
+	take(SEEN_GONE, waits);
+	take(SEEN_GONE, dials);
+	take(SEEN_GONE, idle);
+	ep_del(waits);
+	ep_del(dials);
+	ep_del(idle);
+	pair_del(&p);
 }
 
 #define HUNG_UP 16
@@ -619,7 +524,7 @@ static void stop__while_peers_hang_up(void **state)
 			begin(ea[i], qual_of(port), NULL, 0);
 		}
 		for (int i = 0; i < HUNG_UP; i++)
-			close(raw_accept(fd));
+			raw_close(raw_accept(fd));
 		scm_ops.stop(world.a.cm);
 		for (int i = 0; i < HUNG_UP; i++) {
 			take(SEEN_GONE, ea[i]);
@@ -628,7 +533,7 @@ static void stop__while_peers_hang_up(void **state)
 				take(SEEN_EVENT, ea[i]);
 			ep_del(ea[i]);
 		}
-		close(fd);
+		raw_close(fd);
 		side_close(&world.a);
 		side_open(&world.a, world_provider.params_a);
 	}
@@ -675,31 +580,26 @@ static void connect__from_a_range_of_ports(void **state)
 static void connect__range_used_up(void **state)
 {
 	struct scm *cm = (struct scm *)world.a.cm;
-	DAT_CONN_QUAL qual = free_qual();
-	struct dapl_sp sp = {.side = &world.b};
-	struct dapl_cm_listener *l = listen_on(&sp, qual);
-	struct dapl_ep *ea = ep_new(&world.a), *other = ep_new(&world.a);
-	struct dapl_cm_conn *ca, *co, *cb;
+	struct dapl_ep *other = ep_new(&world.a);
 	struct sockaddr_storage addr;
 	struct dapl_cm_connect req = {.qp = other->cfg,
-				      .addr = (struct sockaddr *)&addr,
-				      .qual = qual};
+				      .addr = (struct sockaddr *)&addr};
+	struct dapl_cm_conn *co;
+	struct pair p;
 
 	cm->ports.first = cm->ports.last = raw_free_port();
-	ca = begin(ea, qual, NULL, 0);
-	cb = take(SEEN_REQUEST, &sp).conn;
+	pair_meet(&world, &p, free_qual());
 	/* No peer has refused that. */
 	peer_b(&addr);
-	assert_int_equal(scm_ops.prepare(world.a.cm, other, &co), 0);
-	other->refs++;
+	req.qual = p.qual;
+	co = prepare(other);
 	assert_int_equal(scm_ops.connect(co, &req), -ENOBUFS);
 	assert_non_null(strstr(dapl__fail_text(), "DAPL_SCM_PORT_RANGE"));
 	finish(co, other);
-	world_release(cb);
-	take_event(ea, DAPL_CM_NON_PEER_REJECTED);
-	finish(ca, ea);
-	unlisten(&sp, l);
-	ep_del(ea);
+	world_release(p.cb);
+	take_event(p.ea, DAPL_CM_NON_PEER_REJECTED);
+	finish(p.ca, p.ea);
+	pair_end(&p);
 	ep_del(other);
 }
 
@@ -714,9 +614,7 @@ static void scm_accept__queue_pair_fails(void **state)
 	pair_accept(&p, NULL, 0);
 	take_event(p.eb, DAPL_CM_ACCEPT_FAILED);
 	take_event(p.ea, DAPL_CM_NON_PEER_REJECTED);
-	finish(p.ca, p.ea);
-	finish(p.cb, p.eb);
-	pair_end(&p);
+	pair_over(&p);
 }
 
 static void scm_connect__queue_pair_fails(void **state)
@@ -728,13 +626,10 @@ static void scm_connect__queue_pair_fails(void **state)
 	pair_accept(&p, NULL, 0);
 	take_event(p.ea, DAPL_CM_BROKEN);
 	take_event(p.eb, DAPL_CM_ACCEPT_FAILED);
-	finish(p.ca, p.ea);
-	finish(p.cb, p.eb);
-	pair_end(&p);
+	pair_over(&p);
 }
 
-#define test(f)	   cmocka_unit_test_setup_teardown(f, setup, teardown)
-#define test_ib(f) cmocka_unit_test_setup_teardown(f, setup_ib, teardown)
+#define test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {

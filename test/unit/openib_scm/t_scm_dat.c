@@ -114,8 +114,8 @@ static void timeout__nothing_answers(void **state)
 	hole = raw_listen(0, &port);
 	filler = raw_connect(port);
 	connect__timed_out(w, port);
-	close(filler);
-	close(hole);
+	raw_close(filler);
+	raw_close(hole);
 }
 
 static void timeout__connected_but_never_answered(void **state)
@@ -127,7 +127,7 @@ static void timeout__connected_but_never_answered(void **state)
 	world_eps(w);
 	fd = raw_listen(8, &port);
 	connect__timed_out(w, port);
-	close(fd);
+	raw_close(fd);
 }
 
 /* Time enough for the request to arrive, even if the machine stands still. */
@@ -175,7 +175,7 @@ static void free__while_connecting(void **state)
 	assert_dat_ok(connect_to(w, port, DAT_TIMEOUT_INFINITE));
 	assert_dat_ok(V(ep_free)(w->client.ep));
 	w->client.ep = NULL;
-	close(fd);
+	raw_close(fd);
 }
 
 static void query__names_the_provider(void **state)

@@ -341,8 +341,7 @@ static void connect__this_host_lacks_something(void **state)
 	now.rlim_cur = now.rlim_max;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		assert_int_equal(scm_ops.prepare(world.a.cm, ea, &conn), 0);
-		ea->refs++;
+		conn = prepare(ea);
 		arm_failure(rows[i].call, 1, rows[i].err);
 		assert_int_equal(scm_ops.connect(conn, &req), rows[i].ret);
 		assert_true(failed(1));
@@ -406,7 +405,7 @@ static void accept__no_descriptors(void **state)
 	world_release(take(SEEN_REQUEST, &sp).conn);
 	assert_int_equal(raw_msg(fd, 0).op, DCM_REJ_CM);
 	assert_true(failed(1));
-	close(fd);
+	raw_close(fd);
 	unlisten(&sp, sp.listener);
 }
 

@@ -11,36 +11,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "dapl/openib_scm/scm.h"
-#include "test/unit/cm_world.h"
-#include "test/unit/openib_scm/scm_raw.h"
-
-static struct world world;
-static int files;
-
-static int setup(void **state)
-{
-	files = raw_open_files();
-	world_open(&world, FV_ROCE);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_close(&world);
-	assert_int_equal(raw_open_files(), files);
-	return 0;
-}
-
-static DAT_CONN_QUAL qual_of(uint16_t port)
-{
-	return (DAT_CONN_QUAL)(uint16_t)(port - RAW_QUAL_BASE);
-}
-
-static struct scm *passive(void)
-{
-	return (struct scm *)world.b.cm;
-}
+#include "test/unit/openib_scm/scm_world.h"
 
 /* Holds the service thread of a side. */
 static struct gate {
@@ -86,41 +57,111 @@ static void gate_open(void)
 
 /* ---------------------------------------------- the provider as server */
 
-struct server {
+static struct {
 	struct dapl_sp sp;
-	struct dapl_ep *ep;
 	uint16_t port;
-};
+	/* The connection that was accepted last. */
+	struct dapl_ep *ep;
+	struct dapl_cm_conn *conn;
+} server;
 
-static void server_open(struct server *s)
+static int setup_server(void **state)
 {
-	memset(s, 0, sizeof(*s));
-	s->sp.side = &world.b;
-	s->port = raw_free_port();
-	s->ep = ep_new(&world.b);
-	listen_on(&s->sp, qual_of(s->port));
+	setup(state);
+	memset(&server, 0, sizeof(server));
+	server.sp.side = &world.b;
+	server.port = raw_free_port();
+	listen_on(&server.sp, qual_of(server.port));
+	return 0;
 }
 
-static void server_close(struct server *s)
+static void server_unlisten(void)
 {
-	unlisten(&s->sp, s->sp.listener);
-	ep_del(s->ep);
+	unlisten(&server.sp, server.sp.listener);
+	server.sp.listener = NULL;
 }
 
-static struct dapl_cm_conn *server_accept(struct server *s, size_t pdata_size)
+/* All of it ends, and the listener with it. */
+static void server_stop(void)
 {
-	struct seen r = take(SEEN_REQUEST, &s->sp);
+	scm_ops.stop(world.b.cm);
+	take(SEEN_UNLISTENED, &server.sp);
+	server.sp.listener = NULL;
+}
 
-	assert_int_equal(r.size, pdata_size);
-	for (size_t i = 0; i < pdata_size; i++)
+/* The consumer has done with the connection. */
+static void server_release(void)
+{
+	finish(server.conn, server.ep);
+	ep_del(server.ep);
+	server.conn = NULL;
+}
+
+static int teardown_server(void **state)
+{
+	if (server.conn)
+		server_release();
+	if (server.sp.listener)
+		server_unlisten();
+	return teardown(state);
+}
+
+/* A client that says what is in the file NAME; its socket. */
+static int ask(const char *name)
+{
+	int fd = raw_connect(server.port);
+
+	raw_send_file(fd, name);
+	return fd;
+}
+
+/* The consumer accepts the request, which is of a file. */
+static void server_accept(void)
+{
+	struct seen r = take(SEEN_REQUEST, &server.sp);
+
+	assert_int_equal(r.size, 20);
+	for (size_t i = 0; i < r.size; i++)
 		assert_int_equal(r.pdata[i], 0x50 + i % 16);
-	assert_int_equal(scm_ops.accept(r.conn, &s->ep->cfg, s->ep, "yes", 3),
-			 0);
-	s->ep->refs++;
-	return r.conn;
+	server.conn = r.conn;
+	server.ep = ep_new(&world.b);
+	assert_int_equal(
+		scm_ops.accept(r.conn, &server.ep->cfg, server.ep, "yes", 3),
+		0);
+	server.ep->refs++;
 }
 
-static void is_rep(struct server *s, const struct dcm_msg *msg)
+/* A client whose request is accepted, and that has heard so; its socket. */
+static int ask_and_hear(void)
+{
+	int fd = ask("scm-req");
+
+	server_accept();
+	raw_msg(fd, 0);
+	return fd;
+}
+
+static int ask_until_established(void)
+{
+	int fd = ask_and_hear();
+
+	raw_send_file(fd, "scm-rtu");
+	take_event(server.ep, DAPL_CM_ESTABLISHED);
+	return fd;
+}
+
+/* The next request is dropped by the consumer. */
+static void server_drop(void)
+{
+	world_release(take(SEEN_REQUEST, &server.sp).conn);
+}
+
+static void hear_no(int fd)
+{
+	assert_int_equal(raw_msg(fd, 0).op, DCM_REJ_CM);
+}
+
+static void is_rep(const struct dcm_msg *msg)
 {
 	struct sockaddr_storage own;
 	struct dcm_ib ib;
@@ -135,153 +176,107 @@ static void is_rep(struct server *s, const struct dcm_msg *msg)
 			 0);
 	dcm_block_get_ib(&msg->saddr, &ib);
 	assert_int_equal(ib.family, 0);
-	assert_int_equal(ib.qpn, s->ep->cfg.qp_num);
+	assert_int_equal(ib.qpn, server.ep->cfg.qp_num);
 	assert_int_equal(ib.qp_type, DCM_QP_RC);
 	assert_true(dcm_block_get_sockaddr(&msg->daddr, &own));
-	assert_int_equal(dapl_addr_port(&own), s->port);
+	assert_int_equal(dapl_addr_port(&own), server.port);
+}
+
+static void hear_every_byte(int fd, size_t filler)
+{
+	struct dcm_msg msg = raw_msg(fd, filler);
+
+	is_rep(&msg);
 }
 
 static void server__every_byte(void **state)
 {
-	struct dapl_cm_conn *conn;
-	struct server s;
-	struct dcm_msg msg;
-	int fd;
+	int fd = ask("scm-req");
 
-	server_open(&s);
-	fd = raw_connect(s.port);
-	raw_send_file(fd, "scm-req");
-	conn = server_accept(&s, 20);
-	msg = raw_msg(fd, 0);
-	is_rep(&s, &msg);
+	server_accept();
+	hear_every_byte(fd, 0);
 	raw_send_file(fd, "scm-rtu");
-	take_event(s.ep, DAPL_CM_ESTABLISHED);
+	take_event(server.ep, DAPL_CM_ESTABLISHED);
 	raw_send_file(fd, "scm-bye");
-	take_event(s.ep, DAPL_CM_DISCONNECTED);
+	take_event(server.ep, DAPL_CM_DISCONNECTED);
 	raw_word(fd, RAW_BYE);
 	raw_ended(fd);
-	finish(conn, s.ep);
-	close(fd);
-	server_close(&s);
 }
 
 static void server__disconnects(void **state)
 {
-	struct dapl_cm_conn *conn;
-	struct server s;
-	int fd;
+	int fd = ask_until_established();
 
-	server_open(&s);
-	fd = raw_connect(s.port);
-	raw_send_file(fd, "scm-req");
-	conn = server_accept(&s, 20);
-	raw_msg(fd, 0);
-	raw_send_file(fd, "scm-rtu");
-	take_event(s.ep, DAPL_CM_ESTABLISHED);
-	assert_int_equal(scm_ops.disconnect(conn), 0);
-	take_event(s.ep, DAPL_CM_DISCONNECTED);
+	assert_int_equal(scm_ops.disconnect(server.conn), 0);
+	take_event(server.ep, DAPL_CM_DISCONNECTED);
 	raw_word(fd, RAW_BYE);
 	raw_ended(fd);
-	finish(conn, s.ep);
-	close(fd);
-	server_close(&s);
-}
-
-static void reject_is(bool consumer, unsigned op, size_t size)
-{
-	uint8_t sent[SCM_FRAME_MAX], got[SCM_FRAME_MAX];
-	struct seen r;
-	struct server s;
-	int fd;
-
-	server_open(&s);
-	fd = raw_connect(s.port);
-	raw_send_file(fd, "scm-req");
-	r = take(SEEN_REQUEST, &s.sp);
-	if (consumer)
-		scm_ops.reject(r.conn, "\xa0\xa1\xa2", size);
-	world_release(r.conn);
-	/* The request's header with another op and size. */
-	wire_load("scm-req", sent, sizeof(sent));
-	sent[3] = (uint8_t)op;
-	sent[17] = (uint8_t)size;
-	raw_read(fd, got, DCM_HEADER + size);
-	assert_memory_equal(got, sent, DCM_HEADER);
-	assert_memory_equal(got + DCM_HEADER, "\xa0\xa1\xa2", size);
-	raw_ended(fd);
-	close(fd);
-	server_close(&s);
 }
 
 static void server__rejects(void **state)
 {
-	reject_is(true, DCM_REJ_USER, 3);
-	reject_is(true, DCM_REJ_USER, 0);
-	reject_is(false, DCM_REJ_CM, 0);
+	static const struct {
+		bool by_consumer;
+		uint8_t op, size;
+	} rows[] = {
+		{true, DCM_REJ_USER, 3},
+		{true, DCM_REJ_USER, 0},
+		{false, DCM_REJ_CM, 0},
+	};
+	uint8_t want[SCM_FRAME_MAX], got[SCM_FRAME_MAX];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		int fd = ask("scm-req");
+		struct seen r = take(SEEN_REQUEST, &server.sp);
+
+		if (rows[i].by_consumer)
+			scm_ops.reject(r.conn, "\xa0\xa1\xa2", rows[i].size);
+		world_release(r.conn);
+		/* The request's header with another op and size. */
+		wire_load("scm-req", want, sizeof(want));
+		want[3] = rows[i].op;
+		want[17] = rows[i].size;
+		memcpy(want + DCM_HEADER, "\xa0\xa1\xa2", rows[i].size);
+		raw_read(fd, got, DCM_HEADER + rows[i].size);
+		assert_memory_equal(got, want, DCM_HEADER + rows[i].size);
+		raw_ended(fd);
+	}
 }
 
 static void server__old_client(void **state)
 {
-	struct dapl_cm_conn *conn;
-	struct server s;
-	struct dcm_msg msg;
-	int fd;
+	int fd = ask("scm-v7-req");
 
-	server_open(&s);
-	fd = raw_connect(s.port);
-	raw_send_file(fd, "scm-v7-req");
-	conn = server_accept(&s, 20);
-	msg = raw_msg(fd, SCM_FILLER);
-	is_rep(&s, &msg);
+	server_accept();
+	hear_every_byte(fd, SCM_FILLER);
 	raw_write(fd, "\0\7\0\5", 4);
-	take_event(s.ep, DAPL_CM_ESTABLISHED);
-	finish(conn, s.ep);
+	take_event(server.ep, DAPL_CM_ESTABLISHED);
+	server_release();
 	raw_word(fd, RAW_BYE);
-	close(fd);
-	server_close(&s);
 }
 
 static void server__client_with_filler(void **state)
 {
-	struct dapl_cm_conn *conn;
-	struct server s;
-	struct dcm_msg msg;
-	int fd;
+	int fd = ask("scm-req-filler");
 
-	server_open(&s);
-	fd = raw_connect(s.port);
-	raw_send_file(fd, "scm-req-filler");
-	conn = server_accept(&s, 20);
-	msg = raw_msg(fd, 0);
-	is_rep(&s, &msg);
+	server_accept();
+	hear_every_byte(fd, 0);
 	raw_send_file(fd, "scm-rtu");
-	take_event(s.ep, DAPL_CM_ESTABLISHED);
-	finish(conn, s.ep);
-	close(fd);
-	server_close(&s);
+	take_event(server.ep, DAPL_CM_ESTABLISHED);
 }
 
 static void server__slow_client(void **state)
 {
 	uint8_t buf[SCM_FRAME_MAX];
 	size_t len = wire_load("scm-req", buf, sizeof(buf));
-	struct dapl_cm_conn *conn;
-	struct server s;
-	int fd;
+	int fd = raw_connect(server.port);
 
-	server_open(&s);
-	fd = raw_connect(s.port);
-	for (size_t i = 0; i < len; i++)
-		raw_write(fd, buf + i, 1);
-	conn = server_accept(&s, 20);
+	raw_write_slowly(fd, buf, len);
+	server_accept();
 	raw_msg(fd, 0);
 	wire_load("scm-rtu", buf, sizeof(buf));
-	for (int i = 0; i < 4; i++)
-		raw_write(fd, buf + i, 1);
-	take_event(s.ep, DAPL_CM_ESTABLISHED);
-	finish(conn, s.ep);
-	close(fd);
-	server_close(&s);
+	raw_write_slowly(fd, buf, 4);
+	take_event(server.ep, DAPL_CM_ESTABLISHED);
 }
 
 /* Address handles for datagrams are not offered. */
@@ -289,19 +284,12 @@ static void server__datagram_request(void **state)
 {
 	uint8_t buf[SCM_FRAME_MAX];
 	size_t len = wire_load("scm-req", buf, sizeof(buf));
-	struct dcm_msg msg;
-	struct server s;
-	int fd;
+	int fd = raw_connect(server.port);
 
-	server_open(&s);
 	buf[63] = DCM_QP_UD;
-	fd = raw_connect(s.port);
 	raw_write(fd, buf, len);
-	msg = raw_msg(fd, 0);
-	assert_int_equal(msg.op, DCM_REJ_CM);
+	hear_no(fd);
 	raw_ended(fd);
-	close(fd);
-	server_close(&s);
 }
 
 static void server__address_that_is_not_the_peers(void **state)
@@ -309,94 +297,80 @@ static void server__address_that_is_not_the_peers(void **state)
 	uint8_t buf[SCM_FRAME_MAX];
 	size_t len = wire_load("scm-req", buf, sizeof(buf));
 	struct sockaddr_in own, *peer;
-	socklen_t size;
-	struct server s;
+	socklen_t size = sizeof(own);
 	struct seen r;
 	int fd;
 
-	server_open(&s);
 	for (int i = 0; i < 2; i++) {
 		/* 10.0.2.15 port 34332, and nothing. */
 		if (i)
 			memset(buf + 64, 0, 28);
-		fd = raw_connect(s.port);
-		size = sizeof(own);
+		fd = raw_connect(server.port);
 		getsockname(fd, (struct sockaddr *)&own, &size);
 		raw_write(fd, buf, len);
-		r = take(SEEN_REQUEST, &s.sp);
+		r = take(SEEN_REQUEST, &server.sp);
 		peer = (struct sockaddr_in *)&r.peer;
 		assert_int_equal(peer->sin_addr.s_addr, own.sin_addr.s_addr);
 		assert_int_equal(peer->sin_port, own.sin_port);
 		assert_int_equal(r.peer_port, ntohs(own.sin_port));
 		world_release(r.conn);
 		raw_msg(fd, 0);
-		close(fd);
 	}
-	server_close(&s);
 }
 
-/* Every way in which a client can end an attempt that was accepted. */
-static void accept_in_vain(const char *last, bool reset)
-{
-	struct dapl_cm_conn *conn;
-	struct server s;
-	int fd;
+/* How a client ends: with a last WORD, by FIN or by RST. */
+struct ending {
+	const char *word;
+	size_t n;
+	bool reset;
+};
 
-	server_open(&s);
-	fd = raw_connect(s.port);
-	raw_send_file(fd, "scm-req");
-	conn = server_accept(&s, 20);
-	raw_msg(fd, 0);
-	if (last)
-		raw_write(fd, last, 4);
-	if (reset)
+static void end(int fd, const struct ending *e)
+{
+	if (e->n)
+		raw_write(fd, e->word, e->n);
+	if (e->reset)
 		raw_reset(fd);
 	else
-		close(fd);
-	take_event(s.ep, DAPL_CM_ACCEPT_FAILED);
-	finish(conn, s.ep);
-	server_close(&s);
+		raw_close(fd);
 }
 
+/* After its request was accepted. */
 static void server__client_ends_before_rtu(void **state)
 {
-	accept_in_vain(NULL, false);
-	accept_in_vain(NULL, true);
-	accept_in_vain("junk", false);
-	accept_in_vain("\0\0\xde\xad", false);
-}
+	static const struct ending rows[] = {
+		{NULL, 0, false},
+		{NULL, 0, true},
+		{"junk", 4, false},
+		{"\0\0\xde\xad", 4, false},
+	};
 
-static void established_then(const char *last, size_t n, bool reset)
-{
-	struct dapl_cm_conn *conn;
-	struct server s;
-	int fd;
-
-	server_open(&s);
-	fd = raw_connect(s.port);
-	raw_send_file(fd, "scm-req");
-	conn = server_accept(&s, 20);
-	raw_msg(fd, 0);
-	raw_send_file(fd, "scm-rtu");
-	if (n)
-		raw_write(fd, last, n);
-	if (reset)
-		raw_reset(fd);
-	else
-		close(fd);
-	take_event(s.ep, DAPL_CM_ESTABLISHED);
-	take_event(s.ep, DAPL_CM_DISCONNECTED);
-	assert_int_equal(ep_state(s.ep), IBV_QPS_ERR);
-	finish(conn, s.ep);
-	server_close(&s);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		end(ask_and_hear(), &rows[i]);
+		take_event(server.ep, DAPL_CM_ACCEPT_FAILED);
+		server_release();
+	}
 }
 
 static void server__client_ends_without_a_word(void **state)
 {
-	established_then(NULL, 0, false);
-	established_then("jun", 3, false);
-	established_then("junk", 4, false);
-	established_then("\0\0\xde\xad junk", 9, false);
+	static const struct ending rows[] = {
+		{NULL, 0, false},
+		{"jun", 3, false},
+		{"junk", 4, false},
+		{"\0\0\xde\xad junk", 9, false},
+	};
+	int fd;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		fd = ask_and_hear();
+		raw_send_file(fd, "scm-rtu");
+		end(fd, &rows[i]);
+		take_event(server.ep, DAPL_CM_ESTABLISHED);
+		take_event(server.ep, DAPL_CM_DISCONNECTED);
+		assert_int_equal(ep_state(server.ep), IBV_QPS_ERR);
+		server_release();
+	}
 }
 
 /*
@@ -406,24 +380,12 @@ static void server__client_ends_without_a_word(void **state)
  */
 static void in_order(bool late)
 {
-	struct dapl_cm_conn *conn, *other_conn;
+	int fd = ask_and_hear(), other_fd;
+	struct dapl_cm_conn *conn = server.conn;
 	struct seen established, disconnected;
-	struct dapl_ep *ep, *other;
-	int fd, other_fd;
-	struct server s;
+	struct dapl_ep *ep = server.ep;
 
-	server_open(&s);
-	ep = s.ep;
-	fd = raw_connect(s.port);
-	raw_send_file(fd, "scm-req");
-	conn = server_accept(&s, 20);
-	raw_msg(fd, 0);
-	s.ep = other = ep_new(&world.b);
-	other_fd = raw_connect(s.port);
-	raw_send_file(other_fd, "scm-req");
-	other_conn = server_accept(&s, 20);
-	raw_msg(other_fd, 0);
-
+	other_fd = ask_and_hear();
 	if (late) {
 		gate_shut();
 		ep->and_then = stand_at_gate;
@@ -439,17 +401,14 @@ static void in_order(bool late)
 	gate_open();
 
 	take_event(ep, DAPL_CM_ESTABLISHED);
-	established = take(SEEN_EVENT, other);
+	established = take(SEEN_EVENT, server.ep);
 	assert_int_equal(established.event, DAPL_CM_ESTABLISHED);
 	disconnected = take(SEEN_EVENT, ep);
 	assert_int_equal(disconnected.event, DAPL_CM_DISCONNECTED);
 	assert_true(established.nth < disconnected.nth);
 	finish(conn, ep);
-	finish(other_conn, other);
-	close(fd);
-	close(other_fd);
 	ep_del(ep);
-	server_close(&s);
+	server_release();
 }
 
 static void server__hears_in_the_order_of_the_words(void **state)
@@ -460,72 +419,68 @@ static void server__hears_in_the_order_of_the_words(void **state)
 
 static void server__client_gone_before_the_answer(void **state)
 {
-	struct server s;
+	static const struct ending rows[] = {{.reset = false}, {.reset = true}};
 	struct seen r;
 	int fd;
 
-	server_open(&s);
 	for (int i = 0; i < 2; i++) {
-		fd = raw_connect(s.port);
-		raw_send_file(fd, "scm-req");
-		r = take(SEEN_REQUEST, &s.sp);
-		if (i)
-			raw_reset(fd);
-		else
-			close(fd);
+		fd = ask("scm-req");
+		r = take(SEEN_REQUEST, &server.sp);
+		end(fd, &rows[i]);
 		/* Whether that was seen yet or not, nothing may follow. */
 		assert_int_equal(scm_ops.reject(r.conn, NULL, 0), 0);
 		world_release(r.conn);
 	}
-	server_close(&s);
 }
 
 /* ----------------------------------------------------- half-open sockets */
 
+/* The instance, whose service thread stands still until gate_open(). */
+static struct scm *hold(void)
+{
+	gate_shut_to(&world.b);
+	return (struct scm *)world.b.cm;
+}
+
+static void set_half_open(size_t max, uint64_t grace_us)
+{
+	struct scm *scm = hold();
+
+	scm->limits.half_open_max = max;
+	scm->limits.half_open_grace_us = grace_us;
+	gate_open();
+}
+
 static void half__time_is_over(void **state)
 {
-	struct server s;
 	int fd[3];
 
-	passive()->limits.half_open_us = 1000000;
-	server_open(&s);
+	hold()->limits.half_open_us = 1000000;
+	gate_open();
 	for (int i = 0; i < 3; i++)
-		fd[i] = raw_connect(s.port);
+		fd[i] = raw_connect(server.port);
 	raw_write(fd[1], "\0\11\0\1", 4);
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++)
 		raw_ended(fd[i]);
-		close(fd[i]);
-	}
-	server_close(&s);
 }
 
 static void half__oldest_makes_room(void **state)
 {
-	struct dapl_cm_conn *conn;
-	struct server s;
-	int fd[6], good;
+	int fd[6];
 
-	passive()->limits.half_open_max = 3;
-	passive()->limits.half_open_grace_us = 0;
-	server_open(&s);
+	set_half_open(3, 0);
 	for (int i = 0; i < 6; i++)
-		fd[i] = raw_connect(s.port);
-	good = raw_connect(s.port);
-	raw_send_file(good, "scm-req");
-	conn = server_accept(&s, 20);
+		fd[i] = raw_connect(server.port);
+	ask("scm-req");
+	server_accept();
 	for (int i = 0; i < 4; i++)
 		raw_ended(fd[i]);
 	/* The last two still have their chance. */
 	for (int i = 4; i < 6; i++) {
 		raw_send_file(fd[i], "scm-req");
-		world_release(take(SEEN_REQUEST, &s.sp).conn);
+		server_drop();
 		raw_msg(fd[i], 0);
 	}
-	for (int i = 0; i < 6; i++)
-		close(fd[i]);
-	finish(conn, s.ep);
-	close(good);
-	server_close(&s);
 }
 
 /* Whether somebody waits for a time that is shorter than those of a test. */
@@ -546,169 +501,128 @@ int __wrap_dapl_timer_arm(struct dapl_loop *loop, struct dapl_timer *t,
 /* A crowd that came at once waits in the system's queue; nobody is lost. */
 static void half__crowd_waits(void **state)
 {
-	struct server s;
 	int fd[20];
 
 	slept = false;
-	passive()->limits.half_open_max = 3;
-	passive()->limits.half_open_grace_us = RAW_PATIENCE_S * 1000000;
-	server_open(&s);
+	set_half_open(3, RAW_PATIENCE_S * 1000000);
 	for (int i = 0; i < 20; i++)
-		fd[i] = raw_connect(s.port);
+		fd[i] = raw_connect(server.port);
 	for (int i = 0; i < 20; i++)
 		raw_send_file(fd[i], "scm-req");
 	for (int i = 0; i < 20; i++) {
-		struct seen r = take(SEEN_REQUEST, &s.sp);
+		struct seen r = take(SEEN_REQUEST, &server.sp);
 
 		scm_ops.reject(r.conn, NULL, 0);
 		world_release(r.conn);
 	}
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 20; i++)
 		assert_int_equal(raw_msg(fd[i], 0).op, DCM_REJ_USER);
-		close(fd[i]);
-	}
 	/* For room, which is an event, and not for a time. */
 	assert_false(slept);
-	server_close(&s);
 }
 
-/* While the service thread stands still. */
 static unsigned half_open(void)
 {
-	unsigned n;
+	unsigned n = hold()->half_open_n;
 
-	gate_shut_to(&world.b);
-	n = passive()->half_open_n;
 	gate_open();
 	return n;
 }
 
 static void set_limits(uint64_t half_open_us, size_t listener_max)
 {
-	gate_shut_to(&world.b);
-	passive()->limits.half_open_us = half_open_us;
-	passive()->dcm.eng.listener_max = listener_max;
+	struct scm *scm = hold();
+
+	scm->limits.half_open_us = half_open_us;
+	scm->dcm.eng.listener_max = listener_max;
 	gate_open();
 }
 
 #define PARKED 4
 
 /*
- * PARKED sockets whose request there is no room for, as long as *RET_CONN is
- * not answered, which that on *RET_FD made.
+ * Sockets whose request there is no room for, as long as CONN is not answered,
+ * which the FIRST made.
  */
-static void park(struct server *s, int *fd, int *ret_fd,
-		 struct dapl_cm_conn **ret_conn)
+static struct {
+	int fd[PARKED], first;
+	struct dapl_cm_conn *conn;
+} parked;
+
+static int setup_parked(void **state)
 {
-	passive()->dcm.eng.listener_max = 1;
-	server_open(s);
+	setup_server(state);
+	hold()->dcm.eng.listener_max = 1;
+	gate_open();
 	for (int i = 0; i < PARKED; i++)
-		fd[i] = raw_connect(s->port);
+		parked.fd[i] = raw_connect(server.port);
 	/* Sockets are accepted in their order. */
-	*ret_fd = raw_connect(s->port);
-	raw_send_file(*ret_fd, "scm-req");
-	*ret_conn = take(SEEN_REQUEST, &s->sp).conn;
+	parked.first = ask("scm-req");
+	parked.conn = take(SEEN_REQUEST, &server.sp).conn;
 	for (int i = 0; i < PARKED; i++)
-		raw_send_file(fd[i], "scm-req");
+		raw_send_file(parked.fd[i], "scm-req");
 	while (half_open())
 		usleep(1000);
+	return 0;
 }
 
 static void half__request_waits_for_room(void **state)
 {
-	int fd[PARKED], first, silent;
-	struct dapl_cm_conn *conn;
-	struct server s;
-
-	park(&s, fd, &first, &conn);
 	/* The time of silent ones passes; these do not count as such. */
 	set_limits(200000, 2);
-	silent = raw_connect(s.port);
-	raw_ended(silent);
-	assert_int_equal(pending(SEEN_REQUEST, &s.sp), 0);
+	raw_ended(raw_connect(server.port));
+	assert_int_equal(pending(SEEN_REQUEST, &server.sp), 0);
 	set_limits(RAW_PATIENCE_S * 1000000ull, 1);
-	world_release(conn);
-	assert_int_equal(raw_msg(first, 0).op, DCM_REJ_CM);
+	world_release(parked.conn);
+	hear_no(parked.first);
 	for (int i = 0; i < PARKED; i++) {
-		conn = take(SEEN_REQUEST, &s.sp).conn;
-		assert_int_equal(pending(SEEN_REQUEST, &s.sp), 0);
-		world_release(conn);
+		struct seen r = take(SEEN_REQUEST, &server.sp);
+
+		assert_int_equal(pending(SEEN_REQUEST, &server.sp), 0);
+		world_release(r.conn);
 	}
-	for (int i = 0; i < PARKED; i++) {
-		assert_int_equal(raw_msg(fd[i], 0).op, DCM_REJ_CM);
-		close(fd[i]);
-	}
-	close(first);
-	close(silent);
-	server_close(&s);
+	for (int i = 0; i < PARKED; i++)
+		hear_no(parked.fd[i]);
 }
 
 static void half__no_room_and_the_listener_goes(void **state)
 {
-	int fd[PARKED], first;
-	struct dapl_cm_conn *conn;
-	struct server s;
-
-	park(&s, fd, &first, &conn);
-	unlisten(&s.sp, s.sp.listener);
-	for (int i = 0; i < PARKED; i++) {
-		raw_ended(fd[i]);
-		close(fd[i]);
-	}
+	server_unlisten();
+	for (int i = 0; i < PARKED; i++)
+		raw_ended(parked.fd[i]);
 	/* The request that was shown goes on. */
-	world_release(conn);
-	assert_int_equal(raw_msg(first, 0).op, DCM_REJ_CM);
-	close(first);
-	ep_del(s.ep);
+	world_release(parked.conn);
+	hear_no(parked.first);
 }
 
 static void half__no_room_and_the_end(void **state)
 {
-	int fd[PARKED], first;
-	struct dapl_cm_conn *conn;
-	struct server s;
-
-	park(&s, fd, &first, &conn);
-	scm_ops.stop(world.b.cm);
-	take(SEEN_UNLISTENED, &s.sp);
-	for (int i = 0; i < PARKED; i++) {
-		raw_ended(fd[i]);
-		close(fd[i]);
-	}
-	assert_int_equal(raw_msg(first, 0).op, DCM_REJ_CM);
-	close(first);
-	ep_del(s.ep);
+	server_stop();
+	for (int i = 0; i < PARKED; i++)
+		raw_ended(parked.fd[i]);
+	hear_no(parked.first);
 }
 
 static void half__listener_gone(void **state)
 {
-	struct server s;
-	int fd, other;
+	int fd = raw_connect(server.port);
 
-	server_open(&s);
-	fd = raw_connect(s.port);
 	raw_write(fd, "\0\11\0\1", 4);
 	/* Sockets are accepted in their order. */
-	other = raw_connect(s.port);
-	raw_send_file(other, "scm-req");
-	world_release(take(SEEN_REQUEST, &s.sp).conn);
-	unlisten(&s.sp, s.sp.listener);
+	ask("scm-req");
+	server_drop();
+	server_unlisten();
 	raw_send_file(fd, "scm-req");
 	raw_ended(fd);
-	close(fd);
-	close(other);
-	ep_del(s.ep);
 }
 
 static void half__hostile_bytes(void **state)
 {
 	uint8_t buf[600];
-	struct server s;
 	unsigned x = 1;
 	int fd;
 
-	server_open(&s);
-	s.sp.refuse = true;
+	server.sp.refuse = true;
 	for (int round = 0; round < 200; round++) {
 		size_t n = wire_load("scm-req", buf, sizeof(buf));
 
@@ -719,45 +633,68 @@ static void half__hostile_bytes(void **state)
 			if (round % 2 == 0 || x >> 28 == 0)
 				buf[i] = (uint8_t)(x >> 20);
 		}
-		fd = raw_connect(s.port);
+		fd = raw_connect(server.port);
 		send(fd, buf, round % 3 ? sizeof(buf) : n, MSG_NOSIGNAL);
-		close(fd);
+		raw_close(fd);
 	}
 	/* It still serves. */
-	fd = raw_connect(s.port);
-	raw_send_file(fd, "scm-req");
-	assert_int_equal(raw_msg(fd, 0).op, DCM_REJ_CM);
-	close(fd);
-	server_close(&s);
-	while (pending(SEEN_REQUEST, &s.sp))
-		take(SEEN_REQUEST, &s.sp);
+	hear_no(ask("scm-req"));
+	server_unlisten();
+	while (pending(SEEN_REQUEST, &server.sp))
+		take(SEEN_REQUEST, &server.sp);
 }
 
 /* ---------------------------------------------- the provider as client */
 
-struct client {
+/* It asks us, with five bytes of private data. */
+static struct {
+	uint16_t port;
+	int listener;
 	struct dapl_ep *ep;
 	struct dapl_cm_conn *conn;
-	int listener;
-	uint16_t port;
-};
+	/* As we have it: the last attempt, and what it asked. */
+	int fd;
+	struct dcm_msg req;
+} client;
 
-/* Asks us, with five bytes of private data. */
-static void client_open(struct client *c)
+/* The next attempt, with FILLER bytes between header and data. */
+static void client_dials(size_t filler)
 {
-	c->listener = raw_listen(8, &c->port);
-	c->ep = ep_new(&world.a);
-	c->conn = begin(c->ep, qual_of(c->port), "hello", 5);
+	client.fd = raw_accept(client.listener);
+	client.req = raw_msg(client.fd, filler);
 }
 
-static void client_close(struct client *c)
+static void client_connect(void)
 {
-	finish(c->conn, c->ep);
-	ep_del(c->ep);
-	close(c->listener);
+	client.ep = ep_new(&world.a);
+	client.conn = begin(client.ep, qual_of(client.port), "hello", 5);
+	client_dials(0);
 }
 
-static void is_req(struct client *c, int fd, const struct dcm_msg *msg)
+/* The consumer has done with the connection. */
+static void client_release(void)
+{
+	finish(client.conn, client.ep);
+	ep_del(client.ep);
+	client.conn = NULL;
+}
+
+static int setup_client(void **state)
+{
+	setup(state);
+	client.listener = raw_listen(8, &client.port);
+	client_connect();
+	return 0;
+}
+
+static int teardown_client(void **state)
+{
+	if (client.conn)
+		client_release();
+	return teardown(state);
+}
+
+static void is_req(const struct dcm_msg *msg)
 {
 	struct sockaddr_storage named, peer;
 	socklen_t len = sizeof(peer);
@@ -772,170 +709,135 @@ static void is_req(struct client *c, int fd, const struct dcm_msg *msg)
 				 msg->s_id | msg->d_id | msg->rtns,
 			 0);
 	dcm_block_get_ib(&msg->saddr, &ib);
-	assert_int_equal(ib.qpn, c->ep->cfg.qp_num);
+	assert_int_equal(ib.qpn, client.ep->cfg.qp_num);
 	assert_int_equal(ib.qp_type, DCM_QP_RC);
 	assert_true(dcm_block_get_sockaddr(&msg->daddr, &named));
-	getpeername(fd, (struct sockaddr *)&peer, &len);
+	getpeername(client.fd, (struct sockaddr *)&peer, &len);
 	assert_int_equal(dapl_addr_port(&named), dapl_addr_port(&peer));
 	assert_true(dapl_addr_same_host((struct sockaddr *)&named,
 					(struct sockaddr *)&peer));
 }
 
-/* MSG, a request, answered with a yes of VERSION from some queue pair. */
-static void say_yes(int fd, struct dcm_msg msg, unsigned version, bool filler)
+/* The request answered with a yes of VERSION from some queue pair. */
+static void say_yes(unsigned version, bool filler)
 {
+	struct dcm_msg rep = client.req;
 	uint8_t buf[SCM_FRAME_MAX];
 
-	msg.version = (uint16_t)version;
-	msg.op = DCM_REP;
-	msg.p_size = 2;
-	memcpy(msg.pdata, "ok", 2);
-	raw_write(fd, buf, scm_frame_encode(&msg, filler, buf));
+	rep.version = (uint16_t)version;
+	rep.op = DCM_REP;
+	rep.p_size = 2;
+	memcpy(rep.pdata, "ok", 2);
+	raw_write(client.fd, buf, scm_frame_encode(&rep, filler, buf));
 }
 
 static void client__every_byte(void **state)
 {
-	struct client c;
-	struct dcm_msg msg;
 	struct seen s;
-	int fd;
 
-	client_open(&c);
-	fd = raw_accept(c.listener);
-	msg = raw_msg(fd, 0);
-	is_req(&c, fd, &msg);
-	say_yes(fd, msg, 9, false);
-	raw_word(fd, RAW_RTU9);
-	s = take(SEEN_EVENT, c.ep);
+	is_req(&client.req);
+	say_yes(9, false);
+	raw_word(client.fd, RAW_RTU9);
+	s = take(SEEN_EVENT, client.ep);
 	assert_int_equal(s.event, DAPL_CM_ESTABLISHED);
 	assert_int_equal(s.size, 2);
 	assert_memory_equal(s.pdata, "ok", 2);
-	assert_int_equal(scm_ops.disconnect(c.conn), 0);
-	take_event(c.ep, DAPL_CM_DISCONNECTED);
-	raw_word(fd, RAW_BYE);
-	raw_ended(fd);
-	close(fd);
-	client_close(&c);
+	assert_int_equal(scm_ops.disconnect(client.conn), 0);
+	take_event(client.ep, DAPL_CM_DISCONNECTED);
+	raw_word(client.fd, RAW_BYE);
+	raw_ended(client.fd);
 }
 
 static void client__answer_in_pieces(void **state)
 {
 	uint8_t buf[SCM_FRAME_MAX];
-	struct client c;
-	struct dcm_msg msg;
-	size_t n;
-	int fd;
 
-	client_open(&c);
-	fd = raw_accept(c.listener);
-	msg = raw_msg(fd, 0);
-	msg.op = DCM_REP;
-	n = scm_frame_encode(&msg, false, buf);
-	for (size_t i = 0; i < n; i++)
-		raw_write(fd, buf + i, 1);
-	raw_word(fd, RAW_RTU9);
-	take_event(c.ep, DAPL_CM_ESTABLISHED);
-	raw_send_file(fd, "scm-bye");
-	raw_word(fd, RAW_BYE);
-	take_event(c.ep, DAPL_CM_DISCONNECTED);
-	close(fd);
-	client_close(&c);
+	client.req.op = DCM_REP;
+	raw_write_slowly(client.fd, buf,
+			 scm_frame_encode(&client.req, false, buf));
+	raw_word(client.fd, RAW_RTU9);
+	take_event(client.ep, DAPL_CM_ESTABLISHED);
+	raw_send_file(client.fd, "scm-bye");
+	raw_word(client.fd, RAW_BYE);
+	take_event(client.ep, DAPL_CM_DISCONNECTED);
 }
 
 /* A server of version 7 hangs up on the current form and takes the other. */
 static void client__old_server(void **state)
 {
-	struct client c;
-	struct dcm_msg msg;
-	int fd;
-
-	client_open(&c);
-	fd = raw_accept(c.listener);
-	raw_msg(fd, 0);
-	close(fd);
-	fd = raw_accept(c.listener);
-	msg = raw_msg(fd, SCM_FILLER);
-	is_req(&c, fd, &msg);
-	say_yes(fd, msg, 7, true);
-	raw_word(fd, RAW_RTU7);
-	take_event(c.ep, DAPL_CM_ESTABLISHED);
-	close(fd);
-	take_event(c.ep, DAPL_CM_DISCONNECTED);
-	client_close(&c);
-}
-
-static void hung_up_on(bool reset, bool short_answer)
-{
-	struct client c;
-	int fd;
-
-	client_open(&c);
-	for (int i = 0; i < 2; i++) {
-		fd = raw_accept(c.listener);
-		raw_msg(fd, i ? SCM_FILLER : 0);
-		if (short_answer)
-			raw_write(fd, "\0\11\0\2", 4);
-		if (reset)
-			raw_reset(fd);
-		else
-			close(fd);
-	}
-	take_event(c.ep, DAPL_CM_BROKEN);
-	client_close(&c);
+	raw_close(client.fd);
+	client_dials(SCM_FILLER);
+	is_req(&client.req);
+	say_yes(7, true);
+	raw_word(client.fd, RAW_RTU7);
+	take_event(client.ep, DAPL_CM_ESTABLISHED);
+	raw_close(client.fd);
+	take_event(client.ep, DAPL_CM_DISCONNECTED);
 }
 
 static void client__server_ends_without_a_word(void **state)
 {
-	hung_up_on(false, false);
-	hung_up_on(true, false);
-	hung_up_on(false, true);
+	static const struct ending rows[] = {
+		{NULL, 0, false},
+		{NULL, 0, true},
+		{"\0\11\0\2", 4, false}, /* the begin of an answer */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		end(client.fd, &rows[i]);
+		client_dials(SCM_FILLER);
+		end(client.fd, &rows[i]);
+		take_event(client.ep, DAPL_CM_BROKEN);
+		client_release();
+		client_connect();
+	}
 }
 
 static void client__server_process_dies(void **state)
 {
-	struct client c;
-	int fd;
-
-	client_open(&c);
-	fd = raw_accept(c.listener);
-	raw_msg(fd, 0);
-	close(c.listener);
-	c.listener = -1;
-	close(fd);
-	take_event(c.ep, DAPL_CM_NON_PEER_REJECTED);
-	finish(c.conn, c.ep);
-	ep_del(c.ep);
-}
-
-static void answered(unsigned op, unsigned size, enum dapl_cm_event event)
-{
-	uint8_t buf[SCM_FRAME_MAX];
-	struct client c;
-	struct dcm_msg msg;
-	size_t n;
-	struct seen s;
-	int fd;
-
-	client_open(&c);
-	fd = raw_accept(c.listener);
-	msg = raw_msg(fd, 0);
-	n = scm_frame_encode(&msg, false, buf);
-	buf[3] = (uint8_t)op;
-	buf[17] = (uint8_t)size;
-	raw_write(fd, buf, n);
-	s = take(SEEN_EVENT, c.ep);
-	assert_int_equal(s.event, event);
-	assert_int_equal(s.size,
-			 event == DAPL_CM_PEER_REJECTED ? msg.p_size : 0);
-	close(fd);
-	client_close(&c);
+	raw_close(client.listener);
+	raw_close(client.fd);
+	take_event(client.ep, DAPL_CM_NON_PEER_REJECTED);
 }
 
 static void client__answers_no(void **state)
 {
-	answered(DCM_REJ_USER, 5, DAPL_CM_PEER_REJECTED);
-	answered(DCM_REJ_CM, 5, DAPL_CM_NON_PEER_REJECTED);
-	answered(0x55, 0, DAPL_CM_NON_PEER_REJECTED);
+	static const struct {
+		uint8_t op, size;
+		enum dapl_cm_event event;
+		size_t told; /* of the private data */
+	} rows[] = {
+		{DCM_REJ_USER, 5, DAPL_CM_PEER_REJECTED, 5},
+		{DCM_REJ_CM, 5, DAPL_CM_NON_PEER_REJECTED, 0},
+		{0x55, 0, DAPL_CM_NON_PEER_REJECTED, 0},
+	};
+	uint8_t buf[SCM_FRAME_MAX];
+	struct seen s;
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		n = scm_frame_encode(&client.req, false, buf);
+		buf[3] = rows[i].op;
+		buf[17] = rows[i].size;
+		raw_write(client.fd, buf, n);
+		s = take(SEEN_EVENT, client.ep);
+		assert_int_equal(s.event, rows[i].event);
+		assert_int_equal(s.size, rows[i].told);
+		client_release();
+		client_connect();
+	}
+}
+
+/* The answer's header with one byte that cannot be. */
+static void say_nonsense(size_t at, uint8_t byte)
+{
+	uint8_t buf[SCM_FRAME_MAX];
+
+	client.req.op = DCM_REP;
+	scm_frame_encode(&client.req, false, buf);
+	buf[at] = byte;
+	raw_write(client.fd, buf, DCM_HEADER);
+	raw_ended(client.fd);
 }
 
 static void client__hostile_answers(void **state)
@@ -944,42 +846,21 @@ static void client__hostile_answers(void **state)
 		size_t at;
 		uint8_t byte;
 	} rows[] = {{1, 5}, {17, 69}, {16, 0xff}};
-	uint8_t buf[SCM_FRAME_MAX];
-	struct client c;
-	int fd;
 
-	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
-		client_open(&c);
-		for (int i = 0; i < 2; i++) {
-			struct dcm_msg msg;
-
-			fd = raw_accept(c.listener);
-			msg = raw_msg(fd, i ? SCM_FILLER : 0);
-			msg.op = DCM_REP;
-			scm_frame_encode(&msg, false, buf);
-			buf[rows[r].at] = rows[r].byte;
-			raw_write(fd, buf, DCM_HEADER);
-			raw_ended(fd);
-			close(fd);
-		}
-		take_event(c.ep, DAPL_CM_BROKEN);
-		client_close(&c);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		say_nonsense(rows[i].at, rows[i].byte);
+		client_dials(SCM_FILLER);
+		say_nonsense(rows[i].at, rows[i].byte);
+		take_event(client.ep, DAPL_CM_BROKEN);
+		client_release();
+		client_connect();
 	}
 }
 
 static void client__released_while_the_server_thinks(void **state)
 {
-	struct client c;
-	int fd;
-
-	client_open(&c);
-	fd = raw_accept(c.listener);
-	raw_msg(fd, 0);
-	finish(c.conn, c.ep);
-	raw_ended(fd);
-	close(fd);
-	close(c.listener);
-	ep_del(c.ep);
+	client_release();
+	raw_ended(client.fd);
 }
 
 static sem_t at_barrier;
@@ -1008,27 +889,19 @@ static void until_barrier(void)
  */
 static void stop__while_a_callback_goes_on(void **state)
 {
-	struct dcm_msg req;
-	struct client c;
-	int fd;
-
-	client_open(&c);
-	fd = raw_accept(c.listener);
-	req = raw_msg(fd, 0);
 	sem_init(&at_barrier, 0, 0);
 	barrier_came = false;
-	c.ep->and_then = until_barrier;
+	client.ep->and_then = until_barrier;
 	gate_shut_to(&world.a);
-	say_yes(fd, req, 9, false);
-	world_release(c.conn);
+	say_yes(9, false);
+	world_release(client.conn);
 	gate_open();
-	take(SEEN_GONE, c.ep);
+	take(SEEN_GONE, client.ep);
+	client.conn = NULL;
 	scm_ops.stop(world.a.cm);
 	assert_true(barrier_came);
 	sem_destroy(&at_barrier);
-	close(fd);
-	close(c.listener);
-	ep_del(c.ep);
+	ep_del(client.ep);
 }
 
 #define DIALED 50
@@ -1061,11 +934,8 @@ static void client__dials_without_the_service_thread(void **state)
 	raw_ended(fd[0]);
 	for (int i = 1; i < DIALED; i++)
 		finish(conn[i], ep[i]);
-	for (int i = 0; i < DIALED; i++) {
-		close(fd[i]);
+	for (int i = 0; i < DIALED; i++)
 		ep_del(ep[i]);
-	}
-	close(listener);
 }
 
 static int option_of(int fd, int level, int name)
@@ -1079,21 +949,13 @@ static int option_of(int fd, int level, int name)
 
 static void socket__options(void **state)
 {
-	struct scm_conn *conn;
-	struct client c;
-	int fd;
+	int fd = ((struct scm_conn *)client.conn)->fd;
 
-	client_open(&c);
-	fd = raw_accept(c.listener);
-	raw_msg(fd, 0);
-	conn = (struct scm_conn *)c.conn;
-	assert_int_equal(option_of(conn->fd, IPPROTO_TCP, TCP_NODELAY), 1);
-	assert_int_equal(option_of(conn->fd, SOL_SOCKET, SO_KEEPALIVE), 1);
-	assert_int_equal(option_of(conn->fd, IPPROTO_TCP, TCP_KEEPIDLE), 60);
-	assert_int_equal(option_of(conn->fd, IPPROTO_TCP, TCP_KEEPINTVL), 10);
-	assert_int_equal(option_of(conn->fd, IPPROTO_TCP, TCP_KEEPCNT), 6);
-	client_close(&c);
-	close(fd);
+	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_NODELAY), 1);
+	assert_int_equal(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE), 60);
+	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPINTVL), 10);
+	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPCNT), 6);
 }
 
 /* ------------------------------------------------ with a forked child */
@@ -1130,118 +992,96 @@ static void child_end(void)
 
 static void fork__peer_hears_of_a_release(void **state)
 {
-	struct client c;
-	int fd;
-
-	client_open(&c);
-	fd = raw_accept(c.listener);
-	raw_msg(fd, 0);
 	child_begin();
-	finish(c.conn, c.ep);
-	raw_ended(fd);
+	client_release();
+	raw_ended(client.fd);
 	child_end();
-	close(fd);
-	close(c.listener);
-	ep_del(c.ep);
 }
 
 static void fork__peer_hears_of_a_reject(void **state)
 {
-	struct server s;
-	struct seen r;
-	int fd;
+	int fd = ask("scm-req");
+	struct seen r = take(SEEN_REQUEST, &server.sp);
 
-	server_open(&s);
-	fd = raw_connect(s.port);
-	raw_send_file(fd, "scm-req");
-	r = take(SEEN_REQUEST, &s.sp);
 	child_begin();
 	world_release(r.conn);
-	assert_int_equal(raw_msg(fd, 0).op, DCM_REJ_CM);
+	hear_no(fd);
 	raw_ended(fd);
 	child_end();
-	close(fd);
-	server_close(&s);
 }
 
 static void fork__peer_hears_of_a_stop(void **state)
 {
-	struct server s;
-	int fd;
+	int fd = ask("scm-req");
 
-	server_open(&s);
-	fd = raw_connect(s.port);
-	raw_send_file(fd, "scm-req");
-	take(SEEN_REQUEST, &s.sp);
+	take(SEEN_REQUEST, &server.sp);
 	child_begin();
-	scm_ops.stop(world.b.cm);
-	assert_int_equal(raw_msg(fd, 0).op, DCM_REJ_CM);
+	server_stop();
+	hear_no(fd);
 	raw_ended(fd);
 	child_end();
-	close(fd);
-	take(SEEN_UNLISTENED, &s.sp);
-	ep_del(s.ep);
 }
 
 static void fork__port_is_free_after_unlisten(void **state)
 {
-	struct sockaddr_in addr;
-	struct server s;
+	struct sockaddr_in addr = raw_addr(server.port);
 	int fd = raw_socket();
 
-	server_open(&s);
-	addr = raw_addr(s.port);
 	child_begin();
-	unlisten(&s.sp, s.sp.listener);
+	server_unlisten();
 	assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)),
 			 -1);
 	assert_int_equal(errno, ECONNREFUSED);
-	listen_on(&s.sp, qual_of(s.port));
+	listen_on(&server.sp, qual_of(server.port));
 	child_end();
-	close(fd);
-	server_close(&s);
 }
 
 #define test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define as_server(f) \
+	cmocka_unit_test_setup_teardown(f, setup_server, teardown_server)
+#define with_parked(f) \
+	cmocka_unit_test_setup_teardown(f, setup_parked, teardown_server)
+#define as_client(f) \
+	cmocka_unit_test_setup_teardown(f, setup_client, teardown_client)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		test(server__every_byte),
-		test(server__disconnects),
-		test(server__rejects),
-		test(server__old_client),
-		test(server__client_with_filler),
-		test(server__slow_client),
-		test(server__datagram_request),
-		test(server__address_that_is_not_the_peers),
-		test(server__client_ends_before_rtu),
-		test(server__client_ends_without_a_word),
-		test(server__hears_in_the_order_of_the_words),
-		test(server__client_gone_before_the_answer),
-		test(half__time_is_over),
-		test(half__oldest_makes_room),
-		test(half__crowd_waits),
-		test(half__request_waits_for_room),
-		test(half__no_room_and_the_listener_goes),
-		test(half__no_room_and_the_end),
-		test(half__listener_gone),
-		test(half__hostile_bytes),
-		test(client__every_byte),
-		test(client__answer_in_pieces),
-		test(client__old_server),
-		test(client__server_ends_without_a_word),
-		test(client__server_process_dies),
-		test(client__answers_no),
-		test(client__hostile_answers),
-		test(client__released_while_the_server_thinks),
-		test(stop__while_a_callback_goes_on),
+		as_server(server__every_byte),
+		as_server(server__disconnects),
+		as_server(server__rejects),
+		as_server(server__old_client),
+		as_server(server__client_with_filler),
+		as_server(server__slow_client),
+		as_server(server__datagram_request),
+		as_server(server__address_that_is_not_the_peers),
+		as_server(server__client_ends_before_rtu),
+		as_server(server__client_ends_without_a_word),
+		as_server(server__hears_in_the_order_of_the_words),
+		as_server(server__client_gone_before_the_answer),
+		as_server(half__time_is_over),
+		as_server(half__oldest_makes_room),
+		as_server(half__crowd_waits),
+		with_parked(half__request_waits_for_room),
+		with_parked(half__no_room_and_the_listener_goes),
+		with_parked(half__no_room_and_the_end),
+		as_server(half__listener_gone),
+		as_server(half__hostile_bytes),
+		as_client(client__every_byte),
+		as_client(client__answer_in_pieces),
+		as_client(client__old_server),
+		as_client(client__server_ends_without_a_word),
+		as_client(client__server_process_dies),
+		as_client(client__answers_no),
+		as_client(client__hostile_answers),
+		as_client(client__released_while_the_server_thinks),
+		as_client(stop__while_a_callback_goes_on),
 		test(client__dials_without_the_service_thread),
-		test(socket__options),
-		test(fork__peer_hears_of_a_release),
-		test(fork__peer_hears_of_a_reject),
-		test(fork__peer_hears_of_a_stop),
-		test(fork__port_is_free_after_unlisten),
+		as_client(socket__options),
+		as_client(fork__peer_hears_of_a_release),
+		as_server(fork__peer_hears_of_a_reject),
+		as_server(fork__peer_hears_of_a_stop),
+		as_server(fork__port_is_free_after_unlisten),
 	};
 
 	alarm(300);
