@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * ucm_entry.c - the plugin libdaploucm.so.2: table of operations and entry
- * points.
- *
- * Contains no logic. libdat2 never calls the entry points for one name on two
- * threads at once; the table is constant. What the entry points must do is in
- * dat_registry.h.
+ * points. Contains no logic.
  */
 #include <dat2/udat.h>
 
@@ -20,28 +16,9 @@ const struct dapl_cm_ops ucm_ops = {
 	.any_qual_last = UINT16_MAX,
 	.params = &ucm_param_table,
 	.open = ucm_open,
-	.start = dapl_cm_start,
-	.stop = dapl_cm_stop,
 	.close = ucm_close,
 	.device_event = ucm_device_event,
-	.max_pdata = dapl_cm_max_pdata,
-	.listen = dapl_cm_listen,
-	.unlisten = dapl_cm_unlisten,
-	.prepare = dapl_cm_prepare,
-	.connect = dcm_connect,
-	.accept = dcm_accept,
-	.reject = dcm_reject,
-	.disconnect = dcm_disconnect,
-	.release = dcm_release,
-	.addrs = dcm_addrs,
+	DCM_OPS,
 };
 
-void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)
-{
-	dapl_provider_register(&ucm_ops, info, instance_data);
-}
-
-void dat_provider_fini(const DAT_PROVIDER_INFO *info)
-{
-	dapl_provider_unregister(&ucm_ops, info);
-}
+DAPL_CM_PLUGIN(ucm_ops)

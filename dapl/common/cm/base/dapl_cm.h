@@ -301,4 +301,20 @@ void dapl_provider_register(const struct dapl_cm_ops *ops,
 void dapl_provider_unregister(const struct dapl_cm_ops *ops,
 			      const DAT_PROVIDER_INFO *info);
 
+/*
+ * These two, for OPS: in a file that only the plugin has, which includes
+ * dat2/dat_registry.h. libdat2 never calls them for one name on two threads at
+ * once.
+ */
+#define DAPL_CM_PLUGIN(ops)                                      \
+	void dat_provider_init(const DAT_PROVIDER_INFO *info,    \
+			       const char *ia_params)            \
+	{                                                        \
+		dapl_provider_register(&(ops), info, ia_params); \
+	}                                                        \
+	void dat_provider_fini(const DAT_PROVIDER_INFO *info)    \
+	{                                                        \
+		dapl_provider_unregister(&(ops), info);          \
+	}
+
 #endif

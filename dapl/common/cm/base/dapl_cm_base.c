@@ -368,10 +368,9 @@ size_t dapl_cm_max_pdata(const struct dapl_cm *cm)
 	return cm->sizes->pdata;
 }
 
-int dapl_cm_prepare(struct dapl_cm *cm, struct dapl_ep *ep,
-		    struct dapl_cm_conn **ret_conn)
+void dapl_cm_release(struct dapl_cm_conn *conn)
 {
-	return dapl_cm_conn_new(cm, ep, ret_conn);
+	dapl_cm_ask(&conn->node, DAPL_CM_ASK_RELEASE);
 }
 
 void dapl_cm_conn_event(struct dapl_cm_conn *conn, enum dapl_cm_event event,

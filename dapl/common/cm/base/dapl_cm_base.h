@@ -121,7 +121,10 @@ void dapl_cm_ask_locked(struct dapl_cm_node *node, unsigned what);
 /* Does what was asked so far. Service thread. */
 void dapl_cm_run(struct dapl_cm *cm);
 
-/* A connection; EP may be NULL: a passive one. -ENOMEM; -ECANCELED: stopped. */
+/*
+ * A connection; EP may be NULL: a passive one. -ENOMEM; -ECANCELED: stopped.
+ * Also the entry prepare() of struct dapl_cm_ops.
+ */
 int dapl_cm_conn_new(struct dapl_cm *cm, struct dapl_ep *ep,
 		     struct dapl_cm_conn **ret_conn);
 /* Frees CONN, or leaves that to dapl_cm_fini(). */
@@ -141,14 +144,19 @@ int dapl_cm_not_accepted(const struct dapl_cm_conn *conn, int ret);
 int dapl_cm_not_asking(const struct dapl_cm_conn *conn, int ret);
 int dapl_cm_not_connected(const struct dapl_cm_conn *conn);
 
-/* Entries of struct dapl_cm_ops. */
+/* Entries of struct dapl_cm_ops, alike in every table; */
+#define DAPL_CM_BASE_OPS                                          \
+	.start = dapl_cm_start, .stop = dapl_cm_stop,             \
+	.max_pdata = dapl_cm_max_pdata, .listen = dapl_cm_listen, \
+	.unlisten = dapl_cm_unlisten, .prepare = dapl_cm_conn_new
+
 int dapl_cm_start(struct dapl_cm *cm);
 void dapl_cm_stop(struct dapl_cm *cm);
 size_t dapl_cm_max_pdata(const struct dapl_cm *cm);
 int dapl_cm_listen(struct dapl_cm *cm, DAT_CONN_QUAL qual, struct dapl_sp *sp,
 		   struct dapl_cm_listener **ret_l);
 void dapl_cm_unlisten(struct dapl_cm_listener *l);
-int dapl_cm_prepare(struct dapl_cm *cm, struct dapl_ep *ep,
-		    struct dapl_cm_conn **ret_conn);
+/* and for those who leave all of a release to the service thread. */
+void dapl_cm_release(struct dapl_cm_conn *conn);
 
 #endif

@@ -703,11 +703,6 @@ int dcm_disconnect(struct dapl_cm_conn *base)
 	return 0;
 }
 
-void dcm_release(struct dapl_cm_conn *base)
-{
-	dapl_cm_ask(&base->node, DAPL_CM_ASK_RELEASE);
-}
-
 int dcm_addrs(const struct dapl_cm_conn *base,
 	      struct sockaddr_storage *ret_peer, DAT_PORT_QUAL *ret_peer_port,
 	      DAT_PORT_QUAL *ret_local_port)

@@ -6,9 +6,8 @@
  *
  * A provider embeds struct dcm first in its instance, struct dcm_cm_conn first
  * in its connections and struct dcm_cm_listener first in its listeners; it says
- * how large they are. Its table of dapl_cm_ops names the functions below and
- * those of dapl_cm_base.h, its own open(), close() and perhaps device_event(),
- * and nothing else of its own.
+ * how large they are. Its table of dapl_cm_ops has DCM_OPS, its own open(),
+ * close() and perhaps device_event(), and nothing else of its own.
  *
  * Threads. The engine belongs to the service thread. Operations that the
  * objects call on any thread ask, and have the service thread
@@ -186,13 +185,17 @@ static inline struct dcm *dcm_of_listener(const struct dcm_cm_listener *l)
 	return dcm_from(l->base.node.cm);
 }
 
-/* Entries of struct dapl_cm_ops; the others are those of dapl_cm_base.h. */
+/* Entries of struct dapl_cm_ops: all but open(), close() and device_event(). */
+#define DCM_OPS                                                             \
+	.connect = dcm_connect, .accept = dcm_accept, .reject = dcm_reject, \
+	.disconnect = dcm_disconnect, .release = dapl_cm_release,           \
+	.addrs = dcm_addrs, DAPL_CM_BASE_OPS
+
 int dcm_connect(struct dapl_cm_conn *conn, const struct dapl_cm_connect *req);
 int dcm_accept(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
 	       struct dapl_ep *ep, const void *pdata, size_t size);
 int dcm_reject(struct dapl_cm_conn *conn, const void *pdata, size_t size);
 int dcm_disconnect(struct dapl_cm_conn *conn);
-void dcm_release(struct dapl_cm_conn *conn);
 int dcm_addrs(const struct dapl_cm_conn *conn,
 	      struct sockaddr_storage *ret_peer, DAT_PORT_QUAL *ret_peer_port,
 	      DAT_PORT_QUAL *ret_local_port);

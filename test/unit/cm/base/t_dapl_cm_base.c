@@ -223,7 +223,7 @@ static struct dapl_cm_conn *prepare(void)
 {
 	struct dapl_cm_conn *conn;
 
-	assert_int_equal(dapl_cm_prepare(&cm, &ep, &conn), 0);
+	assert_int_equal(dapl_cm_conn_new(&cm, &ep, &conn), 0);
 	return conn;
 }
 
@@ -369,7 +369,7 @@ static void refuses(void)
 	struct dapl_cm_listener *l = NULL;
 	struct dapl_sp sp = {0};
 
-	assert_int_equal(dapl_cm_prepare(&cm, &ep, &conn), -ECANCELED);
+	assert_int_equal(dapl_cm_conn_new(&cm, &ep, &conn), -ECANCELED);
 	assert_int_equal(dapl_cm_listen(&cm, 1, &sp, &l), -ECANCELED);
 	assert_null(conn);
 	assert_null(l);
