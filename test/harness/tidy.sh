@@ -54,9 +54,17 @@ tidy_files()
     done | sed 's,^\./,,'
 }
 
+# The connection managers, each of which is a folder dapl/openib_NAME.
+tidy_cms()
+{
+    tidy_files 'dapl/openib_*.c' | sed -n 's,^dapl/openib_\([a-z]*\)/.*,\1,p' | sort -u
+}
+
 # The folders below dapl/, and what each may know beside itself.
 tidy_layers()
 {
+    # Of plugin/ they know the two functions of dapl_cm.h that register them.
+    tidy_cms | sed 's,.*,openib_& common/services common/verbs common/cm/base common/cm/dcm common/plugin,'
     cat <<'E'
 common/services
 common/verbs common/services
@@ -69,9 +77,6 @@ common/ib_ext common/services common/verbs common/base common/event common/trans
 common/plugin common/services common/verbs common/base common/event common/transfer common/connect common/objects common/ib_ext common/cm/base
 common/cm/base common/services common/verbs
 common/cm/dcm common/services common/verbs common/cm/base
-openib_cma common/services common/verbs common/cm/base
-openib_scm common/services common/verbs common/cm/base common/cm/dcm
-openib_ucm common/services common/verbs common/cm/base common/cm/dcm
 E
 }
 
@@ -171,7 +176,7 @@ tidy_names()
 {
     cd "$h_top" || return
     tidy_files 'dapl/common/*.c' 'dapl/common/*.h' |
-        xargs grep -nEio '\b(cma|scm|ucm|rdmacm|librdmacm)(_|\b)|libdaplo[a-z]*' |
+        xargs grep -nEio "\\b($(tidy_cms | tr '\n' '|')rdmacm|librdmacm)(_|\\b)|libdaplo[a-z]*" |
         awk -F: '{ print $1 " " $3 ": line " $2 }'
 }
 
