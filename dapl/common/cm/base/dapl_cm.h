@@ -2,9 +2,10 @@
 /*
  * dapl_cm.h - THE contract between the DAT objects and a connection manager.
  *
- * A provider (openib_cma, openib_scm, openib_ucm) fills a struct dapl_cm_ops;
- * the objects know it by nothing else. Traffic upwards goes through struct
- * dapl_cm_up, so that a test can pass a recorder.
+ * A provider (a folder dapl/openib_NAME) fills a struct dapl_cm_ops; the
+ * objects know it by nothing else. Traffic upwards goes through struct
+ * dapl_cm_up, so that a test can pass a recorder. How one begins:
+ * doc/architecture.md, "A connection manager of your own".
  *
  * Rules for every op, unless its comment says otherwise:
  *  - it does not block: no name service, no wait for the peer, nor for the
@@ -124,8 +125,10 @@ struct dapl_cm_request {
  * where nobody answers; so it is done by a helper thread (dapl_jobs.h).
  *
  * The move for CONN is over. RET: 0, -ENOTCONN when CONN is not the endpoint's
- * connection any more, or the device's error; then the queue pair may be in any
- * of the states asked for. Service thread, no lock held.
+ * connection any more (its release follows), or the device's error; then the
+ * queue pair may be in any of the states asked for. -ETIMEDOUT: no hardware
+ * address was found this time, which another move may mend; so the provider
+ * tries as often as it tries to find its peers. Service thread, no lock held.
  */
 typedef void dapl_cm_moved_fn(struct dapl_cm_conn *conn, int ret);
 
@@ -238,7 +241,11 @@ struct dapl_cm_ops {
 	 */
 	int (*listen)(struct dapl_cm *cm, DAT_CONN_QUAL qual,
 		      struct dapl_sp *sp, struct dapl_cm_listener **ret_l);
-	/* No request() starts after the return; one may still be running. */
+	/*
+	 * No request() starts after the return; one may still be running. Peers
+	 * whose requests were not reported hear what they would without a
+	 * listener.
+	 */
 	void (*unlisten)(struct dapl_cm_listener *l);
 
 	/*
@@ -263,17 +270,22 @@ struct dapl_cm_ops {
 	 * a failure the reference stays with the caller, no
 	 * event follows, and the request can still be accepted with another
 	 * endpoint or rejected, unless the error is -ECONNABORTED: the peer has
-	 * gone.
+	 * gone. It may go while this runs, which is then one of the two, the
+	 * error or the event.
 	 */
 	int (*accept)(struct dapl_cm_conn *conn, const struct dapl_cm_qp *qp,
 		      struct dapl_ep *ep, const void *pdata, size_t size);
-	/* Answers no, with private data. release() follows. */
+	/*
+	 * Answers no, with private data; 0 as well if the peer has gone: that
+	 * is as good as refused. release() follows.
+	 */
 	int (*reject)(struct dapl_cm_conn *conn, const void *pdata,
 		      size_t size);
 	/*
 	 * Ends an established connection; the DISCONNECTED event follows on
 	 * both sides, here also if the peer never answers (bounded by the
-	 * protocol's own timers). The queue pair is in ERR when it arrives.
+	 * protocol's own timers). The queue pair is in ERR when it arrives. 0
+	 * as well if it is being ended already, else -ENOTCONN.
 	 */
 	int (*disconnect)(struct dapl_cm_conn *conn);
 	/*

@@ -73,7 +73,10 @@ struct dapl_cm_hooks {
 	/* A round of what was asked is over. Optional. */
 	void (*ran)(struct dapl_cm *cm);
 
-	/* Fills in what is not zero at the beginning. Any thread. */
+	/*
+	 * Fills in what is not zero at the beginning: stop() may give CONN up
+	 * as soon as this has returned. Any thread.
+	 */
 	void (*conn_init)(struct dapl_cm_conn *conn);
 	/* Before the memory goes back. Optional. */
 	void (*conn_fini)(struct dapl_cm_conn *conn);
@@ -87,8 +90,11 @@ struct dapl_cm_hooks {
 	/* Part of stop(): gives CONN up, released or not, without an event. */
 	void (*conn_abandon)(struct dapl_cm_conn *conn);
 
-	/* Begins to listen, as in dapl_cm_ops. Leaves nothing if it fails. Any
-	 * thread. */
+	/*
+	 * Begins to listen, as in dapl_cm_ops; L is zero so far. If it fails
+	 * nothing may lead to L any more, but listener_run() comes all the
+	 * same. Any thread.
+	 */
 	int (*listen)(struct dapl_cm_listener *l, DAT_CONN_QUAL qual);
 	/*
 	 * The qualifier is free after this, and DAPL_CM_ASK_UNLISTEN is asked
