@@ -4,11 +4,14 @@
  *
  * Compiled by t_headers.sh as C and as C++ and never run: a macro body is
  * seen by no compiler until somebody uses it. Does not check where the calls
- * go; abi-check does, by expanding the same macros.
+ * go; abi-check does, by expanding the same macros. What only one version has
+ * is marked as in the headers.
  * Threads, ownership: never runs.
  * Rule: argument types are those of the calls of the same name.
  */
+#ifndef DAT_1_2
 #include <dat2/dat_ib_extensions.h>
+#endif
 #include <dat2/dat_registry.h>
 #include <dat2/udat.h>
 
@@ -23,8 +26,10 @@ DAT_RETURN direct_calls_queues(void *arg);
 DAT_RETURN direct_calls_ep(void *arg);
 DAT_RETURN direct_calls_points(void *arg);
 DAT_RETURN direct_calls_others(void *arg);
+#ifndef DAT_1_2
 DAT_RETURN extension_calls(void *arg);
 DAT_RETURN collective_calls(void *arg);
+#endif
 DAT_RETURN other_macros(void *arg);
 
 DAT_RETURN direct_calls_queues(void *arg)
@@ -43,9 +48,13 @@ DAT_RETURN direct_calls_queues(void *arg)
 	ret |= DAT_EVD_MODIFY_CNO(ARG(DAT_EVD_HANDLE), ARG(DAT_CNO_HANDLE));
 	ret |= DAT_CNO_CREATE(ARG(DAT_IA_HANDLE), ARG(DAT_OS_WAIT_PROXY_AGENT),
 			      ARG(DAT_CNO_HANDLE *));
+#ifndef DAT_1_2
 	ret |= DAT_CNO_FD_CREATE(ARG(DAT_IA_HANDLE), ARG(DAT_FD *),
 				 ARG(DAT_CNO_HANDLE *));
+#endif
+#ifndef DAT_1_2
 	ret |= DAT_CNO_TRIGGER(ARG(DAT_CNO_HANDLE), ARG(DAT_EVD_HANDLE *));
+#endif
 	ret |= DAT_CNO_MODIFY_AGENT(ARG(DAT_CNO_HANDLE),
 				    ARG(DAT_OS_WAIT_PROXY_AGENT));
 	ret |= DAT_CNO_QUERY(ARG(DAT_CNO_HANDLE), ARG(DAT_CNO_PARAM_MASK),
@@ -82,9 +91,11 @@ DAT_RETURN direct_calls_ep(void *arg)
 			      ARG(DAT_CONN_QUAL), ARG(DAT_TIMEOUT),
 			      ARG(DAT_COUNT), ARG(const DAT_PVOID),
 			      ARG(DAT_QOS), ARG(DAT_CONNECT_FLAGS));
+#ifndef DAT_1_2
 	ret |= DAT_EP_COMMON_CONNECT(ARG(DAT_EP_HANDLE),
 				     ARG(DAT_IA_ADDRESS_PTR), ARG(DAT_TIMEOUT),
 				     ARG(DAT_COUNT), ARG(const DAT_PVOID));
+#endif
 	ret |= DAT_EP_DUP_CONNECT(ARG(DAT_EP_HANDLE), ARG(DAT_EP_HANDLE),
 				  ARG(DAT_TIMEOUT), ARG(DAT_COUNT),
 				  ARG(const DAT_PVOID), ARG(DAT_QOS));
@@ -92,10 +103,12 @@ DAT_RETURN direct_calls_ep(void *arg)
 	ret |= DAT_EP_POST_SEND(ARG(DAT_EP_HANDLE), ARG(DAT_COUNT),
 				ARG(DAT_LMR_TRIPLET *), ARG(DAT_DTO_COOKIE),
 				ARG(DAT_COMPLETION_FLAGS));
+#ifndef DAT_1_2
 	ret |= DAT_EP_POST_SEND_WITH_INVALIDATE(
 		ARG(DAT_EP_HANDLE), ARG(DAT_COUNT), ARG(DAT_LMR_TRIPLET *),
 		ARG(DAT_DTO_COOKIE), ARG(DAT_COMPLETION_FLAGS),
 		ARG(DAT_BOOLEAN), ARG(DAT_RMR_CONTEXT));
+#endif
 	ret |= DAT_EP_POST_RECV(ARG(DAT_EP_HANDLE), ARG(DAT_COUNT),
 				ARG(DAT_LMR_TRIPLET *), ARG(DAT_DTO_COOKIE),
 				ARG(DAT_COMPLETION_FLAGS));
@@ -103,10 +116,12 @@ DAT_RETURN direct_calls_ep(void *arg)
 		ARG(DAT_EP_HANDLE), ARG(DAT_COUNT), ARG(DAT_LMR_TRIPLET *),
 		ARG(DAT_DTO_COOKIE), ARG(const DAT_RMR_TRIPLET *),
 		ARG(DAT_COMPLETION_FLAGS));
+#ifndef DAT_1_2
 	ret |= DAT_EP_POST_RDMA_READ_TO_RMR(
 		ARG(DAT_EP_HANDLE), ARG(const DAT_RMR_TRIPLET *),
 		ARG(DAT_DTO_COOKIE), ARG(const DAT_RMR_TRIPLET *),
 		ARG(DAT_COMPLETION_FLAGS));
+#endif
 	ret |= DAT_EP_POST_RDMA_WRITE(
 		ARG(DAT_EP_HANDLE), ARG(DAT_COUNT), ARG(DAT_LMR_TRIPLET *),
 		ARG(DAT_DTO_COOKIE), ARG(const DAT_RMR_TRIPLET *),
@@ -130,8 +145,12 @@ DAT_RETURN direct_calls_points(void *arg)
 			    ARG(DAT_CR_PARAM *));
 	ret |= DAT_CR_ACCEPT(ARG(DAT_CR_HANDLE), ARG(DAT_EP_HANDLE),
 			     ARG(DAT_COUNT), ARG(const DAT_PVOID));
+#ifndef DAT_1_2
 	ret |= DAT_CR_REJECT(ARG(DAT_CR_HANDLE), ARG(DAT_COUNT),
 			     ARG(const DAT_PVOID));
+#else
+	ret |= DAT_CR_REJECT(ARG(DAT_CR_HANDLE));
+#endif
 	ret |= DAT_CR_HANDOFF(ARG(DAT_CR_HANDLE), ARG(DAT_CONN_QUAL));
 	ret |= DAT_PSP_CREATE(ARG(DAT_IA_HANDLE), ARG(DAT_CONN_QUAL),
 			      ARG(DAT_EVD_HANDLE), ARG(DAT_PSP_FLAGS),
@@ -148,12 +167,18 @@ DAT_RETURN direct_calls_points(void *arg)
 	ret |= DAT_RSP_QUERY(ARG(DAT_RSP_HANDLE), ARG(DAT_RSP_PARAM_MASK),
 			     ARG(DAT_RSP_PARAM *));
 	ret |= DAT_RSP_FREE(ARG(DAT_RSP_HANDLE));
+#ifndef DAT_1_2
 	ret |= DAT_CSP_CREATE(ARG(DAT_IA_HANDLE), ARG(DAT_COMM *),
 			      ARG(DAT_IA_ADDRESS_PTR), ARG(DAT_EVD_HANDLE),
 			      ARG(DAT_CSP_HANDLE *));
+#endif
+#ifndef DAT_1_2
 	ret |= DAT_CSP_QUERY(ARG(DAT_CSP_HANDLE), ARG(DAT_CSP_PARAM_MASK),
 			     ARG(DAT_CSP_PARAM *));
+#endif
+#ifndef DAT_1_2
 	ret |= DAT_CSP_FREE(ARG(DAT_CSP_HANDLE));
+#endif
 	return ret;
 }
 
@@ -164,7 +189,11 @@ DAT_RETURN direct_calls_others(void *arg)
 	ret |= DAT_LMR_CREATE(ARG(DAT_IA_HANDLE), ARG(DAT_MEM_TYPE),
 			      ARG(DAT_REGION_DESCRIPTION), ARG(DAT_VLEN),
 			      ARG(DAT_PZ_HANDLE), ARG(DAT_MEM_PRIV_FLAGS),
+#ifndef DAT_1_2
 			      ARG(DAT_VA_TYPE), ARG(DAT_LMR_HANDLE *),
+#else
+			      ARG(DAT_LMR_HANDLE *),
+#endif
 			      ARG(DAT_LMR_CONTEXT *), ARG(DAT_RMR_CONTEXT *),
 			      ARG(DAT_VLEN *), ARG(DAT_VADDR *));
 	ret |= DAT_IA_QUERY(ARG(DAT_IA_HANDLE), ARG(DAT_EVD_HANDLE *),
@@ -184,14 +213,23 @@ DAT_RETURN direct_calls_others(void *arg)
 				       ARG(const DAT_LMR_TRIPLET *),
 				       ARG(DAT_VLEN));
 	ret |= DAT_RMR_CREATE(ARG(DAT_PZ_HANDLE), ARG(DAT_RMR_HANDLE *));
+#ifndef DAT_1_2
 	ret |= DAT_RMR_CREATE_FOR_EP(ARG(DAT_PZ_HANDLE), ARG(DAT_RMR_HANDLE *));
+#endif
 	ret |= DAT_RMR_QUERY(ARG(DAT_RMR_HANDLE), ARG(DAT_RMR_PARAM_MASK),
 			     ARG(DAT_RMR_PARAM *));
+#ifndef DAT_1_2
 	ret |= DAT_RMR_BIND(ARG(DAT_RMR_HANDLE), ARG(DAT_LMR_HANDLE),
 			    ARG(const DAT_LMR_TRIPLET *),
 			    ARG(DAT_MEM_PRIV_FLAGS), ARG(DAT_VA_TYPE),
 			    ARG(DAT_EP_HANDLE), ARG(DAT_RMR_COOKIE),
 			    ARG(DAT_COMPLETION_FLAGS), ARG(DAT_RMR_CONTEXT *));
+#else
+	ret |= DAT_RMR_BIND(ARG(DAT_RMR_HANDLE), ARG(const DAT_LMR_TRIPLET *),
+			    ARG(DAT_MEM_PRIV_FLAGS), ARG(DAT_EP_HANDLE),
+			    ARG(DAT_RMR_COOKIE), ARG(DAT_COMPLETION_FLAGS),
+			    ARG(DAT_RMR_CONTEXT *));
+#endif
 	ret |= DAT_RMR_FREE(ARG(DAT_RMR_HANDLE));
 	ret |= DAT_PZ_CREATE(ARG(DAT_IA_HANDLE), ARG(DAT_PZ_HANDLE *));
 	ret |= DAT_PZ_QUERY(ARG(DAT_PZ_HANDLE), ARG(DAT_PZ_PARAM_MASK),
@@ -206,13 +244,18 @@ DAT_RETURN direct_calls_others(void *arg)
 	ret |= DAT_SRQ_RESIZE(ARG(DAT_SRQ_HANDLE), ARG(DAT_COUNT));
 	ret |= DAT_SRQ_POST_RECV(ARG(DAT_SRQ_HANDLE), ARG(DAT_COUNT),
 				 ARG(DAT_LMR_TRIPLET *), ARG(DAT_DTO_COOKIE));
+#ifndef DAT_1_2
 	ret |= DAT_HANDLE_EXTENDEDOP(ARG(DAT_HANDLE), ARG(DAT_EXTENDED_OP),
 				     ARG(va_list));
+#endif
+#ifndef DAT_1_2
 	ret |= DAT_IA_HA_RELATED(ARG(DAT_IA_HANDLE), ARG(const DAT_NAME_PTR),
 				 ARG(DAT_BOOLEAN *));
+#endif
 	return ret;
 }
 
+#ifndef DAT_1_2
 DAT_RETURN extension_calls(void *arg)
 {
 	DAT_RETURN ret = 0;
@@ -325,10 +368,13 @@ DAT_RETURN collective_calls(void *arg)
 					 ARG(DAT_COMPLETION_FLAGS));
 	return ret;
 }
+#endif
 
 DAT_RETURN other_macros(void *arg)
 {
+#ifndef DAT_1_2
 	const char *text;
+#endif
 	DAT_OS_WAIT_PROXY_AGENT agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
 	DAT_PROVIDER_ATTR attr = ARG(DAT_PROVIDER_ATTR);
 	DAT_EP_ATTR ep_attr = ARG(DAT_EP_ATTR);
@@ -340,16 +386,23 @@ DAT_RETURN other_macros(void *arg)
 	attr.evd_stream_merging_supported[0][0] = DAT_TRUE;
 	ret = dat_ia_open(ARG(DAT_NAME_PTR), 8, ARG(DAT_EVD_HANDLE *),
 			  ARG(DAT_IA_HANDLE *));
-	ret |= dat_cno_create(DAT_UL_TO_IA_HANDLE(1), agent,
-			      ARG(DAT_CNO_HANDLE *));
+	ret |= dat_cno_create(ARG(DAT_IA_HANDLE), agent, ARG(DAT_CNO_HANDLE *));
 	ret |= dat_cno_modify_agent(DAT_HANDLE_NULL,
 				    DAT_OS_WAIT_PROXY_AGENT_NULL);
+#ifndef DAT_1_2
 	ret |= dat_strerror_extension(DAT_IB_ERR, &text);
+#endif
+#ifndef DAT_1_2
 	ret |= dat_strerror_ext_status(DAT_IB_OP_ERR, &text);
+#endif
 	ret |= DAT_GET_TYPE(ret) | DAT_GET_SUBTYPE(ret) | DAT_IS_WARNING(ret);
 	ret |= attr.evd_stream_merging_supported[0][0];
-	return ret | (DAT_IA_HANDLE_TO_UL(ARG(DAT_IA_HANDLE)) != 0) |
-	       (ep_attr.max_message_size != 0) |
+#ifndef DAT_1_2
+	ret |= DAT_IA_HANDLE_TO_UL(DAT_UL_TO_IA_HANDLE(1)) != 0;
+#else
+	ret |= DAT_NOT_IMPLEMENTED;
+#endif
+	return ret | (ep_attr.max_message_size != 0) |
 	       ((DAT_IA_FIELD_IA_MAX_DTO_PER_OP & DAT_IA_ALL) != 0);
 }
 

@@ -7,7 +7,7 @@
 
 top_srcdir=${top_srcdir:-.}
 top_builddir=${top_builddir:-.}
-include=$top_srcdir/dat/include/dat2
+include=$top_builddir/dat/headers/dat2
 tmp=$(mktemp -d) || exit 99
 trap 'rm -rf "$tmp"' EXIT
 

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dat.h - the part of DAT 2.0 that does not depend on user space.
+ * dat.h - the part of DAT that does not depend on user space.
  *
  * Types, events and calls. Does not hold what only user space has (CNOs,
  * memory registration, waiting): that is udat.h, which programs include.
  * Threads: stated for each call, in the words explained below.
  * Ownership: handles belong to the consumer until the matching free; strings
  * and arrays are copied unless the comment says otherwise.
+#ifndef DAT_1_2
  * Rule: uDAPL 1.2 specification, and for what came later the DAT 2.0 names,
  * types and values. Values and layouts are checked by test/abi.
+#else
+ * Rule: uDAPL 1.2 specification. Values and layouts, those that programs for
+ * Linux were built with, are checked by test/abi.
+#endif
  */
 #ifndef DAT2_UDAT_H
 /* Needs the types of udat.h, which includes this file in the right place. */
@@ -40,14 +45,19 @@ extern "C" {
  * Threads: "safe", or "serialise": no two calls at once on the same object,
  *   unless the provider says is_thread_safe.
  * Events: what the call causes to be queued, and where.
+#ifndef DAT_1_2
  * Rule: where this comes from. Nothing is safe in a signal handler unless
  *   the provider says is_signal_safe; nothing survives a fork: in
+#else
+ * Rule: where this comes from. Nothing is safe in a signal handler; nothing
+ *   survives a fork: in
+#endif
  *   a child, calls on what the parent has open are INVALID_HANDLE, and
  *   opening and closing INVALID_STATE.
  */
 
 typedef char *DAT_NAME_PTR;
-#define DAT_NAME_MAX_LENGTH  256
+#define DAT_NAME_MAX_LENGTH 256
 
 /* An attribute that only some transports or providers have. */
 struct dat_named_attr {
@@ -62,15 +72,17 @@ enum dat_boolean {
 };
 typedef enum dat_boolean DAT_BOOLEAN;
 
+#ifndef DAT_1_2
 /* For programs that choose an extension header when they are compiled. */
-#define DAT_IB_EXTENSION     1
-#define DAT_IW_EXTENSION     2
+#define DAT_IB_EXTENSION    1
+#define DAT_IW_EXTENSION    2
 
 /* How a provider spreads load over several paths. */
 typedef DAT_UINT32 DAT_HA_LB;
-#define DAT_HA_LB_NONE	     ((DAT_HA_LB)0)
-#define DAT_HA_LB_INTERCOMM  ((DAT_HA_LB)1)
-#define DAT_HA_LB_INTRACOMM  ((DAT_HA_LB)2)
+#define DAT_HA_LB_NONE	    ((DAT_HA_LB)0)
+#define DAT_HA_LB_INTERCOMM ((DAT_HA_LB)1)
+#define DAT_HA_LB_INTRACOMM ((DAT_HA_LB)2)
+#endif
 
 /* 8 bytes of the consumer's that come back unchanged. */
 union dat_context {
@@ -108,8 +120,10 @@ enum dat_completion_flags {
 	 * once. SOLICITED_WAIT, and then UNSIGNALLED, take precedence.
 	 */
 	DAT_COMPLETION_EVD_THRESHOLD_FLAG = 0x10,
+#ifndef DAT_1_2
 	/* no effect */
 	DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG = 0x20,
+#endif
 };
 typedef enum dat_completion_flags DAT_COMPLETION_FLAGS;
 
@@ -131,10 +145,13 @@ typedef DAT_HANDLE DAT_PZ_HANDLE;
 typedef DAT_HANDLE DAT_RMR_HANDLE;
 typedef DAT_HANDLE DAT_RSP_HANDLE;
 typedef DAT_HANDLE DAT_SRQ_HANDLE;
+#ifndef DAT_1_2
 typedef DAT_HANDLE DAT_CSP_HANDLE;
+#endif
 
-#define DAT_HANDLE_NULL			     ((DAT_HANDLE)NULL)
+#define DAT_HANDLE_NULL ((DAT_HANDLE)NULL)
 
+#ifndef DAT_1_2
 /* Which operation a completion belongs to. */
 enum dat_dtos {
 	DAT_DTO_SEND = 0,
@@ -148,6 +165,7 @@ enum dat_dtos {
 	DAT_DTO_EXTENSION_BASE = 8,
 };
 typedef enum dat_dtos DAT_DTOS;
+#endif
 
 /*
  * Any socket address; its family says how long it is, which may be more than a
@@ -169,17 +187,21 @@ typedef enum dat_qos DAT_QOS;
 enum dat_connect_flags {
 	DAT_CONNECT_DEFAULT_FLAG = 0,
 	DAT_CONNECT_MULTIPATH_FLAG = 1,
+#ifndef DAT_1_2
 	DAT_CONNECT_MULTIPATH_REQUIRED_FLAG = 2,
+#endif
 };
 typedef enum dat_connect_flags DAT_CONNECT_FLAGS;
+#ifndef DAT_1_2
 #define DAT_CONNECT_MULTIPATH_REQUESTED_FLAG DAT_CONNECT_MULTIPATH_FLAG
+#endif
 
 enum dat_close_flags {
 	DAT_CLOSE_ABRUPT_FLAG = 0,
 	DAT_CLOSE_GRACEFUL_FLAG = 1,
 };
 typedef enum dat_close_flags DAT_CLOSE_FLAGS;
-#define DAT_CLOSE_DEFAULT		     DAT_CLOSE_ABRUPT_FLAG
+#define DAT_CLOSE_DEFAULT DAT_CLOSE_ABRUPT_FLAG
 
 /* Streams of events; a queue is made for some of them. */
 enum dat_evd_flags {
@@ -190,7 +212,9 @@ enum dat_evd_flags {
 	DAT_EVD_RMR_BIND_FLAG = 0x80,
 	DAT_EVD_ASYNC_FLAG = 0x100,
 	DAT_EVD_DEFAULT_FLAG = 0x1f0, /* all but software */
+#ifndef DAT_1_2
 	DAT_EVD_EXTENSION_BASE = 0x200,
+#endif
 };
 typedef enum dat_evd_flags DAT_EVD_FLAGS;
 
@@ -207,7 +231,9 @@ typedef DAT_UINT32 DAT_RMR_CONTEXT;
 
 typedef DAT_UINT64 DAT_VLEN; /* bytes */
 typedef DAT_UINT64 DAT_VADDR;
+#ifndef DAT_1_2
 typedef DAT_UINT32 DAT_SEG_LENGTH; /* bytes */
+#endif
 
 /* Defined in udat.h; named here for the prototypes below. */
 typedef struct dat_provider_attr DAT_PROVIDER_ATTR;
@@ -216,17 +242,31 @@ typedef struct dat_provider DAT_PROVIDER;
 
 /* A range of registered memory. */
 struct dat_lmr_triplet {
+#ifndef DAT_1_2
 	DAT_VADDR virtual_address;
 	DAT_SEG_LENGTH segment_length; /* bytes */
 	DAT_LMR_CONTEXT lmr_context;
+#else
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_UINT32 pad; /* not looked at */
+	DAT_VADDR virtual_address;
+	DAT_VLEN segment_length; /* bytes */
+#endif
 };
 typedef struct dat_lmr_triplet DAT_LMR_TRIPLET;
 
 /* A range of memory that was opened to a peer. */
 struct dat_rmr_triplet {
+#ifndef DAT_1_2
 	DAT_VADDR virtual_address;
 	DAT_SEG_LENGTH segment_length; /* bytes */
 	DAT_RMR_CONTEXT rmr_context;
+#else
+	DAT_RMR_CONTEXT rmr_context;
+	DAT_UINT32 pad; /* not looked at */
+	DAT_VADDR target_address;
+	DAT_VLEN segment_length; /* bytes */
+#endif
 };
 typedef struct dat_rmr_triplet DAT_RMR_TRIPLET;
 
@@ -237,7 +277,9 @@ enum dat_mem_priv_flags {
 	DAT_MEM_PRIV_LOCAL_WRITE_FLAG = 0x10,
 	DAT_MEM_PRIV_REMOTE_WRITE_FLAG = 0x20,
 	DAT_MEM_PRIV_ALL_FLAG = 0x33,
+#ifndef DAT_1_2
 	DAT_MEM_PRIV_EXTENSION_BASE = 0x40,
+#endif
 };
 typedef enum dat_mem_priv_flags DAT_MEM_PRIV_FLAGS;
 #define DAT_MEM_PRIV_READ_FLAG \
@@ -245,6 +287,7 @@ typedef enum dat_mem_priv_flags DAT_MEM_PRIV_FLAGS;
 #define DAT_MEM_PRIV_WRITE_FLAG \
 	(DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 
+#ifndef DAT_1_2
 /* Addresses are the process's own, or count from 0. */
 enum dat_va_type {
 	DAT_VA_TYPE_VA = 0,
@@ -259,6 +302,7 @@ enum dat_rmr_scope {
 	DAT_RMR_SCOPE_ANY = 2,
 };
 typedef enum dat_rmr_scope DAT_RMR_SCOPE;
+#endif
 
 struct dat_rmr_param {
 	DAT_IA_HANDLE ia_handle;
@@ -266,8 +310,10 @@ struct dat_rmr_param {
 	DAT_LMR_TRIPLET lmr_triplet;
 	DAT_MEM_PRIV_FLAGS mem_priv;
 	DAT_RMR_CONTEXT rmr_context;
+#ifndef DAT_1_2
 	DAT_RMR_SCOPE rmr_scope;
 	DAT_VA_TYPE va_type;
+#endif
 };
 typedef struct dat_rmr_param DAT_RMR_PARAM;
 
@@ -277,9 +323,13 @@ enum dat_rmr_param_mask {
 	DAT_RMR_FIELD_LMR_TRIPLET = 0x4,
 	DAT_RMR_FIELD_MEM_PRIV = 0x8,
 	DAT_RMR_FIELD_RMR_CONTEXT = 0x10,
+#ifndef DAT_1_2
 	DAT_RMR_FIELD_RMR_SCOPE = 0x20,
 	DAT_RMR_FIELD_VA_TYPE = 0x40,
 	DAT_RMR_FIELD_ALL = 0x7f,
+#else
+	DAT_RMR_FIELD_ALL = 0x1f,
+#endif
 };
 typedef enum dat_rmr_param_mask DAT_RMR_PARAM_MASK;
 
@@ -301,6 +351,7 @@ enum dat_ep_creator_for_psp {
 };
 typedef enum dat_ep_creator_for_psp DAT_EP_CREATOR_FOR_PSP;
 
+#ifndef DAT_1_2
 /* Which extension dat_extension_op() takes. */
 enum dat_extension {
 	DAT_EXTENSION_NONE = 0,
@@ -308,6 +359,7 @@ enum dat_extension {
 	DAT_EXTENSION_IW = 2, /* iWARP */
 };
 typedef enum dat_extension DAT_EXTENSION;
+#endif
 
 /* Limits of an adapter; counts are upper bounds, never a reservation. */
 struct dat_ia_attr {
@@ -342,9 +394,11 @@ struct dat_ia_attr {
 	DAT_COUNT max_rdma_read_out; /* per adapter */
 	DAT_BOOLEAN max_rdma_read_per_ep_in_guaranteed;
 	DAT_BOOLEAN max_rdma_read_per_ep_out_guaranteed;
+#ifndef DAT_1_2
 	DAT_BOOLEAN zb_supported; /* zero-based addresses */
 	DAT_EXTENSION extension_supported;
 	DAT_COUNT extension_version; /* as in the extension's header */
+#endif
 	DAT_COUNT num_transport_attr;
 	DAT_NAMED_ATTR *transport_attr;
 	DAT_COUNT num_vendor_attr;
@@ -393,27 +447,39 @@ typedef DAT_UINT64 DAT_IA_ATTR_MASK;
 #define DAT_IA_FIELD_IA_MAX_RDMA_READ_OUT		    UINT64_C(0x10000000)
 #define DAT_IA_FIELD_IA_MAX_RDMA_READ_PER_EP_IN_GUARANTEED  UINT64_C(0x20000000)
 #define DAT_IA_FIELD_IA_MAX_RDMA_READ_PER_EP_OUT_GUARANTEED UINT64_C(0x40000000)
-#define DAT_IA_FIELD_IA_ZB_SUPPORTED			    UINT64_C(0x80000000)
-#define DAT_IA_FIELD_IA_EXTENSION			    UINT64_C(0x100000000)
-#define DAT_IA_FIELD_IA_EXTENSION_VERSION		    UINT64_C(0x200000000)
-#define DAT_IA_FIELD_IA_NUM_TRANSPORT_ATTR		    UINT64_C(0x400000000)
-#define DAT_IA_FIELD_IA_TRANSPORT_ATTR			    UINT64_C(0x800000000)
-#define DAT_IA_FIELD_IA_NUM_VENDOR_ATTR			    UINT64_C(0x1000000000)
-#define DAT_IA_FIELD_IA_VENDOR_ATTR			    UINT64_C(0x2000000000)
-#define DAT_IA_FIELD_ALL				    UINT64_C(0x3fffffffff)
+#ifndef DAT_1_2
+#define DAT_IA_FIELD_IA_ZB_SUPPORTED	   UINT64_C(0x80000000)
+#define DAT_IA_FIELD_IA_EXTENSION	   UINT64_C(0x100000000)
+#define DAT_IA_FIELD_IA_EXTENSION_VERSION  UINT64_C(0x200000000)
+#define DAT_IA_FIELD_IA_NUM_TRANSPORT_ATTR UINT64_C(0x400000000)
+#define DAT_IA_FIELD_IA_TRANSPORT_ATTR	   UINT64_C(0x800000000)
+#define DAT_IA_FIELD_IA_NUM_VENDOR_ATTR	   UINT64_C(0x1000000000)
+#define DAT_IA_FIELD_IA_VENDOR_ATTR	   UINT64_C(0x2000000000)
+#define DAT_IA_FIELD_ALL		   UINT64_C(0x3fffffffff)
+#else
+#define DAT_IA_FIELD_IA_NUM_TRANSPORT_ATTR UINT64_C(0x80000000)
+#define DAT_IA_FIELD_IA_TRANSPORT_ATTR	   UINT64_C(0x100000000)
+#define DAT_IA_FIELD_IA_NUM_VENDOR_ATTR	   UINT64_C(0x200000000)
+#define DAT_IA_FIELD_IA_VENDOR_ATTR	   UINT64_C(0x400000000)
+#define DAT_IA_FIELD_ALL		   UINT64_C(0x7ffffffff)
+#endif
 
 /*
  * Other names of the same bits. MAX_DTO_PER_OP used to name a macro that no
  * header defined; what its text meant is the limit per endpoint.
  */
-#define DAT_IA_ALL					    DAT_IA_FIELD_ALL
-#define DAT_IA_FIELD_IA_MAX_MTU_SIZE			    DAT_IA_FIELD_IA_MAX_MESSAGE_SIZE
-#define DAT_IA_FIELD_IA_MAX_DTO_PER_OP			    DAT_IA_FIELD_IA_MAX_DTO_PER_EP
-#define DAT_IA_FIELD_IA_EXTENSIONS_SUPPORTED		    DAT_IA_FIELD_IA_EXTENSION
+#define DAT_IA_ALL		       DAT_IA_FIELD_ALL
+#define DAT_IA_FIELD_IA_MAX_MTU_SIZE   DAT_IA_FIELD_IA_MAX_MESSAGE_SIZE
+#define DAT_IA_FIELD_IA_MAX_DTO_PER_OP DAT_IA_FIELD_IA_MAX_DTO_PER_EP
+#ifndef DAT_1_2
+#define DAT_IA_FIELD_IA_EXTENSIONS_SUPPORTED DAT_IA_FIELD_IA_EXTENSION
+#endif
 
 enum dat_service_type {
 	DAT_SERVICE_TYPE_RC = 0,
+#ifndef DAT_1_2
 	DAT_SERVICE_TYPE_EXTENSION_BASE = 1,
+#endif
 };
 typedef enum dat_service_type DAT_SERVICE_TYPE;
 
@@ -441,7 +507,6 @@ struct dat_ep_attr {
 };
 typedef struct dat_ep_attr DAT_EP_ATTR;
 
-/* The UNCONFIGURED and PATH states came with DAT 2.0. */
 enum dat_ep_state {
 	DAT_EP_STATE_UNCONNECTED = 0,
 	DAT_EP_STATE_UNCONFIGURED_UNCONNECTED = 1,
@@ -457,16 +522,20 @@ enum dat_ep_state {
 	DAT_EP_STATE_DISCONNECT_PENDING = 10,
 	DAT_EP_STATE_DISCONNECTED = 11,
 	DAT_EP_STATE_COMPLETION_PENDING = 12, /* accept was called */
+#ifndef DAT_1_2
 	DAT_EP_STATE_CONNECTED_SINGLE_PATH = 13,
 	DAT_EP_STATE_CONNECTED_MULTI_PATH = 14,
+#endif
 };
 typedef enum dat_ep_state DAT_EP_STATE;
-#define DAT_EP_STATE_ERROR				    DAT_EP_STATE_DISCONNECTED
+#define DAT_EP_STATE_ERROR DAT_EP_STATE_DISCONNECTED
 
 struct dat_ep_param {
 	DAT_IA_HANDLE ia_handle;
 	DAT_EP_STATE ep_state;
+#ifndef DAT_1_2
 	DAT_COMM comm;
+#endif
 	DAT_IA_ADDRESS_PTR local_ia_address_ptr;
 	DAT_PORT_QUAL local_port_qual;
 	DAT_IA_ADDRESS_PTR remote_ia_address_ptr;
@@ -482,18 +551,30 @@ typedef struct dat_ep_param DAT_EP_PARAM;
 
 typedef DAT_UINT64 DAT_EP_PARAM_MASK;
 
-#define DAT_EP_FIELD_IA_HANDLE			      UINT64_C(0x1)
-#define DAT_EP_FIELD_EP_STATE			      UINT64_C(0x2)
-#define DAT_EP_FIELD_COMM			      UINT64_C(0x4)
-#define DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR	      UINT64_C(0x8)
-#define DAT_EP_FIELD_LOCAL_PORT_QUAL		      UINT64_C(0x10)
-#define DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR	      UINT64_C(0x20)
-#define DAT_EP_FIELD_REMOTE_PORT_QUAL		      UINT64_C(0x40)
-#define DAT_EP_FIELD_PZ_HANDLE			      UINT64_C(0x80)
-#define DAT_EP_FIELD_RECV_EVD_HANDLE		      UINT64_C(0x100)
-#define DAT_EP_FIELD_REQUEST_EVD_HANDLE		      UINT64_C(0x200)
-#define DAT_EP_FIELD_CONNECT_EVD_HANDLE		      UINT64_C(0x400)
-#define DAT_EP_FIELD_SRQ_HANDLE			      UINT64_C(0x800)
+#define DAT_EP_FIELD_IA_HANDLE UINT64_C(0x1)
+#define DAT_EP_FIELD_EP_STATE  UINT64_C(0x2)
+#ifndef DAT_1_2
+#define DAT_EP_FIELD_COMM		   UINT64_C(0x4)
+#define DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR  UINT64_C(0x8)
+#define DAT_EP_FIELD_LOCAL_PORT_QUAL	   UINT64_C(0x10)
+#define DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR UINT64_C(0x20)
+#define DAT_EP_FIELD_REMOTE_PORT_QUAL	   UINT64_C(0x40)
+#define DAT_EP_FIELD_PZ_HANDLE		   UINT64_C(0x80)
+#define DAT_EP_FIELD_RECV_EVD_HANDLE	   UINT64_C(0x100)
+#define DAT_EP_FIELD_REQUEST_EVD_HANDLE	   UINT64_C(0x200)
+#define DAT_EP_FIELD_CONNECT_EVD_HANDLE	   UINT64_C(0x400)
+#define DAT_EP_FIELD_SRQ_HANDLE		   UINT64_C(0x800)
+#else
+#define DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR  UINT64_C(0x4)
+#define DAT_EP_FIELD_LOCAL_PORT_QUAL	   UINT64_C(0x8)
+#define DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR UINT64_C(0x10)
+#define DAT_EP_FIELD_REMOTE_PORT_QUAL	   UINT64_C(0x20)
+#define DAT_EP_FIELD_PZ_HANDLE		   UINT64_C(0x40)
+#define DAT_EP_FIELD_RECV_EVD_HANDLE	   UINT64_C(0x80)
+#define DAT_EP_FIELD_REQUEST_EVD_HANDLE	   UINT64_C(0x100)
+#define DAT_EP_FIELD_CONNECT_EVD_HANDLE	   UINT64_C(0x200)
+#define DAT_EP_FIELD_SRQ_HANDLE		   UINT64_C(0x400)
+#endif
 #define DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE	      UINT64_C(0x1000)
 #define DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE	      UINT64_C(0x2000)
 #define DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE	      UINT64_C(0x4000)
@@ -514,18 +595,27 @@ typedef DAT_UINT64 DAT_EP_PARAM_MASK;
 #define DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR	      UINT64_C(0x20000000)
 #define DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR   UINT64_C(0x40000000)
 #define DAT_EP_FIELD_EP_ATTR_ALL		      UINT64_C(0x7ffff000)
-#define DAT_EP_FIELD_ALL			      UINT64_C(0x7fffffff)
+#ifndef DAT_1_2
+#define DAT_EP_FIELD_ALL UINT64_C(0x7fffffff)
+#else
+#define DAT_EP_FIELD_ALL UINT64_C(0x7ffff7ff)
+#endif
 
 /* Marks that are off, and counts that nobody knows. */
-#define DAT_WATERMARK_INFINITE			      (-1)
-#define DAT_HW_DEFAULT				      DAT_WATERMARK_INFINITE
-#define DAT_SRQ_LW_DEFAULT			      0
-#define DAT_VALUE_UNKNOWN			      (-2)
+#define DAT_WATERMARK_INFINITE (-1)
+#define DAT_HW_DEFAULT	       DAT_WATERMARK_INFINITE
+#define DAT_SRQ_LW_DEFAULT     0
+#define DAT_VALUE_UNKNOWN      (-2)
 
 enum dat_srq_state {
+#ifndef DAT_1_2
 	DAT_SRQ_STATE_ERROR = 0, /* after a device fault */
 	DAT_SRQ_STATE_OPERATIONAL = 1,
 	DAT_SRQ_STATE_SHUTDOWN = 2,
+#else
+	DAT_SRQ_STATE_OPERATIONAL = 0,
+	DAT_SRQ_STATE_ERROR = 1, /* after a device fault */
+#endif
 };
 typedef enum dat_srq_state DAT_SRQ_STATE;
 
@@ -606,6 +696,7 @@ enum dat_rsp_param_mask {
 };
 typedef enum dat_rsp_param_mask DAT_RSP_PARAM_MASK;
 
+#ifndef DAT_1_2
 struct dat_csp_param {
 	DAT_IA_HANDLE ia_handle;
 	DAT_COMM *comm;
@@ -622,6 +713,7 @@ enum dat_csp_param_mask {
 	DAT_CSP_FIELD_ALL = 0xf,
 };
 typedef enum dat_csp_param_mask DAT_CSP_PARAM_MASK;
+#endif
 
 struct dat_cr_param {
 	DAT_IA_ADDRESS_PTR remote_ia_address_ptr;
@@ -657,24 +749,28 @@ enum dat_dto_completion_status {
 	DAT_DTO_ERR_RECEIVER_NOT_READY = 9, /* no receive was posted there */
 	DAT_DTO_ERR_PARTIAL_PACKET = 10,
 	DAT_RMR_OPERATION_FAILED = 11,
+#ifndef DAT_1_2
 	DAT_DTO_ERR_LOCAL_MM_ERROR = 12,
+#endif
 };
 typedef enum dat_dto_completion_status DAT_DTO_COMPLETION_STATUS;
-#define DAT_DTO_LENGTH_ERROR			      DAT_DTO_ERR_LOCAL_LENGTH
-#define DAT_DTO_FAILURE				      DAT_DTO_ERR_FLUSHED
+#define DAT_DTO_LENGTH_ERROR DAT_DTO_ERR_LOCAL_LENGTH
+#define DAT_DTO_FAILURE	     DAT_DTO_ERR_FLUSHED
 
 typedef DAT_DTO_COMPLETION_STATUS DAT_RMR_BIND_COMPLETION_STATUS;
-#define DAT_RMR_BIND_SUCCESS			      DAT_DTO_SUCCESS
-#define DAT_RMR_BIND_FAILURE			      DAT_DTO_FAILURE
+#define DAT_RMR_BIND_SUCCESS DAT_DTO_SUCCESS
+#define DAT_RMR_BIND_FAILURE DAT_DTO_FAILURE
 
-/* Length, operation and rmr_context mean nothing unless status is SUCCESS. */
+/* What stands behind the status means nothing unless that is SUCCESS. */
 struct dat_dto_completion_event_data {
 	DAT_EP_HANDLE ep_handle;
 	DAT_DTO_COOKIE user_cookie;
 	DAT_DTO_COMPLETION_STATUS status;
 	DAT_SEG_LENGTH transfered_length; /* bytes */
+#ifndef DAT_1_2
 	DAT_DTOS operation;
 	DAT_RMR_CONTEXT rmr_context; /* of RECEIVE_WITH_INVALIDATE */
+#endif
 };
 typedef struct dat_dto_completion_event_data DAT_DTO_COMPLETION_EVENT_DATA;
 
@@ -689,7 +785,9 @@ typedef struct dat_rmr_bind_completion_event_data
 union dat_sp_handle {
 	DAT_RSP_HANDLE rsp_handle;
 	DAT_PSP_HANDLE psp_handle;
+#ifndef DAT_1_2
 	DAT_CSP_HANDLE csp_handle;
+#endif
 };
 typedef union dat_sp_handle DAT_SP_HANDLE;
 
@@ -698,7 +796,9 @@ struct dat_cr_arrival_event_data {
 	DAT_IA_ADDRESS_PTR local_ia_address_ptr;
 	DAT_CONN_QUAL conn_qual; /* that the peer named */
 	DAT_CR_HANDLE cr_handle;
+#ifndef DAT_1_2
 	DAT_BOOLEAN truncate_flag; /* private data was cut */
+#endif
 };
 typedef struct dat_cr_arrival_event_data DAT_CR_ARRIVAL_EVENT_DATA;
 
@@ -786,12 +886,16 @@ enum dat_event_number {
 	DAT_ASYNC_ERROR_EP_BROKEN = 0x8003,
 	DAT_ASYNC_ERROR_TIMED_OUT = 0x8004,
 	DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR = 0x8005,
+#ifndef DAT_1_2
 	DAT_HA_DOWN_TO_1 = 0x8101,
 	DAT_HA_UP_TO_MULTI_PATH = 0x8102,
+#endif
 	DAT_SOFTWARE_EVENT = 0x10001,
+#ifndef DAT_1_2
 	DAT_EXTENSION_EVENT = 0x20000,
 	DAT_IB_EXTENSION_RANGE_BASE = 0x40000,
 	DAT_IW_EXTENSION_RANGE_BASE = 0x80000,
+#endif
 };
 typedef enum dat_event_number DAT_EVENT_NUMBER;
 
@@ -805,12 +909,14 @@ union dat_event_data {
 };
 typedef union dat_event_data DAT_EVENT_DATA;
 
-/* One event, 120 bytes; event_number says which member of the union. */
+/* One event; event_number says which member of the union. */
 struct dat_event {
 	DAT_EVENT_NUMBER event_number;
 	DAT_EVD_HANDLE evd_handle;
 	DAT_EVENT_DATA event_data;
+#ifndef DAT_1_2
 	DAT_UINT64 event_extension_data[8]; /* see the extension's header */
+#endif
 };
 typedef struct dat_event DAT_EVENT;
 
@@ -823,10 +929,12 @@ struct dat_provider_info {
 };
 typedef struct dat_provider_info DAT_PROVIDER_INFO;
 
+#ifndef DAT_1_2
 typedef int DAT_EXTENDED_OP;
 /* Operations that open or close something instead of using an open object. */
-#define DAT_OPEN_EXTENSION_BASE			      0x1000
-#define DAT_CLOSE_EXTENSION_BASE		      0x2000
+#define DAT_OPEN_EXTENSION_BASE	 0x1000
+#define DAT_CLOSE_EXTENSION_BASE 0x2000
+#endif
 
 /*
  * dat_ia_openv - open an instance of an interface adapter by its name.
@@ -933,14 +1041,14 @@ DAT_EXPORT DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle,
 /*
  * dat_set_consumer_context - keep one value of the consumer with an object.
  *
- *   dat_handle  IA, EP, EVD, CNO, CR, PSP, RSP, CSP, PZ, LMR, RMR or SRQ
+ *   dat_handle  any object
  *   context     8 bytes, replaces the value kept before; never looked at
  *
  * Returns:
  *   INVALID_HANDLE/HANDLE1  NULL
  *   INVALID_HANDLE          not an object
  * Blocks: no. Threads: serialise. Events: none.
- * Rule: uDAPL 1.2 spec, dat_set_consumer_context; SRQ and CSP: DAT 2.0.
+ * Rule: uDAPL 1.2 spec, dat_set_consumer_context.
  */
 DAT_EXPORT DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle,
 					       DAT_CONTEXT context);
@@ -1031,24 +1139,39 @@ DAT_EXPORT DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle,
 /*
  * dat_cr_reject - refuse a connection request.
  *
+#ifndef DAT_1_2
  *   cr_handle          request; dead after success
  *   private_data_size  bytes for the peer, at most max_private_data_size
  *   private_data       may be NULL when the size is 0
+#else
+ *   cr_handle  request; dead after success
+#endif
  *
  * An endpoint reserved for the request goes back to UNCONNECTED; one that the
  * provider made goes back to the provider.
  *
  * Returns:
  *   INVALID_HANDLE/CR       not a request, or answered already
+#ifndef DAT_1_2
  *   INVALID_PARAMETER/ARG2  private data negative or too long
  *   INVALID_PARAMETER/ARG3  size without data
+#endif
  * Blocks: no. Threads: serialise.
+#ifndef DAT_1_2
  * Events: none here; the peer gets PEER_REJECTED with the private data.
  * Rule: uDAPL 1.2 spec, dat_cr_reject; private data: DAT 2.0.
+#else
+ * Events: none here; the peer gets PEER_REJECTED.
+ * Rule: uDAPL 1.2 spec, dat_cr_reject.
+#endif
  */
+#ifndef DAT_1_2
 DAT_EXPORT DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle,
 				    DAT_COUNT private_data_size,
 				    const DAT_PVOID private_data);
+#else
+DAT_EXPORT DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle);
+#endif
 
 /*
  * dat_cr_handoff - pass a request on to another listener of the same IA.
@@ -1108,7 +1231,7 @@ DAT_EXPORT DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle,
  * dat_evd_dequeue - take the oldest event without waiting.
  *
  *   evd_handle  queue; may be disabled or unwaitable
- *   event       out, 120 bytes; evd_handle in it is always set
+ *   event       out; evd_handle in it is always set
  *
  * Returns:
  *   QUEUE_EMPTY             nothing there
@@ -1308,6 +1431,7 @@ DAT_EXPORT DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle,
 					 const DAT_PVOID private_data,
 					 DAT_QOS quality_of_service);
 
+#ifndef DAT_1_2
 /*
  * dat_ep_common_connect - connect by the socket-style name in the endpoint's
  * comm parameter instead of a connection qualifier.
@@ -1334,6 +1458,7 @@ DAT_EXPORT DAT_RETURN dat_ep_common_connect(
 	DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_address,
 	DAT_TIMEOUT timeout, DAT_COUNT private_data_size,
 	const DAT_PVOID private_data);
+#endif
 
 /*
  * dat_ep_disconnect - end a connection, or give up making one.
@@ -1390,6 +1515,7 @@ DAT_EXPORT DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle,
 				       DAT_DTO_COOKIE user_cookie,
 				       DAT_COMPLETION_FLAGS completion_flags);
 
+#ifndef DAT_1_2
 /*
  * dat_ep_post_send_with_invalidate - send, and take back an RMR context that
  * the peer had handed out.
@@ -1410,6 +1536,7 @@ DAT_EXPORT DAT_RETURN dat_ep_post_send_with_invalidate(
 	DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 	DAT_COMPLETION_FLAGS completion_flags, DAT_BOOLEAN invalidate_flag,
 	DAT_RMR_CONTEXT rmr_context);
+#endif
 
 /*
  * dat_ep_post_recv - give the endpoint a buffer for one message.
@@ -1457,6 +1584,7 @@ dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 		      const DAT_RMR_TRIPLET *remote_iov,
 		      DAT_COMPLETION_FLAGS completion_flags);
 
+#ifndef DAT_1_2
 /*
  * dat_ep_post_rdma_read_to_rmr - fetch from the peer's memory into a range
  * that is named by an RMR context.
@@ -1476,6 +1604,7 @@ DAT_EXPORT DAT_RETURN dat_ep_post_rdma_read_to_rmr(
 	DAT_EP_HANDLE ep_handle, const DAT_RMR_TRIPLET *local_iov,
 	DAT_DTO_COOKIE user_cookie, const DAT_RMR_TRIPLET *remote_iov,
 	DAT_COMPLETION_FLAGS completion_flags);
+#endif
 
 /*
  * dat_ep_post_rdma_write - store into the peer's memory.
@@ -1681,6 +1810,7 @@ DAT_EXPORT DAT_RETURN dat_lmr_sync_rdma_write(
 DAT_EXPORT DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle,
 				     DAT_RMR_HANDLE *rmr_handle);
 
+#ifndef DAT_1_2
 /*
  * dat_rmr_create_for_ep - make a window that works on one endpoint only.
  *
@@ -1694,6 +1824,7 @@ DAT_EXPORT DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle,
  */
 DAT_EXPORT DAT_RETURN dat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,
 					    DAT_RMR_HANDLE *rmr_handle);
+#endif
 
 /*
  * dat_rmr_query - parameters of a window.
@@ -1718,31 +1849,52 @@ DAT_EXPORT DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
  * dat_rmr_bind - open a window onto a range of registered memory, or close it.
  *
  *   rmr_handle        window
+#ifndef DAT_1_2
  *   lmr_handle        region that holds the range
+#endif
  *   lmr_triplet       range: address, bytes, lmr_context; 0 bytes: unbind
  *   mem_priv          DAT_MEM_PRIV_*, a subset of the region's
+#ifndef DAT_1_2
  *   va_type           DAT_VA_TYPE_VA; ZB counts addresses from 0
+#endif
+#ifndef DAT_1_2
  *   ep_handle         connected endpoint whose request queue does the work; of
  *                     a window with EP scope that is bound, the same one
+#else
+ *   ep_handle         connected endpoint whose request queue does the work
+#endif
  *   user_cookie       comes back in the completion
  *   completion_flags  as dat_ep_post_send()
  *   rmr_context       out, valid at once for later posts on this endpoint
  *
  * Returns:
+#ifndef DAT_1_2
  *   INVALID_HANDLE/RMR, LMR, EP  bad handle
  *   INVALID_PARAMETER/ARG2  the region is of another zone than the window
  *   INVALID_PARAMETER/ARG3  NULL, or a range outside the region
  *   INVALID_PARAMETER/ARG4  unknown privileges
  *   INVALID_PARAMETER/ARG6  the endpoint is of another zone, or the window is
  *                           bound through another endpoint
+#else
+ *   INVALID_HANDLE/RMR, EP  bad handle
+ *   INVALID_PARAMETER/ARG2  NULL, no region has that lmr_context, a range
+ *                           outside it, or of another zone than the window
+ *   INVALID_PARAMETER/ARG3  unknown privileges
+ *   INVALID_PARAMETER/ARG4  the endpoint is of another zone
+#endif
  *   INVALID_STATE/EP_*      endpoint neither CONNECTED nor DISCONNECTED
  *   PRIVILEGES_VIOLATION    the region lacks a privilege
  *   INSUFFICIENT_RESOURCES/MEMORY  max_request_dtos are outstanding
  * Blocks: no. Threads: serialise.
  * Events: one DAT_RMR_BIND_COMPLETION_EVENT on the request EVD; a bind that
  * fails later breaks the connection.
+#ifndef DAT_1_2
  * Rule: uDAPL 1.2 spec, dat_rmr_bind; lmr_handle, va_type: DAT 2.0.
+#else
+ * Rule: uDAPL 1.2 spec, dat_rmr_bind.
+#endif
  */
+#ifndef DAT_1_2
 DAT_EXPORT DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,
 				   DAT_LMR_HANDLE lmr_handle,
 				   const DAT_LMR_TRIPLET *lmr_triplet,
@@ -1751,6 +1903,15 @@ DAT_EXPORT DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,
 				   DAT_RMR_COOKIE user_cookie,
 				   DAT_COMPLETION_FLAGS completion_flags,
 				   DAT_RMR_CONTEXT *rmr_context);
+#else
+DAT_EXPORT DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle,
+				   const DAT_LMR_TRIPLET *lmr_triplet,
+				   DAT_MEM_PRIV_FLAGS mem_priv,
+				   DAT_EP_HANDLE ep_handle,
+				   DAT_RMR_COOKIE user_cookie,
+				   DAT_COMPLETION_FLAGS completion_flags,
+				   DAT_RMR_CONTEXT *rmr_context);
+#endif
 
 /*
  * dat_rmr_free - destroy a window, closing it first if need be.
@@ -1905,6 +2066,7 @@ DAT_EXPORT DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle,
  */
 DAT_EXPORT DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle);
 
+#ifndef DAT_1_2
 /*
  * dat_csp_create - listen on a socket-style name instead of a qualifier.
  *
@@ -1930,7 +2092,9 @@ DAT_EXPORT DAT_RETURN dat_csp_create(DAT_IA_HANDLE ia_handle,
 				     DAT_IA_ADDRESS_PTR address,
 				     DAT_EVD_HANDLE evd_handle,
 				     DAT_CSP_HANDLE *csp_handle);
+#endif
 
+#ifndef DAT_1_2
 /*
  * dat_csp_query - parameters of a common service point.
  *
@@ -1948,7 +2112,9 @@ DAT_EXPORT DAT_RETURN dat_csp_create(DAT_IA_HANDLE ia_handle,
 DAT_EXPORT DAT_RETURN dat_csp_query(DAT_CSP_HANDLE csp_handle,
 				    DAT_CSP_PARAM_MASK csp_param_mask,
 				    DAT_CSP_PARAM *csp_param);
+#endif
 
+#ifndef DAT_1_2
 /*
  * dat_csp_free - stop listening on a common service point.
  *
@@ -1960,6 +2126,7 @@ DAT_EXPORT DAT_RETURN dat_csp_query(DAT_CSP_HANDLE csp_handle,
  * Rule: added in DAT 2.0; older libdat2.so.2 did not export it.
  */
 DAT_EXPORT DAT_RETURN dat_csp_free(DAT_CSP_HANDLE csp_handle);
+#endif
 
 /*
  * dat_pz_create - make a protection zone.
@@ -2125,6 +2292,7 @@ DAT_EXPORT DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle,
 DAT_EXPORT DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle,
 				     DAT_COUNT low_watermark);
 
+#ifndef DAT_1_2
 /*
  * dat_extension_op - one door for the operations of a transport.
  *
@@ -2144,6 +2312,7 @@ DAT_EXPORT DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle,
  */
 DAT_EXPORT DAT_RETURN dat_extension_op(DAT_HANDLE handle,
 				       DAT_EXTENDED_OP operation, ...);
+#endif
 
 /*
  * dat_registry_list_providers - the adapters that can be opened.

@@ -41,11 +41,17 @@
 
 typedef uint32_t DAT_UINT32;
 typedef uint64_t DAT_UINT64;
+#ifndef DAT_1_2
 typedef unsigned long DAT_UVERYLONG; /* as wide as a pointer */
+#else
+/* as wide as a pointer; not a type of C89 */
+__extension__ typedef unsigned long long DAT_UVERYLONG;
+#endif
 typedef void *DAT_PVOID;
 typedef int DAT_COUNT; /* of things, not of bytes */
 typedef DAT_UINT64 DAT_PADDR;
 
+#ifndef DAT_1_2
 /* Socket-style name of a kind of communication, as in socket(2). */
 struct dat_comm {
 	int domain;   /* address family, DAT_AF_* */
@@ -55,6 +61,7 @@ struct dat_comm {
 typedef struct dat_comm DAT_COMM;
 
 typedef int DAT_FD; /* file descriptor */
+#endif
 
 typedef struct sockaddr DAT_SOCK_ADDR;
 typedef struct sockaddr_in6 DAT_SOCK_ADDR6;
@@ -65,11 +72,13 @@ typedef struct sockaddr_in6 DAT_SOCK_ADDR6;
 /* Buffers at multiples of this many bytes are moved fastest. */
 #define DAT_OPTIMAL_ALIGNMENT 256
 
+#ifndef DAT_1_2
 /*
  * IA handles that programs see are small integers in a pointer's clothes;
  * these take them off and put them on.
  */
 #define DAT_IA_HANDLE_TO_UL(handle) ((unsigned long)(handle))
 #define DAT_UL_TO_IA_HANDLE(index)  ((DAT_IA_HANDLE)(index))
+#endif
 
 #endif /* DAT2_PLATFORM_SPECIFIC_H */

@@ -15,8 +15,10 @@
 #include <dat2/udat_redirection.h>
 #elif !defined(DAT2_REDIRECTION_H)
 #define DAT2_REDIRECTION_H
+#ifndef DAT_1_2
 
 #include <stdarg.h>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,9 +55,14 @@ extern "C" {
 	(*DAT_HANDLE_TO_PROVIDER(cr_handle)->cr_accept_func)(                \
 		(cr_handle), (ep_handle), (private_data_size), (private_data))
 
+#ifndef DAT_1_2
 #define DAT_CR_REJECT(cr_handle, private_data_size, private_data) \
 	(*DAT_HANDLE_TO_PROVIDER(cr_handle)->cr_reject_func)(     \
 		(cr_handle), (private_data_size), (private_data))
+#else
+#define DAT_CR_REJECT(cr_handle) \
+	(*DAT_HANDLE_TO_PROVIDER(cr_handle)->cr_reject_func)((cr_handle))
+#endif
 
 #define DAT_CR_HANDOFF(cr_handle, handoff_qual)                            \
 	(*DAT_HANDLE_TO_PROVIDER(cr_handle)->cr_handoff_func)((cr_handle), \
@@ -112,11 +119,13 @@ extern "C" {
 		(timeout), (private_data_size), (private_data),        \
 		(quality_of_service), (connect_flags))
 
+#ifndef DAT_1_2
 #define DAT_EP_COMMON_CONNECT(ep_handle, remote_ia_address, timeout,  \
 			      private_data_size, private_data)        \
 	(*DAT_HANDLE_TO_PROVIDER(ep_handle)->ep_common_connect_func)( \
 		(ep_handle), (remote_ia_address), (timeout),          \
 		(private_data_size), (private_data))
+#endif
 
 #define DAT_EP_DUP_CONNECT(ep_handle, ep_dup_handle, timeout,                 \
 			   private_data_size, private_data,                   \
@@ -135,6 +144,7 @@ extern "C" {
 		(ep_handle), (num_segments), (local_iov), (user_cookie),  \
 		(completion_flags))
 
+#ifndef DAT_1_2
 #define DAT_EP_POST_SEND_WITH_INVALIDATE(ep_handle, num_segments, local_iov, \
 					 user_cookie, completion_flags,      \
 					 invalidate_flag, rmr_context)       \
@@ -142,6 +152,7 @@ extern "C" {
 		  ->ep_post_send_with_invalidate_func)(                      \
 		(ep_handle), (num_segments), (local_iov), (user_cookie),     \
 		(completion_flags), (invalidate_flag), (rmr_context))
+#endif
 
 #define DAT_EP_POST_RECV(ep_handle, num_segments, local_iov, user_cookie, \
 			 completion_flags)                                \
@@ -155,11 +166,13 @@ extern "C" {
 		(ep_handle), (num_segments), (local_iov), (user_cookie),       \
 		(remote_iov), (completion_flags))
 
+#ifndef DAT_1_2
 #define DAT_EP_POST_RDMA_READ_TO_RMR(ep_handle, local_iov, user_cookie,      \
 				     remote_iov, completion_flags)           \
 	(*DAT_HANDLE_TO_PROVIDER(ep_handle)->ep_post_rdma_read_to_rmr_func)( \
 		(ep_handle), (local_iov), (user_cookie), (remote_iov),       \
 		(completion_flags))
+#endif
 
 #define DAT_EP_POST_RDMA_WRITE(ep_handle, num_segments, local_iov,        \
 			       user_cookie, remote_iov, completion_flags) \
@@ -205,20 +218,30 @@ extern "C" {
 	(*DAT_HANDLE_TO_PROVIDER(pz_handle)->rmr_create_func)((pz_handle), \
 							      (rmr_handle))
 
+#ifndef DAT_1_2
 #define DAT_RMR_CREATE_FOR_EP(pz_handle, rmr_handle)                  \
 	(*DAT_HANDLE_TO_PROVIDER(pz_handle)->rmr_create_for_ep_func)( \
 		(pz_handle), (rmr_handle))
+#endif
 
 #define DAT_RMR_QUERY(rmr_handle, rmr_param_mask, rmr_param)   \
 	(*DAT_HANDLE_TO_PROVIDER(rmr_handle)->rmr_query_func)( \
 		(rmr_handle), (rmr_param_mask), (rmr_param))
 
+#ifndef DAT_1_2
 #define DAT_RMR_BIND(rmr_handle, lmr_handle, lmr_triplet, mem_priv, va_type, \
 		     ep_handle, user_cookie, completion_flags, rmr_context)  \
 	(*DAT_HANDLE_TO_PROVIDER(rmr_handle)->rmr_bind_func)(                \
 		(rmr_handle), (lmr_handle), (lmr_triplet), (mem_priv),       \
 		(va_type), (ep_handle), (user_cookie), (completion_flags),   \
 		(rmr_context))
+#else
+#define DAT_RMR_BIND(rmr_handle, lmr_triplet, mem_priv, ep_handle,    \
+		     user_cookie, completion_flags, rmr_context)      \
+	(*DAT_HANDLE_TO_PROVIDER(rmr_handle)->rmr_bind_func)(         \
+		(rmr_handle), (lmr_triplet), (mem_priv), (ep_handle), \
+		(user_cookie), (completion_flags), (rmr_context))
+#endif
 
 #define DAT_RMR_FREE(rmr_handle) \
 	(*DAT_HANDLE_TO_PROVIDER(rmr_handle)->rmr_free_func)((rmr_handle))
@@ -255,18 +278,24 @@ extern "C" {
 #define DAT_RSP_FREE(rsp_handle) \
 	(*DAT_HANDLE_TO_PROVIDER(rsp_handle)->rsp_free_func)((rsp_handle))
 
+#ifndef DAT_1_2
 #define DAT_CSP_CREATE(ia_handle, communicator, address, evd_handle,  \
 		       csp_handle)                                    \
 	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->csp_create_func)(        \
 		(ia_handle), (communicator), (address), (evd_handle), \
 		(csp_handle))
+#endif
 
+#ifndef DAT_1_2
 #define DAT_CSP_QUERY(csp_handle, csp_param_mask, csp_param)   \
 	(*DAT_HANDLE_TO_PROVIDER(csp_handle)->csp_query_func)( \
 		(csp_handle), (csp_param_mask), (csp_param))
+#endif
 
+#ifndef DAT_1_2
 #define DAT_CSP_FREE(csp_handle) \
 	(*DAT_HANDLE_TO_PROVIDER(csp_handle)->csp_free_func)((csp_handle))
+#endif
 
 #define DAT_PZ_CREATE(ia_handle, pz_handle)                               \
 	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->pz_create_func)((ia_handle), \
@@ -302,6 +331,7 @@ extern "C" {
 	(*DAT_HANDLE_TO_PROVIDER(srq_handle)->srq_post_recv_func)(          \
 		(srq_handle), (num_segments), (local_iov), (user_cookie))
 
+#ifndef DAT_1_2
 /* dat_extension_op() with a started va_list. */
 #define DAT_HANDLE_EXTENDEDOP(handle, operation, args)             \
 	(*DAT_HANDLE_TO_PROVIDER(handle)->handle_extendedop_func)( \
@@ -322,6 +352,7 @@ extern "C" {
 #define DAT_IA_HA_RELATED(ia_handle, provider, answer)            \
 	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->ia_ha_related_func)( \
 		(ia_handle), (provider), (answer))
+#endif
 
 /* Types of the slots; arguments as in the dat_ call of the same name. */
 
@@ -366,9 +397,13 @@ typedef DAT_RETURN (*DAT_CR_ACCEPT_FUNC)(DAT_CR_HANDLE cr_handle,
 					 DAT_COUNT private_data_size,
 					 const DAT_PVOID private_data);
 
+#ifndef DAT_1_2
 typedef DAT_RETURN (*DAT_CR_REJECT_FUNC)(DAT_CR_HANDLE cr_handle,
 					 DAT_COUNT private_data_size,
 					 const DAT_PVOID private_data);
+#else
+typedef DAT_RETURN (*DAT_CR_REJECT_FUNC)(DAT_CR_HANDLE cr_handle);
+#endif
 
 typedef DAT_RETURN (*DAT_CR_HANDOFF_FUNC)(DAT_CR_HANDLE cr_handle,
 					  DAT_CONN_QUAL handoff_qual);
@@ -415,10 +450,12 @@ typedef DAT_RETURN (*DAT_EP_CONNECT_FUNC)(
 	DAT_COUNT private_data_size, const DAT_PVOID private_data,
 	DAT_QOS quality_of_service, DAT_CONNECT_FLAGS connect_flags);
 
+#ifndef DAT_1_2
 typedef DAT_RETURN (*DAT_EP_COMMON_CONNECT_FUNC)(
 	DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_address,
 	DAT_TIMEOUT timeout, DAT_COUNT private_data_size,
 	const DAT_PVOID private_data);
+#endif
 
 typedef DAT_RETURN (*DAT_EP_DUP_CONNECT_FUNC)(DAT_EP_HANDLE ep_handle,
 					      DAT_EP_HANDLE ep_dup_handle,
@@ -435,11 +472,13 @@ typedef DAT_RETURN (*DAT_EP_POST_SEND_FUNC)(
 	DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 	DAT_COMPLETION_FLAGS completion_flags);
 
+#ifndef DAT_1_2
 typedef DAT_RETURN (*DAT_EP_POST_SEND_WITH_INVALIDATE_FUNC)(
 	DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 	DAT_COMPLETION_FLAGS completion_flags, DAT_BOOLEAN invalidate_flag,
 	DAT_RMR_CONTEXT rmr_context);
+#endif
 
 typedef DAT_RETURN (*DAT_EP_POST_RECV_FUNC)(
 	DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -452,10 +491,12 @@ typedef DAT_RETURN (*DAT_EP_POST_RDMA_READ_FUNC)(
 	const DAT_RMR_TRIPLET *remote_iov,
 	DAT_COMPLETION_FLAGS completion_flags);
 
+#ifndef DAT_1_2
 typedef DAT_RETURN (*DAT_EP_POST_RDMA_READ_TO_RMR_FUNC)(
 	DAT_EP_HANDLE ep_handle, const DAT_RMR_TRIPLET *local_iov,
 	DAT_DTO_COOKIE user_cookie, const DAT_RMR_TRIPLET *remote_iov,
 	DAT_COMPLETION_FLAGS completion_flags);
+#endif
 
 typedef DAT_RETURN (*DAT_EP_POST_RDMA_WRITE_FUNC)(
 	DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -493,19 +534,31 @@ typedef DAT_RETURN (*DAT_LMR_SYNC_RDMA_WRITE_FUNC)(
 typedef DAT_RETURN (*DAT_RMR_CREATE_FUNC)(DAT_PZ_HANDLE pz_handle,
 					  DAT_RMR_HANDLE *rmr_handle);
 
+#ifndef DAT_1_2
 typedef DAT_RETURN (*DAT_RMR_CREATE_FOR_EP_FUNC)(DAT_PZ_HANDLE pz_handle,
 						 DAT_RMR_HANDLE *rmr_handle);
+#endif
 
 typedef DAT_RETURN (*DAT_RMR_QUERY_FUNC)(DAT_RMR_HANDLE rmr_handle,
 					 DAT_RMR_PARAM_MASK rmr_param_mask,
 					 DAT_RMR_PARAM *rmr_param);
 
+#ifndef DAT_1_2
 typedef DAT_RETURN (*DAT_RMR_BIND_FUNC)(
 	DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 	const DAT_LMR_TRIPLET *lmr_triplet, DAT_MEM_PRIV_FLAGS mem_priv,
 	DAT_VA_TYPE va_type, DAT_EP_HANDLE ep_handle,
 	DAT_RMR_COOKIE user_cookie, DAT_COMPLETION_FLAGS completion_flags,
 	DAT_RMR_CONTEXT *rmr_context);
+#else
+typedef DAT_RETURN (*DAT_RMR_BIND_FUNC)(DAT_RMR_HANDLE rmr_handle,
+					const DAT_LMR_TRIPLET *lmr_triplet,
+					DAT_MEM_PRIV_FLAGS mem_priv,
+					DAT_EP_HANDLE ep_handle,
+					DAT_RMR_COOKIE user_cookie,
+					DAT_COMPLETION_FLAGS completion_flags,
+					DAT_RMR_CONTEXT *rmr_context);
+#endif
 
 typedef DAT_RETURN (*DAT_RMR_FREE_FUNC)(DAT_RMR_HANDLE rmr_handle);
 
@@ -539,17 +592,23 @@ typedef DAT_RETURN (*DAT_RSP_QUERY_FUNC)(DAT_RSP_HANDLE rsp_handle,
 
 typedef DAT_RETURN (*DAT_RSP_FREE_FUNC)(DAT_RSP_HANDLE rsp_handle);
 
+#ifndef DAT_1_2
 typedef DAT_RETURN (*DAT_CSP_CREATE_FUNC)(DAT_IA_HANDLE ia_handle,
 					  DAT_COMM *communicator,
 					  DAT_IA_ADDRESS_PTR address,
 					  DAT_EVD_HANDLE evd_handle,
 					  DAT_CSP_HANDLE *csp_handle);
+#endif
 
+#ifndef DAT_1_2
 typedef DAT_RETURN (*DAT_CSP_QUERY_FUNC)(DAT_CSP_HANDLE csp_handle,
 					 DAT_CSP_PARAM_MASK csp_param_mask,
 					 DAT_CSP_PARAM *csp_param);
+#endif
 
+#ifndef DAT_1_2
 typedef DAT_RETURN (*DAT_CSP_FREE_FUNC)(DAT_CSP_HANDLE csp_handle);
+#endif
 
 typedef DAT_RETURN (*DAT_PZ_CREATE_FUNC)(DAT_IA_HANDLE ia_handle,
 					 DAT_PZ_HANDLE *pz_handle);
@@ -582,13 +641,17 @@ typedef DAT_RETURN (*DAT_SRQ_POST_RECV_FUNC)(DAT_SRQ_HANDLE srq_handle,
 					     DAT_LMR_TRIPLET *local_iov,
 					     DAT_DTO_COOKIE user_cookie);
 
+#ifndef DAT_1_2
 typedef DAT_RETURN (*DAT_IA_HA_RELATED_FUNC)(DAT_IA_HANDLE ia_handle,
 					     const DAT_NAME_PTR provider,
 					     DAT_BOOLEAN *answer);
+#endif
 
+#ifndef DAT_1_2
 typedef DAT_RETURN (*DAT_HANDLE_EXTENDEDOP_FUNC)(DAT_HANDLE handle,
 						 DAT_EXTENDED_OP operation,
 						 va_list args);
+#endif
 
 /*
  * The table. New slots could only go to the end, and older providers would
@@ -667,6 +730,7 @@ struct dat_provider {
 	DAT_SRQ_QUERY_FUNC srq_query_func;
 	DAT_SRQ_RESIZE_FUNC srq_resize_func;
 	DAT_SRQ_SET_LW_FUNC srq_set_lw_func;
+#ifndef DAT_1_2
 	DAT_CSP_CREATE_FUNC csp_create_func;
 	DAT_CSP_QUERY_FUNC csp_query_func;
 	DAT_CSP_FREE_FUNC csp_free_func;
@@ -678,6 +742,7 @@ struct dat_provider {
 	DAT_CNO_TRIGGER_FUNC cno_trigger_func;
 	DAT_IA_HA_RELATED_FUNC ia_ha_related_func;
 	DAT_HANDLE_EXTENDEDOP_FUNC handle_extendedop_func;
+#endif
 };
 
 #ifdef __cplusplus

@@ -20,6 +20,7 @@
 extern "C" {
 #endif
 
+#ifndef DAT_1_2
 /* Whether two names lead to the same hardware. */
 enum dat_ha_relationship {
 	DAT_HA_FALSE = 0,
@@ -29,13 +30,20 @@ enum dat_ha_relationship {
 	DAT_HA_EXTENSION_BASE = 4,
 };
 typedef enum dat_ha_relationship DAT_HA_RELATIONSHIP;
+#endif
 
 /*
  * dat_registry_add_provider - enter a provider into the dynamic registry.
  *
+#ifndef DAT_1_2
  *   provider       its table; device_name, ia_open_func and
  *                  handle_extendedop_func are used by the registry, the rest
  *                  by the calls on the objects. Where device_name is the name
+#else
+ *   provider       its table; device_name and ia_open_func are used by the
+ *                  registry, the rest
+ *                  by the calls on the objects. Where device_name is the name
+#endif
  *                  in provider_info, ia_open_func is called with that very
  *                  pointer: registrations may differ in nothing else that
  *                  it is told
@@ -71,6 +79,7 @@ DAT_EXPORT DAT_RETURN dat_registry_add_provider(
 DAT_EXPORT DAT_RETURN dat_registry_remove_provider(
 	const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *provider_info);
 
+#ifndef DAT_1_2
 /*
  * dat_registry_providers_related - can one adapter stand in for another?
  *
@@ -88,6 +97,7 @@ DAT_EXPORT DAT_RETURN dat_registry_remove_provider(
 DAT_EXPORT DAT_RETURN dat_registry_providers_related(
 	const DAT_NAME_PTR name1, const DAT_NAME_PTR name2,
 	DAT_HA_RELATIONSHIP *answer);
+#endif
 
 #define DAT_PROVIDER_INIT_FUNC_NAME dat_provider_init
 #define DAT_PROVIDER_FINI_FUNC_NAME dat_provider_fini
@@ -121,7 +131,7 @@ DAT_EXPORT void
 DAT_PROVIDER_FINI_FUNC_NAME(const DAT_PROVIDER_INFO *provider_info);
 
 /*
- * Additions of this implementation, not part of DAT 2.0
+ * Additions of this implementation, not part of DAT
  */
 
 /*

@@ -5,7 +5,7 @@
  * Empty on purpose: this implementation has no maker-specific types, and
  * programs include the file because other DAT implementations had some.
  * Threads, ownership: nothing here has any.
- * Rule: DAT 2.0 names this file as part of the header set.
+ * Rule: DAT names this file as part of the header set.
  */
 #ifndef DAT2_VENDOR_SPECIFIC_H
 #define DAT2_VENDOR_SPECIFIC_H

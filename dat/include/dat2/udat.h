@@ -4,10 +4,19 @@
  *
  * What only user space has, on top of dat.h: waiting, notification objects,
  * memory registration, provider attributes. Does not hold what a provider
+#ifndef DAT_1_2
  * needs to register itself (dat_registry.h) or InfiniBand extensions.
+#else
+ * needs to register itself (dat_registry.h).
+#endif
  * Threads, ownership: stated for each call; dat.h explains the words.
+#ifndef DAT_1_2
  * Rule: uDAPL 1.2 specification, and for what came later the DAT 2.0 names,
  * types and values. Values and layouts are checked by test/abi.
+#else
+ * Rule: uDAPL 1.2 specification. Values and layouts, those that programs for
+ * Linux were built with, are checked by test/abi.
+#endif
  */
 #ifndef DAT2_UDAT_H
 #define DAT2_UDAT_H
@@ -36,8 +45,10 @@ enum dat_handle_type {
 	DAT_HANDLE_TYPE_RSP = 8,
 	DAT_HANDLE_TYPE_CNO = 9,
 	DAT_HANDLE_TYPE_SRQ = 10,
+#ifndef DAT_1_2
 	DAT_HANDLE_TYPE_CSP = 11,
 	DAT_HANDLE_TYPE_EXTENSION_BASE = 12,
+#endif
 };
 typedef enum dat_handle_type DAT_HANDLE_TYPE;
 
@@ -130,7 +141,9 @@ struct dat_lmr_param {
 	DAT_VLEN length;
 	DAT_PZ_HANDLE pz_handle;
 	DAT_MEM_PRIV_FLAGS mem_priv;
+#ifndef DAT_1_2
 	DAT_VA_TYPE va_type;
+#endif
 	DAT_LMR_CONTEXT lmr_context;
 	DAT_RMR_CONTEXT rmr_context;
 	DAT_VLEN registered_size;
@@ -145,15 +158,24 @@ enum dat_lmr_param_mask {
 	DAT_LMR_FIELD_LENGTH = 0x8,
 	DAT_LMR_FIELD_PZ_HANDLE = 0x10,
 	DAT_LMR_FIELD_MEM_PRIV = 0x20,
+#ifndef DAT_1_2
 	DAT_LMR_FIELD_VA_TYPE = 0x40,
 	DAT_LMR_FIELD_LMR_CONTEXT = 0x80,
 	DAT_LMR_FIELD_RMR_CONTEXT = 0x100,
 	DAT_LMR_FIELD_REGISTERED_SIZE = 0x200,
 	DAT_LMR_FIELD_REGISTERED_ADDRESS = 0x400,
 	DAT_LMR_FIELD_ALL = 0x7ff,
+#else
+	DAT_LMR_FIELD_LMR_CONTEXT = 0x40,
+	DAT_LMR_FIELD_RMR_CONTEXT = 0x80,
+	DAT_LMR_FIELD_REGISTERED_SIZE = 0x100,
+	DAT_LMR_FIELD_REGISTERED_ADDRESS = 0x200,
+	DAT_LMR_FIELD_ALL = 0x3ff,
+#endif
 };
 typedef enum dat_lmr_param_mask DAT_LMR_PARAM_MASK;
 
+#ifndef DAT_1_2
 enum dat_proxy_type {
 	DAT_PROXY_TYPE_NONE = 0,
 	DAT_PROXY_TYPE_AGENT = 1,
@@ -180,6 +202,20 @@ enum dat_cno_param_mask {
 	DAT_CNO_FIELD_ALL = 4,
 };
 typedef enum dat_cno_param_mask DAT_CNO_PARAM_MASK;
+#else
+struct dat_cno_param {
+	DAT_IA_HANDLE ia_handle;
+	DAT_OS_WAIT_PROXY_AGENT agent;
+};
+typedef struct dat_cno_param DAT_CNO_PARAM;
+
+enum dat_cno_param_mask {
+	DAT_CNO_FIELD_IA_HANDLE = 0x1,
+	DAT_CNO_FIELD_AGENT = 0x2,
+	DAT_CNO_FIELD_ALL = 0x3,
+};
+typedef enum dat_cno_param_mask DAT_CNO_PARAM_MASK;
+#endif
 
 /* Whether instances of one adapter may share a zone. */
 enum dat_pz_support {
@@ -219,11 +255,13 @@ struct dat_provider_attr {
 	DAT_BOOLEAN lmr_sync_req;
 	DAT_BOOLEAN dto_async_return_guaranteed;
 	DAT_BOOLEAN rdma_write_for_rdma_read_req;
+#ifndef DAT_1_2
 	DAT_BOOLEAN rdma_read_lmr_rmr_context_exposure;
 	DAT_RMR_SCOPE rmr_scope_supported;
 	DAT_BOOLEAN is_signal_safe;
 	DAT_BOOLEAN ha_supported;
 	DAT_HA_LB ha_loadbalancing;
+#endif
 	DAT_COUNT num_provider_specific_attr;
 	DAT_NAMED_ATTR *provider_specific_attr;
 };
@@ -253,6 +291,7 @@ struct dat_provider_attr {
 #define DAT_PROVIDER_FIELD_LMR_SYNC_REQ			  UINT64_C(0x200000)
 #define DAT_PROVIDER_FIELD_DTO_ASYNC_RETURN_GUARANTEED	  UINT64_C(0x400000)
 #define DAT_PROVIDER_FIELD_RDMA_WRITE_FOR_RDMA_READ_REQ	  UINT64_C(0x800000)
+#ifndef DAT_1_2
 #define DAT_PROVIDER_FIELD_RDMA_READ_LMR_RMR_CONTEXT_EXPOSURE \
 	UINT64_C(0x1000000)
 #define DAT_PROVIDER_FIELD_RMR_SCOPE_SUPPORTED	      UINT64_C(0x2000000)
@@ -262,6 +301,11 @@ struct dat_provider_attr {
 #define DAT_PROVIDER_FIELD_NUM_PROVIDER_SPECIFIC_ATTR UINT64_C(0x20000000)
 #define DAT_PROVIDER_FIELD_PROVIDER_SPECIFIC_ATTR     UINT64_C(0x40000000)
 #define DAT_PROVIDER_FIELD_ALL			      UINT64_C(0x7fffffff)
+#else
+#define DAT_PROVIDER_FIELD_NUM_PROVIDER_SPECIFIC_ATTR UINT64_C(0x1000000)
+#define DAT_PROVIDER_FIELD_PROVIDER_SPECIFIC_ATTR     UINT64_C(0x2000000)
+#define DAT_PROVIDER_FIELD_ALL			      UINT64_C(0x3ffffff)
+#endif
 
 /*
  * dat_ia_open - dat_ia_openv() for the version this header describes and the
@@ -282,8 +326,10 @@ struct dat_provider_attr {
  *   length              bytes, > 0; ignored for LMR
  *   pz_handle           zone
  *   privileges          DAT_MEM_PRIV_*; REMOTE_WRITE wants LOCAL_WRITE too
+#ifndef DAT_1_2
  *   va_type             DAT_VA_TYPE_VA, or ZB where zb_supported and the
  *                       region begins with a page
+#endif
  *   lmr_handle          out
  *   lmr_context         out, for local triplets; may be NULL
  *   rmr_context         out, for the peer's triplets, means something only
@@ -294,24 +340,44 @@ struct dat_provider_attr {
  * Returns:
  *   INVALID_HANDLE/IA, PZ, LMR  bad handle
  *   INVALID_PARAMETER/ARG2  unknown type
+#ifndef DAT_1_2
  *   INVALID_PARAMETER/ARG3  range not mapped; ZB and the address is not that
  *                           of a page
+#else
+ *   INVALID_PARAMETER/ARG3  range not mapped
+#endif
  *   LENGTH_ERROR            length 0
+#ifndef DAT_1_2
  *   INVALID_PARAMETER/ARG6, ARG7  unknown privileges, va_type
  *   INVALID_PARAMETER/ARG8  lmr_handle NULL (old providers say ARG7)
+#else
+ *   INVALID_PARAMETER/ARG6  unknown privileges
+ *   INVALID_PARAMETER/ARG7  lmr_handle NULL
+#endif
  *   PRIVILEGES_VIOLATION    remote without local write, read-only pages
+#ifndef DAT_1_2
  *   MODEL_NOT_SUPPORTED, NOT_IMPLEMENTED  va_type or mem_type
+#else
+ *   NOT_IMPLEMENTED         mem_type
+#endif
  *   INSUFFICIENT_RESOURCES  memory, or a limit on pinned memory
  * Blocks: may, while pages are pinned. Threads: safe. Events: none.
+#ifndef DAT_1_2
  * Rule: uDAPL 1.2 spec, dat_lmr_create; va_type: DAT 2.0.
+#else
+ * Rule: uDAPL 1.2 spec, dat_lmr_create.
+#endif
  */
 DAT_EXPORT DAT_RETURN
 dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	       DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,
 	       DAT_PZ_HANDLE pz_handle, DAT_MEM_PRIV_FLAGS privileges,
-	       DAT_VA_TYPE va_type, DAT_LMR_HANDLE *lmr_handle,
-	       DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context,
-	       DAT_VLEN *registered_length, DAT_VADDR *registered_address);
+#ifndef DAT_1_2
+	       DAT_VA_TYPE va_type,
+#endif
+	       DAT_LMR_HANDLE *lmr_handle, DAT_LMR_CONTEXT *lmr_context,
+	       DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
+	       DAT_VADDR *registered_address);
 
 /*
  * dat_lmr_query - parameters of a registration.
@@ -416,8 +482,13 @@ DAT_EXPORT DAT_RETURN dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle,
  * dat_cno_query - parameters of a notification object.
  *
  *   cno_handle      notification object
+#ifndef DAT_1_2
  *   cno_param_mask  DAT_CNO_FIELD_*, which are not single bits
  *   cno_param       out; proxy_type tells which member of proxy is meant
+#else
+ *   cno_param_mask  DAT_CNO_FIELD_*
+ *   cno_param       out
+#endif
  *
  * Returns:
  *   INVALID_HANDLE/CNO      not a CNO
@@ -488,7 +559,7 @@ DAT_EXPORT DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd_handle);
  *   evd_handle  waitable queue without another waiter
  *   timeout     microseconds; 0 polls, DAT_TIMEOUT_INFINITE: no limit
  *   threshold   events that must be queued, 1 up to the length of the queue
- *   event       out, 120 bytes
+ *   event       out
  *   nmore       out, events still queued; valid on timeout too
  *
  * While a thread waits it owns the queue: the CNO is not triggered. Events that
@@ -561,6 +632,7 @@ DAT_EXPORT DAT_RETURN dat_evd_set_unwaitable(DAT_EVD_HANDLE evd_handle);
  */
 DAT_EXPORT DAT_RETURN dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle);
 
+#ifndef DAT_1_2
 /*
  * dat_cno_fd_create - make a notification object with a file descriptor.
  *
@@ -580,7 +652,9 @@ DAT_EXPORT DAT_RETURN dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle);
 DAT_EXPORT DAT_RETURN dat_cno_fd_create(DAT_IA_HANDLE ia_handle,
 					DAT_FD *file_descriptor,
 					DAT_CNO_HANDLE *cno_handle);
+#endif
 
+#ifndef DAT_1_2
 /*
  * dat_cno_trigger - take the trigger of an object with a file descriptor.
  *
@@ -597,9 +671,10 @@ DAT_EXPORT DAT_RETURN dat_cno_fd_create(DAT_IA_HANDLE ia_handle,
  */
 DAT_EXPORT DAT_RETURN dat_cno_trigger(DAT_CNO_HANDLE cno_handle,
 				      DAT_EVD_HANDLE *evd_handle);
+#endif
 
 /*
- * Additions of this implementation, not part of DAT 2.0
+ * Additions of this implementation, not part of DAT
  */
 
 /*

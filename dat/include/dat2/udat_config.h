@@ -10,13 +10,20 @@
 #ifndef DAT2_UDAT_CONFIG_H
 #define DAT2_UDAT_CONFIG_H
 
+#ifndef DAT_1_2
 #define DAT_VERSION_MAJOR 2
 #define DAT_VERSION_MINOR 0
+#else
+#define DAT_VERSION_MAJOR 1
+#define DAT_VERSION_MINOR 2
+#endif
 
 /* Which kind of provider dat_ia_open() asks for. */
 #define DAT_THREADSAFE DAT_FALSE
+#ifndef DAT_1_2
 
 /* dat_extension_op() exists. */
 #define DAT_EXTENSIONS 1
+#endif
 
 #endif /* DAT2_UDAT_CONFIG_H */

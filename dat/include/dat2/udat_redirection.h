@@ -19,6 +19,7 @@ extern "C" {
 
 /* Direct calls; each is the dat_ call of the same name. */
 
+#ifndef DAT_1_2
 #define DAT_LMR_CREATE(ia_handle, mem_type, region_description, length,  \
 		       pz_handle, privileges, va_type, lmr_handle,       \
 		       lmr_context, rmr_context, registered_length,      \
@@ -28,6 +29,15 @@ extern "C" {
 		(pz_handle), (privileges), (va_type), (lmr_handle),      \
 		(lmr_context), (rmr_context), (registered_length),       \
 		(registered_address))
+#else
+#define DAT_LMR_CREATE(ia_handle, mem_type, region_description, length,    \
+		       pz_handle, privileges, lmr_handle, lmr_context,     \
+		       rmr_context, registered_length, registered_address) \
+	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->lmr_create_func)(             \
+		(ia_handle), (mem_type), (region_description), (length),   \
+		(pz_handle), (privileges), (lmr_handle), (lmr_context),    \
+		(rmr_context), (registered_length), (registered_address))
+#endif
 
 #define DAT_EVD_CREATE(ia_handle, evd_min_qlen, cno_handle, evd_flags,  \
 		       evd_handle)                                      \
@@ -61,13 +71,17 @@ extern "C" {
 	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->cno_create_func)( \
 		(ia_handle), (agent), (cno_handle))
 
+#ifndef DAT_1_2
 #define DAT_CNO_FD_CREATE(ia_handle, file_descriptor, cno_handle) \
 	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->cno_fd_create_func)( \
 		(ia_handle), (file_descriptor), (cno_handle))
+#endif
 
+#ifndef DAT_1_2
 #define DAT_CNO_TRIGGER(cno_handle, evd_handle)                               \
 	(*DAT_HANDLE_TO_PROVIDER(cno_handle)->cno_trigger_func)((cno_handle), \
 								(evd_handle))
+#endif
 
 #define DAT_CNO_MODIFY_AGENT(cno_handle, agent)                       \
 	(*DAT_HANDLE_TO_PROVIDER(cno_handle)->cno_modify_agent_func)( \
@@ -90,9 +104,12 @@ typedef DAT_RETURN (*DAT_LMR_CREATE_FUNC)(
 	DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,
 	DAT_PZ_HANDLE pz_handle, DAT_MEM_PRIV_FLAGS privileges,
-	DAT_VA_TYPE va_type, DAT_LMR_HANDLE *lmr_handle,
-	DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context,
-	DAT_VLEN *registered_length, DAT_VADDR *registered_address);
+#ifndef DAT_1_2
+	DAT_VA_TYPE va_type,
+#endif
+	DAT_LMR_HANDLE *lmr_handle, DAT_LMR_CONTEXT *lmr_context,
+	DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
+	DAT_VADDR *registered_address);
 
 typedef DAT_RETURN (*DAT_LMR_QUERY_FUNC)(DAT_LMR_HANDLE lmr_handle,
 					 DAT_LMR_PARAM_MASK lmr_param_mask,
@@ -111,12 +128,16 @@ typedef DAT_RETURN (*DAT_CNO_CREATE_FUNC)(DAT_IA_HANDLE ia_handle,
 					  DAT_OS_WAIT_PROXY_AGENT agent,
 					  DAT_CNO_HANDLE *cno_handle);
 
+#ifndef DAT_1_2
 typedef DAT_RETURN (*DAT_CNO_FD_CREATE_FUNC)(DAT_IA_HANDLE ia_handle,
 					     DAT_FD *file_descriptor,
 					     DAT_CNO_HANDLE *cno_handle);
+#endif
 
+#ifndef DAT_1_2
 typedef DAT_RETURN (*DAT_CNO_TRIGGER_FUNC)(DAT_CNO_HANDLE cno_handle,
 					   DAT_EVD_HANDLE *evd_handle);
+#endif
 
 typedef DAT_RETURN (*DAT_CNO_MODIFY_AGENT_FUNC)(DAT_CNO_HANDLE cno_handle,
 						DAT_OS_WAIT_PROXY_AGENT agent);

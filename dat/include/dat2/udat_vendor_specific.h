@@ -4,7 +4,7 @@
  *
  * Empty on purpose, see dat_vendor_specific.h.
  * Threads, ownership: nothing here has any.
- * Rule: DAT 2.0 names this file as part of the header set.
+ * Rule: DAT names this file as part of the header set.
  */
 #ifndef DAT2_UDAT_VENDOR_SPECIFIC_H
 #define DAT2_UDAT_VENDOR_SPECIFIC_H
