@@ -12,6 +12,10 @@
 #ifndef DAT_FACE_H
 #define DAT_FACE_H
 
+#ifdef DAT_FACE_1
+#include "dat/dat_face_1.h"
+#else
 #include "dat/dat_face_2.h"
+#endif
 
 #endif

@@ -14,6 +14,12 @@
 #include "dat_static.h"
 #include <string.h>
 
+/* Whether programs are told of entries of this version. */
+static bool is_shown(DAT_UINT32 major)
+{
+	return !DAT_FACE_LIST_MAJOR || major == DAT_FACE_LIST_MAJOR;
+}
+
 /* All there are; the first MAX are stored. */
 static size_t list_locked(DAT_PROVIDER_INFO *list[], size_t max)
 {
@@ -23,14 +29,16 @@ static size_t list_locked(DAT_PROVIDER_INFO *list[], size_t max)
 	size_t i;
 
 	for (i = 0; i < conf->n_records; i++) {
-		if (conf->records[i].duplicate)
+		if (conf->records[i].duplicate ||
+		    !is_shown(conf->records[i].major))
 			continue;
 		if (n < max)
 			dat_key_of_record(&conf->records[i], list[n]);
 		n++;
 	}
 	for (reg = dat_registrations; reg; reg = reg->next) {
-		if (dat_key_is_static(&reg->info))
+		if (dat_key_is_static(&reg->info) ||
+		    !is_shown(reg->info.dapl_version_major))
 			continue;
 		if (n < max)
 			*list[n] = reg->info;
@@ -46,13 +54,15 @@ static DAT_RETURN fill_list_locked(size_t max, DAT_COUNT *entries_returned,
 	size_t i;
 
 	*entries_returned = 0;
-	if (total > max) {
+	if (total > max && !(DAT_FACE_LIST_CUT && max > 0)) {
 		*entries_returned = (DAT_COUNT)total;
 		return dat_fail(DAT_INVALID_PARAMETER | DAT_INVALID_ARG1,
 				"dat_registry_list_providers: there are %zu "
 				"adapters, max_to_return is %zu",
 				total, max);
 	}
+	if (total > max)
+		total = max;
 	for (i = 0; i < total; i++)
 		if (!list[i])
 			return dat_fail(
@@ -60,7 +70,8 @@ static DAT_RETURN fill_list_locked(size_t max, DAT_COUNT *entries_returned,
 				"dat_registry_list_providers: element %zu of "
 				"the list is NULL",
 				i);
-	*entries_returned = (DAT_COUNT)list_locked(list, total);
+	list_locked(list, total);
+	*entries_returned = (DAT_COUNT)total;
 	return DAT_SUCCESS;
 }
 

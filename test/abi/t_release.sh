@@ -26,10 +26,11 @@ if grep -q '^DAPL_LDFLAGS = .*--coverage' "$top_builddir/Makefile"; then
 fi
 
 n=0
-for lib in libdat2 libdaplofa libdaploscm libdaploucm; do
-	grep -q "/$lib\.la" "$top_builddir/Makefile" || continue
+for lib in libdat.so.1 libdat2.so.2 libdaplofa.so.2 libdaploscm.so.2 \
+	libdaploucm.so.2; do
+	grep -q "/${lib%.so.*}\.la" "$top_builddir/Makefile" || continue
 	n=$((n + 1))
-	file=$(find "$top_builddir" -path "*/.libs/$lib.so.2" | head -n 1)
+	file=$(find "$top_builddir" -path "*/.libs/$lib" | head -n 1)
 	if ! symbols=$(nm -D --undefined-only "$file" 2>&1); then
 		echo "not ok $n - $lib ends no program"
 		echo "# $symbols"

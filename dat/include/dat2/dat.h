@@ -2318,13 +2318,28 @@ DAT_EXPORT DAT_RETURN dat_extension_op(DAT_HANDLE handle,
  * dat_registry_list_providers - the adapters that can be opened.
  *
  *   max_to_return      entries that dat_provider_list has room for, >= 0
+#ifndef DAT_1_2
  *   entries_returned   out, entries stored; all there are when too many
+#else
+ *   entries_returned   out, entries stored; when max_to_return is 0, all
+ *                      there are
+#endif
  *   dat_provider_list  out, an array of pointers to structures of the caller
  *
+#ifndef DAT_1_2
  * Lists dat.conf in file order, then what registered itself in the process.
+#else
+ * Lists dat.conf in file order, then what registered itself in the process;
+ * nothing of DAT 2. When there is more than there is room for, the first ones.
+#endif
  *
  * Returns:
+#ifndef DAT_1_2
  *   INVALID_PARAMETER/ARG1  max_to_return negative or smaller than the list
+#else
+ *   INVALID_PARAMETER/ARG1  max_to_return negative, or 0 although there are
+ *                           entries
+#endif
  *   INVALID_PARAMETER/ARG2  entries_returned NULL
  *   INVALID_PARAMETER/ARG3  the array or an element of it NULL
  * Blocks: no; dat.conf was read when libdat2 was loaded. Threads: safe.

@@ -9,8 +9,8 @@
  * One thread. Leaves the adapter open: ending like that must be harmless.
  */
 #include "dat_stub.h"
+#include "dat_test_face.h"
 
-#include <dat2/udat.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -2,26 +2,21 @@
 /*
  * dat_stub.c - a provider plug-in that does what a test tells it to.
  *
- * Drives no device. Like old plug-ins it is not linked with libdat2 and finds
- * its symbols in the global scope. Built three times: whole, without init,
- * without fini.
- * Threads: any; one lock guards the list of names.
- * Ownership: one registration and its words for each name, until fini.
- * Rule: <dat2/dat_registry.h>. Words in ia_params:
- *   silent     leaves no reason when something fails
- *   noregister init does not register
- *   extra      init registers "<name>-extra" too
- *   stay       fini does not remove what init registered
- *   openinit   init tries to open "other"
- *   noopen     the table has no ia_open
- *   refuse     ia_open fails
- *   nohandle   ia_open succeeds and gives no handle
- *   busy       a graceful close fails
+ * Drives no device. Like old plug-ins it is not linked with the library and
+ * finds its symbols in the global scope. Built three times for each version of
+ * DAT: whole, without init, without fini. Threads: any; one lock guards the
+ * list of names. Ownership: one registration and its words for each name, until
+ * fini. Rule: dat_registry.h. Words in ia_params: silent     leaves no reason
+ * when something fails noregister init does not register extra      init
+ * registers "<name>-extra" too stay       fini does not remove what init
+ * registered openinit   init tries to open "other" noopen     the table has no
+ * ia_open refuse     ia_open fails nohandle   ia_open succeeds and gives no
+ * handle busy       a graceful close fails
  */
 #include "dat_stub.h"
 
-#include <dat2/dat_ib_extensions.h>
-#include <dat2/dat_registry.h>
+#include "dat_test_face.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -111,6 +106,7 @@ static DAT_RETURN stub_get_context(DAT_HANDLE handle, DAT_CONTEXT *context)
 	return ret;
 }
 
+#ifndef DAT_FACE_1
 static DAT_RETURN stub_extended(DAT_HANDLE handle, DAT_EXTENDED_OP op,
 				va_list args)
 {
@@ -123,12 +119,15 @@ static DAT_RETURN stub_extended(DAT_HANDLE handle, DAT_EXTENDED_OP op,
 						     : DAT_CLOSE_ABRUPT_FLAG);
 	return DAT_NOT_IMPLEMENTED;
 }
+#endif
 
 static DAT_PROVIDER table = {
 	.ia_open_func = stub_ia_open,
 	.ia_close_func = stub_ia_close,
 	.get_consumer_context_func = stub_get_context,
+#ifndef DAT_FACE_1
 	.handle_extendedop_func = stub_extended,
+#endif
 };
 
 __attribute__((unused)) static void remember(const DAT_PROVIDER_INFO *info,
@@ -159,7 +158,7 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *words)
 		stub_count.gate();
 	remember(info, words);
 	if (strstr(words, "openinit"))
-		dat_ia_openv((DAT_NAME_PTR) "other", 8, NULL, &ia, 2, 0,
+		dat_ia_openv((DAT_NAME_PTR) "other", 8, NULL, &ia, MAJOR, MINOR,
 			     DAT_FALSE);
 	if (strstr(words, "noregister")) {
 		if (!strstr(words, "silent"))

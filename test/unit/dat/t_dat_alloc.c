@@ -8,13 +8,12 @@
  * Linked with --wrap for malloc, calloc and realloc. One thread.
  */
 #include "dat_stub.h"
+#include "dat_test_face.h"
 
 #include "dat/common/dat_conf.h"
 #include "dat/common/dat_handle.h"
 #include "dat/common/dat_reg.h"
 
-#include <dat2/dat_ib_extensions.h>
-#include <dat2/dat_registry.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,15 +24,15 @@
 
 #include <cmocka.h>
 
-#define STUB DAT_TEST_LIBDIR "/libdatstub.so"
+#define STUB DAT_TEST_LIBDIR "/" STUB_NAME ".so"
 
-#define CONF                                                         \
-	"a u2.0 threadsafe default " STUB " stub.1.0 \"ok\" \"\"\n"  \
-	"a u2.0 threadsafe default /x stub.1.0 \"duplicate\" \"\"\n" \
-	"x\n"                                                        \
-	"b u2.0 threadsafe default /x stub.1.0 \"not there\" \"\"\n"
+#define CONF                                                            \
+	"a " API " threadsafe default " STUB " stub.1.0 \"ok\" \"\"\n"  \
+	"a " API " threadsafe default /x stub.1.0 \"duplicate\" \"\"\n" \
+	"x\n"                                                           \
+	"b " API " threadsafe default /x stub.1.0 \"not there\" \"\"\n"
 
-#define NO_MEMORY 0x80030002
+#define NO_MEMORY code(0x80030002)
 
 /* No path needs as many; a loop that gets here does not end. */
 #define MAX_ALLOCATIONS 100
@@ -114,7 +113,8 @@ static DAT_RETURN open_a(DAT_IA_HANDLE *ia)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 
-	return dat_ia_openv((DAT_NAME_PTR) "a", 8, &evd, ia, 2, 0, DAT_TRUE);
+	return dat_ia_openv((DAT_NAME_PTR) "a", 8, &evd, ia, MAJOR, MINOR,
+			    DAT_TRUE);
 }
 
 static void init__each_allocation_fails(void **state)
@@ -127,7 +127,7 @@ static void init__each_allocation_fails(void **state)
 		dat_registry_init(conf_path);
 		if (!did_fail())
 			break;
-		assert_int_equal(open_a(&ia), 0x800a0064);
+		assert_int_equal(open_a(&ia), code(0x800a0064));
 		assert_non_null(strstr(dat_error_detail(), "no memory")
 					?: strstr(dat_error_detail(),
 						  "Cannot allocate"));
@@ -150,7 +150,7 @@ static void openv__each_allocation_fails(void **state)
 		if (!did_fail())
 			break;
 		/* when it was the registration: the provider not registered */
-		if (ret != 0x800a0064)
+		if (ret != code(0x800a0064))
 			assert_int_equal(ret, NO_MEMORY);
 		assert_non_null(strstr(dat_error_detail(), "no memory")
 					?: strstr(dat_error_detail(),
@@ -165,7 +165,7 @@ static void openv__each_allocation_fails(void **state)
 static void add_provider__each_allocation_fails(void **state)
 {
 	static const DAT_PROVIDER provider;
-	static const DAT_PROVIDER_INFO info = {"own", 2, 0, DAT_TRUE};
+	static const DAT_PROVIDER_INFO info = {"own", MAJOR, MINOR, DAT_TRUE};
 	DAT_RETURN ret;
 	int n;
 
@@ -181,6 +181,7 @@ static void add_provider__each_allocation_fails(void **state)
 			 DAT_SUCCESS);
 }
 
+#ifndef DAT_FACE_1
 static void query__each_allocation_fails(void **state)
 {
 	DAT_HANDLE handle = DAT_HANDLE_NULL;
@@ -191,13 +192,15 @@ static void query__each_allocation_fails(void **state)
 		ret = dat_ib_open_query("a", &handle, 0, NULL, 0, NULL);
 		if (!did_fail())
 			break;
-		if (ret != 0x800a0064)
+		if (ret != code(0x800a0064))
 			assert_int_equal(ret, NO_MEMORY);
 	}
 	assert_int_equal(n, 4);
 	assert_int_equal(ret, DAT_SUCCESS);
 	assert_int_equal(dat_ib_close_query(handle), DAT_SUCCESS);
 }
+
+#endif
 
 static int group_setup(void **state)
 {
@@ -231,7 +234,9 @@ int main(void)
 		TEST(init__each_allocation_fails),
 		TEST(openv__each_allocation_fails),
 		TEST(add_provider__each_allocation_fails),
+#ifndef DAT_FACE_1
 		TEST(query__each_allocation_fails),
+#endif
 	};
 
 	/* whoever waits for ever is wrong */

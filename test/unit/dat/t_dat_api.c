@@ -5,12 +5,13 @@
  * Covers all of dat_api.c: a call reaches the slot of its own name and no
  * other, with every byte of every argument and its result unchanged; the code
  * for a NULL handle, for an IA that is not open, for a slot that is empty.
- * Loads no library. One thread.
+ * Loads no library. Compiled for each version of DAT (dat_test_face.h). One
+ * thread.
  */
+#include "dat_test_face.h"
+
 #include "dat/common/dat_handle.h"
 
-#include <dat2/dat_ib_extensions.h>
-#include <dat2/udat.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -138,10 +139,17 @@ static void keep(const void *arg, size_t size)
 	static DAT_RETURN run_##call(DAT_HANDLE handle) { T2 a2 = MAKE(T2, 2); T3 a3 = MAKE(T3, 3); T4 a4 = MAKE(T4, 4); T5 a5 = MAKE(T5, 5); T6 a6 = MAKE(T6, 6); T7 a7 = MAKE(T7, 7); T8 a8 = MAKE(T8, 8); T9 a9 = MAKE(T9, 9); start_expected(); KEEP(a2); KEEP(a3); KEEP(a4); KEEP(a5); KEEP(a6); KEEP(a7); KEEP(a8); KEEP(a9); end_expected(); return dat_##call((T1)handle, a2, a3, a4, a5, a6, a7, a8, a9); } \
 	DESCRIBE(call, kind, code)
 
+#ifdef DAT_FACE_1
+#define CALL11(call, kind, code, T1, T2, T3, T4, T5, T6, T7, T8, T9, T10, T11) \
+	static DAT_RETURN stub_##call(T1 a1, T2 a2, T3 a3, T4 a4, T5 a5, T6 a6, T7 a7, T8 a8, T9 a9, T10 a10, T11 a11) { begin(#call, a1); KEEP(a2); KEEP(a3); KEEP(a4); KEEP(a5); KEEP(a6); KEEP(a7); KEEP(a8); KEEP(a9); KEEP(a10); KEEP(a11); return answer; } \
+	static DAT_RETURN run_##call(DAT_HANDLE handle) { T2 a2 = MAKE(T2, 2); T3 a3 = MAKE(T3, 3); T4 a4 = MAKE(T4, 4); T5 a5 = MAKE(T5, 5); T6 a6 = MAKE(T6, 6); T7 a7 = MAKE(T7, 7); T8 a8 = MAKE(T8, 8); T9 a9 = MAKE(T9, 9); T10 a10 = MAKE(T10, 10); T11 a11 = MAKE(T11, 11); start_expected(); KEEP(a2); KEEP(a3); KEEP(a4); KEEP(a5); KEEP(a6); KEEP(a7); KEEP(a8); KEEP(a9); KEEP(a10); KEEP(a11); end_expected(); return dat_##call((T1)handle, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11); } \
+	DESCRIBE(call, kind, code)
+#else
 #define CALL12(call, kind, code, T1, T2, T3, T4, T5, T6, T7, T8, T9, T10, T11, T12) \
 	static DAT_RETURN stub_##call(T1 a1, T2 a2, T3 a3, T4 a4, T5 a5, T6 a6, T7 a7, T8 a8, T9 a9, T10 a10, T11 a11, T12 a12) { begin(#call, a1); KEEP(a2); KEEP(a3); KEEP(a4); KEEP(a5); KEEP(a6); KEEP(a7); KEEP(a8); KEEP(a9); KEEP(a10); KEEP(a11); KEEP(a12); return answer; } \
 	static DAT_RETURN run_##call(DAT_HANDLE handle) { T2 a2 = MAKE(T2, 2); T3 a3 = MAKE(T3, 3); T4 a4 = MAKE(T4, 4); T5 a5 = MAKE(T5, 5); T6 a6 = MAKE(T6, 6); T7 a7 = MAKE(T7, 7); T8 a8 = MAKE(T8, 8); T9 a9 = MAKE(T9, 9); T10 a10 = MAKE(T10, 10); T11 a11 = MAKE(T11, 11); T12 a12 = MAKE(T12, 12); start_expected(); KEEP(a2); KEEP(a3); KEEP(a4); KEEP(a5); KEEP(a6); KEEP(a7); KEEP(a8); KEEP(a9); KEEP(a10); KEEP(a11); KEEP(a12); end_expected(); return dat_##call((T1)handle, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12); } \
 	DESCRIBE(call, kind, code)
+#endif
 
 CALL6(ia_query, IA, DAT_INVALID_HANDLE_IA, DAT_IA_HANDLE, DAT_EVD_HANDLE *, DAT_IA_ATTR_MASK, DAT_IA_ATTR *, DAT_PROVIDER_ATTR_MASK, DAT_PROVIDER_ATTR *)
 CALL2(evd_resize, OBJECT, DAT_INVALID_HANDLE_EVD_REQUEST, DAT_EVD_HANDLE, DAT_COUNT)
@@ -161,20 +169,28 @@ CALL2(cno_modify_agent, OBJECT, DAT_INVALID_HANDLE_CNO, DAT_CNO_HANDLE, DAT_OS_W
 CALL3(cno_query, OBJECT, DAT_INVALID_HANDLE_CNO, DAT_CNO_HANDLE, DAT_CNO_PARAM_MASK, DAT_CNO_PARAM *)
 CALL1(cno_free, OBJECT, DAT_INVALID_HANDLE_CNO, DAT_CNO_HANDLE)
 CALL3(cno_wait, FAST, DAT_INVALID_HANDLE_CNO, DAT_CNO_HANDLE, DAT_TIMEOUT, DAT_EVD_HANDLE *)
+#ifndef DAT_FACE_1
 CALL3(cno_fd_create, IA, DAT_INVALID_HANDLE_IA, DAT_IA_HANDLE, DAT_FD *, DAT_CNO_HANDLE *)
 CALL2(cno_trigger, OBJECT, DAT_INVALID_HANDLE_CNO, DAT_CNO_HANDLE, DAT_EVD_HANDLE *)
+#endif
 CALL7(ep_create, IA, DAT_INVALID_HANDLE_IA, DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_EVD_HANDLE, DAT_EVD_HANDLE, DAT_EVD_HANDLE, const DAT_EP_ATTR *, DAT_EP_HANDLE *)
 CALL3(ep_query, OBJECT, DAT_INVALID_HANDLE_EP, DAT_EP_HANDLE, DAT_EP_PARAM_MASK, DAT_EP_PARAM *)
 CALL3(ep_modify, OBJECT, DAT_INVALID_HANDLE_EP, DAT_EP_HANDLE, DAT_EP_PARAM_MASK, const DAT_EP_PARAM *)
 CALL8(ep_connect, OBJECT, DAT_INVALID_HANDLE_EP, DAT_EP_HANDLE, DAT_IA_ADDRESS_PTR, DAT_CONN_QUAL, DAT_TIMEOUT, DAT_COUNT, const DAT_PVOID, DAT_QOS, DAT_CONNECT_FLAGS)
 CALL6(ep_dup_connect, OBJECT, DAT_INVALID_HANDLE_EP, DAT_EP_HANDLE, DAT_EP_HANDLE, DAT_TIMEOUT, DAT_COUNT, const DAT_PVOID, DAT_QOS)
+#ifndef DAT_FACE_1
 CALL5(ep_common_connect, OBJECT, DAT_INVALID_HANDLE_EP, DAT_EP_HANDLE, DAT_IA_ADDRESS_PTR, DAT_TIMEOUT, DAT_COUNT, const DAT_PVOID)
+#endif
 CALL2(ep_disconnect, OBJECT, DAT_INVALID_HANDLE_EP, DAT_EP_HANDLE, DAT_CLOSE_FLAGS)
 CALL5(ep_post_send, FAST, DAT_INVALID_HANDLE_EP, DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE, DAT_COMPLETION_FLAGS)
+#ifndef DAT_FACE_1
 CALL7(ep_post_send_with_invalidate, OBJECT, DAT_INVALID_HANDLE_EP, DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE, DAT_COMPLETION_FLAGS, DAT_BOOLEAN, DAT_RMR_CONTEXT)
+#endif
 CALL5(ep_post_recv, FAST, DAT_INVALID_HANDLE_EP, DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE, DAT_COMPLETION_FLAGS)
 CALL6(ep_post_rdma_read, FAST, DAT_INVALID_HANDLE_EP, DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE, const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS)
+#ifndef DAT_FACE_1
 CALL5(ep_post_rdma_read_to_rmr, OBJECT, DAT_INVALID_HANDLE_EP, DAT_EP_HANDLE, const DAT_RMR_TRIPLET *, DAT_DTO_COOKIE, const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS)
+#endif
 CALL6(ep_post_rdma_write, FAST, DAT_INVALID_HANDLE_EP, DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE, const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS)
 CALL4(ep_get_status, FAST, DAT_INVALID_HANDLE_EP, DAT_EP_HANDLE, DAT_EP_STATE *, DAT_BOOLEAN *, DAT_BOOLEAN *)
 CALL1(ep_free, OBJECT, DAT_INVALID_HANDLE_EP, DAT_EP_HANDLE)
@@ -189,12 +205,18 @@ CALL1(psp_free, OBJECT, DAT_INVALID_HANDLE_PSP, DAT_PSP_HANDLE)
 CALL5(rsp_create, IA, DAT_INVALID_HANDLE_IA, DAT_IA_HANDLE, DAT_CONN_QUAL, DAT_EP_HANDLE, DAT_EVD_HANDLE, DAT_RSP_HANDLE *)
 CALL3(rsp_query, OBJECT, DAT_INVALID_HANDLE_RSP, DAT_RSP_HANDLE, DAT_RSP_PARAM_MASK, DAT_RSP_PARAM *)
 CALL1(rsp_free, OBJECT, DAT_INVALID_HANDLE_RSP, DAT_RSP_HANDLE)
+#ifndef DAT_FACE_1
 CALL5(csp_create, IA, DAT_INVALID_HANDLE_IA, DAT_IA_HANDLE, DAT_COMM *, DAT_IA_ADDRESS_PTR, DAT_EVD_HANDLE, DAT_CSP_HANDLE *)
 CALL3(csp_query, OBJECT, DAT_INVALID_HANDLE_CSP, DAT_CSP_HANDLE, DAT_CSP_PARAM_MASK, DAT_CSP_PARAM *)
 CALL1(csp_free, OBJECT, DAT_INVALID_HANDLE_CSP, DAT_CSP_HANDLE)
+#endif
 CALL3(cr_query, OBJECT, DAT_INVALID_HANDLE_CR, DAT_CR_HANDLE, DAT_CR_PARAM_MASK, DAT_CR_PARAM *)
 CALL4(cr_accept, OBJECT, DAT_INVALID_HANDLE_CR, DAT_CR_HANDLE, DAT_EP_HANDLE, DAT_COUNT, const DAT_PVOID)
+#ifdef DAT_FACE_1
+CALL1(cr_reject, OBJECT, DAT_INVALID_HANDLE_CR, DAT_CR_HANDLE)
+#else
 CALL3(cr_reject, OBJECT, DAT_INVALID_HANDLE_CR, DAT_CR_HANDLE, DAT_COUNT, const DAT_PVOID)
+#endif
 CALL2(cr_handoff, OBJECT, DAT_INVALID_HANDLE_CR, DAT_CR_HANDLE, DAT_CONN_QUAL)
 CALL2(pz_create, IA, DAT_INVALID_HANDLE_IA, DAT_IA_HANDLE, DAT_PZ_HANDLE *)
 CALL3(pz_query, OBJECT, DAT_INVALID_HANDLE_PZ, DAT_PZ_HANDLE, DAT_PZ_PARAM_MASK, DAT_PZ_PARAM *)
@@ -202,12 +224,22 @@ CALL1(pz_free, OBJECT, DAT_INVALID_HANDLE_PZ, DAT_PZ_HANDLE)
 CALL1(lmr_free, OBJECT, DAT_INVALID_HANDLE_LMR, DAT_LMR_HANDLE)
 CALL3(lmr_sync_rdma_read, IA, DAT_INVALID_HANDLE_IA, DAT_IA_HANDLE, const DAT_LMR_TRIPLET *, DAT_VLEN)
 CALL3(lmr_sync_rdma_write, IA, DAT_INVALID_HANDLE_IA, DAT_IA_HANDLE, const DAT_LMR_TRIPLET *, DAT_VLEN)
+#ifdef DAT_FACE_1
+CALL11(lmr_create, IA, DAT_INVALID_HANDLE_IA, DAT_IA_HANDLE, DAT_MEM_TYPE, DAT_REGION_DESCRIPTION, DAT_VLEN, DAT_PZ_HANDLE, DAT_MEM_PRIV_FLAGS, DAT_LMR_HANDLE *, DAT_LMR_CONTEXT *, DAT_RMR_CONTEXT *, DAT_VLEN *, DAT_VADDR *)
+#else
 CALL12(lmr_create, IA, DAT_INVALID_HANDLE_IA, DAT_IA_HANDLE, DAT_MEM_TYPE, DAT_REGION_DESCRIPTION, DAT_VLEN, DAT_PZ_HANDLE, DAT_MEM_PRIV_FLAGS, DAT_VA_TYPE, DAT_LMR_HANDLE *, DAT_LMR_CONTEXT *, DAT_RMR_CONTEXT *, DAT_VLEN *, DAT_VADDR *)
+#endif
 CALL3(lmr_query, OBJECT, DAT_INVALID_HANDLE_LMR, DAT_LMR_HANDLE, DAT_LMR_PARAM_MASK, DAT_LMR_PARAM *)
 CALL2(rmr_create, OBJECT, DAT_INVALID_HANDLE_PZ, DAT_PZ_HANDLE, DAT_RMR_HANDLE *)
+#ifndef DAT_FACE_1
 CALL2(rmr_create_for_ep, OBJECT, DAT_INVALID_HANDLE_PZ, DAT_PZ_HANDLE, DAT_RMR_HANDLE *)
+#endif
 CALL3(rmr_query, OBJECT, DAT_INVALID_HANDLE_RMR, DAT_RMR_HANDLE, DAT_RMR_PARAM_MASK, DAT_RMR_PARAM *)
+#ifdef DAT_FACE_1
+CALL7(rmr_bind, FAST, DAT_INVALID_HANDLE_RMR, DAT_RMR_HANDLE, const DAT_LMR_TRIPLET *, DAT_MEM_PRIV_FLAGS, DAT_EP_HANDLE, DAT_RMR_COOKIE, DAT_COMPLETION_FLAGS, DAT_RMR_CONTEXT *)
+#else
 CALL9(rmr_bind, FAST, DAT_INVALID_HANDLE_RMR, DAT_RMR_HANDLE, DAT_LMR_HANDLE, const DAT_LMR_TRIPLET *, DAT_MEM_PRIV_FLAGS, DAT_VA_TYPE, DAT_EP_HANDLE, DAT_RMR_COOKIE, DAT_COMPLETION_FLAGS, DAT_RMR_CONTEXT *)
+#endif
 CALL1(rmr_free, OBJECT, DAT_INVALID_HANDLE_RMR, DAT_RMR_HANDLE)
 CALL4(srq_create, IA, DAT_INVALID_HANDLE_IA, DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_SRQ_ATTR *, DAT_SRQ_HANDLE *)
 CALL1(srq_free, OBJECT, DAT_INVALID_HANDLE_SRQ, DAT_SRQ_HANDLE)
@@ -241,20 +273,28 @@ static const struct redirected *const calls[] = {
 	ROW(cno_query),
 	ROW(cno_free),
 	ROW(cno_wait),
+#ifndef DAT_FACE_1
 	ROW(cno_fd_create),
 	ROW(cno_trigger),
+#endif
 	ROW(ep_create),
 	ROW(ep_query),
 	ROW(ep_modify),
 	ROW(ep_connect),
 	ROW(ep_dup_connect),
+#ifndef DAT_FACE_1
 	ROW(ep_common_connect),
+#endif
 	ROW(ep_disconnect),
 	ROW(ep_post_send),
+#ifndef DAT_FACE_1
 	ROW(ep_post_send_with_invalidate),
+#endif
 	ROW(ep_post_recv),
 	ROW(ep_post_rdma_read),
+#ifndef DAT_FACE_1
 	ROW(ep_post_rdma_read_to_rmr),
+#endif
 	ROW(ep_post_rdma_write),
 	ROW(ep_get_status),
 	ROW(ep_free),
@@ -269,9 +309,11 @@ static const struct redirected *const calls[] = {
 	ROW(rsp_create),
 	ROW(rsp_query),
 	ROW(rsp_free),
+#ifndef DAT_FACE_1
 	ROW(csp_create),
 	ROW(csp_query),
 	ROW(csp_free),
+#endif
 	ROW(cr_query),
 	ROW(cr_accept),
 	ROW(cr_reject),
@@ -285,7 +327,9 @@ static const struct redirected *const calls[] = {
 	ROW(lmr_create),
 	ROW(lmr_query),
 	ROW(rmr_create),
+#ifndef DAT_FACE_1
 	ROW(rmr_create_for_ep),
+#endif
 	ROW(rmr_query),
 	ROW(rmr_bind),
 	ROW(rmr_free),
@@ -319,20 +363,28 @@ static const DAT_PROVIDER full_table = {
 	FILL(cno_query),
 	FILL(cno_free),
 	FILL(cno_wait),
+#ifndef DAT_FACE_1
 	FILL(cno_fd_create),
 	FILL(cno_trigger),
+#endif
 	FILL(ep_create),
 	FILL(ep_query),
 	FILL(ep_modify),
 	FILL(ep_connect),
 	FILL(ep_dup_connect),
+#ifndef DAT_FACE_1
 	FILL(ep_common_connect),
+#endif
 	FILL(ep_disconnect),
 	FILL(ep_post_send),
+#ifndef DAT_FACE_1
 	FILL(ep_post_send_with_invalidate),
+#endif
 	FILL(ep_post_recv),
 	FILL(ep_post_rdma_read),
+#ifndef DAT_FACE_1
 	FILL(ep_post_rdma_read_to_rmr),
+#endif
 	FILL(ep_post_rdma_write),
 	FILL(ep_get_status),
 	FILL(ep_free),
@@ -347,9 +399,11 @@ static const DAT_PROVIDER full_table = {
 	FILL(rsp_create),
 	FILL(rsp_query),
 	FILL(rsp_free),
+#ifndef DAT_FACE_1
 	FILL(csp_create),
 	FILL(csp_query),
 	FILL(csp_free),
+#endif
 	FILL(cr_query),
 	FILL(cr_accept),
 	FILL(cr_reject),
@@ -363,7 +417,9 @@ static const DAT_PROVIDER full_table = {
 	FILL(lmr_create),
 	FILL(lmr_query),
 	FILL(rmr_create),
+#ifndef DAT_FACE_1
 	FILL(rmr_create_for_ep),
+#endif
 	FILL(rmr_query),
 	FILL(rmr_bind),
 	FILL(rmr_free),
@@ -376,7 +432,9 @@ static const DAT_PROVIDER full_table = {
 	FILL(set_consumer_context),
 	FILL(get_consumer_context),
 	FILL(get_handle_type),
+#ifndef DAT_FACE_1
 	.handle_extendedop_func = NULL,
+#endif
 };
 /* clang-format on */
 
@@ -423,8 +481,10 @@ static void check_reached(const struct redirected *call, DAT_HANDLE handle)
 
 static void calls__all_slots_have_one(void **state)
 {
-	/* name, extension, open, close, HA, extended operation: not here */
-	assert_int_equal(N_CALLS, sizeof(table) / sizeof(void *) - 6);
+	/* not here: name, extension, open, close; HA, extended operation */
+	size_t others = MAJOR == 1 ? 4 : 6;
+
+	assert_int_equal(N_CALLS, sizeof(table) / sizeof(void *) - others);
 }
 
 static void calls__reach_their_slot(void **state)
@@ -490,9 +550,10 @@ static void calls__empty_slot(void **state)
 	for (i = 0; i < N_CALLS; i++)
 		if (calls[i]->kind != FAST)
 			check_refused(calls[i], handle_for(calls[i]),
-				      0xbfff0000);
+				      code(0xbfff0000));
 }
 
+#ifndef DAT_FACE_1
 /*
  * Extensions
  */
@@ -541,24 +602,27 @@ static void extension_op__numbers_are_not_tested_by_bit(void **state)
 
 static void extension_op__null(void **state)
 {
-	assert_int_equal(dat_extension_op(DAT_HANDLE_NULL, 0), 0x8005001b);
-	assert_int_equal(dat_extension_op((DAT_HANDLE)9, 0), 0x8005001b);
+	assert_int_equal(dat_extension_op(DAT_HANDLE_NULL, 0),
+			 code(0x8005001b));
+	assert_int_equal(dat_extension_op((DAT_HANDLE)9, 0), code(0x8005001b));
 	assert_int_equal(
 		dat_extension_op(DAT_HANDLE_NULL, DAT_CLOSE_EXTENSION_BASE),
-		0x8005000b);
+		code(0x8005000b));
 	assert_int_equal(dat_extension_op(&object, DAT_CLOSE_EXTENSION_BASE),
-			 0x8005000b);
+			 code(0x8005000b));
 	assert_int_equal(dat_extension_op(DAT_HANDLE_NULL,
 					  DAT_OPEN_EXTENSION_BASE, NULL),
-			 0x80050027);
+			 code(0x80050027));
 }
 
 static void extension_op__provider_without_extensions(void **state)
 {
 	table.handle_extendedop_func = NULL;
-	assert_int_equal(dat_extension_op(&object, 0), 0xbfff0000);
-	assert_int_equal(dat_extension_op(ia, 0), 0xbfff0000);
+	assert_int_equal(dat_extension_op(&object, 0), code(0xbfff0000));
+	assert_int_equal(dat_extension_op(ia, 0), code(0xbfff0000));
 }
+
+#endif
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
@@ -572,10 +636,12 @@ int main(void)
 		TEST(calls__ia_not_open),
 		TEST(calls__provider_pointer_is_no_ia),
 		TEST(calls__empty_slot),
+#ifndef DAT_FACE_1
 		TEST(extension_op__reaches_the_provider),
 		TEST(extension_op__numbers_are_not_tested_by_bit),
 		TEST(extension_op__null),
 		TEST(extension_op__provider_without_extensions),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# t_dat_env.sh - libdat2 and the environment, seen by an ordinary program.
+# t_dat_env.sh - the library and the environment, seen by an ordinary program.
+#
+# libdat2, unless the script that reads this one has set api to 1.2.
 #
 # Covers DAT_OVERRIDE, DAT_DBG_TYPE, DAT_DBG_DEST with sensible and with absurd
 # values, silence by default, and ending with an adapter open. Does not look
@@ -11,8 +13,18 @@
 set -u
 : "${top_builddir:?not set}"
 
-probe=$top_builddir/test/unit/dat/dat_probe
-stub=$top_builddir/test/unit/dat/.libs/libdatstub.so
+case ${api:=2.0} in
+1.2)
+    suffix=1
+    subtype=62
+    ;;
+*)
+    suffix=
+    subtype=64
+    ;;
+esac
+probe=$top_builddir/test/unit/dat/dat_probe$suffix
+stub=$top_builddir/test/unit/dat/.libs/libdatstub$suffix.so
 dir=$(mktemp -d "${TMPDIR:-/tmp}/dapl-test.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 unset DAT_OVERRIDE DAT_DBG_TYPE DAT_DBG_DEST
@@ -62,8 +74,8 @@ printed()
     grep -qF -- "$1" "$dir/out"
 }
 
-not_found='0x800a0064 DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED'
-line="a u2.0 threadsafe default $stub stub.1.0 \"ok\" \"\""
+not_found="0x800a00$subtype DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED"
+line="a u$api threadsafe default $stub stub.1.0 \"ok\" \"\""
 printf '%s\nbroken\n' "$line" >"$dir/good"
 printf '%s\r\n' "$line" >"$dir/crlf"
 : >"$dir/empty"

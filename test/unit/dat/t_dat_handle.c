@@ -6,10 +6,11 @@
  * dat_error_detail, dat_fail. Calls no provider.
  * Threads: two tests run eight at once.
  */
+#include "dat_test_face.h"
+
 #include "dat/common/dat_detail.h"
 #include "dat/common/dat_handle.h"
 
-#include <dat2/dat_registry.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -123,13 +124,15 @@ static void get_ia_handle__both_ways(void **state)
 	assert_int_equal(dats_get_ia_handle(pointer(3), &out), DAT_SUCCESS);
 	assert_ptr_equal(out, handle);
 	out = NULL;
-	assert_int_equal(dats_get_ia_handle(pointer(4), &out), 0x8005000b);
-	assert_int_equal(dats_get_ia_handle(NULL, &out), 0x8005000b);
-	assert_int_equal(dats_get_ia_handle(number(9), &out), 0x8005000b);
+	assert_int_equal(dats_get_ia_handle(pointer(4), &out),
+			 code(0x8005000b));
+	assert_int_equal(dats_get_ia_handle(NULL, &out), code(0x8005000b));
+	assert_int_equal(dats_get_ia_handle(number(9), &out), code(0x8005000b));
 	assert_null(out);
-	assert_int_equal(dats_get_ia_handle(handle, NULL), 0x80060026);
+	assert_int_equal(dats_get_ia_handle(handle, NULL), code(0x80060026));
 	close_one(handle);
-	assert_int_equal(dats_get_ia_handle(pointer(3), &out), 0x8005000b);
+	assert_int_equal(dats_get_ia_handle(pointer(3), &out),
+			 code(0x8005000b));
 }
 
 /* A provider may get the same memory for the next adapter before the last. */
@@ -216,7 +219,8 @@ static void detail__set(void **state)
 
 static void detail__fail(void **state)
 {
-	assert_int_equal(dat_fail(DAT_ABORT, "ep %d: gone", 5), 0x80010000);
+	assert_int_equal(dat_fail(DAT_ABORT, "ep %d: gone", 5),
+			 code(0x80010000));
 	assert_string_equal(dat_error_detail(), "ep 5: gone");
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * t_dat_private.c - a program that loads libdat2 itself, and privately.
+ * t_dat_private.c - a program that loads the library itself, and privately.
  *
  * Covers what only the finished shared library can show: a plug-in without a
- * dependency on libdat2 finds its symbols although the program loaded it with
+ * dependency on it finds its symbols although the program loaded it with
  * RTLD_LOCAL; library and plug-in go away again; the exported names have
- * versions. The program is not linked with libdat2. One thread.
+ * versions. The program is not linked with it. Compiled for each version of DAT
+ * (dat_test_face.h). One thread.
  */
 #include "dat_stub.h"
+#include "dat_test_face.h"
 
-#include <dat2/dat_registry.h>
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,13 @@
 
 #include <cmocka.h>
 
-#define STUB DAT_TEST_LIBDIR "/libdatstub.so"
+#define STUB DAT_TEST_LIBDIR "/" STUB_NAME ".so"
+
+#ifdef DAT_FACE_1
+#define LIBRARY DAT_TEST_LIBDAT
+#else
+#define LIBRARY DAT_TEST_LIBDAT2
+#endif
 
 DAT_STUB_COUNTERS;
 
@@ -38,7 +45,7 @@ static bool is_loaded(const char *path)
 
 static void *load_private(void)
 {
-	void *library = dlopen(DAT_TEST_LIBDAT2, RTLD_NOW | RTLD_LOCAL);
+	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
 	if (!library)
 		print_message("# %s\n", dlerror());
@@ -65,7 +72,7 @@ static void private__open_and_close(void **state)
 	assert_non_null(close_ia);
 	assert_non_null(detail);
 
-	ret = openv((DAT_NAME_PTR) "a", 8, &evd, &ia, 2, 0, DAT_FALSE);
+	ret = openv((DAT_NAME_PTR) "a", 8, &evd, &ia, MAJOR, MINOR, DAT_FALSE);
 	if (ret)
 		print_message("# %s\n", detail());
 	assert_int_equal(ret, DAT_SUCCESS);
@@ -77,18 +84,25 @@ static void private__open_and_close(void **state)
 	assert_false(is_loaded(STUB));
 
 	assert_int_equal(dlclose(library), 0);
-	assert_false(is_loaded(DAT_TEST_LIBDAT2));
+	assert_false(is_loaded(LIBRARY));
 }
 
 static void private__versions(void **state)
 {
 	void *library = load_private();
 
+#ifdef DAT_FACE_1
+	assert_non_null(dlvsym(library, "dat_ia_openv", "DAT_1.2"));
+	assert_non_null(dlvsym(library, "dats_get_ia_handle", "DAT_1.2"));
+	assert_non_null(dlvsym(library, "dat_error_detail", "DAT_1.2.1"));
+	assert_null(dlsym(library, "dat_extension_op"));
+#else
 	assert_non_null(dlvsym(library, "dat_ia_openv", "DAT_2.0"));
 	assert_non_null(dlvsym(library, "dats_get_ia_handle", "DAT_2.0"));
 	assert_non_null(dlvsym(library, "dat_csp_create", "DAT_2.1"));
 	assert_non_null(dlvsym(library, "dat_error_detail", "DAT_2.1"));
 	assert_null(dlvsym(library, "dat_csp_create", "DAT_2.0"));
+#endif
 	assert_null(dlsym(library, "dat_registry_init"));
 	assert_null(dlsym(library, "dat_conf_parse"));
 	assert_int_equal(dlclose(library), 0);
@@ -97,7 +111,7 @@ static void private__versions(void **state)
 static int group_setup(void **state)
 {
 	static const char text[] =
-		"a u2.0 threadsafe default " STUB " stub.1.0 \"ok\" \"\"\n";
+		"a " API " threadsafe default " STUB " stub.1.0 \"ok\" \"\"\n";
 	int fd = mkstemp(conf_path);
 
 	if (fd < 0 || write(fd, text, sizeof(text) - 1) != sizeof(text) - 1)

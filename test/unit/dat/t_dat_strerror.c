@@ -6,8 +6,7 @@
  * largest, and the inline functions of the IB extension that build on it.
  * One thread.
  */
-#include <dat2/dat_ib_extensions.h>
-#include <dat2/udat.h>
+#include "dat_test_face.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,14 +16,22 @@
 
 #include <cmocka.h>
 
+#ifdef DAT_FACE_1
+#define LAST_TYPE    0x14
+#define LAST_SUBTYPE 101
+#else
 #define LAST_TYPE    0x17
 #define LAST_SUBTYPE 103
+#endif
 
 static bool is_type(DAT_UINT32 type)
 {
+#ifndef DAT_FACE_1
+	if (type == (DAT_UINT32)DAT_IB_ERR >> 16)
+		return true;
+#endif
 	return type <= LAST_TYPE ||
-	       type == (DAT_UINT32)DAT_NOT_IMPLEMENTED >> 16 ||
-	       type == (DAT_UINT32)DAT_IB_ERR >> 16;
+	       type == DAT_GET_TYPE(DAT_NOT_IMPLEMENTED) >> 16;
 }
 
 static void strerror__every_type(void **state)
@@ -64,10 +71,13 @@ static void strerror__every_subtype(void **state)
 		for (i = 0; i < s; i++)
 			assert_string_not_equal(names[i], names[s]);
 	}
-	assert_string_equal(names[61], "DAT_INVALID_STATE_EP_EVD_RECV");
-	assert_string_equal(names[85], "DAT_INVALID_STATE_SRQ_OPERATIONAL");
+	assert_string_equal(names[code(61)], "DAT_INVALID_STATE_EP_EVD_RECV");
+	assert_string_equal(names[code(85)],
+			    "DAT_INVALID_STATE_SRQ_OPERATIONAL");
+#ifndef DAT_FACE_1
 	assert_string_equal(names[88], "DAT_INVALID_STATE_SRQ_SHUTDOWN");
-	assert_string_equal(names[103], "DAT_THREAD_SAFETY_NOT_FOUND");
+#endif
+	assert_string_equal(names[code(103)], "DAT_THREAD_SAFETY_NOT_FOUND");
 }
 
 static void strerror__unknown_subtype(void **state)
@@ -98,16 +108,19 @@ static void check_names(DAT_RETURN value, const char *type, const char *subtype)
 static void strerror__names(void **state)
 {
 	check_names(0, "DAT_SUCCESS", "");
-	check_names(0x8005000b, "DAT_INVALID_HANDLE", "DAT_INVALID_HANDLE_IA");
+	check_names(code(0x8005000b), "DAT_INVALID_HANDLE",
+		    "DAT_INVALID_HANDLE_IA");
 	check_names(0x0005000b, "DAT_INVALID_HANDLE", "DAT_INVALID_HANDLE_IA");
-	check_names(0x800a0064, "DAT_PROVIDER_NOT_FOUND",
+	check_names(code(0x800a0064), "DAT_PROVIDER_NOT_FOUND",
 		    "DAT_NAME_NOT_REGISTERED");
-	check_names(0xbfff0000, "DAT_NOT_IMPLEMENTED", "");
+	check_names(code(0xbfff0000), "DAT_NOT_IMPLEMENTED", "");
 	check_names(0x00140000, "DAT_CONN_QUAL_UNAVAILABLE", "");
+#ifndef DAT_FACE_1
 	check_names(0x80170000, "DAT_COMM_NOT_SUPPORTED", "");
 	check_names(DAT_IB_ERR, "DAT_IB_ERR", "");
 	check_names(DAT_CLASS_ERROR | DAT_IB_COLLECTIVE_ERR, "DAT_IB_ERR",
 		    "DAT_IB_COLLECTIVE_ERR");
+#endif
 }
 
 static void strerror__null_pointers(void **state)
@@ -122,6 +135,7 @@ static void strerror__null_pointers(void **state)
 	assert_int_not_equal(dat_strerror(0x0fff0000, NULL, NULL), DAT_SUCCESS);
 }
 
+#ifndef DAT_FACE_1
 static void strerror_extension__falls_back(void **state)
 {
 	const char *text = NULL;
@@ -135,6 +149,8 @@ static void strerror_extension__falls_back(void **state)
 	assert_string_equal(text, "DAT_QUEUE_FULL");
 }
 
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,7 +159,9 @@ int main(void)
 		cmocka_unit_test(strerror__unknown_subtype),
 		cmocka_unit_test(strerror__names),
 		cmocka_unit_test(strerror__null_pointers),
+#ifndef DAT_FACE_1
 		cmocka_unit_test(strerror_extension__falls_back),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
