@@ -2,11 +2,12 @@
 /*
  * world.c - two IAs on one fake device; see the header. Contains no test.
  *
+ * What is the same for every world; see world_make.h for the rest.
  * The stubs at the top stand for libdat2, which a provider finds in the global
  * scope: they record what is registered, and know the IAs of world_ia_open()
  * by small numbers.
  */
-#include "test/unit/world.h"
+#include "test/unit/world_make.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -15,7 +16,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "dapl/common/connect/dapl_ep.h"
 #include "dapl/common/event/dapl_cno.h"
 
 #define IA_MAX 64
@@ -30,7 +30,6 @@ DAT_PROVIDER_INFO world_info = {
 
 static DAT_IA_HANDLE known_ias[IA_MAX];
 static bool cqes_otherwise; /* world_run_twice(): this is the second time */
-static struct sockaddr_storage first_addr; /* no family: no IA yet */
 
 /* ------------------------------------------- libdat2's part */
 
@@ -72,7 +71,7 @@ DAT_IA_HANDLE world_user_ia(DAT_IA_HANDLE ia)
 	return NULL;
 }
 
-static void know_ia(DAT_IA_HANDLE ia)
+void world_know_ia(DAT_IA_HANDLE ia)
 {
 	for (int i = 0; i < IA_MAX; i++)
 		if (!known_ias[i]) {
@@ -80,18 +79,6 @@ static void know_ia(DAT_IA_HANDLE ia)
 			return;
 		}
 	fail_msg("too many IAs");
-}
-
-static void learn_addr(DAT_IA_HANDLE ia)
-{
-	DAT_IA_ATTR attr;
-
-	assert_dat_ok(V(ia_query)(ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
-				  0, NULL));
-	memcpy(&first_addr, attr.ia_address_ptr,
-	       attr.ia_address_ptr->sa_family == AF_INET6
-		       ? sizeof(struct sockaddr_in6)
-		       : sizeof(struct sockaddr_in));
 }
 
 void world_forget_ia(DAT_IA_HANDLE ia)
@@ -139,10 +126,7 @@ void world_load(enum fv_kind kind)
 	}
 	memset(&world_registry, 0, sizeof(world_registry));
 	memset(known_ias, 0, sizeof(known_ias));
-	memset(&first_addr, 0, sizeof(first_addr));
-	/* Where the provider uses sockets, they stay on this host. */
-	setenv("DAPL_SCM_NETDEV", "lo", 1);
-	dat_provider_init(&world_info, world_provider.params_a);
+	world_make_vector();
 	assert_non_null(world_registry.vector);
 }
 
@@ -150,40 +134,12 @@ void world_unload(void)
 {
 	unsigned int live = fv_live();
 
-	dat_provider_fini(&world_info);
+	world_drop_vector();
 	if (live)
 		fv_live_dump(stderr);
 	fv_reset();
 	assert_int_equal(live, 0);
 	assert_null(world_registry.vector);
-}
-
-DAT_IA_HANDLE world_ia_open(DAT_EVD_HANDLE *ret_async_evd)
-{
-	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
-	DAT_IA_HANDLE ia = NULL;
-
-	assert_dat_ok(V(ia_open)(WORLD_IA_NAME, 8, &evd, &ia));
-	know_ia(ia);
-	if (!first_addr.ss_family)
-		learn_addr(ia);
-	if (ret_async_evd)
-		*ret_async_evd = evd;
-	return ia;
-}
-
-void world_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
-{
-	assert_dat_ok(V(ia_close)(ia, flags));
-	world_forget_ia(ia);
-}
-
-DAT_PZ_HANDLE world_pz(DAT_IA_HANDLE ia)
-{
-	DAT_PZ_HANDLE pz = NULL;
-
-	assert_dat_ok(V(pz_create)(ia, &pz));
-	return pz;
 }
 
 DAT_EVD_HANDLE world_evd(DAT_IA_HANDLE ia, unsigned flags)
@@ -199,19 +155,6 @@ DAT_EVD_HANDLE world_evd_cno(DAT_IA_HANDLE ia, unsigned flags,
 	assert_dat_ok(
 		V(evd_create)(ia, WORLD_QLEN, cno, (DAT_EVD_FLAGS)flags, &evd));
 	return evd;
-}
-
-DAT_LMR_HANDLE world_lmr(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, void *buf,
-			 size_t size, DAT_LMR_CONTEXT *ret_lkey,
-			 DAT_RMR_CONTEXT *ret_rkey)
-{
-	DAT_REGION_DESCRIPTION desc = {.for_va = buf};
-	DAT_LMR_HANDLE lmr = NULL;
-
-	assert_dat_ok(V(lmr_create)(ia, DAT_MEM_TYPE_VIRTUAL, desc, size, pz,
-				    WORLD_PRIV_ALL, DAT_VA_TYPE_VA, &lmr,
-				    ret_lkey, ret_rkey, NULL, NULL));
-	return lmr;
 }
 
 static void side_open(struct world_side *s)
@@ -350,16 +293,6 @@ DAT_EP_STATE world_ep_state(DAT_EP_HANDLE ep)
 	return state;
 }
 
-struct ibv_qp *world_qp(DAT_EP_HANDLE ep)
-{
-	return ((struct dapl_ep *)ep)->qp.ibv;
-}
-
-DAT_IA_ADDRESS_PTR world_addr(void)
-{
-	return (DAT_IA_ADDRESS_PTR)&first_addr;
-}
-
 void world_eps(struct world *w)
 {
 	if (!w->server.ep)
@@ -372,28 +305,6 @@ void world_connect(struct world *w)
 {
 	world_eps(w);
 	world_connect_pair(w, w->server.ep, w->client.ep);
-}
-
-void world_connect_pair(struct world *w, DAT_EP_HANDLE server,
-			DAT_EP_HANDLE client)
-{
-	DAT_PSP_HANDLE psp = NULL;
-	DAT_EVENT ev;
-
-	assert_dat_ok(V(psp_create)(w->server.ia, WORLD_QUAL, w->server.cr_evd,
-				    DAT_PSP_CONSUMER_FLAG, &psp));
-	assert_dat_ok(V(ep_connect)(
-		client, world_addr(), WORLD_QUAL, WORLD_PATIENCE_US, 0, NULL,
-		DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
-	ev = expect_event(w->server.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
-	assert_dat_ok(
-		V(cr_accept)(ev.event_data.cr_arrival_event_data.cr_handle,
-			     server, 0, NULL));
-	ev = expect_event(w->client.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
-	assert_ptr_equal(ev.event_data.connect_event_data.ep_handle, client);
-	ev = expect_event(w->server.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
-	assert_ptr_equal(ev.event_data.connect_event_data.ep_handle, server);
-	assert_dat_ok(V(psp_free)(psp));
 }
 
 /* ------------------------------------------ data transfers */

@@ -217,8 +217,9 @@ struct fv_qp {
 	unsigned int moving; /* threads inside a change of its state */
 	bool in_error;	     /* event raised, flush done or late */
 	bool got_packet;
-	bool held; /* sends stay outstanding */
-	bool mute; /* in ERR without a flush, until RESET */
+	bool held;   /* sends stay outstanding */
+	bool joined; /* by fv_join() */
+	bool mute;   /* in ERR without a flush, until RESET */
 };
 
 extern pthread_mutex_t fv__lock;

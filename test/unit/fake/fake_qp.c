@@ -212,6 +212,17 @@ static void flush(struct fv_qp *q)
 		fv__recv_flush(q, r);
 }
 
+/* The connection of an RNIC's queue pair ends with it. */
+static void iwarp_dead(struct fv_qp *q)
+{
+	struct fv_qp *peer = q->joined ? fv__qp(q->peer_qpn) : NULL;
+
+	fv__cm_qp_dead(q->qp.qp_num);
+	q->joined = false;
+	if (peer && peer->joined && peer->peer_qpn == q->qp.qp_num)
+		fv__qp_to_error(peer);
+}
+
 void fv__qp_to_error(struct fv_qp *q)
 {
 	q->attr.qp_state = IBV_QPS_ERR;
@@ -221,7 +232,7 @@ void fv__qp_to_error(struct fv_qp *q)
 		if (q->qp.srq)
 			fv__qp_event(q, IBV_EVENT_QP_LAST_WQE_REACHED);
 		if (fv__is_iwarp(q->qp.context))
-			fv__cm_qp_dead(q->qp.qp_num);
+			iwarp_dead(q);
 	}
 	fv__cq_show(q->qp.send_cq);
 	fv__cq_show(q->qp.recv_cq);
@@ -265,7 +276,7 @@ static void to_reset(struct fv_qp *q)
 	memset(&q->attr, 0, sizeof(q->attr));
 	q->attr.qp_state = IBV_QPS_RESET;
 	if (fv__is_iwarp(q->qp.context))
-		fv__cm_qp_dead(q->qp.qp_num);
+		iwarp_dead(q);
 	q->peer_qpn = 0;
 }
 

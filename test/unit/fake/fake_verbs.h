@@ -165,6 +165,11 @@ void fv_inject_async(struct ibv_context *ctx, enum ibv_event_type type,
 void fv_inject_async_qp(struct ibv_qp *qp, enum ibv_event_type type);
 void fv_inject_async_cq(struct ibv_cq *cq, enum ibv_event_type type);
 void fv_inject_async_srq(struct ibv_srq *srq, enum ibv_event_type type);
+/*
+ * Connects two queue pairs in INIT, of any device that is no datagram's. On
+ * iWARP the end of one is the end of the other.
+ */
+void fv_join(struct ibv_qp *a, struct ibv_qp *b);
 /* The device itself moves the QP to ERR and flushes it. */
 void fv_qp_error(struct ibv_qp *qp);
 /*

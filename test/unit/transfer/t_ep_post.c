@@ -3,16 +3,17 @@
  * t_ep_post.c - transfers: dat_ep_post_send, recv, rdma_read, rdma_write,
  * send_with_invalidate, rdma_read_to_rmr, and their completions.
  *
- * Bind and invalidation are in t_rmr.c, the IB operations in t_ext.c.
- * fv_pause() keeps requests outstanding where a test needs that.
- * Rules: DAT 2.0 dat_ep_post_*, completion statuses of DTO events.
+ * Bind and invalidation are in t_rmr.c, the IB operations in t_ext.c, the
+ * states on the way to a connection and failures of the peer in
+ * connect/t_broken.c. fv_pause() keeps requests outstanding where a test needs
+ * that. Rules: DAT 2.0 dat_ep_post_*, completion statuses of DTO events.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/connect/dapl_ep.h"
+#include "dapl/common/transfer/dapl_qp.h"
 #include "test/unit/kit.h"
 
 static DAT_RETURN post_send(struct world_side *s, size_t length,
@@ -161,7 +162,7 @@ static void send__inline(void **state)
 	uint32_t max;
 
 	world_connect(w);
-	max = ((struct dapl_ep *)w->client.ep)->qp.max_inline;
+	max = ((struct dapl_qp *)w->client.ep)->max_inline;
 	assert_true(max >= 64);
 	world_recv(&w->server, 0, 4096, 1);
 	world_recv(&w->server, 8192, 4096, 2);
@@ -422,49 +423,6 @@ static void post__refused_by_the_device(void **state)
 
 /* --------------------------------------------------- states */
 
-static void refused_here(struct world_side *s, DAT_RETURN code)
-{
-	DAT_LMR_TRIPLET seg = world_seg(s, 0, 64);
-	DAT_RMR_TRIPLET remote = world_target(s, 0, 64);
-
-	assert_refused(V(ep_post_send)(s->ep, 1, &seg, world_cookie(1), 0),
-		       code);
-	assert_refused(V(ep_post_rdma_write)(s->ep, 1, &seg, world_cookie(1),
-					     &remote, 0),
-		       code);
-	assert_refused(V(ep_post_rdma_read)(s->ep, 1, &seg, world_cookie(1),
-					    &remote, 0),
-		       code);
-	assert_refused(V(ep_post_send_with_invalidate)(
-			       s->ep, 1, &seg, world_cookie(1), 0, DAT_TRUE, 1),
-		       code);
-	assert_dat_ok(post_recv(s, 64, 77));
-}
-
-static void post__in_every_state(void **state)
-{
-	struct world *w = *state;
-	struct world_side *c = &w->client, *s = &w->server;
-	DAT_RSP_HANDLE rsp;
-
-	world_eps(w);
-	refused_here(c, BAD_EP_STATE(UNCONNECTED));
-	assert_dat_ok(V(rsp_create)(s->ia, WORLD_QUAL, s->ep, s->cr_evd, &rsp));
-	refused_here(s, BAD_EP_STATE(RESERVED));
-	fv_cm_set(FV_CM_LOSE_RTU, w->kind != FV_IWARP);
-	assert_dat_ok(kit_connect(c->ep, DAT_TIMEOUT_INFINITE, NULL, 0));
-	refused_here(c, BAD_EP_STATE(ACTCONNPENDING));
-	kit_request(w);
-	refused_here(s, BAD_EP_STATE(PASSCONNPENDING));
-	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
-	kit_conn(c, DAT_CONNECTION_EVENT_DISCONNECTED);
-	/* In DISCONNECTED a post is taken, and flushed. */
-	for (int i = 0; i < 2; i++)
-		expect_dto(c->recv_evd, 77, DAT_DTO_ERR_FLUSHED);
-	assert_dat_ok(post_recv(c, 64, 5));
-	expect_dto(c->recv_evd, 5, DAT_DTO_ERR_FLUSHED);
-}
-
 static void post__disconnected(void **state)
 {
 	struct world *w = *state;
@@ -691,30 +649,6 @@ static void broken_once(struct world *w, bool client_first)
 	expect_empty(w->server.conn_evd);
 }
 
-/* What an RNIC's sender learns of a failure at the other end. */
-static unsigned far_status(const struct world *w, unsigned status)
-{
-	return w->kind == FV_IWARP ? DAT_DTO_ERR_FLUSHED : status;
-}
-
-static void error__remote_access(void **state)
-{
-	struct world *w = *state;
-	DAT_LMR_TRIPLET seg;
-	DAT_RMR_TRIPLET remote;
-
-	world_connect(w);
-	assert_dat_ok(post_recv(&w->client, 8, 50));
-	seg = world_seg(&w->client, 0, 200);
-	remote = world_target(&w->server, WORLD_MEM_SIZE - 100, 200);
-	assert_dat_ok(V(ep_post_rdma_write)(w->client.ep, 1, &seg,
-					    world_cookie(1), &remote, 0));
-	expect_dto(w->client.req_evd, 1,
-		   far_status(w, DAT_DTO_ERR_REMOTE_ACCESS));
-	broken_once(w, true);
-	expect_dto(w->client.recv_evd, 50, DAT_DTO_ERR_FLUSHED);
-}
-
 static void error__local_protection(void **state)
 {
 	struct world *w = *state;
@@ -729,19 +663,6 @@ static void error__local_protection(void **state)
 				      DAT_COMPLETION_SUPPRESS_FLAG));
 	expect_dto(w->client.req_evd, 2, DAT_DTO_ERR_LOCAL_PROTECTION);
 	broken_once(w, true);
-}
-
-static void error__receive_too_short(void **state)
-{
-	struct world *w = *state;
-
-	world_connect(w);
-	world_recv(&w->server, 0, 100, 1);
-	world_send(&w->client, 0, 101, 2, 0);
-	expect_dto(w->server.recv_evd, 1, DAT_DTO_ERR_LOCAL_LENGTH);
-	expect_dto(w->client.req_evd, 2,
-		   far_status(w, DAT_DTO_ERR_REMOTE_RESPONDER));
-	broken_once(w, false);
 }
 
 /* Rule: DAT 2.0, DAT_DTO_COMPLETION_STATUS. */
@@ -903,7 +824,6 @@ int main(void)
 		on_each(post__suppressed_and_never_read),
 		on_each(post__every_completion_flag),
 		on_ib(post__refused_by_the_device),
-		on_each(post__in_every_state),
 		on_each(post__disconnected),
 		on_each(post__before_and_after_the_end),
 		on_each(flush__own_disconnect),
@@ -912,9 +832,7 @@ int main(void)
 		on_each(flush__reset_before_it_came),
 		on_each(flush__reset_while_it_comes),
 		on_each(flush__free),
-		on_each(error__remote_access),
 		on_each(error__local_protection),
-		on_each(error__receive_too_short),
 		on_ib(error__every_status),
 		on_each(error__two_endpoints_of_one_evd),
 		on_ib(threads__post_and_reap),
