@@ -21,6 +21,7 @@ includes|between folders, includes go down
 calls|between folders, calls go down, and circles are small
 names|the core names no provider
 verbs|only the verbs layer calls libibverbs
+state|what can change outside an adapter is in one place
 length|functions are short
 tests|every source has its unit test
 titles|titles of commits
@@ -203,6 +204,17 @@ tidy_verbs()
                 if (call !~ pure) print FILENAME ": calls " call ")"
             }
         }' | sort -u
+}
+
+# Data that is neither constant nor a thread's: dapl_process's, and logging's.
+tidy_state()
+{
+    local o
+
+    cd "$tidy_build" || return
+    find dapl -name '*.o' -path '*/.libs/*' | grep -v '_la-dapl_\(process\|log\)\.o$' | sort | while read -r o; do
+        objdump -t "$o" | awk -v o="$o" '$0 ~ / O (\.data|\.bss|\*COM\*)\t/ { print o ": keeps " $NF }'
+    done | sed 's,\.libs/[^/]*_la-,,; s,\.o: ,.c: ,' | sort -u
 }
 
 # A function is what stands between braces in the first column.

@@ -2,12 +2,9 @@
 /*
  * dapl_obj.c - pools, references and generic calls of DAT objects.
  *
- * The pools are the only process-wide state of the core besides the list of
- * registered names. A pool hands out the object that was freed longest ago, so
- * that a stale handle stays recognisable for as long as possible. Nothing is
- * returned when the process ends: adapters may be open then, and their service
- * threads, the program's threads and later destructors go on to use objects.
- * Nor is there another end, since the plugin is never unloaded.
+ * A pool hands out the object that was freed longest ago, so that a stale
+ * handle stays recognisable for as long as possible. Nothing is returned: see
+ * dapl_process.h, where the pools are.
  */
 #include "dapl/common/base/dapl_obj.h"
 
@@ -17,18 +14,11 @@
 #include <string.h>
 
 #include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/base/dapl_process.h"
 #include "dapl/common/services/dapl_lock.h"
 
 /* Objects kept back before one is used again. */
 #define POOL_QUARANTINE 32
-
-struct pool {
-	struct dapl_list free;
-	unsigned count;
-};
-
-static struct dapl_lock pool_lock;
-static struct pool pools[DAPL_OBJ_TYPES];
 
 /*
  * The addresses of all objects that were ever made: what is not here is no
@@ -36,26 +26,21 @@ static struct pool pools[DAPL_OBJ_TYPES];
  * finds an empty slot or the address, in this table or in one that was replaced
  * while it looked.
  */
-struct known {
-	struct known *before; /* the smaller one it replaced */
+struct dapl_obj_known {
+	struct dapl_obj_known *before; /* the smaller one it replaced */
 	size_t mask;
 	struct dapl_obj *slots[]; /* atomic; at least half are empty */
 };
 
-static struct known *known; /* atomic, stored with the lock held */
-static size_t known_count;  /* pool_lock */
-
-static int adapters; /* atomic: IAs there are, in whatever state */
-static bool forked;  /* set while there is one thread */
-
 static void after_fork_in_child(void)
 {
-	struct known *k = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
+	struct dapl_obj_known *k =
+		__atomic_load_n(&dapl_process.known, __ATOMIC_ACQUIRE);
 	struct dapl_obj *obj;
 
-	if (!__atomic_load_n(&adapters, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&dapl_process.adapter_count, __ATOMIC_RELAXED))
 		return;
-	forked = true;
+	dapl_process.forked = true;
 	dapl__fail_always("this process was forked from one that had adapters "
 			  "open; it may only exec or _exit");
 	for (size_t i = 0; k && i <= k->mask; i++) {
@@ -67,14 +52,11 @@ static void after_fork_in_child(void)
 
 bool dapl_obj_forked(void)
 {
-	return forked;
+	return dapl_process.forked;
 }
 
-__attribute__((constructor)) static void pools_init(void)
+void dapl_obj_watch_fork(void)
 {
-	dapl_lock_init(&pool_lock, DAPL_LOCK_LEAF);
-	for (int i = 0; i < DAPL_OBJ_TYPES; i++)
-		dapl_list_init(&pools[i].free);
 	if (pthread_atfork(NULL, NULL, after_fork_in_child))
 		dapl_log(DAPL_LOG_ERR, "a child after fork() will not know "
 				       "that it is one: no memory");
@@ -82,28 +64,29 @@ __attribute__((constructor)) static void pools_init(void)
 
 static struct dapl_obj *pool_take(DAT_HANDLE_TYPE type)
 {
-	struct pool *pool = &pools[type];
+	struct dapl_obj_pool *pool = &dapl_process.pools[type];
 	struct dapl_obj *obj = NULL;
 
-	dapl_lock(&pool_lock);
+	dapl_lock(&dapl_process.pool_lock);
 	if (pool->count > POOL_QUARANTINE) {
 		obj = dapl_list_first(&pool->free, struct dapl_obj, link);
 		dapl_list_del(&obj->link);
 		pool->count--;
 	}
-	dapl_unlock(&pool_lock);
+	dapl_unlock(&dapl_process.pool_lock);
 	return obj;
 }
 
 /* Where the search for P begins; objects are aligned to 16. */
-static size_t first_slot(const struct known *k, const void *p)
+static size_t first_slot(const struct dapl_obj_known *k, const void *p)
 {
 	return (size_t)((uintptr_t)p * 0x9e3779b97f4a7c15u >> 20) & k->mask;
 }
 
 static bool is_known(const void *p)
 {
-	struct known *k = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
+	struct dapl_obj_known *k =
+		__atomic_load_n(&dapl_process.known, __ATOMIC_ACQUIRE);
 	const struct dapl_obj *obj;
 	size_t i;
 
@@ -116,7 +99,7 @@ static bool is_known(const void *p)
 	}
 }
 
-static void known_put(struct known *k, struct dapl_obj *obj)
+static void known_put(struct dapl_obj_known *k, struct dapl_obj *obj)
 {
 	size_t i = first_slot(k, obj);
 
@@ -127,32 +110,35 @@ static void known_put(struct known *k, struct dapl_obj *obj)
 
 static bool known_grow_locked(void)
 {
-	size_t size = known ? 2 * (known->mask + 1) : 64;
-	struct known *k = calloc(1, sizeof(*k) + size * sizeof(k->slots[0]));
+	struct dapl_obj_known *old = dapl_process.known, *k;
+	size_t size = old ? 2 * (old->mask + 1) : 64;
 
-	dapl_lock_assert_held(&pool_lock);
+	dapl_lock_assert_held(&dapl_process.pool_lock);
+	k = calloc(1, sizeof(*k) + size * sizeof(k->slots[0]));
 	if (!k)
 		return false;
-	k->before = known;
+	k->before = old;
 	k->mask = size - 1;
-	for (size_t i = 0; known && i <= known->mask; i++)
-		if (known->slots[i])
-			known_put(k, known->slots[i]);
-	__atomic_store_n(&known, k, __ATOMIC_RELEASE);
+	for (size_t i = 0; old && i <= old->mask; i++)
+		if (old->slots[i])
+			known_put(k, old->slots[i]);
+	__atomic_store_n(&dapl_process.known, k, __ATOMIC_RELEASE);
 	return true;
 }
 
 static bool known_add(struct dapl_obj *obj)
 {
+	struct dapl_process *p = &dapl_process;
 	bool room;
 
-	dapl_lock(&pool_lock);
-	room = (known && 2 * known_count <= known->mask) || known_grow_locked();
+	dapl_lock(&p->pool_lock);
+	room = (p->known && 2 * p->known_count <= p->known->mask) ||
+	       known_grow_locked();
 	if (room) {
-		known_put(known, obj);
-		known_count++;
+		known_put(p->known, obj);
+		p->known_count++;
 	}
-	dapl_unlock(&pool_lock);
+	dapl_unlock(&p->pool_lock);
 	return room;
 }
 
@@ -178,7 +164,8 @@ void *dapl_obj_new_uncleared(struct dapl_ia *ia, const struct dapl_obj_ops *ops,
 	if (!obj)
 		return NULL;
 	if (ops->type == DAT_HANDLE_TYPE_IA)
-		__atomic_add_fetch(&adapters, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&dapl_process.adapter_count, 1,
+				   __ATOMIC_RELAXED);
 	/* Not the magic, which is 0: a stale handle may be looked at now. */
 	obj->provider = ia ? ia->obj.provider : NULL;
 	obj->ia = ia;
@@ -220,14 +207,15 @@ void dapl_obj_end(struct dapl_obj *obj)
 
 void dapl_obj_release(struct dapl_obj *obj)
 {
-	struct pool *pool = &pools[obj->ops->type];
+	struct dapl_obj_pool *pool = &dapl_process.pools[obj->ops->type];
 
 	if (obj->ops->type == DAT_HANDLE_TYPE_IA)
-		__atomic_sub_fetch(&adapters, 1, __ATOMIC_RELAXED);
-	dapl_lock(&pool_lock);
+		__atomic_sub_fetch(&dapl_process.adapter_count, 1,
+				   __ATOMIC_RELAXED);
+	dapl_lock(&dapl_process.pool_lock);
 	dapl_list_add_tail(&pool->free, &obj->link);
 	pool->count++;
-	dapl_unlock(&pool_lock);
+	dapl_unlock(&dapl_process.pool_lock);
 }
 
 void dapl_obj_enlist(struct dapl_obj *obj)

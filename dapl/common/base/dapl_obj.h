@@ -135,6 +135,8 @@ void dapl_obj_put(struct dapl_obj *obj);
 void dapl_obj_end(struct dapl_obj *obj);
 /* Whether this process is a child as above: it can have no new IA either. */
 bool dapl_obj_forked(void);
+/* Once, before there is an adapter. */
+void dapl_obj_watch_fork(void);
 /* Returns the memory to the pool. */
 void dapl_obj_release(struct dapl_obj *obj);
 

@@ -13,16 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/services/dapl_lock.h"
-
-static struct dapl_lock names_lock;
-static struct dapl_list names;
-
-__attribute__((constructor)) static void names_init(void)
-{
-	dapl_lock_init(&names_lock, DAPL_LOCK_PROVIDER);
-	dapl_list_init(&names);
-}
+#include "dapl/common/base/dapl_process.h"
 
 /*
  * libdat2 opens with the device_name of the registration it chose, which tells
@@ -34,14 +25,14 @@ const struct dapl_provider *dapl_provider_find(const char *name)
 
 	if (!name)
 		return NULL;
-	dapl_lock(&names_lock);
-	dapl_list_for_each(prov, &names, link) {
+	dapl_lock(&dapl_process.lock);
+	dapl_list_for_each(prov, &dapl_process.names, link) {
 		if (!prov->registered || strcmp(prov->info.ia_name, name))
 			continue;
 		if (!found || prov->info.ia_name == name)
 			found = prov;
 	}
-	dapl_unlock(&names_lock);
+	dapl_unlock(&dapl_process.lock);
 	return found;
 }
 
@@ -68,7 +59,7 @@ static struct dapl_provider *provider_make(const DAT_PROVIDER *vector,
 	prov->vector.device_name = prov->info.ia_name;
 	prov->ops = ops;
 	strcpy(prov->ia_params, ia_params);
-	dapl_list_add_tail(&names, &prov->link);
+	dapl_list_add_tail(&dapl_process.names, &prov->link);
 	return prov;
 }
 
@@ -79,8 +70,8 @@ struct dapl_provider *dapl_provider_take(const DAT_PROVIDER *vector,
 {
 	struct dapl_provider *prov, *found = NULL;
 
-	dapl_lock(&names_lock);
-	dapl_list_for_each(prov, &names, link)
+	dapl_lock(&dapl_process.lock);
+	dapl_list_for_each(prov, &dapl_process.names, link)
 		if (!prov->registered && prov->ops == ops &&
 		    same_info(&prov->info, info) &&
 		    !strcmp(prov->ia_params, ia_params))
@@ -89,15 +80,15 @@ struct dapl_provider *dapl_provider_take(const DAT_PROVIDER *vector,
 		found = provider_make(vector, ops, info, ia_params);
 	if (found)
 		found->registered = true;
-	dapl_unlock(&names_lock);
+	dapl_unlock(&dapl_process.lock);
 	return found;
 }
 
 void dapl_provider_give_back(struct dapl_provider *prov)
 {
-	dapl_lock(&names_lock);
+	dapl_lock(&dapl_process.lock);
 	prov->registered = false;
-	dapl_unlock(&names_lock);
+	dapl_unlock(&dapl_process.lock);
 }
 
 struct dapl_provider *dapl_provider_of(const struct dapl_cm_ops *ops,
@@ -105,13 +96,13 @@ struct dapl_provider *dapl_provider_of(const struct dapl_cm_ops *ops,
 {
 	struct dapl_provider *prov, *found = NULL;
 
-	dapl_lock(&names_lock);
-	dapl_list_for_each(prov, &names, link)
+	dapl_lock(&dapl_process.lock);
+	dapl_list_for_each(prov, &dapl_process.names, link)
 		if (prov->registered && prov->ops == ops &&
 		    same_info(&prov->info, info)) {
 			found = prov;
 			break;
 		}
-	dapl_unlock(&names_lock);
+	dapl_unlock(&dapl_process.lock);
 	return found;
 }

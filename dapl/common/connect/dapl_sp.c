@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/base/dapl_process.h"
 #include "dapl/common/connect/dapl_ep.h"
 #include "dapl/common/event/dapl_evd.h"
 
@@ -328,14 +329,15 @@ DAT_RETURN dapl_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL qual,
  */
 static int listen_anywhere(struct dapl_sp *sp)
 {
-	static uint32_t next; /* atomic; spreads the tries of a process */
+	/* Spreads the tries of a process. */
+	uint32_t *next = &dapl_process.next_any_qual;
 	uint32_t n = sp->obj.ia->cm->ops->any_qual_last - ANY_QUAL_FIRST + 1u;
 	uint32_t tries;
 	int ret = -EADDRINUSE;
 
 	for (tries = 0; tries < n; tries++) {
 		sp->qual = ANY_QUAL_FIRST +
-			   __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % n;
+			   __atomic_fetch_add(next, 1, __ATOMIC_RELAXED) % n;
 		ret = sp_listen(sp);
 		if (ret != -EADDRINUSE && ret != -EACCES)
 			break;

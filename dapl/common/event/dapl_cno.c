@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/base/dapl_process.h"
 #include "dapl/common/event/dapl_evd.h"
 #include "dapl/common/services/dapl_cancel.h"
 #include "dapl/common/services/dapl_files.h"
@@ -25,10 +26,6 @@
 #define CNO_BATCH 16
 /* Its own, and those of an EVD that triggers it. */
 #define CNO_FILES 4
-
-/* For cno_shutdown(): a waiter of a dead CNO has gone. */
-static pthread_mutex_t left_mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t left_cond = PTHREAD_COND_INITIALIZER;
 
 /* ------------------------------------------------ triggers */
 
@@ -173,16 +170,16 @@ static void cno_shutdown(struct dapl_obj *obj)
 	cno->dead = true;
 	cno_poke_locked(cno);
 	dapl_unlock(&cno->lock);
-	pthread_mutex_lock(&left_mutex);
+	pthread_mutex_lock(&dapl_process.left_mutex);
 	for (;;) {
 		dapl_lock(&cno->lock);
 		waiters = cno->waiters;
 		dapl_unlock(&cno->lock);
 		if (!waiters)
 			break;
-		pthread_cond_wait(&left_cond, &left_mutex);
+		pthread_cond_wait(&dapl_process.left, &dapl_process.left_mutex);
 	}
-	pthread_mutex_unlock(&left_mutex);
+	pthread_mutex_unlock(&dapl_process.left_mutex);
 	if (cno->watch.fd >= 0)
 		dapl_loop_del(obj->ia->loop, &cno->watch);
 }
@@ -351,9 +348,9 @@ static void cno_left(void *arg)
 	dead = cno->dead;
 	dapl_unlock(&cno->lock);
 	if (dead) {
-		pthread_mutex_lock(&left_mutex);
-		pthread_cond_broadcast(&left_cond);
-		pthread_mutex_unlock(&left_mutex);
+		pthread_mutex_lock(&dapl_process.left_mutex);
+		pthread_cond_broadcast(&dapl_process.left);
+		pthread_mutex_unlock(&dapl_process.left_mutex);
 	}
 }
 

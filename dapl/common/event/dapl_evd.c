@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/base/dapl_process.h"
 #include "dapl/common/event/dapl_cno.h"
 #include "dapl/common/services/dapl_files.h"
 #include "dapl/common/services/dapl_wakeup.h"
@@ -54,25 +55,21 @@ static int evd_open_cq(struct dapl_evd *evd, struct dapl_ia *ia, DAT_COUNT qlen)
 	return 0;
 }
 
-/* A waiter of a dead EVD has gone. */
-static pthread_mutex_t left_mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t left_cond = PTHREAD_COND_INITIALIZER;
-
 void dapl_evd_sleeper_left(struct dapl_evd *evd)
 {
-	pthread_mutex_lock(&left_mutex);
+	pthread_mutex_lock(&dapl_process.left_mutex);
 	__atomic_sub_fetch(&evd->sleepers, 1, __ATOMIC_RELEASE);
-	pthread_cond_broadcast(&left_cond);
-	pthread_mutex_unlock(&left_mutex);
+	pthread_cond_broadcast(&dapl_process.left);
+	pthread_mutex_unlock(&dapl_process.left_mutex);
 }
 
 /* Blocks until who slept in dat_evd_wait() has left a dead EVD. */
 static void wait_left(struct dapl_evd *evd)
 {
-	pthread_mutex_lock(&left_mutex);
+	pthread_mutex_lock(&dapl_process.left_mutex);
 	while (__atomic_load_n(&evd->sleepers, __ATOMIC_ACQUIRE))
-		pthread_cond_wait(&left_cond, &left_mutex);
-	pthread_mutex_unlock(&left_mutex);
+		pthread_cond_wait(&dapl_process.left, &dapl_process.left_mutex);
+	pthread_mutex_unlock(&dapl_process.left_mutex);
 }
 
 /* A waiter returns DAT_ABORT, and has left afterwards. */

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "dapl/common/base/dapl_process.h"
 #include "dapl/common/cm/base/dapl_cm.h"
 #include "dapl/common/connect/dapl_ep.h"
 #include "dapl/common/connect/dapl_sp.h"
@@ -36,16 +37,6 @@ static const struct dapl_cm_up ia_upcalls = {
 	.qp_error = dapl_ep_cm_qp_error,
 	.qp_stop = dapl_ep_cm_qp_stop,
 };
-
-/* Every open IA of the plugin, to find one on the same adapter. */
-static struct dapl_lock open_lock;
-static struct dapl_list open_ias;
-
-__attribute__((constructor)) static void open_ias_init(void)
-{
-	dapl_lock_init(&open_lock, DAPL_LOCK_PROVIDER);
-	dapl_list_init(&open_ias);
-}
 
 /* ------------------------------------ asynchronous errors */
 
@@ -123,15 +114,15 @@ static struct dapl_evd *async_evd_elsewhere(const struct dapl_ia *ia)
 	struct dapl_evd *evd = NULL;
 	struct dapl_ia *other;
 
-	dapl_lock(&open_lock);
-	dapl_list_for_each(other, &open_ias, all_link) {
+	dapl_lock(&dapl_process.lock);
+	dapl_list_for_each(other, &dapl_process.adapters, all_link) {
 		if (strcmp(other->dev.name, ia->dev.name))
 			continue;
 		evd = other->async_evd;
 		dapl_obj_get(&evd->obj);
 		break;
 	}
-	dapl_unlock(&open_lock);
+	dapl_unlock(&dapl_process.lock);
 	return evd;
 }
 
@@ -491,9 +482,9 @@ DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen,
 	ret = ia_open(name, false, qlen, *async_evd, &ia);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	dapl_lock(&open_lock);
-	dapl_list_add_tail(&open_ias, &ia->all_link);
-	dapl_unlock(&open_lock);
+	dapl_lock(&dapl_process.lock);
+	dapl_list_add_tail(&dapl_process.adapters, &ia->all_link);
+	dapl_unlock(&dapl_process.lock);
 	*async_evd = (DAT_EVD_HANDLE)ia->async_evd;
 	*ret_ia = (DAT_IA_HANDLE)ia;
 	return DAT_SUCCESS;
@@ -594,9 +585,9 @@ DAT_RETURN dapl_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 				 (void *)ia);
 	if (!ia_claim(ia))
 		return dapl_fail(DAPL_BAD_HANDLE(IA), "no such IA");
-	dapl_lock(&open_lock);
+	dapl_lock(&dapl_process.lock);
 	dapl_list_del(&ia->all_link);
-	dapl_unlock(&open_lock);
+	dapl_unlock(&dapl_process.lock);
 	ia_end(ia);
 	return DAT_SUCCESS;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/base/dapl_process.h"
 #include "dapl/common/transfer/dapl_completion.h"
 #include "dapl/common/transfer/dapl_srq_queue.h"
 
@@ -77,7 +78,6 @@ static void set_flushing(struct dapl_qp *qp, bool flushing)
 /* The queue pair of QP. Lock ctl held; 0 or -errno. */
 static int qp_make_locked(struct dapl_qp *qp, struct ibv_cq *null_cq)
 {
-	static uint64_t last_id; /* atomic */
 	struct dapl_ia *ia = qp->obj.ia;
 	struct vb_qp_cfg cfg = {
 		.type = qp->ud ? IBV_QPT_UD : IBV_QPT_RC,
@@ -114,7 +114,8 @@ static int qp_make_locked(struct dapl_qp *qp, struct ibv_cq *null_cq)
 	qp->max_inline = max_inline;
 	qp->io = vb_qp_ops_of(ibv);
 	set_flushing(qp, false);
-	qp->id = __atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED);
+	qp->id = __atomic_add_fetch(&dapl_process.last_qp_id, 1,
+				    __ATOMIC_RELAXED);
 	__atomic_store_n(&qp->ibv, ibv, __ATOMIC_RELEASE);
 	return 0;
 }
