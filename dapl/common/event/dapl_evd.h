@@ -235,13 +235,6 @@ void dapl_evd_wake_locked(struct dapl_evd *evd);
 /* dapl_evd_async.c: asynchronous errors. */
 
 /*
- * Queues an asynchronous error. Beyond the queue length it is dropped; in place
- * of the first one dropped EVD itself is reported, as overflown. EVD may be
- * NULL: nobody is told.
- */
-void dapl_evd_post_error(struct dapl_evd *evd, DAT_EVENT_NUMBER number,
-			 DAT_HANDLE handle, DAT_COUNT reason);
-/*
  * Posts an asynchronous error event about OBJ to the IA's async EVD, if it has
  * one.
  */

@@ -22,8 +22,13 @@ static DAT_EVENT *error_slot_locked(struct dapl_evd *evd, bool *ret_full)
 	return dapl_evd_push_locked(evd);
 }
 
-void dapl_evd_post_error(struct dapl_evd *evd, DAT_EVENT_NUMBER number,
-			 DAT_HANDLE handle, DAT_COUNT reason)
+/*
+ * Queues an asynchronous error. Beyond the queue length it is dropped; in place
+ * of the first one dropped EVD itself is reported, as overflown. EVD may be
+ * NULL: nobody is told.
+ */
+static void post_error(struct dapl_evd *evd, DAT_EVENT_NUMBER number,
+		       DAT_HANDLE handle, DAT_COUNT reason)
 {
 	DAT_ASYNCH_ERROR_EVENT_DATA *data;
 	DAT_EVENT *slot;
@@ -56,8 +61,8 @@ void dapl_evd_post_error(struct dapl_evd *evd, DAT_EVENT_NUMBER number,
 
 void dapl_evd_tell_overflow(struct dapl_evd *async, DAT_HANDLE of)
 {
-	dapl_evd_post_error(async, DAT_ASYNC_ERROR_EVD_OVERFLOW, of,
-			    DAT_EVD_OVERFLOW_ERROR);
+	post_error(async, DAT_ASYNC_ERROR_EVD_OVERFLOW, of,
+		   DAT_EVD_OVERFLOW_ERROR);
 }
 
 void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number,
@@ -65,5 +70,5 @@ void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number,
 {
 	/* One that was opened for queries tells nobody. */
 	if (ia->async_evd)
-		dapl_evd_post_error(ia->async_evd, number, handle, reason);
+		post_error(ia->async_evd, number, handle, reason);
 }
