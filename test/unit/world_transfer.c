@@ -69,23 +69,23 @@ static void both_over(struct end *e, DAT_EVENT_NUMBER why)
 		tell(peer, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
-static void broken(struct dapl_obj *owner)
+static void broken(struct dapl_obj *owner, uint64_t qp_id)
 {
 	both_over((struct end *)owner, DAT_CONNECTION_EVENT_BROKEN);
 }
 
 static void broken_work(struct dapl_work *work)
 {
-	broken(&dapl_container_of(work, struct end, broken)->qp.obj);
+	broken(&dapl_container_of(work, struct end, broken)->qp.obj, 0);
 }
 
-static void broken_later(struct dapl_obj *owner)
+static void broken_later(struct dapl_obj *owner, uint64_t qp_id)
 {
 	dapl_loop_defer(owner->ia->loop, &((struct end *)owner)->broken);
 }
 
 /* Nobody posts a marker but who disconnects gracefully. */
-static void drained(struct dapl_obj *owner)
+static void drained(struct dapl_obj *owner, uint64_t qp_id)
 {
 	abort();
 }

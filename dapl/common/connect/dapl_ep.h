@@ -42,6 +42,7 @@ struct dapl_ep {
 	struct dapl_timer timer;
 	struct dapl_work drain_work;
 	struct dapl_work broken_work;
+	uint64_t broken_qp; /* atomic; whose failure that is about */
 	unsigned drain_wait_us;
 	struct sockaddr_storage remote_addr;
 	DAT_CONN_QUAL remote_qual; /* what the consumer asked for */

@@ -32,6 +32,7 @@ struct input {
 	/* The one it is about. If that is not the endpoint's any more, it is
 	 * none. */
 	struct dapl_cm_conn *about;
+	uint64_t qp_id;		 /* the same of a queue pair; 0: about none */
 	struct dapl_ep_use *use; /* who was inside that, and leaves with it */
 	const struct dapl_ep_peer *peer;
 	uint64_t deadline_us; /* of the attempt */
@@ -251,6 +252,8 @@ static bool stale_locked(struct dapl_ep *ep, const struct input *in)
 	dapl_lock_assert_held(&ep->lock);
 	if (in->about)
 		return ep->conn != in->about;
+	if (in->qp_id)
+		return dapl_qp_last_id(&ep->qp) != in->qp_id;
 	return in->in == DAPL_EP_IN_TIMER && dapl_now_us() < ep->deadline_us;
 }
 
@@ -468,10 +471,20 @@ void dapl_ep_drained(struct dapl_work *w)
 		DAPL_EP_IN_DRAINED);
 }
 
+static void broken(struct dapl_ep *ep, uint64_t qp_id)
+{
+	struct input in = {.in = DAPL_EP_IN_COMPLETION_ERROR, .qp_id = qp_id};
+	struct outcome out;
+
+	feed(ep, &in, &out);
+	carry_out(ep, &out);
+}
+
 void dapl_ep_broken(struct dapl_work *w)
 {
-	happens(dapl_container_of(w, struct dapl_ep, broken_work),
-		DAPL_EP_IN_COMPLETION_ERROR);
+	struct dapl_ep *ep = dapl_container_of(w, struct dapl_ep, broken_work);
+
+	broken(ep, __atomic_load_n(&ep->broken_qp, __ATOMIC_ACQUIRE));
 }
 
 /* ------------------------------------------------- connect */
@@ -859,20 +872,21 @@ void dapl_ep_close(struct dapl_ep *ep)
 
 /* ---------------------------------- what completions tell */
 
-static void qp_broken(struct dapl_obj *owner)
+static void qp_broken(struct dapl_obj *owner, uint64_t qp_id)
 {
-	happens((struct dapl_ep *)owner, DAPL_EP_IN_COMPLETION_ERROR);
+	broken((struct dapl_ep *)owner, qp_id);
 }
 
-static void qp_broken_later(struct dapl_obj *owner)
+static void qp_broken_later(struct dapl_obj *owner, uint64_t qp_id)
 {
 	struct dapl_ep *ep = (struct dapl_ep *)owner;
 
+	__atomic_store_n(&ep->broken_qp, qp_id, __ATOMIC_RELEASE);
 	dapl_loop_defer(owner->ia->loop, &ep->broken_work);
 }
 
 /* On the service thread: the caller is in the data path. */
-static void qp_drained(struct dapl_obj *owner)
+static void qp_drained(struct dapl_obj *owner, uint64_t qp_id)
 {
 	struct dapl_ep *ep = (struct dapl_ep *)owner;
 

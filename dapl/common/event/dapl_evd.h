@@ -108,8 +108,9 @@ _Static_assert(sizeof(struct dapl_lock) > sizeof(int) ||
 
 /* To be called when the EVD's lock is free, if it is set. */
 struct dapl_evd_call {
-	void (*fn)(struct dapl_obj *obj);
+	void (*fn)(struct dapl_obj *obj, uint64_t qp_id);
 	struct dapl_obj *obj; /* referenced */
+	uint64_t qp_id;	      /* whose completion it was; see dapl_qp.h */
 };
 
 /* What a reading of the completion queue asks the caller to do afterwards. */

@@ -143,7 +143,7 @@ static void run_call(const struct dapl_evd_call *call)
 {
 	if (!call->fn)
 		return;
-	call->fn(call->obj);
+	call->fn(call->obj, call->qp_id);
 	dapl_obj_put(call->obj);
 }
 

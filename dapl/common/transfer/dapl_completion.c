@@ -137,6 +137,14 @@ static bool make_bind(DAT_EVENT *ev, DAT_DTO_COOKIE cookie,
 			      &ev->event_data.rmr_completion_event_data);
 }
 
+/* No queue pair is replaced before its completions have been read. */
+static struct dapl_evd_call call_of(struct dapl_qp *qp,
+				    void (*fn)(struct dapl_obj *, uint64_t))
+{
+	dapl_obj_get(&qp->obj);
+	return (struct dapl_evd_call){fn, &qp->obj, dapl_qp_last_id(qp)};
+}
+
 static void note_broken(struct dapl_qp *qp, struct dapl_evd_after *after,
 			const struct ibv_wc *wc)
 {
@@ -148,11 +156,10 @@ static void note_broken(struct dapl_qp *qp, struct dapl_evd_after *after,
 		return;
 	if (after->broken.obj) {
 		/* Its other completions are flushes: now or never. */
-		qp->ops->broken_later(&qp->obj);
+		qp->ops->broken_later(&qp->obj, dapl_qp_last_id(qp));
 		return;
 	}
-	dapl_obj_get(&qp->obj);
-	after->broken = (struct dapl_evd_call){qp->ops->broken, &qp->obj};
+	after->broken = call_of(qp, qp->ops->broken);
 }
 
 /* What a request of the send queue reports beyond the plain transfers. */
@@ -164,11 +171,8 @@ static bool request_event(DAT_EVENT *ev, struct dapl_qp *qp, unsigned op,
 
 	switch (op) {
 	case DAPL_OP_MARKER:
-		if (!after->drained.obj) {
-			dapl_obj_get(&qp->obj);
-			after->drained = (struct dapl_evd_call){
-				qp->ops->drained, &qp->obj};
-		}
+		if (!after->drained.obj)
+			after->drained = call_of(qp, qp->ops->drained);
 		return false;
 	case DAT_DTO_BIND_MW:
 		return make_bind(ev, cookie, status);

@@ -114,8 +114,10 @@ static int qp_make_locked(struct dapl_qp *qp, struct ibv_cq *null_cq)
 	qp->max_inline = max_inline;
 	qp->io = vb_qp_ops_of(ibv);
 	set_flushing(qp, false);
-	qp->id = __atomic_add_fetch(&dapl_process.last_qp_id, 1,
-				    __ATOMIC_RELAXED);
+	__atomic_store_n(&qp->id,
+			 __atomic_add_fetch(&dapl_process.last_qp_id, 1,
+					    __ATOMIC_RELAXED),
+			 __ATOMIC_RELEASE);
 	__atomic_store_n(&qp->ibv, ibv, __ATOMIC_RELEASE);
 	return 0;
 }

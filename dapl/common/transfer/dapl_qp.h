@@ -26,14 +26,17 @@ struct dapl_pz;
 struct dapl_qp_move;
 struct dapl_srq;
 
-/* What its owner does when completions tell it to. No lock held. */
+/*
+ * What its owner does when completions tell it to. No lock held. QP_ID: the
+ * queue pair that they are of, which the owner may have replaced since.
+ */
 struct dapl_qp_ops {
 	/* A request has failed: the connection is broken. */
-	void (*broken)(struct dapl_obj *owner);
+	void (*broken)(struct dapl_obj *owner, uint64_t qp_id);
 	/* The same, soon and on the service thread. With the EVD's lock. */
-	void (*broken_later)(struct dapl_obj *owner);
+	void (*broken_later)(struct dapl_obj *owner, uint64_t qp_id);
 	/* The marker of dapl_qp_post_marker() has completed. */
-	void (*drained)(struct dapl_obj *owner);
+	void (*drained)(struct dapl_obj *owner, uint64_t qp_id);
 };
 
 struct dapl_qp {
@@ -53,7 +56,7 @@ struct dapl_qp {
 
 	const struct dapl_qp_ops *ops; /* constant */
 	struct dapl_lock ctl;
-	uint64_t id;		   /* ctl; see dapl_qp_id() */
+	uint64_t id;		   /* ctl, atomic; see dapl_qp_id() */
 	struct dapl_qp_move *move; /* ctl; it has the queue pair in hand */
 	int move_seq;		   /* ctl; futex: counts the ends of moves */
 
@@ -113,6 +116,11 @@ void dapl_qp_error_locked(struct dapl_qp *qp); /* ctl held */
  * not tell: devices use those again.
  */
 uint64_t dapl_qp_id(struct dapl_qp *qp);
+/* The same with any lock held: of the one that QP has, or had last. */
+static inline uint64_t dapl_qp_last_id(const struct dapl_qp *qp)
+{
+	return __atomic_load_n(&qp->id, __ATOMIC_ACQUIRE);
+}
 
 /*
  * What ATTR asks of the EVD of receives, or of requests. One EVD for both that

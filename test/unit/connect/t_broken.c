@@ -6,6 +6,9 @@
  * Transfers themselves are in transfer/t_ep_post.c.
  * Rules: DAT 2.0 dat_ep_post_*, completion statuses of DTO events.
  */
+#include <pthread.h>
+
+#include "dapl/common/event/dapl_evd.h"
 #include "test/unit/kit.h"
 
 static DAT_RETURN post_recv(struct world_side *s, size_t length,
@@ -57,6 +60,66 @@ static void post__in_every_state(void **state)
 		expect_dto(c->recv_evd, 77, DAT_DTO_ERR_FLUSHED);
 	assert_dat_ok(post_recv(c, 64, 5));
 	expect_dto(c->recv_evd, 5, DAT_DTO_ERR_FLUSHED);
+}
+
+/* ------------------------------------------ held on its way */
+
+/* Where a thread that has read a failure can be held before it tells. */
+static int held; /* atomic; 1: hold it, 2: it is held, 0: let it go */
+
+void __real_dapl_evd_after(struct dapl_evd_after *after);
+void __wrap_dapl_evd_after(struct dapl_evd_after *after);
+
+void __wrap_dapl_evd_after(struct dapl_evd_after *after)
+{
+	int one = 1;
+
+	if (after->broken.fn &&
+	    __atomic_compare_exchange_n(&held, &one, 2, 0, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		while (__atomic_load_n(&held, __ATOMIC_ACQUIRE))
+			world_pause();
+	__real_dapl_evd_after(after);
+}
+
+static void *read_failure(void *arg)
+{
+	struct world_side *s = arg;
+
+	expect_dto(s->req_evd, 1, DAT_DTO_ERR_LOCAL_PROTECTION);
+	return NULL;
+}
+
+/* Word of a failure comes when the next connection is up: it is not its. */
+static void error__told_after_the_reset(void **state)
+{
+	struct world *w = *state;
+	struct world_side *c = &w->client;
+	DAT_LMR_TRIPLET seg;
+	pthread_t thread;
+
+	world_connect(w);
+	world_recv(&w->server, 0, 4096, 2);
+	seg = world_seg(c, 0, 2000);
+	seg.lmr_context ^= 0x100000;
+	__atomic_store_n(&held, 1, __ATOMIC_RELEASE);
+	assert_dat_ok(V(ep_post_send)(c->ep, 1, &seg, world_cookie(1), 0));
+	pthread_create(&thread, NULL, read_failure, c);
+	world_until(__atomic_load_n(&held, __ATOMIC_ACQUIRE) == 2);
+	assert_dat_ok(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+	assert_dat_ok(V(ep_reset)(c->ep));
+	assert_dat_ok(V(ep_reset)(w->server.ep));
+	expect_dto(w->server.recv_evd, 2, DAT_DTO_ERR_FLUSHED);
+	world_connect(w);
+	__atomic_store_n(&held, 0, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	expect_empty(c->conn_evd);
+	kit_state(c->ep, DAT_EP_STATE_CONNECTED);
+	world_recv(&w->server, 0, 64, 3);
+	world_send(c, 0, 64, 4, 0);
+	expect_dto(c->req_evd, 4, DAT_DTO_SUCCESS);
+	expect_dto(w->server.recv_evd, 3, DAT_DTO_SUCCESS);
 }
 
 /* -------------------------------------------------- errors */
@@ -124,6 +187,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		on_each(post__in_every_state),
+		on_each(error__told_after_the_reset),
 		on_each(error__remote_access),
 		on_each(error__receive_too_short),
 	};
