@@ -51,8 +51,7 @@ _Static_assert(sizeof(struct dapl_slot) == 16, "four slots in a cache line");
  * everything that needs a second look when it completes is above it.
  */
 #define DAPL_OP_MASK	   0x1f
-#define DAPL_OP_UNNOTIFIED 0x20 /* posted UNSIGNALLED: its event wakes nobody \
-				 */
+#define DAPL_OP_UNNOTIFIED 0x20 /* posted UNSIGNALLED: wakes nobody */
 #define DAPL_OP_SLOW	   0x40 /* completes the slow way, for any reason */
 #define DAPL_OP_SUPPRESSED 0x80 /* no event if it succeeds */
 #define DAPL_OP_MARKER	   0x1f /* request of our own: no event */
