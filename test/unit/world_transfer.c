@@ -20,7 +20,6 @@ struct end {
 	struct dapl_qp qp;
 	struct dapl_evd *conn_evd;
 	struct end *peer; /* lock */
-	struct dapl_work broken;
 };
 
 static struct dapl_lock lock;
@@ -74,26 +73,16 @@ static void broken(struct dapl_obj *owner, uint64_t qp_id)
 	both_over((struct end *)owner, DAT_CONNECTION_EVENT_BROKEN);
 }
 
-static void broken_work(struct dapl_work *work)
-{
-	broken(&dapl_container_of(work, struct end, broken)->qp.obj, 0);
-}
-
-static void broken_later(struct dapl_obj *owner, uint64_t qp_id)
-{
-	dapl_loop_defer(owner->ia->loop, &((struct end *)owner)->broken);
-}
-
-/* Nobody posts a marker but who disconnects gracefully. */
-static void drained(struct dapl_obj *owner, uint64_t qp_id)
+/* Nobody has two endpoints fail at once, or posts a marker. */
+static void never(struct dapl_obj *owner, uint64_t qp_id)
 {
 	abort();
 }
 
 static const struct dapl_qp_ops qp_ops = {
 	.broken = broken,
-	.broken_later = broken_later,
-	.drained = drained,
+	.broken_later = never,
+	.drained = never,
 };
 
 void world_connect_pair(struct world *w, DAT_EP_HANDLE server,
@@ -147,7 +136,6 @@ static void end_shutdown(struct dapl_obj *obj)
 	struct end *e = (struct end *)obj;
 
 	both_over(e, 0);
-	dapl_work_cancel(obj->ia->loop, &e->broken);
 	dapl_qp_close(&e->qp);
 	notify(e, dapl_evd_config_leave);
 }
@@ -156,7 +144,6 @@ static void end_destroy(struct dapl_obj *obj)
 {
 	struct end *e = (struct end *)obj;
 
-	dapl_work_cancel(obj->ia->loop, &e->broken);
 	dapl_lock_fini(&e->qp.ctl);
 	dapl_obj_release(obj);
 }
@@ -196,7 +183,6 @@ static DAT_RETURN create(DAT_IA_HANDLE handle, DAT_PZ_HANDLE pz,
 
 	assert_non_null(e);
 	dapl_lock_init(&qp->ctl, DAPL_LOCK_CTL);
-	dapl_work_init(&e->broken, broken_work);
 	qp->ops = &qp_ops;
 	qp->attr = attr ? *attr
 			: defaults(&ia->dev, recv_evd != DAT_HANDLE_NULL,

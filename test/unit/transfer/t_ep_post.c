@@ -716,36 +716,6 @@ static void error__every_status(void **state)
 	}
 }
 
-/* The flush of one must not hide the failure of another on the same EVD. */
-static void error__two_endpoints_of_one_evd(void **state)
-{
-	struct world *w = *state;
-	struct world_side *c = &w->client;
-	DAT_EP_HANDLE eps[3];
-	DAT_LMR_TRIPLET seg;
-	DAT_EVENT ev;
-	DAT_COUNT more;
-
-	for (int i = 0; i < 3; i++) {
-		c->ep = w->server.ep = NULL;
-		world_connect(w);
-		eps[i] = c->ep;
-	}
-	seg = world_seg(c, 0, 2000);
-	seg.lmr_context ^= 0x100000;
-	for (unsigned i = 0; i < 3; i++)
-		assert_dat_ok(
-			V(ep_post_send)(eps[i], 1, &seg, world_cookie(i), 0));
-	/* A wait for all of them reads them in one go. */
-	assert_dat_ok(
-		V(evd_wait)(c->req_evd, WORLD_PATIENCE_US, 3, &ev, &more));
-	for (int i = 0; i < 3; i++) {
-		kit_state(ended(c->conn_evd, w->kind != FV_IWARP),
-			  DAT_EP_STATE_DISCONNECTED);
-	}
-	expect_empty(c->conn_evd);
-}
-
 /* -------------------------------------------------- threads */
 
 #define ROUNDS 300
@@ -834,7 +804,6 @@ int main(void)
 		on_each(flush__free),
 		on_each(error__local_protection),
 		on_ib(error__every_status),
-		on_each(error__two_endpoints_of_one_evd),
 		on_ib(threads__post_and_reap),
 	};
 
