@@ -340,6 +340,77 @@ static void evd_overflow__nothing_is_lost(void **state)
 	}
 }
 
+/* -------------------------------------- devices that fail */
+
+/* As operations of a queue, in place of its own. */
+static int poll_fails(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	return -1;
+}
+
+static int arm_fails(struct ibv_cq *cq, int solicited_only)
+{
+	return ENOMEM;
+}
+
+/* Whoever looks first, the adapter's EVD hears of it once. */
+static void evd_dequeue__queue_cannot_be_read(void **state)
+{
+	struct world *w = *state;
+	DAT_EVD_HANDLE h = w->server.recv_evd;
+	struct dapl_evd *evd = (struct dapl_evd *)h;
+	struct vb_cq_ops ops = evd->ops;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	evd->ops.poll = poll_fails;
+	for (int i = 0; i < 2; i++) {
+		expect_empty(h);
+		assert_int_equal(
+			DAT_GET_TYPE(V(evd_wait)(h, 1000, 1, &ev, &more)),
+			DAT_TIMEOUT_EXPIRED);
+		assert_dat_ok(V(evd_resize)(h, WORLD_QLEN));
+	}
+	evd->ops = ops;
+	ev = expect_event(w->server.async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+	assert_ptr_equal(ev.event_data.asynch_error_event_data.dat_handle, h);
+	expect_empty(w->server.async_evd);
+}
+
+/* Nobody can be told, but events that are no completions wake as ever. */
+static void evd_wait__queue_cannot_be_armed(void **state)
+{
+	struct world *w = *state;
+	DAT_EVD_HANDLE h = world_evd(w->server.ia,
+				     DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
+	struct dapl_evd *evd = (struct dapl_evd *)h;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	evd->ops.arm = arm_fails;
+	dapl_evd_config_enter(evd, DAPL_EVD_THRESHOLD);
+	assert_int_equal(DAT_GET_TYPE(V(evd_wait)(h, 1000, 1, &ev, &more)),
+			 DAT_TIMEOUT_EXPIRED);
+	world_post_se(h, w);
+	expect_event(h, DAT_SOFTWARE_EVENT);
+	dapl_evd_config_leave(evd, DAPL_EVD_THRESHOLD);
+}
+
+/* Who holds an EVD may come too late with an event. */
+static void evd_post__after_the_end(void **state)
+{
+	struct world *w = *state;
+	DAT_EVD_HANDLE h = world_evd(w->server.ia, DAT_EVD_CONNECTION_FLAG);
+	struct dapl_evd *evd = (struct dapl_evd *)h;
+	const DAT_EVENT ev = {.event_number = DAT_CONNECTION_EVENT_ESTABLISHED};
+
+	dapl_obj_get(&evd->obj);
+	assert_true(dapl_evd_post(evd, &ev));
+	assert_dat_ok(V(evd_free)(h));
+	assert_false(dapl_evd_post(evd, &ev));
+	dapl_obj_put(&evd->obj);
+}
+
 /* ------------------------------------------- what notifies */
 
 /* As long as queues want the same, that; otherwise all events notify. */
@@ -460,6 +531,9 @@ int main(void)
 		ib_test(evd_resize__device_cannot),
 		ib_test(evd_resize__with_completions),
 		ib_test(evd_overflow__nothing_is_lost),
+		ib_test(evd_dequeue__queue_cannot_be_read),
+		ib_test(evd_wait__queue_cannot_be_armed),
+		ib_test(evd_post__after_the_end),
 		ib_test(evd_config__queues_disagree),
 		ib_test(evd_notified__by_what_notifies),
 		ib_test(evd_post_se__threads),
