@@ -63,11 +63,6 @@ struct cma_params {
 
 extern const struct dapl_param_table cma_param_table;
 
-static inline const struct cma_params *cma_params(const struct cma *cm)
-{
-	return cm->base.params;
-}
-
 static inline struct cma *cma_from(struct dapl_cm *base)
 {
 	return (struct cma *)base;
@@ -91,6 +86,7 @@ void cma_listener_stop(struct dapl_cm_listener *base);
 /* A request for L, by a peer that ID stands for. Takes ID over. */
 void cma_listener_request(struct cma_listener *l, struct rdma_cm_id *id,
 			  const struct cma_event *ev);
+
 /* cma_conn.c */
 
 int cma_connect(struct dapl_cm_conn *conn, const struct dapl_cm_connect *req);
@@ -103,9 +99,6 @@ int cma_addrs(const struct dapl_cm_conn *conn,
 	      struct sockaddr_storage *ret_peer, DAT_PORT_QUAL *ret_peer_port,
 	      DAT_PORT_QUAL *ret_local_port);
 
-/* The passive connection of a request. Does not take ID over when it fails. */
-int cma_conn_passive(struct cma *cm, struct rdma_cm_id *id,
-		     const struct cma_event *ev, struct cma_conn **ret_conn);
 void cma_conn_event(struct cma_conn *conn, const struct cma_event *ev);
 /* Hooks, see dapl_cm_base.h. */
 void cma_conn_init(struct dapl_cm_conn *base);

@@ -3,7 +3,7 @@
  * cma_conn.c - connections over rdma_cm.
  *
  * Keeps no timers (retries are paced by rdma_cm's own timeouts) and no queue
- * pair (cma_qp.h).
+ * pair (cma_qp.c).
  *
  * Threads. Ops come on any thread, events and deferred work on the service
  * thread, where all upcalls are made. The instance's lock guards the state and
@@ -64,13 +64,13 @@ bool cma_conn_advance(struct cma_conn *conn, enum cma_state from,
 	return ok;
 }
 
-/* Has the service thread report EVENT. */
+/* Has the service thread report EVENT, unless there is a release first. */
 static void finish_later(struct cma_conn *conn, enum dapl_cm_event event)
 {
 	dapl_lock(&conn->base.node.cm->lock);
 	conn->late = event;
+	dapl_cm_ask_locked(&conn->base.node, CMA_ASK_LATE);
 	dapl_unlock(&conn->base.node.cm->lock);
-	dapl_cm_ask(&conn->base.node, CMA_ASK_LATE);
 }
 
 void cma_conn_finish(struct cma_conn *conn, enum dapl_cm_event event,
@@ -129,7 +129,7 @@ int cma_conn_resolve(struct cma_conn *conn)
 
 	if (rdma_resolve_addr(conn->id, (struct sockaddr *)&own,
 			      (struct sockaddr *)&conn->peer,
-			      cma_params(cma_conn_cm(conn))->arp_timeout_ms))
+			      cma_params(conn)->arp_timeout_ms))
 		return -errno;
 	return 0;
 }
@@ -224,23 +224,6 @@ int cma_connect(struct dapl_cm_conn *base, const struct dapl_cm_connect *req)
 	if (ret)
 		cma_conn_advance(conn, CMA_ADDR, CMA_OVER);
 	return ret;
-}
-
-int cma_conn_passive(struct cma *cm, struct rdma_cm_id *id,
-		     const struct cma_event *ev, struct cma_conn **ret_conn)
-{
-	struct dapl_cm_conn *base;
-	int ret = dapl_cm_conn_new(&cm->base, NULL, &base);
-
-	if (ret)
-		return ret;
-	/* rdma_cm gives these as seen from here. */
-	base->depths.responder_resources = ev->responder_resources;
-	base->depths.initiator_depth = ev->initiator_depth;
-	conn_from(base)->id = id;
-	id->context = base;
-	*ret_conn = conn_from(base);
-	return 0;
 }
 
 static int accept_begin(struct cma_conn *conn, struct dapl_ep *ep)
@@ -403,12 +386,9 @@ void cma_release(struct dapl_cm_conn *base)
 		conn->state = CMA_DOWN;
 	conn->released = true;
 	dapl_unlock(&base->node.cm->lock);
-	if (up && rdma_disconnect(conn->id)) {
-		dapl_lock(&base->node.cm->lock);
-		conn->late = DAPL_CM_DISCONNECTED;
-		dapl_unlock(&base->node.cm->lock);
-	}
-	dapl_cm_ask(&base->node, DAPL_CM_ASK_RELEASE);
+	if (up && rdma_disconnect(conn->id))
+		finish_later(conn, DAPL_CM_DISCONNECTED);
+	dapl_cm_release(base);
 }
 
 int cma_addrs(const struct dapl_cm_conn *base,

@@ -10,7 +10,6 @@
 #define CMA_CONN_H
 
 #include "dapl/openib_cma/cma.h"
-#include "dapl/openib_cma/cma_qp.h"
 
 enum cma_state {
 	CMA_IDLE,	  /* prepared */
@@ -68,6 +67,11 @@ static inline struct cma *cma_conn_cm(const struct cma_conn *conn)
 	return cma_from(conn->base.node.cm);
 }
 
+static inline const struct cma_params *cma_params(const struct cma_conn *conn)
+{
+	return conn->base.node.cm->params;
+}
+
 /* FROM to TO; false when the state is another one, or after release(). */
 bool cma_conn_advance(struct cma_conn *conn, enum cma_state from,
 		      enum cma_state to);
@@ -104,5 +108,16 @@ void cma_conn_param(const struct cma_conn *conn, const void *pdata, size_t size,
 		    struct rdma_conn_param *ret_param);
 /* Begins to resolve the peer's address, once more or for the first time. */
 int cma_conn_resolve(struct cma_conn *conn);
+
+/* cma_qp.c; any thread, no lock held */
+
+/*
+ * The steps, *RET_N of them, that make a queue pair ready for the connection
+ * of ID: INIT again, RTR and RTS. On iWARP it stays in INIT, the kernel moves
+ * it later. -ECONNABORTED: rdma_cm knows of no connection any more.
+ */
+int cma_qp_steps(const struct vb_dev *dev, struct rdma_cm_id *id,
+		 struct dapl_cm_depths max, struct vb_qp_step *ret_steps,
+		 int *ret_n);
 
 #endif

@@ -33,9 +33,7 @@ static bool established(struct cma_conn *conn, enum cma_state from,
 
 static int resolve_route(struct cma_conn *conn)
 {
-	const struct cma_params *params = cma_params(cma_conn_cm(conn));
-
-	if (rdma_resolve_route(conn->id, params->route_timeout_ms))
+	if (rdma_resolve_route(conn->id, cma_params(conn)->route_timeout_ms))
 		return -errno;
 	return 0;
 }
@@ -50,20 +48,28 @@ static void unreachable(struct cma_conn *conn, const char *what, int err)
 	cma_conn_finish(conn, DAPL_CM_UNREACHABLE, NULL, 0);
 }
 
-/* A resolution failed with STATUS: is it worth another attempt? */
-static bool try_again(struct cma_conn *conn, int status, int limit)
+/*
+ * The resolution of WHAT failed with STATUS, which is worth up to LIMIT
+ * attempts by RESOLVE if nobody answered.
+ */
+static void unresolved(struct cma_conn *conn, const char *what, int status,
+		       int limit, int (*resolve)(struct cma_conn *conn))
 {
-	if (abs(status) != ETIMEDOUT || conn->tries >= limit)
-		return false;
-	conn->tries++;
-	dapl_log(DAPL_LOG_CM_WARN, "conn %p: no answer, attempt %d of %d",
-		 (void *)conn, conn->tries, limit);
-	return true;
+	if (abs(status) == ETIMEDOUT && conn->tries < limit) {
+		conn->tries++;
+		dapl_log(DAPL_LOG_CM_WARN,
+			 "conn %p: no answer, attempt %d of %d", (void *)conn,
+			 conn->tries, limit);
+		status = resolve(conn);
+		if (!status)
+			return;
+	}
+	unreachable(conn, what, status);
 }
 
 static void set_tos(struct cma_conn *conn)
 {
-	uint8_t tos = cma_params(cma_conn_cm(conn))->tos;
+	uint8_t tos = cma_params(conn)->tos;
 
 	if (tos && rdma_set_option(conn->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS,
 				   &tos, sizeof(tos)))
@@ -94,32 +100,6 @@ static void on_addr_resolved(struct cma_conn *conn)
 	ret = resolve_route(conn);
 	if (ret)
 		unreachable(conn, "route", ret);
-}
-
-static void on_addr_error(struct cma_conn *conn, int status)
-{
-	int ret = status;
-
-	if (try_again(conn, status,
-		      cma_params(cma_conn_cm(conn))->arp_retry_count)) {
-		ret = cma_conn_resolve(conn);
-		if (!ret)
-			return;
-	}
-	unreachable(conn, "address", ret);
-}
-
-static void on_route_error(struct cma_conn *conn, int status)
-{
-	int ret = status;
-
-	if (try_again(conn, status,
-		      cma_params(cma_conn_cm(conn))->route_retry_count)) {
-		ret = resolve_route(conn);
-		if (!ret)
-			return;
-	}
-	unreachable(conn, "route", ret);
 }
 
 /*
@@ -223,9 +203,8 @@ static void not_moved(struct cma_conn *conn, int err)
 /* The hardware address was not found in time: once more? */
 static bool move_again(struct cma_conn *conn, int err)
 {
-	const struct cma_params *params = cma_params(cma_conn_cm(conn));
-
-	return err == -ETIMEDOUT && conn->moves++ < params->arp_retry_count &&
+	return err == -ETIMEDOUT &&
+	       conn->moves++ < cma_params(conn)->arp_retry_count &&
 	       !cma_conn_move(conn);
 }
 
@@ -320,6 +299,7 @@ static void on_disconnected(struct cma_conn *conn)
 
 void cma_conn_event(struct cma_conn *conn, const struct cma_event *ev)
 {
+	const struct cma_params *params = cma_params(conn);
 	enum cma_state state;
 
 	if (cma_conn_released_event(conn, ev->type))
@@ -335,14 +315,16 @@ void cma_conn_event(struct cma_conn *conn, const struct cma_event *ev)
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 		if (state == CMA_ADDR)
-			on_addr_error(conn, ev->status);
+			unresolved(conn, "address", ev->status,
+				   params->arp_retry_count, cma_conn_resolve);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		on_route_resolved(conn);
 		break;
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 		if (state == CMA_ROUTE)
-			on_route_error(conn, ev->status);
+			unresolved(conn, "route", ev->status,
+				   params->route_retry_count, resolve_route);
 		break;
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
 		on_response(conn, ev);

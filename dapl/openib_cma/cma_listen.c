@@ -79,20 +79,25 @@ void cma_listener_request(struct cma_listener *l, struct rdma_cm_id *id,
 		.pdata = ev->size ? ev->pdata : NULL,
 		.pdata_size = ev->size,
 	};
-	struct cma_conn *conn;
+	struct dapl_cm_conn *conn;
 	bool closing;
 
 	dapl_lock(&cm->lock);
 	closing = l->base.closing;
 	dapl_unlock(&cm->lock);
-	if (closing || cma_conn_passive(cma_from(cm), id, ev, &conn)) {
+	if (closing || dapl_cm_conn_new(cm, NULL, &conn)) {
 		/* Without our header, so that the peer does not take it for
 		 * the word of a consumer. */
 		rdma_reject(id, NULL, 0);
 		cma_id_destroy(id);
 		return;
 	}
+	/* rdma_cm gives these as seen from here. */
+	conn->depths.responder_resources = ev->responder_resources;
+	conn->depths.initiator_depth = ev->initiator_depth;
+	((struct cma_conn *)conn)->id = id;
+	id->context = conn;
 	dapl_log(DAPL_LOG_CM, "sp %p: request, conn %p, %zu bytes",
 		 (void *)l->base.sp, (void *)conn, ev->size);
-	cm->up->request(l->base.sp, &conn->base, &req);
+	cm->up->request(l->base.sp, conn, &req);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * cma_qp.c - how a queue pair is moved that rdma_cm does not own; see the
- * header. Decides nothing about connections.
- * The order of the steps is that of librdmacm for a queue pair of its own.
+ * cma_qp.c - how a queue pair is moved that rdma_cm does not own. Decides
+ * nothing about connections.
+ *
+ * The endpoint owns its queue pair, on a device context of its own, so an
+ * rdma_cm id never has one: librdmacm moves nothing, and we apply the
+ * attributes that it has for each state, in the order in which it would.
  */
-#include "dapl/openib_cma/cma_qp.h"
+#include "dapl/openib_cma/cma_conn.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include "dapl/common/services/dapl_log.h"
 
 /* Attribute bits beyond IBV_QP_DEST_QPN that old kernels set by mistake. */
 #define STRAY_MASK 0x1e00000
