@@ -36,44 +36,21 @@ static const struct scm_limits limits = {
 
 /* ------------------------------------------------- transport's table */
 
-/*
- * The request names its sender's address as well. That is the same, or not
- * true, or one that means nothing here.
- */
-static void peer(struct dcm_cm_conn *conn, const struct dcm_msg *req)
-{
-	(void)conn; /* known since it was accepted */
-	(void)req;
-}
-
-static int start(struct dcm *dcm)
-{
-	(void)dcm; /* there are no sockets yet */
-	return 0;
-}
-
-static void stop_accepting(struct dapl_cm_node *node)
-{
-	if (node->is_listener)
-		scm_listener_stop_accepting((struct scm_listener *)node);
-	else
-		dapl_loop_del(node->cm->loop,
-			      &((struct scm_conn *)node)->watch);
-}
-
 /* Listeners first: they make connections. */
 static void stop(struct dcm *dcm)
 {
+	struct dapl_loop *loop = dcm->base.loop;
 	struct dapl_cm_node *node;
 
 	dapl_list_for_each(node, &dcm->base.nodes, link)
 		if (node->is_listener)
-			stop_accepting(node);
+			dapl_loop_del(loop,
+				      &((struct scm_listener *)node)->watch);
 	dapl_list_for_each(node, &dcm->base.nodes, link)
 		if (!node->is_listener)
-			stop_accepting(node);
-	dapl_timer_cancel(dcm->base.loop, &scm_from(dcm)->half_open_timer);
-	dapl_timer_cancel(dcm->base.loop, &scm_from(dcm)->retry);
+			dapl_loop_del(loop, &((struct scm_conn *)node)->watch);
+	dapl_timer_cancel(loop, &scm_from(dcm)->half_open_timer);
+	dapl_timer_cancel(loop, &scm_from(dcm)->retry);
 }
 
 static const struct dcm_transport transport = {
@@ -83,12 +60,14 @@ static const struct dcm_transport transport = {
 	.target = scm_target,
 	.listen = scm_listen,
 	.unlisten = scm_unlisten,
-	.peer = peer,
+	/*
+	 * No peer(): the address is known since the socket was accepted. What
+	 * the request names is the same, or not true, or means nothing here.
+	 */
 	.dial = scm_dial,
 	.send = scm_send,
 	.hangup = scm_hangup,
 	.room = scm_room,
-	.start = start,
 	.stop = stop,
 };
 

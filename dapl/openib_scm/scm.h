@@ -46,7 +46,7 @@ struct scm {
 	unsigned next_port;	/* of these, the next to try; atomic */
 
 	struct dapl_list listeners; /* dcm.base.lock */
-	struct dapl_list half_open;	    /* oldest first */
+	struct dapl_list half_open; /* oldest first */
 	unsigned half_open_n;
 	struct dapl_timer half_open_timer; /* for the oldest */
 	/* Half-open ones whose request there is no room for; not counted. */
@@ -156,8 +156,6 @@ bool scm_half_open_may_ask(struct scm_conn *conn);
 /* A descriptor was closed, or it is time to try without one. */
 void scm_files_again(struct scm *cm);
 void scm_retry_timer(struct dapl_timer *timer);
-/* Part of stop(). */
-void scm_listener_stop_accepting(struct scm_listener *l);
 
 /* scm_entry.c */
 

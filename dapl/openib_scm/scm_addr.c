@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dapl/common/services/dapl_log.h"
+
 #define QUAL_BASE 1000
 /* More GIDs than an address vector can name. */
 #define GIDS 256
@@ -22,7 +24,9 @@ int scm_qual_port(DAT_CONN_QUAL qual, uint16_t *ret_port)
 	uint16_t port = (uint16_t)(qual + QUAL_BASE);
 
 	if (!port)
-		return -EINVAL;
+		return dapl_fail_errno(-EINVAL,
+				       "qualifier %llu stands for TCP port 0",
+				       (unsigned long long)qual);
 	*ret_port = port;
 	return 0;
 }

@@ -15,7 +15,7 @@
 
 #include "dapl/common/cm/base/dapl_addr.h"
 
-/* -EINVAL for qualifiers that stand for no port. */
+/* -EINVAL, with the reason: for qualifiers that stand for no port. */
 int scm_qual_port(DAT_CONN_QUAL qual, uint16_t *ret_port);
 /* Stands for the last port; the next ones for none, and for privileged ones. */
 #define SCM_ANY_QUAL_LAST 64535

@@ -383,10 +383,9 @@ int scm_target(struct dcm *dcm, struct dcm_cm_conn *base,
 	uint16_t port;
 	int ret;
 
-	if (scm_qual_port(qual, &port))
-		return dapl_fail_errno(-EINVAL,
-				       "qualifier %llu stands for TCP port 0",
-				       (unsigned long long)qual);
+	ret = scm_qual_port(qual, &port);
+	if (ret)
+		return ret;
 	ret = dapl_addr_peer(&dcm->base.addr, addr, port, &base->peer_addr);
 	if (ret)
 		return dapl_fail_errno(

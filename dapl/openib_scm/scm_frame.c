@@ -90,6 +90,8 @@ static enum scm_item whole_message(struct scm_frame *f, struct dcm_msg *ret_msg)
 	size_t header = DCM_HEADER;
 	struct dcm_msg msg;
 
+	if (!possible(f))
+		return SCM_ITEM_BAD;
 	if (f->len < DCM_HEADER)
 		return SCM_ITEM_NONE;
 	if (dcm_msg_decode_header(f->buf, &msg))
@@ -107,11 +109,8 @@ static enum scm_item whole_message(struct scm_frame *f, struct dcm_msg *ret_msg)
 
 static enum scm_item request(struct scm_frame *f, struct dcm_msg *ret_msg)
 {
-	enum scm_item item;
+	enum scm_item item = whole_message(f, ret_msg);
 
-	if (!possible(f))
-		return SCM_ITEM_BAD;
-	item = whole_message(f, ret_msg);
 	if (item == SCM_ITEM_MSG)
 		f->stage = SCM_STAGE_ANSWER;
 	return item;
@@ -119,11 +118,8 @@ static enum scm_item request(struct scm_frame *f, struct dcm_msg *ret_msg)
 
 static enum scm_item reply(struct scm_frame *f, struct dcm_msg *ret_msg)
 {
-	enum scm_item item;
+	enum scm_item item = whole_message(f, ret_msg);
 
-	if (!possible(f))
-		return SCM_ITEM_BAD;
-	item = whole_message(f, ret_msg);
 	if (item != SCM_ITEM_MSG)
 		return item;
 	/* Whatever else a peer may answer, it is a no. */

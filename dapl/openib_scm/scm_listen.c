@@ -138,7 +138,7 @@ void scm_half_open_drop(struct scm_conn *conn, const char *why)
 {
 	dapl_log(DAPL_LOG_CM, "conn %p: no request: %s", (void *)conn, why);
 	scm_hangup(&conn->base.dcm);
-	dcm_conn_discard(&conn->base);
+	dapl_cm_conn_del(&conn->base.base);
 }
 
 static bool is_full(const struct scm *cm)
@@ -247,7 +247,7 @@ static void accepted(struct scm *cm, struct scm_conn *conn, int fd)
 		dapl_log(DAPL_LOG_WARN, "conn %p: not accepted: %s",
 			 (void *)conn, strerror(-ret));
 		scm_socket_end(fd);
-		dcm_conn_discard(&conn->base);
+		dapl_cm_conn_del(&conn->base.base);
 		return;
 	}
 	if (half_open_add(cm, conn))
@@ -295,7 +295,7 @@ static bool accept_into(struct scm *cm, struct scm_listener *l,
 	while (fd < 0 && dapl_files_more(errno));
 	if (fd < 0) {
 		err = errno;
-		dcm_conn_discard(&conn->base);
+		dapl_cm_conn_del(&conn->base.base);
 		return accept_failed(cm, l, err);
 	}
 	if (is_full(cm))
@@ -384,10 +384,9 @@ int scm_listen(struct dcm *dcm, struct dcm_cm_listener *base,
 	int ret;
 
 	(void)ret_port;
-	if (scm_qual_port(qual, &l->port))
-		return dapl_fail_errno(-EINVAL,
-				       "qualifier %llu stands for TCP port 0",
-				       (unsigned long long)qual);
+	ret = scm_qual_port(qual, &l->port);
+	if (ret)
+		return ret;
 	ret = open_socket(cm, l->port, &l->fd);
 	if (ret)
 		return dapl_fail_errno(ret, "cannot listen on TCP port %u: %s",
@@ -404,16 +403,12 @@ int scm_listen(struct dcm *dcm, struct dcm_cm_listener *base,
 			       strerror(-ret));
 }
 
-void scm_listener_stop_accepting(struct scm_listener *l)
-{
-	dapl_loop_del(l->base.base.node.cm->loop, &l->watch);
-}
-
 void scm_unlisten(struct dcm_cm_listener *base)
 {
 	struct scm_listener *l = listener_from(base);
+	struct scm *cm = scm_from(dcm_of_listener(base));
 
-	scm_listener_stop_accepting(l);
-	delist(scm_from(dcm_of_listener(base)), l);
+	dapl_loop_del(loop_of(cm), &l->watch);
+	delist(cm, l);
 	scm_socket_end(l->fd);
 }

@@ -248,7 +248,8 @@ static void engine_request(struct dcm_listener *dl, struct dcm_conn *dc,
 	};
 	bool closing;
 
-	dcm->tp->peer(conn, msg);
+	if (dcm->tp->peer)
+		dcm->tp->peer(conn, msg);
 	dapl_lock(&dcm->base.lock);
 	closing = l->base.closing;
 	if (closing)
@@ -344,11 +345,6 @@ struct dcm_cm_conn *dcm_conn_new(struct dcm *dcm)
 	return conn_of(conn);
 }
 
-void dcm_conn_discard(struct dcm_cm_conn *conn)
-{
-	dapl_cm_conn_del(&conn->base);
-}
-
 bool dcm_room(struct dcm_cm_listener *l)
 {
 	return dcm_engine_room(&dcm_of_listener(l)->eng, &l->dcm);
@@ -392,7 +388,7 @@ static int start(struct dapl_cm *base)
 	struct dcm *dcm = dcm_from(base);
 	int ret = dcm_path_init(&dcm->path, base, &dcm->wish);
 
-	return ret ? ret : dcm->tp->start(dcm);
+	return ret || !dcm->tp->start ? ret : dcm->tp->start(dcm);
 }
 
 /*

@@ -87,7 +87,7 @@ struct dcm_transport {
 	/* Any thread; after it returns the qualifier is free. Optional. */
 	void (*unlisten)(struct dcm_cm_listener *l);
 	/* Service thread. Addresses of a peer whose request came: fills
-	 * peer_addr and peer_port of CONN. */
+	 * peer_addr and peer_port of CONN. Optional: who knew them before. */
 	void (*peer)(struct dcm_cm_conn *conn, const struct dcm_msg *req);
 
 	/* As in struct dcm_engine_ops; service thread. */
@@ -101,7 +101,7 @@ struct dcm_transport {
 
 	/*
 	 * The device is open and the path known: begin to use the loop. As
-	 * start() of dapl_cm_ops.
+	 * start() of dapl_cm_ops. Optional.
 	 */
 	int (*start)(struct dcm *dcm);
 	/*
@@ -144,10 +144,11 @@ void dcm_fini(struct dcm *dcm);
  * whatever was asked before that input was caused has been done.
  */
 
-/* Memory for a passive connection of a stream; NULL: none, or stopped. */
+/*
+ * Memory for a passive connection of a stream; NULL: none, or stopped. One that
+ * the engine does not know goes back by dapl_cm_conn_del().
+ */
 struct dcm_cm_conn *dcm_conn_new(struct dcm *dcm);
-/* Gives back one that the engine does not know. */
-void dcm_conn_discard(struct dcm_cm_conn *conn);
 /* As dcm_engine_room(). */
 bool dcm_room(struct dcm_cm_listener *l);
 /*

@@ -21,9 +21,6 @@
 #define PORT_MASK 0xffff
 #define ID_MASK	  0xffffff /* what a port field holds */
 
-static void input(struct dcm_conn *conn, enum dcm_input in,
-		  const struct dcm_msg *msg, uint64_t now_us);
-
 /* ----------------------------------------------------- connections */
 
 static struct dcm_conn *by_id(const struct dcm_engine *eng, uint32_t id)
@@ -70,7 +67,7 @@ static bool end_oldest(struct dcm_engine *eng, uint64_t now_us)
 		return false;
 	oldest = dapl_list_first(&eng->timewait, struct dcm_conn, queue);
 	eng->ops->disarm(oldest);
-	input(oldest, DCM_IN_TIMER, NULL, now_us);
+	dcm_engine_input(oldest, DCM_IN_TIMER, NULL, now_us);
 	return true;
 }
 
@@ -335,7 +332,7 @@ static void came_up(struct dcm_conn *conn, uint64_t now_us)
 
 	conn->up_us = now_us;
 	while ((other = by_qp(conn, key)))
-		input(other, DCM_IN_LOST, NULL, now_us);
+		dcm_engine_input(other, DCM_IN_LOST, NULL, now_us);
 	dcm_map_add(&conn->eng->up, &conn->by_qp, key);
 }
 
@@ -388,8 +385,8 @@ static void learn(struct dcm_conn *conn, const struct dcm_msg *msg)
  * One step, and those that follow from its effects. CONN is not to be used
  * afterwards.
  */
-static void input(struct dcm_conn *conn, enum dcm_input in,
-		  const struct dcm_msg *msg, uint64_t now_us)
+void dcm_engine_input(struct dcm_conn *conn, enum dcm_input in,
+		      const struct dcm_msg *msg, uint64_t now_us)
 {
 	struct dcm_engine *eng = conn->eng;
 	const struct dcm_step step = {
@@ -502,7 +499,7 @@ int dcm_engine_connect(struct dcm_engine *eng, struct dcm_conn *conn,
 		own->sqpn = eng->self.qpn;
 		own->dqpn = conn->peer.qpn;
 	}
-	input(conn, DCM_IN_CONNECT, NULL, now_us);
+	dcm_engine_input(conn, DCM_IN_CONNECT, NULL, now_us);
 	return 0;
 }
 
@@ -510,7 +507,7 @@ void dcm_engine_accept(struct dcm_conn *conn, const struct dcm_answer *answer,
 		       uint64_t now_us)
 {
 	conn->then.answer = *answer;
-	input(conn, DCM_IN_ACCEPT, NULL, now_us);
+	dcm_engine_input(conn, DCM_IN_ACCEPT, NULL, now_us);
 }
 
 void dcm_engine_reject(struct dcm_conn *conn, const void *pdata, size_t size,
@@ -522,13 +519,7 @@ void dcm_engine_reject(struct dcm_conn *conn, const void *pdata, size_t size,
 		if (size)
 			memcpy(conn->own.pdata, pdata, size);
 	}
-	input(conn, DCM_IN_REJECT, NULL, now_us);
-}
-
-void dcm_engine_input(struct dcm_conn *conn, enum dcm_input in,
-		      const struct dcm_msg *msg, uint64_t now_us)
-{
-	input(conn, in, msg, now_us);
+	dcm_engine_input(conn, DCM_IN_REJECT, NULL, now_us);
 }
 
 void dcm_engine_no_way(struct dcm_engine *eng, uint32_t id, uint64_t now_us)
@@ -536,7 +527,7 @@ void dcm_engine_no_way(struct dcm_engine *eng, uint32_t id, uint64_t now_us)
 	struct dcm_conn *conn = by_id(eng, id);
 
 	if (conn && conn->proto.state == DCM_REQ_SENT)
-		input(conn, DCM_IN_NO_WAY, NULL, now_us);
+		dcm_engine_input(conn, DCM_IN_NO_WAY, NULL, now_us);
 }
 
 /* ---------------------------------------------------------- requests */
@@ -870,7 +861,7 @@ static void on_request(struct dcm_engine *eng, const struct dcm_msg *msg,
 	dcm_block_get_ib(&msg->saddr, &ib);
 	if (conn && !again && conn->remote.ib.qpn == ib.qpn) {
 		eng->stats.repeated++;
-		input(conn, DCM_IN_REQ, msg, now_us);
+		dcm_engine_input(conn, DCM_IN_REQ, msg, now_us);
 		return;
 	}
 	/*
@@ -880,7 +871,7 @@ static void on_request(struct dcm_engine *eng, const struct dcm_msg *msg,
 	if (conn)
 		dcm_map_del(&eng->passive, &conn->by_peer);
 	if (again)
-		input(conn, DCM_IN_LOST, NULL, now_us);
+		dcm_engine_input(conn, DCM_IN_LOST, NULL, now_us);
 	new_request(eng, msg, now_us);
 }
 
@@ -934,7 +925,7 @@ void dcm_engine_datagram(struct dcm_engine *eng, const uint8_t *buf, size_t len,
 	}
 	conn = by_message(eng, &msg);
 	if (conn)
-		input(conn, in, &msg, now_us);
+		dcm_engine_input(conn, in, &msg, now_us);
 	else
 		on_unmatched(eng, &msg);
 }
