@@ -128,7 +128,7 @@ static int made(struct ucm_ah_cache *cache, struct ucm_way *way,
 
 err_log:
 	log_no_way(cache, way, ret);
-	if (cache->path->ethernet)
+	if (cache->path->dev->ethernet)
 		way->err_until_us = way->made_us + ERR_US;
 	return ret;
 }
@@ -185,7 +185,7 @@ static void make(struct ucm_ah_cache *cache, struct ucm_way *way, bool stranger)
 	int ret;
 
 	/* Last words may be worth a moment, but not one for each peer. */
-	if (!cache->path->ethernet ||
+	if (!cache->path->dev->ethernet ||
 	    (is_stopped(cache) &&
 	     dapl_now_us() < cache->stopped_us + LAST_US)) {
 		set_attr(cache, way, &attr);
@@ -238,7 +238,7 @@ struct ucm_way *ucm_ah_way(struct ucm_ah_cache *cache,
 {
 	struct ucm_way *way = find(cache, peer);
 
-	stranger = stranger && cache->path->ethernet;
+	stranger = stranger && cache->path->dev->ethernet;
 	if (way) {
 		dapl_list_del(&way->used);
 		dapl_list_add_tail(&cache->used, &way->used);
@@ -257,7 +257,7 @@ struct ucm_way *ucm_ah_way(struct ucm_ah_cache *cache,
 
 void ucm_ah_doubt(struct ucm_ah_cache *cache, struct ucm_way *way)
 {
-	if (way->ah && !way->is_making && cache->path->ethernet &&
+	if (way->ah && !way->is_making && cache->path->dev->ethernet &&
 	    dapl_now_us() >= way->made_us + DOUBT_US)
 		make(cache, way, false);
 }

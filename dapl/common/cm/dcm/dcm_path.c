@@ -191,7 +191,7 @@ static int gids_choose(struct dcm_path *path, const struct dapl_cm *cm,
 	if (path->params->gid_index >= 0)
 		return gids_pick(path, path->params->gid_index,
 				 "DAPL_GID_INDEX");
-	if (!path->ethernet)
+	if (!path->dev->ethernet)
 		return gids_pick(path, 0, "InfiniBand");
 	if (!path->n)
 		return dapl_fail_errno(-EADDRNOTAVAIL,
@@ -212,8 +212,6 @@ int dcm_path_init(struct dcm_path *path, const struct dapl_cm *cm,
 	memset(path, 0, sizeof(*path));
 	path->params = cm->params;
 	path->dev = dev;
-	path->lid = dev->port_attr.lid;
-	path->ethernet = dev->ethernet;
 	if (dev->iw_cm)
 		return dapl_fail_errno(
 			-EADDRNOTAVAIL,
@@ -273,7 +271,7 @@ static const struct ibv_gid_entry *gid_for(const struct dcm_path *path,
 {
 	const struct ibv_gid_entry *best = path->gid, *found = NULL;
 
-	if (!peer || !path->ethernet)
+	if (!peer || !path->dev->ethernet)
 		return best;
 	if (gid_kind(peer) == GID_LINK_LOCAL &&
 	    gid_kind(best->gid.raw) == GID_LINK_LOCAL)
@@ -296,7 +294,7 @@ static void own_end(const struct dcm_path *path, uint32_t qpn,
 	struct dcm_ib *own = &ret_ends->own;
 
 	memset(own, 0, sizeof(*own));
-	own->lid = path->lid;
+	own->lid = path->dev->port_attr.lid;
 	own->qpn = qpn;
 	own->sl = (uint8_t)path->params->sl;
 	own->qp_type = DCM_QP_RC;
@@ -364,7 +362,7 @@ void dcm_path_meet(const struct dcm_path *path, uint32_t qpn,
 
 	dcm_block_get_ib(alt, &ib);
 	entry = gid_for(path, ib.gid);
-	if (!path->ethernet || !alt_means(&ib, saddr) ||
+	if (!path->dev->ethernet || !alt_means(&ib, saddr) ||
 	    gid_kind(entry->gid.raw) != gid_kind(ib.gid)) {
 		ib = *saddr;
 		entry = gid_for(path, ib.gid);
@@ -410,7 +408,7 @@ const char *dcm_path_wrong(const struct dcm_path *path,
 
 	if (peer->qpn > QPN_MAX)
 		return "no queue pair has its number";
-	if (!path->ethernet && peer->lid >= LID_GROUPS)
+	if (!path->dev->ethernet && peer->lid >= LID_GROUPS)
 		return "its LID is a group's";
 	if (!dcm_path_by_gid(path))
 		return peer->lid ? NULL : "it has no LID";

@@ -59,15 +59,13 @@ extern const struct dapl_param_table dcm_path_param_table;
 struct dcm_path {
 	const struct dcm_path_params *params;
 	const struct vb_dev *dev;
-	uint16_t lid;
 	uint8_t mtu; /* enum ibv_mtu: the most this side can, or was told to */
-	bool ethernet;
-	int n;			   /* GIDs to choose from, at least 1 */
+	int n;	     /* GIDs to choose from, at least 1 */
 	struct ibv_gid_entry *gid; /* best first */
 };
 
 /*
- * Takes the port's LID and MTU, reads its GIDs and ranks these. Errors with
+ * Takes the port's MTU, reads its GIDs and ranks these. Errors with
  * their reason: no GID, a wish that is not there or null, iWARP. CM's device
  * must be open.
  */
@@ -110,7 +108,7 @@ void dcm_path_agree(struct dapl_cm_depths *depths, uint16_t version,
 /* Whether a path is found by the GIDs, or else by the LID alone. */
 static inline bool dcm_path_by_gid(const struct dcm_path *path)
 {
-	return path->ethernet || path->params->global_routing;
+	return path->dev->ethernet || path->params->global_routing;
 }
 
 /*
