@@ -117,6 +117,14 @@ static void set_target(struct dcm_cm_conn *conn, const struct dcm_ib *ib,
 	conn->peer_port = qual;
 }
 
+static int no_port(int ret, DAT_CONN_QUAL qual)
+{
+	return dapl_fail_errno(ret,
+			       "nobody can listen on qualifier %llu: its low "
+			       "16 bits are 0",
+			       (unsigned long long)qual);
+}
+
 static int ucm_target(struct dcm *dcm, struct dcm_cm_conn *conn,
 		      const struct sockaddr *addr, DAT_CONN_QUAL qual)
 {
@@ -133,11 +141,7 @@ static int ucm_target(struct dcm *dcm, struct dcm_cm_conn *conn,
 		return dapl_fail_errno(-EADDRNOTAVAIL,
 				       "the address is of no use: %s", wrong);
 	if (!(qual & PORT_MASK))
-		return dapl_fail_errno(
-			-EADDRNOTAVAIL,
-			"nobody can listen on qualifier %llu: its low "
-			"16 bits are 0",
-			(unsigned long long)qual);
+		return no_port(-EADDRNOTAVAIL, qual);
 	set_target(conn, &ib, qual);
 	return 0;
 }
@@ -146,11 +150,7 @@ static int ucm_listen(struct dcm *dcm, struct dcm_cm_listener *l,
 		      DAT_CONN_QUAL qual, uint32_t *ret_port)
 {
 	if (!(qual & PORT_MASK))
-		return dapl_fail_errno(
-			-EINVAL,
-			"sp %p: qualifier %llu cannot be listened on: "
-			"its low 16 bits are 0",
-			(void *)l->base.sp, (unsigned long long)qual);
+		return no_port(-EINVAL, qual);
 	*ret_port = qual & PORT_MASK;
 	return 0;
 }

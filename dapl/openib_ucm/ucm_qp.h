@@ -19,9 +19,28 @@
 #include "dapl/common/services/dapl_list.h"
 #include "dapl/common/services/dapl_loop.h"
 #include "dapl/openib_ucm/ucm_ah.h"
-#include "dapl/openib_ucm/ucm_params.h"
 
 struct ucm_qp;
+
+/*
+ * What the environment says of the provider; the table is in ucm.c. Constant
+ * once an IA is open.
+ */
+struct ucm_params {
+	struct dcm_path_params path; /* must stay first */
+	int retry;	  /* tries; -1: as long as the defaults say */
+	int rep_time_ms;  /* -1: adapts */
+	int rtu_time_ms;  /* -1: adapts */
+	int drep_time_ms; /* -1: adapts */
+	int dreq_retry;
+	int wait_time_ms;
+	int qp_size; /* -1: the provider's own */
+	int cq_size; /* -1: what the queue pair needs */
+	int tx_burst;
+	int array_bits;
+};
+
+extern const struct dapl_param_table ucm_param_table;
 
 struct ucm_qp_cfg {
 	struct vb_dev *dev;

@@ -19,7 +19,7 @@
 #include "dapl/common/cm/dcm/dcm_path.h"
 #include "dapl/common/services/dapl_log.h"
 #include "dapl/openib_cma/cma.h"
-#include "dapl/openib_ucm/ucm_params.h"
+#include "dapl/openib_ucm/ucm_qp.h"
 
 /* Its header does not go with cma.h. */
 extern const struct dapl_param_table scm_param_table;
