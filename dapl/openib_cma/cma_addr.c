@@ -23,17 +23,18 @@ int cma_target_parse(const char *text, struct cma_target *ret_target,
 		     const char **ret_why)
 {
 	struct cma_target t;
+	const char *why;
 	char word[16];
 
 	if (!text)
 		text = "";
-	if (dapl_cm_params_place(&text, t.name, sizeof(t.name), &t.port,
-				 ret_why))
-		return -EINVAL;
-	if (dapl_text_word(&text, word, sizeof(word))) {
-		*ret_why = strchr(word, '=')
-				   ? "no options are known"
-				   : "there are words after the port number";
+	why = dapl_cm_params_place(&text, t.name, sizeof(t.name), &t.port);
+	if (!why && dapl_text_word(&text, word, sizeof(word)))
+		why = strchr(word, '=')
+			      ? "no options are known"
+			      : "there are words after the port number";
+	if (why) {
+		*ret_why = why;
 		return -EINVAL;
 	}
 	*ret_target = t;
@@ -46,17 +47,6 @@ int cma_qual_port(DAT_CONN_QUAL qual, uint16_t *ret_port)
 		return -EINVAL;
 	*ret_port = qual <= UINT16_MAX ? qual : qual % FOLD_SIZE + FOLD_BASE;
 	return 0;
-}
-
-/* Adds ADDR in the form of the interface that has it: with its scope. */
-static void addrs_add_own(struct dapl_addrs *list, const struct ifaddrs *ifs,
-			  const struct sockaddr *addr)
-{
-	const struct ifaddrs *i;
-
-	for (i = ifs; i; i = i->ifa_next)
-		if (i->ifa_addr && dapl_addr_same_host(i->ifa_addr, addr))
-			dapl_addrs_add(list, i->ifa_addr);
 }
 
 int cma_addr_host(const struct ifaddrs *ifs, const char *name,
@@ -72,7 +62,7 @@ int cma_addr_host(const struct ifaddrs *ifs, const char *name,
 	for (class = 0; class < DAPL_ADDR_N; class ++)
 		for (ai = all; ai; ai = ai->ai_next)
 			if (dapl_addr_classify(ai->ai_addr) == class)
-				addrs_add_own(&list, ifs, ai->ai_addr);
+				dapl_addrs_add_own(&list, ifs, ai->ai_addr);
 	freeaddrinfo(all);
 	if (!list.n)
 		return -EADDRNOTAVAIL;

@@ -14,9 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/cm/base/dapl_cm_params.h"
-#include "dapl/common/cm/dcm/dcm_device.h"
-
 #define SYSFS "/sys"
 
 /*
@@ -176,20 +173,16 @@ int scm_open(const char *ia_params, const struct dapl_cm *base,
 	     struct dapl_cm **ret_cm)
 {
 	struct dapl_cm own = *base;
-	struct dcm_device device;
-	const char *why;
+	struct dcm_path_wish wish;
 	struct scm *cm;
 	int ret;
 
-	if (dcm_device_parse(ia_params, &device, &why))
-		return dapl_cm_params_wrong(ia_params, why,
-					    "\"<verbs device> <port>\"");
-	snprintf(own.dev_name, sizeof(own.dev_name), "%s", device.name);
-	own.port = device.port;
-	ret = choose_addr(&own);
+	ret = dcm_device_parse(ia_params, &own, &wish);
+	if (!ret)
+		ret = choose_addr(&own);
 	if (ret)
 		return ret;
-	cm = scm_new(&own, &device.wish);
+	cm = scm_new(&own, &wish);
 	if (!cm)
 		return dapl_fail_errno(-ENOMEM, "scm: no memory");
 	*ret_cm = &cm->dcm.base;

@@ -149,19 +149,13 @@ int scm_addr_any(const struct ifaddrs *ifs, struct sockaddr_storage *ret_addr)
 int scm_addr_named(const struct ifaddrs *ifs, const char *name,
 		   struct sockaddr_storage *ret_addr)
 {
-	const struct ifaddrs *i;
 	struct sockaddr_storage number;
 	struct dapl_addrs addrs = {.n = 0};
 	int ret;
 
 	ret = dapl_addr_netdev(ifs, name, &addrs);
 	if (ret == -ENODEV && !dapl_addr_numeric(name, &number))
-		/* As the interface has it: with its scope. */
-		for (i = ifs; i; i = i->ifa_next)
-			if (i->ifa_addr &&
-			    dapl_addr_same_host(i->ifa_addr,
-						(struct sockaddr *)&number))
-				dapl_addrs_add(&addrs, i->ifa_addr);
+		dapl_addrs_add_own(&addrs, ifs, (struct sockaddr *)&number);
 	if (!addrs.n)
 		return ret;
 	*ret_addr = addrs.addr[0];

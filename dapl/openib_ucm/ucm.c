@@ -14,9 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/cm/base/dapl_cm_params.h"
-#include "dapl/common/cm/dcm/dcm_device.h"
-
 #define PORT_MASK 0xffff
 #define SL_MAX	  15
 
@@ -353,20 +350,18 @@ int ucm_open(const char *ia_params, const struct dapl_cm *base,
 	     struct dapl_cm **ret_cm)
 {
 	const struct dcm_rules rules = ucm_rules(base->params);
-	struct dcm_device dev;
+	struct dapl_cm own = *base;
+	struct dcm_path_wish wish;
 	struct ucm *ucm;
-	const char *why;
+	int ret;
 
-	if (dcm_device_parse(ia_params, &dev, &why))
-		return dapl_cm_params_wrong(ia_params, why,
-					    "\"<device> <port>\" and, if need "
-					    "be, \"gid=<index>\"");
+	ret = dcm_device_parse(ia_params, &own, &wish);
+	if (ret)
+		return ret;
 	ucm = calloc(1, sizeof(*ucm));
 	if (!ucm)
 		return dapl_fail_errno(-ENOMEM, "ucm: no memory");
-	dcm_init(&ucm->dcm, base, &transport, &rules, &dev.wish);
-	memcpy(ucm->dcm.base.dev_name, dev.name, sizeof(dev.name));
-	ucm->dcm.base.port = dev.port;
+	dcm_init(&ucm->dcm, &own, &transport, &rules, &wish);
 	*ret_cm = &ucm->dcm.base;
 	return 0;
 }

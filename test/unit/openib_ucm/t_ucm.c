@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dapl/common/cm/dcm/dcm_device.h"
 #include "dapl/openib_ucm/ucm.h"
 #include "test/unit/kit.h"
 
@@ -38,14 +37,13 @@ static void parse__good(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
-		struct dcm_device dev;
-		const char *why = NULL;
+		struct dcm_path_wish wish;
+		struct dapl_cm cm;
 
-		assert_int_equal(dcm_device_parse(good[i].text, &dev, &why), 0);
-		assert_null(why);
-		assert_string_equal(dev.name, good[i].name);
-		assert_int_equal(dev.port, good[i].port);
-		assert_int_equal(dev.wish.gid_index, good[i].gid);
+		assert_int_equal(dcm_device_parse(good[i].text, &cm, &wish), 0);
+		assert_string_equal(cm.dev_name, good[i].name);
+		assert_int_equal(cm.port, good[i].port);
+		assert_int_equal(wish.gid_index, good[i].gid);
 	}
 }
 
@@ -74,12 +72,12 @@ static void parse__bad(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		struct dcm_device dev = {.port = 77};
-		const char *why = NULL;
+		struct dcm_path_wish wish;
+		struct dapl_cm cm = {.port = 77};
 
-		assert_int_equal(dcm_device_parse(bad[i], &dev, &why), -EINVAL);
-		assert_non_null(why);
-		assert_int_equal(dev.port, 77);
+		assert_int_equal(dcm_device_parse(bad[i], &cm, &wish), -EINVAL);
+		assert_non_null(strstr(dapl__fail_text(), "; write \""));
+		assert_int_equal(cm.port, 77);
 	}
 }
 

@@ -83,6 +83,16 @@ void dapl_addrs_add(struct dapl_addrs *list, const struct sockaddr *addr)
 	list->n++;
 }
 
+void dapl_addrs_add_own(struct dapl_addrs *list, const struct ifaddrs *ifs,
+			const struct sockaddr *addr)
+{
+	const struct ifaddrs *i;
+
+	for (i = ifs; i; i = i->ifa_next)
+		if (i->ifa_addr && dapl_addr_same_host(i->ifa_addr, addr))
+			dapl_addrs_add(list, i->ifa_addr);
+}
+
 enum dapl_addr_class dapl_addr_classify(const struct sockaddr *addr)
 {
 	if (!addr)

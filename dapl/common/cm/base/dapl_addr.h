@@ -45,6 +45,9 @@ bool dapl_addr_same_host(const struct sockaddr *a, const struct sockaddr *b);
 void dapl_addr_text(const struct sockaddr *addr, char *buf, size_t size);
 /* Adds an internet address without its port; one too many is left out. */
 void dapl_addrs_add(struct dapl_addrs *list, const struct sockaddr *addr);
+/* Adds ADDR as the interfaces that have it write it: with their scope. */
+void dapl_addrs_add_own(struct dapl_addrs *list, const struct ifaddrs *ifs,
+			const struct sockaddr *addr);
 
 /*
  * Addresses of interface (or alias) NAME: IPv4, then global IPv6, then

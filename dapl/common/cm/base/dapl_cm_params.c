@@ -12,8 +12,8 @@
 #include "dapl/common/services/dapl_log.h"
 #include "dapl/common/services/dapl_text.h"
 
-static const char *place(const char **text, char *name, size_t size,
-			 uint8_t *ret_port)
+const char *dapl_cm_params_place(const char **text, char *name, size_t size,
+				 uint8_t *ret_port)
 {
 	long long port;
 	char word[32];
@@ -31,17 +31,6 @@ static const char *place(const char **text, char *name, size_t size,
 		return "the second word is not a port number";
 	*ret_port = (uint8_t)port;
 	return NULL;
-}
-
-int dapl_cm_params_place(const char **text, char *name, size_t size,
-			 uint8_t *ret_port, const char **ret_why)
-{
-	const char *why = place(text, name, size, ret_port);
-
-	if (!why)
-		return 0;
-	*ret_why = why;
-	return -EINVAL;
 }
 
 int dapl_cm_params_wrong(const char *ia_params, const char *why,

@@ -13,10 +13,10 @@
 
 /*
  * Reads the first two words, *TEXT is what follows then. NAME has SIZE bytes.
- * 0, or -EINVAL with *RET_WHY, a literal for dapl_cm_params_wrong().
+ * NULL, or what is wrong, a literal for dapl_cm_params_wrong().
  */
-int dapl_cm_params_place(const char **text, char *name, size_t size,
-			 uint8_t *ret_port, const char **ret_why);
+const char *dapl_cm_params_place(const char **text, char *name, size_t size,
+				 uint8_t *ret_port);
 
 /* -EINVAL, with the reason; FORM is how it is written. */
 int dapl_cm_params_wrong(const char *ia_params, const char *why,

@@ -129,6 +129,14 @@ struct dcm {
 };
 
 /*
+ * For a provider's open(): ia_params (hostile; NULL is empty) that name a
+ * device, "<device> <port> [gid=<index>]", into RET_CM's dev_name and port and
+ * *RET_WISH. 0, or -EINVAL with the reason. Text only: whether there is such a
+ * device shows when it is opened.
+ */
+int dcm_device_parse(const char *ia_params, struct dapl_cm *ret_cm,
+		     struct dcm_path_wish *ret_wish);
+/*
  * For a provider's open() and close(): the shared part of an instance whose
  * RULES are constant from here on. PATH_WISH is what ia_params said about the
  * path (dcm_path.h).

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dcm_device.c - reads ia_params that name a device; see the header.
- *
- * The number of the port is what the historic providers take: decimal,
- * hexadecimal or octal. "gid=" is ours.
+ * dcm_device.c - reads ia_params that name a device; see dcm.h. "gid=" is ours.
  */
-#include "dapl/common/cm/dcm/dcm_device.h"
-
-#include <errno.h>
 #include <string.h>
 
 #include "dapl/common/cm/base/dapl_cm_params.h"
+#include "dapl/common/cm/dcm/dcm.h"
 #include "dapl/common/services/dapl_text.h"
 
 static const char *parse_gid(const char *text, int *ret_index)
@@ -31,22 +26,24 @@ static const char *parse_gid(const char *text, int *ret_index)
 	return NULL;
 }
 
-int dcm_device_parse(const char *text, struct dcm_device *ret_device,
-		     const char **ret_why)
+int dcm_device_parse(const char *ia_params, struct dapl_cm *ret_cm,
+		     struct dcm_path_wish *ret_wish)
 {
-	struct dcm_device dev = {.wish.gid_index = -1};
-	const char *why;
+	const char *text = ia_params ? ia_params : "", *why;
+	char name[sizeof(ret_cm->dev_name)];
+	int gid_index = -1;
+	uint8_t port;
 
-	if (!text)
-		text = "";
-	if (dapl_cm_params_place(&text, dev.name, sizeof(dev.name), &dev.port,
-				 ret_why))
-		return -EINVAL;
-	why = parse_gid(text, &dev.wish.gid_index);
-	if (why) {
-		*ret_why = why;
-		return -EINVAL;
-	}
-	*ret_device = dev;
+	why = dapl_cm_params_place(&text, name, sizeof(name), &port);
+	if (!why)
+		why = parse_gid(text, &gid_index);
+	if (why)
+		return dapl_cm_params_wrong(
+			ia_params, why,
+			"\"<verbs device> <port>\" and, if need be, "
+			"\"gid=<index>\"");
+	memcpy(ret_cm->dev_name, name, sizeof(name));
+	ret_cm->port = port;
+	ret_wish->gid_index = gid_index;
 	return 0;
 }
