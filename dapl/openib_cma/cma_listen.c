@@ -80,12 +80,8 @@ void cma_listener_request(struct cma_listener *l, struct rdma_cm_id *id,
 		.pdata_size = ev->size,
 	};
 	struct dapl_cm_conn *conn;
-	bool closing;
 
-	dapl_lock(&cm->lock);
-	closing = l->base.closing;
-	dapl_unlock(&cm->lock);
-	if (closing || dapl_cm_conn_new(cm, NULL, &conn)) {
+	if (dapl_cm_conn_new(cm, NULL, &conn)) {
 		/* Without our header, so that the peer does not take it for
 		 * the word of a consumer. */
 		rdma_reject(id, NULL, 0);
@@ -97,7 +93,5 @@ void cma_listener_request(struct cma_listener *l, struct rdma_cm_id *id,
 	conn->depths.initiator_depth = ev->initiator_depth;
 	((struct cma_conn *)conn)->id = id;
 	id->context = conn;
-	dapl_log(DAPL_LOG_CM, "sp %p: request, conn %p, %zu bytes",
-		 (void *)l->base.sp, (void *)conn, ev->size);
-	cm->up->request(l->base.sp, conn, &req);
+	dapl_cm_conn_request(&l->base, conn, &req);
 }

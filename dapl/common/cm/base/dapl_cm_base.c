@@ -373,6 +373,24 @@ void dapl_cm_release(struct dapl_cm_conn *conn)
 	dapl_cm_ask(&conn->node, DAPL_CM_ASK_RELEASE);
 }
 
+void dapl_cm_conn_request(struct dapl_cm_listener *l, struct dapl_cm_conn *conn,
+			  const struct dapl_cm_request *req)
+{
+	struct dapl_cm *cm = l->node.cm;
+	bool closing;
+
+	dapl_lock(&cm->lock);
+	closing = l->closing;
+	dapl_unlock(&cm->lock);
+	if (closing) {
+		cm->ops->release(conn);
+		return;
+	}
+	dapl_log(DAPL_LOG_CM, "sp %p: request, conn %p, %zu bytes",
+		 (void *)l->sp, (void *)conn, req->pdata_size);
+	cm->up->request(l->sp, conn, req);
+}
+
 void dapl_cm_conn_event(struct dapl_cm_conn *conn, enum dapl_cm_event event,
 			const void *pdata, size_t size)
 {

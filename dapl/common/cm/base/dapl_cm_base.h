@@ -136,6 +136,12 @@ int dapl_cm_conn_new(struct dapl_cm *cm, struct dapl_ep *ep,
 /* Frees CONN, or leaves that to dapl_cm_fini(). */
 void dapl_cm_conn_del(struct dapl_cm_conn *conn);
 
+/*
+ * The upcall request() for CONN, a passive one. Where L is closing there is
+ * none, and CONN is released as by a consumer who takes no more.
+ */
+void dapl_cm_conn_request(struct dapl_cm_listener *l, struct dapl_cm_conn *conn,
+			  const struct dapl_cm_request *req);
 /* Upcalls for CONN, which has an endpoint; dapl_cm_conn_error(): or had. */
 void dapl_cm_conn_event(struct dapl_cm_conn *conn, enum dapl_cm_event event,
 			const void *pdata, size_t size);

@@ -243,25 +243,15 @@ static void engine_request(struct dcm_listener *dl, struct dcm_conn *dc,
 	struct dcm_cm_conn *conn = dcm_conn_from(dc);
 	struct dcm *dcm = dcm_of(conn);
 	struct dapl_cm_request req = {
+		.peer_addr = (struct sockaddr *)&conn->peer_addr,
 		.pdata = msg->p_size ? msg->pdata : NULL,
 		.pdata_size = msg->p_size,
 	};
-	bool closing;
 
 	if (dcm->tp->peer)
 		dcm->tp->peer(conn, msg);
-	dapl_lock(&dcm->base.lock);
-	closing = l->base.closing;
-	if (closing)
-		dapl_cm_ask_locked(&conn->base.node, DAPL_CM_ASK_RELEASE);
-	dapl_unlock(&dcm->base.lock);
-	if (closing)
-		return;
-	req.peer_addr = (struct sockaddr *)&conn->peer_addr;
 	req.peer_port = conn->peer_port;
-	dapl_log(DAPL_LOG_CM, "sp %p: request, conn %p, %u bytes",
-		 (void *)l->base.sp, (void *)conn, msg->p_size);
-	dcm->base.up->request(l->base.sp, &conn->base, &req);
+	dapl_cm_conn_request(&l->base, &conn->base, &req);
 }
 
 static void engine_request_gone(struct dcm_conn *dc)

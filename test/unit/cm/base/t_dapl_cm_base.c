@@ -40,7 +40,8 @@ struct dapl_sp {
 /* What the connection manager does, and has done. */
 static struct {
 	int start_ret, listen_ret;
-	bool unlisten_inside;
+	bool unlisten_inside, request_inside; /* of listen() */
+	int requests;
 	int inits, finis, released, abandoned, unlistens, quiesced, left;
 	int at_unlisten; /* unlistens when listen() was over */
 	bool ep_left;	 /* a connection given up still had its endpoint */
@@ -59,6 +60,14 @@ static void wait_heard(void)
 }
 
 /* ----------------------------------------------------------- upcalls */
+
+static void up_request(struct dapl_sp *sp, struct dapl_cm_conn *conn,
+		       const struct dapl_cm_request *req)
+{
+	assert_true(conn->passive);
+	assert_int_equal(req->peer_port, 5);
+	did.requests++;
+}
 
 static void up_event(struct dapl_ep *e, struct dapl_cm_conn *conn,
 		     enum dapl_cm_event event, const void *pdata, size_t size)
@@ -104,6 +113,7 @@ static void up_qp_stop(struct dapl_ep *e, const struct dapl_cm_conn *conn)
 }
 
 static const struct dapl_cm_up up = {
+	.request = up_request,
 	.event = up_event,
 	.gone = up_gone,
 	.unlistened = up_unlistened,
@@ -164,8 +174,15 @@ static void conn_abandon(struct dapl_cm_conn *conn)
 
 static int do_listen(struct dapl_cm_listener *l, DAT_CONN_QUAL qual)
 {
+	static const struct dapl_cm_request req = {.peer_port = 5};
+	struct dapl_cm_conn *conn;
+
 	if (did.unlisten_inside)
 		dapl_cm_unlisten(l);
+	if (did.request_inside) {
+		assert_int_equal(dapl_cm_conn_new(&cm, NULL, &conn), 0);
+		dapl_cm_conn_request(l, conn, &req);
+	}
 	did.at_unlisten = did.unlistens;
 	return did.listen_ret;
 }
@@ -189,6 +206,8 @@ static const struct dapl_cm_hooks hooks = {
 	.unlisten = do_unlisten,
 };
 
+static const struct dapl_cm_ops ops = {.release = dapl_cm_release};
+
 static const struct dapl_cm_sizes sizes = {
 	.conn = sizeof(struct conn),
 	.listener = sizeof(struct dapl_cm_listener),
@@ -201,7 +220,7 @@ static int setup(void **state)
 {
 	memset(&did, 0, sizeof(did));
 	memset(&ep, 0, sizeof(ep));
-	base = (struct dapl_cm){.up = &up};
+	base = (struct dapl_cm){.ops = &ops, .up = &up};
 	sem_init(&heard, 0, 0);
 	if (dapl_loop_open("test", &base.loop))
 		return -1;
@@ -317,6 +336,33 @@ static void unlisten__inside_listen(void **state)
 	assert_int_equal(sp.unlistened, 1);
 }
 
+static void request__goes_up(void **state)
+{
+	struct dapl_cm_listener *l;
+	struct dapl_sp sp = {0};
+
+	did.request_inside = true;
+	assert_int_equal(dapl_cm_listen(&cm, 1, &sp, &l), 0);
+	assert_int_equal(did.requests, 1);
+	dapl_cm_unlisten(l);
+	wait_heard();
+	assert_int_equal(did.released, 0);
+}
+
+static void request__not_once_it_is_closing(void **state)
+{
+	struct dapl_cm_listener *l;
+	struct dapl_sp sp = {0};
+
+	did.request_inside = true;
+	did.unlisten_inside = true;
+	assert_int_equal(dapl_cm_listen(&cm, 1, &sp, &l), 0);
+	wait_heard();
+	assert_int_equal(sp.unlistened, 1);
+	assert_int_equal(did.requests, 0);
+	assert_int_equal(did.released, 1);
+}
+
 static void listen__fails_and_nobody_hears(void **state)
 {
 	struct dapl_cm_listener *l = NULL;
@@ -412,6 +458,8 @@ int main(void)
 		T(check__what_cannot_be),
 		T(unlisten__once),
 		T(unlisten__inside_listen),
+		T(request__goes_up),
+		T(request__not_once_it_is_closing),
 		T(listen__fails_and_nobody_hears),
 		T(stop__gives_up_all_and_frees_nothing),
 		T(stop__nothing_new_after_it),
