@@ -5,6 +5,8 @@
  * Calls covered: all of dcm_engine.h. What a connection does is tested with
  * the table (t_dcm_proto) and the simulator; here it is whose message it is,
  * and what exactly is sent. The table of operations records what it is asked.
+ * A case finds one engine, and may leave its connections as they are: their
+ * consumers release them at the end, and all that is left must go by itself.
  * One thread.
  */
 #include "dapl/common/cm/dcm/dcm_engine.h"
@@ -46,6 +48,18 @@ enum {
 	AT_DADDR_QPN = 71,
 };
 
+/* A datagram, to be changed before it is fed. */
+struct packet {
+	uint8_t b[256];
+	size_t len;
+};
+
+struct conn {
+	struct dcm_conn dcm; /* must stay first */
+	struct dapl_list link;
+	bool released;
+};
+
 struct sent {
 	uint8_t bytes[DCM_MSG];
 	size_t len;
@@ -65,6 +79,7 @@ static struct {
 	int requests, gone, events, qps, hangups, rooms;
 	uint64_t now_us, deadline_us;
 	struct dcm_listener *room; /* the last that there was room for again */
+	struct dapl_list conns;
 	size_t live;
 	enum dapl_cm_event event;
 	uint8_t pdata[DCM_PDATA];
@@ -128,15 +143,20 @@ static void on_qp_error(struct dcm_conn *conn)
 {
 }
 
+/* With the memory that everybody has. */
+static struct dcm_conn *conn_new(void)
+{
+	struct conn *conn = calloc(1, sizeof(*conn));
+
+	assert_non_null(conn);
+	dapl_list_add_tail(&w.conns, &conn->link);
+	w.live++;
+	return &conn->dcm;
+}
+
 static struct dcm_conn *on_conn_new(struct dcm_engine *eng)
 {
-	struct dcm_conn *conn;
-
-	if (w.no_memory)
-		return NULL;
-	conn = calloc(1, sizeof(*conn));
-	w.live++;
-	return conn;
+	return w.no_memory ? NULL : conn_new();
 }
 
 static void on_request(struct dcm_listener *l, struct dcm_conn *conn,
@@ -169,8 +189,11 @@ static void on_room(struct dcm_engine *eng, struct dcm_listener *l)
 	w.room = l;
 }
 
-static void on_freed(struct dcm_conn *conn)
+static void on_freed(struct dcm_conn *dcm)
 {
+	struct conn *conn = (struct conn *)dcm;
+
+	dapl_list_del(&conn->link);
 	w.live--;
 	free(conn);
 }
@@ -196,6 +219,7 @@ static const struct dcm_engine_ops ops = {
 static void start(uint32_t qpn, bool stream)
 {
 	memset(&w, 0, sizeof(w));
+	dapl_list_init(&w.conns);
 	w.now_us = 5;
 	w.rules = (struct dcm_rules){
 		.stream = stream,
@@ -217,64 +241,95 @@ static void start(uint32_t qpn, bool stream)
 
 static void release(struct dcm_conn *conn)
 {
+	((struct conn *)conn)->released = true;
 	dcm_engine_input(conn, DCM_IN_RELEASE, NULL, 10);
 }
 
-/* Ends CONN, which was released, whatever there is still to do. */
+/* Released, it is forgotten: there is nothing to wait for. */
+static void release_all_over(struct dcm_conn *conn)
+{
+	size_t live = w.live;
+
+	release(conn);
+	assert_int_equal(w.live, live - 1);
+}
+
+/* Released, if it is not yet, it waits for its peer, and then is forgotten. */
 static void finish(struct dcm_conn *conn)
 {
 	size_t live = w.live;
 	uint64_t now_us = 1000000;
 
+	if (!((struct conn *)conn)->released)
+		release(conn);
+	assert_int_equal(w.live, live);
 	while (w.live == live) {
 		dcm_engine_input(conn, DCM_IN_TIMER, NULL, now_us);
 		now_us *= 2;
 	}
 }
 
-static void stop(void)
+static int stop(void **state)
 {
+	while (!dapl_list_empty(&w.conns))
+		finish(&dapl_list_first(&w.conns, struct conn, link)->dcm);
 	assert_int_equal(w.live, 0);
 	assert_int_equal(w.eng.conns.n, 0);
 	assert_int_equal(w.eng.timewait_n, 0);
+	assert_int_equal(w.eng.waiting_n, 0);
 	dcm_engine_fini(&w.eng);
+	return 0;
 }
 
-static void feed_from(const uint8_t *bytes, size_t len,
-		      const struct dcm_source *src)
+static struct packet load(const char *name)
 {
-	dcm_engine_datagram(&w.eng, bytes, len, src, w.now_us);
+	struct packet p;
+
+	p.len = wire_load(name, p.b, sizeof(p.b));
+	return p;
+}
+
+static void feed_from(const struct packet *p, const struct dcm_source *src)
+{
+	dcm_engine_datagram(&w.eng, p->b, p->len, src, w.now_us);
 	qp_ready();
 }
 
 /* From a device that tells no more than the queue pair. */
-static void feed(const uint8_t *bytes, size_t len, uint32_t src_qpn)
+static void feed(const struct packet *p, uint32_t src_qpn)
 {
 	const struct dcm_source src = {.qpn = src_qpn};
 
-	feed_from(bytes, len, &src);
+	feed_from(p, &src);
+}
+
+static void feed_msg(const struct dcm_msg *msg, uint32_t src_qpn)
+{
+	struct packet p;
+
+	p.len = dcm_msg_encode(msg, p.b);
+	feed(&p, src_qpn);
 }
 
 static void feed_golden(const char *name, uint32_t src_qpn)
 {
-	uint8_t bytes[DCM_MSG];
+	const struct packet p = load(name);
 
-	feed(bytes, wire_load(name, bytes, sizeof(bytes)), src_qpn);
+	feed(&p, src_qpn);
 }
 
 /* The last message sent is that of the file. */
 static void assert_sent(const char *name)
 {
 	const struct sent *s = &w.sent[(w.sent_n - 1) % 8];
-	uint8_t bytes[DCM_MSG];
-	size_t len = wire_load(name, bytes, sizeof(bytes));
+	struct packet want = load(name);
 
 	assert_true(w.sent_n > 0);
-	assert_int_equal(s->len, len);
+	assert_int_equal(s->len, want.len);
 	/* A size without data means nothing, and need not be alike. */
 	if (!dcm_op_has_pdata(s->msg.op))
-		bytes[AT_P_SIZE] = s->bytes[AT_P_SIZE];
-	assert_memory_equal(s->bytes, bytes, len);
+		want.b[AT_P_SIZE] = s->bytes[AT_P_SIZE];
+	assert_memory_equal(s->bytes, want.b, want.len);
 }
 
 static const struct dcm_msg *last_sent(void)
@@ -286,12 +341,10 @@ static const struct dcm_msg *last_sent(void)
 /* The client of the captured exchange, up to its REQ. */
 static struct dcm_conn *client(void)
 {
-	struct dcm_conn *conn = calloc(1, sizeof(*conn));
+	struct dcm_conn *conn = conn_new();
 	struct dcm_ib ib = {.qpn = 0x19, .qp_type = DCM_QP_RC};
 	int i;
 
-	assert_non_null(conn);
-	w.live++;
 	dcm_conn_init(conn, &w.eng);
 	memcpy(ib.gid, gid, sizeof(gid));
 	dcm_block_set_ib(&conn->own.saddr, &ib);
@@ -309,11 +362,51 @@ static struct dcm_conn *client(void)
 	return conn;
 }
 
-static void server(uint32_t qpn)
+static int start_client(void **state)
 {
-	start(qpn, false);
+	start(CLIENT, false);
+	return 0;
+}
+
+static int start_server(void **state)
+{
+	start(SERVER, false);
 	w.eng.last_id = 1; /* as captured */
 	assert_int_equal(dcm_engine_listen(&w.eng, &w.listener, PORT), 0);
+	return 0;
+}
+
+/* A stream's, which has a listener without a port. */
+static int start_stream(void **state)
+{
+	start(0, true);
+	assert_int_equal(dcm_engine_listen(&w.eng, &w.listener, 0), 0);
+	return 0;
+}
+
+static void start_server_again(void)
+{
+	stop(NULL);
+	start_server(NULL);
+}
+
+/* The request of the captured exchange, and its connection. */
+static struct dcm_conn *requested(void)
+{
+	int requests = w.requests;
+
+	feed_golden("ucm-req", CLIENT);
+	assert_int_equal(w.requests, requests + 1);
+	return w.conn;
+}
+
+/* The same with another number of the client's. */
+static struct packet request_of_id(uint8_t id)
+{
+	struct packet req = load("ucm-req");
+
+	req.b[AT_S_ID] = req.b[AT_SPORT] = id;
+	return req;
 }
 
 static void accept_with(struct dcm_conn *conn, uint32_t qpn)
@@ -334,10 +427,8 @@ static void accept_with(struct dcm_conn *conn, uint32_t qpn)
 
 static void client__of_the_captured_exchange(void **state)
 {
-	struct dcm_conn *conn;
+	struct dcm_conn *conn = client();
 
-	start(CLIENT, false);
-	conn = client();
 	assert_sent("ucm-req");
 	assert_int_equal(w.sent[0].to.qpn, SERVER);
 	feed_golden("ucm-rep", SERVER);
@@ -353,21 +444,14 @@ static void client__of_the_captured_exchange(void **state)
 	assert_sent("ucm-dreq");
 	feed_golden("ucm-drep", SERVER);
 	assert_int_equal(w.event, DAPL_CM_DISCONNECTED);
-	release(conn);
-	finish(conn);
-	stop();
 }
 
 static void server__of_the_captured_exchange(void **state)
 {
-	struct dcm_conn *conn;
+	struct dcm_conn *conn = requested();
 
-	server(SERVER);
-	feed_golden("ucm-req", CLIENT);
-	assert_int_equal(w.requests, 1);
 	assert_int_equal(w.size, 20);
 	assert_int_equal(w.pdata[0], 0x50);
-	conn = w.conn;
 	assert_int_equal(conn->remote.ib.qpn, 0x19);
 	accept_with(conn, 0x16);
 	assert_sent("ucm-rep");
@@ -378,95 +462,73 @@ static void server__of_the_captured_exchange(void **state)
 	feed_golden("ucm-dreq", CLIENT);
 	assert_int_equal(w.event, DAPL_CM_DISCONNECTED);
 	assert_sent("ucm-drep");
-	release(conn);
-	finish(conn);
-	stop();
 }
 
 static void server__rejects_as_captured(void **state)
 {
-	uint8_t bytes[DCM_MSG], pdata[12];
-	size_t i, len = wire_load("ucm-req", bytes, sizeof(bytes));
-	struct dcm_conn *conn;
+	struct packet req = load("ucm-req");
+	uint8_t pdata[12];
 
-	server(0x18);
-	bytes[AT_SQPN] = 0x1b;
-	bytes[AT_DQPN] = 0x18;
-	bytes[AT_SADDR_QPN] = 0x1c;
-	feed(bytes, len, 0x1b);
-	conn = w.conn;
-	for (i = 0; i < sizeof(pdata); i++)
+	w.eng.self.qpn = 0x18;
+	req.b[AT_SQPN] = 0x1b;
+	req.b[AT_DQPN] = 0x18;
+	req.b[AT_SADDR_QPN] = 0x1c;
+	feed(&req, 0x1b);
+	for (size_t i = 0; i < sizeof(pdata); i++)
 		pdata[i] = (uint8_t)(0xa0 + i);
-	dcm_engine_reject(conn, pdata, sizeof(pdata), 3);
+	dcm_engine_reject(w.conn, pdata, sizeof(pdata), 3);
 	assert_sent("ucm-rej-user");
-	release(conn);
-	finish(conn);
-	stop();
 }
 
 /* As captured, but of the type that was asked for: old clients go by that. */
 static void server__nobody_listens(void **state)
 {
-	uint8_t bytes[DCM_MSG], want[DCM_MSG];
-	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
+	struct packet req = load("ucm-req"), want = load("ucm-rej-no-listener");
 
-	start(0x12, false);
-	bytes[6] = 0xa0;
-	bytes[7] = 0x28;
-	bytes[AT_SQPN] = 0x15;
-	bytes[AT_DQPN] = 0x12;
-	bytes[AT_SADDR_QPN] = 0x16;
-	feed(bytes, len, 0x15);
+	w.eng.self.qpn = 0x12;
+	req.b[6] = 0xa0;
+	req.b[AT_DPORT] = 0x28;
+	req.b[AT_SQPN] = 0x15;
+	req.b[AT_DQPN] = 0x12;
+	req.b[AT_SADDR_QPN] = 0x16;
+	feed(&req, 0x15);
 	assert_int_equal(w.sent_n, 1);
 	assert_int_equal(w.eng.stats.refused, 1);
-	len = wire_load("ucm-rej-no-listener", want, sizeof(want));
-	want[AT_SADDR_TYPE] = DCM_QP_RC;
-	assert_int_equal(w.sent[0].len, len);
-	assert_memory_equal(w.sent[0].bytes, want, len);
-	stop();
+	want.b[AT_SADDR_TYPE] = DCM_QP_RC;
+	assert_int_equal(w.sent[0].len, want.len);
+	assert_memory_equal(w.sent[0].bytes, want.b, want.len);
 }
 
 static void client__nobody_listens(void **state)
 {
-	struct dcm_conn *conn;
-	uint8_t bytes[DCM_MSG];
-	size_t len = wire_load("ucm-rej-no-listener", bytes, sizeof(bytes));
+	struct packet rej = load("ucm-rej-no-listener");
+	struct dcm_conn *conn = client();
 
 	/* The capture is of another pair. */
-	bytes[4] = PORT >> 8;
-	bytes[5] = PORT & 0xff;
-	bytes[AT_SQPN] = SERVER;
-	bytes[AT_DQPN] = CLIENT;
-	bytes[AT_DADDR_QPN] = 0x19;
-	start(CLIENT, false);
-	conn = client();
-	feed(bytes, len, SERVER);
+	rej.b[4] = PORT >> 8;
+	rej.b[AT_SPORT] = PORT & 0xff;
+	rej.b[AT_SQPN] = SERVER;
+	rej.b[AT_DQPN] = CLIENT;
+	rej.b[AT_DADDR_QPN] = 0x19;
+	feed(&rej, SERVER);
 	assert_int_equal(w.event, DAPL_CM_NON_PEER_REJECTED);
-	release(conn);
-	stop();
+	release_all_over(conn);
 }
 
 /* Version 7 leaves the upper bits of ports and the repeats as they were. */
 static void server__request_of_version_7(void **state)
 {
-	uint8_t bytes[256];
-	size_t len = wire_load("ucm-v7-req", bytes, sizeof(bytes));
-	struct dcm_conn *conn;
+	struct packet req = load("ucm-v7-req");
 
-	server(SERVER);
-	feed(bytes, len, CLIENT);
+	feed(&req, CLIENT);
 	assert_int_equal(w.requests, 1);
-	conn = w.conn;
-	bytes[AT_SPORT_HIGH] ^= 0xff;
-	bytes[AT_RTNS] = 0;
-	feed(bytes, len, CLIENT);
+	req.b[AT_SPORT_HIGH] ^= 0xff;
+	req.b[AT_RTNS] = 0;
+	feed(&req, CLIENT);
 	assert_int_equal(w.requests, 1);
 	assert_int_equal(w.eng.stats.repeated, 1);
-	assert_int_equal(conn->remote.mtu, 0);
-	assert_int_equal(conn->remote.version, 7);
-	release(conn);
-	finish(conn);
-	stop();
+	assert_int_equal(w.conn->remote.mtu, 0);
+	assert_int_equal(w.conn->remote.version, 7);
 }
 
 /* ------------------------------------------------ whose message it is */
@@ -476,6 +538,16 @@ struct lie {
 	uint8_t value;
 	uint32_t src_qpn;
 };
+
+static void feed_lie(const char *name, const struct lie *lie)
+{
+	struct packet p = load(name);
+
+	print_message("# byte %zu is 0x%x, from 0x%x\n", lie->at, lie->value,
+		      lie->src_qpn);
+	p.b[lie->at] = lie->value;
+	feed(&p, lie->src_qpn);
+}
 
 static void reply__forged_is_not_believed(void **state)
 {
@@ -487,70 +559,52 @@ static void reply__forged_is_not_believed(void **state)
 		{AT_DADDR_QPN, 0x77, SERVER}, {AT_OP, 99, SERVER},
 		{AT_P_SIZE, 69, SERVER},
 	};
-	uint8_t bytes[DCM_MSG];
-	struct dcm_conn *conn;
-	size_t i, len;
+	struct dcm_conn *conn = client();
 
-	start(CLIENT, false);
-	conn = client();
-	for (i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
-		print_message("# byte %zu, from 0x%x\n", lies[i].at,
-			      lies[i].src_qpn);
-		len = wire_load("ucm-rep", bytes, sizeof(bytes));
-		bytes[lies[i].at] = lies[i].value;
-		feed(bytes, len, lies[i].src_qpn);
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		feed_lie("ucm-rep", &lies[i]);
 		assert_int_equal(w.events, 0);
 		assert_int_equal(conn->proto.state, DCM_REQ_SENT);
 		assert_int_equal(conn->remote.ib.qpn, 0);
 	}
 	feed_golden("ucm-rep", SERVER);
 	assert_int_equal(w.event, DAPL_CM_ESTABLISHED);
-	release(conn);
-	finish(conn);
-	stop();
-}
-
-/* SRC can have sent what says LID and GID, and so says the engine. */
-static void expect_belief(const struct dcm_source *src, uint8_t lid,
-			  uint8_t gid_end, bool believed)
-{
-	uint8_t bytes[DCM_MSG];
-	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
-	uint64_t malformed = w.eng.stats.malformed;
-	int requests = w.requests;
-
-	bytes[AT_SADDR_LID] = lid;
-	bytes[AT_SADDR_GID] = gid_end;
-	feed_from(bytes, len, src);
-	assert_int_equal(w.requests, requests + believed);
-	assert_int_equal(w.eng.stats.malformed, malformed + !believed);
-	if (believed) {
-		struct dcm_conn *conn = w.conn;
-
-		release(conn);
-		finish(conn);
-	}
 }
 
 /* What a message says of its sender, and what the device does. */
 static void source__that_the_message_does_not_name(void **state)
 {
+	static const struct {
+		uint16_t lid; /* the device's word; 0: none, as on Ethernet */
+		bool has_gid; /* behind a router, perhaps, and its LID then */
+		uint8_t said_lid, said_gid;
+		bool believed;
+	} rows[] = {
+		{0, false, 7, 0x99, true}, /* nothing is known */
+		{7, false, 7, 0x99, true},  {7, false, 8, 0x56, false},
+		{7, false, 0, 0x56, false}, {7, true, 8, 0x56, true},
+		{7, true, 7, 0x99, false},  {0, true, 0, 0x56, true},
+		{0, true, 0, 0x57, false},
+	};
 	struct dcm_source src = {.qpn = CLIENT};
+	struct packet req = load("ucm-req");
+	uint64_t malformed = 0;
+	int requests = 0;
 
-	server(SERVER);
 	memcpy(src.gid, gid, sizeof(gid));
-	expect_belief(&src, 7, 0x99, true); /* nothing is known */
-	src.lid = 7;
-	expect_belief(&src, 7, 0x99, true);
-	expect_belief(&src, 8, 0x56, false);
-	expect_belief(&src, 0, 0x56, false);
-	src.has_gid = true; /* a router's LID then, perhaps */
-	expect_belief(&src, 8, 0x56, true);
-	expect_belief(&src, 7, 0x99, false);
-	src.lid = 0; /* Ethernet */
-	expect_belief(&src, 0, 0x56, true);
-	expect_belief(&src, 0, 0x57, false);
-	stop();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		src.lid = rows[i].lid;
+		src.has_gid = rows[i].has_gid;
+		req.b[AT_SADDR_LID] = rows[i].said_lid;
+		req.b[AT_SADDR_GID] = rows[i].said_gid;
+		feed_from(&req, &src);
+		requests += rows[i].believed;
+		malformed += !rows[i].believed;
+		assert_int_equal(w.requests, requests);
+		assert_int_equal(w.eng.stats.malformed, malformed);
+		if (rows[i].believed)
+			finish(w.conn);
+	}
 }
 
 /* Who was told a number names it. */
@@ -562,230 +616,168 @@ static void goodbye__forged_is_not_believed(void **state)
 		{AT_DADDR_QPN, 0, CLIENT}, {AT_DADDR_QPN, 0x77, CLIENT},
 		{AT_SADDR_LID, 7, CLIENT}, {AT_SADDR_GID, 0x77, CLIENT},
 	};
-	uint8_t bytes[DCM_MSG];
-	struct dcm_conn *conn;
-	size_t i, len;
+	struct dcm_conn *conn = requested();
 
-	server(SERVER);
-	feed_golden("ucm-req", CLIENT);
-	conn = w.conn;
 	accept_with(conn, 0x16);
 	feed_golden("ucm-rtu", CLIENT);
-	for (i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
-		print_message("# byte %zu is 0x%x\n", lies[i].at,
-			      lies[i].value);
-		len = wire_load("ucm-dreq", bytes, sizeof(bytes));
-		bytes[lies[i].at] = lies[i].value;
-		feed(bytes, len, lies[i].src_qpn);
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		feed_lie("ucm-dreq", &lies[i]);
 		assert_int_equal(conn->proto.state, DCM_UP);
 		assert_int_equal(w.events, 1);
 	}
 	feed_golden("ucm-dreq", CLIENT);
 	assert_int_equal(w.event, DAPL_CM_DISCONNECTED);
-	release(conn);
-	finish(conn);
-	stop();
 }
 
 /* From the other side: the GID of the answer is the peer's from then on. */
 static void goodbye__to_the_active_side(void **state)
 {
-	static const size_t at[] = {AT_D_ID,	  AT_SADDR_QPN, AT_DADDR_QPN,
-				    AT_SADDR_LID, AT_SADDR_GID, AT_SADDR_GID};
-	uint8_t rep[DCM_MSG], bytes[DCM_MSG];
-	size_t i, len = wire_load("ucm-rep", rep, sizeof(rep));
-	struct dcm_conn *conn;
+	static const struct lie lies[] = {
+		{AT_D_ID, 0, SERVER},	      {AT_SADDR_QPN, 0, SERVER},
+		{AT_DADDR_QPN, 0, SERVER},    {AT_SADDR_LID, 7, SERVER},
+		{AT_SADDR_GID, 0x56, SERVER}, /* of the request */
+		{AT_SADDR_GID, 0, SERVER},
+	};
+	struct packet rep = load("ucm-rep"), dreq;
+	struct dcm_conn *conn = client();
 
-	start(CLIENT, false);
-	conn = client();
-	rep[AT_SADDR_GID] = 0x99;
-	feed(rep, len, SERVER);
+	rep.b[AT_SADDR_GID] = 0x99;
+	feed(&rep, SERVER);
 	assert_int_equal(w.event, DAPL_CM_ESTABLISHED);
-	for (i = 0; i <= sizeof(at) / sizeof(at[0]); i++) {
-		memcpy(bytes, rep, DCM_HEADER);
-		bytes[AT_OP] = DCM_DREQ;
-		if (i < sizeof(at) / sizeof(at[0]))
-			bytes[at[i]] = i == 4 ? gid[15] : 0;
-		if (i == 3)
-			bytes[at[i]] = 7;
-		feed(bytes, DCM_HEADER, SERVER);
-		assert_int_equal(conn->proto.state,
-				 i < sizeof(at) / sizeof(at[0]) ? DCM_UP
-								: DCM_TIMEWAIT);
+	rep.b[AT_OP] = DCM_DREQ;
+	rep.len = DCM_HEADER;
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		dreq = rep;
+		dreq.b[lies[i].at] = lies[i].value;
+		feed(&dreq, lies[i].src_qpn);
+		assert_int_equal(conn->proto.state, DCM_UP);
 	}
+	feed(&rep, SERVER);
+	assert_int_equal(conn->proto.state, DCM_TIMEWAIT);
 	assert_int_equal(w.event, DAPL_CM_DISCONNECTED);
-	release(conn);
-	finish(conn);
-	stop();
 }
 
 /* Old peers go on until they hear of a connection: it is theirs, then. */
 static void reply__to_what_was_given_up(void **state)
 {
-	uint8_t bytes[DCM_MSG];
-	size_t len = wire_load("ucm-rep", bytes, sizeof(bytes));
-	struct dcm_conn *conn;
-	int i;
+	struct packet rep = load("ucm-rep");
+	struct dcm_conn *conn = client();
 
-	start(CLIENT, false);
-	conn = client();
 	release(conn);
-	for (i = 0; i < 3; i++) {
-		bytes[AT_RTNS] = (uint8_t)i;
-		feed(bytes, len, SERVER);
+	for (rep.b[AT_RTNS] = 0; rep.b[AT_RTNS] < 3; rep.b[AT_RTNS]++) {
+		feed(&rep, SERVER);
 		assert_int_equal(last_sent()->op, DCM_DREQ);
 		assert_int_equal(last_sent()->d_id, 0);
 	}
-	bytes[AT_RTNS] = 3;
-	feed(bytes, len, SERVER);
+	feed(&rep, SERVER);
 	assert_int_equal(last_sent()->op, DCM_DREQ);
 	assert_int_equal(last_sent()->d_id, 2);
 	assert_int_equal(w.sent[(w.sent_n - 2) % 8].msg.op, DCM_RTU);
 	assert_int_equal(w.sent[(w.sent_n - 2) % 8].msg.d_id, 2);
 	feed_golden("ucm-drep", SERVER);
 	assert_int_equal(conn->proto.state, DCM_TIMEWAIT);
-	finish(conn);
-	stop();
 }
 
 /* Old peers match such, too. */
 static void reply__without_our_id_is_matched_by_the_port(void **state)
 {
-	uint8_t bytes[DCM_MSG];
-	size_t len = wire_load("ucm-rep", bytes, sizeof(bytes));
-	struct dcm_conn *conn;
+	struct packet rep = load("ucm-rep");
 
-	start(CLIENT, false);
-	conn = client();
-	bytes[AT_D_ID] = 0;
-	bytes[AT_SPORT_HIGH] = 0x12; /* carried, but not compared */
-	bytes[AT_SADDR_GID] = 0x99;  /* answers from another GID */
-	feed(bytes, len, SERVER);
+	client();
+	rep.b[AT_D_ID] = 0;
+	rep.b[AT_SPORT_HIGH] = 0x12; /* carried, but not compared */
+	rep.b[AT_SADDR_GID] = 0x99;  /* answers from another GID */
+	feed(&rep, SERVER);
 	assert_int_equal(w.event, DAPL_CM_ESTABLISHED);
-	release(conn);
-	finish(conn);
-	stop();
 }
 
 /* What the connection is does not change by a late or forged copy. */
 static void reply__second_one_changes_nothing(void **state)
 {
-	uint8_t bytes[DCM_MSG];
-	size_t len = wire_load("ucm-rep", bytes, sizeof(bytes));
-	struct dcm_conn *conn;
+	struct packet rep = load("ucm-rep");
+	struct dcm_conn *conn = client();
 
-	start(CLIENT, false);
-	conn = client();
-	feed_golden("ucm-rep", SERVER);
-	bytes[AT_SADDR_QPN] = 0x77;
-	bytes[AT_S_ID] = 0x77;
-	feed(bytes, len, SERVER);
-	bytes[AT_SADDR_QPN] = 0;
-	feed(bytes, len, SERVER);
+	feed(&rep, SERVER);
+	rep.b[AT_SADDR_QPN] = 0x77;
+	rep.b[AT_S_ID] = 0x77;
+	feed(&rep, SERVER);
+	rep.b[AT_SADDR_QPN] = 0;
+	feed(&rep, SERVER);
 	assert_int_equal(conn->remote.ib.qpn, 0x16);
 	assert_int_equal(conn->own.d_id, 2);
 	assert_int_equal(w.qps, 1);
-	release(conn);
-	finish(conn);
-	stop();
 }
 
 /* A reject of the attempt before, that had the same id. */
 static void reply__of_an_id_used_before(void **state)
 {
-	uint8_t bytes[DCM_MSG];
-	size_t len = wire_load("ucm-rej-user", bytes, sizeof(bytes));
-	struct dcm_conn *conn;
+	struct packet rej = load("ucm-rej-user");
+	struct dcm_conn *conn = client();
 
-	bytes[AT_SQPN] = SERVER;
-	bytes[AT_DQPN] = CLIENT;
-	start(CLIENT, false);
-	conn = client();
-	feed(bytes, len, SERVER); /* for data queue pair 0x1c */
+	rej.b[AT_SQPN] = SERVER;
+	rej.b[AT_DQPN] = CLIENT;
+	feed(&rej, SERVER); /* for data queue pair 0x1c */
 	assert_int_equal(w.events, 0);
-	bytes[AT_DADDR_QPN] = 0x19;
-	feed(bytes, len, SERVER);
+	rej.b[AT_DADDR_QPN] = 0x19;
+	feed(&rej, SERVER);
 	assert_int_equal(w.event, DAPL_CM_PEER_REJECTED);
 	assert_int_equal(w.size, 12);
-	release(conn);
-	stop();
+	release_all_over(conn);
 }
 
 static void nobody__knows_the_connection(void **state)
 {
-	start(CLIENT, false);
 	feed_golden("ucm-rtu", SERVER);
 	feed_golden("ucm-drep", SERVER);
 	assert_int_equal(w.sent_n, 0);
-	stop();
+	/* It accepts what is long given up; there was no connection. */
+	feed_golden("ucm-rep", SERVER);
+	assert_int_equal(last_sent()->op, DCM_DREQ);
+	assert_int_equal(last_sent()->d_id, 0);
+	assert_int_equal(last_sent()->s_id, 1);
+	assert_int_equal(w.eng.stats.unmatched, 2);
 	/* So that the peer need not repeat it. */
-	server(SERVER);
+	start_server_again();
 	feed_golden("ucm-dreq", CLIENT);
 	assert_int_equal(last_sent()->op, DCM_DREP);
 	assert_int_equal(last_sent()->s_id, 2);
 	assert_int_equal(last_sent()->d_id, 1);
 	assert_int_equal(last_sent()->sport, PORT);
 	assert_int_equal(last_sent()->dport, 1);
-	stop();
-	/* It accepts what is long given up; there was no connection. */
-	start(CLIENT, false);
-	feed_golden("ucm-rep", SERVER);
-	assert_int_equal(last_sent()->op, DCM_DREQ);
-	assert_int_equal(last_sent()->d_id, 0);
-	assert_int_equal(last_sent()->s_id, 1);
-	assert_int_equal(w.eng.stats.unmatched, 1);
-	stop();
 }
 
 /* ---------------------------------------------------------- requests */
 
 static void request__repeated(void **state)
 {
-	uint8_t bytes[DCM_MSG];
-	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
-	struct dcm_conn *conn;
+	struct packet req = load("ucm-req");
 
-	server(SERVER);
-	feed(bytes, len, CLIENT);
-	conn = w.conn;
-	feed(bytes, len, CLIENT); /* doubled by the network */
-	bytes[AT_RTNS] = 1;
-	feed(bytes, len, CLIENT);
+	feed(&req, CLIENT);
+	feed(&req, CLIENT); /* doubled by the network */
+	req.b[AT_RTNS] = 1;
+	feed(&req, CLIENT);
 	assert_int_equal(w.requests, 1);
 	assert_int_equal(w.sent_n, 0);
 	assert_int_equal(w.eng.stats.repeated, 2);
-	accept_with(conn, 0x16);
-	feed(bytes, len, CLIENT);
+	accept_with(w.conn, 0x16);
+	feed(&req, CLIENT);
 	assert_int_equal(w.sent_n, 2);
 	assert_int_equal(last_sent()->op, DCM_REP);
-	release(conn);
-	finish(conn);
-	stop();
 }
 
 /* A peer that started anew counts from 1 again. */
 static void request__of_another_endpoint_with_the_same_id(void **state)
 {
-	uint8_t bytes[DCM_MSG];
-	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
-	struct dcm_conn *first, *second;
+	struct packet req = load("ucm-req");
+	struct dcm_conn *first = requested();
 
-	server(SERVER);
-	feed(bytes, len, CLIENT);
-	first = w.conn;
-	bytes[AT_SADDR_QPN] = 0x20;
-	feed(bytes, len, CLIENT);
+	req.b[AT_SADDR_QPN] = 0x20;
+	feed(&req, CLIENT);
 	assert_int_equal(w.requests, 2);
-	second = w.conn;
-	assert_ptr_not_equal(first, second);
+	assert_ptr_not_equal(first, w.conn);
 	/* Which one is meant, is known from here on. */
-	feed(bytes, len, CLIENT);
+	feed(&req, CLIENT);
 	assert_int_equal(w.requests, 2);
-	release(first);
-	finish(first);
-	release(second);
-	finish(second);
-	stop();
 }
 
 /* ------------------------------------------------- peers begin anew */
@@ -793,49 +785,55 @@ static void request__of_another_endpoint_with_the_same_id(void **state)
 /* The request of the captured exchange as a life's copy number REPEAT. */
 static void feed_life(uint8_t life, uint8_t repeat)
 {
-	uint8_t bytes[DCM_MSG];
-	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
+	struct packet req = load("ucm-req");
 
-	bytes[DCM_HEADER] = life;
-	bytes[AT_RTNS] = repeat;
-	feed(bytes, len, CLIENT);
+	req.b[DCM_HEADER] = life;
+	req.b[AT_RTNS] = repeat;
+	feed(&req, CLIENT);
+}
+
+static struct dcm_conn *first_life(void)
+{
+	feed_life(1, 0);
+	assert_int_equal(w.requests, 1);
+	return w.conn;
 }
 
 static struct dcm_conn *first_life_up(void)
 {
-	struct dcm_conn *conn;
+	struct dcm_conn *conn = first_life();
 
-	server(SERVER);
-	feed_life(1, 0);
-	conn = w.conn;
 	accept_with(conn, 0x16);
 	feed_golden("ucm-rtu", CLIENT);
 	assert_int_equal(conn->proto.state, DCM_UP);
 	return conn;
 }
 
-/* The second life has been reported, and goes its way. */
-static void expect_second_life(struct dcm_conn *first, uint8_t life)
+/* CONN is accepted, and the answer to that comes from the client's id ID. */
+static void accept_and_hear(struct dcm_conn *conn, uint8_t id)
 {
-	struct dcm_conn *second = w.conn;
-	uint8_t rtu[DCM_MSG];
-	int sent;
+	struct packet rtu = load("ucm-rtu");
+	int sent = w.sent_n;
 
-	assert_int_equal(w.requests, 2);
-	assert_ptr_not_equal(second, first);
-	assert_int_equal(w.pdata[0], life);
-	sent = w.sent_n;
-	accept_with(second, 0x17);
+	accept_with(conn, 0x17);
 	assert_int_equal(w.sent_n, sent + 1);
 	assert_int_equal(last_sent()->op, DCM_REP);
-	wire_load("ucm-rtu", rtu, sizeof(rtu));
-	rtu[AT_D_ID] = (uint8_t)second->id;
-	rtu[AT_DADDR_QPN] = 0x17;
-	feed(rtu, DCM_HEADER, CLIENT);
-	assert_int_equal(second->proto.state, DCM_UP);
-	release(second);
-	finish(second);
-	stop();
+	rtu.b[AT_S_ID] = rtu.b[AT_SPORT] = id;
+	rtu.b[AT_D_ID] = (uint8_t)conn->id;
+	rtu.b[AT_DADDR_QPN] = 0x17;
+	rtu.len = DCM_HEADER;
+	feed(&rtu, CLIENT);
+	assert_int_equal(conn->proto.state, DCM_UP);
+}
+
+/* The second life has been reported, goes its way, and is the only one. */
+static void expect_second_life(struct dcm_conn *first, uint8_t life)
+{
+	assert_int_equal(w.requests, 2);
+	assert_ptr_not_equal(w.conn, first);
+	assert_int_equal(w.pdata[0], life);
+	assert_int_equal(w.live, 1);
+	accept_and_hear(w.conn, 1);
 }
 
 static void life__new_while_the_old_is_up(void **state)
@@ -858,11 +856,8 @@ static void life__new_while_the_old_is_up(void **state)
 /* Its first request was lost. */
 static void life__new_by_a_repeat(void **state)
 {
-	struct dcm_conn *conn;
+	struct dcm_conn *conn = first_life();
 
-	server(SERVER);
-	feed_life(1, 0);
-	conn = w.conn;
 	w.now_us += DCM_LIFETIME_US;
 	/* The old one goes on asking: its consumer is slow. */
 	feed_life(1, 7);
@@ -881,19 +876,15 @@ static void life__new_by_a_repeat(void **state)
 
 static void life__new_by_what_it_says(void **state)
 {
-	struct dcm_conn *conn;
+	struct dcm_conn *conn = first_life();
 
-	server(SERVER);
-	feed_life(1, 0);
-	conn = w.conn;
 	dcm_engine_reject(conn, NULL, 0, 3);
 	release(conn);
 	w.now_us += DCM_LIFETIME_US;
 	feed_life(1, 3);
 	assert_int_equal(last_sent()->op, DCM_REJ_USER);
 	assert_int_equal(w.requests, 1);
-	feed_life(2, 3);
-	assert_int_equal(w.live, 1); /* the old one is forgotten */
+	feed_life(2, 3); /* the old one is forgotten */
 	expect_second_life(NULL, 2);
 }
 
@@ -905,9 +896,9 @@ static void life__new_while_the_old_ends(void **state)
 	assert_int_equal(conn->proto.state, DCM_DREQ_SENT);
 	w.now_us += DCM_LIFETIME_US;
 	feed_life(2, 0);
-	assert_int_equal(w.live, 1);
 	expect_second_life(NULL, 2);
 
+	start_server_again();
 	conn = first_life_up();
 	feed_golden("ucm-dreq", CLIENT);
 	assert_int_equal(conn->proto.state, DCM_TIMEWAIT);
@@ -920,11 +911,8 @@ static void life__new_while_the_old_ends(void **state)
 
 static void life__new_before_the_old_is_answered(void **state)
 {
-	struct dcm_conn *conn;
+	struct dcm_conn *conn = first_life();
 
-	server(SERVER);
-	feed_life(1, 0);
-	conn = w.conn;
 	w.now_us += DCM_LIFETIME_US;
 	feed_life(2, 0);
 	assert_int_equal(w.gone, 1);
@@ -935,9 +923,8 @@ static void life__new_before_the_old_is_answered(void **state)
 	release(conn);
 	expect_second_life(conn, 2);
 
-	server(SERVER);
-	feed_life(1, 0);
-	conn = w.conn;
+	start_server_again();
+	conn = first_life();
 	accept_with(conn, 0x16);
 	w.now_us += DCM_LIFETIME_US;
 	feed_life(2, 0);
@@ -950,89 +937,61 @@ static void life__new_before_the_old_is_answered(void **state)
 /* Such do not count what they repeat. */
 static void life__of_a_peer_of_version_7(void **state)
 {
-	uint8_t bytes[256];
-	size_t len = wire_load("ucm-v7-req", bytes, sizeof(bytes));
-	struct dcm_conn *conn;
-
-	server(SERVER);
-	feed(bytes, len, CLIENT);
-	conn = w.conn;
+	feed_golden("ucm-v7-req", CLIENT);
 	w.now_us += DCM_LIFETIME_US;
-	feed(bytes, len, CLIENT);
+	feed_golden("ucm-v7-req", CLIENT);
 	assert_int_equal(w.requests, 1);
-	release(conn);
-	finish(conn);
-	stop();
 }
 
 /* New peers begin anywhere; but the queue pair may be the same. */
 static void life__new_with_another_id(void **state)
 {
-	struct dcm_conn *conn = first_life_up(), *second;
-	uint8_t bytes[DCM_MSG];
-	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
+	struct dcm_conn *conn = first_life_up();
+	struct packet req = request_of_id(9);
 
-	bytes[AT_S_ID] = bytes[AT_SPORT] = 9;
-	feed(bytes, len, CLIENT);
+	feed(&req, CLIENT);
 	assert_int_equal(w.requests, 2);
-	second = w.conn;
-	accept_with(second, 0x17);
 	/* The request may be one of long ago; its answer's answer is not. */
 	assert_int_equal(conn->proto.state, DCM_UP);
-	wire_load("ucm-rtu", bytes, sizeof(bytes));
-	bytes[AT_S_ID] = bytes[AT_SPORT] = 9;
-	bytes[AT_D_ID] = (uint8_t)second->id;
-	bytes[AT_DADDR_QPN] = 0x17;
-	feed(bytes, DCM_HEADER, CLIENT);
-	assert_int_equal(second->proto.state, DCM_UP);
+	accept_and_hear(w.conn, 9);
 	assert_int_equal(conn->proto.state, DCM_CLOSED);
 	assert_int_equal(w.event, DAPL_CM_DISCONNECTED);
-	release(conn);
-	release(second);
-	finish(second);
-	stop();
+	release_all_over(conn);
 }
 
 /* The same of a server: its queue pair has another peer now. */
 static void life__new_of_the_passive_side(void **state)
 {
-	uint8_t rep[DCM_MSG];
-	size_t len = wire_load("ucm-rep", rep, sizeof(rep));
-	struct dcm_conn *first, *second;
+	struct packet rep = load("ucm-rep");
+	struct dcm_conn *first = client(), *second;
 
-	start(CLIENT, false);
-	first = client();
-	feed(rep, len, SERVER);
+	feed(&rep, SERVER);
 	second = client();
-	rep[AT_D_ID] = rep[AT_DPORT] = (uint8_t)second->id;
-	feed(rep, len, SERVER);
+	rep.b[AT_D_ID] = rep.b[AT_DPORT] = (uint8_t)second->id;
+	feed(&rep, SERVER);
 	assert_int_equal(second->proto.state, DCM_UP);
 	assert_int_equal(first->proto.state, DCM_CLOSED);
-	release(first);
-	release(second);
-	finish(second);
-	stop();
+	release_all_over(first);
 }
 
 static void connect__ids_begin_anywhere(void **state)
 {
 	uint32_t first[8];
-	unsigned i, same = 0;
+	unsigned same = 0;
 
-	for (i = 0; i < 8; i++) {
+	for (unsigned i = 0; i < 8; i++) {
+		struct dcm_engine eng;
 		struct dcm_conn conn = {.eng = NULL};
 
-		start(CLIENT, false);
-		dcm_engine_fini(&w.eng);
-		dcm_engine_init(&w.eng, &ops, &w.rules, i);
-		w.eng.self.qpn = CLIENT;
-		dcm_conn_init(&conn, &w.eng);
-		assert_int_equal(dcm_engine_connect(&w.eng, &conn, PORT, 1), 0);
+		dcm_engine_init(&eng, &ops, &w.rules, i);
+		eng.self.qpn = CLIENT;
+		dcm_conn_init(&conn, &eng);
+		assert_int_equal(dcm_engine_connect(&eng, &conn, PORT, 1), 0);
 		first[i] = conn.id;
 		/* As a port is: old peers answer to that. */
 		assert_in_range(conn.id, 1, 0x8000);
 		same += i && first[i] == first[0];
-		dcm_engine_fini(&w.eng);
+		dcm_engine_fini(&eng);
 	}
 	assert_int_equal(same, 0);
 }
@@ -1040,68 +999,37 @@ static void connect__ids_begin_anywhere(void **state)
 static void request__of_another_host_with_the_same_numbers(void **state)
 {
 	static const size_t at[] = {AT_SADDR_LID, AT_SADDR_GID};
-	struct dcm_conn *conn[3];
-	uint8_t bytes[DCM_MSG];
-	size_t i, len = 0;
 
-	server(SERVER);
-	feed_golden("ucm-req", CLIENT);
-	conn[0] = w.conn;
-	for (i = 0; i < 2; i++) {
-		len = wire_load("ucm-req", bytes, sizeof(bytes));
-		bytes[at[i]] = 0x33;
-		feed(bytes, len, CLIENT);
+	requested();
+	for (int i = 0; i < 2; i++) {
+		struct packet req = load("ucm-req");
+
+		req.b[at[i]] = 0x33;
+		feed(&req, CLIENT);
 		assert_int_equal(w.requests, i + 2);
-		conn[i + 1] = w.conn;
 	}
 	assert_int_equal(w.live, 3);
-	for (i = 0; i < 3; i++) {
-		release(conn[i]);
-		finish(conn[i]);
-	}
-	stop();
 }
 
 /* In another subnet. */
 static void request__of_another_host_with_the_same_lid(void **state)
 {
-	struct dcm_conn *conn[2];
-	uint8_t bytes[DCM_MSG];
-	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
+	struct packet req = load("ucm-req");
 
-	server(SERVER);
-	bytes[AT_SADDR_LID] = 7;
-	feed(bytes, len, CLIENT);
-	conn[0] = w.conn;
-	bytes[AT_SADDR_GID] ^= 1;
-	feed(bytes, len, CLIENT);
+	req.b[AT_SADDR_LID] = 7;
+	feed(&req, CLIENT);
+	req.b[AT_SADDR_GID] ^= 1;
+	feed(&req, CLIENT);
 	assert_int_equal(w.requests, 2);
-	conn[1] = w.conn;
-	for (int i = 0; i < 2; i++) {
-		release(conn[i]);
-		finish(conn[i]);
-	}
-	stop();
-}
-
-static void expect_refusal(const uint8_t *bytes, size_t len)
-{
-	uint64_t refused = w.eng.stats.refused;
-	int sent = w.sent_n;
-
-	feed(bytes, len, CLIENT);
-	assert_int_equal(w.sent_n, sent + 1);
-	assert_int_equal(last_sent()->op, DCM_REJ_CM);
-	assert_int_equal(w.eng.stats.refused, refused + 1);
 }
 
 /* Nothing is said: the request comes again. */
-static void expect_silence(const uint8_t *bytes, size_t len)
+static void expect_silence(const struct packet *req)
 {
 	uint64_t held = w.eng.stats.held;
 	int sent = w.sent_n, requests = w.requests;
 
-	feed(bytes, len, CLIENT);
+	feed(req, CLIENT);
 	assert_int_equal(w.sent_n, sent);
 	assert_int_equal(w.requests, requests);
 	assert_int_equal(w.eng.stats.held, held + 1);
@@ -1109,118 +1037,86 @@ static void expect_silence(const uint8_t *bytes, size_t len)
 }
 
 /* The copy that comes when there is room is a request like any. */
-static void expect_taken(const uint8_t *bytes, size_t len)
+static void expect_taken(const struct packet *req)
 {
 	int requests = w.requests;
 
-	feed(bytes, len, CLIENT);
+	feed(req, CLIENT);
 	assert_int_equal(w.requests, requests + 1);
 }
 
 static void request__no_room_for_it(void **state)
 {
-	struct dcm_conn *conn[2];
-	uint8_t bytes[DCM_MSG];
-	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
+	struct packet req = request_of_id(9);
 
-	server(SERVER);
 	w.eng.listener_max = 1;
-	feed(bytes, len, CLIENT);
-	conn[0] = w.conn;
-	bytes[AT_S_ID] = bytes[AT_SPORT] = 9;
-	expect_silence(bytes, len);
-	bytes[AT_RTNS]++;
-	expect_silence(bytes, len);
-	accept_with(conn[0], 0x16);
+	requested();
+	expect_silence(&req);
+	req.b[AT_RTNS]++;
+	expect_silence(&req);
+	accept_with(w.conn, 0x16);
 	assert_int_equal(w.listener.waiting_n, 0);
 	w.no_memory = true;
-	expect_silence(bytes, len);
+	expect_silence(&req);
 	w.no_memory = false;
 	w.eng.conns_max = 1;
-	expect_silence(bytes, len);
+	expect_silence(&req);
 	w.eng.conns_max = IDS;
-	bytes[AT_RTNS]++;
-	expect_taken(bytes, len);
-	conn[1] = w.conn;
-	for (int i = 0; i < 2; i++) {
-		release(conn[i]);
-		finish(conn[i]);
-	}
-	assert_int_equal(w.eng.waiting_n, 0);
-	stop();
+	req.b[AT_RTNS]++;
+	expect_taken(&req);
 }
 
 /* One listener that nobody serves leaves room for another. */
 static void request__room_of_one_listener_and_of_all(void **state)
 {
+	struct packet first = request_of_id(10), second = request_of_id(11),
+		      third = request_of_id(20), fourth = request_of_id(21);
 	struct dcm_listener other;
-	struct dcm_conn *conn[3];
-	uint8_t bytes[DCM_MSG];
-	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
 
-	server(SERVER);
 	assert_int_equal(dcm_engine_listen(&w.eng, &other, PORT + 1), 0);
 	w.eng.listener_max = 2;
 	w.eng.waiting_max = 3;
-	for (int i = 0; i < 3; i++) {
-		bytes[AT_S_ID] = bytes[AT_SPORT] = (uint8_t)(10 + i);
-		if (i == 2) {
-			bytes[AT_S_ID] = bytes[AT_SPORT] = 20;
-			expect_silence(bytes, len);
-			bytes[AT_DPORT]++;
-		}
-		expect_taken(bytes, len);
-		conn[i] = w.conn;
-	}
-	bytes[AT_S_ID] = bytes[AT_SPORT] = 21;
-	expect_silence(bytes, len);
+	expect_taken(&first);
+	expect_taken(&second);
+	expect_silence(&third);
+	third.b[AT_DPORT]++;
+	fourth.b[AT_DPORT]++;
+	expect_taken(&third);
+	expect_silence(&fourth);
 	dcm_engine_unlisten(&w.eng, &w.listener);
 	assert_int_equal(w.eng.waiting_n, 1);
-	expect_taken(bytes, len);
-	release(w.conn);
-	finish(w.conn);
-	for (int i = 0; i < 3; i++) {
-		release(conn[i]);
-		finish(conn[i]);
-	}
+	expect_taken(&fourth);
 	dcm_engine_unlisten(&w.eng, &other);
 	assert_int_equal(w.eng.waiting_n, 0);
-	stop();
 }
 
 static void request__for_an_unreliable_endpoint(void **state)
 {
-	uint8_t bytes[DCM_MSG];
-	size_t len = wire_load("ucm-req", bytes, sizeof(bytes));
+	struct packet req = load("ucm-req");
 
-	server(SERVER);
-	bytes[AT_SADDR_TYPE] = DCM_QP_UD;
-	expect_refusal(bytes, len);
+	req.b[AT_SADDR_TYPE] = DCM_QP_UD;
+	feed(&req, CLIENT);
 	assert_int_equal(w.requests, 0);
+	assert_int_equal(w.eng.stats.refused, 1);
+	assert_int_equal(w.sent_n, 1);
+	assert_int_equal(last_sent()->op, DCM_REJ_CM);
 	assert_int_equal(w.sent[0].bytes[AT_SADDR_TYPE], DCM_QP_UD);
-	stop();
 }
 
 static void listen__twice_and_not_any_more(void **state)
 {
 	struct dcm_listener other;
-	struct dcm_conn *conn;
 
-	server(SERVER);
 	assert_int_equal(dcm_engine_listen(&w.eng, &other, PORT), -EADDRINUSE);
-	feed_golden("ucm-req", CLIENT);
-	conn = w.conn;
+	requested();
 	/* The listener's memory is free, but the request goes on. */
 	dcm_engine_unlisten(&w.eng, &w.listener);
 	memset(&w.listener, 0xee, sizeof(w.listener));
-	accept_with(conn, 0x16);
+	accept_with(w.conn, 0x16);
 	feed_golden("ucm-rtu", CLIENT);
 	assert_int_equal(w.event, DAPL_CM_ESTABLISHED);
 	assert_int_equal(dcm_engine_listen(&w.eng, &other, PORT), 0);
 	dcm_engine_unlisten(&w.eng, &other);
-	release(conn);
-	finish(conn);
-	stop();
 }
 
 /* ------------------------------------------------------------ bounds */
@@ -1228,95 +1124,64 @@ static void listen__twice_and_not_any_more(void **state)
 static void connect__ids_are_used_up_and_left_free_for_listeners(void **state)
 {
 	struct dcm_listener listener;
-	struct dcm_conn *conn[IDS], *more;
-	int i;
+	struct dcm_conn *more;
 
-	start(CLIENT, false);
 	w.eng.conns_max = 4;
 	assert_int_equal(dcm_engine_listen(&w.eng, &listener, 3), 0);
-	for (i = 0; i < 3; i++) {
-		conn[i] = client();
-		assert_int_not_equal(conn[i]->id, 3);
-	}
-	more = calloc(1, sizeof(*more));
-	assert_non_null(more);
-	w.live++;
+	for (int i = 0; i < 3; i++)
+		assert_int_not_equal(client()->id, 3);
+	more = conn_new();
 	dcm_conn_init(more, &w.eng);
 	assert_int_equal(dcm_engine_connect(&w.eng, more, PORT, 1), -EAGAIN);
-	release(more);
-	for (i = 0; i < 3; i++) {
-		release(conn[i]);
-		finish(conn[i]);
-	}
+	release_all_over(more);
 	dcm_engine_unlisten(&w.eng, &listener);
-	stop();
 }
 
 /* All ids are of connections that are over: the oldest one's is taken. */
 static void connect__ids_are_in_timewait(void **state)
 {
-	struct dcm_conn *conn[IDS], *one;
-	uint8_t bytes[DCM_MSG];
-	size_t len;
-	int i;
+	struct dcm_conn *slow = NULL;
+	struct packet req;
 
-	server(SERVER);
 	w.eng.conns_max = 4;
-	for (i = 0; i < 4; i++) {
-		len = wire_load("ucm-req", bytes, sizeof(bytes));
-		bytes[AT_S_ID] = bytes[AT_SPORT] = (uint8_t)(10 + i);
-		feed(bytes, len, CLIENT);
-		conn[i] = w.conn;
-		dcm_engine_reject(conn[i], NULL, 0, 3);
+	for (uint8_t i = 0; i < 4; i++) {
+		req = request_of_id(10 + i);
+		feed(&req, CLIENT);
+		dcm_engine_reject(w.conn, NULL, 0, 3);
 		/* One consumer takes his time: its memory stays, not the id. */
-		if (i)
-			release(conn[i]);
+		if (slow)
+			release(w.conn);
+		else
+			slow = w.conn;
 	}
 	assert_int_equal(w.eng.timewait_n, 4);
-	one = client();
+	client();
 	assert_int_equal(w.eng.timewait_n, 3);
 	assert_int_equal(w.live, 5);
-	bytes[AT_S_ID] = bytes[AT_SPORT] = 20;
-	feed(bytes, len, CLIENT);
+	req = request_of_id(20);
+	feed(&req, CLIENT);
 	assert_int_equal(w.requests, 5);
 	assert_int_equal(w.eng.timewait_n, 2);
 	assert_int_equal(w.live, 5);
-	release(conn[0]);
-	release(w.conn);
-	release(one);
-	while (!dapl_list_empty(&w.eng.timewait))
-		dcm_engine_input(dapl_list_first(&w.eng.timewait,
-						 struct dcm_conn, queue),
-				 DCM_IN_TIMER, NULL, 100000000);
-	finish(one);
-	stop();
+	release_all_over(slow);
 }
 
 /* Requests that are refused by the consumer leave no more than so many. */
 static void timewait__is_bounded(void **state)
 {
-	struct dcm_conn *first = NULL;
+	struct packet golden = load("ucm-req");
 	struct dcm_msg req;
-	uint8_t bytes[DCM_MSG];
-	uint32_t i;
 
-	server(SERVER);
 	w.eng.conns_max = DCM_CONNS_MAX;
-	dcm_msg_decode(bytes, wire_load("ucm-req", bytes, sizeof(bytes)), &req);
-	for (i = 1; i <= DCM_TIMEWAIT_MAX + 100; i++) {
+	dcm_msg_decode(golden.b, golden.len, &req);
+	for (uint32_t i = 1; i <= DCM_TIMEWAIT_MAX + 100; i++) {
 		req.s_id = req.sport = i;
-		feed(bytes, dcm_msg_encode(&req, bytes), CLIENT);
+		feed_msg(&req, CLIENT);
 		assert_int_equal(w.requests, i);
-		first = first ? first : w.conn;
 		release(w.conn);
 	}
 	assert_int_equal(w.eng.timewait_n, DCM_TIMEWAIT_MAX);
 	assert_int_equal(w.live, DCM_TIMEWAIT_MAX);
-	while (!dapl_list_empty(&w.eng.timewait))
-		dcm_engine_input(dapl_list_first(&w.eng.timewait,
-						 struct dcm_conn, queue),
-				 DCM_IN_TIMER, NULL, 100000000);
-	stop();
 }
 
 /* ------------------------------------------------------------- waits */
@@ -1324,11 +1189,9 @@ static void timewait__is_bounded(void **state)
 /* A connection to the CM queue pair QPN; how long its answer is waited for. */
 static uint64_t first_wait_for(uint32_t qpn, struct dcm_conn **ret_conn)
 {
-	struct dcm_conn *conn = calloc(1, sizeof(*conn));
+	struct dcm_conn *conn = conn_new();
 	struct dcm_ib ib = {.qpn = 0x19, .qp_type = DCM_QP_RC};
 
-	assert_non_null(conn);
-	w.live++;
 	dcm_conn_init(conn, &w.eng);
 	dcm_block_set_ib(&conn->own.saddr, &ib);
 	conn->peer.qpn = qpn;
@@ -1337,7 +1200,7 @@ static uint64_t first_wait_for(uint32_t qpn, struct dcm_conn **ret_conn)
 	return w.deadline_us - w.now_us;
 }
 
-/* The consumer of QPN takes US to say no. */
+/* The consumer of QPN takes US to say yes. */
 static uint64_t connect_and_wait(uint32_t qpn, uint64_t us)
 {
 	struct dcm_msg rep = {.version = 9,
@@ -1349,16 +1212,14 @@ static uint64_t connect_and_wait(uint32_t qpn, uint64_t us)
 	struct dcm_ib ib = {.qpn = 0x16, .qp_type = DCM_QP_RC};
 	struct dcm_conn *conn;
 	uint64_t wait = first_wait_for(qpn, &conn);
-	uint8_t bytes[DCM_MSG];
 
 	dcm_block_set_ib(&rep.saddr, &ib);
 	rep.daddr = conn->own.saddr;
 	rep.dport = conn->own.sport;
 	rep.d_id = conn->id;
 	w.now_us += us;
-	feed(bytes, dcm_msg_encode(&rep, bytes), qpn);
+	feed_msg(&rep, qpn);
 	assert_int_equal(conn->proto.state, DCM_UP);
-	release(conn);
 	finish(conn);
 	return wait;
 }
@@ -1370,9 +1231,7 @@ static uint64_t connect_and_wait(uint32_t qpn, uint64_t us)
 static void wait__for_a_slow_consumer_is_its_own(void **state)
 {
 	struct dcm_conn *conn;
-	uint64_t wait;
 
-	start(CLIENT, false);
 	w.rules.rep_wait_us = 0;
 	assert_in_range(connect_and_wait(0x30, 3000000), FIRST_US, MOST_US);
 	for (int i = 0; i < 20; i++)
@@ -1380,31 +1239,17 @@ static void wait__for_a_slow_consumer_is_its_own(void **state)
 				4000000 * 5ull / 4);
 	/* Nobody else is waited for longer than without it. */
 	assert_in_range(connect_and_wait(0x31, 1000), 1, MOST_US);
-	wait = connect_and_wait(0x31, 1000);
-	assert_in_range(wait, 50000, 50000 * 5 / 4);
+	assert_in_range(connect_and_wait(0x31, 1000), 50000, 50000 * 5 / 4);
 	/* Nor does it weigh more than others for who is not known. */
 	for (uint32_t qpn = 0x100; qpn < 0x128; qpn++)
 		connect_and_wait(qpn, 1000);
 	for (int i = 0; i < 20; i++)
 		assert_in_range(connect_and_wait(0x30, 3000000), 3000000,
 				4000000 * 5ull / 4);
-	wait = first_wait_for(0x60, &conn);
-	assert_in_range(wait, 50000, FIRST_US - 1);
-	release(conn);
-	finish(conn);
-	stop();
+	assert_in_range(first_wait_for(0x60, &conn), 50000, FIRST_US - 1);
 }
 
 /* ----------------------------------------------------------- streams */
-
-static struct dcm_conn *stream_conn(void)
-{
-	struct dcm_conn *conn = calloc(1, sizeof(*conn));
-
-	assert_non_null(conn);
-	w.live++;
-	return conn;
-}
 
 static struct dcm_msg stream_req(void)
 {
@@ -1420,39 +1265,38 @@ static struct dcm_msg stream_req(void)
 	return req;
 }
 
+static struct dcm_conn *stream_requested(const struct dcm_msg *req)
+{
+	struct dcm_conn *conn = conn_new();
+
+	assert_int_equal(
+		dcm_engine_stream_request(&w.eng, &w.listener, conn, req, 1),
+		0);
+	return conn;
+}
+
 /* The request, sent back. */
 static void stream__reject(void **state)
 {
-	struct dcm_conn *conn = stream_conn();
-	struct dcm_msg req = stream_req(), want = req;
+	struct dcm_msg req = stream_req();
+	struct dcm_conn *conn = stream_requested(&req);
 
-	start(0, true);
-	w.live = 1;
-	dcm_engine_listen(&w.eng, &w.listener, 0);
-	assert_int_equal(
-		dcm_engine_stream_request(&w.eng, &w.listener, conn, &req, 1),
-		0);
 	dcm_engine_reject(conn, "no", 2, 2);
-	want.op = DCM_REJ_USER;
-	want.p_size = 2;
 	assert_int_equal(last_sent()->version, 8);
-	assert_memory_equal(&last_sent()->saddr, &want.saddr, 28);
-	assert_memory_equal(&last_sent()->daddr, &want.daddr, 28);
+	assert_memory_equal(&last_sent()->saddr, &req.saddr, 28);
+	assert_memory_equal(&last_sent()->daddr, &req.daddr, 28);
 	assert_int_equal(last_sent()->op, DCM_REJ_USER);
 	assert_int_equal(last_sent()->responder_resources, 3);
 	assert_int_equal(last_sent()->p_size, 2);
 	assert_memory_equal(last_sent()->pdata, "no", 2);
-	release(conn);
-	stop();
+	release_all_over(conn);
 }
 
 static void stream__refused(void **state)
 {
-	struct dcm_conn *conn = stream_conn();
+	struct dcm_conn *conn = conn_new();
 	struct dcm_msg ud = stream_req();
 
-	start(0, true);
-	dcm_engine_listen(&w.eng, &w.listener, 0);
 	ud.saddr.b[27] = DCM_QP_UD;
 	assert_int_equal(
 		dcm_engine_stream_request(&w.eng, &w.listener, conn, &ud, 1),
@@ -1460,8 +1304,7 @@ static void stream__refused(void **state)
 	assert_int_equal(last_sent()->op, DCM_REJ_CM);
 	assert_int_equal(last_sent()->p_size, 0);
 	assert_int_equal(w.sent_n, 1);
-	free(conn); /* the engine knows nothing of it */
-	stop();
+	on_freed(conn); /* the engine knows nothing of it */
 }
 
 /* Room is announced once to whom it was refused, and some at a time. */
@@ -1470,31 +1313,26 @@ static void stream__waits_for_room(void **state)
 	struct dcm_msg req = stream_req();
 	struct dcm_conn *conn[16];
 
-	start(0, true);
 	w.eng.listener_max = 16;
-	dcm_engine_listen(&w.eng, &w.listener, 0);
 	for (int i = 0; i < 16; i++) {
-		conn[i] = stream_conn();
 		assert_true(dcm_engine_room(&w.eng, &w.listener));
-		assert_int_equal(dcm_engine_stream_request(&w.eng, &w.listener,
-							   conn[i], &req, 1),
-				 0);
+		conn[i] = stream_requested(&req);
 	}
 	assert_false(dcm_engine_room(&w.eng, &w.listener));
-	release(conn[0]);
+	release_all_over(conn[0]);
 	assert_int_equal(w.rooms, 0);
 	assert_true(dcm_engine_room(&w.eng, &w.listener));
 	dcm_engine_reject(conn[1], NULL, 0, 2);
 	assert_int_equal(w.rooms, 1);
 	assert_ptr_equal(w.room, &w.listener);
-	release(conn[1]);
-	release(conn[2]);
+	release_all_over(conn[1]);
+	release_all_over(conn[2]);
 	assert_int_equal(w.rooms, 1);
 	/* Of all listeners. */
 	w.eng.waiting_max = 13;
 	assert_false(dcm_engine_room(&w.eng, &w.listener));
-	for (int i = 3; i < 5; i++)
-		release(conn[i]);
+	release_all_over(conn[3]);
+	release_all_over(conn[4]);
 	assert_int_equal(w.rooms, 2);
 	assert_null(w.room);
 	/* Who waits for a listener that goes waits in vain. */
@@ -1502,19 +1340,16 @@ static void stream__waits_for_room(void **state)
 	assert_int_equal(w.rooms, 3);
 	assert_ptr_equal(w.room, &w.listener);
 	for (int i = 5; i < 16; i++)
-		release(conn[i]);
-	stop();
+		release_all_over(conn[i]);
 }
 
 static void stream__rtu_has_the_version_of_the_rep(void **state)
 {
+	struct dcm_conn *conn = client();
 	struct dcm_msg rep = stream_req();
-	struct dcm_conn *conn;
 
 	rep.op = DCM_REP;
 	rep.version = 7;
-	start(0, true);
-	conn = client();
 	dcm_engine_input(conn, DCM_IN_DIALED, NULL, 1);
 	assert_int_equal(last_sent()->op, DCM_REQ);
 	assert_int_equal(last_sent()->version, DCM_VERSION);
@@ -1529,55 +1364,57 @@ static void stream__rtu_has_the_version_of_the_rep(void **state)
 	dcm_engine_input(conn, DCM_IN_LOST, NULL, 3);
 	assert_int_equal(w.event, DAPL_CM_DISCONNECTED);
 	assert_int_equal(w.hangups, 1);
-	release(conn);
-	stop();
+	release_all_over(conn);
 }
+
+#define begun_by(start, f) cmocka_unit_test_setup_teardown(f, start, stop)
+#define as_client(f)	   begun_by(start_client, f)
+#define as_server(f)	   begun_by(start_server, f)
+#define as_stream(f)	   begun_by(start_stream, f)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(client__of_the_captured_exchange),
-		cmocka_unit_test(server__of_the_captured_exchange),
-		cmocka_unit_test(server__rejects_as_captured),
-		cmocka_unit_test(server__nobody_listens),
-		cmocka_unit_test(client__nobody_listens),
-		cmocka_unit_test(server__request_of_version_7),
-		cmocka_unit_test(reply__forged_is_not_believed),
-		cmocka_unit_test(source__that_the_message_does_not_name),
-		cmocka_unit_test(goodbye__forged_is_not_believed),
-		cmocka_unit_test(goodbye__to_the_active_side),
-		cmocka_unit_test(reply__to_what_was_given_up),
-		cmocka_unit_test(reply__without_our_id_is_matched_by_the_port),
-		cmocka_unit_test(reply__second_one_changes_nothing),
-		cmocka_unit_test(reply__of_an_id_used_before),
-		cmocka_unit_test(nobody__knows_the_connection),
-		cmocka_unit_test(request__repeated),
-		cmocka_unit_test(request__of_another_endpoint_with_the_same_id),
-		cmocka_unit_test(
-			request__of_another_host_with_the_same_numbers),
-		cmocka_unit_test(request__of_another_host_with_the_same_lid),
-		cmocka_unit_test(life__new_while_the_old_is_up),
-		cmocka_unit_test(life__new_by_a_repeat),
-		cmocka_unit_test(life__new_by_what_it_says),
-		cmocka_unit_test(life__new_while_the_old_ends),
-		cmocka_unit_test(life__new_before_the_old_is_answered),
-		cmocka_unit_test(life__of_a_peer_of_version_7),
-		cmocka_unit_test(life__new_with_another_id),
-		cmocka_unit_test(life__new_of_the_passive_side),
-		cmocka_unit_test(connect__ids_begin_anywhere),
-		cmocka_unit_test(request__no_room_for_it),
-		cmocka_unit_test(request__room_of_one_listener_and_of_all),
-		cmocka_unit_test(request__for_an_unreliable_endpoint),
-		cmocka_unit_test(listen__twice_and_not_any_more),
-		cmocka_unit_test(
-			connect__ids_are_used_up_and_left_free_for_listeners),
-		cmocka_unit_test(connect__ids_are_in_timewait),
-		cmocka_unit_test(timewait__is_bounded),
-		cmocka_unit_test(wait__for_a_slow_consumer_is_its_own),
-		cmocka_unit_test(stream__reject),
-		cmocka_unit_test(stream__refused),
-		cmocka_unit_test(stream__waits_for_room),
-		cmocka_unit_test(stream__rtu_has_the_version_of_the_rep),
+		as_client(client__of_the_captured_exchange),
+		as_server(server__of_the_captured_exchange),
+		as_server(server__rejects_as_captured),
+		as_client(server__nobody_listens),
+		as_client(client__nobody_listens),
+		as_server(server__request_of_version_7),
+		as_client(reply__forged_is_not_believed),
+		as_server(source__that_the_message_does_not_name),
+		as_server(goodbye__forged_is_not_believed),
+		as_client(goodbye__to_the_active_side),
+		as_client(reply__to_what_was_given_up),
+		as_client(reply__without_our_id_is_matched_by_the_port),
+		as_client(reply__second_one_changes_nothing),
+		as_client(reply__of_an_id_used_before),
+		as_client(nobody__knows_the_connection),
+		as_server(request__repeated),
+		as_server(request__of_another_endpoint_with_the_same_id),
+		as_server(request__of_another_host_with_the_same_numbers),
+		as_server(request__of_another_host_with_the_same_lid),
+		as_server(life__new_while_the_old_is_up),
+		as_server(life__new_by_a_repeat),
+		as_server(life__new_by_what_it_says),
+		as_server(life__new_while_the_old_ends),
+		as_server(life__new_before_the_old_is_answered),
+		as_server(life__of_a_peer_of_version_7),
+		as_server(life__new_with_another_id),
+		as_client(life__new_of_the_passive_side),
+		as_client(connect__ids_begin_anywhere),
+		as_server(request__no_room_for_it),
+		as_server(request__room_of_one_listener_and_of_all),
+		as_server(request__for_an_unreliable_endpoint),
+		as_server(listen__twice_and_not_any_more),
+		as_client(connect__ids_are_used_up_and_left_free_for_listeners),
+		as_server(connect__ids_are_in_timewait),
+		as_server(timewait__is_bounded),
+		as_client(wait__for_a_slow_consumer_is_its_own),
+		as_stream(stream__reject),
+		as_stream(stream__refused),
+		as_stream(stream__waits_for_room),
+		as_stream(stream__rtu_has_the_version_of_the_rep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
