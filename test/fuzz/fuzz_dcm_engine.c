@@ -15,7 +15,7 @@
 
 #include "dapl/common/cm/dcm/dcm_engine.h"
 #include "test/fuzz/fuzz.h"
-#include "test/sim/sim_check.h"
+#include "test/sim/fake_engine.h"
 
 #define IDS	   48 /* of the engine */
 #define CONNS	   64 /* of the world: streams have no ids */
@@ -26,12 +26,8 @@
 #define TIMERS_MAX 4000
 
 struct conn {
-	struct dcm_conn dcm; /* must stay first */
-	struct sim_check check;
-	bool armed;
-	uint64_t deadline_us;
-	bool began, answered, disconnected;
-	bool open, dialing; /* stream */
+	struct fake_conn fake; /* must stay first */
+	bool dialing;	       /* stream */
 	struct dapl_list link;
 };
 
@@ -45,7 +41,7 @@ static struct {
 	uint64_t now_us;
 	struct sim_checks checks;
 	struct dapl_list conns;
-	unsigned live, armed;
+	unsigned live;
 	unsigned sent;	  /* in answer to one message */
 	uint16_t src_lid; /* where messages come from; 0: is not told */
 } w;
@@ -92,8 +88,7 @@ static struct conn *conn_new(void)
 		return NULL;
 	conn = calloc(1, sizeof(*conn));
 	REQUIRE(conn);
-	dcm_conn_init(&conn->dcm, &w.eng);
-	conn->check.all = &w.checks;
+	fake_conn_init(&conn->fake, &w.eng, &w.checks);
 	dapl_list_add_tail(&w.conns, &conn->link);
 	w.live++;
 	return conn;
@@ -115,14 +110,10 @@ static void conn_free(struct conn *conn)
 
 static int on_dial(struct dcm_conn *dcm)
 {
-	struct conn *conn = conn_of(dcm);
-
-	REQUIRE(!conn->open);
 	if (w.dial_fails)
 		return -ENETUNREACH;
-	conn->open = true;
-	conn->dialing = true;
-	return 0;
+	conn_of(dcm)->dialing = true;
+	return fake_dial(dcm);
 }
 
 static void on_send(struct dcm_engine *eng, struct dcm_conn *dcm,
@@ -141,111 +132,59 @@ static void on_send(struct dcm_engine *eng, struct dcm_conn *dcm,
 
 static void on_hangup(struct dcm_conn *dcm)
 {
-	conn_of(dcm)->open = false;
 	conn_of(dcm)->dialing = false;
-}
-
-static void on_arm(struct dcm_conn *dcm, uint64_t deadline_us)
-{
-	struct conn *conn = conn_of(dcm);
-
-	w.armed += !conn->armed;
-	conn->armed = true;
-	conn->deadline_us = deadline_us;
-}
-
-static void on_disarm(struct dcm_conn *dcm)
-{
-	struct conn *conn = conn_of(dcm);
-
-	w.armed -= conn->armed;
-	conn->armed = false;
+	fake_hangup(dcm);
 }
 
 static int on_qp_connect(struct dcm_conn *dcm)
 {
-	if (w.qp_fails)
-		return -EIO;
-	sim_check_qp_connect(&conn_of(dcm)->check, dcm->remote.ib.qpn);
-	return 0;
-}
-
-static void do_moved(struct conn *conn)
-{
-	static const enum dcm_input outcomes[] = {
-		DCM_IN_QP_READY, DCM_IN_QP_FAILED, DCM_IN_QP_SILENT};
-	enum dcm_input in;
-
-	if (!conn->check.moving)
-		return;
-	in = outcomes[byte() % 3];
-	sim_check_qp_moved(&conn->check, in == DCM_IN_QP_READY);
-	dcm_engine_input(&conn->dcm, in, NULL, w.now_us);
-}
-
-static void on_qp_error(struct dcm_conn *dcm)
-{
-	sim_check_qp_error(&conn_of(dcm)->check);
+	return w.qp_fails ? -EIO : fake_qp_connect(dcm);
 }
 
 static struct dcm_conn *on_conn_new(struct dcm_engine *eng)
 {
 	struct conn *conn = w.no_memory ? NULL : conn_new();
 
-	return conn ? &conn->dcm : NULL;
+	return conn ? &conn->fake.dcm : NULL;
 }
 
 static void on_request(struct dcm_listener *l, struct dcm_conn *dcm,
 		       const struct dcm_msg *msg)
 {
-	struct conn *conn = conn_of(dcm);
-	struct dcm_ib ib;
-
 	REQUIRE(w.listening && l == &w.listener);
 	REQUIRE(l->waiting_n <= WAITING);
-	dcm_block_get_ib(&msg->saddr, &ib);
-	conn->began = true;
-	sim_check_request(&conn->check, ib.qpn, msg);
-}
-
-static void on_request_gone(struct dcm_conn *dcm)
-{
-	sim_check_gone(&conn_of(dcm)->check);
+	fake_request(l, dcm, msg);
 }
 
 static void on_event(struct dcm_conn *dcm, enum dapl_cm_event event,
 		     const void *pdata, size_t size)
 {
 	REQUIRE(size <= DCM_PDATA && (!size || pdata));
-	sim_check_event(&conn_of(dcm)->check, event, pdata, size);
+	fake_event(dcm, event, pdata, size);
+}
+
+static void on_room(struct dcm_engine *eng, struct dcm_listener *l)
+{
+	REQUIRE(!l || l == &w.listener);
 }
 
 static void on_freed(struct dcm_conn *dcm)
 {
-	struct conn *conn = conn_of(dcm);
-
-	REQUIRE(!conn->armed && !conn->open);
-	sim_check_forgotten(&conn->check);
-	conn_free(conn);
-}
-
-/* Who was held back may ask again at any time. */
-static void on_room(struct dcm_engine *eng, struct dcm_listener *l)
-{
-	REQUIRE(!l || l == &w.listener);
+	fake_freed(dcm);
+	conn_free(conn_of(dcm));
 }
 
 static const struct dcm_engine_ops ops = {
 	.dial = on_dial,
 	.send = on_send,
 	.hangup = on_hangup,
-	.arm = on_arm,
-	.disarm = on_disarm,
+	.arm = fake_arm,
+	.disarm = fake_disarm,
 	.qp_connect = on_qp_connect,
-	.qp_error = on_qp_error,
+	.qp_error = fake_qp_error,
 	.conn_new = on_conn_new,
 	.request = on_request,
-	.request_gone = on_request_gone,
+	.request_gone = fake_request_gone,
 	.event = on_event,
 	.room = on_room,
 	.freed = on_freed,
@@ -256,72 +195,73 @@ static const struct dcm_engine_ops ops = {
 static void do_connect(void)
 {
 	struct conn *conn = conn_new();
-	struct dcm_ib ib = w.eng.self;
+	struct fake_conn *fake;
+	struct dcm_ib ib;
 
 	if (!conn)
 		return;
-	ib.qpn = sim_qp_new(&w.checks, SIM_QP_ACTIVE);
-	conn->began = true;
-	conn->check.qpn = ib.qpn;
-	dcm_block_set_ib(&conn->dcm.own.saddr, &ib);
-	conn->dcm.own.p_size = byte() % (DCM_PDATA + 1);
-	conn->dcm.peer.qpn = byte();
-	conn->dcm.peer.lid = byte() & 3;
-	if (dcm_engine_connect(&w.eng, &conn->dcm, byte(), w.now_us))
+	fake = &conn->fake;
+	ib = fake_qp_new(fake, SIM_QP_ACTIVE);
+	fake->began = true;
+	dcm_block_set_ib(&fake->dcm.own.saddr, &ib);
+	fake->dcm.own.p_size = byte() % (DCM_PDATA + 1);
+	fake->dcm.peer.qpn = byte();
+	fake->dcm.peer.lid = byte() & 3;
+	if (dcm_engine_connect(&w.eng, &fake->dcm, byte(), w.now_us))
 		REQUIRE(w.eng.conns.n >= IDS && !w.eng.timewait_n);
 }
 
-static void do_accept(struct conn *conn)
+static bool may_answer(const struct fake_conn *conn)
 {
-	struct dcm_answer answer = {.ib = w.eng.self};
+	return conn->check.passive && !conn->answered && !conn->check.released;
+}
 
-	if (!conn->check.passive || conn->answered || conn->check.released)
+static void do_accept(struct fake_conn *conn)
+{
+	struct dcm_answer answer;
+
+	if (!may_answer(conn))
 		return;
-	conn->answered = true;
-	answer.ib.qpn = sim_qp_new(&w.checks, SIM_QP_PASSIVE);
+	answer = fake_answer(conn);
 	answer.p_size = byte() % (DCM_PDATA + 1);
-	sim_check_accept(&conn->check, answer.ib.qpn);
 	dcm_engine_accept(&conn->dcm, &answer, w.now_us);
 }
 
-/* While its queue pair is moved, and then that has no end: as at a stop. */
-static void do_release(struct conn *conn)
-{
-	if (conn->check.released)
-		return;
-	sim_check_release(&conn->check);
-	dcm_engine_input(&conn->dcm, DCM_IN_RELEASE, NULL, w.now_us);
-}
-
-static void do_reject(struct conn *conn)
+static void do_reject(struct fake_conn *conn)
 {
 	static const uint8_t pdata[DCM_PDATA];
 
-	if (!conn->check.passive || conn->answered || conn->check.released)
-		return;
-	conn->answered = true;
-	dcm_engine_reject(&conn->dcm, pdata, byte() % (DCM_PDATA + 1),
-			  w.now_us);
-	do_release(conn);
+	if (may_answer(conn))
+		fake_reject(conn, pdata, byte() % (DCM_PDATA + 1), w.now_us);
 }
 
-static void do_disconnect(struct conn *conn)
+static void do_disconnect(struct fake_conn *conn)
 {
-	if (!conn->check.established || conn->disconnected ||
-	    conn->check.released)
-		return;
-	conn->disconnected = true;
-	dcm_engine_input(&conn->dcm, DCM_IN_DISCONNECT, NULL, w.now_us);
+	if (conn->check.established && !conn->disconnected &&
+	    !conn->check.released)
+		fake_disconnect(conn, w.now_us);
 }
 
-static void do_timer(struct conn *conn)
+/* While its queue pair is moved, and then that has no end: as at a stop. */
+static void do_release(struct fake_conn *conn)
 {
-	if (!conn->armed)
-		return;
-	if (w.now_us < conn->deadline_us)
-		w.now_us = conn->deadline_us;
-	on_disarm(&conn->dcm);
-	dcm_engine_input(&conn->dcm, DCM_IN_TIMER, NULL, w.now_us);
+	if (!conn->check.released)
+		fake_release(conn, w.now_us);
+}
+
+static void do_moved(struct fake_conn *conn)
+{
+	static const enum dcm_input outcomes[] = {
+		DCM_IN_QP_READY, DCM_IN_QP_FAILED, DCM_IN_QP_SILENT};
+
+	if (conn->check.moving)
+		fake_moved(conn, outcomes[byte() % 3], w.now_us);
+}
+
+static void do_timer(struct fake_conn *conn)
+{
+	if (conn->armed)
+		fake_timer(conn, &w.now_us);
 }
 
 static void do_listen(void)
@@ -337,7 +277,7 @@ static void do_listen(void)
 /* --------------------------------------------------------- the network */
 
 /* What a peer of CONN would say, or of nobody; then some of it is forged. */
-static void forge(const struct conn *conn, struct dcm_msg *ret_msg)
+static void forge(const struct dcm_conn *conn, struct dcm_msg *ret_msg)
 {
 	struct dcm_msg msg = {.version = 9, .dqpn = OWN_QPN, .dport = PORT};
 	struct dcm_ib ib = {.qp_type = DCM_QP_RC, .qpn = 1 + byte() % 4u};
@@ -350,15 +290,15 @@ static void forge(const struct conn *conn, struct dcm_msg *ret_msg)
 	msg.sport = ib.qpn;
 	dcm_block_set_ib(&msg.saddr, &ib);
 	if (conn) {
-		msg.sport = conn->dcm.own.dport;
-		msg.dport = conn->dcm.own.sport;
-		msg.sqpn = conn->dcm.own.dqpn;
-		msg.s_id = conn->dcm.own.d_id;
-		msg.d_id = conn->dcm.own.s_id;
-		msg.daddr = conn->dcm.own.saddr;
-		ib.lid = conn->dcm.peer.lid;
-		if (conn->dcm.remote.ib.qpn)
-			ib.qpn = conn->dcm.remote.ib.qpn;
+		msg.sport = conn->own.dport;
+		msg.dport = conn->own.sport;
+		msg.sqpn = conn->own.dqpn;
+		msg.s_id = conn->own.d_id;
+		msg.d_id = conn->own.s_id;
+		msg.daddr = conn->own.saddr;
+		ib.lid = conn->peer.lid;
+		if (conn->remote.ib.qpn)
+			ib.qpn = conn->remote.ib.qpn;
 		dcm_block_set_ib(&msg.saddr, &ib);
 	}
 	if (lies & 1)
@@ -435,9 +375,9 @@ static void stream_request(const struct dcm_msg *msg)
 	if (!conn)
 		return;
 	req.op = DCM_REQ;
-	conn->open = true;
-	if (!dcm_engine_stream_request(&w.eng, &w.listener, &conn->dcm, &req,
-				       w.now_us))
+	conn->fake.open = true;
+	if (!dcm_engine_stream_request(&w.eng, &w.listener, &conn->fake.dcm,
+				       &req, w.now_us))
 		return;
 	conn_free(conn);
 }
@@ -446,10 +386,10 @@ static void stream_input(struct conn *conn, const struct dcm_msg *msg)
 {
 	enum dcm_input in = dcm_input_of(msg->op);
 
-	if (!conn->open)
+	if (!conn->fake.open)
 		return;
 	if (in == DCM_IN_N || (conn->dialing && msg->op == DCM_REQ)) {
-		conn->open = conn->dialing = false;
+		conn->fake.open = conn->dialing = false;
 		/* The transport's own: closed before it is told. */
 		in = DCM_IN_LOST;
 	} else if (conn->dialing) {
@@ -458,7 +398,7 @@ static void stream_input(struct conn *conn, const struct dcm_msg *msg)
 	} else if (in == DCM_IN_DREP) {
 		in = DCM_IN_DREQ;
 	}
-	dcm_engine_input(&conn->dcm, in,
+	dcm_engine_input(&conn->fake.dcm, in,
 			 in == DCM_IN_DREQ || in == DCM_IN_RTU ? NULL : msg,
 			 w.now_us);
 }
@@ -468,7 +408,7 @@ static void do_message(void)
 	struct conn *conn = byte() & 1 ? pick() : NULL;
 	struct dcm_msg msg;
 
-	forge(conn, &msg);
+	forge(conn ? &conn->fake.dcm : NULL, &msg);
 	if (!w.rules.stream)
 		datagram_of(&msg);
 	else if (conn)
@@ -496,7 +436,7 @@ static void do_flood(void)
 
 /* ---------------------------------------------------------------- run */
 
-static void one_conn_step(uint8_t what, struct conn *conn)
+static void one_conn_step(uint8_t what, struct fake_conn *conn)
 {
 	switch (what) {
 	case 0:
@@ -528,7 +468,7 @@ static void step(void)
 	if (what < 6) {
 		conn = pick();
 		if (conn)
-			one_conn_step(what, conn);
+			one_conn_step(what, &conn->fake);
 	} else if (what < 8) {
 		do_connect();
 	} else if (what < 12) {
@@ -548,7 +488,6 @@ static void step(void)
 		w.now_us += 1ull << (what >> 3);
 		w.src_lid = byte() & 3;
 	}
-	REQUIRE(w.armed <= w.live);
 	REQUIRE(w.eng.conns.n <= IDS);
 	REQUIRE(w.eng.passive.n <= w.eng.conns.n);
 	REQUIRE(w.eng.up.n <= w.eng.conns.n);
@@ -589,14 +528,14 @@ static void end(void)
 	int i;
 
 	dapl_list_for_each_safe(conn, tmp, &w.conns, link)
-		do_release(conn);
+		do_release(&conn->fake);
 	for (i = 0; w.live; i++) {
 		REQUIRE(i < TIMERS_MAX);
 		conn = dapl_list_first(&w.conns, struct conn, link);
-		REQUIRE(conn->armed);
-		do_timer(conn);
+		REQUIRE(conn->fake.armed);
+		do_timer(&conn->fake);
 	}
-	REQUIRE(!w.armed && !w.eng.conns.n && !w.eng.timewait_n);
+	REQUIRE(!w.eng.conns.n && !w.eng.timewait_n);
 	dcm_engine_fini(&w.eng);
 	sim_checks_fini(&w.checks);
 }

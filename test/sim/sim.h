@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "dapl/common/cm/dcm/dcm_engine.h"
-#include "test/sim/sim_check.h"
+#include "test/sim/fake_engine.h"
 
 #define SIM_US	1ull
 #define SIM_MS	1000ull
@@ -201,17 +201,15 @@ struct sim_plan {
 };
 
 struct sim_conn {
-	struct dcm_conn dcm; /* must stay first */
+	struct fake_conn fake; /* must stay first */
 	struct sim_node *node;
 	unsigned no;
-	struct sim_check check;
 	struct sim_ep *ep; /* that took it; or NULL */
 	struct sim_plan plan;
 	struct dapl_list link; /* node->conns */
 
 	unsigned pending; /* events that point here */
 	bool gone_for_good;
-	bool armed;
 	uint64_t timer_tag;
 
 	/* The consumer's view. */

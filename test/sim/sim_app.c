@@ -80,14 +80,14 @@ static void connect_now(struct sim_conn *conn)
 
 	sim->stats.attempts++;
 	conn->asked_us = sim->clock.now_us;
-	sim_trace(conn, "connects qp 0x%x to node %u port %u", conn->check.qpn,
-		  conn->target, conn->port);
-	if (!dcm_engine_connect(&conn->node->eng, &conn->dcm, conn->port,
+	sim_trace(conn, "connects qp 0x%x to node %u port %u",
+		  conn->fake.check.qpn, conn->target, conn->port);
+	if (!dcm_engine_connect(&conn->node->eng, &conn->fake.dcm, conn->port,
 				sim->clock.now_us))
 		return;
 	SIM_REQUIRE(!conn->node->eng.timewait_n,
 		    "no id is free, but connections that are over have some");
-	sim_check_event(&conn->check, DAPL_CM_BROKEN, NULL, 0);
+	sim_check_event(&conn->fake.check, DAPL_CM_BROKEN, NULL, 0);
 	sim_app_event(conn, DAPL_CM_BROKEN);
 }
 
@@ -95,27 +95,29 @@ static void accept_now(struct sim_conn *conn)
 {
 	struct dcm_answer answer = {.responder_resources = 4, .mtu = 3};
 
-	sim_node_qp(conn->node, conn->check.qpn, &answer.ib);
-	answer.p_size =
-		(uint16_t)sim_pdata(DCM_REP, conn->check.qpn, answer.pdata);
+	sim_node_qp(conn->node, conn->fake.check.qpn, &answer.ib);
+	answer.p_size = (uint16_t)sim_pdata(DCM_REP, conn->fake.check.qpn,
+					    answer.pdata);
 	conn->accepted_us = now_of(conn);
-	sim_trace(conn, "accepts with qp 0x%x", conn->check.qpn);
-	dcm_engine_accept(&conn->dcm, &answer, now_of(conn));
+	sim_trace(conn, "accepts with qp 0x%x", conn->fake.check.qpn);
+	dcm_engine_accept(&conn->fake.dcm, &answer, now_of(conn));
 }
 
 static void reject_now(struct sim_conn *conn)
 {
 	uint8_t pdata[DCM_PDATA];
-	size_t size = sim_pdata(DCM_REJ_USER, conn->check.peer_qpn, pdata);
+	size_t size = sim_pdata(DCM_REJ_USER, conn->fake.check.peer_qpn, pdata);
 
 	sim_trace(conn, "rejects");
-	dcm_engine_reject(&conn->dcm, size ? pdata : NULL, size, now_of(conn));
+	dcm_engine_reject(&conn->fake.dcm, size ? pdata : NULL, size,
+			  now_of(conn));
 }
 
 static void release_now(struct sim_conn *conn)
 {
-	SIM_REQUIRE(!conn->check.moving, "released while it is being moved");
-	sim_check_release(&conn->check);
+	SIM_REQUIRE(!conn->fake.check.moving,
+		    "released while it is being moved");
+	sim_check_release(&conn->fake.check);
 	sim_conn_input(conn, DCM_IN_RELEASE, NULL);
 }
 
@@ -134,7 +136,7 @@ static void do_asked(struct sim *sim, void *arg, uint64_t tag)
 		reject_now(conn);
 	if (asked & ASK_DISCONNECT) {
 		conn->disconnecting = true;
-		sim_check_disconnect(&conn->check);
+		sim_check_disconnect(&conn->fake.check);
 		sim_conn_input(conn, DCM_IN_DISCONNECT, NULL);
 	}
 	if (asked & ASK_RELEASE)
@@ -271,7 +273,7 @@ static void answer(struct sim *sim, void *arg, uint64_t tag)
 		ask(conn, ASK_REJECT | ASK_RELEASE);
 		return;
 	}
-	sim_check_accept(&conn->check,
+	sim_check_accept(&conn->fake.check,
 			 sim_qp_new(&sim->checks, SIM_QP_PASSIVE));
 	SIM_REQUIRE(sim_ep_accept(some_ep(conn->node), conn),
 		    "an unconnected endpoint does not accept");
@@ -346,7 +348,7 @@ void sim_app_told(struct sim_ep *ep, unsigned event)
 					      : any_time(&sim->rng, 1, SIM_S)),
 		       go_on, ep, 0);
 	/* In tidy worlds the active side is the one that ends it. */
-	else if (!sim->opt.tidy || !conn->check.passive)
+	else if (!sim->opt.tidy || !conn->fake.check.passive)
 		sim_conn_at(conn, sim->clock.now_us + conn->plan.stay_us, end,
 			    0);
 }
@@ -362,9 +364,10 @@ static void check_was_asked(const struct sim_conn *conn)
 
 	if (opt->stream || opt->partitions || opt->small || target->dead ||
 	    opt->loss > 0.1 || target->born_us > conn->asked_us ||
-	    conn->dcm.peer.qpn != target->eng.self.qpn)
+	    conn->fake.dcm.peer.qpn != target->eng.self.qpn)
 		return;
-	SIM_REQUIRE(sim_qp_of(&conn->node->sim->checks, conn->check.qpn)->asked,
+	SIM_REQUIRE(sim_qp_of(&conn->node->sim->checks, conn->fake.check.qpn)
+			    ->asked,
 		    "unreachable, and the peer was there all the time");
 }
 
@@ -380,11 +383,11 @@ void sim_app_event(struct sim_conn *conn, enum dapl_cm_event event)
 		if (event == DAPL_CM_ACCEPT_FAILED && conn->answered_us &&
 		    sim->clock.now_us >=
 			    conn->answered_us + sim->rules.rtu_patience_us) {
-			struct sim_qp *peer =
-				sim_qp_of(&sim->checks, conn->check.peer_qpn);
+			struct sim_qp *peer = sim_qp_of(
+				&sim->checks, conn->fake.check.peer_qpn);
 
-			sim_qp_of(&sim->checks, conn->check.qpn)->given_up =
-				true;
+			sim_qp_of(&sim->checks, conn->fake.check.qpn)
+				->given_up = true;
 			sim->stats.unheard += !sim->troubled && !sim->opt.old &&
 					      !peer->silent;
 		}
@@ -418,28 +421,29 @@ static void ep_connect(struct sim_ep *ep, unsigned target, uint32_t port)
 	struct sim_node *node = ep->node;
 	struct sim *sim = node->sim;
 	struct sim_conn *conn = sim_conn_new(node);
-	struct dcm_msg *own = &conn->dcm.own;
+	struct dcm_msg *own = &conn->fake.dcm.own;
 	struct dcm_ib ib;
 
 	make_plan(conn);
 	conn->target = target;
 	conn->port = port;
-	conn->check.qpn = sim_qp_new(&sim->checks, SIM_QP_ACTIVE);
-	sim_node_qp(node, conn->check.qpn, &ib);
+	conn->fake.check.qpn = sim_qp_new(&sim->checks, SIM_QP_ACTIVE);
+	sim_node_qp(node, conn->fake.check.qpn, &ib);
 	dcm_block_set_ib(&own->saddr, &ib);
 	ib = sim->node[target].eng.self;
-	conn->dcm.peer.qpn = ib.qpn;
-	conn->dcm.peer.lid = ib.lid;
-	memcpy(conn->dcm.peer.gid, ib.gid, sizeof(ib.gid));
+	conn->fake.dcm.peer.qpn = ib.qpn;
+	conn->fake.dcm.peer.lid = ib.lid;
+	memcpy(conn->fake.dcm.peer.gid, ib.gid, sizeof(ib.gid));
 	ib.family = AF_INET6;
 	ib.qpn = 0;
 	ib.qp_type = DCM_QP_UD;
 	dcm_block_set_ib(&own->daddr, &ib);
 	own->responder_resources = 4;
 	own->mtu = 3;
-	own->p_size = (uint16_t)sim_pdata(DCM_REQ, conn->check.qpn, own->pdata);
+	own->p_size =
+		(uint16_t)sim_pdata(DCM_REQ, conn->fake.check.qpn, own->pdata);
 	if (!sim->opt.tidy && sim_chance(&sim->rng, 0.02))
-		conn->dcm.peer.qpn = SIM_QPN(sim->opt.nodes); /* nobody */
+		conn->fake.dcm.peer.qpn = SIM_QPN(sim->opt.nodes); /* nobody */
 	if (!sim_ep_connect(ep, conn)) {
 		ask(conn, ASK_RELEASE);
 		return;

@@ -350,16 +350,16 @@ static bool on_request(struct sim_stream *st, const struct thing *t)
 	conn->stream = st;
 	conn->end = 1;
 	st->side[1].conn = conn;
-	conn->check.passive = true;
+	conn->fake.check.passive = true;
 	if (!dcm_engine_stream_request(&node->eng, listener_at(node, st->port),
-				       &conn->dcm, &t->msg,
+				       &conn->fake.dcm, &t->msg,
 				       node->sim->clock.now_us))
 		return true;
 	/* Refused: the engine never knew it. */
 	node->sim->stats.refused++;
 	close_side(st, 1);
-	conn->check.released = true;
-	sim_engine_ops.freed(&conn->dcm);
+	conn->fake.check.released = true;
+	sim_engine_ops.freed(&conn->fake.dcm);
 	return true;
 }
 

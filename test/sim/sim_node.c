@@ -24,7 +24,7 @@ void sim_trace(const struct sim_conn *conn, const char *format, ...)
 		return;
 	printf("%12.6f node %u conn %u %s: ",
 	       (double)sim->clock.now_us / (double)SIM_S, conn->node->index,
-	       conn->no, dcm_state_name(conn->dcm.proto.state));
+	       conn->no, dcm_state_name(conn->fake.dcm.proto.state));
 	va_start(ap, format);
 	vprintf(format, ap);
 	va_end(ap);
@@ -85,10 +85,9 @@ struct sim_conn *sim_conn_new(struct sim_node *node)
 
 	if (!conn)
 		sim_fail("no memory");
-	dcm_conn_init(&conn->dcm, &node->eng);
+	fake_conn_init(&conn->fake, &node->eng, &node->sim->checks);
 	conn->node = node;
 	conn->no = node->sim->conn_no++;
-	conn->check.all = &node->sim->checks;
 	dapl_list_add_tail(&node->conns, &conn->link);
 	node->sim->live++;
 	return conn;
@@ -105,8 +104,8 @@ static void conn_gone(struct sim_conn *conn)
 	sim_ep_conn_gone(conn, conn->node->dead || conn->node->leaving);
 	dapl_list_del(&conn->link);
 	conn->node->sim->live--;
-	conn->node->sim->armed -= conn->armed;
-	conn->armed = false;
+	conn->node->sim->armed -= conn->fake.armed;
+	conn->fake.armed = false;
 	conn->gone_for_good = true;
 	conn_free(conn);
 }
@@ -147,7 +146,7 @@ void sim_conn_input(struct sim_conn *conn, enum dcm_input in,
 	struct sim *sim = conn->node->sim;
 
 	sim_trace(conn, "%s comes", dcm_input_name(in));
-	dcm_engine_input(&conn->dcm, in, msg, sim->clock.now_us);
+	dcm_engine_input(&conn->fake.dcm, in, msg, sim->clock.now_us);
 	SIM_REQUIRE(sim->armed <= sim->live, "more timers than connections");
 }
 
@@ -189,9 +188,9 @@ static void timer_due(struct sim *sim, void *arg, uint64_t tag)
 {
 	struct sim_conn *conn = arg;
 
-	if (!conn->armed || conn->timer_tag != tag)
+	if (!conn->fake.armed || conn->timer_tag != tag)
 		return;
-	conn->armed = false;
+	conn->fake.armed = false;
 	sim->armed--;
 	sim_conn_input(conn, DCM_IN_TIMER, NULL);
 }
@@ -204,8 +203,8 @@ static void on_arm(struct dcm_conn *dcm, uint64_t deadline_us)
 	SIM_REQUIRE(deadline_us >= sim->clock.now_us &&
 			    deadline_us - sim->clock.now_us < 60 * SIM_MIN,
 		    "timer armed for a time to come");
-	sim->armed += !conn->armed;
-	conn->armed = true;
+	sim->armed += !conn->fake.armed;
+	fake_arm(dcm, deadline_us);
 	sim_conn_at(conn, deadline_us, timer_due, ++conn->timer_tag);
 }
 
@@ -213,8 +212,8 @@ static void on_disarm(struct dcm_conn *dcm)
 {
 	struct sim_conn *conn = sim_conn_of(dcm);
 
-	conn->node->sim->armed -= conn->armed;
-	conn->armed = false;
+	conn->node->sim->armed -= conn->fake.armed;
+	fake_disarm(dcm);
 }
 
 static enum dcm_input outcome_of_move(struct sim_conn *conn)
@@ -235,13 +234,13 @@ static void move_over(struct sim *sim, void *arg, uint64_t tag)
 	bool ok;
 
 	/* The node leaves: it was called off. */
-	if (!conn->check.moving)
+	if (!conn->fake.check.moving)
 		return;
 	/* The connection is not the endpoint's any more. */
 	if (conn->ep->conn != conn)
 		conn->outcome = DCM_IN_QP_FAILED;
 	ok = conn->outcome == DCM_IN_QP_READY;
-	sim_check_qp_moved(&conn->check, ok);
+	sim_check_qp_moved(&conn->fake.check, ok);
 	if (ok)
 		conn->answered_us = sim->clock.now_us;
 	sim_conn_input(conn, conn->outcome, NULL);
@@ -257,20 +256,17 @@ static int on_qp_connect(struct dcm_conn *dcm)
 
 	if (!sim_ep_move_begins(conn))
 		return -ENOTCONN;
-	sim_check_qp_connect(&conn->check, sim_qp_named(sim, &dcm->remote.ib));
+	sim_check_qp_connect(&conn->fake.check,
+			     sim_qp_named(sim, &dcm->remote.ib));
 	conn->outcome = outcome_of_move(conn);
-	sim_qp_of(&sim->checks, conn->check.qpn)->silent = conn->plan.qp_silent;
+	sim_qp_of(&sim->checks, conn->fake.check.qpn)->silent =
+		conn->plan.qp_silent;
 	if (!sim->opt.tidy && sim_chance(&sim->rng, 0.2))
 		us += sim_below(&sim->rng, 3 * SIM_S);
 	if (conn->outcome == DCM_IN_QP_SILENT)
 		us += SIM_S;
 	sim_conn_at(conn, sim->clock.now_us + us, move_over, 0);
 	return 0;
-}
-
-static void on_qp_error(struct dcm_conn *dcm)
-{
-	sim_check_qp_error(&sim_conn_of(dcm)->check);
 }
 
 static struct dcm_conn *on_conn_new(struct dcm_engine *eng)
@@ -281,7 +277,7 @@ static struct dcm_conn *on_conn_new(struct dcm_engine *eng)
 		return NULL;
 	if (!node->sim->opt.tidy && sim_chance(&node->sim->rng, 0.01))
 		return NULL;
-	return &sim_conn_new(node)->dcm;
+	return &sim_conn_new(node)->fake.dcm;
 }
 
 static void on_request(struct dcm_listener *l, struct dcm_conn *dcm,
@@ -297,7 +293,7 @@ static void on_request(struct dcm_listener *l, struct dcm_conn *dcm,
 	SIM_REQUIRE(l->waiting_n <= dcm->eng->listener_max &&
 			    dcm->eng->waiting_n <= dcm->eng->waiting_max,
 		    "more requests than there is room for");
-	sim_check_request(&conn->check, qpn, msg);
+	sim_check_request(&conn->fake.check, qpn, msg);
 	sim_app_request(conn);
 }
 
@@ -306,7 +302,7 @@ static void on_request_gone(struct dcm_conn *dcm)
 	struct sim_conn *conn = sim_conn_of(dcm);
 
 	sim_trace(conn, "request withdrawn");
-	sim_check_gone(&conn->check);
+	fake_request_gone(dcm);
 	conn->withdrawn = true;
 }
 
@@ -316,7 +312,7 @@ static void on_event(struct dcm_conn *dcm, enum dapl_cm_event event,
 	struct sim_conn *conn = sim_conn_of(dcm);
 
 	sim_trace(conn, "event %d", event);
-	sim_check_event(&conn->check, event, pdata, size);
+	fake_event(dcm, event, pdata, size);
 	sim_app_event(conn, event);
 }
 
@@ -331,8 +327,7 @@ static void on_freed(struct dcm_conn *dcm)
 	struct sim_conn *conn = sim_conn_of(dcm);
 
 	sim_trace(conn, "forgotten");
-	sim_check_forgotten(&conn->check);
-	SIM_REQUIRE(!conn->armed, "forgotten with its timer armed");
+	fake_freed(dcm);
 	SIM_REQUIRE(!conn->stream, "forgotten with its stream open");
 	conn_gone(conn);
 }
@@ -355,7 +350,7 @@ const struct dcm_engine_ops sim_engine_ops = {
 	.arm = on_arm,
 	.disarm = on_disarm,
 	.qp_connect = on_qp_connect,
-	.qp_error = on_qp_error,
+	.qp_error = fake_qp_error,
 	.conn_new = on_conn_new,
 	.request = on_request,
 	.request_gone = on_request_gone,
@@ -405,7 +400,7 @@ static void drop_all(struct sim_node *node)
 
 	dapl_list_for_each_safe(conn, tmp, &node->conns, link) {
 		sim_net_hangup(conn);
-		sim_check_crash(&conn->check);
+		sim_check_crash(&conn->fake.check);
 		conn_gone(conn);
 	}
 	dcm_engine_fini(&node->eng);
@@ -421,8 +416,8 @@ void sim_node_crash(struct sim_node *node)
 /* Of all its goodbyes, long before the close, none may have arrived. */
 static bool said_all(const struct sim_conn *conn)
 {
-	return conn->dcm.proto.last_op == DCM_DREQ &&
-	       conn->dcm.proto.repeats >= 8;
+	return conn->fake.dcm.proto.last_op == DCM_DREQ &&
+	       conn->fake.dcm.proto.repeats >= 8;
 }
 
 /* How long dcm.c waits. */
@@ -441,7 +436,7 @@ static void close_over(struct sim *sim, void *arg, uint64_t tag)
 	else if (!sim->opt.stream)
 		dapl_list_for_each(conn, &node->conns, link)
 			if (!said_all(conn))
-				sim_check_left(&conn->check);
+				sim_check_left(&conn->fake.check);
 	sim_node_crash(node);
 }
 
@@ -458,9 +453,9 @@ void sim_node_close(struct sim_node *node)
 	dapl_list_for_each_safe(conn, tmp, &node->conns, link) {
 		conn->asked = 0;
 		conn->through = true;
-		if (conn->check.released)
+		if (conn->fake.check.released)
 			continue;
-		sim_check_release(&conn->check);
+		sim_check_release(&conn->fake.check);
 		sim_conn_input(conn, DCM_IN_RELEASE, NULL);
 	}
 	sim_at(sim,

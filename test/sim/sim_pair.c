@@ -63,15 +63,8 @@ struct side {
 };
 
 struct pair_conn {
-	struct dcm_conn dcm; /* must stay first */
-	struct sim_check check;
+	struct fake_conn fake; /* must stay first */
 	struct side *side;
-	bool armed;
-	uint64_t deadline_us;
-	bool began;    /* connect() or request */
-	bool answered; /* passive */
-	bool disconnected;
-	bool open;     /* stream */
 	unsigned pipe; /* which one: an attempt may need a second */
 };
 
@@ -116,9 +109,8 @@ static struct pair_conn *conn_new(struct side *side)
 
 	SIM_REQUIRE(pair.conns <= CONNS_MAX, "one request, many connections");
 	memset(conn, 0, sizeof(*conn));
-	dcm_conn_init(&conn->dcm, &side->eng);
+	fake_conn_init(&conn->fake, &side->eng, &pair.checks);
 	conn->side = side;
-	conn->check.all = &pair.checks;
 	return conn;
 }
 
@@ -144,10 +136,9 @@ static int on_dial(struct dcm_conn *dcm)
 	struct pair_conn *conn = conn_of(dcm);
 	struct flight f = {.to = 0, .dialed = true};
 
-	SIM_REQUIRE(!conn->open, "dialed with a stream at hand");
 	if (choose(2))
 		return -ENETUNREACH;
-	conn->open = true;
+	fake_dial(dcm);
 	conn->pipe = ++pair.pipes;
 	pair.half_open = true;
 	f.pipe = conn->pipe;
@@ -163,7 +154,7 @@ static void on_send(struct dcm_engine *eng, struct dcm_conn *dcm,
 	struct flight f = {.to = !index_of(side), .is_msg = true, .msg = *msg};
 
 	if (pair.stream) {
-		if (!dcm || !conn_of(dcm)->open)
+		if (!dcm || !conn_of(dcm)->fake.open)
 			return;
 		f.pipe = conn_of(dcm)->pipe;
 	}
@@ -175,92 +166,31 @@ static void on_hangup(struct dcm_conn *dcm)
 	struct pair_conn *conn = conn_of(dcm);
 	struct flight f = {.to = !index_of(conn->side), .pipe = conn->pipe};
 
-	if (!conn->open)
+	if (!conn->fake.open)
 		return;
-	conn->open = false;
+	fake_hangup(dcm);
 	take_off(&f);
-}
-
-static void on_arm(struct dcm_conn *dcm, uint64_t deadline_us)
-{
-	struct pair_conn *conn = conn_of(dcm);
-
-	/* Perhaps in the past: timers may fire late here. */
-	conn->armed = true;
-	conn->deadline_us = deadline_us;
-}
-
-static void on_disarm(struct dcm_conn *dcm)
-{
-	conn_of(dcm)->armed = false;
-}
-
-static int on_qp_connect(struct dcm_conn *dcm)
-{
-	sim_check_qp_connect(&conn_of(dcm)->check, dcm->remote.ib.qpn);
-	return 0;
-}
-
-static void on_qp_error(struct dcm_conn *dcm)
-{
-	sim_check_qp_error(&conn_of(dcm)->check);
 }
 
 static struct dcm_conn *on_conn_new(struct dcm_engine *eng)
 {
-	return &conn_new(dapl_container_of(eng, struct side, eng))->dcm;
-}
-
-static void on_request(struct dcm_listener *l, struct dcm_conn *dcm,
-		       const struct dcm_msg *msg)
-{
-	struct pair_conn *conn = conn_of(dcm);
-	struct dcm_ib ib;
-
-	dcm_block_get_ib(&msg->saddr, &ib);
-	conn->began = true;
-	sim_check_request(&conn->check, ib.qpn, msg);
-}
-
-static void on_request_gone(struct dcm_conn *dcm)
-{
-	sim_check_gone(&conn_of(dcm)->check);
-}
-
-static void on_event(struct dcm_conn *dcm, enum dapl_cm_event event,
-		     const void *pdata, size_t size)
-{
-	sim_check_event(&conn_of(dcm)->check, event, pdata, size);
-}
-
-static void on_room(struct dcm_engine *eng, struct dcm_listener *l)
-{
-	/* Nothing was ever held back. */
-}
-
-static void on_freed(struct dcm_conn *dcm)
-{
-	struct pair_conn *conn = conn_of(dcm);
-
-	SIM_REQUIRE(!conn->armed && !conn->open,
-		    "forgotten with its timer or stream");
-	sim_check_forgotten(&conn->check);
+	return &conn_new(dapl_container_of(eng, struct side, eng))->fake.dcm;
 }
 
 static const struct dcm_engine_ops ops = {
 	.dial = on_dial,
 	.send = on_send,
 	.hangup = on_hangup,
-	.arm = on_arm,
-	.disarm = on_disarm,
-	.qp_connect = on_qp_connect,
-	.qp_error = on_qp_error,
+	.arm = fake_arm,
+	.disarm = fake_disarm,
+	.qp_connect = fake_qp_connect,
+	.qp_error = fake_qp_error,
 	.conn_new = on_conn_new,
-	.request = on_request,
-	.request_gone = on_request_gone,
-	.event = on_event,
-	.room = on_room,
-	.freed = on_freed,
+	.request = fake_request,
+	.request_gone = fake_request_gone,
+	.event = fake_event,
+	.room = fake_room,
+	.freed = fake_freed,
 };
 
 /* --------------------------------------------------- what may happen */
@@ -293,14 +223,12 @@ static const char *const move_names[MOVE_N] = {
 	"ready",   "failed",  "silent",
 };
 
-static void connect_now(struct pair_conn *conn)
+static void connect_now(struct fake_conn *conn)
 {
+	struct dcm_ib ib = fake_qp_new(conn, SIM_QP_ACTIVE);
 	struct dcm_msg *own = &conn->dcm.own;
-	struct dcm_ib ib = pair.side[0].eng.self;
 
 	conn->began = true;
-	conn->check.qpn = sim_qp_new(&pair.checks, SIM_QP_ACTIVE);
-	ib.qpn = conn->check.qpn;
 	dcm_block_set_ib(&own->saddr, &ib);
 	conn->dcm.peer.qpn = pair.side[1].eng.self.qpn;
 	conn->dcm.peer.lid = pair.side[1].eng.self.lid;
@@ -308,33 +236,21 @@ static void connect_now(struct pair_conn *conn)
 	dcm_engine_connect(conn->dcm.eng, &conn->dcm, SIM_PORT, pair.now_us);
 }
 
-static void accept_now(struct pair_conn *conn)
+static void accept_now(struct fake_conn *conn)
 {
-	struct dcm_answer answer = {.ib = conn->dcm.eng->self};
+	struct dcm_answer answer = fake_answer(conn);
 
-	conn->answered = true;
-	answer.ib.qpn = sim_qp_new(&pair.checks, SIM_QP_PASSIVE);
-	sim_check_accept(&conn->check, answer.ib.qpn);
 	answer.p_size =
 		(uint16_t)sim_pdata(DCM_REP, answer.ib.qpn, answer.pdata);
 	dcm_engine_accept(&conn->dcm, &answer, pair.now_us);
 }
 
-static void release_now(struct pair_conn *conn)
-{
-	sim_check_release(&conn->check);
-	dcm_engine_input(&conn->dcm, DCM_IN_RELEASE, NULL, pair.now_us);
-}
-
-/* A reject is followed by the release at once. */
-static void reject_now(struct pair_conn *conn)
+static void reject_now(struct fake_conn *conn)
 {
 	uint8_t pdata[DCM_PDATA];
 	size_t size = sim_pdata(DCM_REJ_USER, conn->check.peer_qpn, pdata);
 
-	conn->answered = true;
-	dcm_engine_reject(&conn->dcm, pdata, size, pair.now_us);
-	release_now(conn);
+	fake_reject(conn, pdata, size, pair.now_us);
 }
 
 static struct pair_conn *end_of(const struct flight *f)
@@ -344,7 +260,7 @@ static struct pair_conn *end_of(const struct flight *f)
 	for (i = 0; i < pair.conns; i++) {
 		struct pair_conn *conn = &pair.conn[i];
 
-		if (index_of(conn->side) == f->to && conn->open &&
+		if (index_of(conn->side) == f->to && conn->fake.open &&
 		    conn->pipe == f->pipe)
 			return conn;
 	}
@@ -357,15 +273,15 @@ static void stream_request(const struct flight *f)
 	struct pair_conn *conn = conn_new(&pair.side[1]);
 
 	pair.half_open = false;
-	conn->open = true;
+	conn->fake.open = true;
 	conn->pipe = f->pipe;
 	if (!dcm_engine_stream_request(&pair.side[1].eng,
-				       &pair.side[1].listener, &conn->dcm,
+				       &pair.side[1].listener, &conn->fake.dcm,
 				       &f->msg, pair.now_us))
 		return;
-	conn->check.released = true;
-	on_hangup(&conn->dcm);
-	sim_check_forgotten(&conn->check);
+	conn->fake.check.released = true;
+	on_hangup(&conn->fake.dcm);
+	fake_freed(&conn->fake.dcm);
 }
 
 static enum dcm_input stream_input(const struct flight *f)
@@ -383,7 +299,7 @@ static void deliver_stream(const struct flight *f)
 	bool words = in == DCM_IN_RTU || in == DCM_IN_DREQ;
 
 	if (conn)
-		dcm_engine_input(&conn->dcm, in,
+		dcm_engine_input(&conn->fake.dcm, in,
 				 f->is_msg && !words ? &f->msg : NULL,
 				 pair.now_us);
 	else if (f->to == 1 && f->is_msg && f->msg.op == DCM_REQ &&
@@ -423,23 +339,10 @@ static void cut(struct pair_conn *conn)
 	take_off(&(struct flight){.to = 1, .pipe = conn->pipe});
 }
 
-static void timer_now(struct pair_conn *conn)
-{
-	if (pair.now_us < conn->deadline_us)
-		pair.now_us = conn->deadline_us;
-	conn->armed = false;
-	dcm_engine_input(&conn->dcm, DCM_IN_TIMER, NULL, pair.now_us);
-}
-
-static void move_over(struct pair_conn *conn, enum dcm_input in)
-{
-	sim_check_qp_moved(&conn->check, in == DCM_IN_QP_READY);
-	dcm_engine_input(&conn->dcm, in, NULL, pair.now_us);
-}
-
 static void make(const struct move *m)
 {
-	struct pair_conn *conn = &pair.conn[m->of];
+	struct pair_conn *pc = &pair.conn[m->of];
+	struct fake_conn *conn = &pc->fake;
 	struct flight f;
 
 	sim_story_add(move_names[m->type], m->of);
@@ -456,16 +359,13 @@ static void make(const struct move *m)
 		reject_now(conn);
 		break;
 	case MOVE_DISCONNECT:
-		conn->disconnected = true;
-		sim_check_disconnect(&conn->check);
-		dcm_engine_input(&conn->dcm, DCM_IN_DISCONNECT, NULL,
-				 pair.now_us);
+		fake_disconnect(conn, pair.now_us);
 		break;
 	case MOVE_RELEASE:
-		release_now(conn);
+		fake_release(conn, pair.now_us);
 		break;
 	case MOVE_TIMER:
-		timer_now(conn);
+		fake_timer(conn, &pair.now_us);
 		break;
 	case MOVE_DELIVER:
 	case MOVE_DOUBLE:
@@ -478,16 +378,16 @@ static void make(const struct move *m)
 		land(m->of);
 		break;
 	case MOVE_CUT:
-		cut(conn);
+		cut(pc);
 		break;
 	case MOVE_QP_READY:
-		move_over(conn, DCM_IN_QP_READY);
+		fake_moved(conn, DCM_IN_QP_READY, pair.now_us);
 		break;
 	case MOVE_QP_FAILED:
-		move_over(conn, DCM_IN_QP_FAILED);
+		fake_moved(conn, DCM_IN_QP_FAILED, pair.now_us);
 		break;
 	case MOVE_QP_SILENT:
-		move_over(conn, DCM_IN_QP_SILENT);
+		fake_moved(conn, DCM_IN_QP_SILENT, pair.now_us);
 		break;
 	default:
 		break;
@@ -504,7 +404,7 @@ static int add_move(struct move *moves, int n, enum move_type type, int of)
 /* What the consumer of connection I may call, and its timer. */
 static int conn_moves(struct move *moves, int n, int i)
 {
-	const struct pair_conn *conn = &pair.conn[i];
+	const struct fake_conn *conn = &pair.conn[i].fake;
 	const struct sim_check *c = &conn->check;
 
 	if (c->forgotten)
@@ -624,7 +524,7 @@ static void all_release(void)
 	int i;
 
 	for (i = 0; i < pair.conns; i++)
-		if (!pair.conn[i].check.released)
+		if (!pair.conn[i].fake.check.released)
 			make(&(struct move){.type = MOVE_RELEASE, .of = i});
 }
 
@@ -634,9 +534,9 @@ static bool next_timer(void)
 	int i;
 
 	for (i = 0; i < pair.conns; i++)
-		if (pair.conn[i].armed &&
-		    (m.of < 0 ||
-		     pair.conn[i].deadline_us < pair.conn[m.of].deadline_us))
+		if (pair.conn[i].fake.armed &&
+		    (m.of < 0 || pair.conn[i].fake.deadline_us <
+					 pair.conn[m.of].fake.deadline_us))
 			m.of = i;
 	if (m.of >= 0)
 		make(&m);
@@ -649,7 +549,7 @@ static bool next_move(void)
 	int i;
 
 	for (i = 0; i < pair.conns; i++) {
-		if (!pair.conn[i].check.moving)
+		if (!pair.conn[i].fake.check.moving)
 			continue;
 		make(&(struct move){MOVE_QP_READY, i});
 		return true;
@@ -666,7 +566,7 @@ static void come_to_rest(void)
 		/* Not for ever: a dead host's streams end, too. */
 		pair.silent = false;
 		for (i = 0; i < pair.conns; i++)
-			if (pair.conn[i].open)
+			if (pair.conn[i].fake.open)
 				make(&(struct move){MOVE_CUT, i});
 	}
 	if (pair.silent)
@@ -679,9 +579,9 @@ static void come_to_rest(void)
 		all_release();
 	} while (pair.flights || next_move() || next_timer());
 	for (i = 0; i < pair.conns; i++)
-		SIM_REQUIRE(pair.conn[i].check.forgotten,
+		SIM_REQUIRE(pair.conn[i].fake.check.forgotten,
 			    "connection %d is left, %s", i,
-			    dcm_state_name(pair.conn[i].dcm.proto.state));
+			    dcm_state_name(pair.conn[i].fake.dcm.proto.state));
 	for (i = 0; i < 2; i++) {
 		SIM_REQUIRE(!pair.side[i].eng.conns.n &&
 				    !pair.side[i].eng.timewait_n &&

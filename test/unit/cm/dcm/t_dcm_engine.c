@@ -4,10 +4,10 @@
  *
  * Calls covered: all of dcm_engine.h. What a connection does is tested with
  * the table (t_dcm_proto) and the simulator; here it is whose message it is,
- * and what exactly is sent. The table of operations records what it is asked.
- * A case finds one engine, and may leave its connections as they are: their
- * consumers release them at the end, and all that is left must go by itself.
- * One thread.
+ * and what exactly is sent. Operations are those of fake_engine.h; what they
+ * are asked is recorded. A case finds one engine, and may leave its connections
+ * as they are: their consumers release them at the end, and all that is left
+ * must go by itself. One thread.
  */
 #include "dapl/common/cm/dcm/dcm_engine.h"
 
@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "test/sim/fake_engine.h"
 #include "test/wire/wire.h"
 
 #define CLIENT 0x18 /* CM queue pairs of the captured exchange */
@@ -55,9 +56,8 @@ struct packet {
 };
 
 struct conn {
-	struct dcm_conn dcm; /* must stay first */
+	struct fake_conn fake; /* must stay first */
 	struct dapl_list link;
-	bool released;
 };
 
 struct sent {
@@ -73,6 +73,7 @@ static const uint8_t gid[16] = {0xfe, 0x80, 0, 0,    0,	   0,	 0,    0,
 static struct {
 	struct dcm_engine eng;
 	struct dcm_rules rules;
+	struct sim_checks checks;
 	struct dcm_listener listener;
 	struct sent sent[8]; /* the first of them */
 	int sent_n;
@@ -103,30 +104,23 @@ static void on_send(struct dcm_engine *eng, struct dcm_conn *conn,
 	w.sent_n++;
 }
 
-static int on_dial(struct dcm_conn *conn)
-{
-	return 0;
-}
-
 static void on_hangup(struct dcm_conn *conn)
 {
+	fake_hangup(conn);
 	w.hangups++;
 }
 
 static void on_arm(struct dcm_conn *conn, uint64_t deadline_us)
 {
+	fake_arm(conn, deadline_us);
 	w.deadline_us = deadline_us;
-}
-
-static void on_disarm(struct dcm_conn *conn)
-{
 }
 
 static int on_qp_connect(struct dcm_conn *conn)
 {
 	w.qps++;
 	w.moving = conn;
-	return 0;
+	return fake_qp_connect(conn);
 }
 
 /* The queue pair that was to be moved is ready. */
@@ -136,11 +130,7 @@ static void qp_ready(void)
 
 	w.moving = NULL;
 	if (conn)
-		dcm_engine_input(conn, DCM_IN_QP_READY, NULL, 3);
-}
-
-static void on_qp_error(struct dcm_conn *conn)
-{
+		fake_moved(fake_conn_of(conn), DCM_IN_QP_READY, 3);
 }
 
 /* With the memory that everybody has. */
@@ -149,9 +139,10 @@ static struct dcm_conn *conn_new(void)
 	struct conn *conn = calloc(1, sizeof(*conn));
 
 	assert_non_null(conn);
+	fake_conn_init(&conn->fake, &w.eng, &w.checks);
 	dapl_list_add_tail(&w.conns, &conn->link);
 	w.live++;
-	return &conn->dcm;
+	return &conn->fake.dcm;
 }
 
 static struct dcm_conn *on_conn_new(struct dcm_engine *eng)
@@ -162,6 +153,7 @@ static struct dcm_conn *on_conn_new(struct dcm_engine *eng)
 static void on_request(struct dcm_listener *l, struct dcm_conn *conn,
 		       const struct dcm_msg *msg)
 {
+	fake_request(l, conn, msg);
 	w.requests++;
 	w.conn = conn;
 	w.size = msg->p_size;
@@ -170,12 +162,14 @@ static void on_request(struct dcm_listener *l, struct dcm_conn *conn,
 
 static void on_request_gone(struct dcm_conn *conn)
 {
+	fake_request_gone(conn);
 	w.gone++;
 }
 
 static void on_event(struct dcm_conn *conn, enum dapl_cm_event event,
 		     const void *pdata, size_t size)
 {
+	fake_event(conn, event, pdata, size);
 	w.events++;
 	w.event = event;
 	w.size = size;
@@ -189,7 +183,7 @@ static void on_room(struct dcm_engine *eng, struct dcm_listener *l)
 	w.room = l;
 }
 
-static void on_freed(struct dcm_conn *dcm)
+static void conn_free(struct dcm_conn *dcm)
 {
 	struct conn *conn = (struct conn *)dcm;
 
@@ -198,14 +192,20 @@ static void on_freed(struct dcm_conn *dcm)
 	free(conn);
 }
 
+static void on_freed(struct dcm_conn *conn)
+{
+	fake_freed(conn);
+	conn_free(conn);
+}
+
 static const struct dcm_engine_ops ops = {
-	.dial = on_dial,
+	.dial = fake_dial,
 	.send = on_send,
 	.hangup = on_hangup,
 	.arm = on_arm,
-	.disarm = on_disarm,
+	.disarm = fake_disarm,
 	.qp_connect = on_qp_connect,
-	.qp_error = on_qp_error,
+	.qp_error = fake_qp_error,
 	.conn_new = on_conn_new,
 	.request = on_request,
 	.request_gone = on_request_gone,
@@ -237,12 +237,12 @@ static void start(uint32_t qpn, bool stream)
 	w.eng.self.qpn = qpn;
 	w.eng.self.qp_type = DCM_QP_RC;
 	memcpy(w.eng.self.gid, gid, sizeof(gid));
+	w.checks.hostile = true; /* peers are captured, or lie */
 }
 
 static void release(struct dcm_conn *conn)
 {
-	((struct conn *)conn)->released = true;
-	dcm_engine_input(conn, DCM_IN_RELEASE, NULL, 10);
+	fake_release(fake_conn_of(conn), 10);
 }
 
 /* Released, it is forgotten: there is nothing to wait for. */
@@ -258,26 +258,25 @@ static void release_all_over(struct dcm_conn *conn)
 static void finish(struct dcm_conn *conn)
 {
 	size_t live = w.live;
-	uint64_t now_us = 1000000;
+	uint64_t now_us = 0;
 
-	if (!((struct conn *)conn)->released)
+	if (!fake_conn_of(conn)->check.released)
 		release(conn);
 	assert_int_equal(w.live, live);
-	while (w.live == live) {
-		dcm_engine_input(conn, DCM_IN_TIMER, NULL, now_us);
-		now_us *= 2;
-	}
+	while (w.live == live)
+		fake_timer(fake_conn_of(conn), &now_us);
 }
 
 static int stop(void **state)
 {
 	while (!dapl_list_empty(&w.conns))
-		finish(&dapl_list_first(&w.conns, struct conn, link)->dcm);
+		finish(&dapl_list_first(&w.conns, struct conn, link)->fake.dcm);
 	assert_int_equal(w.live, 0);
 	assert_int_equal(w.eng.conns.n, 0);
 	assert_int_equal(w.eng.timewait_n, 0);
 	assert_int_equal(w.eng.waiting_n, 0);
 	dcm_engine_fini(&w.eng);
+	sim_checks_fini(&w.checks);
 	return 0;
 }
 
@@ -345,7 +344,7 @@ static struct dcm_conn *client(void)
 	struct dcm_ib ib = {.qpn = 0x19, .qp_type = DCM_QP_RC};
 	int i;
 
-	dcm_conn_init(conn, &w.eng);
+	fake_qp_new(fake_conn_of(conn), SIM_QP_ACTIVE);
 	memcpy(ib.gid, gid, sizeof(gid));
 	dcm_block_set_ib(&conn->own.saddr, &ib);
 	ib.family = AF_INET6;
@@ -411,11 +410,12 @@ static struct packet request_of_id(uint8_t id)
 
 static void accept_with(struct dcm_conn *conn, uint32_t qpn)
 {
-	struct dcm_answer answer = {
-		.responder_resources = 4, .mtu = 3, .p_size = 10};
+	struct dcm_answer answer = fake_answer(fake_conn_of(conn));
 	int i;
 
-	answer.ib = w.eng.self;
+	answer.responder_resources = 4;
+	answer.mtu = 3;
+	answer.p_size = 10;
 	answer.ib.qpn = qpn;
 	for (i = 0; i < 10; i++)
 		answer.pdata[i] = (uint8_t)(0xa0 + i);
@@ -440,7 +440,7 @@ static void client__of_the_captured_exchange(void **state)
 	assert_int_equal(w.event, DAPL_CM_ESTABLISHED);
 	assert_int_equal(w.size, 10);
 	assert_int_equal(w.pdata[9], 0xa9);
-	dcm_engine_input(conn, DCM_IN_DISCONNECT, NULL, 10);
+	fake_disconnect(fake_conn_of(conn), 10);
 	assert_sent("ucm-dreq");
 	feed_golden("ucm-drep", SERVER);
 	assert_int_equal(w.event, DAPL_CM_DISCONNECTED);
@@ -981,15 +981,16 @@ static void connect__ids_begin_anywhere(void **state)
 
 	for (unsigned i = 0; i < 8; i++) {
 		struct dcm_engine eng;
-		struct dcm_conn conn = {.eng = NULL};
+		struct fake_conn conn = {.armed = false};
 
 		dcm_engine_init(&eng, &ops, &w.rules, i);
 		eng.self.qpn = CLIENT;
-		dcm_conn_init(&conn, &eng);
-		assert_int_equal(dcm_engine_connect(&eng, &conn, PORT, 1), 0);
-		first[i] = conn.id;
+		fake_conn_init(&conn, &eng, &w.checks);
+		assert_int_equal(dcm_engine_connect(&eng, &conn.dcm, PORT, 1),
+				 0);
+		first[i] = conn.dcm.id;
 		/* As a port is: old peers answer to that. */
-		assert_in_range(conn.id, 1, 0x8000);
+		assert_in_range(first[i], 1, 0x8000);
 		same += i && first[i] == first[0];
 		dcm_engine_fini(&eng);
 	}
@@ -1131,7 +1132,6 @@ static void connect__ids_are_used_up_and_left_free_for_listeners(void **state)
 	for (int i = 0; i < 3; i++)
 		assert_int_not_equal(client()->id, 3);
 	more = conn_new();
-	dcm_conn_init(more, &w.eng);
 	assert_int_equal(dcm_engine_connect(&w.eng, more, PORT, 1), -EAGAIN);
 	release_all_over(more);
 	dcm_engine_unlisten(&w.eng, &listener);
@@ -1192,7 +1192,7 @@ static uint64_t first_wait_for(uint32_t qpn, struct dcm_conn **ret_conn)
 	struct dcm_conn *conn = conn_new();
 	struct dcm_ib ib = {.qpn = 0x19, .qp_type = DCM_QP_RC};
 
-	dcm_conn_init(conn, &w.eng);
+	fake_qp_new(fake_conn_of(conn), SIM_QP_ACTIVE);
 	dcm_block_set_ib(&conn->own.saddr, &ib);
 	conn->peer.qpn = qpn;
 	assert_int_equal(dcm_engine_connect(&w.eng, conn, PORT, w.now_us), 0);
@@ -1304,7 +1304,7 @@ static void stream__refused(void **state)
 	assert_int_equal(last_sent()->op, DCM_REJ_CM);
 	assert_int_equal(last_sent()->p_size, 0);
 	assert_int_equal(w.sent_n, 1);
-	on_freed(conn); /* the engine knows nothing of it */
+	conn_free(conn); /* the engine knows nothing of it */
 }
 
 /* Room is announced once to whom it was refused, and some at a time. */
