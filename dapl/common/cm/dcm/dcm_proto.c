@@ -268,6 +268,12 @@ static void wrong(struct dcm_proto *p, const struct dcm_step *s,
 	assert(!"input that our own layers must not make in this state");
 }
 
+static void close_now(struct dcm_proto *p, const struct dcm_step *s,
+		      struct dcm_effects *out)
+{
+	closed(p, out);
+}
+
 /* --------------------------------------------- cells: active side */
 
 static void send_req(struct dcm_proto *p, const struct dcm_step *s,
@@ -291,12 +297,6 @@ static void idle_connect(struct dcm_proto *p, const struct dcm_step *s,
 	}
 	p->state = DCM_DIALING;
 	add(out, DCM_DO_DIAL);
-}
-
-static void idle_release(struct dcm_proto *p, const struct dcm_step *s,
-			 struct dcm_effects *out)
-{
-	closed(p, out);
 }
 
 static void dialing_lost(struct dcm_proto *p, const struct dcm_step *s,
@@ -593,12 +593,6 @@ static void up_disconnect(struct dcm_proto *p, const struct dcm_step *s,
 		event(p, DAPL_CM_DISCONNECTED, out);
 }
 
-static void up_release(struct dcm_proto *p, const struct dcm_step *s,
-		       struct dcm_effects *out)
-{
-	send_dreq(p, s, out);
-}
-
 static void up_rep(struct dcm_proto *p, const struct dcm_step *s,
 		   struct dcm_effects *out)
 {
@@ -707,18 +701,6 @@ static void dreq_sent_lost(struct dcm_proto *p, const struct dcm_step *s,
 
 /* ------------------------------------------------------- cells: over */
 
-static void timewait_lost(struct dcm_proto *p, const struct dcm_step *s,
-			  struct dcm_effects *out)
-{
-	over_at_once(p, s, out);
-}
-
-static void timewait_timer(struct dcm_proto *p, const struct dcm_step *s,
-			   struct dcm_effects *out)
-{
-	closed(p, out);
-}
-
 /* The peer still waits for what we said last, or should be told no. */
 static void timewait_req(struct dcm_proto *p, const struct dcm_step *s,
 			 struct dcm_effects *out)
@@ -760,225 +742,136 @@ static void over_disconnect(struct dcm_proto *p, const struct dcm_step *s,
 	event(p, DAPL_CM_DISCONNECTED, out);
 }
 
-static void closed_release(struct dcm_proto *p, const struct dcm_step *s,
-			   struct dcm_effects *out)
-{
-	closed(p, out);
-}
-
 /* -------------------------------------------------------- the table */
 
-#define CALLS_WRONG                                        \
-	[DCM_IN_CONNECT] = wrong, [DCM_IN_ACCEPT] = wrong, \
-	[DCM_IN_REJECT] = wrong, [DCM_IN_DISCONNECT] = wrong
-#define QP_WRONG                                               \
-	[DCM_IN_QP_READY] = wrong, [DCM_IN_QP_FAILED] = wrong, \
-	[DCM_IN_QP_SILENT] = wrong
+/* The move was still under way when the connection was over. */
 #define QP_LATE                                                  \
 	[DCM_IN_QP_READY] = ignore, [DCM_IN_QP_FAILED] = ignore, \
 	[DCM_IN_QP_SILENT] = ignore
-#define DIALED_WRONG [DCM_IN_DIALED] = wrong
-#define STREAM_WRONG [DCM_IN_DIALED] = wrong, [DCM_IN_LOST] = wrong
-#define NO_MESSAGES                                           \
-	[DCM_IN_REQ] = ignore, [DCM_IN_REP] = ignore,         \
-	[DCM_IN_REJ_USER] = ignore, [DCM_IN_REJ_CM] = ignore, \
-	[DCM_IN_RTU] = ignore, [DCM_IN_DREQ] = ignore, [DCM_IN_DREP] = ignore
 
-/* A stale timer, fired while it was being taken off, is none of an error. */
+/*
+ * What a state does not name: a message, or a timer that fired while it was
+ * being taken off, is ignored there; of our own layers it is wrong.
+ */
 /* clang-format off */
 static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 	[DCM_IDLE] =
 		{
 			[DCM_IN_CONNECT] = idle_connect,
-			[DCM_IN_ACCEPT] = wrong,
-			[DCM_IN_REJECT] = wrong,
-			[DCM_IN_DISCONNECT] = wrong,
-			[DCM_IN_RELEASE] = idle_release,
-			STREAM_WRONG,
-			QP_WRONG,
-			[DCM_IN_NO_WAY] = wrong,
-			[DCM_IN_TIMER] = ignore,
-			NO_MESSAGES,
+			[DCM_IN_RELEASE] = close_now,
 		},
 	[DCM_DIALING] =
 		{
-			CALLS_WRONG,
 			[DCM_IN_RELEASE] = req_sent_release,
 			[DCM_IN_DIALED] = send_req,
 			[DCM_IN_LOST] = dialing_lost,
-			QP_WRONG,
-			[DCM_IN_NO_WAY] = wrong,
-			[DCM_IN_TIMER] = ignore,
-			NO_MESSAGES,
 		},
 	[DCM_REQ_SENT] =
 		{
-			CALLS_WRONG,
 			[DCM_IN_RELEASE] = req_sent_release,
-			DIALED_WRONG,
 			[DCM_IN_LOST] = req_sent_lost,
-			QP_WRONG,
 			[DCM_IN_NO_WAY] = req_sent_no_way,
 			[DCM_IN_TIMER] = req_sent_timer,
-			[DCM_IN_REQ] = ignore,
 			[DCM_IN_REP] = req_sent_rep,
 			[DCM_IN_REJ_USER] = req_sent_rej_user,
 			[DCM_IN_REJ_CM] = req_sent_rej_cm,
-			[DCM_IN_RTU] = ignore,
 			[DCM_IN_DREQ] = req_sent_dreq,
-			[DCM_IN_DREP] = ignore,
 		},
 	[DCM_REP_RCVD] =
 		{
-			CALLS_WRONG,
 			[DCM_IN_RELEASE] = req_sent_release,
-			DIALED_WRONG,
 			[DCM_IN_LOST] = moving_lost,
 			[DCM_IN_QP_READY] = qp_ready,
 			[DCM_IN_QP_FAILED] = qp_failed,
 			[DCM_IN_QP_SILENT] = qp_silent,
-			[DCM_IN_NO_WAY] = wrong,
 			[DCM_IN_TIMER] = moving_timer,
-			[DCM_IN_REQ] = ignore,
-			[DCM_IN_REP] = ignore,
 			[DCM_IN_REJ_USER] = moving_rej,
 			[DCM_IN_REJ_CM] = moving_rej,
-			[DCM_IN_RTU] = ignore,
 			[DCM_IN_DREQ] = moving_dreq,
-			[DCM_IN_DREP] = ignore,
 		},
 	[DCM_REQ_RCVD] =
 		{
-			[DCM_IN_CONNECT] = wrong,
 			[DCM_IN_ACCEPT] = req_rcvd_accept,
 			[DCM_IN_REJECT] = req_rcvd_reject,
-			[DCM_IN_DISCONNECT] = wrong,
 			[DCM_IN_RELEASE] = req_rcvd_release,
-			DIALED_WRONG,
 			[DCM_IN_LOST] = req_rcvd_lost,
-			QP_WRONG,
-			[DCM_IN_NO_WAY] = wrong,
-			[DCM_IN_TIMER] = ignore,
-			[DCM_IN_REQ] = ignore,
-			[DCM_IN_REP] = ignore,
-			[DCM_IN_REJ_USER] = ignore,
-			[DCM_IN_REJ_CM] = ignore,
-			[DCM_IN_RTU] = ignore,
 			[DCM_IN_DREQ] = req_rcvd_dreq,
-			[DCM_IN_DREP] = ignore,
 		},
 	[DCM_ACCEPTED] =
 		{
-			CALLS_WRONG,
 			[DCM_IN_RELEASE] = req_rcvd_release,
-			DIALED_WRONG,
 			[DCM_IN_LOST] = moving_lost,
 			[DCM_IN_QP_READY] = accepted_ready,
 			[DCM_IN_QP_FAILED] = qp_failed,
 			[DCM_IN_QP_SILENT] = qp_silent,
-			[DCM_IN_NO_WAY] = wrong,
 			[DCM_IN_TIMER] = moving_timer,
-			[DCM_IN_REQ] = ignore,
-			[DCM_IN_REP] = ignore,
-			[DCM_IN_REJ_USER] = ignore,
-			[DCM_IN_REJ_CM] = ignore,
-			[DCM_IN_RTU] = ignore,
 			[DCM_IN_DREQ] = moving_dreq,
-			[DCM_IN_DREP] = ignore,
 		},
 	[DCM_REP_SENT] =
 		{
-			CALLS_WRONG,
-			[DCM_IN_RELEASE] = up_release,
-			DIALED_WRONG,
+			[DCM_IN_RELEASE] = send_dreq,
 			[DCM_IN_LOST] = rep_sent_lost,
-			QP_WRONG,
-			[DCM_IN_NO_WAY] = wrong,
 			[DCM_IN_TIMER] = rep_sent_timer,
 			[DCM_IN_REQ] = rep_sent_req,
-			[DCM_IN_REP] = ignore,
 			[DCM_IN_REJ_USER] = rep_sent_rej,
 			[DCM_IN_REJ_CM] = rep_sent_rej,
 			[DCM_IN_RTU] = rep_sent_rtu,
 			[DCM_IN_DREQ] = rep_sent_dreq,
-			[DCM_IN_DREP] = ignore,
 		},
 	[DCM_UP] =
 		{
-			[DCM_IN_CONNECT] = wrong,
-			[DCM_IN_ACCEPT] = wrong,
-			[DCM_IN_REJECT] = wrong,
 			[DCM_IN_DISCONNECT] = up_disconnect,
-			[DCM_IN_RELEASE] = up_release,
-			DIALED_WRONG,
+			[DCM_IN_RELEASE] = send_dreq,
 			[DCM_IN_LOST] = up_lost,
-			QP_WRONG,
-			[DCM_IN_NO_WAY] = wrong,
-			[DCM_IN_TIMER] = ignore,
-			[DCM_IN_REQ] = ignore,
 			[DCM_IN_REP] = up_rep,
-			[DCM_IN_REJ_USER] = ignore,
-			[DCM_IN_REJ_CM] = ignore,
-			[DCM_IN_RTU] = ignore,
 			[DCM_IN_DREQ] = up_dreq,
-			[DCM_IN_DREP] = ignore,
 		},
 	[DCM_DREQ_SENT] =
 		{
-			[DCM_IN_CONNECT] = wrong,
-			[DCM_IN_ACCEPT] = wrong,
-			[DCM_IN_REJECT] = wrong,
 			[DCM_IN_DISCONNECT] = ignore,
 			[DCM_IN_RELEASE] = ignore,
-			DIALED_WRONG,
 			[DCM_IN_LOST] = dreq_sent_lost,
 			QP_LATE,
-			[DCM_IN_NO_WAY] = wrong,
 			[DCM_IN_TIMER] = dreq_sent_timer,
 			[DCM_IN_REQ] = dreq_sent_req,
 			[DCM_IN_REP] = dreq_sent_rep,
 			[DCM_IN_REJ_USER] = dreq_sent_rej,
 			[DCM_IN_REJ_CM] = dreq_sent_rej,
-			[DCM_IN_RTU] = ignore,
 			[DCM_IN_DREQ] = dreq_sent_dreq,
 			[DCM_IN_DREP] = dreq_sent_drep,
 		},
 	[DCM_TIMEWAIT] =
 		{
-			[DCM_IN_CONNECT] = wrong,
 			[DCM_IN_ACCEPT] = over_accept,
 			[DCM_IN_REJECT] = ignore,
 			[DCM_IN_DISCONNECT] = over_disconnect,
 			[DCM_IN_RELEASE] = ignore,
-			DIALED_WRONG,
-			[DCM_IN_LOST] = timewait_lost,
+			[DCM_IN_LOST] = over_at_once,
 			QP_LATE,
-			[DCM_IN_NO_WAY] = wrong,
-			[DCM_IN_TIMER] = timewait_timer,
+			[DCM_IN_TIMER] = close_now,
 			[DCM_IN_REQ] = timewait_req,
 			[DCM_IN_REP] = timewait_rep,
-			[DCM_IN_REJ_USER] = ignore,
-			[DCM_IN_REJ_CM] = ignore,
-			[DCM_IN_RTU] = ignore,
 			[DCM_IN_DREQ] = timewait_dreq,
-			[DCM_IN_DREP] = ignore,
 		},
 	[DCM_CLOSED] =
 		{
-			[DCM_IN_CONNECT] = wrong,
 			[DCM_IN_ACCEPT] = over_accept,
 			[DCM_IN_REJECT] = ignore,
 			[DCM_IN_DISCONNECT] = over_disconnect,
-			[DCM_IN_RELEASE] = closed_release,
+			[DCM_IN_RELEASE] = close_now,
 			[DCM_IN_DIALED] = ignore,
 			[DCM_IN_LOST] = ignore,
 			QP_LATE,
-			[DCM_IN_NO_WAY] = wrong,
-			[DCM_IN_TIMER] = ignore,
-			NO_MESSAGES,
 		},
 };
 /* clang-format on */
+
+static cell_fn *cell_of(enum dcm_state state, enum dcm_input in)
+{
+	if (table[state][in])
+		return table[state][in];
+	return in < DCM_IN_TIMER ? wrong : ignore;
+}
 
 enum dcm_input dcm_input_of(uint16_t op)
 {
@@ -1004,7 +897,7 @@ void dcm_proto_step(struct dcm_proto *p, enum dcm_input in,
 	if (in == DCM_IN_QP_READY || in == DCM_IN_QP_FAILED ||
 	    in == DCM_IN_QP_SILENT)
 		p->moving = false;
-	table[p->state][in](p, step, ret_out);
+	cell_of(p->state, in)(p, step, ret_out);
 	/*
 	 * From here on no event; what the cell did for a release, it did as
 	 * the last act of a connection that is its consumer's.
