@@ -3,8 +3,10 @@
  * t_fake_verbs.c: the fake verbs device behaves as verbs do.
  * Each case states one rule other tests rely on; the rdma_cm side is in
  * t_fake_cm.c.
+ * The fixture makes two ends, A and B, as far as a case asks for.
  * Threads: one case blocks in ibv_get_cq_event from a second thread.
- * Ownership: every case must destroy what it made; teardown asserts it.
+ * Ownership: every case must destroy what it made beside the ends; teardown
+ * asserts it.
  * Rules: InfiniBand vol. 1 ch. 10 and 11, verbs man pages.
  */
 #include <stdarg.h>
@@ -15,17 +17,13 @@
 
 #include <cmocka.h>
 
+#include "fake_test.h"
 #include "fake_verbs.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define ALL_ACCESS                                          \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
@@ -43,8 +41,19 @@ struct end {
 	_Alignas(8) char buf[8192];
 };
 
-struct pair {
-	struct end a, b;
+static struct end a, b; /* on fake0 and fake1 */
+
+/* How far the fixture goes. */
+enum stage {
+	DEVICES,
+	ENDS,	   /* RC queue pairs in RESET */
+	CONNECTED, /* in RTS; a send waits for its receive for ever */
+	DATAGRAMS, /* UD queue pairs in RTS */
+};
+
+struct fixture {
+	enum fv_kind kind;
+	enum stage stage;
 };
 
 static struct ibv_context *open_dev(int index)
@@ -73,7 +82,7 @@ static struct ibv_qp_init_attr init_attr(struct end *e, enum ibv_qp_type type)
 	return in;
 }
 
-static void end_open_cq(struct end *e, int dev, enum ibv_qp_type type, int cqe)
+static void end_open(struct end *e, int dev, enum ibv_qp_type type, int cqe)
 {
 	struct ibv_qp_init_attr in;
 
@@ -92,36 +101,44 @@ static void end_open_cq(struct end *e, int dev, enum ibv_qp_type type, int cqe)
 	assert_non_null(e->qp);
 }
 
-static void end_open(struct end *e, int dev, enum ibv_qp_type type)
+static void ends_open(enum ibv_qp_type type)
 {
-	end_open_cq(e, dev, type, 64);
+	end_open(&a, 0, type, 64);
+	end_open(&b, 1, type, 64);
 }
 
 static void end_close(struct end *e)
 {
 	if (e->qp)
-		assert_int_equal(ibv_destroy_qp(e->qp), 0);
+		assert_ok(ibv_destroy_qp(e->qp));
 	if (e->srq)
-		assert_int_equal(ibv_destroy_srq(e->srq), 0);
-	assert_int_equal(ibv_dereg_mr(e->mr), 0);
-	assert_int_equal(ibv_destroy_cq(e->cq), 0);
-	assert_int_equal(ibv_destroy_comp_channel(e->chan), 0);
-	assert_int_equal(ibv_dealloc_pd(e->pd), 0);
-	assert_int_equal(ibv_close_device(e->ctx), 0);
+		assert_ok(ibv_destroy_srq(e->srq));
+	assert_ok(ibv_dereg_mr(e->mr));
+	assert_ok(ibv_destroy_cq(e->cq));
+	assert_ok(ibv_destroy_comp_channel(e->chan));
+	assert_ok(ibv_dealloc_pd(e->pd));
+	assert_ok(ibv_close_device(e->ctx));
+	memset(e, 0, sizeof(*e));
+}
+
+static void ends_close(void)
+{
+	end_close(&a);
+	end_close(&b);
 }
 
 static int to_init(struct ibv_qp *qp)
 {
-	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT,
-				.port_num = 1,
-				.qkey = 0x1234,
-				.qp_access_flags = ALL_ACCESS};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+				   .port_num = 1,
+				   .qkey = 0x1234,
+				   .qp_access_flags = ALL_ACCESS};
 
 	if (qp->qp_type == IBV_QPT_UD)
-		return ibv_modify_qp(qp, &a,
+		return ibv_modify_qp(qp, &attr,
 				     IBV_QP_STATE | IBV_QP_PKEY_INDEX |
 					     IBV_QP_PORT | IBV_QP_QKEY);
-	return ibv_modify_qp(qp, &a,
+	return ibv_modify_qp(qp, &attr,
 			     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 				     IBV_QP_ACCESS_FLAGS);
 }
@@ -135,42 +152,41 @@ static int to_init(struct ibv_qp *qp)
 
 static struct ibv_qp_attr rtr_attr(struct ibv_context *ctx, uint32_t qpn)
 {
-	struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTR,
-				.path_mtu = IBV_MTU_1024,
-				.dest_qp_num = qpn,
-				.max_dest_rd_atomic = 4,
-				.ah_attr = {.port_num = 1}};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
+				   .path_mtu = IBV_MTU_1024,
+				   .dest_qp_num = qpn,
+				   .max_dest_rd_atomic = 4,
+				   .ah_attr = {.port_num = 1}};
 	struct ibv_port_attr p;
 
-	assert_int_equal(ibv_query_port(ctx, 1, &p), 0);
-	a.ah_attr.dlid = p.lid;
+	assert_ok(ibv_query_port(ctx, 1, &p));
+	attr.ah_attr.dlid = p.lid;
 	if (p.link_layer == IBV_LINK_LAYER_ETHERNET) {
-		a.ah_attr.is_global = 1;
-		assert_int_equal(ibv_query_gid(ctx, 1, 3, &a.ah_attr.grh.dgid),
-				 0);
-		a.ah_attr.grh.sgid_index = 3;
+		attr.ah_attr.is_global = 1;
+		assert_ok(ibv_query_gid(ctx, 1, 3, &attr.ah_attr.grh.dgid));
+		attr.ah_attr.grh.sgid_index = 3;
 	}
-	return a;
+	return attr;
 }
 
 static int to_rtr(struct end *e, const struct end *peer)
 {
-	struct ibv_qp_attr a = rtr_attr(peer->ctx, peer->qp->qp_num);
+	struct ibv_qp_attr attr = rtr_attr(peer->ctx, peer->qp->qp_num);
 
 	if (e->qp->qp_type == IBV_QPT_UD)
-		return ibv_modify_qp(e->qp, &a, IBV_QP_STATE);
-	return ibv_modify_qp(e->qp, &a, RTR_MASK);
+		return ibv_modify_qp(e->qp, &attr, IBV_QP_STATE);
+	return ibv_modify_qp(e->qp, &attr, RTR_MASK);
 }
 
 static int to_rts_rnr(struct end *e, uint8_t rnr_retry)
 {
-	struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTS,
-				.timeout = 14,
-				.retry_cnt = 7,
-				.rnr_retry = rnr_retry,
-				.max_rd_atomic = 4};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS,
+				   .timeout = 14,
+				   .retry_cnt = 7,
+				   .rnr_retry = rnr_retry,
+				   .max_rd_atomic = 4};
 
-	return ibv_modify_qp(e->qp, &a,
+	return ibv_modify_qp(e->qp, &attr,
 			     e->qp->qp_type == IBV_QPT_UD
 				     ? IBV_QP_STATE | IBV_QP_SQ_PSN
 				     : RTS_MASK);
@@ -178,33 +194,20 @@ static int to_rts_rnr(struct end *e, uint8_t rnr_retry)
 
 static int to_state(struct ibv_qp *qp, enum ibv_qp_state s)
 {
-	struct ibv_qp_attr a = {.qp_state = s};
+	struct ibv_qp_attr attr = {.qp_state = s};
 
-	return ibv_modify_qp(qp, &a, IBV_QP_STATE);
+	return ibv_modify_qp(qp, &attr, IBV_QP_STATE);
 }
 
-static void pair_connect(struct pair *p, uint8_t rnr_retry)
+/* A sends to B as often as RNR_RETRY says; 7: for ever. */
+static void connect_ends(uint8_t rnr_retry)
 {
-	assert_int_equal(to_init(p->a.qp), 0);
-	assert_int_equal(to_init(p->b.qp), 0);
-	assert_int_equal(to_rtr(&p->a, &p->b), 0);
-	assert_int_equal(to_rtr(&p->b, &p->a), 0);
-	assert_int_equal(to_rts_rnr(&p->a, rnr_retry), 0);
-	assert_int_equal(to_rts_rnr(&p->b, rnr_retry), 0);
-}
-
-static void pair_open(struct pair *p, enum ibv_qp_type type, uint8_t rnr_retry)
-{
-	memset(p, 0, sizeof(*p));
-	end_open(&p->a, 0, type);
-	end_open(&p->b, 1, type);
-	pair_connect(p, rnr_retry);
-}
-
-static void pair_close(struct pair *p)
-{
-	end_close(&p->a);
-	end_close(&p->b);
+	assert_ok(to_init(a.qp));
+	assert_ok(to_init(b.qp));
+	assert_ok(to_rtr(&a, &b));
+	assert_ok(to_rtr(&b, &a));
+	assert_ok(to_rts_rnr(&a, rnr_retry));
+	assert_ok(to_rts_rnr(&b, rnr_retry));
 }
 
 static struct ibv_sge sge_of(struct end *e, uint32_t at, uint32_t len)
@@ -244,6 +247,12 @@ static int post_op(struct end *e, struct ibv_send_wr *wr, uint32_t at,
 	return rc;
 }
 
+static struct ibv_send_wr signalled(uint64_t id, enum ibv_wr_opcode opcode)
+{
+	return (struct ibv_send_wr){
+		.wr_id = id, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED};
+}
+
 static int post_send(struct end *e, uint64_t id, uint32_t at, uint32_t len,
 		     unsigned int flags)
 {
@@ -256,11 +265,9 @@ static int post_send(struct end *e, uint64_t id, uint32_t at, uint32_t len,
 static int post_rdma(struct end *e, enum ibv_wr_opcode op, struct end *to,
 		     uint32_t at, uint32_t len, uint32_t rkey)
 {
-	struct ibv_send_wr wr = {.wr_id = 77,
-				 .opcode = op,
-				 .imm_data = htobe32(0x01020304),
-				 .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr wr = signalled(77, op);
 
+	wr.imm_data = htobe32(0x01020304);
 	wr.wr.rdma.remote_addr = (uintptr_t)to->buf + at;
 	wr.wr.rdma.rkey = rkey;
 	return post_op(e, &wr, 0, len);
@@ -290,7 +297,7 @@ static void expect_async(struct end *e, enum ibv_event_type type)
 {
 	struct ibv_async_event ev;
 
-	assert_int_equal(ibv_get_async_event(e->ctx, &ev), 0);
+	assert_ok(ibv_get_async_event(e->ctx, &ev));
 	assert_int_equal(ev.event_type, type);
 	ibv_ack_async_event(&ev);
 }
@@ -307,47 +314,29 @@ static void nonblock(int fd)
 	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
 }
 
-/* runs a deadly call in a child: true when the fake aborted it */
-static bool dies(void (*fn)(void *), void *arg)
+static int setup(void **state)
 {
-	struct rlimit none = {0, 0};
-	int status;
-	pid_t pid = fork();
+	const struct fixture *fixture = *state;
 
-	if (!pid) {
-		setrlimit(RLIMIT_CORE, &none);
-		signal(SIGABRT, SIG_DFL);
-		close(2);
-		fv_ack_patience(50);
-		fn(arg);
-		_exit(0);
-	}
-	assert_true(pid > 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
-}
-
-static int setup_ib(void **state)
-{
-	(void)state;
 	fv_reset();
-	fv_devices_default(FV_IB, 2);
-	return 0;
-}
-
-static int setup_roce(void **state)
-{
-	(void)state;
-	fv_reset();
-	fv_devices_default(FV_ROCE, 2);
+	fv_devices_default(fixture->kind, 2);
+	memset(&a, 0, sizeof(a));
+	memset(&b, 0, sizeof(b));
+	if (fixture->stage == DEVICES)
+		return 0;
+	ends_open(fixture->stage == DATAGRAMS ? IBV_QPT_UD : IBV_QPT_RC);
+	if (fixture->stage != ENDS)
+		connect_ends(7);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	unsigned int n = fv_live();
+	unsigned int n;
 
-	(void)state;
+	if (a.ctx)
+		ends_close();
+	n = fv_live();
 	if (n)
 		fv_live_dump(stderr);
 	fv_reset();
@@ -361,7 +350,6 @@ static void device_list__two_devices(void **state)
 	struct ibv_device **list;
 	int n = 0;
 
-	(void)state;
 	list = ibv_get_device_list(&n);
 	assert_int_equal(n, 2);
 	assert_string_equal(ibv_get_device_name(list[0]), "fake0");
@@ -382,25 +370,24 @@ static void query__attributes_of_the_test(void **state)
 	union ibv_gid gid;
 	__be16 pkey;
 
-	(void)state;
 	fv_device_cfg_get(ctx->device)->attr.max_qp_wr = 99;
-	assert_int_equal(ibv_query_device(ctx, &attr), 0);
+	assert_ok(ibv_query_device(ctx, &attr));
 	assert_int_equal(attr.max_qp_wr, 99);
-	assert_int_equal(ibv_query_device_ex(ctx, NULL, &ex), 0);
+	assert_ok(ibv_query_device_ex(ctx, NULL, &ex));
 	assert_int_equal(ex.orig_attr.max_qp_wr, 99);
-	assert_int_equal(ibv_query_port(ctx, 1, &port), 0);
+	assert_ok(ibv_query_port(ctx, 1, &port));
 	assert_int_equal(port.state, IBV_PORT_ACTIVE);
 	assert_true(port.lid != 0);
 	assert_int_equal(ibv_query_port(ctx, 2, &port), EINVAL);
-	assert_int_equal(ibv_query_gid(ctx, 1, 0, &gid), 0);
+	assert_ok(ibv_query_gid(ctx, 1, 0, &gid));
 	assert_int_equal(gid.raw[0], 0xfe);
 	assert_int_equal(ibv_query_gid(ctx, 1, 1, &gid), -1);
-	assert_int_equal(ibv_query_gid_ex(ctx, 1, 0, &entry, 0), 0);
+	assert_ok(ibv_query_gid_ex(ctx, 1, 0, &entry, 0));
 	assert_int_equal(entry.gid_type, IBV_GID_TYPE_IB);
-	assert_int_equal(ibv_query_pkey(ctx, 1, 0, &pkey), 0);
+	assert_ok(ibv_query_pkey(ctx, 1, 0, &pkey));
 	assert_int_equal(be16toh(pkey), 0xffff);
 	assert_int_equal(ibv_get_pkey_index(ctx, 1, htobe16(0x8001)), -1);
-	assert_int_equal(ibv_close_device(ctx), 0);
+	assert_ok(ibv_close_device(ctx));
 }
 
 static void query__old_abi_takes_plain_symbols(void **state)
@@ -410,17 +397,16 @@ static void query__old_abi_takes_plain_symbols(void **state)
 	struct ibv_port_attr port;
 	struct ibv_context *ctx;
 
-	(void)state;
 	fv_device_cfg_init(&cfg, FV_IB, "old", "10.1.0.1");
 	cfg.old_abi = true;
 	cfg.attr.phys_port_cnt = 2;
 	fv_device_add(&cfg);
 	ctx = open_dev(2);
-	assert_int_equal(ibv_query_port(ctx, 2, &port), 0);
+	assert_ok(ibv_query_port(ctx, 2, &port));
 	assert_int_equal(port.lid, cfg.port[1].attr.lid);
-	assert_int_equal(ibv_query_device_ex(ctx, NULL, &ex), 0);
+	assert_ok(ibv_query_device_ex(ctx, NULL, &ex));
 	assert_int_equal(ex.orig_attr.phys_port_cnt, 2);
-	assert_int_equal(ibv_close_device(ctx), 0);
+	assert_ok(ibv_close_device(ctx));
 }
 
 static void gid__roce_table_is_typed(void **state)
@@ -428,26 +414,20 @@ static void gid__roce_table_is_typed(void **state)
 	struct ibv_context *ctx = open_dev(0);
 	struct ibv_gid_entry e;
 
-	(void)state;
-	assert_int_equal(ibv_query_gid_ex(ctx, 1, 2, &e, 0), 0);
+	assert_ok(ibv_query_gid_ex(ctx, 1, 2, &e, 0));
 	assert_int_equal(e.gid_type, IBV_GID_TYPE_ROCE_V1);
-	assert_int_equal(ibv_query_gid_ex(ctx, 1, 3, &e, 0), 0);
+	assert_ok(ibv_query_gid_ex(ctx, 1, 3, &e, 0));
 	assert_int_equal(e.gid_type, IBV_GID_TYPE_ROCE_V2);
 	assert_int_equal(e.gid.raw[12], 10);
 	assert_int_equal(ibv_query_gid_ex(ctx, 1, 4, &e, 0), EINVAL);
-	assert_int_equal(ibv_close_device(ctx), 0);
+	assert_ok(ibv_close_device(ctx));
 }
 
 static void destroy__in_use_is_busy(void **state)
 {
-	struct end e = {0};
-
-	(void)state;
-	end_open(&e, 0, IBV_QPT_RC);
-	assert_int_equal(ibv_dealloc_pd(e.pd), EBUSY);
-	assert_int_equal(ibv_destroy_cq(e.cq), EBUSY);
-	assert_int_equal(ibv_destroy_comp_channel(e.chan), EBUSY);
-	end_close(&e);
+	assert_int_equal(ibv_dealloc_pd(a.pd), EBUSY);
+	assert_int_equal(ibv_destroy_cq(a.cq), EBUSY);
+	assert_int_equal(ibv_destroy_comp_channel(a.chan), EBUSY);
 }
 
 static void close_deadly(void *ctx)
@@ -457,23 +437,15 @@ static void close_deadly(void *ctx)
 
 static void close_device__with_objects_aborts(void **state)
 {
-	struct end e = {0};
-
-	(void)state;
-	end_open(&e, 0, IBV_QPT_RC);
-	assert_true(dies(close_deadly, e.ctx));
-	end_close(&e);
+	assert_true(dies(close_deadly, a.ctx));
 }
 
 static void live__counts_and_reset_frees(void **state)
 {
-	struct end e = {0};
-
-	(void)state;
-	end_open(&e, 0, IBV_QPT_RC);
-	assert_int_equal(fv_live(), 6);
+	assert_int_equal(fv_live(), 12);
 	fv_reset();
 	assert_int_equal(fv_live(), 0);
+	memset(&a, 0, sizeof(a));
 }
 
 /* ---- failure injection and trace ---- */
@@ -482,7 +454,6 @@ static void fake_verbs_fail_at__every_call_once(void **state)
 {
 	unsigned int n;
 
-	(void)state;
 	for (n = 1; n < 50; n++) {
 		struct ibv_device **list;
 		struct ibv_context *ctx = NULL;
@@ -515,24 +486,21 @@ static void fail_from__and_fail_call(void **state)
 	struct ibv_context *ctx = open_dev(0);
 	struct ibv_pd *pd;
 
-	(void)state;
 	fv_fail_from(1, EIO);
 	assert_null(ibv_alloc_pd(ctx));
 	assert_null(ibv_alloc_pd(ctx));
 	fv_fail_call("ibv_alloc_pd", 2, ENOMEM);
 	pd = ibv_alloc_pd(ctx);
 	assert_non_null(pd);
-	assert_null(ibv_alloc_pd(ctx));
-	assert_int_equal(errno, ENOMEM);
-	assert_int_equal(ibv_dealloc_pd(pd), 0);
-	assert_int_equal(ibv_close_device(ctx), 0);
+	assert_null_errno(ibv_alloc_pd(ctx), ENOMEM);
+	assert_ok(ibv_dealloc_pd(pd));
+	assert_ok(ibv_close_device(ctx));
 }
 
 static void trace__names_calls_in_order(void **state)
 {
 	struct ibv_context *ctx;
 
-	(void)state;
 	fv_trace(true);
 	ctx = open_dev(0);
 	ibv_close_device(ctx);
@@ -550,46 +518,38 @@ static void reg_mr__bad_arguments(void **state)
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
 	char buf[64];
 
-	(void)state;
-	assert_null(ibv_reg_mr(pd, buf, 0, 0));
-	assert_int_equal(errno, EINVAL);
-	assert_null(ibv_reg_mr(pd, buf, 64, IBV_ACCESS_REMOTE_WRITE));
-	assert_int_equal(errno, EINVAL);
-	assert_null(ibv_reg_mr(pd, (void *)16, 64, IBV_ACCESS_LOCAL_WRITE));
-	assert_int_equal(errno, EFAULT);
-	assert_int_equal(ibv_dealloc_pd(pd), 0);
-	assert_int_equal(ibv_close_device(ctx), 0);
+	assert_null_errno(ibv_reg_mr(pd, buf, 0, 0), EINVAL);
+	assert_null_errno(ibv_reg_mr(pd, buf, 64, IBV_ACCESS_REMOTE_WRITE),
+			  EINVAL);
+	assert_null_errno(
+		ibv_reg_mr(pd, (void *)16, 64, IBV_ACCESS_LOCAL_WRITE), EFAULT);
+	assert_ok(ibv_dealloc_pd(pd));
+	assert_ok(ibv_close_device(ctx));
 }
 
 static void reg_mr__zero_based(void **state)
 {
 	static char page[4096] __attribute__((aligned(4096)));
 	struct ibv_mr *mr;
-	struct pair p;
-	struct ibv_send_wr wr = {.wr_id = 5,
-				 .opcode = IBV_WR_RDMA_WRITE,
-				 .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr wr = signalled(5, IBV_WR_RDMA_WRITE);
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	assert_null(ibv_reg_mr_iova(p.b.pd, page + 100, 50, 0, ALL_ACCESS));
-	assert_int_equal(errno, EINVAL);
-	mr = ibv_reg_mr_iova(p.b.pd, page, 50, 0, ALL_ACCESS);
+	assert_null_errno(ibv_reg_mr_iova(b.pd, page + 100, 50, 0, ALL_ACCESS),
+			  EINVAL);
+	mr = ibv_reg_mr_iova(b.pd, page, 50, 0, ALL_ACCESS);
 	assert_non_null(mr);
 	wr.wr.rdma.remote_addr = 10;
 	wr.wr.rdma.rkey = mr->rkey;
-	p.a.buf[0] = 'Z';
-	assert_int_equal(post_op(&p.a, &wr, 0, 1), 0);
-	expect_wc(&p.a, 5, IBV_WC_SUCCESS);
+	a.buf[0] = 'Z';
+	assert_ok(post_op(&a, &wr, 0, 1));
+	expect_wc(&a, 5, IBV_WC_SUCCESS);
 	assert_int_equal(page[10], 'Z');
-	assert_int_equal(ibv_dereg_mr(mr), 0);
-	pair_close(&p);
+	assert_ok(ibv_dereg_mr(mr));
 }
 
 static int bind_type1(struct end *e, struct ibv_mw *mw, uint32_t at,
 		      uint32_t len)
 {
-	struct ibv_mw_bind b = {
+	struct ibv_mw_bind bind = {
 		.wr_id = 9,
 		.send_flags = IBV_SEND_SIGNALED,
 		.bind_info = {.mr = e->mr,
@@ -597,57 +557,47 @@ static int bind_type1(struct end *e, struct ibv_mw *mw, uint32_t at,
 			      .length = len,
 			      .mw_access_flags = IBV_ACCESS_REMOTE_WRITE}};
 
-	return ibv_bind_mw(e->qp, mw, &b);
+	return ibv_bind_mw(e->qp, mw, &bind);
 }
 
 static void bind_mw__type_1_range_and_new_key(void **state)
 {
 	struct ibv_mw *mw;
 	uint32_t first;
-	struct pair p;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	mw = ibv_alloc_mw(p.b.pd, IBV_MW_TYPE_1);
+	mw = ibv_alloc_mw(b.pd, IBV_MW_TYPE_1);
 	assert_non_null(mw);
-	assert_int_equal(bind_type1(&p.b, mw, 1000, 100), 0);
-	assert_int_equal(expect_wc(&p.b, 9, IBV_WC_SUCCESS).opcode,
+	assert_ok(bind_type1(&b, mw, 1000, 100));
+	assert_int_equal(expect_wc(&b, 9, IBV_WC_SUCCESS).opcode,
 			 IBV_WC_BIND_MW);
 	first = mw->rkey;
-	assert_int_equal(ibv_dereg_mr(p.b.mr), EINVAL);
-	post_rdma(&p.a, IBV_WR_RDMA_WRITE, &p.b, 1090, 10, first);
-	expect_wc(&p.a, 77, IBV_WC_SUCCESS);
+	assert_int_equal(ibv_dereg_mr(b.mr), EINVAL);
+	post_rdma(&a, IBV_WR_RDMA_WRITE, &b, 1090, 10, first);
+	expect_wc(&a, 77, IBV_WC_SUCCESS);
 	/* bound again: the old key is dead */
-	assert_int_equal(bind_type1(&p.b, mw, 1000, 100), 0);
-	expect_wc(&p.b, 9, IBV_WC_SUCCESS);
+	assert_ok(bind_type1(&b, mw, 1000, 100));
+	expect_wc(&b, 9, IBV_WC_SUCCESS);
 	assert_true(mw->rkey != first);
-	post_rdma(&p.a, IBV_WR_RDMA_WRITE, &p.b, 1000, 10, first);
-	expect_wc(&p.a, 77, IBV_WC_REM_ACCESS_ERR);
-	expect_async(&p.b, IBV_EVENT_QP_ACCESS_ERR);
-	assert_int_equal(ibv_dealloc_mw(mw), 0);
-	pair_close(&p);
+	post_rdma(&a, IBV_WR_RDMA_WRITE, &b, 1000, 10, first);
+	expect_wc(&a, 77, IBV_WC_REM_ACCESS_ERR);
+	expect_async(&b, IBV_EVENT_QP_ACCESS_ERR);
+	assert_ok(ibv_dealloc_mw(mw));
 }
 
 static void bind_mw__outside_the_region(void **state)
 {
 	struct ibv_mw *mw;
-	struct pair p;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	mw = ibv_alloc_mw(p.b.pd, IBV_MW_TYPE_1);
-	assert_int_equal(bind_type1(&p.b, mw, 8000, 1000), 0);
-	expect_wc(&p.b, 9, IBV_WC_MW_BIND_ERR);
-	assert_int_equal(fv_qp_state(p.b.qp), IBV_QPS_ERR);
-	assert_int_equal(ibv_dealloc_mw(mw), 0);
-	pair_close(&p);
+	mw = ibv_alloc_mw(b.pd, IBV_MW_TYPE_1);
+	assert_ok(bind_type1(&b, mw, 8000, 1000));
+	expect_wc(&b, 9, IBV_WC_MW_BIND_ERR);
+	assert_int_equal(fv_qp_state(b.qp), IBV_QPS_ERR);
+	assert_ok(ibv_dealloc_mw(mw));
 }
 
 static void bind_type2(struct end *e, struct ibv_mw *mw, uint32_t rkey)
 {
-	struct ibv_send_wr wr = {.wr_id = 9,
-				 .opcode = IBV_WR_BIND_MW,
-				 .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr wr = signalled(9, IBV_WR_BIND_MW);
 	struct ibv_send_wr *bad;
 
 	wr.bind_mw.mw = mw;
@@ -656,179 +606,145 @@ static void bind_type2(struct end *e, struct ibv_mw *mw, uint32_t rkey)
 	wr.bind_mw.bind_info.addr = (uintptr_t)e->buf;
 	wr.bind_mw.bind_info.length = 64;
 	wr.bind_mw.bind_info.mw_access_flags = IBV_ACCESS_REMOTE_WRITE;
-	assert_int_equal(ibv_post_send(e->qp, &wr, &bad), 0);
+	assert_ok(ibv_post_send(e->qp, &wr, &bad));
 }
 
 static void bind_mw__type_2_and_send_with_inv(void **state)
 {
-	struct ibv_send_wr inv = {.wr_id = 3,
-				  .opcode = IBV_WR_SEND_WITH_INV,
-				  .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr inv = signalled(3, IBV_WR_SEND_WITH_INV);
 	struct ibv_mw *mw;
 	struct ibv_wc wc;
 	uint32_t rkey;
-	struct pair p;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	mw = ibv_alloc_mw(p.b.pd, IBV_MW_TYPE_2);
+	mw = ibv_alloc_mw(b.pd, IBV_MW_TYPE_2);
 	rkey = ibv_inc_rkey(mw->rkey);
-	bind_type2(&p.b, mw, rkey);
-	expect_wc(&p.b, 9, IBV_WC_SUCCESS);
-	post_rdma(&p.a, IBV_WR_RDMA_WRITE, &p.b, 0, 8, rkey);
-	expect_wc(&p.a, 77, IBV_WC_SUCCESS);
-	assert_int_equal(post_recv(&p.b, 1, 512, 64), 0);
+	bind_type2(&b, mw, rkey);
+	expect_wc(&b, 9, IBV_WC_SUCCESS);
+	post_rdma(&a, IBV_WR_RDMA_WRITE, &b, 0, 8, rkey);
+	expect_wc(&a, 77, IBV_WC_SUCCESS);
+	assert_ok(post_recv(&b, 1, 512, 64));
 	inv.invalidate_rkey = rkey;
-	assert_int_equal(post_op(&p.a, &inv, 0, 4), 0);
-	expect_wc(&p.a, 3, IBV_WC_SUCCESS);
-	wc = expect_wc(&p.b, 1, IBV_WC_SUCCESS);
+	assert_ok(post_op(&a, &inv, 0, 4));
+	expect_wc(&a, 3, IBV_WC_SUCCESS);
+	wc = expect_wc(&b, 1, IBV_WC_SUCCESS);
 	assert_true(wc.wc_flags & IBV_WC_WITH_INV);
 	assert_int_equal(wc.invalidated_rkey, rkey);
-	post_rdma(&p.a, IBV_WR_RDMA_WRITE, &p.b, 0, 8, rkey);
-	expect_wc(&p.a, 77, IBV_WC_REM_ACCESS_ERR);
-	assert_int_equal(ibv_dealloc_mw(mw), 0);
-	pair_close(&p);
+	post_rdma(&a, IBV_WR_RDMA_WRITE, &b, 0, 8, rkey);
+	expect_wc(&a, 77, IBV_WC_REM_ACCESS_ERR);
+	assert_ok(ibv_dealloc_mw(mw));
 }
 
 static void local_inv__frees_a_type_2_window(void **state)
 {
-	struct ibv_send_wr inv = {.wr_id = 4,
-				  .opcode = IBV_WR_LOCAL_INV,
-				  .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr inv = signalled(4, IBV_WR_LOCAL_INV);
 	struct ibv_send_wr *bad;
 	struct ibv_mw *mw;
-	struct pair p;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	mw = ibv_alloc_mw(p.b.pd, IBV_MW_TYPE_2);
+	mw = ibv_alloc_mw(b.pd, IBV_MW_TYPE_2);
 	inv.invalidate_rkey = ibv_inc_rkey(mw->rkey);
-	bind_type2(&p.b, mw, inv.invalidate_rkey);
-	expect_wc(&p.b, 9, IBV_WC_SUCCESS);
-	assert_int_equal(ibv_post_send(p.b.qp, &inv, &bad), 0);
-	assert_int_equal(expect_wc(&p.b, 4, IBV_WC_SUCCESS).opcode,
+	bind_type2(&b, mw, inv.invalidate_rkey);
+	expect_wc(&b, 9, IBV_WC_SUCCESS);
+	assert_ok(ibv_post_send(b.qp, &inv, &bad));
+	assert_int_equal(expect_wc(&b, 4, IBV_WC_SUCCESS).opcode,
 			 IBV_WC_LOCAL_INV);
 	/* nothing left to invalidate */
-	assert_int_equal(ibv_post_send(p.b.qp, &inv, &bad), 0);
-	expect_wc(&p.b, 4, IBV_WC_LOC_QP_OP_ERR);
-	assert_int_equal(ibv_dealloc_mw(mw), 0);
-	pair_close(&p);
+	assert_ok(ibv_post_send(b.qp, &inv, &bad));
+	expect_wc(&b, 4, IBV_WC_LOC_QP_OP_ERR);
+	assert_ok(ibv_dealloc_mw(mw));
 }
 
 /* ---- queue pair states ---- */
 
 static void modify_qp__order_and_masks(void **state)
 {
-	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT, .port_num = 1};
-	struct pair p;
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
 
-	(void)state;
-	memset(&p, 0, sizeof(p));
-	end_open(&p.a, 0, IBV_QPT_RC);
-	end_open(&p.b, 1, IBV_QPT_RC);
-	assert_int_equal(to_rtr(&p.a, &p.b), EINVAL);
-	assert_int_equal(to_state(p.a.qp, IBV_QPS_ERR), EINVAL);
-	assert_int_equal(ibv_modify_qp(p.a.qp, &a, IBV_QP_STATE | IBV_QP_PORT),
+	assert_int_equal(to_rtr(&a, &b), EINVAL);
+	assert_int_equal(to_state(a.qp, IBV_QPS_ERR), EINVAL);
+	assert_int_equal(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE | IBV_QP_PORT),
 			 EINVAL);
-	assert_int_equal(to_init(p.a.qp), 0);
-	assert_int_equal(p.a.qp->state, IBV_QPS_INIT);
-	assert_int_equal(to_init(p.a.qp), 0);
-	assert_int_equal(to_rts_rnr(&p.a, 7), EINVAL);
-	assert_int_equal(to_rtr(&p.a, &p.b), 0);
-	assert_int_equal(to_rts_rnr(&p.a, 7), 0);
-	assert_int_equal(to_init(p.a.qp), EINVAL);
-	assert_int_equal(to_state(p.a.qp, IBV_QPS_ERR), 0);
-	assert_int_equal(to_rts_rnr(&p.a, 7), EINVAL);
-	assert_int_equal(to_state(p.a.qp, IBV_QPS_RESET), 0);
-	assert_int_equal(to_init(p.a.qp), 0);
-	pair_close(&p);
+	assert_ok(to_init(a.qp));
+	assert_int_equal(a.qp->state, IBV_QPS_INIT);
+	assert_ok(to_init(a.qp));
+	assert_int_equal(to_rts_rnr(&a, 7), EINVAL);
+	assert_ok(to_rtr(&a, &b));
+	assert_ok(to_rts_rnr(&a, 7));
+	assert_int_equal(to_init(a.qp), EINVAL);
+	assert_ok(to_state(a.qp, IBV_QPS_ERR));
+	assert_int_equal(to_rts_rnr(&a, 7), EINVAL);
+	assert_ok(to_state(a.qp, IBV_QPS_RESET));
+	assert_ok(to_init(a.qp));
 }
 
 static void modify_qp__values_are_checked(void **state)
 {
 	const int init = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 			 IBV_QP_ACCESS_FLAGS;
-	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT, .port_num = 2};
-	struct end e = {0};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 2};
 
-	(void)state;
-	end_open(&e, 0, IBV_QPT_RC);
-	assert_int_equal(ibv_modify_qp(e.qp, &a, init), EINVAL);
-	a.port_num = 1;
-	a.pkey_index = 1;
-	assert_int_equal(ibv_modify_qp(e.qp, &a, init), EINVAL);
-	assert_int_equal(to_init(e.qp), 0);
-	a = rtr_attr(e.ctx, 1);
-	a.path_mtu = IBV_MTU_4096; /* the port's active MTU is 2048 */
-	assert_int_equal(ibv_modify_qp(e.qp, &a, RTR_MASK), EINVAL);
-	a = rtr_attr(e.ctx, 1);
-	a.max_dest_rd_atomic = 17;
-	assert_int_equal(ibv_modify_qp(e.qp, &a, RTR_MASK), EINVAL);
-	a = rtr_attr(e.ctx, 1);
-	a.ah_attr.dlid = 0;
-	assert_int_equal(ibv_modify_qp(e.qp, &a, RTR_MASK), EINVAL);
-	assert_int_equal(e.qp->state, IBV_QPS_INIT);
-	end_close(&e);
+	assert_int_equal(ibv_modify_qp(a.qp, &attr, init), EINVAL);
+	attr.port_num = 1;
+	attr.pkey_index = 1;
+	assert_int_equal(ibv_modify_qp(a.qp, &attr, init), EINVAL);
+	assert_ok(to_init(a.qp));
+	attr = rtr_attr(a.ctx, 1);
+	attr.path_mtu = IBV_MTU_4096; /* the port's active MTU is 2048 */
+	assert_int_equal(ibv_modify_qp(a.qp, &attr, RTR_MASK), EINVAL);
+	attr = rtr_attr(a.ctx, 1);
+	attr.max_dest_rd_atomic = 17;
+	assert_int_equal(ibv_modify_qp(a.qp, &attr, RTR_MASK), EINVAL);
+	attr = rtr_attr(a.ctx, 1);
+	attr.ah_attr.dlid = 0;
+	assert_int_equal(ibv_modify_qp(a.qp, &attr, RTR_MASK), EINVAL);
+	assert_int_equal(a.qp->state, IBV_QPS_INIT);
 }
 
 static void modify_qp__roce_needs_a_grh(void **state)
 {
-	struct ibv_qp_attr a;
-	struct end e = {0};
+	struct ibv_qp_attr attr;
 
-	(void)state;
-	end_open(&e, 0, IBV_QPT_RC);
-	assert_int_equal(to_init(e.qp), 0);
-	a = rtr_attr(e.ctx, 1);
-	a.ah_attr.is_global = 0;
-	a.ah_attr.dlid = 1;
-	assert_int_equal(ibv_modify_qp(e.qp, &a, RTR_MASK), EINVAL);
-	a = rtr_attr(e.ctx, 1);
-	assert_int_equal(ibv_modify_qp(e.qp, &a, RTR_MASK), 0);
-	end_close(&e);
+	assert_ok(to_init(a.qp));
+	attr = rtr_attr(a.ctx, 1);
+	attr.ah_attr.is_global = 0;
+	attr.ah_attr.dlid = 1;
+	assert_int_equal(ibv_modify_qp(a.qp, &attr, RTR_MASK), EINVAL);
+	attr = rtr_attr(a.ctx, 1);
+	assert_ok(ibv_modify_qp(a.qp, &attr, RTR_MASK));
 }
 
 static void query_qp__tells_what_was_set(void **state)
 {
 	struct ibv_qp_init_attr in;
-	struct ibv_qp_attr a;
-	struct pair p;
+	struct ibv_qp_attr attr;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 5);
-	assert_int_equal(ibv_query_qp(p.a.qp, &a, IBV_QP_STATE, &in), 0);
-	assert_int_equal(a.qp_state, IBV_QPS_RTS);
-	assert_int_equal(a.dest_qp_num, p.b.qp->qp_num);
-	assert_int_equal(a.rnr_retry, 5);
+	connect_ends(5);
+	assert_ok(ibv_query_qp(a.qp, &attr, IBV_QP_STATE, &in));
+	assert_int_equal(attr.qp_state, IBV_QPS_RTS);
+	assert_int_equal(attr.dest_qp_num, b.qp->qp_num);
+	assert_int_equal(attr.rnr_retry, 5);
 	assert_int_equal(in.cap.max_send_wr, 8);
-	assert_ptr_equal(in.send_cq, p.a.cq);
-	pair_close(&p);
+	assert_ptr_equal(in.send_cq, a.cq);
 }
 
 static void create_qp__limits(void **state)
 {
 	struct ibv_qp_init_attr in;
 	struct ibv_qp *qp;
-	struct end e = {0};
 
-	(void)state;
-	end_open(&e, 0, IBV_QPT_RC);
-	in = init_attr(&e, IBV_QPT_RC);
+	in = init_attr(&a, IBV_QPT_RC);
 	in.cap.max_inline_data = 257;
-	assert_null(ibv_create_qp(e.pd, &in));
-	assert_int_equal(errno, EINVAL);
-	in = init_attr(&e, IBV_QPT_RC);
+	assert_null_errno(ibv_create_qp(a.pd, &in), EINVAL);
+	in = init_attr(&a, IBV_QPT_RC);
 	in.cap.max_send_sge = 17;
-	assert_null(ibv_create_qp(e.pd, &in));
-	fv_device_cfg_get(e.ctx->device)->round_up = true;
-	in = init_attr(&e, IBV_QPT_RC);
+	assert_null(ibv_create_qp(a.pd, &in));
+	fv_device_cfg_get(a.ctx->device)->round_up = true;
+	in = init_attr(&a, IBV_QPT_RC);
 	in.cap.max_send_wr = 5;
-	qp = ibv_create_qp(e.pd, &in);
+	qp = ibv_create_qp(a.pd, &in);
 	assert_non_null(qp);
 	assert_int_equal(in.cap.max_send_wr, 8);
 	assert_int_equal(in.cap.max_inline_data, 256);
-	assert_int_equal(ibv_destroy_qp(qp), 0);
-	end_close(&e);
+	assert_ok(ibv_destroy_qp(qp));
 }
 
 /* ---- send and receive ---- */
@@ -836,20 +752,16 @@ static void create_qp__limits(void **state)
 static void send__data_arrives(void **state)
 {
 	struct ibv_wc wc;
-	struct pair p;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	strcpy(p.a.buf, "hello");
-	assert_int_equal(post_recv(&p.b, 2, 100, 64), 0);
-	assert_int_equal(post_send(&p.a, 1, 0, 6, IBV_SEND_SIGNALED), 0);
-	wc = expect_wc(&p.a, 1, IBV_WC_SUCCESS);
+	strcpy(a.buf, "hello");
+	assert_ok(post_recv(&b, 2, 100, 64));
+	assert_ok(post_send(&a, 1, 0, 6, IBV_SEND_SIGNALED));
+	wc = expect_wc(&a, 1, IBV_WC_SUCCESS);
 	assert_int_equal(wc.opcode, IBV_WC_SEND);
-	wc = expect_wc(&p.b, 2, IBV_WC_SUCCESS);
+	wc = expect_wc(&b, 2, IBV_WC_SUCCESS);
 	assert_int_equal(wc.opcode, IBV_WC_RECV);
 	assert_int_equal(wc.byte_len, 6);
-	assert_string_equal(p.b.buf + 100, "hello");
-	pair_close(&p);
+	assert_string_equal(b.buf + 100, "hello");
 }
 
 static void send__with_immediate(void **state)
@@ -859,62 +771,44 @@ static void send__with_immediate(void **state)
 				 .send_flags = IBV_SEND_SIGNALED,
 				 .imm_data = htobe32(0xcafe)};
 	struct ibv_wc wc;
-	struct pair p;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	assert_int_equal(post_recv(&p.b, 2, 0, 64), 0);
-	assert_int_equal(post_op(&p.a, &wr, 0, 4), 0);
-	wc = expect_wc(&p.b, 2, IBV_WC_SUCCESS);
+	assert_ok(post_recv(&b, 2, 0, 64));
+	assert_ok(post_op(&a, &wr, 0, 4));
+	wc = expect_wc(&b, 2, IBV_WC_SUCCESS);
 	assert_true(wc.wc_flags & IBV_WC_WITH_IMM);
 	assert_int_equal(be32toh(wc.imm_data), 0xcafe);
-	pair_close(&p);
 }
 
 static void send__waits_for_a_receive(void **state)
 {
-	struct pair p;
-
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	assert_int_equal(post_send(&p.a, 1, 0, 4, IBV_SEND_SIGNALED), 0);
-	assert_int_equal(post_send(&p.a, 2, 0, 4, IBV_SEND_SIGNALED), 0);
-	expect_empty(&p.a);
-	assert_int_equal(post_recv(&p.b, 8, 0, 64), 0);
-	expect_wc(&p.a, 1, IBV_WC_SUCCESS);
-	expect_empty(&p.a);
-	assert_int_equal(post_recv(&p.b, 9, 0, 64), 0);
-	expect_wc(&p.a, 2, IBV_WC_SUCCESS);
-	expect_wc(&p.b, 8, IBV_WC_SUCCESS);
-	expect_wc(&p.b, 9, IBV_WC_SUCCESS);
-	pair_close(&p);
+	assert_ok(post_send(&a, 1, 0, 4, IBV_SEND_SIGNALED));
+	assert_ok(post_send(&a, 2, 0, 4, IBV_SEND_SIGNALED));
+	expect_empty(&a);
+	assert_ok(post_recv(&b, 8, 0, 64));
+	expect_wc(&a, 1, IBV_WC_SUCCESS);
+	expect_empty(&a);
+	assert_ok(post_recv(&b, 9, 0, 64));
+	expect_wc(&a, 2, IBV_WC_SUCCESS);
+	expect_wc(&b, 8, IBV_WC_SUCCESS);
+	expect_wc(&b, 9, IBV_WC_SUCCESS);
 }
 
 static void send__rnr_retries_exceeded(void **state)
 {
-	struct pair p;
-
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 6);
-	assert_int_equal(post_send(&p.a, 1, 0, 4, 0), 0);
-	expect_wc(&p.a, 1, IBV_WC_RNR_RETRY_EXC_ERR);
-	assert_int_equal(fv_qp_state(p.a.qp), IBV_QPS_ERR);
-	assert_int_equal(p.a.qp->state, IBV_QPS_RTS);
-	pair_close(&p);
+	connect_ends(6);
+	assert_ok(post_send(&a, 1, 0, 4, 0));
+	expect_wc(&a, 1, IBV_WC_RNR_RETRY_EXC_ERR);
+	assert_int_equal(fv_qp_state(a.qp), IBV_QPS_ERR);
+	assert_int_equal(a.qp->state, IBV_QPS_RTS);
 }
 
 static void send__receive_too_small(void **state)
 {
-	struct pair p;
-
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	assert_int_equal(post_recv(&p.b, 2, 0, 3), 0);
-	assert_int_equal(post_send(&p.a, 1, 0, 4, 0), 0);
-	expect_wc(&p.b, 2, IBV_WC_LOC_LEN_ERR);
-	expect_wc(&p.a, 1, IBV_WC_REM_INV_REQ_ERR);
-	assert_int_equal(fv_qp_state(p.b.qp), IBV_QPS_ERR);
-	pair_close(&p);
+	assert_ok(post_recv(&b, 2, 0, 3));
+	assert_ok(post_send(&a, 1, 0, 4, 0));
+	expect_wc(&b, 2, IBV_WC_LOC_LEN_ERR);
+	expect_wc(&a, 1, IBV_WC_REM_INV_REQ_ERR);
+	assert_int_equal(fv_qp_state(b.qp), IBV_QPS_ERR);
 }
 
 static void send__bad_local_key(void **state)
@@ -922,18 +816,14 @@ static void send__bad_local_key(void **state)
 	struct ibv_send_wr wr = {.wr_id = 1, .opcode = IBV_WR_SEND};
 	struct ibv_send_wr *bad;
 	struct ibv_sge s;
-	struct pair p;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	assert_int_equal(post_recv(&p.b, 2, 0, 64), 0);
-	s = sge_of(&p.a, 8190, 4); /* two bytes over the end */
+	assert_ok(post_recv(&b, 2, 0, 64));
+	s = sge_of(&a, 8190, 4); /* two bytes over the end */
 	wr.sg_list = &s;
 	wr.num_sge = 1;
-	assert_int_equal(ibv_post_send(p.a.qp, &wr, &bad), 0);
-	expect_wc(&p.a, 1, IBV_WC_LOC_PROT_ERR);
-	expect_empty(&p.b);
-	pair_close(&p);
+	assert_ok(ibv_post_send(a.qp, &wr, &bad));
+	expect_wc(&a, 1, IBV_WC_LOC_PROT_ERR);
+	expect_empty(&b);
 }
 
 static void send__receive_buffer_not_ours(void **state)
@@ -941,80 +831,62 @@ static void send__receive_buffer_not_ours(void **state)
 	struct ibv_recv_wr wr = {.wr_id = 2, .num_sge = 1};
 	struct ibv_recv_wr *bad;
 	struct ibv_sge s;
-	struct pair p;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	s = sge_of(&p.b, 0, 64);
+	s = sge_of(&b, 0, 64);
 	s.lkey ^= 0x100;
 	wr.sg_list = &s;
-	assert_int_equal(ibv_post_recv(p.b.qp, &wr, &bad), 0);
-	assert_int_equal(post_send(&p.a, 1, 0, 4, 0), 0);
-	expect_wc(&p.b, 2, IBV_WC_LOC_PROT_ERR);
-	expect_wc(&p.a, 1, IBV_WC_REM_OP_ERR);
-	pair_close(&p);
+	assert_ok(ibv_post_recv(b.qp, &wr, &bad));
+	assert_ok(post_send(&a, 1, 0, 4, 0));
+	expect_wc(&b, 2, IBV_WC_LOC_PROT_ERR);
+	expect_wc(&a, 1, IBV_WC_REM_OP_ERR);
 }
 
 static void send__inline_is_copied_when_posted(void **state)
 {
-	struct pair p;
-
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	p.a.buf[0] = 'x';
-	assert_int_equal(post_send(&p.a, 1, 0, 1, IBV_SEND_INLINE), 0);
-	p.a.buf[0] = 'y';
-	assert_int_equal(post_recv(&p.b, 2, 0, 64), 0);
-	expect_wc(&p.b, 2, IBV_WC_SUCCESS);
-	assert_int_equal(p.b.buf[0], 'x');
-	assert_int_equal(post_send(&p.a, 1, 0, 65, IBV_SEND_INLINE), EINVAL);
-	pair_close(&p);
+	a.buf[0] = 'x';
+	assert_ok(post_send(&a, 1, 0, 1, IBV_SEND_INLINE));
+	a.buf[0] = 'y';
+	assert_ok(post_recv(&b, 2, 0, 64));
+	expect_wc(&b, 2, IBV_WC_SUCCESS);
+	assert_int_equal(b.buf[0], 'x');
+	assert_int_equal(post_send(&a, 1, 0, 65, IBV_SEND_INLINE), EINVAL);
 }
 
 static void send__wrong_address_never_arrives(void **state)
 {
-	struct ibv_qp_attr a;
-	struct pair p;
+	struct ibv_qp_attr attr;
 
-	(void)state;
-	memset(&p, 0, sizeof(p));
-	end_open(&p.a, 0, IBV_QPT_RC);
-	end_open(&p.b, 1, IBV_QPT_RC);
-	to_init(p.a.qp);
-	to_init(p.b.qp);
-	a = rtr_attr(p.b.ctx, p.b.qp->qp_num);
-	a.ah_attr.dlid++;
-	assert_int_equal(ibv_modify_qp(p.a.qp, &a, RTR_MASK), 0);
-	to_rtr(&p.b, &p.a);
-	to_rts_rnr(&p.a, 7);
-	assert_int_equal(post_send(&p.a, 1, 0, 4, 0), 0);
-	expect_wc(&p.a, 1, IBV_WC_RETRY_EXC_ERR);
-	pair_close(&p);
+	to_init(a.qp);
+	to_init(b.qp);
+	attr = rtr_attr(b.ctx, b.qp->qp_num);
+	attr.ah_attr.dlid++;
+	assert_ok(ibv_modify_qp(a.qp, &attr, RTR_MASK));
+	to_rtr(&b, &a);
+	to_rts_rnr(&a, 7);
+	assert_ok(post_send(&a, 1, 0, 4, 0));
+	expect_wc(&a, 1, IBV_WC_RETRY_EXC_ERR);
 }
 
 /* A sends from GID FROM to GID TO (both IPv4) of B, which expects GID 3. */
 static void roce_path(uint8_t from, uint8_t to, enum ibv_wc_status status)
 {
-	struct ibv_qp_attr a;
-	struct pair p;
+	struct ibv_qp_attr attr;
 
-	memset(&p, 0, sizeof(p));
-	end_open(&p.a, 0, IBV_QPT_RC);
-	end_open(&p.b, 1, IBV_QPT_RC);
-	to_init(p.a.qp);
-	to_init(p.b.qp);
-	a = rtr_attr(p.b.ctx, p.b.qp->qp_num);
-	a.ah_attr.grh.sgid_index = from;
-	assert_int_equal(ibv_query_gid(p.b.ctx, 1, to, &a.ah_attr.grh.dgid), 0);
-	assert_int_equal(ibv_modify_qp(p.a.qp, &a, RTR_MASK), 0);
-	assert_int_equal(to_rtr(&p.b, &p.a), 0);
-	to_rts_rnr(&p.a, 7);
-	assert_int_equal(post_recv(&p.b, 2, 0, 64), 0);
-	assert_int_equal(post_send(&p.a, 1, 0, 4, IBV_SEND_SIGNALED), 0);
-	expect_wc(&p.a, 1, status);
+	ends_open(IBV_QPT_RC);
+	to_init(a.qp);
+	to_init(b.qp);
+	attr = rtr_attr(b.ctx, b.qp->qp_num);
+	attr.ah_attr.grh.sgid_index = from;
+	assert_ok(ibv_query_gid(b.ctx, 1, to, &attr.ah_attr.grh.dgid));
+	assert_ok(ibv_modify_qp(a.qp, &attr, RTR_MASK));
+	assert_ok(to_rtr(&b, &a));
+	to_rts_rnr(&a, 7);
+	assert_ok(post_recv(&b, 2, 0, 64));
+	assert_ok(post_send(&a, 1, 0, 4, IBV_SEND_SIGNALED));
+	expect_wc(&a, 1, status);
 	if (status == IBV_WC_SUCCESS)
-		expect_wc(&p.b, 2, IBV_WC_SUCCESS);
-	pair_close(&p);
+		expect_wc(&b, 2, IBV_WC_SUCCESS);
+	ends_close();
 }
 
 static void send__roce_paths_of_both_ends_match(void **state)
@@ -1022,7 +894,6 @@ static void send__roce_paths_of_both_ends_match(void **state)
 	struct fv_device_cfg *cfg[2];
 	struct ibv_device **list = ibv_get_device_list(NULL);
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		cfg[i] = fv_device_cfg_get(list[i]);
 		cfg[i]->port[0].attr.gid_tbl_len = 5;
@@ -1040,105 +911,74 @@ static void send__roce_paths_of_both_ends_match(void **state)
 
 static void send__waits_for_peer_to_be_ready(void **state)
 {
-	struct pair p;
-
-	(void)state;
-	memset(&p, 0, sizeof(p));
-	end_open(&p.a, 0, IBV_QPT_RC);
-	end_open(&p.b, 1, IBV_QPT_RC);
-	to_init(p.a.qp);
-	to_init(p.b.qp);
-	assert_int_equal(post_recv(&p.b, 2, 0, 64), 0);
-	to_rtr(&p.a, &p.b);
-	to_rts_rnr(&p.a, 7);
-	assert_int_equal(post_send(&p.a, 1, 0, 4, IBV_SEND_SIGNALED), 0);
-	expect_empty(&p.a);
-	assert_int_equal(to_rtr(&p.b, &p.a), 0);
-	expect_wc(&p.a, 1, IBV_WC_SUCCESS);
-	expect_wc(&p.b, 2, IBV_WC_SUCCESS);
-	pair_close(&p);
+	to_init(a.qp);
+	to_init(b.qp);
+	assert_ok(post_recv(&b, 2, 0, 64));
+	to_rtr(&a, &b);
+	to_rts_rnr(&a, 7);
+	assert_ok(post_send(&a, 1, 0, 4, IBV_SEND_SIGNALED));
+	expect_empty(&a);
+	assert_ok(to_rtr(&b, &a));
+	expect_wc(&a, 1, IBV_WC_SUCCESS);
+	expect_wc(&b, 2, IBV_WC_SUCCESS);
 }
 
 static void send__peer_gone(void **state)
 {
-	struct pair p;
-
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	assert_int_equal(post_send(&p.a, 1, 0, 4, 0), 0);
-	assert_int_equal(ibv_destroy_qp(p.b.qp), 0);
-	p.b.qp = NULL;
-	expect_wc(&p.a, 1, IBV_WC_RETRY_EXC_ERR);
-	pair_close(&p);
+	assert_ok(post_send(&a, 1, 0, 4, 0));
+	assert_ok(ibv_destroy_qp(b.qp));
+	b.qp = NULL;
+	expect_wc(&a, 1, IBV_WC_RETRY_EXC_ERR);
 }
 
 static void post__wrong_state_and_full_queue(void **state)
 {
-	struct pair p;
 	int i;
 
-	(void)state;
-	memset(&p, 0, sizeof(p));
-	end_open(&p.a, 0, IBV_QPT_RC);
-	end_open(&p.b, 1, IBV_QPT_RC);
-	assert_int_equal(post_recv(&p.a, 1, 0, 4), EINVAL);
-	to_init(p.a.qp);
-	assert_int_equal(post_send(&p.a, 1, 0, 4, 0), EINVAL);
+	assert_int_equal(post_recv(&a, 1, 0, 4), EINVAL);
+	to_init(a.qp);
+	assert_int_equal(post_send(&a, 1, 0, 4, 0), EINVAL);
 	for (i = 0; i < 8; i++)
-		assert_int_equal(post_recv(&p.a, 1, 0, 4), 0);
-	assert_int_equal(post_recv(&p.a, 1, 0, 4), ENOMEM);
-	pair_close(&p);
+		assert_ok(post_recv(&a, 1, 0, 4));
+	assert_int_equal(post_recv(&a, 1, 0, 4), ENOMEM);
 }
 
 static void post__suppressed_slots_come_back_with_a_signalled_one(void **state)
 {
-	struct pair p;
 	int i;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
 	for (i = 0; i < 8; i++)
-		assert_int_equal(post_recv(&p.b, 1, 0, 4), 0);
+		assert_ok(post_recv(&b, 1, 0, 4));
 	for (i = 0; i < 7; i++)
-		assert_int_equal(post_send(&p.a, 1, 0, 4, 0), 0);
-	expect_empty(&p.a);
-	assert_int_equal(post_send(&p.a, 2, 0, 4, IBV_SEND_SIGNALED), 0);
-	assert_int_equal(post_send(&p.a, 3, 0, 4, 0), ENOMEM);
-	expect_wc(&p.a, 2, IBV_WC_SUCCESS);
-	assert_int_equal(post_send(&p.a, 3, 0, 4, 0), 0);
-	pair_close(&p);
+		assert_ok(post_send(&a, 1, 0, 4, 0));
+	expect_empty(&a);
+	assert_ok(post_send(&a, 2, 0, 4, IBV_SEND_SIGNALED));
+	assert_int_equal(post_send(&a, 3, 0, 4, 0), ENOMEM);
+	expect_wc(&a, 2, IBV_WC_SUCCESS);
+	assert_ok(post_send(&a, 3, 0, 4, 0));
 }
 
 static void post__sig_all_signals_everything(void **state)
 {
 	struct ibv_qp_init_attr in;
-	struct pair p;
 
-	(void)state;
-	memset(&p, 0, sizeof(p));
-	end_open(&p.a, 0, IBV_QPT_RC);
-	end_open(&p.b, 1, IBV_QPT_RC);
-	ibv_destroy_qp(p.a.qp);
-	in = init_attr(&p.a, IBV_QPT_RC);
+	ibv_destroy_qp(a.qp);
+	in = init_attr(&a, IBV_QPT_RC);
 	in.sq_sig_all = 1;
-	p.a.qp = ibv_create_qp(p.a.pd, &in);
-	pair_connect(&p, 7);
-	post_recv(&p.b, 1, 0, 4);
-	assert_int_equal(post_send(&p.a, 1, 0, 4, 0), 0);
-	expect_wc(&p.a, 1, IBV_WC_SUCCESS);
-	pair_close(&p);
+	a.qp = ibv_create_qp(a.pd, &in);
+	connect_ends(7);
+	post_recv(&b, 1, 0, 4);
+	assert_ok(post_send(&a, 1, 0, 4, 0));
+	expect_wc(&a, 1, IBV_WC_SUCCESS);
 }
 
 static void post__chain_stops_at_the_bad_one(void **state)
 {
 	struct ibv_send_wr wr[3], *bad = NULL;
 	struct ibv_sge s;
-	struct pair p;
 	int i;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	s = sge_of(&p.a, 0, 4);
+	s = sge_of(&a, 0, 4);
 	memset(wr, 0, sizeof(wr));
 	for (i = 0; i < 3; i++) {
 		wr[i].wr_id = (uint64_t)i;
@@ -1147,281 +987,216 @@ static void post__chain_stops_at_the_bad_one(void **state)
 		wr[i].num_sge = i == 1 ? 5 : 1;
 		wr[i].next = i < 2 ? &wr[i + 1] : NULL;
 	}
-	post_recv(&p.b, 1, 0, 4);
-	assert_int_equal(ibv_post_send(p.a.qp, wr, &bad), EINVAL);
+	post_recv(&b, 1, 0, 4);
+	assert_int_equal(ibv_post_send(a.qp, wr, &bad), EINVAL);
 	assert_ptr_equal(bad, &wr[1]);
-	expect_wc(&p.b, 1, IBV_WC_SUCCESS);
-	pair_close(&p);
+	expect_wc(&b, 1, IBV_WC_SUCCESS);
 }
 
 /* ---- RDMA and atomics ---- */
 
 static void fake_verbs_rdma__write_and_read(void **state)
 {
-	struct pair p;
-
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	strcpy(p.a.buf, "abc");
-	post_rdma(&p.a, IBV_WR_RDMA_WRITE, &p.b, 4096, 4, p.b.mr->rkey);
-	assert_int_equal(expect_wc(&p.a, 77, IBV_WC_SUCCESS).opcode,
+	strcpy(a.buf, "abc");
+	post_rdma(&a, IBV_WR_RDMA_WRITE, &b, 4096, 4, b.mr->rkey);
+	assert_int_equal(expect_wc(&a, 77, IBV_WC_SUCCESS).opcode,
 			 IBV_WC_RDMA_WRITE);
-	assert_string_equal(p.b.buf + 4096, "abc");
-	strcpy(p.b.buf + 4096, "xyz");
-	post_rdma(&p.a, IBV_WR_RDMA_READ, &p.b, 4096, 4, p.b.mr->rkey);
-	assert_int_equal(expect_wc(&p.a, 77, IBV_WC_SUCCESS).opcode,
+	assert_string_equal(b.buf + 4096, "abc");
+	strcpy(b.buf + 4096, "xyz");
+	post_rdma(&a, IBV_WR_RDMA_READ, &b, 4096, 4, b.mr->rkey);
+	assert_int_equal(expect_wc(&a, 77, IBV_WC_SUCCESS).opcode,
 			 IBV_WC_RDMA_READ);
-	assert_string_equal(p.a.buf, "xyz");
-	expect_empty(&p.b);
-	pair_close(&p);
+	assert_string_equal(a.buf, "xyz");
+	expect_empty(&b);
 }
 
 static void rdma__write_with_imm_takes_a_receive(void **state)
 {
 	struct ibv_wc wc;
-	struct pair p;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	post_rdma(&p.a, IBV_WR_RDMA_WRITE_WITH_IMM, &p.b, 0, 4, p.b.mr->rkey);
-	expect_empty(&p.a);
-	assert_int_equal(post_recv(&p.b, 6, 0, 0), 0);
-	expect_wc(&p.a, 77, IBV_WC_SUCCESS);
-	wc = expect_wc(&p.b, 6, IBV_WC_SUCCESS);
+	post_rdma(&a, IBV_WR_RDMA_WRITE_WITH_IMM, &b, 0, 4, b.mr->rkey);
+	expect_empty(&a);
+	assert_ok(post_recv(&b, 6, 0, 0));
+	expect_wc(&a, 77, IBV_WC_SUCCESS);
+	wc = expect_wc(&b, 6, IBV_WC_SUCCESS);
 	assert_int_equal(wc.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
 	assert_int_equal(wc.byte_len, 4);
-	pair_close(&p);
 }
 
 static void rdma__out_of_range_breaks_both_ends(void **state)
 {
-	struct pair p;
-
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	assert_int_equal(post_recv(&p.b, 6, 0, 4), 0);
-	post_rdma(&p.a, IBV_WR_RDMA_WRITE, &p.b, 8190, 4, p.b.mr->rkey);
-	expect_wc(&p.a, 77, IBV_WC_REM_ACCESS_ERR);
-	expect_async(&p.b, IBV_EVENT_QP_ACCESS_ERR);
-	expect_wc(&p.b, 6, IBV_WC_WR_FLUSH_ERR);
-	pair_close(&p);
+	assert_ok(post_recv(&b, 6, 0, 4));
+	post_rdma(&a, IBV_WR_RDMA_WRITE, &b, 8190, 4, b.mr->rkey);
+	expect_wc(&a, 77, IBV_WC_REM_ACCESS_ERR);
+	expect_async(&b, IBV_EVENT_QP_ACCESS_ERR);
+	expect_wc(&b, 6, IBV_WC_WR_FLUSH_ERR);
 }
 
 static void rdma__region_without_remote_access(void **state)
 {
 	struct ibv_mr *mr;
-	struct pair p;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	mr = ibv_reg_mr(p.b.pd, p.b.buf, 64, IBV_ACCESS_REMOTE_READ);
-	post_rdma(&p.a, IBV_WR_RDMA_READ, &p.b, 0, 4, mr->rkey);
-	expect_wc(&p.a, 77, IBV_WC_SUCCESS);
-	post_rdma(&p.a, IBV_WR_RDMA_WRITE, &p.b, 0, 4, mr->rkey);
-	expect_wc(&p.a, 77, IBV_WC_REM_ACCESS_ERR);
-	assert_int_equal(ibv_dereg_mr(mr), 0);
-	pair_close(&p);
+	mr = ibv_reg_mr(b.pd, b.buf, 64, IBV_ACCESS_REMOTE_READ);
+	post_rdma(&a, IBV_WR_RDMA_READ, &b, 0, 4, mr->rkey);
+	expect_wc(&a, 77, IBV_WC_SUCCESS);
+	post_rdma(&a, IBV_WR_RDMA_WRITE, &b, 0, 4, mr->rkey);
+	expect_wc(&a, 77, IBV_WC_REM_ACCESS_ERR);
+	assert_ok(ibv_dereg_mr(mr));
 }
 
 static void rdma__queue_pair_without_remote_access(void **state)
 {
-	struct ibv_qp_attr a = {.qp_access_flags = IBV_ACCESS_REMOTE_READ};
-	struct pair p;
+	struct ibv_qp_attr attr = {.qp_access_flags = IBV_ACCESS_REMOTE_READ};
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	assert_int_equal(ibv_modify_qp(p.b.qp, &a, IBV_QP_ACCESS_FLAGS), 0);
-	post_rdma(&p.a, IBV_WR_RDMA_WRITE, &p.b, 0, 4, p.b.mr->rkey);
-	expect_wc(&p.a, 77, IBV_WC_REM_ACCESS_ERR);
-	pair_close(&p);
+	assert_ok(ibv_modify_qp(b.qp, &attr, IBV_QP_ACCESS_FLAGS));
+	post_rdma(&a, IBV_WR_RDMA_WRITE, &b, 0, 4, b.mr->rkey);
+	expect_wc(&a, 77, IBV_WC_REM_ACCESS_ERR);
 }
 
 static void atomic__swap_and_add(void **state)
 {
-	struct ibv_send_wr wr = {.wr_id = 1,
-				 .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD,
-				 .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr wr = signalled(1, IBV_WR_ATOMIC_FETCH_AND_ADD);
 	uint64_t v = 40;
-	struct pair p;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	memcpy(p.b.buf + 8, &v, 8);
-	wr.wr.atomic.remote_addr = (uintptr_t)p.b.buf + 8;
-	wr.wr.atomic.rkey = p.b.mr->rkey;
+	memcpy(b.buf + 8, &v, 8);
+	wr.wr.atomic.remote_addr = (uintptr_t)b.buf + 8;
+	wr.wr.atomic.rkey = b.mr->rkey;
 	wr.wr.atomic.compare_add = 2;
-	assert_int_equal(post_op(&p.a, &wr, 0, 8), 0);
-	expect_wc(&p.a, 1, IBV_WC_SUCCESS);
-	memcpy(&v, p.a.buf, 8);
+	assert_ok(post_op(&a, &wr, 0, 8));
+	expect_wc(&a, 1, IBV_WC_SUCCESS);
+	memcpy(&v, a.buf, 8);
 	assert_int_equal(v, 40);
 	wr.opcode = IBV_WR_ATOMIC_CMP_AND_SWP;
 	wr.wr.atomic.compare_add = 42;
 	wr.wr.atomic.swap = 7;
-	assert_int_equal(post_op(&p.a, &wr, 0, 8), 0);
-	expect_wc(&p.a, 1, IBV_WC_SUCCESS);
-	memcpy(&v, p.b.buf + 8, 8);
+	assert_ok(post_op(&a, &wr, 0, 8));
+	expect_wc(&a, 1, IBV_WC_SUCCESS);
+	memcpy(&v, b.buf + 8, 8);
 	assert_int_equal(v, 7);
 	wr.wr.atomic.remote_addr++;
-	assert_int_equal(post_op(&p.a, &wr, 0, 8), 0);
-	expect_wc(&p.a, 1, IBV_WC_REM_INV_REQ_ERR);
-	pair_close(&p);
+	assert_ok(post_op(&a, &wr, 0, 8));
+	expect_wc(&a, 1, IBV_WC_REM_INV_REQ_ERR);
 }
 
 /* ---- error and flush ---- */
 
 static void error__flushes_all_in_order(void **state)
 {
-	struct pair p;
 	uint64_t i;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
 	for (i = 0; i < 3; i++) {
-		assert_int_equal(post_send(&p.a, 10 + i, 0, 4, 0), 0);
-		assert_int_equal(post_recv(&p.a, 20 + i, 0, 4), 0);
+		assert_ok(post_send(&a, 10 + i, 0, 4, 0));
+		assert_ok(post_recv(&a, 20 + i, 0, 4));
 	}
-	assert_int_equal(to_state(p.a.qp, IBV_QPS_ERR), 0);
+	assert_ok(to_state(a.qp, IBV_QPS_ERR));
 	for (i = 0; i < 3; i++)
-		expect_wc(&p.a, 10 + i, IBV_WC_WR_FLUSH_ERR);
+		expect_wc(&a, 10 + i, IBV_WC_WR_FLUSH_ERR);
 	for (i = 0; i < 3; i++)
-		expect_wc(&p.a, 20 + i, IBV_WC_WR_FLUSH_ERR);
+		expect_wc(&a, 20 + i, IBV_WC_WR_FLUSH_ERR);
 	/* what is posted now flushes too */
-	assert_int_equal(post_recv(&p.a, 30, 0, 4), 0);
-	expect_wc(&p.a, 30, IBV_WC_WR_FLUSH_ERR);
-	assert_int_equal(post_send(&p.a, 31, 0, 4, 0), 0);
-	expect_wc(&p.a, 31, IBV_WC_WR_FLUSH_ERR);
-	pair_close(&p);
+	assert_ok(post_recv(&a, 30, 0, 4));
+	expect_wc(&a, 30, IBV_WC_WR_FLUSH_ERR);
+	assert_ok(post_send(&a, 31, 0, 4, 0));
+	expect_wc(&a, 31, IBV_WC_WR_FLUSH_ERR);
 }
 
 /* A device whose receive queue is memory that it does not watch in ERR. */
 static void error__late_receive_stays(void **state)
 {
-	struct pair p;
-
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	fv_device_cfg_get(p.a.qp->context->device)->err_recv_stays = true;
-	assert_int_equal(post_recv(&p.a, 1, 0, 4), 0);
-	assert_int_equal(to_state(p.a.qp, IBV_QPS_ERR), 0);
-	expect_wc(&p.a, 1, IBV_WC_WR_FLUSH_ERR);
-	assert_int_equal(post_recv(&p.a, 2, 0, 4), 0);
-	assert_int_equal(post_send(&p.a, 3, 0, 4, 0), 0);
-	expect_wc(&p.a, 3, IBV_WC_WR_FLUSH_ERR);
-	expect_empty(&p.a);
-	assert_int_equal(to_state(p.a.qp, IBV_QPS_ERR), 0);
-	expect_wc(&p.a, 2, IBV_WC_WR_FLUSH_ERR);
-	pair_close(&p);
+	fv_device_cfg_get(a.qp->context->device)->err_recv_stays = true;
+	assert_ok(post_recv(&a, 1, 0, 4));
+	assert_ok(to_state(a.qp, IBV_QPS_ERR));
+	expect_wc(&a, 1, IBV_WC_WR_FLUSH_ERR);
+	assert_ok(post_recv(&a, 2, 0, 4));
+	assert_ok(post_send(&a, 3, 0, 4, 0));
+	expect_wc(&a, 3, IBV_WC_WR_FLUSH_ERR);
+	expect_empty(&a);
+	assert_ok(to_state(a.qp, IBV_QPS_ERR));
+	expect_wc(&a, 2, IBV_WC_WR_FLUSH_ERR);
 }
 
 static void error__first_failure_flushes_the_rest(void **state)
 {
-	struct pair p;
-
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
 	fv_pause(true);
-	post_rdma(&p.a, IBV_WR_RDMA_WRITE, &p.b, 0, 4, 0x666);
-	assert_int_equal(post_send(&p.a, 2, 0, 4, 0), 0);
-	expect_empty(&p.a);
+	post_rdma(&a, IBV_WR_RDMA_WRITE, &b, 0, 4, 0x666);
+	assert_ok(post_send(&a, 2, 0, 4, 0));
+	expect_empty(&a);
 	fv_pause(false);
-	expect_wc(&p.a, 77, IBV_WC_REM_ACCESS_ERR);
-	expect_wc(&p.a, 2, IBV_WC_WR_FLUSH_ERR);
-	pair_close(&p);
+	expect_wc(&a, 77, IBV_WC_REM_ACCESS_ERR);
+	expect_wc(&a, 2, IBV_WC_WR_FLUSH_ERR);
 }
 
 static void reset__drops_silently_and_frees_slots(void **state)
 {
-	struct pair p;
 	int i;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
 	for (i = 0; i < 8; i++)
-		assert_int_equal(post_recv(&p.a, 1, 0, 4), 0);
-	assert_int_equal(to_state(p.a.qp, IBV_QPS_RESET), 0);
-	expect_empty(&p.a);
-	assert_int_equal(to_init(p.a.qp), 0);
-	assert_int_equal(post_recv(&p.a, 2, 0, 4), 0);
-	pair_close(&p);
+		assert_ok(post_recv(&a, 1, 0, 4));
+	assert_ok(to_state(a.qp, IBV_QPS_RESET));
+	expect_empty(&a);
+	assert_ok(to_init(a.qp));
+	assert_ok(post_recv(&a, 2, 0, 4));
 }
 
 static void destroy_qp__stale_completions_stay(void **state)
 {
 	struct ibv_wc wc;
-	struct pair p;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	fv_device_cfg_get(p.a.ctx->device)->takes_cqes_along = false;
-	post_recv(&p.b, 2, 0, 4);
-	post_send(&p.a, 1, 0, 4, IBV_SEND_SIGNALED);
-	assert_int_equal(ibv_destroy_qp(p.a.qp), 0);
-	p.a.qp = NULL;
-	assert_int_equal(ibv_poll_cq(p.a.cq, 1, &wc), 1);
+	fv_device_cfg_get(a.ctx->device)->takes_cqes_along = false;
+	post_recv(&b, 2, 0, 4);
+	post_send(&a, 1, 0, 4, IBV_SEND_SIGNALED);
+	assert_ok(ibv_destroy_qp(a.qp));
+	a.qp = NULL;
+	assert_int_equal(ibv_poll_cq(a.cq, 1, &wc), 1);
 	assert_int_equal(wc.wr_id, 1);
-	pair_close(&p);
 }
 
 static void destroy_qp__takes_completions_along(void **state)
 {
 	struct ibv_wc wc = {.wr_id = 3, .status = IBV_WC_SUCCESS};
-	struct pair p;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	fv_device_cfg_get(p.a.ctx->device)->takes_cqes_along = true;
-	fv_device_cfg_get(p.b.ctx->device)->takes_cqes_along = true;
-	post_recv(&p.b, 2, 0, 4);
-	post_send(&p.a, 1, 0, 4, IBV_SEND_SIGNALED);
-	wc.qp_num = p.b.qp->qp_num;
-	fv_cq_push(p.a.cq, &wc, false);
-	assert_int_equal(fv_cq_depth(p.a.cq), 2);
-	assert_int_equal(ibv_destroy_qp(p.a.qp), 0);
-	p.a.qp = NULL;
+	fv_device_cfg_get(a.ctx->device)->takes_cqes_along = true;
+	fv_device_cfg_get(b.ctx->device)->takes_cqes_along = true;
+	post_recv(&b, 2, 0, 4);
+	post_send(&a, 1, 0, 4, IBV_SEND_SIGNALED);
+	wc.qp_num = b.qp->qp_num;
+	fv_cq_push(a.cq, &wc, false);
+	assert_int_equal(fv_cq_depth(a.cq), 2);
+	assert_ok(ibv_destroy_qp(a.qp));
+	a.qp = NULL;
 	/* Those of others stay. */
-	assert_int_equal(ibv_poll_cq(p.a.cq, 1, &wc), 1);
+	assert_int_equal(ibv_poll_cq(a.cq, 1, &wc), 1);
 	assert_int_equal(wc.wr_id, 3);
-	expect_empty(&p.a);
-	post_recv(&p.b, 4, 0, 4);
-	assert_int_equal(to_state(p.b.qp, IBV_QPS_ERR), 0);
-	assert_int_equal(to_state(p.b.qp, IBV_QPS_RESET), 0);
-	expect_empty(&p.b);
-	pair_close(&p);
+	expect_empty(&a);
+	post_recv(&b, 4, 0, 4);
+	assert_ok(to_state(b.qp, IBV_QPS_ERR));
+	assert_ok(to_state(b.qp, IBV_QPS_RESET));
+	expect_empty(&b);
 }
 
 static void qp_error__flushes_late(void **state)
 {
-	struct pair p;
-
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	fv_device_cfg_get(p.a.ctx->device)->flushes_late = true;
-	post_recv(&p.a, 1, 0, 4);
-	post_recv(&p.a, 2, 0, 4);
-	assert_int_equal(to_state(p.a.qp, IBV_QPS_ERR), 0);
-	expect_empty(&p.a);
-	expect_wc(&p.a, 1, IBV_WC_WR_FLUSH_ERR);
-	expect_empty(&p.a);
-	expect_wc(&p.a, 2, IBV_WC_WR_FLUSH_ERR);
-	post_send(&p.a, 3, 0, 4, IBV_SEND_SIGNALED);
-	expect_empty(&p.a);
-	expect_wc(&p.a, 3, IBV_WC_WR_FLUSH_ERR);
-	post_recv(&p.a, 4, 0, 4);
-	pair_close(&p);
+	fv_device_cfg_get(a.ctx->device)->flushes_late = true;
+	post_recv(&a, 1, 0, 4);
+	post_recv(&a, 2, 0, 4);
+	assert_ok(to_state(a.qp, IBV_QPS_ERR));
+	expect_empty(&a);
+	expect_wc(&a, 1, IBV_WC_WR_FLUSH_ERR);
+	expect_empty(&a);
+	expect_wc(&a, 2, IBV_WC_WR_FLUSH_ERR);
+	post_send(&a, 3, 0, 4, IBV_SEND_SIGNALED);
+	expect_empty(&a);
+	expect_wc(&a, 3, IBV_WC_WR_FLUSH_ERR);
+	post_recv(&a, 4, 0, 4);
 }
 
 static void qp_error__by_the_device(void **state)
 {
-	struct pair p;
-
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	post_recv(&p.a, 1, 0, 4);
-	fv_qp_error(p.a.qp);
-	expect_async(&p.a, IBV_EVENT_QP_FATAL);
-	expect_wc(&p.a, 1, IBV_WC_WR_FLUSH_ERR);
-	assert_int_equal(to_state(p.a.qp, IBV_QPS_ERR), 0);
-	pair_close(&p);
+	post_recv(&a, 1, 0, 4);
+	fv_qp_error(a.qp);
+	expect_async(&a, IBV_EVENT_QP_FATAL);
+	expect_wc(&a, 1, IBV_WC_WR_FLUSH_ERR);
+	assert_ok(to_state(a.qp, IBV_QPS_ERR));
 }
 
 /* ---- completion queues and channels ---- */
@@ -1429,42 +1204,33 @@ static void qp_error__by_the_device(void **state)
 static void cq__overflow_raises_cq_err(void **state)
 {
 	struct ibv_wc wc;
-	struct pair p;
 
-	(void)state;
-	memset(&p, 0, sizeof(p));
-	end_open_cq(&p.a, 0, IBV_QPT_RC, 2);
-	end_open(&p.b, 1, IBV_QPT_RC);
-	pair_connect(&p, 7);
+	end_open(&a, 0, IBV_QPT_RC, 2);
+	end_open(&b, 1, IBV_QPT_RC, 64);
+	connect_ends(7);
 	for (int i = 0; i < 3; i++)
-		post_recv(&p.b, 1, 0, 4);
+		post_recv(&b, 1, 0, 4);
 	for (int i = 0; i < 3; i++)
-		post_send(&p.a, (uint64_t)i, 0, 4, IBV_SEND_SIGNALED);
-	expect_async(&p.a, IBV_EVENT_CQ_ERR);
-	expect_async(&p.a, IBV_EVENT_QP_FATAL);
-	expect_wc(&p.a, 0, IBV_WC_SUCCESS);
-	expect_wc(&p.a, 1, IBV_WC_SUCCESS);
-	assert_int_equal(ibv_poll_cq(p.a.cq, 1, &wc), -1);
-	assert_int_equal(fv_qp_state(p.a.qp), IBV_QPS_ERR);
-	pair_close(&p);
+		post_send(&a, (uint64_t)i, 0, 4, IBV_SEND_SIGNALED);
+	expect_async(&a, IBV_EVENT_CQ_ERR);
+	expect_async(&a, IBV_EVENT_QP_FATAL);
+	expect_wc(&a, 0, IBV_WC_SUCCESS);
+	expect_wc(&a, 1, IBV_WC_SUCCESS);
+	assert_int_equal(ibv_poll_cq(a.cq, 1, &wc), -1);
+	assert_int_equal(fv_qp_state(a.qp), IBV_QPS_ERR);
 }
 
 static void cq__resize_keeps_entries(void **state)
 {
-	struct pair p;
-
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
 	for (uint64_t i = 0; i < 3; i++) {
-		post_recv(&p.b, 1, 0, 4);
-		post_send(&p.a, i, 0, 4, IBV_SEND_SIGNALED);
+		post_recv(&b, 1, 0, 4);
+		post_send(&a, i, 0, 4, IBV_SEND_SIGNALED);
 	}
-	assert_int_equal(ibv_resize_cq(p.a.cq, 2), EINVAL);
-	assert_int_equal(ibv_resize_cq(p.a.cq, 3), 0);
-	assert_int_equal(p.a.cq->cqe, 3);
+	assert_int_equal(ibv_resize_cq(a.cq, 2), EINVAL);
+	assert_ok(ibv_resize_cq(a.cq, 3));
+	assert_int_equal(a.cq->cqe, 3);
 	for (uint64_t i = 0; i < 3; i++)
-		expect_wc(&p.a, i, IBV_WC_SUCCESS);
-	pair_close(&p);
+		expect_wc(&a, i, IBV_WC_SUCCESS);
 }
 
 static void take_cq_event(struct end *e)
@@ -1472,7 +1238,7 @@ static void take_cq_event(struct end *e)
 	struct ibv_cq *cq = NULL;
 	void *arg = NULL;
 
-	assert_int_equal(ibv_get_cq_event(e->chan, &cq, &arg), 0);
+	assert_ok(ibv_get_cq_event(e->chan, &cq, &arg));
 	assert_ptr_equal(cq, e->cq);
 	assert_ptr_equal(arg, e);
 	ibv_ack_cq_events(cq, 1);
@@ -1481,48 +1247,38 @@ static void take_cq_event(struct end *e)
 static void notify__once_per_arm(void **state)
 {
 	struct ibv_cq *cq;
-	struct pair p;
 	void *arg;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	nonblock(p.b.chan->fd);
-	assert_int_equal(ibv_get_cq_event(p.b.chan, &cq, &arg), -1);
-	assert_int_equal(errno, EAGAIN);
+	nonblock(b.chan->fd);
+	assert_errno(ibv_get_cq_event(b.chan, &cq, &arg), EAGAIN);
 	for (int i = 0; i < 4; i++)
-		post_recv(&p.b, 1, 0, 4);
-	post_send(&p.a, 1, 0, 4, 0);
+		post_recv(&b, 1, 0, 4);
+	post_send(&a, 1, 0, 4, 0);
 	/* already there when armed: no event */
-	assert_int_equal(ibv_req_notify_cq(p.b.cq, 0), 0);
-	assert_false(readable(p.b.chan->fd));
-	post_send(&p.a, 1, 0, 4, 0);
-	post_send(&p.a, 1, 0, 4, 0);
-	assert_true(readable(p.b.chan->fd));
-	take_cq_event(&p.b);
-	assert_false(readable(p.b.chan->fd));
-	pair_close(&p);
+	assert_ok(ibv_req_notify_cq(b.cq, 0));
+	assert_false(readable(b.chan->fd));
+	post_send(&a, 1, 0, 4, 0);
+	post_send(&a, 1, 0, 4, 0);
+	assert_true(readable(b.chan->fd));
+	take_cq_event(&b);
+	assert_false(readable(b.chan->fd));
 }
 
 static void notify__solicited_only(void **state)
 {
-	struct pair p;
-
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
 	for (int i = 0; i < 3; i++)
-		post_recv(&p.b, 1, 0, 4);
-	assert_int_equal(ibv_req_notify_cq(p.b.cq, 1), 0);
-	post_send(&p.a, 1, 0, 4, 0);
-	assert_false(readable(p.b.chan->fd));
-	post_send(&p.a, 1, 0, 4, IBV_SEND_SOLICITED);
-	assert_true(readable(p.b.chan->fd));
-	take_cq_event(&p.b);
+		post_recv(&b, 1, 0, 4);
+	assert_ok(ibv_req_notify_cq(b.cq, 1));
+	post_send(&a, 1, 0, 4, 0);
+	assert_false(readable(b.chan->fd));
+	post_send(&a, 1, 0, 4, IBV_SEND_SOLICITED);
+	assert_true(readable(b.chan->fd));
+	take_cq_event(&b);
 	/* an error counts as solicited */
-	assert_int_equal(ibv_req_notify_cq(p.b.cq, 1), 0);
-	to_state(p.b.qp, IBV_QPS_ERR);
-	assert_true(readable(p.b.chan->fd));
-	take_cq_event(&p.b);
-	pair_close(&p);
+	assert_ok(ibv_req_notify_cq(b.cq, 1));
+	to_state(b.qp, IBV_QPS_ERR);
+	assert_true(readable(b.chan->fd));
+	take_cq_event(&b);
 }
 
 static void *wait_for_event(void *arg)
@@ -1533,17 +1289,13 @@ static void *wait_for_event(void *arg)
 
 static void notify__blocking_reader_wakes(void **state)
 {
-	struct pair p;
 	pthread_t t;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	post_recv(&p.b, 1, 0, 4);
-	assert_int_equal(ibv_req_notify_cq(p.b.cq, 0), 0);
-	assert_int_equal(pthread_create(&t, NULL, wait_for_event, &p.b), 0);
-	post_send(&p.a, 1, 0, 4, 0);
-	assert_int_equal(pthread_join(t, NULL), 0);
-	pair_close(&p);
+	post_recv(&b, 1, 0, 4);
+	assert_ok(ibv_req_notify_cq(b.cq, 0));
+	assert_ok(pthread_create(&t, NULL, wait_for_event, &b));
+	post_send(&a, 1, 0, 4, 0);
+	assert_ok(pthread_join(t, NULL));
 }
 
 static void destroy_cq_deadly(void *arg)
@@ -1559,16 +1311,11 @@ static void destroy_cq_deadly(void *arg)
 
 static void destroy_cq__unacked_event_aborts(void **state)
 {
-	struct pair p;
-
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	post_recv(&p.b, 1, 0, 4);
-	ibv_req_notify_cq(p.b.cq, 0);
-	post_send(&p.a, 1, 0, 4, 0);
-	assert_true(dies(destroy_cq_deadly, &p.b));
+	post_recv(&b, 1, 0, 4);
+	ibv_req_notify_cq(b.cq, 0);
+	post_send(&a, 1, 0, 4, 0);
+	assert_true(dies(destroy_cq_deadly, &b));
 	/* an event nobody read goes with its CQ */
-	pair_close(&p);
 }
 
 static void *ack_later(void *arg)
@@ -1580,144 +1327,121 @@ static void *ack_later(void *arg)
 static void destroy_cq__waits_for_a_late_ack(void **state)
 {
 	struct ibv_cq *cq;
-	struct pair p;
 	pthread_t t;
 	void *arg;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_RC, 7);
-	post_recv(&p.b, 1, 0, 4);
-	ibv_req_notify_cq(p.b.cq, 0);
-	post_send(&p.a, 1, 0, 4, 0);
-	assert_int_equal(ibv_get_cq_event(p.b.chan, &cq, &arg), 0);
-	assert_int_equal(pthread_create(&t, NULL, ack_later, cq), 0);
-	pair_close(&p);
-	assert_int_equal(pthread_join(t, NULL), 0);
+	post_recv(&b, 1, 0, 4);
+	ibv_req_notify_cq(b.cq, 0);
+	post_send(&a, 1, 0, 4, 0);
+	assert_ok(ibv_get_cq_event(b.chan, &cq, &arg));
+	assert_ok(pthread_create(&t, NULL, ack_later, cq));
+	ends_close();
+	assert_ok(pthread_join(t, NULL));
 }
 
 /* ---- SRQ ---- */
 
-static void srq_pair(struct pair *p, uint32_t limit)
+/* B's queue pair, made anew, receives from a shared queue. */
+static void connect_to_srq(uint32_t limit)
 {
 	struct ibv_srq_init_attr in = {.attr = {.max_wr = 4, .max_sge = 1}};
-	struct ibv_srq_attr a = {.srq_limit = limit};
+	struct ibv_srq_attr attr = {.srq_limit = limit};
 	struct ibv_qp_init_attr qi;
 
-	memset(p, 0, sizeof(*p));
-	end_open(&p->a, 0, IBV_QPT_RC);
-	end_open(&p->b, 1, IBV_QPT_RC);
-	assert_int_equal(ibv_destroy_qp(p->b.qp), 0);
-	p->b.srq = ibv_create_srq(p->b.pd, &in);
-	assert_non_null(p->b.srq);
-	assert_int_equal(ibv_modify_srq(p->b.srq, &a, IBV_SRQ_LIMIT), 0);
-	qi = init_attr(&p->b, IBV_QPT_RC);
-	p->b.qp = ibv_create_qp(p->b.pd, &qi);
-	assert_non_null(p->b.qp);
-	pair_connect(p, 7);
+	assert_ok(ibv_destroy_qp(b.qp));
+	b.srq = ibv_create_srq(b.pd, &in);
+	assert_non_null(b.srq);
+	assert_ok(ibv_modify_srq(b.srq, &attr, IBV_SRQ_LIMIT));
+	qi = init_attr(&b, IBV_QPT_RC);
+	b.qp = ibv_create_qp(b.pd, &qi);
+	assert_non_null(b.qp);
+	connect_ends(7);
 }
 
 static void srq__receives_and_limit_event(void **state)
 {
-	struct ibv_srq_attr a;
-	struct pair p;
+	struct ibv_srq_attr attr;
 
-	(void)state;
-	srq_pair(&p, 2);
-	nonblock(p.b.ctx->async_fd);
+	connect_to_srq(2);
+	nonblock(b.ctx->async_fd);
 	for (uint64_t i = 0; i < 4; i++)
-		assert_int_equal(post_recv(&p.b, i, 0, 4), 0);
-	assert_int_equal(post_recv(&p.b, 9, 0, 4), ENOMEM);
-	post_send(&p.a, 1, 0, 4, 0);
-	post_send(&p.a, 1, 0, 4, 0);
-	assert_false(readable(p.b.ctx->async_fd));
-	post_send(&p.a, 1, 0, 4, 0);
-	expect_async(&p.b, IBV_EVENT_SRQ_LIMIT_REACHED);
-	assert_int_equal(ibv_query_srq(p.b.srq, &a), 0);
-	assert_int_equal(a.srq_limit, 0);
-	expect_wc(&p.b, 0, IBV_WC_SUCCESS);
-	expect_wc(&p.b, 1, IBV_WC_SUCCESS);
-	pair_close(&p);
+		assert_ok(post_recv(&b, i, 0, 4));
+	assert_int_equal(post_recv(&b, 9, 0, 4), ENOMEM);
+	post_send(&a, 1, 0, 4, 0);
+	post_send(&a, 1, 0, 4, 0);
+	assert_false(readable(b.ctx->async_fd));
+	post_send(&a, 1, 0, 4, 0);
+	expect_async(&b, IBV_EVENT_SRQ_LIMIT_REACHED);
+	assert_ok(ibv_query_srq(b.srq, &attr));
+	assert_int_equal(attr.srq_limit, 0);
+	expect_wc(&b, 0, IBV_WC_SUCCESS);
+	expect_wc(&b, 1, IBV_WC_SUCCESS);
 }
 
 static void srq__last_wqe_and_no_flush(void **state)
 {
-	struct pair p;
-
-	(void)state;
-	srq_pair(&p, 0);
-	assert_int_equal(post_recv(&p.b, 1, 0, 4), 0);
-	assert_int_equal(to_state(p.b.qp, IBV_QPS_ERR), 0);
-	expect_async(&p.b, IBV_EVENT_QP_LAST_WQE_REACHED);
-	expect_empty(&p.b);
-	assert_int_equal(ibv_destroy_srq(p.b.srq), EBUSY);
-	pair_close(&p);
+	connect_to_srq(0);
+	assert_ok(post_recv(&b, 1, 0, 4));
+	assert_ok(to_state(b.qp, IBV_QPS_ERR));
+	expect_async(&b, IBV_EVENT_QP_LAST_WQE_REACHED);
+	expect_empty(&b);
+	assert_int_equal(ibv_destroy_srq(b.srq), EBUSY);
 }
 
 static void srq__waiting_send_wakes(void **state)
 {
-	struct pair p;
-
-	(void)state;
-	srq_pair(&p, 0);
-	assert_int_equal(post_send(&p.a, 1, 0, 4, IBV_SEND_SIGNALED), 0);
-	expect_empty(&p.a);
-	assert_int_equal(post_recv(&p.b, 1, 0, 4), 0);
-	expect_wc(&p.a, 1, IBV_WC_SUCCESS);
-	pair_close(&p);
+	connect_to_srq(0);
+	assert_ok(post_send(&a, 1, 0, 4, IBV_SEND_SIGNALED));
+	expect_empty(&a);
+	assert_ok(post_recv(&b, 1, 0, 4));
+	expect_wc(&a, 1, IBV_WC_SUCCESS);
 }
 
 /* ---- UD ---- */
 
 static struct ibv_ah *ah_to(struct end *e, struct end *to)
 {
-	struct ibv_ah_attr a = rtr_attr(to->ctx, 0).ah_attr;
-	struct ibv_ah *ah = ibv_create_ah(e->pd, &a);
+	struct ibv_ah_attr attr = rtr_attr(to->ctx, 0).ah_attr;
+	struct ibv_ah *ah = ibv_create_ah(e->pd, &attr);
 
 	assert_non_null(ah);
 	return ah;
 }
 
-static int ud_send(struct pair *p, struct ibv_ah *ah, uint32_t qkey,
-		   uint32_t len)
+static int ud_send(struct ibv_ah *ah, uint32_t qkey, uint32_t len)
 {
-	struct ibv_send_wr wr = {.wr_id = 1,
-				 .opcode = IBV_WR_SEND,
-				 .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr wr = signalled(1, IBV_WR_SEND);
 
 	wr.wr.ud.ah = ah;
-	wr.wr.ud.remote_qpn = p->b.qp->qp_num;
+	wr.wr.ud.remote_qpn = b.qp->qp_num;
 	wr.wr.ud.remote_qkey = qkey;
-	return post_op(&p->a, &wr, 0, len);
+	return post_op(&a, &wr, 0, len);
 }
 
 static void ud__datagram_and_its_losses(void **state)
 {
 	struct ibv_ah *ah;
 	struct ibv_wc wc;
-	struct pair p;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_UD, 7);
-	ah = ah_to(&p.a, &p.b);
-	strcpy(p.a.buf, "dgram");
+	ah = ah_to(&a, &b);
+	strcpy(a.buf, "dgram");
 	/* nobody listens: lost, and still completed */
-	assert_int_equal(ud_send(&p, ah, 0x1234, 6), 0);
-	expect_wc(&p.a, 1, IBV_WC_SUCCESS);
-	assert_int_equal(post_recv(&p.b, 2, 0, 256), 0);
-	expect_empty(&p.b);
-	assert_int_equal(ud_send(&p, ah, 0x4321, 6), 0);    /* wrong Q_Key */
-	assert_int_equal(ud_send(&p, ah, 0x1234, 4096), 0); /* over the MTU */
-	expect_wc(&p.a, 1, IBV_WC_SUCCESS);
-	expect_wc(&p.a, 1, IBV_WC_SUCCESS);
-	expect_empty(&p.b);
-	assert_int_equal(ud_send(&p, ah, 0x1234, 6), 0);
-	wc = expect_wc(&p.b, 2, IBV_WC_SUCCESS);
+	assert_ok(ud_send(ah, 0x1234, 6));
+	expect_wc(&a, 1, IBV_WC_SUCCESS);
+	assert_ok(post_recv(&b, 2, 0, 256));
+	expect_empty(&b);
+	assert_ok(ud_send(ah, 0x4321, 6));    /* wrong Q_Key */
+	assert_ok(ud_send(ah, 0x1234, 4096)); /* over the MTU */
+	expect_wc(&a, 1, IBV_WC_SUCCESS);
+	expect_wc(&a, 1, IBV_WC_SUCCESS);
+	expect_empty(&b);
+	assert_ok(ud_send(ah, 0x1234, 6));
+	wc = expect_wc(&b, 2, IBV_WC_SUCCESS);
 	assert_int_equal(wc.byte_len, 46);
-	assert_int_equal(wc.src_qp, p.a.qp->qp_num);
+	assert_int_equal(wc.src_qp, a.qp->qp_num);
 	assert_false(wc.wc_flags & IBV_WC_GRH);
-	assert_string_equal(p.b.buf + 40, "dgram");
-	assert_int_equal(ibv_destroy_ah(ah), 0);
-	pair_close(&p);
+	assert_string_equal(b.buf + 40, "dgram");
+	assert_ok(ibv_destroy_ah(ah));
 }
 
 static void ud__roce_carries_a_grh_to_answer(void **state)
@@ -1725,22 +1449,17 @@ static void ud__roce_carries_a_grh_to_answer(void **state)
 	struct ibv_ah *ah, *back;
 	struct ibv_ah_attr bad = {.dlid = 1, .port_num = 1};
 	struct ibv_wc wc;
-	struct pair p;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_UD, 7);
-	assert_null(ibv_create_ah(p.a.pd, &bad));
-	assert_int_equal(errno, EINVAL);
-	ah = ah_to(&p.a, &p.b);
-	post_recv(&p.b, 2, 0, 256);
-	assert_int_equal(ud_send(&p, ah, 0x1234, 6), 0);
-	wc = expect_wc(&p.b, 2, IBV_WC_SUCCESS);
+	assert_null_errno(ibv_create_ah(a.pd, &bad), EINVAL);
+	ah = ah_to(&a, &b);
+	post_recv(&b, 2, 0, 256);
+	assert_ok(ud_send(ah, 0x1234, 6));
+	wc = expect_wc(&b, 2, IBV_WC_SUCCESS);
 	assert_true(wc.wc_flags & IBV_WC_GRH);
-	back = ibv_create_ah_from_wc(p.b.pd, &wc, (struct ibv_grh *)p.b.buf, 1);
+	back = ibv_create_ah_from_wc(b.pd, &wc, (struct ibv_grh *)b.buf, 1);
 	assert_non_null(back);
-	assert_int_equal(ibv_destroy_ah(back), 0);
-	assert_int_equal(ibv_destroy_ah(ah), 0);
-	pair_close(&p);
+	assert_ok(ibv_destroy_ah(back));
+	assert_ok(ibv_destroy_ah(ah));
 }
 
 static enum fv_verdict verdict(struct fv_ud_packet *pkt, void *arg)
@@ -1755,27 +1474,23 @@ static void ud__hook_drops_repeats_holds_rewrites(void **state)
 {
 	enum fv_verdict v = FV_DROP;
 	struct ibv_ah *ah;
-	struct pair p;
 
-	(void)state;
-	pair_open(&p, IBV_QPT_UD, 7);
-	ah = ah_to(&p.a, &p.b);
+	ah = ah_to(&a, &b);
 	for (int i = 0; i < 4; i++)
-		post_recv(&p.b, 2, 0, 256);
+		post_recv(&b, 2, 0, 256);
 	fv_hook_ud(verdict, &v);
-	ud_send(&p, ah, 0x1234, 6);
-	assert_int_equal(fv_cq_depth(p.b.cq), 0);
+	ud_send(ah, 0x1234, 6);
+	assert_int_equal(fv_cq_depth(b.cq), 0);
 	v = FV_DUP;
-	ud_send(&p, ah, 0x1234, 6);
-	assert_int_equal(fv_cq_depth(p.b.cq), 2);
-	assert_int_equal(p.b.buf[40], 'R');
+	ud_send(ah, 0x1234, 6);
+	assert_int_equal(fv_cq_depth(b.cq), 2);
+	assert_int_equal(b.buf[40], 'R');
 	v = FV_HOLD;
-	ud_send(&p, ah, 0x1234, 6);
-	assert_int_equal(fv_cq_depth(p.b.cq), 2);
+	ud_send(ah, 0x1234, 6);
+	assert_int_equal(fv_cq_depth(b.cq), 2);
 	assert_int_equal(fv_ud_release(10), 1);
-	assert_int_equal(fv_cq_depth(p.b.cq), 3);
-	assert_int_equal(ibv_destroy_ah(ah), 0);
-	pair_close(&p);
+	assert_int_equal(fv_cq_depth(b.cq), 3);
+	assert_ok(ibv_destroy_ah(ah));
 }
 
 /* ---- asynchronous events ---- */
@@ -1785,17 +1500,15 @@ static void async__nonblocking_and_injected(void **state)
 	struct ibv_context *ctx = open_dev(0);
 	struct ibv_async_event ev;
 
-	(void)state;
 	nonblock(ctx->async_fd);
-	assert_int_equal(ibv_get_async_event(ctx, &ev), -1);
-	assert_int_equal(errno, EAGAIN);
+	assert_errno(ibv_get_async_event(ctx, &ev), EAGAIN);
 	fv_inject_async(ctx, IBV_EVENT_PORT_ERR, 1);
 	assert_true(readable(ctx->async_fd));
-	assert_int_equal(ibv_get_async_event(ctx, &ev), 0);
+	assert_ok(ibv_get_async_event(ctx, &ev));
 	assert_int_equal(ev.event_type, IBV_EVENT_PORT_ERR);
 	assert_int_equal(ev.element.port_num, 1);
 	ibv_ack_async_event(&ev);
-	assert_int_equal(ibv_close_device(ctx), 0);
+	assert_ok(ibv_close_device(ctx));
 }
 
 static void destroy_qp_deadly(void *arg)
@@ -1809,93 +1522,100 @@ static void destroy_qp_deadly(void *arg)
 
 static void async__unacked_event_holds_the_qp(void **state)
 {
-	struct end e = {0};
-
-	(void)state;
-	end_open(&e, 0, IBV_QPT_RC);
-	fv_inject_async_qp(e.qp, IBV_EVENT_QP_FATAL);
-	assert_true(dies(destroy_qp_deadly, &e));
+	fv_inject_async_qp(a.qp, IBV_EVENT_QP_FATAL);
+	assert_true(dies(destroy_qp_deadly, &a));
 	/* unread: goes with the QP */
-	nonblock(e.ctx->async_fd);
-	assert_int_equal(ibv_destroy_qp(e.qp), 0);
-	e.qp = NULL;
-	assert_false(readable(e.ctx->async_fd));
-	end_close(&e);
+	nonblock(a.ctx->async_fd);
+	assert_ok(ibv_destroy_qp(a.qp));
+	a.qp = NULL;
+	assert_false(readable(a.ctx->async_fd));
 }
 
-#define T(name)	     cmocka_unit_test_setup_teardown(name, setup_ib, teardown)
-#define T_ROCE(name) cmocka_unit_test_setup_teardown(name, setup_roce, teardown)
+static struct fixture ib_devices = {FV_IB, DEVICES};
+static struct fixture ib_ends = {FV_IB, ENDS};
+static struct fixture ib_connected = {FV_IB, CONNECTED};
+static struct fixture ib_datagrams = {FV_IB, DATAGRAMS};
+static struct fixture roce_devices = {FV_ROCE, DEVICES};
+static struct fixture roce_ends = {FV_ROCE, ENDS};
+static struct fixture roce_connected = {FV_ROCE, CONNECTED};
+static struct fixture roce_datagrams = {FV_ROCE, DATAGRAMS};
+
+#define T(name, fixture)                                                \
+	cmocka_unit_test_prestate_setup_teardown(name, setup, teardown, \
+						 &(fixture))
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(device_list__two_devices),
-		T(query__attributes_of_the_test),
-		T(query__old_abi_takes_plain_symbols),
-		T_ROCE(gid__roce_table_is_typed),
-		T(destroy__in_use_is_busy),
-		T(close_device__with_objects_aborts),
-		T(live__counts_and_reset_frees),
-		T(fake_verbs_fail_at__every_call_once),
-		T(fail_from__and_fail_call),
-		T(trace__names_calls_in_order),
-		T(reg_mr__bad_arguments),
-		T(reg_mr__zero_based),
-		T(bind_mw__type_1_range_and_new_key),
-		T(bind_mw__outside_the_region),
-		T(bind_mw__type_2_and_send_with_inv),
-		T(local_inv__frees_a_type_2_window),
-		T(modify_qp__order_and_masks),
-		T(modify_qp__values_are_checked),
-		T_ROCE(modify_qp__roce_needs_a_grh),
-		T(query_qp__tells_what_was_set),
-		T(create_qp__limits),
-		T(send__data_arrives),
-		T_ROCE(send__data_arrives),
-		T(send__with_immediate),
-		T(send__waits_for_a_receive),
-		T(send__rnr_retries_exceeded),
-		T(send__receive_too_small),
-		T(send__bad_local_key),
-		T(send__receive_buffer_not_ours),
-		T(send__inline_is_copied_when_posted),
-		T(send__wrong_address_never_arrives),
-		T_ROCE(send__roce_paths_of_both_ends_match),
-		T(send__waits_for_peer_to_be_ready),
-		T(send__peer_gone),
-		T(post__wrong_state_and_full_queue),
-		T(post__suppressed_slots_come_back_with_a_signalled_one),
-		T(post__sig_all_signals_everything),
-		T(post__chain_stops_at_the_bad_one),
-		T(fake_verbs_rdma__write_and_read),
-		T(rdma__write_with_imm_takes_a_receive),
-		T(rdma__out_of_range_breaks_both_ends),
-		T(rdma__region_without_remote_access),
-		T(rdma__queue_pair_without_remote_access),
-		T(atomic__swap_and_add),
-		T(error__flushes_all_in_order),
-		T(error__late_receive_stays),
-		T(error__first_failure_flushes_the_rest),
-		T(reset__drops_silently_and_frees_slots),
-		T(destroy_qp__stale_completions_stay),
-		T(destroy_qp__takes_completions_along),
-		T(qp_error__flushes_late),
-		T(qp_error__by_the_device),
-		T(cq__overflow_raises_cq_err),
-		T(cq__resize_keeps_entries),
-		T(notify__once_per_arm),
-		T(notify__solicited_only),
-		T(notify__blocking_reader_wakes),
-		T(destroy_cq__unacked_event_aborts),
-		T(destroy_cq__waits_for_a_late_ack),
-		T(srq__receives_and_limit_event),
-		T(srq__last_wqe_and_no_flush),
-		T(srq__waiting_send_wakes),
-		T(ud__datagram_and_its_losses),
-		T_ROCE(ud__roce_carries_a_grh_to_answer),
-		T(ud__hook_drops_repeats_holds_rewrites),
-		T(async__nonblocking_and_injected),
-		T(async__unacked_event_holds_the_qp),
+		T(device_list__two_devices, ib_devices),
+		T(query__attributes_of_the_test, ib_devices),
+		T(query__old_abi_takes_plain_symbols, ib_devices),
+		T(gid__roce_table_is_typed, roce_devices),
+		T(destroy__in_use_is_busy, ib_ends),
+		T(close_device__with_objects_aborts, ib_ends),
+		T(live__counts_and_reset_frees, ib_ends),
+		T(fake_verbs_fail_at__every_call_once, ib_devices),
+		T(fail_from__and_fail_call, ib_devices),
+		T(trace__names_calls_in_order, ib_devices),
+		T(reg_mr__bad_arguments, ib_devices),
+		T(reg_mr__zero_based, ib_connected),
+		T(bind_mw__type_1_range_and_new_key, ib_connected),
+		T(bind_mw__outside_the_region, ib_connected),
+		T(bind_mw__type_2_and_send_with_inv, ib_connected),
+		T(local_inv__frees_a_type_2_window, ib_connected),
+		T(modify_qp__order_and_masks, ib_ends),
+		T(modify_qp__values_are_checked, ib_ends),
+		T(modify_qp__roce_needs_a_grh, roce_ends),
+		T(query_qp__tells_what_was_set, ib_ends),
+		T(create_qp__limits, ib_ends),
+		T(send__data_arrives, ib_connected),
+		{"send__data_arrives.roce", send__data_arrives, setup, teardown,
+		 &roce_connected},
+		T(send__with_immediate, ib_connected),
+		T(send__waits_for_a_receive, ib_connected),
+		T(send__rnr_retries_exceeded, ib_ends),
+		T(send__receive_too_small, ib_connected),
+		T(send__bad_local_key, ib_connected),
+		T(send__receive_buffer_not_ours, ib_connected),
+		T(send__inline_is_copied_when_posted, ib_connected),
+		T(send__wrong_address_never_arrives, ib_ends),
+		T(send__roce_paths_of_both_ends_match, roce_devices),
+		T(send__waits_for_peer_to_be_ready, ib_ends),
+		T(send__peer_gone, ib_connected),
+		T(post__wrong_state_and_full_queue, ib_ends),
+		T(post__suppressed_slots_come_back_with_a_signalled_one,
+		  ib_connected),
+		T(post__sig_all_signals_everything, ib_ends),
+		T(post__chain_stops_at_the_bad_one, ib_connected),
+		T(fake_verbs_rdma__write_and_read, ib_connected),
+		T(rdma__write_with_imm_takes_a_receive, ib_connected),
+		T(rdma__out_of_range_breaks_both_ends, ib_connected),
+		T(rdma__region_without_remote_access, ib_connected),
+		T(rdma__queue_pair_without_remote_access, ib_connected),
+		T(atomic__swap_and_add, ib_connected),
+		T(error__flushes_all_in_order, ib_connected),
+		T(error__late_receive_stays, ib_connected),
+		T(error__first_failure_flushes_the_rest, ib_connected),
+		T(reset__drops_silently_and_frees_slots, ib_connected),
+		T(destroy_qp__stale_completions_stay, ib_connected),
+		T(destroy_qp__takes_completions_along, ib_connected),
+		T(qp_error__flushes_late, ib_connected),
+		T(qp_error__by_the_device, ib_connected),
+		T(cq__overflow_raises_cq_err, ib_devices),
+		T(cq__resize_keeps_entries, ib_connected),
+		T(notify__once_per_arm, ib_connected),
+		T(notify__solicited_only, ib_connected),
+		T(notify__blocking_reader_wakes, ib_connected),
+		T(destroy_cq__unacked_event_aborts, ib_connected),
+		T(destroy_cq__waits_for_a_late_ack, ib_connected),
+		T(srq__receives_and_limit_event, ib_ends),
+		T(srq__last_wqe_and_no_flush, ib_ends),
+		T(srq__waiting_send_wakes, ib_ends),
+		T(ud__datagram_and_its_losses, ib_datagrams),
+		T(ud__roce_carries_a_grh_to_answer, roce_datagrams),
+		T(ud__hook_drops_repeats_holds_rewrites, ib_datagrams),
+		T(async__nonblocking_and_injected, ib_devices),
+		T(async__unacked_event_holds_the_qp, ib_ends),
 	};
 
 	return cmocka_run_group_tests_name("fake verbs", tests, NULL, NULL);
