@@ -5,6 +5,8 @@
  *
  * Two instances meet over the fake rdma_cm. Names tell the situation; most come
  * from the table of situations that the historic provider was probed with.
+ * The fixture takes the pair P as far as a case asks for, and releases what the
+ * case has left of it, A first.
  * Everything waits for events; what must not come is checked by world_close().
  */
 #include <arpa/inet.h>
@@ -27,32 +29,81 @@
 #define QUAL 45248
 
 static struct world world;
+static struct pair p;
+
+/* How far the fixture goes. */
+enum stage {
+	APART,
+	LISTENING,
+	MET,	  /* A has asked, B has heard of it */
+	CONNECTED /* nobody listens any more */
+};
+
+struct fixture {
+	enum fv_kind kind;
+	enum stage stage;
+};
 
 static struct cma_params *params_a(void)
 {
 	return (struct cma_params *)world.a.params;
 }
 
-static int setup_roce(void **state)
+static int setup(void **state)
 {
-	world_open(&world, FV_ROCE);
+	const struct fixture *fixture = *state;
+
+	world_open(&world, fixture->kind);
+	memset(&p, 0, sizeof(p));
+	if (fixture->stage == LISTENING)
+		pair_listen(&world, &p, QUAL);
+	if (fixture->stage == MET)
+		pair_meet(&world, &p, QUAL);
+	if (fixture->stage == CONNECTED)
+		pair_open(&world, &p, QUAL);
 	return 0;
 }
 
-static int setup_ib(void **state)
+/* A, or B, is released, and its endpoint comes back if it was taken. */
+static void leave(struct dapl_cm_conn **conn, struct dapl_ep *ep)
 {
-	world_open(&world, FV_IB);
-	return 0;
+	bool taken = ep->refs;
+
+	if (*conn)
+		world_release(*conn);
+	if (*conn && taken)
+		take(SEEN_GONE, ep);
+	*conn = NULL;
 }
 
-static int setup_iwarp(void **state)
+static void leave_a(void)
 {
-	world_open(&world, FV_IWARP);
-	return 0;
+	leave(&p.ca, p.ea);
 }
 
+static void leave_b(void)
+{
+	leave(&p.cb, p.eb);
+}
+
+/* Releases what a case has left. */
 static int teardown(void **state)
 {
+	const struct fixture *fixture = *state;
+
+	if (fixture->stage != APART) {
+		bool up = ep_state(p.eb) == IBV_QPS_RTS;
+
+		leave_a();
+		leave_b();
+		/* The end of A, if it was the quicker one. */
+		if (up && pending(SEEN_EVENT, p.eb))
+			take_event(p.eb, DAPL_CM_DISCONNECTED);
+		if (fixture->stage == CONNECTED)
+			pair_del(&p);
+		else
+			pair_end(&p);
+	}
 	world_close(&world);
 	return 0;
 }
@@ -71,10 +122,10 @@ static struct ibv_qp_attr qp_attr(struct dapl_ep *ep)
 	return attr;
 }
 
-static bool all_zero(const uint8_t *p, size_t size)
+static bool all_zero(const uint8_t *bytes, size_t size)
 {
 	while (size--)
-		if (*p++)
+		if (*bytes++)
 			return false;
 	return true;
 }
@@ -86,9 +137,7 @@ static void establish(size_t req_size, size_t rep_size)
 	struct sockaddr_storage peer;
 	struct sockaddr_in *in = (struct sockaddr_in *)&peer;
 	DAT_PORT_QUAL far, near;
-	struct pair p;
 
-	pair_listen(&world, &p, QUAL);
 	pair_ask(&p, "question", 9);
 	req = &p.request;
 	assert_int_equal(cma_ops.addrs(p.ca, &peer, &far, &near), -ENOTCONN);
@@ -117,17 +166,9 @@ static void establish(size_t req_size, size_t rep_size)
 	assert_int_equal(in->sin_addr.s_addr, inet_addr("10.0.0.1"));
 	assert_int_equal(far, req->peer_port);
 	assert_int_equal(near, QUAL);
-
-	part(p.ca, p.ea, p.cb, p.eb);
-	pair_end(&p);
 }
 
-static void connect__accepted_over_roce(void **state)
-{
-	establish(56, 196);
-}
-
-static void connect__accepted_over_ib(void **state)
+static void cma_connect__accepted(void **state)
 {
 	establish(56, 196);
 }
@@ -139,10 +180,8 @@ static void connect__accepted_over_iwarp(void **state)
 
 static void connect__access_flags_and_depths(void **state)
 {
-	struct pair p;
 	struct ibv_qp_attr a, b;
 
-	pair_listen(&world, &p, QUAL);
 	p.ea->cfg.responder_resources = 3;
 	p.ea->cfg.initiator_depth = 7;
 	p.eb->cfg.responder_resources = 5;
@@ -162,18 +201,16 @@ static void connect__access_flags_and_depths(void **state)
 			 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
 				 IBV_ACCESS_REMOTE_ATOMIC);
 	assert_int_equal(a.qp_access_flags, b.qp_access_flags);
-	part(p.ca, p.ea, p.cb, p.eb);
-	pair_end(&p);
 }
 
 /* Calls of NAME in the fake's trace. */
 static int traced(const char *name)
 {
-	const char *p = fv_trace_get();
+	const char *at = fv_trace_get();
 	int n = 0;
 
-	while ((p = strstr(p, name))) {
-		p += strlen(name);
+	while ((at = strstr(at, name))) {
+		at += strlen(name);
 		n++;
 	}
 	return n;
@@ -325,8 +362,6 @@ static void connect__prepared_only(void **state)
 
 static void connect__tos_is_set(void **state)
 {
-	struct pair p;
-
 	fv_trace(true);
 	pair_open(&world, &p, QUAL);
 	assert_int_equal(traced("rdma_set_option"), 0);
@@ -367,27 +402,17 @@ static void release__waiting_for_answer(void **state)
 /* rdma_destroy_id() would block there until the peer has answered. */
 static void release__waiting_for_answer_over_iwarp(void **state)
 {
-	struct pair p;
-
-	pair_meet(&world, &p, QUAL);
 	fv_trace(true);
-	finish(p.ca, p.ea);
+	leave_a();
 	assert_int_equal(traced("rdma_destroy_id"), 0);
-	world_release(p.cb);
-	pair_end(&p);
 }
 
 static void release__accepted_afterwards_over_iwarp(void **state)
 {
-	struct pair p;
-
-	pair_meet(&world, &p, QUAL);
-	finish(p.ca, p.ea);
+	leave_a();
 	pair_accept(&p, NULL, 0);
 	take_event(p.eb, DAPL_CM_ESTABLISHED);
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
-	finish(p.cb, p.eb);
-	pair_end(&p);
 }
 
 /* What comes between the call and the test. */
@@ -447,16 +472,12 @@ static void release__inside_a_request_that_fails(void **state)
 /* Who releases destroys the queue pair next, which must not be in use then. */
 static void release__established_disconnects_at_once(void **state)
 {
-	struct pair p;
-
-	pair_open(&world, &p, QUAL);
 	disconnected_here = false;
 	world_release(p.ca);
 	assert_true(disconnected_here);
 	take(SEEN_GONE, p.ea);
+	p.ca = NULL;
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
-	finish(p.cb, p.eb);
-	pair_del(&p);
 }
 
 /* Behind what the service thread hears of the disconnect. */
@@ -467,17 +488,13 @@ static void attempt_meanwhile(void)
 
 static void release__established_hears_of_nothing(void **state)
 {
-	struct pair p;
-
-	pair_open(&world, &p, QUAL);
 	after_disconnect = attempt_meanwhile;
 	world_release(p.ca);
 	after_disconnect = NULL;
 	take(SEEN_GONE, p.ea);
+	p.ca = NULL;
 	assert_int_equal(pending(SEEN_EVENT, p.ea), 0);
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
-	finish(p.cb, p.eb);
-	pair_del(&p);
 }
 
 static void release__in_event_upcall(void **state)
@@ -493,100 +510,70 @@ static void release__in_event_upcall(void **state)
 
 static void release__established_tells_peer(void **state)
 {
-	struct pair p;
-
-	pair_open(&world, &p, QUAL);
-	finish(p.ca, p.ea);
+	leave_a();
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 	assert_int_equal(ep_state(p.eb), IBV_QPS_ERR);
-	finish(p.cb, p.eb);
-	pair_del(&p);
 }
 
 /* The endpoint goes back although rdma_cm still waits for the peer. */
 static void release__established_peer_never_answers(void **state)
 {
-	struct pair p;
-
-	pair_open(&world, &p, QUAL);
 	fv_cm_set(FV_CM_LOSE_DREQ, 1);
-	pair_close(&p);
 }
 
 static void release__while_disconnecting(void **state)
 {
-	struct pair p;
-
-	pair_open(&world, &p, QUAL);
 	fv_cm_set(FV_CM_LOSE_DREQ, 1);
 	assert_int_equal(cma_ops.disconnect(p.ca), 0);
-	pair_close(&p);
 }
 
 static void reject__by_consumer(void **state)
 {
-	struct pair p;
 	struct seen s;
 	uint8_t data[56];
 
-	pair_listen(&world, &p, QUAL);
 	memset(data, 0xa5, sizeof(data));
 	pair_ask(&p, NULL, 0);
 	assert_int_equal(cma_ops.reject(p.cb, data, 57), -EINVAL);
 	assert_int_equal(cma_ops.reject(p.cb, data, 56), 0);
-	world_release(p.cb);
+	leave_b();
 	s = take(SEEN_EVENT, p.ea);
 	assert_int_equal(s.event, DAPL_CM_PEER_REJECTED);
 	assert_true(s.size >= 56);
 	assert_memory_equal(s.pdata, data, 56);
 	assert_true(all_zero(s.pdata + 56, s.size - 56));
-	finish(p.ca, p.ea);
-	pair_end(&p);
 }
 
 static void reject__header_as_sent_by_the_historic_provider(void **state)
 {
-	struct pair p;
 	struct seen s;
 
-	pair_meet(&world, &p, QUAL);
 	assert_int_equal(cma_ops.reject(p.cb, NULL, 0), 0);
-	world_release(p.cb);
+	leave_b();
 	s = take(SEEN_EVENT, p.ea);
 	assert_int_equal(s.event, DAPL_CM_PEER_REJECTED);
 	/* 148 on the wire, 4 of them the header. */
 	assert_int_equal(s.size, 144);
 	assert_true(all_zero(s.pdata, s.size));
-	finish(p.ca, p.ea);
-	pair_end(&p);
 }
 
 static void reject__over_iwarp(void **state)
 {
-	struct pair p;
 	struct seen s;
 
-	pair_meet(&world, &p, QUAL);
 	assert_int_equal(cma_ops.reject(p.cb, "no", 3), 0);
-	world_release(p.cb);
+	leave_b();
 	s = take(SEEN_EVENT, p.ea);
 	assert_int_equal(s.event, DAPL_CM_PEER_REJECTED);
 	assert_int_equal(s.size, 3);
 	assert_memory_equal(s.pdata, "no", 3);
-	finish(p.ca, p.ea);
-	pair_end(&p);
 }
 
 /* A server that dies, or an SP that goes: no consumer said no. */
 static void request__released_unanswered(void **state)
 {
-	struct pair p;
-
-	pair_meet(&world, &p, QUAL);
-	world_release(p.cb);
+	leave_b();
 	take_event(p.ea, DAPL_CM_NON_PEER_REJECTED);
-	finish(p.ca, p.ea);
-	pair_end(&p);
 }
 
 static void request__released_inside_upcall(void **state)
@@ -613,39 +600,28 @@ static void request__unlistens_inside_upcall(void **state)
 
 static void accept__client_has_gone(void **state)
 {
-	struct pair p;
-
-	pair_meet(&world, &p, QUAL);
-	finish(p.ca, p.ea);
+	leave_a();
 	assert_int_equal(cma_ops.accept(p.cb, &p.eb->cfg, p.eb, NULL, 0),
 			 -ECONNABORTED);
 	assert_int_equal(cma_ops.accept(p.cb, &p.eb->cfg, p.eb, NULL, 0),
 			 -ECONNABORTED);
 	assert_int_equal(cma_ops.reject(p.cb, NULL, 0), 0);
 	assert_int_equal(ep_state(p.eb), IBV_QPS_INIT);
-	world_release(p.cb);
-	pair_end(&p);
 }
 
 static void accept__too_much_private_data(void **state)
 {
-	struct pair p;
 	uint8_t data[57] = {1};
 
-	pair_meet(&world, &p, QUAL);
 	assert_int_equal(cma_ops.accept(p.cb, &p.eb->cfg, p.eb, data, 57),
 			 -EINVAL);
 	pair_accept(&p, data, 56);
 	pair_established(&p);
-	part(p.ca, p.ea, p.cb, p.eb);
-	pair_end(&p);
 }
 
 /* The queue pair is refused in each of its three steps: both sides hear it. */
 static void accept__queue_pair_refuses(void **state)
 {
-	struct pair p;
-
 	for (int step = 1; step <= 3; step++) {
 		pair_meet(&world, &p, QUAL);
 		p.eb->fail_modify = step;
@@ -660,85 +636,58 @@ static void accept__queue_pair_refuses(void **state)
 
 static void accept__call_fails(void **state)
 {
-	struct pair p;
-
-	pair_meet(&world, &p, QUAL);
 	fv_fail_call("rdma_accept", 1, ENOMEM);
 	pair_accept(&p, NULL, 0);
 	take_event(p.eb, DAPL_CM_ACCEPT_FAILED);
 	take_event(p.ea, DAPL_CM_NON_PEER_REJECTED);
-	finish(p.ca, p.ea);
-	finish(p.cb, p.eb);
-	pair_end(&p);
 }
 
 /* Accepted, but the other side cannot use it: its provider refuses. */
 static void accept__client_queue_pair_refuses(void **state)
 {
-	struct pair p;
-
-	pair_listen(&world, &p, QUAL);
 	p.ea->fail_modify = 2;
 	pair_ask(&p, NULL, 0);
 	pair_accept(&p, NULL, 0);
 	take_event(p.ea, DAPL_CM_BROKEN);
 	take_event(p.eb, DAPL_CM_ACCEPT_FAILED);
-	finish(p.ca, p.ea);
-	finish(p.cb, p.eb);
-	pair_end(&p);
 }
 
 static void accept__client_gives_up_before_ready(void **state)
 {
-	struct pair p;
-
-	pair_listen(&world, &p, QUAL);
 	fv_cm_set(FV_CM_LOSE_REP, 1);
 	pair_ask(&p, NULL, 0);
 	pair_accept(&p, NULL, 0);
-	finish(p.ca, p.ea);
+	leave_a();
 	take_event(p.eb, DAPL_CM_ACCEPT_FAILED);
-	finish(p.cb, p.eb);
-	pair_end(&p);
 }
 
 static void accept__released_before_ready(void **state)
 {
-	struct pair p;
-
-	pair_listen(&world, &p, QUAL);
 	fv_cm_set(FV_CM_LOSE_REP, 1);
 	pair_ask(&p, NULL, 0);
 	pair_accept(&p, NULL, 0);
-	finish(p.cb, p.eb);
+	leave_b();
 	take_event(p.ea, DAPL_CM_NON_PEER_REJECTED);
-	finish(p.ca, p.ea);
-	pair_end(&p);
 }
 
 static void accept__endpoint_freed_meanwhile(void **state)
 {
-	struct pair p;
 	struct ibv_qp *qp;
 
-	pair_meet(&world, &p, QUAL);
 	qp = p.eb->qp;
 	p.eb->qp = NULL;
 	assert_int_equal(cma_ops.accept(p.cb, &p.eb->cfg, p.eb, NULL, 0),
 			 -ENOTCONN);
-	world_release(p.cb);
+	leave_b();
 	take_event(p.ea, DAPL_CM_NON_PEER_REJECTED);
-	finish(p.ca, p.ea);
+	leave_a();
 	p.eb->qp = qp;
-	pair_end(&p);
 }
 
 static void disconnect_both(bool by_active)
 {
-	struct pair p;
 	struct seen s;
 
-	pair_open(&world, &p, QUAL);
 	assert_int_equal(cma_ops.disconnect(by_active ? p.ca : p.cb), 0);
 	s = take(SEEN_EVENT, p.ea);
 	assert_int_equal(s.event, DAPL_CM_DISCONNECTED);
@@ -747,7 +696,6 @@ static void disconnect_both(bool by_active)
 	assert_int_equal(s.event, DAPL_CM_DISCONNECTED);
 	assert_true(s.in_err);
 	assert_int_equal(cma_ops.disconnect(p.ca), -ENOTCONN);
-	pair_close(&p);
 }
 
 static void disconnect__by_active_side(void **state)
@@ -760,42 +708,26 @@ static void disconnect__by_passive_side(void **state)
 	disconnect_both(false);
 }
 
-static void disconnect__over_iwarp(void **state)
-{
-	disconnect_both(true);
-	disconnect_both(false);
-}
-
 static void cma_disconnect__by_both_at_once(void **state)
 {
-	struct pair p;
-
-	pair_open(&world, &p, QUAL);
 	assert_int_equal(cma_ops.disconnect(p.ca), 0);
 	cma_ops.disconnect(p.cb); /* may be late: the peer's has arrived */
 	take_event(p.ea, DAPL_CM_DISCONNECTED);
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
-	pair_close(&p);
 }
 
 static void disconnect__twice_is_one(void **state)
 {
-	struct pair p;
-
-	pair_open(&world, &p, QUAL);
 	fv_cm_set(FV_CM_LOSE_DREQ, 1);
 	assert_int_equal(cma_ops.disconnect(p.ca), 0);
 	assert_int_equal(cma_ops.disconnect(p.ca), 0);
 	assert_int_equal(ep_state(p.ea), IBV_QPS_ERR);
-	pair_close(&p);
 }
 
 static void disconnect__inside_established_upcall(void **state)
 {
-	struct pair p;
 	struct seen s;
 
-	pair_listen(&world, &p, QUAL);
 	p.ea->hang_up = true;
 	pair_ask(&p, NULL, 0);
 	pair_accept(&p, NULL, 0);
@@ -805,37 +737,24 @@ static void disconnect__inside_established_upcall(void **state)
 	if (s.event == DAPL_CM_ESTABLISHED)
 		s = take(SEEN_EVENT, p.eb);
 	assert_int_equal(s.event, DAPL_CM_DISCONNECTED);
-	finish(p.ca, p.ea);
-	finish(p.cb, p.eb);
-	pair_end(&p);
 }
 
 static void disconnect__call_fails(void **state)
 {
-	struct pair p;
-
-	pair_open(&world, &p, QUAL);
 	fv_fail_call("rdma_disconnect", 1, EINVAL);
 	assert_int_equal(cma_ops.disconnect(p.ca), 0);
 	take_event(p.ea, DAPL_CM_DISCONNECTED);
-	finish(p.ca, p.ea);
+	leave_a();
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
-	finish(p.cb, p.eb);
-	pair_del(&p);
 }
 
 static void removal__of_device(void **state)
 {
-	struct pair p;
-
-	pair_open(&world, &p, QUAL);
 	fv_cm_device_removal(world.a.dev.ctx->device);
 	take_event(p.ea, DAPL_CM_BROKEN);
 	assert_int_equal(cma_ops.disconnect(p.ca), -ENOTCONN);
-	finish(p.ca, p.ea);
+	leave_a();
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
-	finish(p.cb, p.eb);
-	pair_del(&p);
 }
 
 static void removal__while_listening_and_connecting(void **state)
@@ -890,7 +809,6 @@ static void prepare__nth_call_fails(void **state)
 
 static void establish__nth_call_fails(void **state)
 {
-	struct pair p;
 	struct seen s;
 	bool failed;
 
@@ -1020,90 +938,105 @@ static void *crowd_disconnect(void *arg)
 static void crowd__disconnect_from_both_ends(void **state)
 {
 	struct dapl_cm_conn *ca[RUNS], *cb[RUNS];
-	struct pair p[RUNS];
+	struct pair pairs[RUNS];
 	pthread_t ta, tb;
 
 	for (int i = 0; i < RUNS; i++) {
-		pair_open(&world, &p[i], QUAL);
-		ca[i] = p[i].ca;
-		cb[i] = p[i].cb;
+		pair_open(&world, &pairs[i], QUAL);
+		ca[i] = pairs[i].ca;
+		cb[i] = pairs[i].cb;
 	}
 	assert_int_equal(pthread_create(&ta, NULL, crowd_disconnect, ca), 0);
 	assert_int_equal(pthread_create(&tb, NULL, crowd_disconnect, cb), 0);
 	pthread_join(ta, NULL);
 	pthread_join(tb, NULL);
 	for (int i = 0; i < RUNS; i++) {
-		take_event(p[i].ea, DAPL_CM_DISCONNECTED);
-		take_event(p[i].eb, DAPL_CM_DISCONNECTED);
-		pair_close(&p[i]);
+		take_event(pairs[i].ea, DAPL_CM_DISCONNECTED);
+		take_event(pairs[i].eb, DAPL_CM_DISCONNECTED);
+		pair_close(&pairs[i]);
 	}
 }
 
-#define ROCE(t)	 cmocka_unit_test_setup_teardown(t, setup_roce, teardown)
-#define IB(t)	 cmocka_unit_test_setup_teardown(t, setup_ib, teardown)
-#define IWARP(t) cmocka_unit_test_setup_teardown(t, setup_iwarp, teardown)
+static struct fixture ib_listening = {FV_IB, LISTENING};
+static struct fixture iwarp_apart = {FV_IWARP, APART};
+static struct fixture iwarp_connected = {FV_IWARP, CONNECTED};
+static struct fixture iwarp_listening = {FV_IWARP, LISTENING};
+static struct fixture iwarp_met = {FV_IWARP, MET};
+static struct fixture roce_apart = {FV_ROCE, APART};
+static struct fixture roce_connected = {FV_ROCE, CONNECTED};
+static struct fixture roce_listening = {FV_ROCE, LISTENING};
+static struct fixture roce_met = {FV_ROCE, MET};
+
+#define T(name, fixture)                                                \
+	cmocka_unit_test_prestate_setup_teardown(name, setup, teardown, \
+						 &(fixture))
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ROCE(connect__accepted_over_roce),
-		IB(connect__accepted_over_ib),
-		IWARP(connect__accepted_over_iwarp),
-		IWARP(connect__port_is_taken),
-		IWARP(connect__no_port_is_free),
-		ROCE(connect__access_flags_and_depths),
-		ROCE(cma_connect__nobody_listens),
-		ROCE(connect__host_does_not_answer),
-		ROCE(connect__no_way_to_host),
-		ROCE(connect__no_way_to_host_known_at_once),
-		ROCE(connect__route_does_not_answer),
-		ROCE(connect__route_call_fails),
-		ROCE(connect__request_call_fails),
-		IWARP(connect__refused_inside_the_call),
-		ROCE(connect__request_unanswered),
-		ROCE(connect__rejected_for_other_reasons),
-		ROCE(connect__bad_arguments),
-		ROCE(connect__prepared_only),
-		ROCE(connect__tos_is_set),
-		ROCE(release__resolving_address),
-		ROCE(release__resolving_route),
-		ROCE(release__waiting_for_answer),
-		IWARP(release__waiting_for_answer_over_iwarp),
-		IWARP(release__accepted_afterwards_over_iwarp),
-		IWARP(release__inside_a_request_that_fails),
-		IWARP(release__established_disconnects_at_once),
-		IWARP(release__established_hears_of_nothing),
-		ROCE(release__in_event_upcall),
-		ROCE(release__established_tells_peer),
-		ROCE(release__established_peer_never_answers),
-		ROCE(release__while_disconnecting),
-		ROCE(reject__by_consumer),
-		ROCE(reject__header_as_sent_by_the_historic_provider),
-		IWARP(reject__over_iwarp),
-		ROCE(request__released_unanswered),
-		ROCE(request__released_inside_upcall),
-		ROCE(request__unlistens_inside_upcall),
-		ROCE(accept__client_has_gone),
-		ROCE(accept__too_much_private_data),
-		ROCE(accept__queue_pair_refuses),
-		ROCE(accept__call_fails),
-		ROCE(accept__client_queue_pair_refuses),
-		ROCE(accept__client_gives_up_before_ready),
-		ROCE(accept__released_before_ready),
-		ROCE(accept__endpoint_freed_meanwhile),
-		ROCE(disconnect__by_active_side),
-		ROCE(disconnect__by_passive_side),
-		IWARP(disconnect__over_iwarp),
-		ROCE(cma_disconnect__by_both_at_once),
-		ROCE(disconnect__twice_is_one),
-		ROCE(disconnect__inside_established_upcall),
-		ROCE(disconnect__call_fails),
-		ROCE(removal__of_device),
-		ROCE(removal__while_listening_and_connecting),
-		ROCE(prepare__nth_call_fails),
-		ROCE(establish__nth_call_fails),
-		ROCE(crowd__begin_and_release),
-		ROCE(crowd__disconnect_from_both_ends),
+		T(cma_connect__accepted, roce_listening),
+		{"cma_connect__accepted.ib", cma_connect__accepted, setup,
+		 teardown, &ib_listening},
+		T(connect__accepted_over_iwarp, iwarp_listening),
+		T(connect__port_is_taken, iwarp_listening),
+		T(connect__no_port_is_free, iwarp_apart),
+		T(connect__access_flags_and_depths, roce_listening),
+		T(cma_connect__nobody_listens, roce_apart),
+		T(connect__host_does_not_answer, roce_apart),
+		T(connect__no_way_to_host, roce_apart),
+		T(connect__no_way_to_host_known_at_once, roce_apart),
+		T(connect__route_does_not_answer, roce_apart),
+		T(connect__route_call_fails, roce_apart),
+		T(connect__request_call_fails, roce_apart),
+		T(connect__refused_inside_the_call, iwarp_apart),
+		T(connect__request_unanswered, roce_apart),
+		T(connect__rejected_for_other_reasons, roce_apart),
+		T(connect__bad_arguments, roce_apart),
+		T(connect__prepared_only, roce_apart),
+		T(connect__tos_is_set, roce_apart),
+		T(release__resolving_address, roce_apart),
+		T(release__resolving_route, roce_apart),
+		T(release__waiting_for_answer, roce_apart),
+		T(release__waiting_for_answer_over_iwarp, iwarp_met),
+		T(release__accepted_afterwards_over_iwarp, iwarp_met),
+		T(release__inside_a_request_that_fails, iwarp_apart),
+		T(release__established_disconnects_at_once, iwarp_connected),
+		T(release__established_hears_of_nothing, iwarp_connected),
+		T(release__in_event_upcall, roce_apart),
+		T(release__established_tells_peer, roce_connected),
+		T(release__established_peer_never_answers, roce_connected),
+		T(release__while_disconnecting, roce_connected),
+		T(reject__by_consumer, roce_listening),
+		T(reject__header_as_sent_by_the_historic_provider, roce_met),
+		T(reject__over_iwarp, iwarp_met),
+		T(request__released_unanswered, roce_met),
+		T(request__released_inside_upcall, roce_apart),
+		T(request__unlistens_inside_upcall, roce_apart),
+		T(accept__client_has_gone, roce_met),
+		T(accept__too_much_private_data, roce_met),
+		T(accept__queue_pair_refuses, roce_apart),
+		T(accept__call_fails, roce_met),
+		T(accept__client_queue_pair_refuses, roce_listening),
+		T(accept__client_gives_up_before_ready, roce_listening),
+		T(accept__released_before_ready, roce_listening),
+		T(accept__endpoint_freed_meanwhile, roce_met),
+		T(disconnect__by_active_side, roce_connected),
+		T(disconnect__by_passive_side, roce_connected),
+		{"disconnect__by_active_side.iwarp", disconnect__by_active_side,
+		 setup, teardown, &iwarp_connected},
+		{"disconnect__by_passive_side.iwarp",
+		 disconnect__by_passive_side, setup, teardown,
+		 &iwarp_connected},
+		T(cma_disconnect__by_both_at_once, roce_connected),
+		T(disconnect__twice_is_one, roce_connected),
+		T(disconnect__inside_established_upcall, roce_listening),
+		T(disconnect__call_fails, roce_connected),
+		T(removal__of_device, roce_connected),
+		T(removal__while_listening_and_connecting, roce_apart),
+		T(prepare__nth_call_fails, roce_apart),
+		T(establish__nth_call_fails, roce_apart),
+		T(crowd__begin_and_release, roce_apart),
+		T(crowd__disconnect_from_both_ends, roce_apart),
 	};
 
 	alarm(300);
