@@ -86,18 +86,6 @@ int __wrap_epoll_wait(int fd, struct epoll_event *ev, int n, int timeout)
 
 static struct dapl_loop *loop;
 
-static int open_loop(void **state)
-{
-	return dapl_loop_open("test-loop", &loop);
-}
-
-static int close_loop(void **state)
-{
-	dapl_loop_close(loop);
-	loop = NULL;
-	return 0;
-}
-
 static bool wait_sem(sem_t *sem)
 {
 	struct timespec ts;
@@ -235,13 +223,68 @@ static void call_barrier(void *arg)
 	dapl_loop_barrier(loop);
 }
 
-static void stay_reset(void)
+static struct {
+	struct dapl_timer *t;
+	uint64_t deadline;
+	uint64_t at;
+} fired[512];
+static unsigned fired_count;
+static unsigned fired_goal;
+
+static int setup(void **state)
 {
-	assert_int_equal(sem_init(&entered, 0, 0), 0);
-	assert_int_equal(sem_init(&gate, 0, 0), 0);
+	sem_init(&entered, 0, 0);
+	sem_init(&gate, 0, 0);
 	callback_ended = false;
 	again = false;
 	runs = 0;
+	fired_count = 0;
+	return 0;
+}
+
+static int open_loop(void **state)
+{
+	setup(state);
+	return dapl_loop_open("test-loop", &loop);
+}
+
+static int close_loop(void **state)
+{
+	dapl_loop_close(loop);
+	loop = NULL;
+	return 0;
+}
+
+static void add(struct dapl_watch *w, void (*fn)(struct dapl_watch *, uint32_t),
+		int fd, uint32_t events)
+{
+	*w = (struct dapl_watch){.fn = fn, .fd = -1};
+	assert_int_equal(dapl_loop_add(loop, w, fd, events), 0);
+}
+
+static void arm(struct dapl_timer *t, void (*fn)(struct dapl_timer *),
+		uint64_t deadline_us)
+{
+	dapl_timer_init(t, fn);
+	assert_int_equal(dapl_timer_arm(loop, t, deadline_us), 0);
+}
+
+static void defer(struct dapl_work *w, void (*fn)(struct dapl_work *))
+{
+	dapl_work_init(w, fn);
+	dapl_loop_defer(loop, w);
+}
+
+static void wait_entered(void)
+{
+	assert_true(wait_sem(&entered));
+}
+
+/* The service thread stays in BLOCKER until the gate opens. */
+static void block(struct dapl_work *blocker)
+{
+	defer(blocker, stay_work);
+	wait_entered();
 }
 
 /* The callback of C's object is running: the call must wait for its end. */
@@ -249,7 +292,7 @@ static void must_wait_for_callback(struct caller *c)
 {
 	bool early;
 
-	assert_true(wait_sem(&entered));
+	wait_entered();
 	caller_start(c);
 	early = __atomic_load_n(&c->returned, __ATOMIC_ACQUIRE);
 	sem_post(&gate);
@@ -271,9 +314,8 @@ static void settle(void)
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		dapl_work_init(&w, sync_work);
-		dapl_loop_defer(loop, &w);
-		assert_true(wait_sem(&entered));
+		defer(&w, sync_work);
+		wait_entered();
 		dapl_work_cancel(loop, &w);
 	}
 }
@@ -308,12 +350,10 @@ static void add__calls_back_on_the_service_thread(void **state)
 	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	uint64_t one = 1;
 
-	stay_reset();
-	watch = (struct dapl_watch){.fn = consume, .fd = -1};
-	assert_int_equal(dapl_loop_add(loop, &watch, fd, EPOLLIN), 0);
+	add(&watch, consume, fd, EPOLLIN);
 	assert_int_equal(watch.fd, fd);
 	assert_int_equal(write(fd, &one, sizeof(one)), sizeof(one));
-	assert_true(wait_sem(&entered));
+	wait_entered();
 	dapl_loop_del(loop, &watch);
 	assert_int_equal(watch.fd, -1);
 	assert_int_equal(seen_events, EPOLLIN);
@@ -329,12 +369,10 @@ static void add__is_level_triggered(void **state)
 	int fd = readable_fd();
 	uint64_t v;
 
-	stay_reset();
-	watch = (struct dapl_watch){.fn = stay_watch, .fd = -1};
-	assert_int_equal(dapl_loop_add(loop, &watch, fd, EPOLLIN), 0);
-	assert_true(wait_sem(&entered));
+	add(&watch, stay_watch, fd, EPOLLIN);
+	wait_entered();
 	sem_post(&gate);
-	assert_true(wait_sem(&entered)); /* nobody has read it */
+	wait_entered(); /* nobody has read it */
 	assert_int_equal(read(fd, &v, sizeof(v)), sizeof(v));
 	sem_post(&gate);
 	dapl_loop_del(loop, &watch);
@@ -346,7 +384,6 @@ static void add__errors_leave_nothing(void **state)
 {
 	int fd = readable_fd(), file;
 
-	stay_reset();
 	watch = (struct dapl_watch){.fn = consume, .fd = -1};
 	assert_int_equal(dapl_loop_add(loop, &watch, -1, EPOLLIN), -EBADF);
 	assert_int_equal(watch.fd, -1);
@@ -365,13 +402,11 @@ static void mod__switches_events(void **state)
 {
 	int fd = readable_fd();
 
-	stay_reset();
-	watch = (struct dapl_watch){.fn = consume, .fd = -1};
-	assert_int_equal(dapl_loop_add(loop, &watch, fd, 0), 0);
+	add(&watch, consume, fd, 0);
 	settle();
 	assert_int_equal(runs, 0);
 	assert_int_equal(dapl_loop_mod(loop, &watch, EPOLLIN), 0);
-	assert_true(wait_sem(&entered));
+	wait_entered();
 	dapl_loop_del(loop, &watch);
 	assert_int_equal(runs, 1);
 	close(fd);
@@ -382,9 +417,7 @@ static void del__waits_for_a_running_callback(void **state)
 	struct caller c = {.call = call_del, .arg = &watch};
 	int fd = readable_fd();
 
-	stay_reset();
-	watch = (struct dapl_watch){.fn = stay_watch, .fd = -1};
-	assert_int_equal(dapl_loop_add(loop, &watch, fd, EPOLLIN), 0);
+	add(&watch, stay_watch, fd, EPOLLIN);
 	must_wait_for_callback(&c);
 	close(fd);
 }
@@ -394,12 +427,10 @@ static void del__does_not_wait_for_others(void **state)
 {
 	int fd = eventfd(0, EFD_CLOEXEC);
 
-	stay_reset();
 	dapl_work_init(&work, stay_work);
-	watch = (struct dapl_watch){.fn = consume, .fd = -1};
-	assert_int_equal(dapl_loop_add(loop, &watch, fd, EPOLLIN), 0);
+	add(&watch, consume, fd, EPOLLIN);
 	dapl_loop_defer(loop, &work);
-	assert_true(wait_sem(&entered));
+	wait_entered();
 	dapl_loop_del(loop, &watch); /* would hang if it waited */
 	sem_post(&gate);
 	dapl_work_cancel(loop, &work);
@@ -434,19 +465,13 @@ static void del__in_a_callback_drops_fetched_events(void **state)
 	int fds[2] = {readable_fd(), readable_fd()};
 	int i;
 
-	stay_reset();
 	for (i = 0; i < 2; i++)
 		quiet_fds[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	dapl_work_init(&work, stay_work);
-	dapl_loop_defer(loop, &work);
-	assert_true(wait_sem(&entered)); /* both get ready meanwhile */
-	for (i = 0; i < 2; i++) {
-		pair[i] = (struct dapl_watch){.fn = del_other, .fd = -1};
-		assert_int_equal(dapl_loop_add(loop, &pair[i], fds[i], EPOLLIN),
-				 0);
-	}
+	block(&work); /* both get ready meanwhile */
+	for (i = 0; i < 2; i++)
+		add(&pair[i], del_other, fds[i], EPOLLIN);
 	sem_post(&gate);
-	assert_true(wait_sem(&entered));
+	wait_entered();
 	settle();
 	assert_int_equal(runs, 2); /* the work and one of the pair */
 	for (i = 0; i < 2; i++) {
@@ -464,16 +489,13 @@ static void add__many_and_reuse(void **state)
 	struct dapl_watch *w = calloc(N, sizeof(*w));
 	int fd[N], i, round;
 
-	stay_reset();
 	for (round = 0; round < 2; round++) {
 		for (i = 0; i < N; i++) {
 			fd[i] = readable_fd();
-			w[i] = (struct dapl_watch){.fn = consume, .fd = -1};
-			assert_int_equal(
-				dapl_loop_add(loop, &w[i], fd[i], EPOLLIN), 0);
+			add(&w[i], consume, fd[i], EPOLLIN);
 		}
 		for (i = 0; i < N; i++)
-			assert_true(wait_sem(&entered));
+			wait_entered();
 		for (i = 0; i < N; i++) {
 			dapl_loop_del(loop, &w[i]);
 			close(fd[i]);
@@ -487,7 +509,6 @@ static void add__without_memory(void **state)
 {
 	int fd = readable_fd(), i;
 
-	stay_reset();
 	watch = (struct dapl_watch){.fn = consume, .fd = -1};
 	fail_in = 1; /* the slots */
 	assert_int_equal(dapl_loop_add(loop, &watch, fd, EPOLLIN), -ENOMEM);
@@ -503,14 +524,6 @@ static void add__without_memory(void **state)
 
 /* Timers. */
 
-static struct {
-	struct dapl_timer *t;
-	uint64_t deadline;
-	uint64_t at;
-} fired[512];
-static unsigned fired_count;
-static unsigned fired_goal;
-
 static void record(struct dapl_timer *t)
 {
 	fired[fired_count].t = t;
@@ -524,12 +537,9 @@ static void timer__fires_once_and_not_early(void **state)
 {
 	uint64_t deadline = dapl_now_us() + MS(5);
 
-	stay_reset();
-	fired_count = 0;
 	fired_goal = 1;
-	dapl_timer_init(&timer, record);
-	assert_int_equal(dapl_timer_arm(loop, &timer, deadline), 0);
-	assert_true(wait_sem(&entered));
+	arm(&timer, record, deadline);
+	wait_entered();
 	settle();
 	assert_int_equal(fired_count, 1);
 	assert_true(fired[0].at >= deadline);
@@ -545,8 +555,6 @@ static void timer__many_fire_in_order(void **state)
 	uint64_t base = dapl_now_us() + MS(20);
 	unsigned i, seed = 12345;
 
-	stay_reset();
-	fired_count = 0;
 	fired_goal = N - N / 3;
 	for (i = 0; i < N; i++) {
 		dapl_timer_init(&t[i], record);
@@ -563,7 +571,7 @@ static void timer__many_fire_in_order(void **state)
 							base + 20000 + (N - i)),
 					 0);
 	}
-	assert_true(wait_sem(&entered));
+	wait_entered();
 	settle();
 	assert_int_equal(fired_count, N - N / 3);
 	for (i = 0; i < fired_count; i++) {
@@ -580,16 +588,11 @@ static void timer__earlier_one_shortens_the_sleep(void **state)
 {
 	struct dapl_timer far, near;
 
-	stay_reset();
-	fired_count = 0;
 	fired_goal = 1;
-	dapl_timer_init(&far, record);
-	dapl_timer_init(&near, record);
-	assert_int_equal(
-		dapl_timer_arm(loop, &far, dapl_now_us() + MS(3600000)), 0);
+	arm(&far, record, dapl_now_us() + MS(3600000));
 	settle();
-	assert_int_equal(dapl_timer_arm(loop, &near, dapl_now_us() + MS(1)), 0);
-	assert_true(wait_sem(&entered));
+	arm(&near, record, dapl_now_us() + MS(1));
+	wait_entered();
 	assert_ptr_equal(fired[0].t, &near);
 	dapl_timer_cancel(loop, &far);
 	assert_int_equal(far.heap_index, 0);
@@ -599,14 +602,10 @@ static void timer__extreme_deadlines(void **state)
 {
 	struct dapl_timer past, never;
 
-	stay_reset();
-	fired_count = 0;
 	fired_goal = 1;
-	dapl_timer_init(&past, record);
-	dapl_timer_init(&never, record);
-	assert_int_equal(dapl_timer_arm(loop, &never, UINT64_MAX), 0);
-	assert_int_equal(dapl_timer_arm(loop, &past, 0), 0);
-	assert_true(wait_sem(&entered));
+	arm(&never, record, UINT64_MAX);
+	arm(&past, record, 0);
+	wait_entered();
 	settle();
 	assert_int_equal(fired_count, 1);
 	dapl_timer_cancel(loop, &never);
@@ -616,9 +615,7 @@ static void timer__cancel_waits_for_a_running_callback(void **state)
 {
 	struct caller c = {.call = call_timer_cancel, .arg = &timer};
 
-	stay_reset();
-	dapl_timer_init(&timer, stay_timer);
-	assert_int_equal(dapl_timer_arm(loop, &timer, 0), 0);
+	arm(&timer, stay_timer, 0);
 	must_wait_for_callback(&c);
 }
 
@@ -627,10 +624,8 @@ static void timer__cancel_beats_rearming(void **state)
 {
 	struct caller c = {.call = call_timer_cancel, .arg = &timer};
 
-	stay_reset();
 	again = true;
-	dapl_timer_init(&timer, stay_timer);
-	assert_int_equal(dapl_timer_arm(loop, &timer, 0), 0);
+	arm(&timer, stay_timer, 0);
 	must_wait_for_callback(&c);
 	settle();
 	assert_int_equal(runs, 1);
@@ -648,10 +643,8 @@ static void timer__callback_may_free_it(void **state)
 {
 	struct dapl_timer *t = calloc(1, sizeof(*t));
 
-	stay_reset();
-	dapl_timer_init(t, free_timer);
-	assert_int_equal(dapl_timer_arm(loop, t, 0), 0);
-	assert_true(wait_sem(&entered));
+	arm(t, free_timer, 0);
+	wait_entered();
 	settle();
 }
 
@@ -673,11 +666,9 @@ static void rearm_past(struct dapl_timer *t)
 
 static void timer__does_not_starve_others(void **state)
 {
-	stay_reset();
-	dapl_timer_init(&timer, rearm_past);
 	dapl_work_init(&work, set_done);
-	assert_int_equal(dapl_timer_arm(loop, &timer, 0), 0);
-	assert_true(wait_sem(&entered));
+	arm(&timer, rearm_past, 0);
+	wait_entered();
 	dapl_timer_cancel(loop, &timer);
 	assert_true(runs < 10);
 }
@@ -688,7 +679,6 @@ static void timer__sleep_covers_the_deadline(void **state)
 	uint64_t deadline, until;
 	int i;
 
-	stay_reset();
 	dapl_timer_init(&timer, record);
 	__atomic_store_n(&last_timeout, -2, __ATOMIC_RELEASE);
 	settle();
@@ -740,17 +730,12 @@ static void timer__cancel_keeps_the_order(void **state)
 	struct dapl_timer t[N + 1];
 	unsigned i;
 
-	stay_reset();
-	fired_count = 0;
 	fired_goal = N - GONE;
-	for (i = 1; i <= N; i++) {
-		dapl_timer_init(&t[i], record);
-		assert_int_equal(dapl_timer_arm(loop, &t[i], base + shaped(i)),
-				 0);
-	}
+	for (i = 1; i <= N; i++)
+		arm(&t[i], record, base + shaped(i));
 	for (i = 32; i < 32 + GONE; i++)
 		dapl_timer_cancel(loop, &t[i]);
-	assert_true(wait_sem(&entered));
+	wait_entered();
 	settle();
 	assert_int_equal(fired_count, N - GONE);
 	for (i = 1; i < fired_count; i++)
@@ -779,15 +764,11 @@ static void defer__twice_is_one_run(void **state)
 {
 	struct dapl_work blocker;
 
-	stay_reset();
-	dapl_work_init(&blocker, stay_work);
-	dapl_work_init(&work, sync_work);
-	dapl_loop_defer(loop, &blocker);
-	assert_true(wait_sem(&entered));
-	dapl_loop_defer(loop, &work);
+	block(&blocker);
+	defer(&work, sync_work);
 	dapl_loop_defer(loop, &work);
 	sem_post(&gate);
-	assert_true(wait_sem(&entered));
+	wait_entered();
 	dapl_work_cancel(loop, &blocker);
 	dapl_work_cancel(loop, &work);
 	assert_int_equal(sem_trywait(&entered), -1);
@@ -796,9 +777,7 @@ static void defer__twice_is_one_run(void **state)
 
 static void defer__again_is_another_run(void **state)
 {
-	stay_reset();
-	dapl_work_init(&work, count_work);
-	dapl_loop_defer(loop, &work);
+	defer(&work, count_work);
 	assert_true(wait_sem(&gate));
 	dapl_loop_defer(loop, &work);
 	assert_true(wait_sem(&gate));
@@ -811,12 +790,8 @@ static void work_cancel__before_the_run(void **state)
 {
 	struct dapl_work blocker;
 
-	stay_reset();
-	dapl_work_init(&blocker, stay_work);
-	dapl_work_init(&work, count_work);
-	dapl_loop_defer(loop, &blocker);
-	assert_true(wait_sem(&entered));
-	dapl_loop_defer(loop, &work);
+	block(&blocker);
+	defer(&work, count_work);
 	dapl_work_cancel(loop, &work);
 	sem_post(&gate);
 	settle();
@@ -828,9 +803,7 @@ static void work_cancel__waits_for_a_running_callback(void **state)
 {
 	struct caller c = {.call = call_work_cancel, .arg = &work};
 
-	stay_reset();
-	dapl_work_init(&work, stay_work);
-	dapl_loop_defer(loop, &work);
+	defer(&work, stay_work);
 	must_wait_for_callback(&c);
 }
 
@@ -838,10 +811,8 @@ static void work_cancel__beats_requeueing(void **state)
 {
 	struct caller c = {.call = call_work_cancel, .arg = &work};
 
-	stay_reset();
 	again = true;
-	dapl_work_init(&work, stay_work);
-	dapl_loop_defer(loop, &work);
+	defer(&work, stay_work);
 	must_wait_for_callback(&c);
 	settle();
 	assert_int_equal(runs, 1);
@@ -861,9 +832,7 @@ static void barrier__waits_for_a_callback_that_freed_its_object(void **state)
 	struct caller c = {.call = call_barrier};
 	struct dapl_timer *t = calloc(1, sizeof(*t));
 
-	stay_reset();
-	dapl_timer_init(t, free_and_stay);
-	assert_int_equal(dapl_timer_arm(loop, t, 0), 0);
+	arm(t, free_and_stay, 0);
 	must_wait_for_callback(&c);
 	settle();
 	dapl_loop_barrier(loop);
@@ -875,14 +844,12 @@ static void idle__sleeps_without_timeout(void **state)
 {
 	int before;
 
-	stay_reset();
 	settle();
 	/* The last turn of settle() is followed by one sleep without end. */
 	while (__atomic_load_n(&last_timeout, __ATOMIC_ACQUIRE) != -1)
 		sched_yield();
 	before = __atomic_load_n(&sleeps, __ATOMIC_ACQUIRE);
-	dapl_timer_init(&timer, record);
-	assert_int_equal(dapl_timer_arm(loop, &timer, UINT64_MAX), 0);
+	arm(&timer, record, UINT64_MAX);
 	settle();
 	dapl_timer_cancel(loop, &timer);
 	/* One wake-up for the timer, at most three a round of settle(). */
@@ -899,13 +866,9 @@ static void close__runs_what_is_queued(void **state)
 {
 	struct dapl_work blocker, last;
 
-	stay_reset();
 	assert_int_equal(dapl_loop_open("x", &loop), 0);
-	dapl_work_init(&blocker, stay_work);
-	dapl_work_init(&last, chain); /* and what that queues */
-	dapl_loop_defer(loop, &blocker);
-	assert_true(wait_sem(&entered));
-	dapl_loop_defer(loop, &last);
+	block(&blocker);
+	defer(&last, chain); /* and what that queues */
 	sem_post(&gate);
 	dapl_loop_close(loop);
 	assert_int_equal(runs, 5); /* 1 of the blocker, 4 of the chain */
@@ -946,7 +909,6 @@ static void open__thread_takes_no_signals(void **state)
 	/* Would end the process if the service thread took them. */
 	assert_int_equal(kill(getpid(), SIGUSR1), 0);
 	assert_int_equal(kill(getpid(), SIGTERM), 0);
-	stay_reset();
 	settle();
 	assert_true(sigtimedwait(&set, NULL, &patience) > 0);
 	assert_true(sigtimedwait(&set, NULL, &patience) > 0);
@@ -991,16 +953,11 @@ static void fork__child_can_clean_up_and_parent_goes_on(void **state)
 	uint64_t one = 1;
 	pid_t pid;
 
-	stay_reset();
 	assert_int_equal(dapl_loop_open("x", &loop), 0);
-	watch = (struct dapl_watch){.fn = consume, .fd = -1};
-	assert_int_equal(dapl_loop_add(loop, &watch, fd, EPOLLIN), 0);
-	dapl_timer_init(&timer, record);
-	assert_int_equal(dapl_timer_arm(loop, &timer, UINT64_MAX), 0);
+	add(&watch, consume, fd, EPOLLIN);
+	arm(&timer, record, UINT64_MAX);
 	dapl_work_init(&work, sync_work);
-	dapl_work_init(&blocker, stay_work);
-	dapl_loop_defer(loop, &blocker);
-	assert_true(wait_sem(&entered));
+	block(&blocker);
 	pid = fork();
 	if (!pid)
 		_exit(in_child(fd));
@@ -1010,7 +967,7 @@ static void fork__child_can_clean_up_and_parent_goes_on(void **state)
 	sem_post(&gate);
 	/* The child's del has not taken it out of the parent's epoll set. */
 	assert_int_equal(write(fd, &one, sizeof(one)), sizeof(one));
-	assert_true(wait_sem(&entered));
+	wait_entered();
 	dapl_loop_del(loop, &watch);
 	dapl_timer_cancel(loop, &timer);
 	dapl_loop_close(loop);
@@ -1144,10 +1101,11 @@ int main(void)
 		T(work_cancel__beats_requeueing),
 		T(barrier__waits_for_a_callback_that_freed_its_object),
 		T(idle__sleeps_without_timeout),
-		cmocka_unit_test(close__runs_what_is_queued),
-		cmocka_unit_test(loop_open__nth_call_fails),
-		cmocka_unit_test(open__thread_takes_no_signals),
-		cmocka_unit_test(fork__child_can_clean_up_and_parent_goes_on),
+		cmocka_unit_test_setup(close__runs_what_is_queued, setup),
+		cmocka_unit_test_setup(loop_open__nth_call_fails, setup),
+		cmocka_unit_test_setup(open__thread_takes_no_signals, setup),
+		cmocka_unit_test_setup(
+			fork__child_can_clean_up_and_parent_goes_on, setup),
 		T(stress__nothing_runs_after_del_and_cancel),
 	};
 
