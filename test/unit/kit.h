@@ -41,6 +41,15 @@ static inline DAT_PSP_HANDLE kit_listen(struct world *w)
 	return psp;
 }
 
+/* The server listens, and both sides have an endpoint. */
+static inline DAT_PSP_HANDLE kit_ready(struct world *w)
+{
+	DAT_PSP_HANDLE psp = kit_listen(w);
+
+	world_eps(w);
+	return psp;
+}
+
 /* A PSP whose requests bring endpoints of the provider's. */
 static inline DAT_PSP_HANDLE kit_listen_provider(struct world *w)
 {
@@ -77,10 +86,74 @@ static inline DAT_RETURN kit_connect(DAT_EP_HANDLE ep, DAT_TIMEOUT timeout_us,
 /* The request that has come or is about to come to the server. */
 static inline DAT_CR_HANDLE kit_request(struct world *w)
 {
-	DAT_EVENT ev =
-		expect_event(w->server.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	return world_request(w->server.cr_evd);
+}
 
-	return ev.event_data.cr_arrival_event_data.cr_handle;
+/* The client's endpoint asks, for as long as it takes. */
+static inline void kit_ask(struct world *w)
+{
+	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+}
+
+static inline DAT_CR_HANDLE kit_meet(struct world *w)
+{
+	kit_ask(w);
+	return kit_request(w);
+}
+
+static inline void kit_accept(struct world *w, DAT_CR_HANDLE cr)
+{
+	assert_dat_ok(V(cr_accept)(cr, w->server.ep, 0, NULL));
+}
+
+/* A connection event of the side's EP. */
+static inline DAT_EVENT kit_conn(struct world_side *s, unsigned number)
+{
+	DAT_EVENT ev = expect_event(s->conn_evd, number);
+
+	assert_ptr_equal(ev.event_data.connect_event_data.ep_handle, s->ep);
+	return ev;
+}
+
+static inline void kit_state(DAT_EP_HANDLE ep, DAT_EP_STATE state)
+{
+	assert_int_equal(world_ep_state(ep), state);
+}
+
+static inline void kit_established(struct world *w)
+{
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
+	kit_conn(&w->server, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* The connection of both ends is over, each has heard so once. */
+static inline void kit_over(struct world *w)
+{
+	kit_conn(&w->client, DAT_CONNECTION_EVENT_DISCONNECTED);
+	kit_conn(&w->server, DAT_CONNECTION_EVENT_DISCONNECTED);
+	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+	kit_state(w->server.ep, DAT_EP_STATE_DISCONNECTED);
+	expect_empty(w->client.conn_evd);
+	expect_empty(w->server.conn_evd);
+}
+
+static inline void kit_abort(DAT_EP_HANDLE ep)
+{
+	assert_dat_ok(V(ep_disconnect)(ep, DAT_CLOSE_ABRUPT_FLAG));
+}
+
+/* The client ends the connection. */
+static inline void kit_disconnect(struct world *w)
+{
+	kit_abort(w->client.ep);
+	kit_over(w);
+}
+
+/* Both endpoints can be connected again. */
+static inline void kit_reset(struct world *w)
+{
+	assert_dat_ok(V(ep_reset)(w->client.ep));
+	assert_dat_ok(V(ep_reset)(w->server.ep));
 }
 
 /* The endpoint that a request brought, or NULL. */
@@ -123,7 +196,6 @@ static inline void kit_crowd(struct world *w)
 	DAT_CR_HANDLE cr[CLIENTS];
 	DAT_EVD_HANDLE evd;
 	DAT_PSP_HANDLE psp;
-	DAT_EVENT ev;
 
 	assert_dat_ok(V(evd_create)(w->server.ia, PLACES, DAT_HANDLE_NULL,
 				    DAT_EVD_CR_FLAG, &evd));
@@ -133,8 +205,7 @@ static inline void kit_crowd(struct world *w)
 		assert_dat_ok(kit_connect(world_ep(&w->client, NULL),
 					  DAT_TIMEOUT_INFINITE, NULL, 0));
 	for (int i = 0; i < CLIENTS; i++) {
-		ev = expect_event(evd, DAT_CONNECTION_REQUEST_EVENT);
-		cr[i] = ev.event_data.cr_arrival_event_data.cr_handle;
+		cr[i] = world_request(evd);
 	}
 	for (int i = 0; i < CLIENTS; i++) {
 		assert_dat_ok(V(cr_accept)(cr[i], world_ep(&w->server, NULL), 0,
@@ -147,37 +218,6 @@ static inline void kit_crowd(struct world *w)
 	assert_dat_ok(V(psp_free)(psp));
 	expect_empty(w->server.async_evd);
 	expect_empty(w->client.async_evd);
-}
-
-static inline DAT_CR_HANDLE kit_meet(struct world *w)
-{
-	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
-	return kit_request(w);
-}
-
-/* A connection event of the side's EP. */
-static inline DAT_EVENT kit_conn(struct world_side *s, unsigned number)
-{
-	DAT_EVENT ev = expect_event(s->conn_evd, number);
-
-	assert_ptr_equal(ev.event_data.connect_event_data.ep_handle, s->ep);
-	return ev;
-}
-
-static inline void kit_state(DAT_EP_HANDLE ep, DAT_EP_STATE state)
-{
-	assert_int_equal(world_ep_state(ep), state);
-}
-
-/* The connection of both ends is over, each has heard so once. */
-static inline void kit_over(struct world *w)
-{
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_DISCONNECTED);
-	kit_conn(&w->server, DAT_CONNECTION_EVENT_DISCONNECTED);
-	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
-	kit_state(w->server.ep, DAT_EP_STATE_DISCONNECTED);
-	expect_empty(w->client.conn_evd);
-	expect_empty(w->server.conn_evd);
 }
 
 /* Connects with the longest timeouts, which must not become short ones. */
@@ -199,14 +239,10 @@ static inline void kit_long_timeouts(struct world *w)
 			DAT_GET_TYPE(V(evd_wait)(w->client.conn_evd, 20000, 1,
 						 &ev, &more)),
 			DAT_TIMEOUT_EXPIRED);
-		assert_dat_ok(V(cr_accept)(cr, w->server.ep, 0, NULL));
-		kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
-		kit_conn(&w->server, DAT_CONNECTION_EVENT_ESTABLISHED);
-		assert_dat_ok(
-			V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
-		kit_over(w);
-		assert_dat_ok(V(ep_reset)(w->client.ep));
-		assert_dat_ok(V(ep_reset)(w->server.ep));
+		kit_accept(w, cr);
+		kit_established(w);
+		kit_disconnect(w);
+		kit_reset(w);
 	}
 }
 

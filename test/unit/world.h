@@ -131,6 +131,11 @@ struct ibv_qp *world_qp(DAT_EP_HANDLE ep);
 
 /* The address of the IA that was opened first: the server. */
 DAT_IA_ADDRESS_PTR world_addr(void);
+/* EP asks whoever listens there. */
+DAT_RETURN world_ask(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR addr,
+		     DAT_CONN_QUAL qual);
+/* The request that has come or is about to come. */
+DAT_CR_HANDLE world_request(DAT_EVD_HANDLE cr_evd);
 /* Both EPs, where there is none yet. */
 void world_eps(struct world *w);
 /* Both EPs, connected by way of a PSP on WORLD_QUAL that is freed again. */

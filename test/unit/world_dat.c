@@ -87,6 +87,20 @@ DAT_IA_ADDRESS_PTR world_addr(void)
 	return (DAT_IA_ADDRESS_PTR)&first_addr;
 }
 
+DAT_RETURN world_ask(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR addr,
+		     DAT_CONN_QUAL qual)
+{
+	return V(ep_connect)(ep, addr, qual, WORLD_PATIENCE_US, 0, NULL,
+			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+DAT_CR_HANDLE world_request(DAT_EVD_HANDLE cr_evd)
+{
+	DAT_EVENT ev = expect_event(cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+
+	return ev.event_data.cr_arrival_event_data.cr_handle;
+}
+
 void world_connect_pair(struct world *w, DAT_EP_HANDLE server,
 			DAT_EP_HANDLE client)
 {
@@ -95,13 +109,9 @@ void world_connect_pair(struct world *w, DAT_EP_HANDLE server,
 
 	assert_dat_ok(V(psp_create)(w->server.ia, WORLD_QUAL, w->server.cr_evd,
 				    DAT_PSP_CONSUMER_FLAG, &psp));
-	assert_dat_ok(V(ep_connect)(
-		client, world_addr(), WORLD_QUAL, WORLD_PATIENCE_US, 0, NULL,
-		DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
-	ev = expect_event(w->server.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	assert_dat_ok(world_ask(client, world_addr(), WORLD_QUAL));
 	assert_dat_ok(
-		V(cr_accept)(ev.event_data.cr_arrival_event_data.cr_handle,
-			     server, 0, NULL));
+		V(cr_accept)(world_request(w->server.cr_evd), server, 0, NULL));
 	ev = expect_event(w->client.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 	assert_ptr_equal(ev.event_data.connect_event_data.ep_handle, client);
 	ev = expect_event(w->server.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);

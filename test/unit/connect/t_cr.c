@@ -49,8 +49,7 @@ static void accept__with_an_endpoint_not_ready(void **state)
 	DAT_EP_HANDLE ep, bare, mute;
 	DAT_CR_HANDLE cr;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	ep = w->server.ep;
 	cr = kit_meet(w);
 	assert_dat_ok(V(ep_create)(w->server.ia, DAT_HANDLE_NULL,
@@ -100,8 +99,7 @@ static void accept__nth_failure(void **state)
 	struct world *w = *state;
 	bool hit = true;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	world_recv(&w->server, 0, 64, 1);
 	for (unsigned n = 1; hit; n++) {
 		DAT_CR_HANDLE cr;
@@ -122,8 +120,7 @@ static void accept__nth_failure(void **state)
 			next_event(w->client.conn_evd, WORLD_PATIENCE_US);
 			assert_dat_ok(V(ep_reset)(w->client.ep));
 			/* The very same endpoint connects. */
-			assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0,
-						   NULL));
+			kit_accept(w, kit_meet(w));
 		}
 		/* The failure may still have met the active side. */
 		next_event(w->client.conn_evd, WORLD_PATIENCE_US);
@@ -143,8 +140,7 @@ static void accept__peer_gave_up(void **state)
 	DAT_CR_HANDLE cr;
 	DAT_RETURN ret;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	cr = kit_meet(w);
 	assert_dat_ok(V(ep_free)(w->client.ep));
 	w->client.ep = NULL;
@@ -170,7 +166,7 @@ static void accept__peer_gave_up(void **state)
 	}
 	expect_empty(w->server.conn_evd);
 	w->client.ep = world_ep(&w->client, NULL);
-	assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0, NULL));
+	kit_accept(w, kit_meet(w));
 	kit_conn(&w->server, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
@@ -178,13 +174,12 @@ static void accept__answer_is_lost(void **state)
 {
 	struct world *w = *state;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	world_recv(&w->server, 0, 64, 4);
 	fv_cm_set(FV_CM_LOSE_REP, 1);
-	assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0, NULL));
+	kit_accept(w, kit_meet(w));
 	kit_state(w->server.ep, DAT_EP_STATE_COMPLETION_PENDING);
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_abort(w->client.ep);
 	kit_conn(&w->client, DAT_CONNECTION_EVENT_DISCONNECTED);
 	kit_conn(&w->server, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 	kit_state(w->server.ep, DAT_EP_STATE_DISCONNECTED);
@@ -197,8 +192,7 @@ static void reject__twice(void **state)
 	struct world *w = *state;
 	DAT_CR_HANDLE cr;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	cr = kit_meet(w);
 	assert_dat_ok(V(cr_reject)(cr, 0, NULL));
 	assert_refused(V(cr_reject)(cr, 0, NULL), DAPL_BAD_HANDLE(CR));
@@ -211,8 +205,7 @@ static void reject__peer_gave_up(void **state)
 	struct world *w = *state;
 	DAT_CR_HANDLE cr;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	cr = kit_meet(w);
 	assert_dat_ok(V(ep_free)(w->client.ep));
 	w->client.ep = NULL;
@@ -299,7 +292,7 @@ static void provided__connects(void **state)
 	expect_dto(s->recv_evd, 1, DAT_DTO_SUCCESS);
 	world_send(s, 0, 64, 4, 0);
 	expect_dto(w->client.recv_evd, 2, DAT_DTO_SUCCESS);
-	assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_abort(s->ep);
 	kit_over(w);
 	/* From now on like any other. */
 	assert_dat_ok(V(ep_reset)(s->ep));

@@ -26,7 +26,7 @@ static void attempt_ends(struct world *w, unsigned number)
 	DAT_EVENT ev;
 
 	world_eps(w);
-	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	kit_ask(w);
 	ev = kit_conn(&w->client, number);
 	assert_int_equal(ev.event_data.connect_event_data.private_data_size, 0);
 	assert_null(ev.event_data.connect_event_data.private_data);
@@ -80,15 +80,11 @@ static void connect__private_data(void **state)
 	static const DAT_COUNT sizes[] = {0, 1, 55, 56};
 	struct world *w = *state;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		private_data_of(w, sizes[i]);
-		assert_dat_ok(
-			V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
-		kit_over(w);
-		assert_dat_ok(V(ep_reset)(w->client.ep));
-		assert_dat_ok(V(ep_reset)(w->server.ep));
+		kit_disconnect(w);
+		kit_reset(w);
 	}
 }
 
@@ -188,8 +184,7 @@ static void connect__peer_rejects_with_data(void **state)
 	DAT_CONNECTION_EVENT_DATA *data;
 	DAT_EVENT ev;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	assert_dat_ok(V(cr_reject)(kit_meet(w), 5, (DAT_PVOID) "never"));
 	ev = kit_conn(&w->client, EV(PEER_REJECTED));
 	data = &ev.event_data.connect_event_data;
@@ -211,8 +206,7 @@ static void connect__consumers_timeout(void **state)
 	DAT_EVENT ev;
 	DAT_RETURN ret;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	assert_dat_ok(kit_connect(w->client.ep, TIMEOUT_US, "x", 1));
 	cr = kit_request(w);
 	ev = kit_conn(&w->client, EV(TIMED_OUT));
@@ -236,14 +230,13 @@ static void connect__wrong_state(void **state)
 	struct world *w = *state;
 	DAT_EP_HANDLE ep;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	ep = w->client.ep;
 	kit_meet(w);
 	assert_refused(kit_connect(ep, 1000, NULL, 0),
 		       BAD_EP_STATE(ACTCONNPENDING));
 	assert_refused(V(ep_reset)(ep), BAD_EP_STATE(ACTCONNPENDING));
-	assert_dat_ok(V(ep_disconnect)(ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_abort(ep);
 	kit_conn(&w->client, EV(DISCONNECTED));
 	assert_refused(kit_connect(ep, 1000, NULL, 0),
 		       BAD_EP_STATE(DISCONNECTED));
@@ -293,9 +286,8 @@ static void common_connect__to_a_csp(void **state)
 	assert_dat_ok(V(ep_common_connect)(w->client.ep,
 					   (DAT_IA_ADDRESS_PTR)&addr,
 					   DAT_TIMEOUT_INFINITE, 0, NULL));
-	assert_dat_ok(V(cr_accept)(kit_request(w), w->server.ep, 0, NULL));
-	kit_conn(&w->client, EV(ESTABLISHED));
-	kit_conn(&w->server, EV(ESTABLISHED));
+	kit_accept(w, kit_request(w));
+	kit_established(w);
 	addr.sin_family = AF_UNIX;
 	assert_dat_ok(V(ep_free)(w->client.ep));
 	w->client.ep = world_ep(&w->client, NULL);
@@ -311,8 +303,7 @@ static void connect__nth_failure(void **state)
 	unsigned n;
 	bool hit;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	for (n = 1, hit = true; hit; n++) {
 		DAT_RETURN ret;
 		DAT_EVENT ev;
@@ -358,8 +349,7 @@ static void disconnect__both_flags(void **state)
 		kit_over(w);
 		assert_dat_ok(V(ep_disconnect)(s->ep, flags[i / 2]));
 		expect_empty(s->conn_evd);
-		assert_dat_ok(V(ep_reset)(w->client.ep));
-		assert_dat_ok(V(ep_reset)(w->server.ep));
+		kit_reset(w);
 		kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
 		assert_null(kit_query(s->ep).remote_ia_address_ptr);
 	}
@@ -487,8 +477,7 @@ static void disconnect__abrupt_after_graceful(void **state)
 	world_send(&w->client, 0, 200, 1, 0);
 	world_send(&w->client, 0, 200, 2, 0);
 	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_GRACEFUL_FLAG));
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
-	kit_over(w);
+	kit_disconnect(w);
 	expect_dto(w->client.req_evd, 1, DAT_DTO_ERR_FLUSHED);
 	expect_dto(w->client.req_evd, 2, DAT_DTO_ERR_FLUSHED);
 	expect_empty(w->client.req_evd);
@@ -499,8 +488,7 @@ static void disconnect__while_connecting(void **state)
 	struct world *w = *state;
 	DAT_CR_HANDLE cr;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	cr = kit_meet(w);
 	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_GRACEFUL_FLAG));
 	kit_conn(&w->client, EV(DISCONNECTED));
@@ -518,9 +506,8 @@ static void disconnect__while_accepting(void **state)
 	struct world *w = *state;
 
 	fv_cm_set(FV_CM_LOSE_REP, 1);
-	kit_listen(w);
-	world_eps(w);
-	assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0, NULL));
+	kit_ready(w);
+	kit_accept(w, kit_meet(w));
 	if (w->kind != FV_IWARP)
 		kit_state(w->server.ep, DAT_EP_STATE_COMPLETION_PENDING);
 	assert_dat_ok(V(ep_disconnect)(w->server.ep, DAT_CLOSE_GRACEFUL_FLAG));
@@ -535,7 +522,7 @@ static void disconnect__peer_never_answers(void **state)
 
 	world_connect(w);
 	fv_cm_set(FV_CM_LOSE_DREQ, 1);
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_abort(w->client.ep);
 	kit_conn(&w->client, EV(DISCONNECTED));
 	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
 	assert_dat_ok(V(ep_reset)(w->client.ep));
@@ -575,7 +562,7 @@ static void disconnect__abrupt_waits_for_no_answer(void **state)
 	fv_cm_set(FV_CM_LOSE_DREQ, 1);
 	world_connect(w);
 	post_receives(w, 0, 8);
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_abort(w->client.ep);
 	assert_dat_ok(V(evd_dequeue)(w->client.conn_evd, &ev));
 	assert_int_equal(ev.event_number, EV(DISCONNECTED));
 	expect_flushed(w, 8);
@@ -604,8 +591,7 @@ static void reset__former_connection_has_no_say(void **state)
 	ep = (struct dapl_ep *)w->client.ep;
 	former = ep->conn;
 	assert_non_null(former);
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
-	kit_over(w);
+	kit_disconnect(w);
 	assert_int_equal(dapl_ep_cm_qp_move(ep, former, &step, 1, never_moved),
 			 -ENOTCONN);
 	assert_dat_ok(V(ep_reset)(w->client.ep));
@@ -628,13 +614,10 @@ static void reset__receives_posted_then_disconnect(void **state)
 	for (int i = 0; i < 2; i++) {
 		world_connect(w);
 		post_receives(w, 4, 6);
-		assert_dat_ok(
-			V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
-		kit_over(w);
+		kit_disconnect(w);
 		expect_flushed(w, 10);
 		post_receives(w, 0, 3);
-		assert_dat_ok(V(ep_reset)(w->client.ep));
-		assert_dat_ok(V(ep_reset)(w->server.ep));
+		kit_reset(w);
 		expect_flushed(w, 3);
 		post_receives(w, 0, 4);
 	}
@@ -658,8 +641,7 @@ static void reset__nth_failure(void **state)
 	DAT_RETURN ret;
 
 	world_connect(w);
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
-	kit_over(w);
+	kit_disconnect(w);
 	assert_dat_ok(V(ep_reset)(w->server.ep));
 	for (unsigned n = 1;; n++) {
 		assert_in_range(n, 1, 20);
@@ -686,8 +668,7 @@ static void reset__connect_again(void **state)
 		world_send(&w->client, 0, 64, 2, 0);
 		expect_dto(w->server.recv_evd, 1, DAT_DTO_SUCCESS);
 		expect_dto(w->client.req_evd, 2, DAT_DTO_SUCCESS);
-		assert_dat_ok(
-			V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
+		kit_abort(w->server.ep);
 		kit_over(w);
 		assert_dat_ok(V(ep_reset)(w->server.ep));
 		assert_dat_ok(V(ep_reset)(w->client.ep));
@@ -698,8 +679,7 @@ static void free__connecting(void **state)
 {
 	struct world *w = *state;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	kit_meet(w);
 	assert_dat_ok(V(ep_free)(w->client.ep));
 	/* An event would name a handle that is no more. */
@@ -741,9 +721,8 @@ static void free__accepting(void **state)
 	struct world *w = *state;
 
 	fv_cm_set(FV_CM_LOSE_REP, 1);
-	kit_listen(w);
-	world_eps(w);
-	assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0, NULL));
+	kit_ready(w);
+	kit_accept(w, kit_meet(w));
 	assert_dat_ok(V(ep_free)(w->server.ep));
 	expect_empty(w->server.conn_evd);
 	assert_dat_ok(V(evd_free)(w->server.conn_evd));
@@ -880,8 +859,7 @@ static void race__free_against_events(void **state)
 		world_recv(&w->client, 0, 8, 1);
 		assert_int_equal(
 			pthread_create(&t, NULL, free_thread, w->client.ep), 0);
-		assert_dat_ok(
-			V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
+		kit_abort(w->server.ep);
 		pthread_join(t, NULL);
 		kit_conn(&w->server, EV(DISCONNECTED));
 		assert_dat_ok(V(ep_free)(w->server.ep));

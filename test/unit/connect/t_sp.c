@@ -135,12 +135,11 @@ static void psp_free__with_requests_pending(void **state)
 	cr = kit_meet(w);
 	assert_dat_ok(V(psp_free)(psp));
 	/* A request that was delivered stays valid. */
-	assert_dat_ok(V(cr_accept)(cr, w->server.ep, 0, NULL));
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
-	kit_conn(&w->server, DAT_CONNECTION_EVENT_ESTABLISHED);
+	kit_accept(w, cr);
+	kit_established(w);
 	/* New ones find nobody. */
 	w->client.ep = world_ep(&w->client, NULL);
-	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	kit_ask(w);
 	kit_conn(&w->client, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	expect_empty(w->server.cr_evd);
 }
@@ -360,7 +359,7 @@ static void rsp__serves_once(void **state)
 	assert_ptr_equal(param.evd_handle, s->cr_evd);
 	assert_refused(V(rsp_query)(rsp, DAT_RSP_FIELD_ALL, NULL),
 		       DAPL_BAD_ARG(3));
-	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	kit_ask(w);
 	ev = expect_event(s->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
 	data = &ev.event_data.cr_arrival_event_data;
 	/* Gone, but historic dapltest looks for its name. */
@@ -382,7 +381,7 @@ static void rsp__serves_once(void **state)
 	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
 	/* The next client finds nobody. */
 	w->client.ep = world_ep(&w->client, NULL);
-	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	kit_ask(w);
 	kit_conn(&w->client, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
@@ -437,7 +436,7 @@ static void rsp_free__while_its_request_arrives(void **state)
 	assert_dat_ok(
 		V(rsp_create)(s->ia, WORLD_QUAL, s->ep, s->cr_evd, &f.rsp));
 	__atomic_store_n(&held_post, 1, __ATOMIC_RELEASE);
-	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	kit_ask(w);
 	world_until(__atomic_load_n(&held_post, __ATOMIC_ACQUIRE) == 2);
 	assert_int_equal(pthread_create(&thread, NULL, free_and_look, &f), 0);
 	world_until(__atomic_load_n(&f.over, __ATOMIC_ACQUIRE) ||
@@ -509,7 +508,7 @@ static void rsp_provider__serves_once(void **state)
 	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
 	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
 	w->client.ep = world_ep(&w->client, NULL);
-	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	kit_ask(w);
 	kit_conn(&w->client, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 

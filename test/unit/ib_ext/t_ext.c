@@ -161,8 +161,7 @@ static void flush__keeps_the_operation(void **state)
 	DAT_RMR_TRIPLET to = world_target(&w->server, 0, 8);
 
 	world_connect(w);
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
-	kit_over(w);
+	kit_disconnect(w);
 	for (int i = 0; i < 2; i++) {
 		/* The second time the device takes no post any more. */
 		if (i)

@@ -729,9 +729,7 @@ static void ia_close__abrupt_with_everything(void **state)
 	ep = world_ep(s, NULL);
 	assert_dat_ok(V(rsp_create)(s->ia, 7777, ep, s->cr_evd, &rsp));
 	ep = world_ep(&w->client, NULL);
-	assert_dat_ok(V(ep_connect)(ep, world_addr(), qual, WORLD_PATIENCE_US,
-				    0, NULL, DAT_QOS_BEST_EFFORT,
-				    DAT_CONNECT_DEFAULT_FLAG));
+	assert_dat_ok(world_ask(ep, world_addr(), qual));
 	/* A request that nobody has answered yet. */
 	expect_event(s->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
 	world_ia_close(s->ia, DAT_CLOSE_ABRUPT_FLAG);

@@ -191,7 +191,7 @@ static void bind__flushed(void **state)
 	fv_pause(true);
 	for (unsigned i = 0; i < 2; i++)
 		assert_dat_ok(do_bind(s, rmr[i], 0, 64, i, 0, &key));
-	assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_abort(s->ep);
 	kit_over(w);
 	for (unsigned i = 0; i < 2; i++)
 		expect_bind(s, rmr[i], i, DAT_DTO_ERR_FLUSHED);
@@ -227,7 +227,7 @@ static void free__while_bound(void **state)
 
 static void cut_off(struct world *w)
 {
-	assert_dat_ok(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_abort(w->server.ep);
 	kit_over(w);
 }
 
@@ -551,7 +551,7 @@ static void bind__type2_after_reset(void **state)
 		assert_dat_ok(do_bind(s, rmr, 0, 64, i, 0, &key));
 		expect_bind(s, rmr, i, DAT_DTO_SUCCESS);
 		write_through(w, key, 0, DAT_DTO_SUCCESS);
-		assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_ABRUPT_FLAG));
+		kit_abort(s->ep);
 		kit_over(w);
 		assert_dat_ok(V(ep_reset)(s->ep));
 		assert_dat_ok(V(ep_reset)(w->client.ep));

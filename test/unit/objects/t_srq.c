@@ -349,7 +349,7 @@ static void reset__with_completions_unread(void **state)
 		assert_dat_ok(post(s, srq, i));
 	world_send(&w->client, 0, 64, 9, 0);
 	expect_dto(w->client.req_evd, 9, DAT_DTO_SUCCESS);
-	assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_abort(s->ep);
 	kit_over(w);
 	assert_dat_ok(V(ep_reset)(s->ep));
 	ev = expect_dto(s->recv_evd, 0, DAT_DTO_SUCCESS);
@@ -393,7 +393,7 @@ static void lose_queue_pair(struct world *w)
 	int max_qp = cfg->attr.max_qp;
 
 	world_connect(w);
-	assert_dat_ok(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_abort(w->server.ep);
 	kit_over(w);
 	cfg->attr.max_qp = 0;
 	assert_refused(V(ep_reset)(w->server.ep), DAPL_NO_RES(MEMORY));
@@ -463,7 +463,7 @@ static void disconnect__tells_the_last_receive(void **state)
 
 	s->ep = ep_on(s, srq, s->recv_evd);
 	world_connect(w);
-	assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_abort(s->ep);
 	kit_over(w);
 	ev = expect_event(s->async_evd, DAT_ASYNC_ERROR_EP_BROKEN);
 	assert_ptr_equal(ev.event_data.asynch_error_event_data.dat_handle,

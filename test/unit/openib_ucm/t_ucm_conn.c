@@ -78,10 +78,10 @@ static void data_both_ways(struct world *w)
 	assert_string_equal((char *)w->client.mem.buf, "to the client");
 }
 
-static void goodbye(struct world *w)
+static void close_ia(struct world_side *s)
 {
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
-	kit_over(w);
+	world_ia_close(s->ia, DAT_CLOSE_ABRUPT_FLAG);
+	s->ia = NULL;
 }
 
 static void connect__data_both_ways(void **state)
@@ -90,7 +90,7 @@ static void connect__data_both_ways(void **state)
 
 	world_connect(w);
 	data_both_ways(w);
-	goodbye(w);
+	kit_disconnect(w);
 }
 
 static void ucm_connect__private_data(void **state)
@@ -104,8 +104,7 @@ static void ucm_connect__private_data(void **state)
 
 	memset(out, 0x11, sizeof(out));
 	memset(back, 0x77, sizeof(back));
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, out,
 				  sizeof(out)));
 	cr = kit_request(w);
@@ -139,8 +138,7 @@ static void connect__rejected_with_data(void **state)
 	DAT_CONNECTION_EVENT_DATA *data;
 	DAT_EVENT ev;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	assert_dat_ok(V(cr_reject)(kit_meet(w), 5, (DAT_PVOID) "never"));
 	ev = kit_conn(&w->client, EV(PEER_REJECTED));
 	data = &ev.event_data.connect_event_data;
@@ -154,7 +152,7 @@ static void ucm_connect__nobody_listens(void **state)
 	struct world *w = *state;
 
 	world_eps(w);
-	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	kit_ask(w);
 	kit_conn(&w->client, EV(NON_PEER_REJECTED));
 	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
 	assert_dat_ok(V(ep_reset)(w->client.ep));
@@ -168,8 +166,8 @@ static void ucm_disconnect__by_both_at_once(void **state)
 
 	world_connect(w);
 	plan_for(DCM_DREQ, FV_HOLD, 2);
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
-	assert_dat_ok(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_abort(w->client.ep);
+	kit_abort(w->server.ep);
 	world_until(seen() >= 2);
 	fv_ud_release(10);
 	kit_over(w);
@@ -223,10 +221,8 @@ static void address__of_a_request_can_be_called(void **state)
 	DAT_CR_PARAM param;
 	DAT_PSP_HANDLE psp;
 	DAT_CR_HANDLE cr;
-	DAT_EVENT ev;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	cr = kit_meet(w);
 	assert_dat_ok(V(cr_query)(cr, DAT_CR_FIELD_ALL, &param));
 	assert_dat_ok(V(psp_create)(w->client.ia, WORLD_QUAL + 1,
@@ -234,14 +230,10 @@ static void address__of_a_request_can_be_called(void **state)
 				    &psp));
 	caller = world_ep(&w->server, NULL);
 	called = world_ep(&w->client, NULL);
-	assert_dat_ok(V(ep_connect)(caller, param.remote_ia_address_ptr,
-				    WORLD_QUAL + 1, WORLD_PATIENCE_US, 0, NULL,
-				    DAT_QOS_BEST_EFFORT,
-				    DAT_CONNECT_DEFAULT_FLAG));
-	ev = expect_event(w->client.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
 	assert_dat_ok(
-		V(cr_accept)(ev.event_data.cr_arrival_event_data.cr_handle,
-			     called, 0, NULL));
+		world_ask(caller, param.remote_ia_address_ptr, WORLD_QUAL + 1));
+	assert_dat_ok(
+		V(cr_accept)(world_request(w->client.cr_evd), called, 0, NULL));
 	expect_event(w->server.conn_evd, EV(ESTABLISHED));
 	expect_event(w->client.conn_evd, EV(ESTABLISHED));
 	assert_dat_ok(V(cr_reject)(cr, 0, NULL));
@@ -257,10 +249,7 @@ static void refuses(struct world *w, const struct dcm_ib *ib,
 
 	dcm_block_set_ib(&block, ib);
 	memcpy(&addr, &block, sizeof(block));
-	assert_refused(V(ep_connect)(w->client.ep, (DAT_IA_ADDRESS_PTR)&addr,
-				     qual, WORLD_PATIENCE_US, 0, NULL,
-				     DAT_QOS_BEST_EFFORT,
-				     DAT_CONNECT_DEFAULT_FLAG),
+	assert_refused(world_ask(w->client.ep, (DAT_IA_ADDRESS_PTR)&addr, qual),
 		       DAPL_ERR(DAT_INVALID_ADDRESS, subtype));
 	kit_state(w->client.ep, DAT_EP_STATE_UNCONNECTED);
 }
@@ -320,14 +309,11 @@ static void address__cut_short_leads_by_lid(void **state)
 	DAT_EP_PARAM param;
 	struct dcm_ib ib;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	for (int n = 0; n < GARBAGES; n++) {
 		assert_dat_ok(connect_cut(w, n));
-		assert_dat_ok(
-			V(cr_accept)(kit_request(w), w->server.ep, 0, NULL));
-		kit_conn(&w->client, EV(ESTABLISHED));
-		kit_conn(&w->server, EV(ESTABLISHED));
+		kit_accept(w, kit_request(w));
+		kit_established(w);
 		data_both_ways(w);
 		/* What it was called by can be passed on. */
 		param = kit_query(w->client.ep);
@@ -336,9 +322,8 @@ static void address__cut_short_leads_by_lid(void **state)
 		assert_int_equal(ib.lid, address_of(world_addr()).lid);
 		if (n < 4)
 			assert_int_equal(ib.gid[0] | ib.gid[15], 0);
-		goodbye(w);
-		assert_dat_ok(V(ep_reset)(w->client.ep));
-		assert_dat_ok(V(ep_reset)(w->server.ep));
+		kit_disconnect(w);
+		kit_reset(w);
 	}
 }
 
@@ -412,7 +397,7 @@ static void connect__no_way_to_the_peer(void **state)
 
 	world_eps(w);
 	fv_fail_call("ibv_create_ah", 1, EINVAL);
-	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	kit_ask(w);
 	kit_conn(&w->client, EV(UNREACHABLE));
 	fv_fail_at(0, 0);
 	assert_dat_ok(V(ep_reset)(w->client.ep));
@@ -438,9 +423,7 @@ static void listen__port_is_16_bits(void **state)
 	assert_dat_ok(V(psp_create)(w->client.ia, 70000, w->client.cr_evd,
 				    DAT_PSP_CONSUMER_FLAG, &other));
 	world_eps(w);
-	assert_dat_ok(V(ep_connect)(
-		w->client.ep, world_addr(), 70000 & 0xffff, WORLD_PATIENCE_US,
-		0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	assert_dat_ok(world_ask(w->client.ep, world_addr(), 70000 & 0xffff));
 	ev = expect_event(w->server.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
 	assert_ptr_equal(
 		ev.event_data.cr_arrival_event_data.sp_handle.psp_handle, psp);
@@ -516,17 +499,12 @@ static void address__of_a_peer_with_one_gid(void **state)
 	strcpy(info.ia_name, "fake-gid0");
 	dat_provider_init(&info, "fake0 1 gid=0");
 	side_open(&w->server, info.ia_name);
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	assert_dat_ok(V(ia_query)(w->server.ia, NULL,
 				  DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL));
-	assert_dat_ok(V(ep_connect)(w->client.ep, attr.ia_address_ptr,
-				    WORLD_QUAL, WORLD_PATIENCE_US, 0, NULL,
-				    DAT_QOS_BEST_EFFORT,
-				    DAT_CONNECT_DEFAULT_FLAG));
-	assert_dat_ok(V(cr_accept)(kit_request(w), w->server.ep, 0, NULL));
-	kit_conn(&w->client, EV(ESTABLISHED));
-	kit_conn(&w->server, EV(ESTABLISHED));
+	assert_dat_ok(world_ask(w->client.ep, attr.ia_address_ptr, WORLD_QUAL));
+	kit_accept(w, kit_request(w));
+	kit_established(w);
 	data_both_ways(w);
 	assert_dat_ok(V(ia_close)(w->server.ia, DAT_CLOSE_ABRUPT_FLAG));
 	free(w->server.mem.buf);
@@ -557,7 +535,7 @@ static void address__is_none_of_a_socket(void **state)
 static void all_is_well(struct world *w)
 {
 	data_both_ways(w);
-	goodbye(w);
+	kit_disconnect(w);
 	expect_empty(w->server.cr_evd);
 }
 
@@ -688,20 +666,18 @@ static void credits__used_up_for_req_rep_dreq(void **state)
 	DAT_CR_HANDLE cr;
 	struct jam jam;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	jam_up(&jam, &w->client);
-	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	kit_ask(w);
 	clear_up(&jam);
 	cr = kit_request(w);
 	jam_up(&jam, &w->server);
-	assert_dat_ok(V(cr_accept)(cr, w->server.ep, 0, NULL));
+	kit_accept(w, cr);
 	clear_up(&jam);
-	kit_conn(&w->client, EV(ESTABLISHED));
-	kit_conn(&w->server, EV(ESTABLISHED));
+	kit_established(w);
 	data_both_ways(w);
 	jam_up(&jam, &w->client);
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_abort(w->client.ep);
 	clear_up(&jam);
 	kit_over(w);
 }
@@ -712,16 +688,15 @@ static void credits__used_up_for_rtu_drep(void **state)
 	DAT_CR_HANDLE cr;
 	struct jam jam;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	cr = kit_meet(w);
 	jam_up(&jam, &w->client);
-	assert_dat_ok(V(cr_accept)(cr, w->server.ep, 0, NULL));
+	kit_accept(w, cr);
 	kit_conn(&w->client, EV(ESTABLISHED));
 	clear_up(&jam);
 	kit_conn(&w->server, EV(ESTABLISHED));
 	jam_up(&jam, &w->server);
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_abort(w->client.ep);
 	clear_up(&jam);
 	kit_over(w);
 }
@@ -742,7 +717,7 @@ static void credits__used_up_for_rejects(void **state)
 	assert_dat_ok(V(psp_free)(psp));
 	assert_dat_ok(V(ep_reset)(w->client.ep));
 	jam_up(&jam, &w->server);
-	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	kit_ask(w);
 	clear_up(&jam);
 	kit_conn(&w->client, EV(NON_PEER_REJECTED));
 }
@@ -752,8 +727,7 @@ static void lost__reject(void **state)
 	struct world *w = *state;
 
 	plan_for(DCM_REJ_USER, FV_DROP, 1);
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	assert_dat_ok(V(cr_reject)(kit_meet(w), 3, (DAT_PVOID) "no"));
 	kit_conn(&w->client, EV(PEER_REJECTED));
 	expect_empty(w->server.cr_evd);
@@ -771,11 +745,9 @@ static void late__request(void **state)
 	assert_int_equal(fv_ud_release(10), 1);
 	plan_for(OP_ANY, FV_DELIVER, 0);
 	/* Messages are handled in order: this is answered after the other. */
-	assert_dat_ok(V(ep_reset)(w->client.ep));
-	assert_dat_ok(V(ep_reset)(w->server.ep));
-	assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0, NULL));
-	kit_conn(&w->client, EV(ESTABLISHED));
-	kit_conn(&w->server, EV(ESTABLISHED));
+	kit_reset(w);
+	kit_accept(w, kit_meet(w));
+	kit_established(w);
 	expect_empty(w->server.cr_evd);
 }
 
@@ -788,16 +760,14 @@ static void accept__queue_pair_sends_before_the_answer_leaves(void **state)
 	struct world *w = *state;
 	struct dapl_ep *ep;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	ep = (struct dapl_ep *)w->server.ep;
 	plan_for(DCM_REP, FV_HOLD, 1);
-	assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0, NULL));
+	kit_accept(w, kit_meet(w));
 	world_until(seen() > 0);
 	assert_int_equal(fv_qp_state(ep->qp.ibv), IBV_QPS_RTS);
 	fv_ud_release(1);
-	kit_conn(&w->client, EV(ESTABLISHED));
-	kit_conn(&w->server, EV(ESTABLISHED));
+	kit_established(w);
 }
 
 /* DREQ overtakes RTU: the server hears of both ends of its connection. */
@@ -805,21 +775,18 @@ static void late__rtu(void **state)
 {
 	struct world *w = *state;
 
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	plan_for(DCM_RTU, FV_HOLD, 1000);
-	assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0, NULL));
+	kit_accept(w, kit_meet(w));
 	kit_conn(&w->client, EV(ESTABLISHED));
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_abort(w->client.ep);
 	kit_conn(&w->server, EV(ESTABLISHED));
 	kit_over(w);
 	fv_ud_release(1000);
 	plan_for(OP_ANY, FV_DELIVER, 0);
-	assert_dat_ok(V(ep_reset)(w->client.ep));
-	assert_dat_ok(V(ep_reset)(w->server.ep));
-	assert_dat_ok(V(cr_accept)(kit_meet(w), w->server.ep, 0, NULL));
-	kit_conn(&w->client, EV(ESTABLISHED));
-	kit_conn(&w->server, EV(ESTABLISHED));
+	kit_reset(w);
+	kit_accept(w, kit_meet(w));
+	kit_established(w);
 }
 
 static void silence__consumers_timeout(void **state)
@@ -843,7 +810,7 @@ static void silence__disconnect(void **state)
 
 	world_connect(w);
 	plan_for(OP_ANY, FV_DROP, 1000000);
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_abort(w->client.ep);
 	kit_conn(&w->client, EV(DISCONNECTED));
 	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
 	kit_state(w->server.ep, DAT_EP_STATE_CONNECTED);
@@ -874,8 +841,7 @@ static void forged__address(void **state)
 
 	plan.seen = 0;
 	fv_hook_ud(forger, w);
-	kit_listen(w);
-	world_eps(w);
+	kit_ready(w);
 	cr = kit_meet(w);
 	assert_int_equal(seen(), 2);
 	assert_dat_ok(V(cr_query)(cr, DAT_CR_FIELD_ALL, &param));
@@ -885,9 +851,8 @@ static void forged__address(void **state)
 	told = address_of(param.remote_ia_address_ptr);
 	assert_int_equal(told.lid, own.lid);
 	assert_memory_equal(told.gid, own.gid, sizeof(own.gid));
-	assert_dat_ok(V(cr_accept)(cr, w->server.ep, 0, NULL));
-	kit_conn(&w->client, EV(ESTABLISHED));
-	kit_conn(&w->server, EV(ESTABLISHED));
+	kit_accept(w, cr);
+	kit_established(w);
 	data_both_ways(w);
 	expect_empty(w->server.cr_evd);
 }
@@ -950,7 +915,7 @@ static void hostile__group_for_an_address(void **state)
 	world_eps(w);
 	plan.seen = 0;
 	fv_hook_ud(group, w);
-	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	kit_ask(w);
 	kit_conn(&w->client, EV(NON_PEER_REJECTED));
 	fv_hook_ud(NULL, NULL);
 	assert_in_range(plan.seen, 3, 100);
@@ -966,9 +931,8 @@ static void cm_survives(struct world *w, void (*blow)(struct ibv_qp *qp))
 	for (int i = 0; i < 3; i++) {
 		blow(cm_qp(&w->server)->verbs);
 		blow(cm_qp(&w->client)->verbs);
-		goodbye(w);
-		assert_dat_ok(V(ep_reset)(w->client.ep));
-		assert_dat_ok(V(ep_reset)(w->server.ep));
+		kit_disconnect(w);
+		kit_reset(w);
 		world_connect(w);
 		data_both_ways(w);
 	}
@@ -1021,8 +985,7 @@ static void fatal__while_closing(void **state)
 
 	world_connect(w);
 	fv_qp_dies(cm_qp(&w->client)->verbs);
-	world_ia_close(w->client.ia, DAT_CLOSE_ABRUPT_FLAG);
-	w->client.ia = NULL;
+	close_ia(&w->client);
 }
 
 /* --------------------------------------------------------- quantity */
@@ -1063,8 +1026,7 @@ static void many__connections(void **state)
 		kit_state(server[i], DAT_EP_STATE_CONNECTED);
 	}
 	for (int i = 0; i < MANY; i++) {
-		assert_dat_ok(
-			V(ep_disconnect)(client[i], DAT_CLOSE_ABRUPT_FLAG));
+		kit_abort(client[i]);
 		expect_event(w->client.conn_evd, EV(DISCONNECTED));
 		ev = expect_event(w->server.conn_evd, EV(DISCONNECTED));
 		assert_non_null(ev.event_data.connect_event_data.ep_handle);
@@ -1088,7 +1050,7 @@ static void close__with_everything_open(void **state)
 	plan_for(OP_ANY, FV_DROP, 1000000);
 	assert_dat_ok(kit_connect(world_ep(&w->client, NULL),
 				  DAT_TIMEOUT_INFINITE, NULL, 0));
-	assert_dat_ok(V(ep_disconnect)(ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_abort(ep);
 }
 
 /* The last word of a closing IA still leaves. */
@@ -1097,8 +1059,7 @@ static void close__tells_the_peer(void **state)
 	struct world *w = *state;
 
 	world_connect(w);
-	world_ia_close(w->client.ia, DAT_CLOSE_ABRUPT_FLAG);
-	w->client.ia = NULL;
+	close_ia(&w->client);
 	kit_conn(&w->server, EV(DISCONNECTED));
 }
 
@@ -1109,8 +1070,7 @@ static void close__tells_the_peer_again(void **state)
 
 	world_connect(w);
 	plan_for(DCM_DREQ, FV_DROP, 2);
-	world_ia_close(w->client.ia, DAT_CLOSE_ABRUPT_FLAG);
-	w->client.ia = NULL;
+	close_ia(&w->client);
 	kit_conn(&w->server, EV(DISCONNECTED));
 	assert_in_range(seen(), 3, 1000);
 }
@@ -1121,8 +1081,7 @@ static void close__tells_the_active_side_again(void **state)
 
 	world_connect(w);
 	plan_for(DCM_DREQ, FV_DROP, 2);
-	world_ia_close(w->server.ia, DAT_CLOSE_ABRUPT_FLAG);
-	w->server.ia = NULL;
+	close_ia(&w->server);
 	kit_conn(&w->client, EV(DISCONNECTED));
 	assert_in_range(seen(), 3, 1000);
 }
@@ -1136,8 +1095,7 @@ static void close__after_the_endpoint_was_freed(void **state)
 	plan_for(DCM_DREQ, FV_DROP, 2);
 	assert_dat_ok(V(ep_free)(w->client.ep));
 	w->client.ep = DAT_HANDLE_NULL;
-	world_ia_close(w->client.ia, DAT_CLOSE_ABRUPT_FLAG);
-	w->client.ia = NULL;
+	close_ia(&w->client);
 	kit_conn(&w->server, EV(DISCONNECTED));
 	assert_in_range(seen(), 3, 1000);
 }
@@ -1149,8 +1107,7 @@ static void close__peer_has_vanished(void **state)
 
 	world_connect(w);
 	plan_for(OP_ANY, FV_DROP, 1000000);
-	world_ia_close(w->client.ia, DAT_CLOSE_ABRUPT_FLAG);
-	w->client.ia = NULL;
+	close_ia(&w->client);
 	assert_in_range(seen(), 3, 1000);
 	kit_state(w->server.ep, DAT_EP_STATE_CONNECTED);
 }

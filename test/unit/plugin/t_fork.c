@@ -172,8 +172,7 @@ static void child__every_call_fails(void **state)
 	assert_dat_ok(s.ret);
 	assert_int_equal(
 		s.ev.event_data.dto_completion_event_data.user_cookie.as_64, 5);
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
-	kit_over(w);
+	kit_disconnect(w);
 }
 
 struct noise {

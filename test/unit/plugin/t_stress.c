@@ -273,10 +273,7 @@ static bool life_connect(struct life *l)
 	DAT_CR_HANDLE cr;
 	DAT_EVENT ev;
 
-	if (!need(st,
-		  V(ep_connect)(l->client, st->addr, l->qual, WORLD_PATIENCE_US,
-				0, NULL, DAT_QOS_BEST_EFFORT,
-				DAT_CONNECT_DEFAULT_FLAG) == DAT_SUCCESS) ||
+	if (!need(st, world_ask(l->client, st->addr, l->qual) == DAT_SUCCESS) ||
 	    !need(st, own_event(st, l->cr_evd, &ev) ==
 			      DAT_CONNECTION_REQUEST_EVENT))
 		return false;
