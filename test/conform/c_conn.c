@@ -130,11 +130,16 @@ T(ep_connect__again_after_refusal)
 T(ep_dup_connect__same_peer)
 {
 	DAT_EP_HANDLE dup = conf_ep(&c->b, NULL), other = conf_ep(&c->a, NULL);
+	char data[4] = "dup";
+	DAT_CR_PARAM param;
 	DAT_EVENT ev;
 
-	EXPECT_OK(dat_ep_dup_connect(dup, c->b.ep, CONF_PATIENCE, 0, NULL,
-				     DAT_QOS_BEST_EFFORT));
+	EXPECT_OK(dat_ep_dup_connect(dup, c->b.ep, CONF_PATIENCE, sizeof(data),
+				     data, DAT_QOS_BEST_EFFORT));
 	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	EXPECT_OK(dat_cr_query(ev.event_data.cr_arrival_event_data.cr_handle,
+			       DAT_CR_FIELD_ALL, &param));
+	EXPECT(memcmp(param.private_data, data, sizeof(data)) == 0);
 	EXPECT_OK(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle,
 				other, 0, NULL));
 	ev = conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);

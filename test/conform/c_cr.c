@@ -128,6 +128,7 @@ T(cr_reject__peer_hears_of_it)
 		      sizeof(data)) == 0);
 	EXPECT_EQ(conf_ep_state(c->b.ep), DAT_EP_STATE_DISCONNECTED);
 	conf_no_event(c->a.conn_evd);
+	conf_no_event(c->b.conn_evd);
 }
 
 T(cr_reject__without_data)

@@ -119,13 +119,18 @@ T(ep_create__without_pz_and_connect_evd)
 
 T(ep_query__connected_has_addresses)
 {
-	DAT_EP_PARAM p;
+	DAT_EP_PARAM a, b;
 
-	EXPECT_OK(dat_ep_query(c->b.ep, DAT_EP_FIELD_ALL, &p));
-	EXPECT_EQ(p.ep_state, DAT_EP_STATE_CONNECTED);
-	EXPECT(p.local_ia_address_ptr);
-	EXPECT(p.remote_ia_address_ptr);
-	EXPECT_EQ(p.remote_port_qual, c->qual);
+	EXPECT_OK(dat_ep_query(c->a.ep, DAT_EP_FIELD_ALL, &a));
+	EXPECT_OK(dat_ep_query(c->b.ep, DAT_EP_FIELD_ALL, &b));
+	EXPECT_EQ(b.ep_state, DAT_EP_STATE_CONNECTED);
+	EXPECT(b.local_ia_address_ptr);
+	EXPECT(b.remote_ia_address_ptr);
+	EXPECT(a.remote_ia_address_ptr);
+	EXPECT_EQ(b.remote_port_qual, c->qual);
+	EXPECT_EQ(a.local_port_qual, c->qual);
+	EXPECT(b.local_port_qual != 0);
+	EXPECT_EQ(a.remote_port_qual, b.local_port_qual);
 }
 
 T(ep_get_status__new_is_idle)

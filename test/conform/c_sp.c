@@ -80,14 +80,22 @@ T(psp_create__provider_flag_as_advertised)
 
 T(psp_create_any__picks_a_usable_one)
 {
-	DAT_CONN_QUAL qual[2] = {0, 0};
-	DAT_PSP_HANDLE psp[2];
+	struct conf_side *other = same_address(c) ? &c->b : &c->a;
+	DAT_CONN_QUAL qual[4] = {0};
+	DAT_PSP_HANDLE psp[4];
+	DAT_PSP_PARAM p;
 
-	for (int i = 0; i < 2; i++)
-		EXPECT_OK(dat_psp_create_any(c->a.ia, &qual[i], c->a.cr_evd,
+	for (int i = 0; i < 4; i++) {
+		struct conf_side *s = i % 2 ? other : &c->a;
+
+		EXPECT_OK(dat_psp_create_any(s->ia, &qual[i], s->cr_evd,
 					     DAT_PSP_CONSUMER_FLAG, &psp[i]));
-	EXPECT(qual[0] >= 1024 && qual[1] >= 1024);
-	EXPECT(qual[0] != qual[1]);
+		EXPECT(qual[i] >= 1024);
+		EXPECT_OK(dat_psp_query(psp[i], DAT_PSP_FIELD_ALL, &p));
+		EXPECT_EQ(p.conn_qual, qual[i]);
+		for (int j = 0; j < i; j++)
+			EXPECT(qual[i] != qual[j]);
+	}
 }
 
 T(psp_create_any__peer_can_connect)
@@ -149,11 +157,12 @@ T(rsp_create__reserves_and_gives_back)
 
 T(rsp_create__qualifier_taken)
 {
-	DAT_RSP_HANDLE rsp;
+	DAT_RSP_HANDLE rsp = (DAT_RSP_HANDLE)c;
 
 	conf_listen(c);
 	EXPECT_TYPE(reserve(c, c->a.ep, c->a.cr_evd, &rsp),
 		    DAT_CONN_QUAL_IN_USE);
+	EXPECT(rsp == (DAT_RSP_HANDLE)c);
 	EXPECT_EQ(conf_ep_state(c->a.ep), DAT_EP_STATE_UNCONNECTED);
 }
 

@@ -66,7 +66,8 @@ T(strerror__unknown_major)
 {
 	const char *a = NULL, *b = NULL;
 
-	EXPECT_TYPE(dat_strerror(0x80ff0000, &a, &b), DAT_INVALID_PARAMETER);
+	EXPECT_EQ(DAT_GET_TYPE(dat_strerror(0x80ff0000, &a, &b)),
+		  DAT_INVALID_PARAMETER);
 	EXPECT(a && b);
 }
 
@@ -74,7 +75,8 @@ T(strerror__unknown_minor)
 {
 	const char *a = NULL, *b = NULL;
 
-	EXPECT_TYPE(dat_strerror(0x80050fff, &a, &b), DAT_INVALID_PARAMETER);
+	EXPECT_EQ(DAT_GET_TYPE(dat_strerror(0x80050fff, &a, &b)),
+		  DAT_INVALID_PARAMETER);
 	EXPECT(a && b);
 }
 

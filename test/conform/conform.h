@@ -195,5 +195,10 @@ void conf_woken(struct conf_waiter *w);
 
 /* device_*.c: prepares the devices below; false: there is none of that kind */
 bool conf_device(const char *kind);
+/*
+ * Whether the failure GOT is of the error class and leaves a reason behind, as
+ * those of this project's libraries do.
+ */
+bool conf_gives_reason(DAT_RETURN got);
 
 #endif

@@ -31,3 +31,8 @@ bool conf_device(const char *kind)
 	}
 	return false;
 }
+
+bool conf_gives_reason(DAT_RETURN got)
+{
+	return (got & 0xc0000000u) == DAT_CLASS_ERROR && *dat_error_detail();
+}

@@ -92,6 +92,23 @@ void conf_skip(const char *fmt, ...)
 	_exit(EXIT_SKIP);
 }
 
+/* A refusal says why; to find nothing, or to be interrupted, is none. */
+static void expect_reason(const char *file, int line, const char *call,
+			  DAT_RETURN got)
+{
+	switch (DAT_GET_TYPE(got)) {
+	case DAT_SUCCESS:
+	case DAT_QUEUE_EMPTY:
+	case DAT_TIMEOUT_EXPIRED:
+	case DAT_INTERRUPTED_CALL:
+	case DAT_ABORT: /* of another thread's wait */
+		return;
+	}
+	if (!conf_gives_reason(got))
+		conf_fail(file, line, "%.200s: 0x%08x gives no reason", call,
+			  got);
+}
+
 void conf_expect_ret(const char *file, int line, const char *call,
 		     DAT_RETURN got, DAT_RETURN type, int subtype)
 {
@@ -99,8 +116,10 @@ void conf_expect_ret(const char *file, int line, const char *call,
 
 	if (DAT_GET_TYPE(got) == type &&
 	    (subtype == ANY_SUBTYPE ||
-	     DAT_GET_SUBTYPE(got) == (DAT_RETURN)subtype))
+	     DAT_GET_SUBTYPE(got) == (DAT_RETURN)subtype)) {
+		expect_reason(file, line, call, got);
 		return;
+	}
 	dat_strerror(got, &major, &minor);
 	conf_fail(file, line, "%.200s: 0x%08x %s %s, expected type 0x%08x %d",
 		  call, got, major, minor, type, subtype);

@@ -134,21 +134,6 @@ static void connect__unusable_address(void **state)
 	world_connect(w);
 }
 
-static void connect__addresses_of_both_sides(void **state)
-{
-	struct world *w = *state;
-	DAT_EP_PARAM c, s;
-
-	world_connect(w);
-	c = kit_query(w->client.ep);
-	s = kit_query(w->server.ep);
-	assert_non_null(c.remote_ia_address_ptr);
-	assert_non_null(s.remote_ia_address_ptr);
-	assert_int_equal(c.remote_port_qual, WORLD_QUAL);
-	assert_int_equal(s.local_port_qual, WORLD_QUAL);
-	assert_int_equal(c.local_port_qual, s.remote_port_qual);
-}
-
 static void connect__nobody_listens(void **state)
 {
 	attempt_ends(*state, EV(NON_PEER_REJECTED));
@@ -176,23 +161,6 @@ static void connect__local_failure(void **state)
 {
 	fv_fail_call("rdma_connect", 1, ENOMEM);
 	attempt_ends(*state, EV(BROKEN));
-}
-
-static void connect__peer_rejects_with_data(void **state)
-{
-	struct world *w = *state;
-	DAT_CONNECTION_EVENT_DATA *data;
-	DAT_EVENT ev;
-
-	kit_ready(w);
-	assert_dat_ok(V(cr_reject)(kit_meet(w), 5, (DAT_PVOID) "never"));
-	ev = kit_conn(&w->client, EV(PEER_REJECTED));
-	data = &ev.event_data.connect_event_data;
-	assert_in_range(data->private_data_size, 5, DAPL_CM_PDATA_MAX);
-	assert_memory_equal(data->private_data, "never", 5);
-	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
-	expect_empty(w->client.conn_evd);
-	expect_empty(w->server.conn_evd);
 }
 
 static void connect__consumers_timeout(void **state)
@@ -223,52 +191,6 @@ static void connect__consumers_timeout(void **state)
 		kit_state(w->server.ep, DAT_EP_STATE_UNCONNECTED);
 	expect_empty(w->client.conn_evd);
 	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
-}
-
-static void connect__wrong_state(void **state)
-{
-	struct world *w = *state;
-	DAT_EP_HANDLE ep;
-
-	kit_ready(w);
-	ep = w->client.ep;
-	kit_meet(w);
-	assert_refused(kit_connect(ep, 1000, NULL, 0),
-		       BAD_EP_STATE(ACTCONNPENDING));
-	assert_refused(V(ep_reset)(ep), BAD_EP_STATE(ACTCONNPENDING));
-	kit_abort(ep);
-	kit_conn(&w->client, EV(DISCONNECTED));
-	assert_refused(kit_connect(ep, 1000, NULL, 0),
-		       BAD_EP_STATE(DISCONNECTED));
-	expect_empty(w->client.conn_evd);
-}
-
-static void dup_connect__same_peer(void **state)
-{
-	struct world *w = *state;
-	DAT_EP_HANDLE first, second, server2;
-
-	world_connect(w);
-	first = w->client.ep;
-	kit_listen(w);
-	second = world_ep(&w->client, NULL);
-	server2 = world_ep(&w->server, NULL);
-	assert_refused(V(ep_dup_connect)(second, first, 0, 0, NULL, 0),
-		       DAPL_BAD_ARG(3));
-	assert_refused(V(ep_dup_connect)(second, server2, 1000, 0, NULL, 0),
-		       BAD_EP_STATE(UNCONNECTED));
-	assert_refused(V(ep_dup_connect)(second, (DAT_EP_HANDLE)w->client.pz,
-					 1000, 0, NULL, 0),
-		       DAPL_BAD_HANDLE(EP));
-	assert_refused(V(ep_dup_connect)(second, first, 1000, 4096, w, 0),
-		       DAPL_BAD_ARG(4));
-	assert_refused(V(ep_dup_connect)(second, first, 1000, 1, NULL, 0),
-		       DAPL_BAD_ARG(5));
-	assert_dat_ok(V(ep_dup_connect)(second, first, DAT_TIMEOUT_INFINITE, 3,
-					(DAT_PVOID) "dup", 0));
-	assert_dat_ok(V(cr_accept)(kit_request(w), server2, 0, NULL));
-	w->client.ep = second;
-	kit_conn(&w->client, EV(ESTABLISHED));
 }
 
 static void common_connect__to_a_csp(void **state)
@@ -353,25 +275,6 @@ static void disconnect__both_flags(void **state)
 		kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
 		assert_null(kit_query(s->ep).remote_ia_address_ptr);
 	}
-}
-
-static void disconnect__wrong_state(void **state)
-{
-	struct world *w = *state;
-	DAT_RSP_HANDLE rsp;
-
-	world_eps(w);
-	assert_refused(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG),
-		       BAD_EP_STATE(UNCONNECTED));
-	assert_refused(V(ep_disconnect)(w->client.ep, (DAT_CLOSE_FLAGS)7),
-		       DAPL_BAD_ARG(2));
-	assert_dat_ok(V(rsp_create)(w->server.ia, WORLD_QUAL, w->server.ep,
-				    w->server.cr_evd, &rsp));
-	assert_refused(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG),
-		       BAD_EP_STATE(RESERVED));
-	kit_meet(w);
-	assert_refused(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG),
-		       BAD_EP_STATE(PASSCONNPENDING));
 }
 
 /* What was posted before a graceful disconnect still arrives. */
@@ -623,18 +526,6 @@ static void reset__receives_posted_then_disconnect(void **state)
 	}
 }
 
-static void reset__wrong_state(void **state)
-{
-	struct world *w = *state;
-
-	world_connect(w);
-	assert_refused(V(ep_reset)(w->client.ep), BAD_EP_STATE(CONNECTED));
-	assert_dat_ok(V(ep_free)(w->client.ep));
-	w->client.ep = world_ep(&w->client, NULL);
-	assert_dat_ok(V(ep_reset)(w->client.ep));
-	kit_state(w->client.ep, DAT_EP_STATE_UNCONNECTED);
-}
-
 static void reset__nth_failure(void **state)
 {
 	struct world *w = *state;
@@ -877,20 +768,15 @@ int main(void)
 		on_ib(connect__other_models),
 		on_each(connect__long_timeout_does_not_wrap),
 		on_each(connect__unusable_address),
-		on_each(connect__addresses_of_both_sides),
 		on_each(connect__nobody_listens),
 		on_each(connect__no_address),
 		on_each(connect__no_route),
 		on_each(connect__no_answer_from_the_network),
 		on_each(connect__local_failure),
-		on_each(connect__peer_rejects_with_data),
 		on_each(connect__consumers_timeout),
-		on_ib(connect__wrong_state),
-		on_each(dup_connect__same_peer),
 		on_each(common_connect__to_a_csp),
 		on_each(connect__nth_failure),
 		on_each(disconnect__both_flags),
-		on_ib(disconnect__wrong_state),
 		on_each(disconnect__graceful_drains),
 		on_each(disconnect__graceful_drains_suppressed),
 		on_each(disconnect__graceful_drains_only_suppressed),
@@ -904,7 +790,6 @@ int main(void)
 		on_each(disconnect__abrupt_waits_for_no_answer),
 		on_each(reset__former_connection_has_no_say),
 		on_each(reset__receives_posted_then_disconnect),
-		on_ib(reset__wrong_state),
 		on_each(reset__nth_failure),
 		on_each(reset__connect_again),
 		on_each(free__connecting),

@@ -36,23 +36,6 @@ static void psp_create__refused_keeps_nothing(void **state)
 	assert_dat_ok(V(evd_free)(s->cr_evd));
 }
 
-static void psp_create__taken(void **state)
-{
-	struct world *w = *state;
-	DAT_PSP_HANDLE psp, other;
-
-	assert_dat_ok(psp_create(&w->server, 5000, &psp));
-	assert_refused(psp_create(&w->server, 5000, &other),
-		       DAPL_ERR(DAT_CONN_QUAL_IN_USE, 0));
-	assert_refused(psp_create(&w->client, 5000, &other),
-		       DAPL_ERR(DAT_CONN_QUAL_IN_USE, 0));
-	assert_dat_ok(psp_create(&w->client, 5001, &other));
-	assert_dat_ok(V(psp_free)(psp));
-	assert_refused(V(psp_free)(psp), DAPL_BAD_HANDLE(PSP));
-	/* The qualifier is free as soon as free returns. */
-	assert_dat_ok(psp_create(&w->client, 5000, &psp));
-}
-
 static void psp_create__nth_failure(void **state)
 {
 	struct world *w = *state;
@@ -80,36 +63,6 @@ static void psp_create__nth_failure(void **state)
 	assert_dat_ok(V(evd_free)(s->cr_evd));
 }
 
-static void psp_create_any__different_ones(void **state)
-{
-	struct world *w = *state;
-	DAT_CONN_QUAL qual[4];
-	DAT_PSP_HANDLE psp[4];
-	DAT_PSP_PARAM param;
-
-	for (int i = 0; i < 4; i++) {
-		struct world_side *s = i & 1 ? &w->server : &w->client;
-
-		assert_dat_ok(V(psp_create_any)(s->ia, &qual[i], s->cr_evd,
-						DAT_PSP_CONSUMER_FLAG,
-						&psp[i]));
-		assert_in_range(qual[i], 1024, 65535);
-		for (int j = 0; j < i; j++)
-			assert_int_not_equal(qual[i], qual[j]);
-	}
-	assert_dat_ok(V(psp_query)(psp[1], DAT_PSP_FIELD_ALL, &param));
-	assert_ptr_equal(param.ia_handle, world_user_ia(w->server.ia));
-	assert_int_equal(param.conn_qual, qual[1]);
-	assert_ptr_equal(param.evd_handle, w->server.cr_evd);
-	assert_int_equal(param.psp_flags, DAT_PSP_CONSUMER_FLAG);
-	assert_refused(V(psp_query)(psp[1], DAT_PSP_FIELD_ALL, NULL),
-		       DAPL_BAD_ARG(3));
-	assert_refused(V(psp_query)(psp[1], 0x4000, &param), DAPL_BAD_ARG(2));
-	assert_refused(
-		V(psp_query)((DAT_PSP_HANDLE)w, DAT_PSP_FIELD_ALL, &param),
-		DAPL_BAD_HANDLE(PSP));
-}
-
 /* A failure that is not "taken" ends the search at once. */
 static void psp_create_any__no_memory(void **state)
 {
@@ -123,25 +76,6 @@ static void psp_create_any__no_memory(void **state)
 	fv_fail_at(0, 0);
 	assert_int_equal(DAT_GET_TYPE(ret), DAT_INSUFFICIENT_RESOURCES);
 	assert_int_equal(qual, 7);
-}
-
-static void psp_free__with_requests_pending(void **state)
-{
-	struct world *w = *state;
-	DAT_PSP_HANDLE psp = kit_listen(w);
-	DAT_CR_HANDLE cr;
-
-	world_eps(w);
-	cr = kit_meet(w);
-	assert_dat_ok(V(psp_free)(psp));
-	/* A request that was delivered stays valid. */
-	kit_accept(w, cr);
-	kit_established(w);
-	/* New ones find nobody. */
-	w->client.ep = world_ep(&w->client, NULL);
-	kit_ask(w);
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-	expect_empty(w->server.cr_evd);
 }
 
 static void psp__many_requests(void **state)
@@ -212,22 +146,6 @@ static void psp_provider__one_endpoint_per_request(void **state)
 	}
 }
 
-static void psp_create_any__provider_endpoints(void **state)
-{
-	struct world *w = *state;
-	DAT_PSP_HANDLE psp;
-	DAT_CONN_QUAL qual;
-
-	world_eps(w);
-	assert_dat_ok(V(psp_create_any)(w->server.ia, &qual, w->server.cr_evd,
-					DAT_PSP_PROVIDER_FLAG, &psp));
-	assert_dat_ok(V(ep_connect)(
-		w->client.ep, world_addr(), qual, DAT_TIMEOUT_INFINITE, 0, NULL,
-		DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
-	kit_state(kit_brought(kit_request(w)),
-		  DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
-}
-
 /* An SRQ is chosen when an endpoint is created, and never later. */
 static void psp_create__provider_endpoint_has_no_srq(void **state)
 {
@@ -249,23 +167,6 @@ static void psp_create__provider_endpoint_has_no_srq(void **state)
 }
 
 /* A request that was delivered stays valid, with its endpoint. */
-static void psp_free__provider_endpoint_pending(void **state)
-{
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-	DAT_PSP_HANDLE psp = kit_listen_provider(w);
-	DAT_CR_HANDLE cr;
-
-	w->client.ep = world_ep(&w->client, NULL);
-	cr = kit_meet(w);
-	s->ep = kit_brought(cr);
-	assert_dat_ok(V(psp_free)(psp));
-	assert_dat_ok(kit_furnish(s, s->ep));
-	assert_dat_ok(V(cr_accept)(cr, DAT_HANDLE_NULL, 0, NULL));
-	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
-}
-
 /* Closing takes the endpoint of an unanswered request along. */
 static void ia_close__provider_endpoint_pending(void **state)
 {
@@ -291,29 +192,6 @@ static void ia_close__provider_endpoint_pending(void **state)
 }
 
 /* ----------------------------------------------------- RSP */
-
-static void rsp_create__taken(void **state)
-{
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-	DAT_RSP_HANDLE rsp = (DAT_RSP_HANDLE)w, first;
-	DAT_PSP_HANDLE psp;
-
-	world_eps(w);
-#define CREATE(qual, ret) V(rsp_create)(s->ia, qual, s->ep, s->cr_evd, ret)
-	psp = kit_listen(w);
-	assert_refused(CREATE(WORLD_QUAL, &rsp),
-		       DAPL_ERR(DAT_CONN_QUAL_IN_USE, 0));
-	kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
-	assert_dat_ok(V(psp_free)(psp));
-	assert_ptr_equal(rsp, w);
-	assert_dat_ok(CREATE(WORLD_QUAL, &first));
-	assert_refused(CREATE(WORLD_QUAL + 1, &rsp), BAD_EP_STATE(RESERVED));
-#undef CREATE
-	assert_dat_ok(V(rsp_free)(first));
-	kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
-	assert_refused(V(rsp_free)(first), DAPL_BAD_HANDLE(RSP));
-}
 
 static void rsp_create__nth_failure(void **state)
 {
@@ -588,20 +466,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		on_ib(psp_create__refused_keeps_nothing),
-		on_each(psp_create__taken),
 		on_each(psp_create__nth_failure),
-		on_ib(psp_create_any__different_ones),
 		on_ib(psp_create_any__no_memory),
 		on_ib(psp_create_any__all_round),
 		on_ib(requests__more_than_the_queue_is_long),
-		on_each(psp_free__with_requests_pending),
 		on_each(psp__many_requests),
 		on_each(psp_provider__one_endpoint_per_request),
-		on_ib(psp_create_any__provider_endpoints),
 		on_ib(psp_create__provider_endpoint_has_no_srq),
-		on_each(psp_free__provider_endpoint_pending),
 		on_each(ia_close__provider_endpoint_pending),
-		on_ib(rsp_create__taken),
 		on_ib(rsp_create__nth_failure),
 		on_each(rsp__serves_once),
 		on_ib(rsp_free__while_its_request_arrives),

@@ -154,21 +154,6 @@ static void create__beyond_limits(void **state)
 	assert_refused(create(s, &attr, &ep), DAPL_BAD_ARG(6));
 }
 
-static void create__other_models(void **state)
-{
-	struct world *w = *state;
-	DAT_EP_ATTR attr = world_ep_attr(&w->client);
-	DAT_EP_HANDLE ep;
-
-	attr.service_type = (DAT_SERVICE_TYPE)9;
-	assert_refused(create(&w->client, &attr, &ep),
-		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
-	attr.service_type = DAT_SERVICE_TYPE_RC;
-	attr.qos = DAT_QOS_HIGH_THROUGHPUT;
-	assert_refused(create(&w->client, &attr, &ep),
-		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
-}
-
 static void ep_create__nth_failure(void **state)
 {
 	struct world *w = *state;
@@ -588,7 +573,6 @@ int main(void)
 		on_ib(create__partition_of_the_environment),
 		on_ib(create__queues_against_evds),
 		on_each(create__beyond_limits),
-		on_ib(create__other_models),
 		on_each(ep_create__nth_failure),
 		on_ib(create__keeps_its_parts_in_use),
 		on_ib(create_with_srq__other_zone),

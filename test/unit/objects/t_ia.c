@@ -57,11 +57,9 @@ static void provider_unregister__unknown(void **state)
 {
 	DAT_PROVIDER_INFO other = world_info;
 
-	world_load(FV_IB);
 	strcpy(other.ia_name, "somebody-else");
 	dat_provider_fini(&other);
 	assert_int_equal(world_registry.removed, 0);
-	world_unload();
 }
 
 static void provider_register__two_names(void **state)
@@ -70,7 +68,6 @@ static void provider_register__two_names(void **state)
 	const DAT_PROVIDER *first;
 	DAT_IA_HANDLE ia;
 
-	world_load(FV_IB);
 	first = world_registry.vector;
 	strcpy(other.ia_name, "other-ia");
 	dat_provider_init(&other, world_provider.params_a);
@@ -81,7 +78,6 @@ static void provider_register__two_names(void **state)
 	world_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG);
 	dat_provider_fini(&other);
 	world_registry.vector = first;
-	world_unload();
 }
 
 /* -------------------------------------------------- open */
@@ -91,7 +87,6 @@ static void ia_open__null_arguments(void **state)
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia = NULL;
 
-	world_load(FV_IB);
 	assert_refused(V(ia_open)(WORLD_IA_NAME, 8, NULL, &ia),
 		       DAPL_BAD_ARG(3));
 	assert_refused(V(ia_open)(WORLD_IA_NAME, 8, &evd, NULL),
@@ -100,7 +95,6 @@ static void ia_open__null_arguments(void **state)
 		V(ia_open)(NULL, 8, &evd, &ia),
 		DAPL_ERR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED));
 	assert_null(ia);
-	world_unload();
 }
 
 static void ia_open__unknown_name(void **state)
@@ -108,11 +102,9 @@ static void ia_open__unknown_name(void **state)
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
 
-	world_load(FV_IB);
 	assert_refused(
 		V(ia_open)("no-such-ia", 8, &evd, &ia),
 		DAPL_ERR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED));
-	world_unload();
 }
 
 static void ia_open__nth_failure(void **state)
@@ -120,12 +112,10 @@ static void ia_open__nth_failure(void **state)
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia = NULL;
 
-	world_load(FV_IB);
 	assert_nth_failure(
 		V(ia_open)(WORLD_IA_NAME, 8, &evd, &ia),
 		assert_dat_ok(V(ia_close)(ia, DAT_CLOSE_GRACEFUL_FLAG));
 		evd = DAT_HANDLE_NULL);
-	world_unload();
 }
 
 static void ia_open__failure_writes_nothing(void **state)
@@ -133,13 +123,11 @@ static void ia_open__failure_writes_nothing(void **state)
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia = (DAT_IA_HANDLE)&evd;
 
-	world_load(FV_IB);
 	fv_fail_call("ibv_open_device", 1, EIO);
 	assert_int_not_equal(V(ia_open)(WORLD_IA_NAME, 8, &evd, &ia),
 			     DAT_SUCCESS);
 	assert_null(evd);
 	assert_ptr_equal(ia, &evd);
-	world_unload();
 }
 
 static void params_refused(const char *params)
@@ -198,7 +186,6 @@ static void ia_open__explicit_port(void **state)
 	DAT_EVD_HANDLE evd;
 	DAT_IA_HANDLE ia;
 
-	world_load(FV_IB);
 	for (int i = 0; i < 2; i++) {
 		dat_provider_fini(&world_info);
 		dat_provider_init(&world_info, params[i]);
@@ -206,7 +193,6 @@ static void ia_open__explicit_port(void **state)
 		assert_dat_ok(V(ia_open)(WORLD_IA_NAME, 8, &evd, &ia));
 		assert_dat_ok(V(ia_close)(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	}
-	world_unload();
 }
 
 static void ia_open__no_device(void **state)
@@ -215,19 +201,16 @@ static void ia_open__no_device(void **state)
 	DAT_IA_HANDLE ia;
 	DAT_RETURN ret;
 
-	world_load(FV_IB);
 	fv_reset();
 	ret = V(ia_open)(WORLD_IA_NAME, 8, &evd, &ia);
 	assert_int_equal(ret & 0xc0000000u, DAT_CLASS_ERROR);
 	assert_string_not_equal(dapl__fail_text(), "");
-	world_unload();
 }
 
 static void ia_open__many_times(void **state)
 {
 	DAT_IA_HANDLE ia[8];
 
-	world_load(FV_IB);
 	for (int round = 0; round < 10; round++) {
 		for (int i = 0; i < 8; i++)
 			ia[i] = world_ia_open(NULL);
@@ -237,7 +220,6 @@ static void ia_open__many_times(void **state)
 						 : DAT_CLOSE_GRACEFUL_FLAG);
 		assert_int_equal(fv_live(), 0);
 	}
-	world_unload();
 }
 
 /* --------------------------------------------- async EVD */
@@ -286,7 +268,6 @@ static void ia_open__async_exists(void **state)
 	DAT_EVD_HANDLE evd, out = DAT_EVD_ASYNC_EXISTS;
 	DAT_IA_HANDLE first, ia = NULL;
 
-	world_load(FV_IB);
 	assert_refused(V(ia_open)(WORLD_IA_NAME, 8, &out, &ia),
 		       DAPL_BAD_HANDLE(EVD_ASYNC));
 	assert_ptr_equal(out, DAT_EVD_ASYNC_EXISTS);
@@ -295,7 +276,6 @@ static void ia_open__async_exists(void **state)
 	assert_ptr_equal(out, evd);
 	assert_dat_ok(V(ia_close)(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	world_ia_close(first, DAT_CLOSE_GRACEFUL_FLAG);
-	world_unload();
 }
 
 /* A second adapter, "second", beside the world's. */
@@ -348,7 +328,6 @@ static void ia_close__shared_async_evd_goes_first(void **state)
 	DAT_IA_HANDLE first, ia;
 	DAT_EVENT ev;
 
-	world_load(FV_IB);
 	first = world_ia_open(&evd);
 	ia = open_with(evd, &out);
 	world_ia_close(first, DAT_CLOSE_ABRUPT_FLAG);
@@ -358,7 +337,6 @@ static void ia_close__shared_async_evd_goes_first(void **state)
 	fv_inject_async(verbs_of(dto), IBV_EVENT_DEVICE_FATAL, 1);
 	assert_dat_ok(V(evd_free)(dto));
 	assert_dat_ok(V(ia_close)(ia, DAT_CLOSE_GRACEFUL_FLAG));
-	world_unload();
 }
 
 static void ia_close__async_evd_of_other_ia_goes_first(void **state)
@@ -366,13 +344,11 @@ static void ia_close__async_evd_of_other_ia_goes_first(void **state)
 	DAT_EVD_HANDLE mine, out;
 	DAT_IA_HANDLE first, ia;
 
-	world_load(FV_IB);
 	first = world_ia_open(NULL);
 	mine = world_evd(first, DAT_EVD_ASYNC_FLAG);
 	ia = open_with(mine, &out);
 	world_ia_close(first, DAT_CLOSE_ABRUPT_FLAG);
 	assert_dat_ok(V(ia_close)(ia, DAT_CLOSE_GRACEFUL_FLAG));
-	world_unload();
 }
 
 /* ------------------------------------------ async events */
@@ -661,7 +637,6 @@ static void ia_close__graceful_with_each_object(void **state)
 	DAT_SRQ_HANDLE srq;
 	DAT_PSP_HANDLE psp;
 
-	world_load(FV_IB);
 	ia = world_ia_open(NULL);
 #define REFUSED                                                  \
 	assert_refused(V(ia_close)(ia, DAT_CLOSE_GRACEFUL_FLAG), \
@@ -684,7 +659,6 @@ static void ia_close__graceful_with_each_object(void **state)
 	assert_dat_ok(V(evd_free)(evd));
 #undef REFUSED
 	world_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG);
-	world_unload();
 }
 
 /* Both events, in either order. */
@@ -810,7 +784,6 @@ static void ia_close__evd_pollers(void **state)
 {
 	struct poller p[4];
 
-	world_load(FV_IB);
 	for (int round = 0; round < 50; round++) {
 		DAT_IA_HANDLE ia = world_ia_open(NULL);
 
@@ -832,7 +805,6 @@ static void ia_close__evd_pollers(void **state)
 						 DAT_INVALID_HANDLE);
 		}
 	}
-	world_unload();
 }
 
 static void *wait_on_cno(void *arg)
@@ -900,7 +872,6 @@ static void ia_close__two_threads(void **state)
 	struct closer a, b;
 	pthread_t thread;
 
-	world_load(FV_IB);
 	for (int round = 0; round < 50; round++) {
 		a.ia = b.ia = world_ia_open(NULL);
 		pthread_create(&thread, NULL, close_ia, &b);
@@ -910,7 +881,6 @@ static void ia_close__two_threads(void **state)
 		assert_int_equal(a.ret | b.ret, DAPL_BAD_HANDLE(IA));
 		world_forget_ia(a.ia);
 	}
-	world_unload();
 }
 
 /* In every build: a call would jump to nothing. */
@@ -948,28 +918,42 @@ static void register__an_operation_is_missing(void **state)
 	WITHOUT(addrs);
 }
 
+static int load(void **state)
+{
+	world_load(FV_IB);
+	return 0;
+}
+
+static int unload(void **state)
+{
+	world_unload();
+	return 0;
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, load, unload)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ib_test(register__an_operation_is_missing),
 		cmocka_unit_test(provider_register__vector),
 		cmocka_unit_test(provider_register__refused),
-		cmocka_unit_test(provider_unregister__unknown),
-		cmocka_unit_test(provider_register__two_names),
-		cmocka_unit_test(ia_open__null_arguments),
-		cmocka_unit_test(ia_open__unknown_name),
-		cmocka_unit_test(ia_open__nth_failure),
-		cmocka_unit_test(ia_open__failure_writes_nothing),
+		T(provider_unregister__unknown),
+		T(provider_register__two_names),
+		T(ia_open__null_arguments),
+		T(ia_open__unknown_name),
+		T(ia_open__nth_failure),
+		T(ia_open__failure_writes_nothing),
 		cmocka_unit_test(ia_open__wrong_params),
-		cmocka_unit_test(ia_open__explicit_port),
-		cmocka_unit_test(ia_open__no_device),
-		cmocka_unit_test(ia_open__many_times),
+		T(ia_open__explicit_port),
+		T(ia_open__no_device),
+		T(ia_open__many_times),
 		ib_test(ia_open__async_evd_given),
 		ib_test(ia_open__async_evd_shared),
-		cmocka_unit_test(ia_open__async_exists),
+		T(ia_open__async_exists),
 		cmocka_unit_test(ia_open__async_evd_of_other_adapter),
-		cmocka_unit_test(ia_close__shared_async_evd_goes_first),
-		cmocka_unit_test(ia_close__async_evd_of_other_ia_goes_first),
+		T(ia_close__shared_async_evd_goes_first),
+		T(ia_close__async_evd_of_other_ia_goes_first),
 		ib_test(async__device_fatal),
 		ib_test(async__port_error),
 		ib_test(async__harmless_changes),
@@ -986,15 +970,15 @@ int main(void)
 		iwarp_test(ia_query__named_attributes),
 		cmocka_unit_test(ia_query__named_attributes_of_two_adapters),
 		ib_test(ia_ha_related__same_and_other),
-		cmocka_unit_test(ia_close__graceful_with_each_object),
+		T(ia_close__graceful_with_each_object),
 		ib_test(ia_close__abrupt_with_everything),
 		roce_test(ia_close__abrupt_with_everything),
 		iwarp_test(ia_close__abrupt_with_everything),
 		ib_test(ia_close__evd_waiters_abort),
-		cmocka_unit_test(ia_close__evd_pollers),
+		T(ia_close__evd_pollers),
 		cmocka_unit_test(ia_close__cno_waiters_with_evd),
 		cmocka_unit_test(ia_close__cno_waiters_without_evd),
-		cmocka_unit_test(ia_close__two_threads),
+		T(ia_close__two_threads),
 	};
 
 	return world_run(tests);

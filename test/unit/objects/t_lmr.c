@@ -74,27 +74,6 @@ static void lmr_create__ok(void **state)
 	assert_dat_ok(V(lmr_free)(a.lmr));
 }
 
-static void lmr_create__optional_outputs(void **state)
-{
-	struct world *w = *state;
-	struct lmr_args a = args_of(&w->server);
-
-	assert_dat_ok(V(lmr_create)(a.ia, a.type, a.desc, a.length, a.pz,
-				    DAT_MEM_PRIV_NONE_FLAG, a.va_type, &a.lmr,
-				    NULL, NULL, NULL, NULL));
-	assert_dat_ok(V(lmr_free)(a.lmr));
-}
-
-static void lmr_create__no_length(void **state)
-{
-	struct world *w = *state;
-	struct lmr_args a = args_of(&w->server);
-
-	a.length = 0;
-	assert_refused(create(&a), DAPL_ERR(DAT_LENGTH_ERROR, 0));
-	assert_null(a.lmr);
-}
-
 static void lmr_create__range_beyond_the_end(void **state)
 {
 	struct world *w = *state;
@@ -338,8 +317,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ib_test(lmr_create__ok),
 		iwarp_test(lmr_create__ok),
-		ib_test(lmr_create__optional_outputs),
-		ib_test(lmr_create__no_length),
 		ib_test(lmr_create__range_beyond_the_end),
 		ib_test(lmr_create__remote_writing_alone),
 		ib_test(lmr_create__nth_failure),

@@ -97,17 +97,6 @@ static void query__counts(void **state)
 	assert_refused(V(srq_free)(srq), DAPL_BAD_HANDLE(SRQ));
 }
 
-static void post__limit(void **state)
-{
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-	DAT_SRQ_HANDLE srq = make_srq(s);
-
-	for (unsigned i = 0; i < DEPTH; i++)
-		assert_dat_ok(post(s, srq, i));
-	assert_refused(post(s, srq, 99), DAPL_NO_MEM);
-}
-
 static DAT_SRQ_PARAM param_of(DAT_SRQ_HANDLE srq)
 {
 	DAT_SRQ_PARAM param;
@@ -509,7 +498,6 @@ int main(void)
 		on_ib(create__too_large),
 		on_ib(srq_create__device_without),
 		on_ib(query__counts),
-		on_each(post__limit),
 		on_each(resize__grows_with_buffers_posted),
 		on_each(resize__completion_queue_follows),
 		on_ib(endpoints__share_the_room_on_an_evd),

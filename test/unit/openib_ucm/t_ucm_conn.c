@@ -84,15 +84,6 @@ static void close_ia(struct world_side *s)
 	s->ia = NULL;
 }
 
-static void connect__data_both_ways(void **state)
-{
-	struct world *w = *state;
-
-	world_connect(w);
-	data_both_ways(w);
-	kit_disconnect(w);
-}
-
 static void ucm_connect__private_data(void **state)
 {
 	struct world *w = *state;
@@ -147,19 +138,6 @@ static void connect__rejected_with_data(void **state)
 	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
 }
 
-static void ucm_connect__nobody_listens(void **state)
-{
-	struct world *w = *state;
-
-	world_eps(w);
-	kit_ask(w);
-	kit_conn(&w->client, EV(NON_PEER_REJECTED));
-	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
-	assert_dat_ok(V(ep_reset)(w->client.ep));
-	world_connect(w);
-	data_both_ways(w);
-}
-
 static void ucm_disconnect__by_both_at_once(void **state)
 {
 	struct world *w = *state;
@@ -197,20 +175,6 @@ static void address__is_a_block(void **state)
 	assert_memory_not_equal(ib.gid, null, sizeof(null));
 	if (w->kind == FV_IB)
 		assert_true(ib.lid != 0);
-}
-
-static void address__ports_of_both_sides(void **state)
-{
-	struct world *w = *state;
-	DAT_EP_PARAM client, server;
-
-	world_connect(w);
-	client = kit_query(w->client.ep);
-	server = kit_query(w->server.ep);
-	assert_int_equal(client.remote_port_qual, WORLD_QUAL);
-	assert_int_equal(server.local_port_qual, WORLD_QUAL);
-	assert_int_not_equal(client.local_port_qual, 0);
-	assert_int_equal(server.remote_port_qual, client.local_port_qual);
 }
 
 /* The address that a request shows leads to the client's own listeners. */
@@ -1179,14 +1143,11 @@ static void ucm_psp_create_any__all_round(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		on_both(connect__data_both_ways),
 		on_both(ucm_connect__private_data),
 		on_ib(connect__more_private_data_than_fits),
 		on_both(connect__rejected_with_data),
-		on_both(ucm_connect__nobody_listens),
 		on_ib(ucm_disconnect__by_both_at_once),
 		on_both(address__is_a_block),
-		on_ib(address__ports_of_both_sides),
 		on_ib(ucm_psp_create_any__all_round),
 		on_ib(ucm_requests__more_than_the_queue_is_long),
 		on_both(address__of_a_request_can_be_called),
