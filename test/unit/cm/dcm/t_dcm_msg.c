@@ -53,9 +53,10 @@ struct golden {
 };
 
 /* What all messages of the captured exchange have in common. */
-#define ACTIVE                                                                 \
-	.version = 9, .sport = 1, .dport = 0xb0c0, .sqpn = 0x18, .dqpn = 0x15, \
-	.s_id = 1, .responder_resources = 4, .mtu = 3
+#define ACTIVE .version = 9, .mtu = 3, ACTIVE_OF_ANY_VERSION
+#define ACTIVE_OF_ANY_VERSION                                               \
+	.sport = 1, .dport = 0xb0c0, .sqpn = 0x18, .dqpn = 0x15, .s_id = 1, \
+	.responder_resources = 4
 #define PASSIVE                                                                \
 	.version = 9, .sport = 0xb0c0, .dport = 1, .sqpn = 0x15, .dqpn = 0x18, \
 	.s_id = 2, .d_id = 1, .responder_resources = 4, .mtu = 3
@@ -139,43 +140,21 @@ static const struct golden goldens[] = {
 	 .saddr = IA,
 	 .daddr = RC(0x16)},
 	{.name = "ucm-v8-req",
-	 .msg = {.version = 8,
-		 .op = DCM_REQ,
-		 .sport = 1,
-		 .dport = 0xb0c0,
-		 .sqpn = 0x18,
-		 .dqpn = 0x15,
-		 .s_id = 1,
-		 .responder_resources = 4,
+	 .msg = {ACTIVE_OF_ANY_VERSION, .version = 8, .op = DCM_REQ,
 		 .p_size = 20},
 	 .saddr = RC(0x19),
 	 .daddr = IA,
 	 .pdata0 = 0x50},
 	{.name = "ucm-v7-req",
 	 .surplus = 2,
-	 .msg = {.version = 7,
-		 .op = DCM_REQ,
-		 .sport = 1,
-		 .dport = 0xb0c0,
-		 .sqpn = 0x18,
-		 .dqpn = 0x15,
-		 .s_id = 1,
-		 .responder_resources = 4,
+	 .msg = {ACTIVE_OF_ANY_VERSION, .version = 7, .op = DCM_REQ,
 		 .p_size = 20},
 	 .saddr = RC(0x19),
 	 .daddr = IA,
 	 .pdata0 = 0x50},
 	{.name = "ucm-v10-req",
 	 .ours = true,
-	 .msg = {.version = 10,
-		 .op = DCM_REQ,
-		 .sport = 1,
-		 .dport = 0xb0c0,
-		 .sqpn = 0x18,
-		 .dqpn = 0x15,
-		 .s_id = 1,
-		 .responder_resources = 4,
-		 .mtu = 3,
+	 .msg = {ACTIVE_OF_ANY_VERSION, .version = 10, .mtu = 3, .op = DCM_REQ,
 		 .p_size = 20},
 	 .saddr = RC(0x19),
 	 .daddr = IA,

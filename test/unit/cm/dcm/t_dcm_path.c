@@ -86,8 +86,28 @@ static int iwarp(void **state)
 	return device(FV_IWARP);
 }
 
+/* Two queue pairs of the one port, in INIT. */
+static struct {
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct dapl_ep ep[2];
+	struct dcm_path_ends ends[2];
+	struct dapl_cm_depths depths;
+} pair;
+
+static void pair_close(void)
+{
+	for (int i = 0; i < 2; i++)
+		vb_qp_destroy(pair.ep[i].qp);
+	vb_cq_destroy(pair.cq);
+	vb_pd_destroy(pair.pd);
+	pair.pd = NULL;
+}
+
 static int teardown(void **state)
 {
+	if (pair.pd)
+		pair_close();
 	dcm_path_fini(&path);
 	fv_fail_at(0, 0);
 	vb_close(&dev);
@@ -98,10 +118,15 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void open_path(void)
+static void open_as(const struct dcm_path_wish *wish)
 {
 	dcm_path_fini(&path);
-	assert_int_equal(dcm_path_init(&path, &cm, &no_wish), 0);
+	assert_int_equal(dcm_path_init(&path, &cm, wish), 0);
+}
+
+static void open_path(void)
+{
+	open_as(&no_wish);
 }
 
 /* WHAT must be part of the reason. */
@@ -136,6 +161,12 @@ static void fill_table(const struct entry *table)
 		gid_of(table->gid, port->gid[table->index].raw);
 		port->gid_type[table->index] = table->type;
 	}
+}
+
+static void open_with(const struct entry *table)
+{
+	fill_table(table);
+	open_path();
 }
 
 /* Index of our end for a peer with that GID (NULL: not known yet). */
@@ -240,8 +271,7 @@ static void gid__best_first(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		fill_table(rows[i].table);
-		open_path();
+		open_with(rows[i].table);
 		assert_int_equal(own_index(NULL), rows[i].best);
 	}
 }
@@ -286,8 +316,7 @@ static void gid__wish(void **state)
 	params.gid_index = 2;
 	open_path();
 	assert_int_equal(own_index(NULL), 2);
-	dcm_path_fini(&path);
-	assert_int_equal(dcm_path_init(&path, &cm, &wish), 0);
+	open_as(&wish);
 	assert_int_equal(own_index(NULL), 1);
 	/* It holds for whatever peer. */
 	assert_int_equal(own_index("::ffff:10.0.0.2"), 1);
@@ -314,8 +343,7 @@ static void gid__index_beyond_8_bits(void **state)
 					     {0, V1, NULL}};
 	struct dcm_path_wish wish = {.gid_index = 256};
 
-	fill_table(table);
-	open_path();
+	open_with(table);
 	assert_int_equal(own_index(NULL), 255);
 	assert_int_equal(own_index("::ffff:10.0.0.2"), 255);
 	assert_no_path(&wish, "index 256, which ia_params asks");
@@ -333,8 +361,7 @@ static void own__of_the_peers_kind(void **state)
 		{0, V1, NULL},
 	};
 
-	fill_table(table);
-	open_path();
+	open_with(table);
 	assert_int_equal(own_index("::ffff:172.16.0.1"), 3);
 	assert_int_equal(own_index("fd99::2"), 5);
 	assert_int_equal(own_index("2001:db8::2"), 5);
@@ -355,8 +382,7 @@ static void own__nearest_network(void **state)
 		{0, V1, NULL},
 	};
 
-	fill_table(table);
-	open_path();
+	open_with(table);
 	assert_int_equal(own_index(NULL), 1);
 	assert_int_equal(own_index("::ffff:10.0.0.9"), 1);
 	assert_int_equal(own_index("::ffff:10.1.0.9"), 2);
@@ -371,8 +397,7 @@ static void own__link_local_only(void **state)
 	static const struct entry table[] = {
 		{0, V1, "fe80::1"}, {1, V2, "fe80::1"}, {0, V1, NULL}};
 
-	fill_table(table);
-	open_path();
+	open_with(table);
 	/* Two new peers without addresses agree on RoCE v2. */
 	assert_int_equal(own_index("fe80::2"), 1);
 	assert_int_equal(own_index("::ffff:10.0.0.2"), 1);
@@ -396,8 +421,7 @@ static void offer__best_beside_index_0(void **state)
 	struct dcm_ib alt;
 	uint8_t raw[16];
 
-	fill_table(two_kinds);
-	open_path();
+	open_with(two_kinds);
 	dcm_path_offer(&path, 0x123, &ends, &block);
 	assert_int_equal(ends.own_index, 0);
 	assert_int_equal(ends.own.family, 0);
@@ -414,10 +438,7 @@ static void offer__best_beside_index_0(void **state)
 	dcm_path_offered(&path, 0x123, raw, &ends);
 	assert_int_equal(ends.own_index, 3);
 	/* Who asks for an index has chosen. */
-	dcm_path_fini(&path);
-	assert_int_equal(dcm_path_init(&path, &cm,
-				       &(struct dcm_path_wish){.gid_index = 1}),
-			 0);
+	open_as(&(struct dcm_path_wish){.gid_index = 1});
 	dcm_path_offer(&path, 0x123, &ends, &block);
 	assert_int_equal(ends.own_index, 1);
 	assert_memory_equal(&block, &none, sizeof(none));
@@ -435,8 +456,7 @@ static void offer__one_kind_only(void **state)
 	struct dcm_block block;
 	uint8_t raw[16];
 
-	fill_table(table);
-	open_path();
+	open_with(table);
 	dcm_path_offer(&path, 0x123, &ends, &block);
 	assert_int_equal(ends.own_index, 0);
 	assert_memory_equal(&block, &none, sizeof(none));
@@ -467,8 +487,7 @@ static void meet__takes_the_offer(void **state)
 	struct dcm_ib saddr = {.qpn = 7, .qp_type = DCM_QP_RC};
 	struct dcm_ib alt = saddr, bad;
 
-	fill_table(two_kinds);
-	open_path();
+	open_with(two_kinds);
 	gid_of("fe80::2", saddr.gid);
 	gid_of("::ffff:10.0.0.2", alt.gid);
 	alt.family = AF_INET6;
@@ -516,8 +535,7 @@ static void gid__infiniband_takes_index_0(void **state)
 	open_path();
 	assert_int_equal(own_index(NULL), 0);
 	assert_int_equal(own_index("fec0::2"), 0);
-	dcm_path_fini(&path);
-	assert_int_equal(dcm_path_init(&path, &cm, &wish), 0);
+	open_as(&wish);
 	assert_int_equal(own_index("fe80::2"), 1);
 	wish.gid_index = 2;
 	assert_no_path(&wish, "index 2, which ia_params asks");
@@ -571,16 +589,7 @@ static void depths__lowered_to_the_peers(void **state)
 
 /* --------------------------------------------- queue pair */
 
-/* Two queue pairs of the one port, in INIT. */
-struct pair {
-	struct ibv_pd *pd;
-	struct ibv_cq *cq;
-	struct dapl_ep ep[2];
-	struct dcm_path_ends ends[2];
-	struct dapl_cm_depths depths;
-};
-
-static void pair_open(struct pair *p)
+static void pair_open(void)
 {
 	struct vb_qp_cfg cfg = {.type = IBV_QPT_RC,
 				.max_send_wr = 2,
@@ -589,38 +598,32 @@ static void pair_open(struct pair *p)
 				.max_recv_sge = 1};
 	uint32_t granted;
 
-	assert_int_equal(vb_pd_create(&dev, &p->pd), 0);
-	assert_int_equal(vb_cq_create(&dev, 16, NULL, NULL, &p->cq), 0);
-	cfg.send_cq = cfg.recv_cq = p->cq;
+	open_path();
+	assert_int_equal(vb_pd_create(&dev, &pair.pd), 0);
+	assert_int_equal(vb_cq_create(&dev, 16, NULL, NULL, &pair.cq), 0);
+	cfg.send_cq = cfg.recv_cq = pair.cq;
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(
-			vb_qp_create(p->pd, &cfg, &p->ep[i].qp, &granted), 0);
-		assert_int_equal(vb_qp_init(&dev, p->ep[i].qp, 0, 0), 0);
-		dcm_path_own(&path, p->ep[i].qp->qp_num, NULL, &p->ends[i]);
+			vb_qp_create(pair.pd, &cfg, &pair.ep[i].qp, &granted),
+			0);
+		assert_int_equal(vb_qp_init(&dev, pair.ep[i].qp, 0, 0), 0);
+		dcm_path_own(&path, pair.ep[i].qp->qp_num, NULL, &pair.ends[i]);
 	}
 	for (int i = 0; i < 2; i++) {
-		p->ends[i].peer = p->ends[!i].own;
-		p->ends[i].mtu = path.mtu;
+		pair.ends[i].peer = pair.ends[!i].own;
+		pair.ends[i].mtu = path.mtu;
 	}
-	p->depths = (struct dapl_cm_depths){.responder_resources = 4,
-					    .initiator_depth = 3};
+	pair.depths = (struct dapl_cm_depths){.responder_resources = 4,
+					      .initiator_depth = 3};
 }
 
-static void pair_close(struct pair *p)
-{
-	for (int i = 0; i < 2; i++)
-		vb_qp_destroy(p->ep[i].qp);
-	vb_cq_destroy(p->cq);
-	vb_pd_destroy(p->pd);
-}
-
-static int connect_end(struct pair *p, int i)
+static int connect_end(int i)
 {
 	struct vb_qp_step step[DAPL_CM_WAY_STEPS];
-	int ret = dcm_path_steps(&path, &p->ends[i], &p->depths, step);
+	int ret = dcm_path_steps(&path, &pair.ends[i], &pair.depths, step);
 
 	for (int k = 0; k < DAPL_CM_WAY_STEPS && !ret; k++)
-		ret = vb_qp_modify(p->ep[i].qp, &step[k].attr, step[k].mask);
+		ret = vb_qp_modify(pair.ep[i].qp, &step[k].attr, step[k].mask);
 	return ret;
 }
 
@@ -633,8 +636,16 @@ static struct ibv_qp_attr attr_of(const struct dapl_ep *ep)
 	return attr;
 }
 
+/* Of the first end, as it is connected. */
+static struct ibv_qp_attr connected_attr(void)
+{
+	pair_open();
+	assert_int_equal(connect_end(0), 0);
+	return attr_of(&pair.ep[0]);
+}
+
 /* An empty message from the one to the other. */
-static void transfer(struct pair *p, int from)
+static void transfer(int from)
 {
 	struct ibv_recv_wr recv = {.wr_id = 7}, *bad_recv;
 	struct ibv_send_wr send = {.wr_id = 8,
@@ -643,9 +654,9 @@ static void transfer(struct pair *p, int from)
 			   *bad_send;
 	struct ibv_wc wc[2];
 
-	assert_int_equal(ibv_post_recv(p->ep[!from].qp, &recv, &bad_recv), 0);
-	assert_int_equal(ibv_post_send(p->ep[from].qp, &send, &bad_send), 0);
-	assert_int_equal(ibv_poll_cq(p->cq, 2, wc), 2);
+	assert_int_equal(ibv_post_recv(pair.ep[!from].qp, &recv, &bad_recv), 0);
+	assert_int_equal(ibv_post_send(pair.ep[from].qp, &send, &bad_send), 0);
+	assert_int_equal(ibv_poll_cq(pair.cq, 2, wc), 2);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(wc[i].status, IBV_WC_SUCCESS);
 	assert_int_equal(wc[0].wr_id + wc[1].wr_id, 15);
@@ -653,15 +664,12 @@ static void transfer(struct pair *p, int from)
 
 static void connect_and_transfer(void)
 {
-	struct pair p;
-
-	open_path();
-	pair_open(&p);
-	assert_int_equal(connect_end(&p, 1), 0);
-	assert_int_equal(connect_end(&p, 0), 0);
-	transfer(&p, 0);
-	transfer(&p, 1);
-	pair_close(&p);
+	pair_open();
+	assert_int_equal(connect_end(1), 0);
+	assert_int_equal(connect_end(0), 0);
+	transfer(0);
+	transfer(1);
+	pair_close();
 }
 
 static void connect__data_goes_both_ways(void **state)
@@ -674,52 +682,37 @@ static void connect__data_goes_both_ways(void **state)
 static void connect__lid_route_without_grh(void **state)
 {
 	struct ibv_qp_attr attr;
-	struct pair p;
-
 	dev.port_attr.lid = 0x77;
-	open_path();
-	pair_open(&p);
-	assert_int_equal(connect_end(&p, 0), 0);
-	attr = attr_of(&p.ep[0]);
+	attr = connected_attr();
 	assert_int_equal(attr.ah_attr.is_global, 0);
 	assert_int_equal(attr.ah_attr.dlid, 0x77);
 	assert_int_equal(attr.ah_attr.port_num, 1);
-	pair_close(&p);
 }
 
 static void connect__grh_on_infiniband_by_request(void **state)
 {
 	struct ibv_qp_attr attr;
-	struct pair p;
-
 	params.global_routing = 1;
-	open_path();
-	pair_open(&p);
-	assert_int_equal(connect_end(&p, 0), 0);
-	attr = attr_of(&p.ep[0]);
+	attr = connected_attr();
 	assert_int_equal(attr.ah_attr.is_global, 1);
 	assert_int_equal(attr.ah_attr.dlid, port->attr.lid);
 	assert_int_equal(attr.ah_attr.grh.sgid_index, 0);
 	assert_memory_equal(&attr.ah_attr.grh.dgid, &port->gid[0], 16);
-	pair_close(&p);
 }
 
 static void connect__default_attributes(void **state)
 {
 	struct ibv_qp_attr attr;
-	struct pair p;
-
-	open_path();
-	pair_open(&p);
+	pair_open();
 	fv_trace(true);
-	assert_int_equal(connect_end(&p, 0), 0);
+	assert_int_equal(connect_end(0), 0);
 	assert_non_null(strstr(fv_trace_get(), MASK_RTR));
 	assert_non_null(strstr(fv_trace_get(), MASK_RTS));
 	fv_trace(false);
-	attr = attr_of(&p.ep[0]);
+	attr = attr_of(&pair.ep[0]);
 	assert_int_equal(attr.qp_state, IBV_QPS_RTS);
 	assert_int_equal(attr.path_mtu, IBV_MTU_1024);
-	assert_int_equal(attr.dest_qp_num, p.ep[1].qp->qp_num);
+	assert_int_equal(attr.dest_qp_num, pair.ep[1].qp->qp_num);
 	assert_int_equal(attr.rq_psn, 1);
 	assert_int_equal(attr.sq_psn, 1);
 	assert_int_equal(attr.max_dest_rd_atomic, 4);
@@ -737,14 +730,11 @@ static void connect__default_attributes(void **state)
 	assert_int_equal(attr.ah_attr.grh.hop_limit, 64);
 	assert_int_equal(attr.ah_attr.grh.traffic_class, 0);
 	assert_int_equal(attr.ah_attr.grh.flow_label, 0);
-	pair_close(&p);
 }
 
 static void connect__attributes_of_the_environment(void **state)
 {
 	struct ibv_qp_attr attr;
-	struct pair p;
-
 	params.sl = 5;
 	params.tclass = 0xa0;
 	params.hop_limit = 2;
@@ -752,10 +742,7 @@ static void connect__attributes_of_the_environment(void **state)
 	params.ack_timer = 18;
 	params.ack_retry = 1;
 	params.rnr_retry = 0;
-	open_path();
-	pair_open(&p);
-	assert_int_equal(connect_end(&p, 0), 0);
-	attr = attr_of(&p.ep[0]);
+	attr = connected_attr();
 	assert_int_equal(attr.ah_attr.sl, 5);
 	assert_int_equal(attr.ah_attr.grh.traffic_class, 0xa0);
 	assert_int_equal(attr.ah_attr.grh.hop_limit, 2);
@@ -763,98 +750,77 @@ static void connect__attributes_of_the_environment(void **state)
 	assert_int_equal(attr.timeout, 18);
 	assert_int_equal(attr.retry_cnt, 1);
 	assert_int_equal(attr.rnr_retry, 0);
-	pair_close(&p);
 }
 
 static void connect__timeout_covers_the_ack_delay(void **state)
 {
-	struct pair p;
-
 	dev.attr.local_ca_ack_delay = 15;
 	params.ack_timer = 10;
-	open_path();
-	pair_open(&p);
-	assert_int_equal(connect_end(&p, 0), 0);
-	assert_int_equal(attr_of(&p.ep[0]).timeout, 15);
-	pair_close(&p);
+	assert_int_equal(connected_attr().timeout, 15);
 }
 
-static void assert_peer_refused(struct pair *p)
+static void assert_peer_refused(void)
 {
 	fv_trace(true);
-	assert_int_equal(connect_end(p, 0), -EINVAL);
+	assert_int_equal(connect_end(0), -EINVAL);
 	assert_null(strstr(fv_trace_get(), "ibv_modify_qp"));
 	fv_trace(false);
-	assert_int_equal(fv_qp_state(p->ep[0].qp), IBV_QPS_INIT);
+	assert_int_equal(fv_qp_state(pair.ep[0].qp), IBV_QPS_INIT);
 }
 
 static void connect__hostile_peer(void **state)
 {
-	struct pair p;
-
-	open_path();
-	pair_open(&p);
-	p.ends[0].peer.qpn = 0x1000000;
-	assert_peer_refused(&p);
-	p.ends[0].peer.qpn = 5;
-	memset(p.ends[0].peer.gid, 0, 16);
-	assert_peer_refused(&p);
-	gid_of("ff02::1", p.ends[0].peer.gid);
-	assert_peer_refused(&p);
-	pair_close(&p);
+	pair_open();
+	pair.ends[0].peer.qpn = 0x1000000;
+	assert_peer_refused();
+	pair.ends[0].peer.qpn = 5;
+	memset(pair.ends[0].peer.gid, 0, 16);
+	assert_peer_refused();
+	gid_of("ff02::1", pair.ends[0].peer.gid);
+	assert_peer_refused();
 }
 
 static void connect__hostile_peer_on_infiniband(void **state)
 {
-	struct pair p;
-
-	open_path();
-	pair_open(&p);
-	memset(p.ends[0].peer.gid, 0, 16); /* not used */
-	p.ends[0].peer.lid = 0;
-	assert_peer_refused(&p);
-	p.ends[0].peer.lid = 0xc000;
-	assert_peer_refused(&p);
-	p.ends[0].peer.lid = 0xffff;
-	assert_peer_refused(&p);
-	p.ends[0].peer.lid = 1;
-	assert_int_equal(connect_end(&p, 0), 0);
-	pair_close(&p);
+	pair_open();
+	memset(pair.ends[0].peer.gid, 0, 16); /* not used */
+	pair.ends[0].peer.lid = 0;
+	assert_peer_refused();
+	pair.ends[0].peer.lid = 0xc000;
+	assert_peer_refused();
+	pair.ends[0].peer.lid = 0xffff;
+	assert_peer_refused();
+	pair.ends[0].peer.lid = 1;
+	assert_int_equal(connect_end(0), 0);
 }
 
 /* As kernels do: they look the peer up through IP. */
 static void connect__ipv4_and_ipv6_do_not_mix(void **state)
 {
-	struct pair p;
-
-	open_path();
-	pair_open(&p);
-	gid_of("fe80::2", p.ends[0].peer.gid);
-	assert_int_equal(connect_end(&p, 0), -EINVAL);
-	dcm_path_own(&path, p.ep[0].qp->qp_num, p.ends[0].peer.gid, &p.ends[0]);
-	assert_int_equal(connect_end(&p, 0), 0);
-	pair_close(&p);
+	pair_open();
+	gid_of("fe80::2", pair.ends[0].peer.gid);
+	assert_int_equal(connect_end(0), -EINVAL);
+	dcm_path_own(&path, pair.ep[0].qp->qp_num, pair.ends[0].peer.gid,
+		     &pair.ends[0]);
+	assert_int_equal(connect_end(0), 0);
 }
 
 static void connect__nth_call_fails(void **state)
 {
 	static const enum ibv_qp_state left[] = {IBV_QPS_INIT, IBV_QPS_RTR};
-	struct pair p;
-
 	open_path();
 	for (unsigned n = 1;; n++) {
 		assert_in_range(n, 1, 3);
-		pair_open(&p);
+		pair_open();
 		fv_fail_at(n, ENOMEM);
-		if (!connect_end(&p, 0))
+		if (!connect_end(0))
 			break;
 		assert_true(fv_fail_hit());
 		fv_fail_at(0, 0);
-		assert_int_equal(fv_qp_state(p.ep[0].qp), left[n - 1]);
-		pair_close(&p);
+		assert_int_equal(fv_qp_state(pair.ep[0].qp), left[n - 1]);
+		pair_close();
 	}
 	assert_false(fv_fail_hit());
-	pair_close(&p);
 }
 
 #define ON(k, f)                                \

@@ -33,6 +33,11 @@ static const struct dcm_rules historic = {
 	.timewait_us = 60000 * MS,
 };
 
+static const struct dcm_rules over_stream = {
+	.stream = true,
+	.rtu_patience_us = 30000 * MS,
+};
+
 static struct {
 	struct dcm_proto p;
 	struct dcm_rules rules;
@@ -50,6 +55,29 @@ static int begin(void **state)
 	memset(&t, 0, sizeof(t));
 	t.rules = historic;
 	t.now_us = BEGIN;
+	return 0;
+}
+
+/* The passive side of it, as if the engine had made it so. */
+static int begin_passive(void **state)
+{
+	begin(state);
+	t.p.passive = true;
+	t.p.state = DCM_REQ_RCVD;
+	return 0;
+}
+
+static int begin_stream(void **state)
+{
+	begin(state);
+	t.rules = over_stream;
+	return 0;
+}
+
+static int begin_stream_passive(void **state)
+{
+	begin_passive(state);
+	t.rules = over_stream;
 	return 0;
 }
 
@@ -184,27 +212,53 @@ static void fire(const char *effects)
 	due(ms_of(t.deadline_us), effects);
 }
 
-/* Received by the passive side, as if the engine had made it so. */
-static void be_requested(void)
-{
-	t.p.passive = true;
-	t.p.state = DCM_REQ_RCVD;
-}
-
-static void be_up_active(void)
+static void be_answered(void)
 {
 	does(DCM_IN_CONNECT, "send REQ, arm 800");
 	at(10);
 	does(DCM_IN_REP, "sample consumer 10, disarm, qp connect");
+}
+
+static void be_up_active(void)
+{
+	be_answered();
 	does(DCM_IN_QP_READY, "send RTU, ESTABLISHED");
 }
 
 static void be_up_passive(void)
 {
-	be_requested();
 	accepts("send REP, arm 800");
 	at(10);
 	does(DCM_IN_RTU, "sample peer 10, disarm, ESTABLISHED");
+}
+
+/* OP is repeated at 0.8, 1.6, 3.2 ... s, as by old peers, until 409.6 s. */
+static void repeats(const char *op)
+{
+	unsigned ms = 800;
+	char text[64];
+
+	for (unsigned k = 1; k <= 9; k++, ms *= 2) {
+		snprintf(text, sizeof(text), "send %s %u, arm %u", op, k,
+			 2 * ms);
+		due(ms, text);
+	}
+}
+
+/* Nobody answers the goodbye; how often that was noticed. */
+static int say_goodbye_in_vain(unsigned *ret_told)
+{
+	int n = 0;
+
+	*ret_told = 0;
+	does(DCM_IN_DISCONNECT, "qp error, send DREQ, arm 210");
+	for (; t.p.state == DCM_DREQ_SENT && n < 100; n++) {
+		t.now_us = t.deadline_us;
+		step(DCM_IN_TIMER);
+		for (int i = 0; i < t.out.n; i++)
+			*ret_told += t.out.e[i].type == DCM_DO_EVENT;
+	}
+	return n;
 }
 
 /* ------------------------------------------------- active side */
@@ -215,17 +269,10 @@ static void connect__accepted(void **state)
 	assert_int_equal(t.p.state, DCM_UP);
 }
 
-/* Old peers: 9 repeats at 0.8, 1.6, 3.2 ... s; given up at 409.6 s. */
 static void connect__nobody_answers(void **state)
 {
-	unsigned k, ms = 800;
-	char text[64];
-
 	does(DCM_IN_CONNECT, "send REQ, arm 800");
-	for (k = 1; k <= 9; k++, ms *= 2) {
-		snprintf(text, sizeof(text), "send REQ %u, arm %u", k, 2 * ms);
-		due(ms, text);
-	}
+	repeats("REQ");
 	due(409600, "UNREACHABLE, disarm");
 	assert_int_equal(t.p.state, DCM_CLOSED);
 	does(DCM_IN_RELEASE, "free");
@@ -251,26 +298,24 @@ static void connect__req_lost_twice(void **state)
 	does(DCM_IN_QP_READY, "send RTU, ESTABLISHED");
 }
 
-static void connect__rejected_by_the_consumer(void **state)
+static void connect__refused(void **state)
 {
-	does(DCM_IN_CONNECT, "send REQ, arm 800");
-	does(DCM_IN_REJ_USER, "PEER_REJECTED, disarm");
-	does(DCM_IN_REJ_USER, ""); /* repeated */
-	does(DCM_IN_RELEASE, "free");
-}
+	static const struct {
+		enum dcm_input in;
+		const char *effects;
+	} rows[] = {
+		{DCM_IN_REJ_USER, "PEER_REJECTED, disarm"},
+		{DCM_IN_REJ_CM, "NON_PEER_REJECTED, disarm"},
+		{DCM_IN_NO_WAY, "UNREACHABLE, disarm"},
+	};
 
-static void connect__rejected_by_the_provider(void **state)
-{
-	does(DCM_IN_CONNECT, "send REQ, arm 800");
-	does(DCM_IN_REJ_CM, "NON_PEER_REJECTED, disarm");
-	does(DCM_IN_RELEASE, "free");
-}
-
-static void proto_connect__no_way(void **state)
-{
-	does(DCM_IN_CONNECT, "send REQ, arm 800");
-	does(DCM_IN_NO_WAY, "UNREACHABLE, disarm");
-	does(DCM_IN_RELEASE, "free");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		begin(state);
+		does(DCM_IN_CONNECT, "send REQ, arm 800");
+		does(rows[i].in, rows[i].effects);
+		does(DCM_IN_REJ_USER, ""); /* repeated */
+		does(DCM_IN_RELEASE, "free");
+	}
 }
 
 static void proto_connect__queue_pair_fails(void **state)
@@ -349,7 +394,6 @@ static void accept__rtu_comes(void **state)
 
 static void request__repeated_before_the_answer(void **state)
 {
-	be_requested();
 	does(DCM_IN_REQ, "");
 	does(DCM_IN_REQ, "");
 	accepts("send REP, arm 800");
@@ -357,7 +401,6 @@ static void request__repeated_before_the_answer(void **state)
 
 static void accept__rep_lost(void **state)
 {
-	be_requested();
 	accepts("send REP, arm 800");
 	at(300);
 	/* The client asks again: it has the answer at once. */
@@ -369,15 +412,8 @@ static void accept__rep_lost(void **state)
 
 static void accept__nobody_answers(void **state)
 {
-	unsigned k, ms = 800;
-	char text[64];
-
-	be_requested();
 	accepts("send REP, arm 800");
-	for (k = 1; k <= 9; k++, ms *= 2) {
-		snprintf(text, sizeof(text), "send REP %u, arm %u", k, 2 * ms);
-		due(ms, text);
-	}
+	repeats("REP");
 	/* The RTUs may have been lost: the peer is told. */
 	due(409600, "qp error, ACCEPT_FAILED, send DREQ, arm 409800");
 	does(DCM_IN_RELEASE, "");
@@ -387,7 +423,6 @@ static void accept__nobody_answers(void **state)
 /* Lost RTU, and the peer disconnects: for it the connection existed. */
 static void accept__rtu_lost_then_dreq(void **state)
 {
-	be_requested();
 	accepts("send REP, arm 800");
 	t.msg.d_id = 2;
 	does(DCM_IN_DREQ, "ESTABLISHED, qp error, DISCONNECTED, send DREP, "
@@ -401,7 +436,6 @@ static void accept__rtu_lost_then_dreq(void **state)
 /* The same from a peer that never had the REP: it had given up. */
 static void accept__given_up_by_the_peer(void **state)
 {
-	be_requested();
 	accepts("send REP, arm 800");
 	t.msg.d_id = 0;
 	does(DCM_IN_DREQ, "qp error, ACCEPT_FAILED, send DREP, arm 60000");
@@ -409,14 +443,12 @@ static void accept__given_up_by_the_peer(void **state)
 
 static void accept__queue_pair_of_the_peer_fails(void **state)
 {
-	be_requested();
 	accepts("send REP, arm 800");
 	does(DCM_IN_REJ_CM, "qp error, ACCEPT_FAILED, arm 60000");
 }
 
 static void request__withdrawn(void **state)
 {
-	be_requested();
 	does(DCM_IN_DREQ, "gone, send DREP, arm 60000");
 	/* The consumer was about to accept. */
 	does(DCM_IN_ACCEPT, "qp error, ACCEPT_FAILED");
@@ -426,7 +458,6 @@ static void request__withdrawn(void **state)
 
 static void reject__lost(void **state)
 {
-	be_requested();
 	does(DCM_IN_REJECT, "send REJ_USER, arm 60000");
 	does(DCM_IN_RELEASE, "");
 	does(DCM_IN_REQ, "send REJ_USER");
@@ -435,7 +466,6 @@ static void reject__lost(void **state)
 
 static void request__dropped_by_the_consumer(void **state)
 {
-	be_requested();
 	does(DCM_IN_RELEASE, "send REJ_CM, arm 60000");
 	does(DCM_IN_REQ, "send REJ_CM");
 	due(60000, "free");
@@ -444,7 +474,6 @@ static void request__dropped_by_the_consumer(void **state)
 /* The consumer leaves between its accept and the RTU. */
 static void accept__released_at_once(void **state)
 {
-	be_requested();
 	accepts("send REP, arm 800");
 	does(DCM_IN_RELEASE, "send DREQ, arm 200");
 	/* The peer never had our REP: it must not wait for one. */
@@ -508,18 +537,11 @@ static void disconnect__nobody_answers(void **state)
 
 static void disconnect__more_tries_than_there_are(void **state)
 {
-	unsigned told = 0;
-	int i, n;
+	unsigned told;
 
 	t.rules.dreq_repeats = 100;
 	be_up_active();
-	does(DCM_IN_DISCONNECT, "qp error, send DREQ, arm 210");
-	for (n = 0; t.p.state == DCM_DREQ_SENT && n < 100; n++) {
-		t.now_us = t.deadline_us;
-		step(DCM_IN_TIMER);
-		for (i = 0; i < t.out.n; i++)
-			told += t.out.e[i].type == DCM_DO_EVENT;
-	}
+	say_goodbye_in_vain(&told);
 	assert_int_equal(told, 1);
 }
 
@@ -533,17 +555,12 @@ static void disconnect__without_waiting(void **state)
 
 static void disconnect__peer_is_dead(void **state)
 {
-	int repeats = 0;
+	unsigned told;
 
 	be_up_active();
-	does(DCM_IN_DISCONNECT, "qp error, send DREQ, arm 210");
-	while (t.p.state == DCM_DREQ_SENT && repeats < 100) {
-		t.now_us = t.deadline_us;
-		step(DCM_IN_TIMER);
-		repeats++;
-	}
+	assert_int_equal(say_goodbye_in_vain(&told), 9); /* the last ends it */
+	assert_int_equal(told, 1);
 	assert_int_equal(t.p.state, DCM_TIMEWAIT);
-	assert_int_equal(repeats, 9); /* the last one ends it */
 	does(DCM_IN_RELEASE, "");
 	t.now_us = t.deadline_us;
 	does(DCM_IN_TIMER, "free");
@@ -660,19 +677,29 @@ static void rtt__first_sample_and_zero(void **state)
 
 /* ------------------------------------------------------ stream */
 
-static void be_stream(void)
+static void be_asking(void)
 {
-	t.rules = (struct dcm_rules){
-		.stream = true,
-		.rtu_patience_us = 30000 * MS,
-	};
+	does(DCM_IN_CONNECT, "dial");
+	does(DCM_IN_DIALED, "send REQ");
+}
+
+/* A peer of version 7 hangs up without a word, and is asked its way. */
+static void be_asking_with_filler(void)
+{
+	be_asking();
+	does(DCM_IN_LOST, "hangup, dial");
+	does(DCM_IN_DIALED, "send REQ filler");
+}
+
+static void be_up_stream(void)
+{
+	accepts("send REP, arm 30000");
+	does(DCM_IN_RTU, "disarm, ESTABLISHED");
 }
 
 static void stream__accepted(void **state)
 {
-	be_stream();
-	does(DCM_IN_CONNECT, "dial");
-	does(DCM_IN_DIALED, "send REQ");
+	be_asking();
 	does(DCM_IN_REP, "qp connect");
 	does(DCM_IN_QP_READY, "send RTU, ESTABLISHED");
 	/* A goodbye is answered, and the stream closed. */
@@ -683,48 +710,34 @@ static void stream__accepted(void **state)
 
 static void stream__nobody_listens(void **state)
 {
-	be_stream();
 	does(DCM_IN_CONNECT, "dial");
 	does(DCM_IN_LOST, "NON_PEER_REJECTED, hangup");
 	does(DCM_IN_RELEASE, "free");
 }
 
-/* A peer of version 7 hangs up without a word, and is asked its way. */
 static void stream__second_attempt_with_filler(void **state)
 {
-	be_stream();
-	does(DCM_IN_CONNECT, "dial");
-	does(DCM_IN_DIALED, "send REQ");
-	does(DCM_IN_LOST, "hangup, dial");
-	does(DCM_IN_DIALED, "send REQ filler");
+	be_asking_with_filler();
 	does(DCM_IN_REP, "qp connect");
 	does(DCM_IN_QP_READY, "send RTU filler, ESTABLISHED");
 }
 
 static void stream__lost_twice(void **state)
 {
-	be_stream();
-	does(DCM_IN_CONNECT, "dial");
-	does(DCM_IN_DIALED, "send REQ");
-	does(DCM_IN_LOST, "hangup, dial");
-	does(DCM_IN_DIALED, "send REQ filler");
+	be_asking_with_filler();
 	does(DCM_IN_LOST, "BROKEN, hangup");
 }
 
 static void stream__rejected(void **state)
 {
-	be_stream();
-	does(DCM_IN_CONNECT, "dial");
-	does(DCM_IN_DIALED, "send REQ");
+	be_asking();
 	does(DCM_IN_REJ_USER, "PEER_REJECTED, hangup");
 	does(DCM_IN_RELEASE, "free");
 }
 
 static void stream__queue_pair_fails(void **state)
 {
-	be_stream();
-	does(DCM_IN_CONNECT, "dial");
-	does(DCM_IN_DIALED, "send REQ");
+	be_asking();
 	does(DCM_IN_REP, "qp connect");
 	/* The end of the stream tells the peer. */
 	does(DCM_IN_QP_FAILED, "qp error, BROKEN, disarm, hangup");
@@ -732,15 +745,12 @@ static void stream__queue_pair_fails(void **state)
 
 static void stream__given_up(void **state)
 {
-	be_stream();
 	does(DCM_IN_CONNECT, "dial");
 	does(DCM_IN_RELEASE, "hangup, free");
 }
 
 static void stream__client_dies_before_the_answer(void **state)
 {
-	be_stream();
-	be_requested();
 	does(DCM_IN_LOST, "gone, hangup");
 	does(DCM_IN_ACCEPT, "qp error, ACCEPT_FAILED");
 	does(DCM_IN_RELEASE, "free");
@@ -748,16 +758,12 @@ static void stream__client_dies_before_the_answer(void **state)
 
 static void stream__client_dies_before_the_rtu(void **state)
 {
-	be_stream();
-	be_requested();
 	accepts("send REP, arm 30000");
 	does(DCM_IN_LOST, "qp error, ACCEPT_FAILED, disarm, hangup");
 }
 
 static void stream__client_leaves_before_the_rtu(void **state)
 {
-	be_stream();
-	be_requested();
 	accepts("send REP, arm 30000");
 	t.msg.d_id = 0;
 	does(DCM_IN_DREQ, "qp error, ACCEPT_FAILED, send DREP, disarm, hangup");
@@ -766,16 +772,12 @@ static void stream__client_leaves_before_the_rtu(void **state)
 
 static void stream__server_leaves_before_the_rtu(void **state)
 {
-	be_stream();
-	be_requested();
 	accepts("send REP, arm 30000");
 	does(DCM_IN_RELEASE, "send DREQ, disarm, hangup, free");
 }
 
 static void stream__no_rtu(void **state)
 {
-	be_stream();
-	be_requested();
 	accepts("send REP, arm 30000");
 	due(30000, "qp error, ACCEPT_FAILED, send DREQ, disarm, hangup");
 	does(DCM_IN_RELEASE, "free");
@@ -783,39 +785,24 @@ static void stream__no_rtu(void **state)
 
 static void stream__peer_dies(void **state)
 {
-	be_stream();
-	be_requested();
-	accepts("send REP, arm 30000");
-	does(DCM_IN_RTU, "disarm, ESTABLISHED");
+	be_up_stream();
 	does(DCM_IN_LOST, "qp error, DISCONNECTED, hangup");
 }
 
 static void stream__disconnect(void **state)
 {
-	be_stream();
-	be_requested();
-	accepts("send REP, arm 30000");
-	does(DCM_IN_RTU, "disarm, ESTABLISHED");
+	be_up_stream();
 	does(DCM_IN_DISCONNECT, "qp error, DISCONNECTED, send DREQ, hangup");
 	does(DCM_IN_RELEASE, "free");
 }
 
 static void proto_stream__reject(void **state)
 {
-	be_stream();
-	be_requested();
 	does(DCM_IN_REJECT, "send REJ_USER, hangup");
 	does(DCM_IN_RELEASE, "free");
 }
 
 /* ------------------------------- while the queue pair is being moved */
-
-static void be_answered(void)
-{
-	does(DCM_IN_CONNECT, "send REQ, arm 800");
-	at(10);
-	does(DCM_IN_REP, "sample consumer 10, disarm, qp connect");
-}
 
 static void moving__rep_repeated(void **state)
 {
@@ -890,7 +877,6 @@ static void moving__released_between_two_tries(void **state)
 
 static void proto_accept__queue_pair_fails(void **state)
 {
-	be_requested();
 	does(DCM_IN_ACCEPT, "qp connect");
 	does(DCM_IN_REQ, "");
 	does(DCM_IN_QP_FAILED,
@@ -900,7 +886,6 @@ static void proto_accept__queue_pair_fails(void **state)
 
 static void accept__given_up_while_moving(void **state)
 {
-	be_requested();
 	does(DCM_IN_ACCEPT, "qp connect");
 	t.msg.d_id = 0;
 	does(DCM_IN_DREQ, "qp error, ACCEPT_FAILED, send DREP, arm 60000");
@@ -909,7 +894,6 @@ static void accept__given_up_while_moving(void **state)
 
 static void accept__silent_then_ready(void **state)
 {
-	be_requested();
 	does(DCM_IN_ACCEPT, "qp connect");
 	silent();
 	fire("qp connect");
@@ -919,9 +903,7 @@ static void accept__silent_then_ready(void **state)
 
 static void stream__lost_while_moving(void **state)
 {
-	be_stream();
-	does(DCM_IN_CONNECT, "dial");
-	does(DCM_IN_DIALED, "send REQ");
+	be_asking();
 	does(DCM_IN_REP, "qp connect");
 	does(DCM_IN_LOST, "qp error, NON_PEER_REJECTED, disarm, hangup");
 	does(DCM_IN_QP_FAILED, "");
@@ -930,8 +912,6 @@ static void stream__lost_while_moving(void **state)
 
 static void stream__client_dies_while_moving(void **state)
 {
-	be_stream();
-	be_requested();
 	does(DCM_IN_ACCEPT, "qp connect");
 	does(DCM_IN_LOST, "qp error, ACCEPT_FAILED, disarm, hangup");
 	does(DCM_IN_QP_READY, "");
@@ -940,8 +920,6 @@ static void stream__client_dies_while_moving(void **state)
 
 static void stream__queue_pair_fails_on_accept(void **state)
 {
-	be_stream();
-	be_requested();
 	does(DCM_IN_ACCEPT, "qp connect");
 	does(DCM_IN_QP_FAILED,
 	     "qp error, ACCEPT_FAILED, send REJ_CM, disarm, hangup");
@@ -1150,7 +1128,6 @@ static void any_sequence__of_datagrams(void **state)
 
 static void any_sequence__of_a_stream(void **state)
 {
-	be_stream();
 	try_both_sides(6);
 }
 
@@ -1173,83 +1150,84 @@ static void proto_names__of_all(void **state)
 				    dcm_op_name((uint16_t)i));
 }
 
-#define T(name) cmocka_unit_test_setup(name, begin)
+#define active(f)	  cmocka_unit_test_setup(f, begin)
+#define passive(f)	  cmocka_unit_test_setup(f, begin_passive)
+#define stream(f)	  cmocka_unit_test_setup(f, begin_stream)
+#define passive_stream(f) cmocka_unit_test_setup(f, begin_stream_passive)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(connect__accepted),
-		T(connect__nobody_answers),
-		T(connect__two_tries),
-		T(connect__req_lost_twice),
-		T(connect__rejected_by_the_consumer),
-		T(connect__rejected_by_the_provider),
-		T(proto_connect__no_way),
-		T(proto_connect__queue_pair_fails),
-		T(connect__rtu_lost),
-		T(connect__disconnected_before_rep),
-		T(connect__given_up),
-		T(connect__given_up_but_accepted),
-		T(connect__rejected_after_it_was_given_up),
-		T(release__of_what_never_began),
-		T(accept__rtu_comes),
-		T(request__repeated_before_the_answer),
-		T(accept__rep_lost),
-		T(accept__nobody_answers),
-		T(accept__rtu_lost_then_dreq),
-		T(accept__given_up_by_the_peer),
-		T(accept__queue_pair_of_the_peer_fails),
-		T(request__withdrawn),
-		T(reject__lost),
-		T(request__dropped_by_the_consumer),
-		T(accept__released_at_once),
-		T(disconnect__answered),
-		T(disconnect__late_request),
-		T(disconnect__by_the_peer),
-		T(disconnect__crossing),
-		T(disconnect__nobody_answers),
-		T(disconnect__more_tries_than_there_are),
-		T(disconnect__without_waiting),
-		T(disconnect__peer_is_dead),
-		T(disconnect__peer_has_not_had_the_rtu),
-		T(release__of_an_established_one),
-		T(up__messages_that_mean_nothing),
-		T(adaptive__before_anything_was_measured),
-		T(adaptive__follows_the_answers),
-		T(adaptive__pauses_are_bounded_and_so_is_patience),
-		T(rtt__first_sample_and_zero),
-		T(stream__accepted),
-		T(stream__nobody_listens),
-		T(stream__second_attempt_with_filler),
-		T(stream__lost_twice),
-		T(stream__rejected),
-		T(stream__queue_pair_fails),
-		T(stream__given_up),
-		T(stream__client_dies_before_the_answer),
-		T(stream__client_leaves_before_the_rtu),
-		T(stream__server_leaves_before_the_rtu),
-		T(stream__client_dies_before_the_rtu),
-		T(stream__no_rtu),
-		T(stream__peer_dies),
-		T(stream__disconnect),
-		T(proto_stream__reject),
-		T(moving__rep_repeated),
-		T(moving__peer_ends_it),
-		T(moving__peer_rejects_after_all),
-		T(moving__all_is_stopped),
-		T(moving__silent_then_ready),
-		T(moving__silent_for_ever),
-		T(moving__peer_ends_it_between_two_tries),
-		T(moving__released_between_two_tries),
-		T(proto_accept__queue_pair_fails),
-		T(accept__given_up_while_moving),
-		T(accept__silent_then_ready),
-		T(stream__lost_while_moving),
-		T(stream__client_dies_while_moving),
-		T(stream__queue_pair_fails_on_accept),
-		T(any_sequence__of_datagrams),
-		T(any_sequence__of_a_stream),
-		T(proto_names__of_all),
+		active(connect__accepted),
+		active(connect__nobody_answers),
+		active(connect__two_tries),
+		active(connect__req_lost_twice),
+		active(connect__refused),
+		active(proto_connect__queue_pair_fails),
+		active(connect__rtu_lost),
+		active(connect__disconnected_before_rep),
+		active(connect__given_up),
+		active(connect__given_up_but_accepted),
+		active(connect__rejected_after_it_was_given_up),
+		active(release__of_what_never_began),
+		passive(accept__rtu_comes),
+		passive(request__repeated_before_the_answer),
+		passive(accept__rep_lost),
+		passive(accept__nobody_answers),
+		passive(accept__rtu_lost_then_dreq),
+		passive(accept__given_up_by_the_peer),
+		passive(accept__queue_pair_of_the_peer_fails),
+		passive(request__withdrawn),
+		passive(reject__lost),
+		passive(request__dropped_by_the_consumer),
+		passive(accept__released_at_once),
+		active(disconnect__answered),
+		passive(disconnect__late_request),
+		passive(disconnect__by_the_peer),
+		active(disconnect__crossing),
+		active(disconnect__nobody_answers),
+		active(disconnect__more_tries_than_there_are),
+		active(disconnect__without_waiting),
+		active(disconnect__peer_is_dead),
+		active(disconnect__peer_has_not_had_the_rtu),
+		passive(release__of_an_established_one),
+		active(up__messages_that_mean_nothing),
+		active(adaptive__before_anything_was_measured),
+		active(adaptive__follows_the_answers),
+		active(adaptive__pauses_are_bounded_and_so_is_patience),
+		active(rtt__first_sample_and_zero),
+		stream(stream__accepted),
+		stream(stream__nobody_listens),
+		stream(stream__second_attempt_with_filler),
+		stream(stream__lost_twice),
+		stream(stream__rejected),
+		stream(stream__queue_pair_fails),
+		stream(stream__given_up),
+		passive_stream(stream__client_dies_before_the_answer),
+		passive_stream(stream__client_leaves_before_the_rtu),
+		passive_stream(stream__server_leaves_before_the_rtu),
+		passive_stream(stream__client_dies_before_the_rtu),
+		passive_stream(stream__no_rtu),
+		passive_stream(stream__peer_dies),
+		passive_stream(stream__disconnect),
+		passive_stream(proto_stream__reject),
+		active(moving__rep_repeated),
+		active(moving__peer_ends_it),
+		active(moving__peer_rejects_after_all),
+		active(moving__all_is_stopped),
+		active(moving__silent_then_ready),
+		active(moving__silent_for_ever),
+		active(moving__peer_ends_it_between_two_tries),
+		active(moving__released_between_two_tries),
+		passive(proto_accept__queue_pair_fails),
+		passive(accept__given_up_while_moving),
+		passive(accept__silent_then_ready),
+		stream(stream__lost_while_moving),
+		passive_stream(stream__client_dies_while_moving),
+		passive_stream(stream__queue_pair_fails_on_accept),
+		active(any_sequence__of_datagrams),
+		stream(any_sequence__of_a_stream),
+		active(proto_names__of_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
