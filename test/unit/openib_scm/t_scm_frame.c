@@ -24,11 +24,11 @@ static void feed(struct scm_frame *f, const void *bytes, size_t n)
 	scm_frame_read(f, n);
 }
 
-static void nothing(struct scm_frame *f)
+static void feed_file(struct scm_frame *f, const char *name)
 {
-	struct dcm_msg msg;
+	uint8_t buf[SCM_FRAME_MAX];
 
-	assert_int_equal(scm_frame_next(f, &msg), SCM_ITEM_NONE);
+	feed(f, buf, wire_load(name, buf, sizeof(buf)));
 }
 
 static void next_is(struct scm_frame *f, enum scm_item item)
@@ -36,6 +36,11 @@ static void next_is(struct scm_frame *f, enum scm_item item)
 	struct dcm_msg msg;
 
 	assert_int_equal(scm_frame_next(f, &msg), item);
+}
+
+static void nothing(struct scm_frame *f)
+{
+	next_is(f, SCM_ITEM_NONE);
 }
 
 static struct dcm_msg message(struct scm_frame *f, unsigned op)
@@ -73,32 +78,31 @@ static void is_reply(const struct dcm_msg *msg)
 
 static void golden__decode(void **state)
 {
-	uint8_t buf[SCM_FRAME_MAX];
 	struct scm_frame f;
 	struct dcm_msg msg;
 
 	scm_frame_passive(&f);
-	feed(&f, buf, wire_load("scm-req", buf, sizeof(buf)));
+	feed_file(&f, "scm-req");
 	msg = message(&f, DCM_REQ);
 	is_request(&msg);
 	assert_int_equal(msg.version, 9);
 	nothing(&f);
 	scm_frame_accepted(&f);
-	feed(&f, buf, wire_load("scm-rtu", buf, sizeof(buf)));
+	feed_file(&f, "scm-rtu");
 	msg = message(&f, DCM_RTU);
 	assert_int_equal(msg.version, 9);
-	feed(&f, buf, wire_load("scm-bye", buf, sizeof(buf)));
+	feed_file(&f, "scm-bye");
 	next_is(&f, SCM_ITEM_BYE);
 
 	scm_frame_active(&f, false);
-	feed(&f, buf, wire_load("scm-rep", buf, sizeof(buf)));
+	feed_file(&f, "scm-rep");
 	msg = message(&f, DCM_REP);
 	is_reply(&msg);
-	feed(&f, buf, wire_load("scm-bye", buf, sizeof(buf)));
+	feed_file(&f, "scm-bye");
 	next_is(&f, SCM_ITEM_BYE);
 
 	scm_frame_active(&f, false);
-	feed(&f, buf, wire_load("scm-rej-user", buf, sizeof(buf)));
+	feed_file(&f, "scm-rej-user");
 	msg = message(&f, DCM_REJ_USER);
 	assert_int_equal(msg.p_size, 12);
 	assert_int_equal(msg.pdata[11], 0xab);
@@ -115,14 +119,13 @@ static void same(const struct dcm_msg *msg, bool filler, const char *name)
 
 static struct dcm_msg golden(const char *name, bool passive, unsigned op)
 {
-	uint8_t buf[SCM_FRAME_MAX];
 	struct scm_frame f;
 
 	if (passive)
 		scm_frame_passive(&f);
 	else
 		scm_frame_active(&f, false);
-	feed(&f, buf, wire_load(name, buf, sizeof(buf)));
+	feed_file(&f, name);
 	return message(&f, op);
 }
 
@@ -215,13 +218,12 @@ static void pieces__of_every_size(void **state)
 
 static void pieces__everything_at_once(void **state)
 {
-	uint8_t buf[SCM_FRAME_MAX];
 	struct scm_frame f;
 
 	/* A server that disconnects at once. */
 	scm_frame_active(&f, false);
-	feed(&f, buf, wire_load("scm-rep", buf, sizeof(buf)));
-	feed(&f, buf, wire_load("scm-bye", buf, sizeof(buf)));
+	feed_file(&f, "scm-rep");
+	feed_file(&f, "scm-bye");
 	message(&f, DCM_REP);
 	next_is(&f, SCM_ITEM_BYE);
 }
@@ -238,7 +240,7 @@ static void surplus__a_segment_late(void **state)
 	feed(&f, buf + len - 2, 2);
 	nothing(&f);
 	scm_frame_accepted(&f);
-	feed(&f, buf, wire_load("scm-rtu", buf, sizeof(buf)));
+	feed_file(&f, "scm-rtu");
 	message(&f, DCM_RTU);
 }
 
@@ -310,11 +312,10 @@ static void answer__other_ops_are_a_no(void **state)
 
 static void answer__goodbye_instead(void **state)
 {
-	uint8_t buf[4];
 	struct scm_frame f;
 
 	scm_frame_active(&f, false);
-	feed(&f, buf, wire_load("scm-bye", buf, sizeof(buf)));
+	feed_file(&f, "scm-bye");
 	next_is(&f, SCM_ITEM_BYE);
 }
 
@@ -348,43 +349,40 @@ static void hostile__request(void **state)
 
 static void hostile__answer(void **state)
 {
+	static const struct {
+		size_t at;
+		uint8_t byte;
+		size_t len; /* that it is known with */
+	} rows[] = {{1, 5, 4}, {17, 69, DCM_HEADER}};
 	uint8_t buf[SCM_FRAME_MAX];
 	struct scm_frame f;
 
-	wire_load("scm-rep", buf, sizeof(buf));
-	buf[1] = 5;
-	scm_frame_active(&f, false);
-	feed(&f, buf, 4);
-	next_is(&f, SCM_ITEM_BAD);
-
-	wire_load("scm-rep", buf, sizeof(buf));
-	buf[17] = 69;
-	scm_frame_active(&f, false);
-	feed(&f, buf, DCM_HEADER);
-	next_is(&f, SCM_ITEM_BAD);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		wire_load("scm-rep", buf, sizeof(buf));
+		buf[rows[i].at] = rows[i].byte;
+		scm_frame_active(&f, false);
+		feed(&f, buf, rows[i].len);
+		next_is(&f, SCM_ITEM_BAD);
+	}
 }
 
 static void hostile__more_than_a_peer_says(void **state)
 {
-	uint8_t buf[SCM_FRAME_MAX];
 	struct scm_frame f;
 
-	/* Before our answer, in place of RTU, when established. */
-	scm_frame_passive(&f);
-	feed(&f, buf, wire_load("scm-req", buf, sizeof(buf)));
-	message(&f, DCM_REQ);
-	feed(&f, "junk", 4);
-	next_is(&f, SCM_ITEM_BAD);
-
-	scm_frame_passive(&f);
-	feed(&f, buf, wire_load("scm-req", buf, sizeof(buf)));
-	message(&f, DCM_REQ);
-	scm_frame_accepted(&f);
-	feed(&f, "junk", 4);
-	next_is(&f, SCM_ITEM_BAD);
-
+	/* Before our answer, and in place of RTU. */
+	for (int answered = 0; answered < 2; answered++) {
+		scm_frame_passive(&f);
+		feed_file(&f, "scm-req");
+		message(&f, DCM_REQ);
+		if (answered)
+			scm_frame_accepted(&f);
+		feed(&f, "junk", 4);
+		next_is(&f, SCM_ITEM_BAD);
+	}
+	/* When established. */
 	scm_frame_active(&f, false);
-	feed(&f, buf, wire_load("scm-rep", buf, sizeof(buf)));
+	feed_file(&f, "scm-rep");
 	message(&f, DCM_REP);
 	feed(&f, "junk", 4);
 	next_is(&f, SCM_ITEM_BAD);
@@ -392,12 +390,11 @@ static void hostile__more_than_a_peer_says(void **state)
 
 static void goodbye__to_an_unanswered_request(void **state)
 {
-	uint8_t buf[SCM_FRAME_MAX];
 	struct scm_frame f;
 
 	scm_frame_passive(&f);
-	feed(&f, buf, wire_load("scm-req", buf, sizeof(buf)));
-	feed(&f, buf, wire_load("scm-bye", buf, sizeof(buf)));
+	feed_file(&f, "scm-req");
+	feed_file(&f, "scm-bye");
 	message(&f, DCM_REQ);
 	next_is(&f, SCM_ITEM_BYE);
 }
