@@ -149,6 +149,10 @@ T(cr_reject__rsp_gives_its_ep_back)
 				0, NULL));
 	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
 	EXPECT_EQ(conf_ep_state(c->a.ep), DAT_EP_STATE_UNCONNECTED);
+	conf_no_event(c->a.conn_evd);
+	/* It serves again. */
+	EXPECT_OK(dat_ep_reset(c->b.ep));
+	conf_connect(c);
 }
 
 T(cr_handoff__other_listener_gets_it)

@@ -168,22 +168,33 @@ T(rsp_create__qualifier_taken)
 
 T(rsp_create__serves_one_request)
 {
+	DAT_CR_ARRIVAL_EVENT_DATA data;
+	DAT_CR_PARAM request;
 	DAT_RSP_HANDLE rsp;
-	DAT_EVENT ev;
+	DAT_RSP_PARAM p;
 
 	EXPECT_OK(reserve(c, c->a.ep, c->a.cr_evd, &rsp));
 	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
-	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
-	EXPECT(ev.event_data.cr_arrival_event_data.sp_handle.rsp_handle == rsp);
+	data = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT)
+		       .event_data.cr_arrival_event_data;
+	EXPECT(data.sp_handle.rsp_handle == rsp);
+	EXPECT_EQ(data.conn_qual, c->qual);
 	/* What old programs do; the point is gone all the same. */
+	BAD_HANDLE(dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &p), RSP);
 	EXPECT_OK(dat_rsp_free(rsp));
 	BAD_HANDLE(dat_rsp_free(rsp), RSP);
 	EXPECT_EQ(conf_ep_state(c->a.ep),
 		  DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
-	EXPECT_OK(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle,
-				DAT_HANDLE_NULL, 0, NULL));
+	EXPECT_OK(dat_cr_query(data.cr_handle, DAT_CR_FIELD_ALL, &request));
+	EXPECT(request.local_ep_handle == c->a.ep);
+	BAD_HANDLE(dat_cr_accept(data.cr_handle, c->a.ep, 0, NULL), EP);
+	EXPECT_OK(dat_cr_accept(data.cr_handle, DAT_HANDLE_NULL, 0, NULL));
 	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 	conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	/* The next client finds nobody. */
+	c->b.ep = conf_ep(&c->b, NULL);
+	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
+	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
 T(rsp_query__what_was_asked_for)

@@ -81,8 +81,9 @@ T(psp_create__provider_ep_per_request)
 {
 	DAT_CR_HANDLE cr[3];
 	DAT_EP_HANDLE ep[3];
+	DAT_PSP_HANDLE psp;
 
-	conf_listen_provider(c);
+	psp = conf_listen_provider(c);
 	for (int i = 0; i < 3; i++) {
 		c->b.ep = conf_ep(&c->b, NULL);
 		cr[i] = ask(c);
@@ -92,6 +93,10 @@ T(psp_create__provider_ep_per_request)
 	EXPECT(ep[0] != ep[1] && ep[1] != ep[2] && ep[0] != ep[2]);
 	for (int i = 0; i < 3; i++)
 		established(c, cr[i], ep[i]);
+	/* They are the consumer's now, and outlive the service point. */
+	EXPECT_OK(dat_psp_free(psp));
+	for (int i = 0; i < 3; i++)
+		EXPECT_EQ(conf_ep_state(ep[i]), DAT_EP_STATE_CONNECTED);
 }
 
 T(psp_create__provider_ep_reused)
@@ -154,8 +159,8 @@ T(cr_accept__ep_although_the_provider_made_one)
 	conf_listen_provider(c);
 	cr = ask(c);
 	ep = conf_brought(cr);
-	EXPECT_TYPE(dat_cr_accept(cr, c->a.ep, 0, NULL), DAT_INVALID_HANDLE);
-	EXPECT_TYPE(dat_cr_accept(cr, ep, 0, NULL), DAT_INVALID_HANDLE);
+	BAD_HANDLE(dat_cr_accept(cr, c->a.ep, 0, NULL), EP);
+	BAD_HANDLE(dat_cr_accept(cr, ep, 0, NULL), EP);
 	conf_furnish(&c->a, ep);
 	established(c, cr, ep);
 }
@@ -168,8 +173,7 @@ T(cr_accept__provider_ep_still_bare)
 	conf_listen_provider(c);
 	cr = ask(c);
 	ep = conf_brought(cr);
-	EXPECT_TYPE(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL),
-		    DAT_INVALID_STATE);
+	BAD_STATE(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL), EP_NOTREADY);
 	conf_furnish(&c->a, ep);
 	established(c, cr, ep);
 }
@@ -179,17 +183,25 @@ T(cr_reject__provider_ep_goes)
 	DAT_CR_HANDLE cr;
 	DAT_EP_HANDLE ep;
 
+	EXPECT_OK(dat_ep_free(c->a.ep));
 	conf_listen_provider(c);
 	cr = ask(c);
 	ep = conf_brought(cr);
 	conf_furnish(&c->a, ep);
+	c->a.ep = ep;
+	conf_post_recv(&c->a, 0, 64, 1);
+	BAD_STATE(dat_evd_free(c->a.conn_evd), EVD_IN_USE);
 	EXPECT_OK(dat_cr_reject(cr, 0, NULL));
 	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
 	BAD_HANDLE(dat_ep_free(ep), EP);
+	conf_no_event(c->a.conn_evd);
+	conf_no_event(c->a.recv_evd);
 	/* It holds nothing of the consumer's any more. */
-	EXPECT_OK(dat_ep_free(c->a.ep));
 	EXPECT_OK(dat_evd_free(c->a.conn_evd));
 	EXPECT_OK(dat_evd_free(c->a.recv_evd));
+	EXPECT_OK(dat_evd_free(c->a.req_evd));
+	EXPECT_OK(dat_lmr_free(c->a.lmr));
+	EXPECT_OK(dat_pz_free(c->a.pz));
 }
 
 T(ia_close__provider_ep_unanswered)
@@ -222,6 +234,7 @@ T(rsp_create__without_an_ep)
 	conf_furnish(&c->a, ep);
 	established(c, cr, ep);
 	/* It served one. */
+	BAD_HANDLE(dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &p), RSP);
 	c->b.ep = conf_ep(&c->b, NULL);
 	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
 	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);

@@ -12,37 +12,6 @@
 
 #include "test/unit/kit.h"
 
-static void query__what_the_peer_sent(void **state)
-{
-	struct world *w = *state;
-	DAT_CR_ARRIVAL_EVENT_DATA *data;
-	DAT_PSP_HANDLE psp = kit_listen(w);
-	DAT_CR_PARAM param;
-	DAT_EVENT ev;
-
-	world_eps(w);
-	assert_dat_ok(
-		kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, "who", 3));
-	ev = expect_event(w->server.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
-	data = &ev.event_data.cr_arrival_event_data;
-	assert_ptr_equal(data->sp_handle.psp_handle, psp);
-	assert_int_equal(data->conn_qual, WORLD_QUAL);
-	assert_int_equal(data->truncate_flag, DAT_FALSE);
-	assert_dat_ok(V(cr_query)(data->cr_handle, DAT_CR_FIELD_ALL, &param));
-	assert_memory_equal(param.private_data, "who", 3);
-	assert_null(param.local_ep_handle);
-	assert_int_equal(((struct sockaddr_in *)param.remote_ia_address_ptr)
-				 ->sin_addr.s_addr,
-			 ((struct sockaddr_in *)world_addr())->sin_addr.s_addr);
-	assert_refused(V(cr_query)(data->cr_handle, DAT_CR_FIELD_ALL, NULL),
-		       DAPL_BAD_ARG(3));
-	assert_refused(V(cr_query)(data->cr_handle, 0x4000, &param),
-		       DAPL_BAD_ARG(2));
-	assert_refused(
-		V(cr_query)((DAT_CR_HANDLE)psp, DAT_CR_FIELD_ALL, &param),
-		DAPL_BAD_HANDLE(CR));
-}
-
 static void accept__with_an_endpoint_not_ready(void **state)
 {
 	struct world *w = *state;
@@ -272,90 +241,6 @@ static DAT_CR_HANDLE meet_provided(struct world *w)
 	return cr;
 }
 
-static void provided__connects(void **state)
-{
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-	DAT_CR_HANDLE cr;
-
-	kit_listen_provider(w);
-	w->client.ep = world_ep(&w->client, NULL);
-	cr = meet_provided(w);
-	assert_dat_ok(kit_furnish(s, s->ep));
-	world_recv(s, 0, 64, 1);
-	assert_dat_ok(V(cr_accept)(cr, DAT_HANDLE_NULL, 0, NULL));
-	assert_refused(V(cr_reject)(cr, 0, NULL), DAPL_BAD_HANDLE(CR));
-	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
-	world_recv(&w->client, 0, 64, 2);
-	world_send(&w->client, 0, 64, 3, 0);
-	expect_dto(s->recv_evd, 1, DAT_DTO_SUCCESS);
-	world_send(s, 0, 64, 4, 0);
-	expect_dto(w->client.recv_evd, 2, DAT_DTO_SUCCESS);
-	kit_abort(s->ep);
-	kit_over(w);
-	/* From now on like any other. */
-	assert_dat_ok(V(ep_reset)(s->ep));
-	kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
-	assert_dat_ok(V(ep_free)(s->ep));
-}
-
-static void provided__what_is_refused(void **state)
-{
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-	DAT_EP_HANDLE other = world_ep(s, NULL);
-	DAT_RSP_HANDLE rsp;
-	DAT_CR_HANDLE cr;
-
-	kit_listen_provider(w);
-	w->client.ep = world_ep(&w->client, NULL);
-	cr = meet_provided(w);
-	assert_refused(V(cr_accept)(cr, other, 0, NULL), DAPL_BAD_HANDLE(EP));
-	assert_refused(V(cr_accept)(cr, s->ep, 0, NULL), DAPL_BAD_HANDLE(EP));
-	/* Not before it has a PZ and an EVD for its events. */
-	assert_refused(V(cr_accept)(cr, DAT_HANDLE_NULL, 0, NULL),
-		       DAPL_BAD_STATE(EP_NOTREADY));
-	assert_dat_ok(kit_furnish(s, s->ep));
-	assert_refused(V(ep_free)(s->ep), BAD_EP_STATE(TENTCONNPENDING));
-	assert_refused(V(ep_reset)(s->ep), BAD_EP_STATE(TENTCONNPENDING));
-	assert_refused(V(ep_disconnect)(s->ep, DAT_CLOSE_ABRUPT_FLAG),
-		       BAD_EP_STATE(TENTCONNPENDING));
-	assert_refused(kit_connect(s->ep, DAT_TIMEOUT_INFINITE, NULL, 0),
-		       BAD_EP_STATE(TENTCONNPENDING));
-	assert_refused(
-		V(rsp_create)(s->ia, WORLD_QUAL + 1, s->ep, s->cr_evd, &rsp),
-		BAD_EP_STATE(TENTCONNPENDING));
-	assert_dat_ok(V(cr_accept)(cr, DAT_HANDLE_NULL, 0, NULL));
-	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
-}
-
-/* The endpoint is gone, and uses nothing of the consumer's any more. */
-static void provided__rejected(void **state)
-{
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-	DAT_CR_HANDLE cr;
-
-	kit_listen_provider(w);
-	w->client.ep = world_ep(&w->client, NULL);
-	cr = meet_provided(w);
-	assert_dat_ok(kit_furnish(s, s->ep));
-	world_recv(s, 0, 64, 1);
-	assert_refused(V(evd_free)(s->conn_evd), DAPL_BAD_STATE(EVD_IN_USE));
-	assert_dat_ok(V(cr_reject)(cr, 3, (DAT_PVOID) "no."));
-	assert_refused(V(ep_free)(s->ep), DAPL_BAD_HANDLE(EP));
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_PEER_REJECTED);
-	expect_empty(s->conn_evd);
-	expect_empty(s->recv_evd);
-	assert_dat_ok(V(evd_free)(s->conn_evd));
-	assert_dat_ok(V(evd_free)(s->recv_evd));
-	assert_dat_ok(V(evd_free)(s->req_evd));
-	assert_dat_ok(V(lmr_free)(s->mem.lmr));
-	assert_dat_ok(V(pz_free)(s->pz));
-}
-
 static bool request_lives(DAT_CR_HANDLE cr)
 {
 	DAT_CR_PARAM param;
@@ -465,7 +350,6 @@ static void provided__handed_off(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		on_each(query__what_the_peer_sent),
 		on_each(accept__with_an_endpoint_not_ready),
 		on_each(accept__with_a_connected_endpoint),
 		on_each(accept__nth_failure),
@@ -476,9 +360,6 @@ int main(void)
 		on_each(reject__peer_gave_up),
 		on_each(handoff__to_another_point),
 		on_each(handoff__from_an_rsp),
-		on_each(provided__connects),
-		on_each(provided__what_is_refused),
-		on_each(provided__rejected),
 		on_each(provided__nth_failure),
 		on_each(provided__peer_gave_up),
 		on_ib(provided__handed_off),

@@ -108,44 +108,6 @@ static void psp__many_requests(void **state)
 	expect_empty(w->server.conn_evd);
 }
 
-static void psp_provider__one_endpoint_per_request(void **state)
-{
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-	DAT_PROVIDER_ATTR attr;
-	DAT_PSP_PARAM param;
-	DAT_PSP_HANDLE psp = kit_listen_provider(w);
-	DAT_EP_HANDLE ep[4];
-
-	assert_dat_ok(V(ia_query)(s->ia, NULL, 0, NULL,
-				  DAT_PROVIDER_FIELD_EP_CREATOR, &attr));
-	assert_int_equal(attr.ep_creator, DAT_PSP_CREATES_EP_IFASKED);
-	assert_dat_ok(V(psp_query)(psp, DAT_PSP_FIELD_ALL, &param));
-	assert_int_equal(param.psp_flags, DAT_PSP_PROVIDER_FLAG);
-	for (int i = 0; i < 4; i++) {
-		DAT_CR_HANDLE cr;
-
-		w->client.ep = world_ep(&w->client, NULL);
-		cr = kit_meet(w);
-		ep[i] = kit_brought(cr);
-		assert_non_null(ep[i]);
-		kit_state(ep[i], DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
-		for (int j = 0; j < i; j++)
-			assert_ptr_not_equal(ep[i], ep[j]);
-		assert_dat_ok(kit_furnish(s, ep[i]));
-		assert_dat_ok(V(cr_accept)(cr, DAT_HANDLE_NULL, 0, NULL));
-		s->ep = ep[i];
-		kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
-		kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
-	}
-	/* They are the consumer's now, and outlive the service point. */
-	assert_dat_ok(V(psp_free)(psp));
-	for (int i = 0; i < 4; i++) {
-		kit_state(ep[i], DAT_EP_STATE_CONNECTED);
-		assert_dat_ok(V(ep_free)(ep[i]));
-	}
-}
-
 /* An SRQ is chosen when an endpoint is created, and never later. */
 static void psp_create__provider_endpoint_has_no_srq(void **state)
 {
@@ -215,52 +177,6 @@ static void rsp_create__nth_failure(void **state)
 		kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
 	}
 	kit_state(s->ep, DAT_EP_STATE_RESERVED);
-}
-
-static void rsp__serves_once(void **state)
-{
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-	DAT_CR_ARRIVAL_EVENT_DATA *data;
-	DAT_RSP_PARAM param;
-	DAT_RSP_HANDLE rsp;
-	DAT_CR_PARAM cr_param;
-	DAT_EVENT ev;
-
-	world_eps(w);
-	assert_dat_ok(V(rsp_create)(s->ia, WORLD_QUAL, s->ep, s->cr_evd, &rsp));
-	kit_state(s->ep, DAT_EP_STATE_RESERVED);
-	assert_dat_ok(V(rsp_query)(rsp, DAT_RSP_FIELD_ALL, &param));
-	assert_ptr_equal(param.ia_handle, world_user_ia(s->ia));
-	assert_int_equal(param.conn_qual, WORLD_QUAL);
-	assert_ptr_equal(param.ep_handle, s->ep);
-	assert_ptr_equal(param.evd_handle, s->cr_evd);
-	assert_refused(V(rsp_query)(rsp, DAT_RSP_FIELD_ALL, NULL),
-		       DAPL_BAD_ARG(3));
-	kit_ask(w);
-	ev = expect_event(s->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
-	data = &ev.event_data.cr_arrival_event_data;
-	/* Gone, but historic dapltest looks for its name. */
-	assert_ptr_equal(data->sp_handle.rsp_handle, rsp);
-	assert_int_equal(data->conn_qual, WORLD_QUAL);
-	kit_state(s->ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
-	/* Destroyed by itself, before its event; old programs free it yet. */
-	assert_refused(V(rsp_query)(rsp, DAT_RSP_FIELD_ALL, &param),
-		       DAPL_BAD_HANDLE(RSP));
-	assert_dat_ok(V(rsp_free)(rsp));
-	assert_refused(V(rsp_free)(rsp), DAPL_BAD_HANDLE(RSP));
-	assert_dat_ok(
-		V(cr_query)(data->cr_handle, DAT_CR_FIELD_ALL, &cr_param));
-	assert_ptr_equal(cr_param.local_ep_handle, s->ep);
-	assert_refused(V(cr_accept)(data->cr_handle, s->ep, 0, NULL),
-		       DAPL_BAD_HANDLE(EP));
-	assert_dat_ok(V(cr_accept)(data->cr_handle, DAT_HANDLE_NULL, 0, NULL));
-	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
-	/* The next client finds nobody. */
-	w->client.ep = world_ep(&w->client, NULL);
-	kit_ask(w);
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
 /* Where the service thread can be held that is about to post a request. */
@@ -345,51 +261,6 @@ static void rsp__listens_again_at_once(void **state)
 	}
 }
 
-static void rsp__rejected(void **state)
-{
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-	DAT_RSP_HANDLE rsp;
-
-	world_eps(w);
-	assert_dat_ok(V(rsp_create)(s->ia, WORLD_QUAL, s->ep, s->cr_evd, &rsp));
-	assert_dat_ok(V(cr_reject)(kit_meet(w), 0, NULL));
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_PEER_REJECTED);
-	kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
-	expect_empty(s->conn_evd);
-	/* The endpoint serves again. */
-	assert_dat_ok(V(ep_reset)(w->client.ep));
-	world_connect(w);
-}
-
-/* Without an endpoint of the consumer's the request brings one. */
-static void rsp_provider__serves_once(void **state)
-{
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-	DAT_RSP_PARAM param;
-	DAT_RSP_HANDLE rsp;
-	DAT_CR_HANDLE cr;
-
-	assert_dat_ok(V(rsp_create)(s->ia, WORLD_QUAL, DAT_HANDLE_NULL,
-				    s->cr_evd, &rsp));
-	assert_dat_ok(V(rsp_query)(rsp, DAT_RSP_FIELD_ALL, &param));
-	assert_null(param.ep_handle);
-	w->client.ep = world_ep(&w->client, NULL);
-	cr = kit_meet(w);
-	assert_refused(V(rsp_query)(rsp, DAT_RSP_FIELD_ALL, &param),
-		       DAPL_BAD_HANDLE(RSP));
-	s->ep = kit_brought(cr);
-	kit_state(s->ep, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
-	assert_dat_ok(kit_furnish(s, s->ep));
-	assert_dat_ok(V(cr_accept)(cr, DAT_HANDLE_NULL, 0, NULL));
-	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
-	w->client.ep = world_ep(&w->client, NULL);
-	kit_ask(w);
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-}
-
 static void rsp_provider__never_asked(void **state)
 {
 	struct world *w = *state;
@@ -471,15 +342,11 @@ int main(void)
 		on_ib(psp_create_any__all_round),
 		on_ib(requests__more_than_the_queue_is_long),
 		on_each(psp__many_requests),
-		on_each(psp_provider__one_endpoint_per_request),
 		on_ib(psp_create__provider_endpoint_has_no_srq),
 		on_each(ia_close__provider_endpoint_pending),
 		on_ib(rsp_create__nth_failure),
-		on_each(rsp__serves_once),
 		on_ib(rsp_free__while_its_request_arrives),
 		on_each(rsp__listens_again_at_once),
-		on_each(rsp__rejected),
-		on_each(rsp_provider__serves_once),
 		on_ib(rsp_provider__never_asked),
 		on_each(rsp_provider__rejected),
 		on_ib(csp__life),

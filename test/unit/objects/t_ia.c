@@ -519,6 +519,7 @@ static void ia_query__provider_attributes(void **state)
 	assert_int_equal(attr.dapl_version_major, 2);
 	assert_int_equal(attr.dapl_version_minor, 0);
 	assert_int_equal(attr.is_thread_safe, world_info.is_thread_safe);
+	assert_int_equal(attr.ep_creator, DAT_PSP_CREATES_EP_IFASKED);
 	assert_int_equal(attr.max_private_data_size, 56);
 	assert_int_equal(attr.optimal_buffer_alignment, 256);
 	for (int i = 0; i < 36; i++)
