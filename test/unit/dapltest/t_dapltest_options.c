@@ -16,33 +16,33 @@
 
 #include <cmocka.h>
 
-struct parsed {
+/* What the last command line came to, which it points into. */
+static struct {
 	int rc;
 	struct dpt_opts o;
 	struct cmdline c;
-};
+} p;
 
-static void parse(const char *line, struct parsed *p)
+static int forget(void **state)
 {
-	memset(p, 0, sizeof(*p));
-	cmdline_open(&p->c, "dapltest", line);
-	p->rc = dpt_parse(p->c.argc, p->c.argv, p->c.to_out, p->c.to_err,
-			  &p->o);
-	cmdline_said(&p->c);
+	cmdline_free(&p.c);
+	if (p.rc < 0)
+		dpt_opts_fini(&p.o);
+	memset(&p, 0, sizeof(p));
+	return 0;
 }
 
-static void done(struct parsed *p)
+static void parse(const char *line)
 {
-	cmdline_free(&p->c);
-	if (p->rc < 0)
-		dpt_opts_fini(&p->o);
+	forget(NULL);
+	cmdline_open(&p.c, "dapltest", line);
+	p.rc = dpt_parse(p.c.argc, p.c.argv, p.c.to_out, p.c.to_err, &p.o);
+	cmdline_said(&p.c);
 }
 
 static void parse__alone_is_a_server(void **state)
 {
-	struct parsed p;
-
-	parse("", &p);
+	parse("");
 	assert_int_equal(p.rc, -1);
 	assert_int_equal(p.o.test, DPT_SERVER);
 	assert_string_equal(p.o.device, "ofa-v2-ib0");
@@ -50,7 +50,6 @@ static void parse__alone_is_a_server(void **state)
 	assert_int_equal(p.o.qos, DAT_QOS_BEST_EFFORT);
 	assert_int_equal(p.o.timeout_s, 30);
 	assert_null(p.o.json_path);
-	done(&p);
 }
 
 static void parse__test_is_named_by_its_first_letter(void **state)
@@ -71,21 +70,16 @@ static void parse__test_is_named_by_its_first_letter(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct parsed p;
-
-		parse(rows[i].line, &p);
+		parse(rows[i].line);
 		if (p.rc != -1 || p.o.test != rows[i].test)
 			fail_msg("'%s': rc %d test %d: %s", rows[i].line, p.rc,
 				 p.o.test, p.c.err);
-		done(&p);
 	}
 }
 
 static void parse__transaction_defaults(void **state)
 {
-	struct parsed p;
-
-	parse("-T T -s h client SR server SR", &p);
+	parse("-T T -s h client SR server SR");
 	assert_int_equal(p.rc, -1);
 	assert_string_equal(p.o.host, "h");
 	assert_int_equal(p.o.iterations, 1000);
@@ -100,17 +94,13 @@ static void parse__transaction_defaults(void **state)
 	assert_int_equal(p.o.ops[0].seg_size, 4096);
 	assert_int_equal(p.o.ops[0].segs, 1);
 	assert_true(p.o.ops[1].server);
-	done(&p);
 }
 
 static void parse__transaction_all_letters(void **state)
 {
-	struct parsed p;
-
 	parse("-T T -s h -Dx -n 47000 -d -d -R BE -i 7 -t 2 -w 3 -V -P -r "
 	      "client RW 4096 1 server RR 1024 2 client SR 1024 3 -f "
-	      "server SR 256 -f",
-	      &p);
+	      "server SR 256 -f");
 	assert_int_equal(p.rc, -1);
 	assert_string_equal(p.o.device, "x");
 	assert_int_equal(p.o.port, 47000);
@@ -135,70 +125,54 @@ static void parse__transaction_all_letters(void **state)
 	assert_false(p.o.ops[5].server);
 	assert_true(p.o.ops[6].server);
 	assert_int_equal(p.o.ops[6].seg_size, 4096);
-	done(&p);
 }
 
 static void parse__validation_brings_the_sends_that_are_needed(void **state)
 {
-	struct parsed p;
-
-	parse("-T T -s h -V client RW 64", &p);
+	parse("-T T -s h -V client RW 64");
 	assert_int_equal(p.rc, -1);
 	assert_int_equal(p.o.op_count, 4);
-	done(&p);
 }
 
 static void parse__performance(void **state)
 {
-	struct parsed p;
-
-	parse("-T P -s h RR", &p);
+	parse("-T P -s h RR");
 	assert_int_equal(p.rc, -1);
 	assert_int_equal(p.o.pipeline, DPT_PIPELINE_ALL);
 	assert_false(p.o.poll);
 	assert_int_equal(p.o.ops[0].type, DPT_OP_READ);
 	assert_int_equal(p.o.ops[0].seg_size, 4096);
-	done(&p);
-	parse("-T P -s h -i 9 -p 16 -m p RW 65536 2", &p);
+	parse("-T P -s h -i 9 -p 16 -m p RW 65536 2");
 	assert_int_equal(p.rc, -1);
 	assert_int_equal(p.o.iterations, 9);
 	assert_int_equal(p.o.pipeline, 16);
 	assert_true(p.o.poll);
 	assert_int_equal(p.o.ops[0].seg_size, 65536);
 	assert_int_equal(p.o.ops[0].segs, 2);
-	done(&p);
-	parse("-T P -s h -p all -m b RW", &p);
+	parse("-T P -s h -p all -m b RW");
 	assert_int_equal(p.rc, -1);
 	assert_int_equal(p.o.pipeline, DPT_PIPELINE_ALL);
-	done(&p);
 }
 
 static void parse__limits_and_cases_are_words(void **state)
 {
-	struct parsed p;
-
-	parse("-T L -D x -w 8 -m 137 limit_ia limit_pz", &p);
+	parse("-T L -D x -w 8 -m 137 limit_ia limit_pz");
 	assert_int_equal(p.rc, -1);
 	assert_int_equal(p.o.width, 8);
 	assert_int_equal(p.o.max, 137);
 	assert_int_equal(p.o.word_count, 2);
 	assert_string_equal(p.o.words[1], "limit_pz");
-	done(&p);
-	parse("-T F -D x -f mem -i 5 -t 3 -v 100 case2", &p);
+	parse("-T F -D x -f mem -i 5 -t 3 -v 100 case2");
 	assert_int_equal(p.rc, -1);
 	assert_string_equal(p.o.feature, "mem");
 	assert_int_equal(p.o.word_count, 1);
 	assert_string_equal(p.o.words[0], "case2");
-	done(&p);
 }
 
 static void dapltest_parse__long_options(void **state)
 {
-	struct parsed p;
-
 	parse("-T T -s h --timeout 5 --json --quiet --no-check --no-rmr "
-	      "--cpu 3 --warmup 7 client SR server SR",
-	      &p);
+	      "--cpu 3 --warmup 7 client SR server SR");
 	assert_int_equal(p.rc, -1);
 	assert_int_equal(p.o.timeout_s, 5);
 	assert_string_equal(p.o.json_path, "");
@@ -207,11 +181,9 @@ static void dapltest_parse__long_options(void **state)
 	assert_true(p.o.no_rmr);
 	assert_int_equal(p.o.cpu, 3);
 	assert_int_equal(p.o.warmup, 7);
-	done(&p);
-	parse("-T L --json=/x/y", &p);
+	parse("-T L --json=/x/y");
 	assert_int_equal(p.rc, -1);
 	assert_string_equal(p.o.json_path, "/x/y");
-	done(&p);
 }
 
 static void parse__what_is_wrong_is_said(void **state)
@@ -280,40 +252,33 @@ static void parse__what_is_wrong_is_said(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct parsed p;
-
-		parse(rows[i].line, &p);
+		parse(rows[i].line);
 		if (p.rc != DT_USAGE || !strstr(p.c.err, rows[i].says) ||
 		    p.c.out[0])
 			fail_msg("'%s': rc %d, said: %s", rows[i].line, p.rc,
 				 p.c.err);
-		done(&p);
 	}
 }
 
 static void parse__no_more_than_100_operations(void **state)
 {
 	char line[4096] = "-T T -s h";
-	struct parsed p;
 
 	for (int i = 0; i < 50; i++)
 		strcat(line, " client SR server SR");
-	parse(line, &p);
+	parse(line);
 	assert_int_equal(p.rc, -1);
 	assert_int_equal(p.o.op_count, 100);
-	done(&p);
 	strcat(line, " client RW");
-	parse(line, &p);
+	parse(line);
 	assert_int_equal(p.rc, DT_USAGE);
-	done(&p);
 	/* -V has to find room for its own. */
 	strcpy(line, "-T T -s h -V");
 	for (int i = 0; i < 49; i++)
 		strcat(line, " client SR server SR");
-	parse(line, &p);
+	parse(line);
 	assert_int_equal(p.rc, DT_USAGE);
 	assert_non_null(strstr(p.c.err, "more than 97"));
-	done(&p);
 }
 
 static void dapltest_parse__help_and_version(void **state)
@@ -324,12 +289,9 @@ static void dapltest_parse__help_and_version(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		struct parsed p;
-
-		parse(lines[i], &p);
+		parse(lines[i]);
 		if (p.rc || !p.c.out[0] || p.c.err[0])
 			fail_msg("'%s': rc %d", lines[i], p.rc);
-		done(&p);
 	}
 }
 
@@ -374,19 +336,17 @@ static void script__is_run_like_a_command_line(void **state)
 	char path[] = "/tmp/t_dapltest.XXXXXX", line[64];
 	static const char text[] = "-T L -m 5\nlimit_pz\n";
 	int fd = mkstemp(path);
-	struct parsed p;
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
 	close(fd);
 	for (int i = 0; i < 2; i++) {
 		snprintf(line, sizeof(line), "-f%s%s", i ? " " : "", path);
-		parse(line, &p);
+		parse(line);
 		assert_int_equal(p.rc, -1);
 		assert_int_equal(p.o.test, DPT_LIMIT);
 		assert_int_equal(p.o.max, 5);
 		assert_int_equal(p.o.word_count, 1);
-		done(&p);
 	}
 	unlink(path);
 }
@@ -411,5 +371,5 @@ int main(void)
 		cmocka_unit_test(script__is_run_like_a_command_line),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, forget);
 }

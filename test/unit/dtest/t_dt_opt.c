@@ -61,33 +61,33 @@ static const struct dt_opt_spec spec = {
 };
 /* clang-format on */
 
-struct parsed {
+/* What the last command line came to, which it points into. */
+static struct {
 	int rc;
 	struct values v;
 	struct cmdline c;
-};
+} p;
 
-static void parse(const char *line, struct parsed *p)
+static int forget(void **state)
 {
-	memset(p, 0, sizeof(*p));
-	cmdline_open(&p->c, "tool", line);
-	p->rc = dt_opt_parse(&spec, p->c.argc, p->c.argv, p->c.to_out,
-			     p->c.to_err, &p->v);
-	cmdline_said(&p->c);
+	cmdline_free(&p.c);
+	memset(&p, 0, sizeof(p));
+	return 0;
 }
 
-static void done(struct parsed *p)
+static void parse(const char *line)
 {
-	cmdline_free(&p->c);
+	forget(NULL);
+	cmdline_open(&p.c, "tool", line);
+	p.rc = dt_opt_parse(&spec, p.c.argc, p.c.argv, p.c.to_out, p.c.to_err,
+			    &p.v);
+	cmdline_said(&p.c);
 }
 
 static void parse__every_kind(void **state)
 {
-	struct parsed p;
-
 	parse("-fvv -c 7 --choice only --list 1,100,3 -p 65535 --cpu 0 "
-	      "-t abcde --file=x -h me",
-	      &p);
+	      "-t abcde --file=x -h me");
 	assert_int_equal(p.rc, -1);
 	assert_true(p.v.flag);
 	assert_int_equal(p.v.more, 2);
@@ -105,49 +105,38 @@ static void parse__every_kind(void **state)
 	assert_string_equal(p.v.host, "me");
 	assert_string_equal(p.c.out, "");
 	assert_string_equal(p.c.err, "");
-	done(&p);
 }
 
 static void parse__nothing_changes_nothing(void **state)
 {
 	struct values none;
-	struct parsed p;
 
 	memset(&none, 0, sizeof(none));
-	parse("", &p);
+	parse("");
 	assert_int_equal(p.rc, -1);
 	assert_memory_equal(&p.v, &none, sizeof(none));
-	done(&p);
 }
 
 static void parse__last_one_counts(void **state)
 {
-	struct parsed p;
-
-	parse("-h a -s -h b --count 4 -c 5", &p);
+	parse("-h a -s -h b --count 4 -c 5");
 	assert_int_equal(p.rc, -1);
 	assert_string_equal(p.v.host, "b");
 	assert_int_equal(p.v.count, 5);
-	done(&p);
-	parse("-2 -1", &p);
+	parse("-2 -1");
 	assert_int_equal(p.rc, -1);
 	assert_int_equal(p.v.choice, 1);
-	done(&p);
-	parse("-h a -s", &p);
+	parse("-h a -s");
 	assert_int_equal(p.rc, -1);
 	assert_null(p.v.host);
-	done(&p);
 }
 
 static void parse__file_without_value(void **state)
 {
-	struct parsed p;
-
-	parse("--file -f", &p);
+	parse("--file -f");
 	assert_int_equal(p.rc, -1);
 	assert_string_equal(p.v.file, "");
 	assert_true(p.v.flag);
-	done(&p);
 }
 
 static void parse__refused(void **state)
@@ -194,24 +183,19 @@ static void parse__refused(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(rows_) / sizeof(rows_[0]); i++) {
-		struct parsed p;
-
-		parse(rows_[i].line, &p);
+		parse(rows_[i].line);
 		if (p.rc != rows_[i].rc)
 			fail_msg("'%s': rc %d", rows_[i].line, p.rc);
 		if (rows_[i].says && !strstr(p.c.err, rows_[i].says))
 			fail_msg("'%s': says '%s'", rows_[i].line, p.c.err);
 		if (!rows_[i].says && !strstr(p.c.out, "usage: tool"))
 			fail_msg("'%s': no help", rows_[i].line);
-		done(&p);
 	}
 }
 
 static void help__every_row(void **state)
 {
-	struct parsed p;
-
-	parse("--help", &p);
+	parse("--help");
 	assert_int_equal(p.rc, 0);
 	assert_non_null(strstr(p.c.out, "usage: tool\n\n  -f, --flag "));
 	assert_non_null(strstr(p.c.out,
@@ -225,17 +209,13 @@ static void help__every_row(void **state)
 	for (size_t i = 0; i < spec.row_count; i++)
 		if (rows[i].name)
 			assert_non_null(strstr(p.c.out, rows[i].name));
-	done(&p);
 }
 
 static void version__name_and_number(void **state)
 {
-	struct parsed p;
-
-	parse("--version", &p);
+	parse("--version");
 	assert_int_equal(p.rc, 0);
 	assert_memory_equal(p.c.out, "tool (", 6);
-	done(&p);
 }
 
 int main(void)
@@ -250,5 +230,5 @@ int main(void)
 		cmocka_unit_test(version__name_and_number),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, forget);
 }

@@ -13,31 +13,31 @@
 
 #include <cmocka.h>
 
-struct parsed {
+/* What the last command line came to, which it points into. */
+static struct {
 	int rc;
 	struct dtest_opts o;
 	struct cmdline c;
-};
+} p;
 
-static void parse(const char *line, struct parsed *p)
+static int forget(void **state)
 {
-	memset(p, 0, sizeof(*p));
-	cmdline_open(&p->c, "dtest", line);
-	p->rc = dtest_parse(p->c.argc, p->c.argv, p->c.to_out, p->c.to_err,
-			    &p->o);
-	cmdline_said(&p->c);
+	cmdline_free(&p.c);
+	memset(&p, 0, sizeof(p));
+	return 0;
 }
 
-static void done(struct parsed *p)
+static void parse(const char *line)
 {
-	cmdline_free(&p->c);
+	forget(NULL);
+	cmdline_open(&p.c, "dtest", line);
+	p.rc = dtest_parse(p.c.argc, p.c.argv, p.c.to_out, p.c.to_err, &p.o);
+	cmdline_said(&p.c);
 }
 
 static void dtest_parse__historic_defaults(void **state)
 {
-	struct parsed p;
-
-	parse("", &p);
+	parse("");
 	assert_int_equal(p.rc, -1);
 	assert_null(p.o.run.host);
 	assert_string_equal(p.o.run.provider, "ofa-v2-mlx4_0-1u");
@@ -53,7 +53,6 @@ static void dtest_parse__historic_defaults(void **state)
 	assert_int_equal(p.o.run.port, 45248);
 	assert_int_equal(p.o.run.cpu, -1);
 	assert_null(p.o.run.json_path);
-	done(&p);
 }
 
 static void parse__values_that_were_given_count_in_any_order(void **state)
@@ -81,9 +80,7 @@ static void parse__values_that_were_given_count_in_any_order(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct parsed p;
-
-		parse(rows[i].line, &p);
+		parse(rows[i].line);
 		if (p.rc != -1 || p.o.mode != rows[i].mode ||
 		    p.o.size != rows[i].size || p.o.count != rows[i].count ||
 		    p.o.signal != rows[i].signal || p.o.uni != rows[i].uni)
@@ -91,7 +88,6 @@ static void parse__values_that_were_given_count_in_any_order(void **state)
 				 "%u uni %d",
 				 rows[i].line, p.rc, p.o.mode, p.o.size,
 				 p.o.count, p.o.signal, p.o.uni);
-		done(&p);
 	}
 }
 
@@ -115,9 +111,7 @@ static void parse__measuring_tests(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct parsed p;
-
-		parse(rows[i].line, &p);
+		parse(rows[i].line);
 		if (p.rc != rows[i].rc || !strstr(p.c.err, rows[i].says))
 			fail_msg("'%s': rc %d, says '%s'", rows[i].line, p.rc,
 				 p.c.err);
@@ -126,7 +120,6 @@ static void parse__measuring_tests(void **state)
 		     p.o.size != rows[i].size || p.o.depth != rows[i].depth))
 			fail_msg("'%s': perf %u size %u depth %u", rows[i].line,
 				 p.o.perf, p.o.size, p.o.depth);
-		done(&p);
 	}
 }
 
@@ -134,33 +127,25 @@ static void sizes__of_a_measuring_test_are_powers_of_two(void **state)
 {
 	static const uint32_t want[] = {1, 2, 4, 8, 16, 32, 64};
 	uint32_t sizes[16];
-	struct parsed p;
 
-	parse("--perf send_lat -a -b 100", &p);
+	parse("--perf send_lat -a -b 100");
 	assert_int_equal(dtest_sizes(&p.o, sizes, 16), 7);
 	assert_memory_equal(sizes, want, sizeof(want));
-	done(&p);
 }
 
 static void parse__role_is_the_last_one_given(void **state)
 {
-	struct parsed p;
-
-	parse("-s -h there", &p);
+	parse("-s -h there");
 	assert_int_equal(p.rc, -1);
 	assert_string_equal(p.o.run.host, "there");
-	done(&p);
-	parse("-h there -s", &p);
+	parse("-h there -s");
 	assert_int_equal(p.rc, -1);
 	assert_null(p.o.run.host);
-	done(&p);
 }
 
 static void parse__all_letters(void **state)
 {
-	struct parsed p;
-
-	parse("-P ofa-v2-x -c -t -v -v -d 3 -D -a -i 8", &p);
+	parse("-P ofa-v2-x -c -t -v -v -d 3 -D -a -i 8");
 	assert_int_equal(p.rc, -1);
 	assert_string_equal(p.o.run.provider, "ofa-v2-x");
 	assert_true(p.o.run.provider_given);
@@ -171,16 +156,12 @@ static void parse__all_letters(void **state)
 	assert_true(p.o.all_sizes);
 	assert_int_equal(p.o.step, 8);
 	assert_int_equal(p.o.verify, DTEST_VERIFY_FULL);
-	done(&p);
 }
 
 static void dtest_parse__long_options(void **state)
 {
-	struct parsed p;
-
 	parse("--timeout=5 --oob-port 7 --port 8 --warmup 9 --verify none "
-	      "--cpu 0 --quiet --json=f",
-	      &p);
+	      "--cpu 0 --quiet --json=f");
 	assert_int_equal(p.rc, -1);
 	assert_int_equal(p.o.run.timeout_s, 5);
 	assert_true(p.o.run.timeout_given);
@@ -191,11 +172,9 @@ static void dtest_parse__long_options(void **state)
 	assert_int_equal(p.o.run.cpu, 0);
 	assert_true(p.o.run.quiet);
 	assert_string_equal(p.o.run.json_path, "f");
-	done(&p);
-	parse("--json", &p);
+	parse("--json");
 	assert_int_equal(p.rc, -1);
 	assert_string_equal(p.o.run.json_path, "");
-	done(&p);
 }
 
 static void dtest_parse__refused(void **state)
@@ -266,47 +245,37 @@ static void dtest_parse__refused(void **state)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		int want = rows[i].rc;
-		struct parsed p;
 
-		parse(rows[i].line, &p);
+		parse(rows[i].line);
 		if (p.rc != want ||
 		    (want == DT_USAGE && (!p.c.err[0] || p.c.out[0])) ||
 		    (want == DT_USAGE_SHORT &&
 		     (p.c.err[0] || !strstr(p.c.out, "usage: dtest"))))
 			fail_msg("'%s': %d, out '%s', err '%s'", rows[i].line,
 				 p.rc, p.c.out, p.c.err);
-		done(&p);
 	}
 }
 
 static void parse__error_names_option_and_value(void **state)
 {
-	struct parsed p;
-
-	parse("-b 12q", &p);
+	parse("-b 12q");
 	assert_non_null(strstr(p.c.err, "-b 12q: not a number"));
 	assert_non_null(strstr(p.c.err, "from 1 to 1073741824"));
-	done(&p);
-	parse("--wrong", &p);
+	parse("--wrong");
 	assert_non_null(strstr(p.c.err, "--wrong"));
-	done(&p);
 }
 
 static void dtest_parse__help_and_version(void **state)
 {
-	struct parsed p;
-
-	parse("--help", &p);
+	parse("--help");
 	assert_int_equal(p.rc, DT_PASSED);
 	assert_string_equal(p.c.err, "");
 	assert_non_null(strstr(p.c.out, "usage: dtest"));
 	assert_non_null(strstr(p.c.out, "--json"));
 	assert_non_null(strstr(p.c.out, "Exit status"));
-	done(&p);
-	parse("--version", &p);
+	parse("--version");
 	assert_int_equal(p.rc, DT_PASSED);
 	assert_int_equal(strncmp(p.c.out, "dtest (dapl) ", 13), 0);
-	done(&p);
 }
 
 /* The lists were taken from runs of the historic tool. */
@@ -327,11 +296,10 @@ static void sizes__as_ever(void **state)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint32_t sizes[64];
-		struct parsed p;
 		char text[256] = "";
 		size_t n;
 
-		parse(rows[i].line, &p);
+		parse(rows[i].line);
 		assert_int_equal(p.rc, -1);
 		n = dtest_sizes(&p.o, sizes, 64);
 		assert_in_range(n, 0, 64);
@@ -340,20 +308,15 @@ static void sizes__as_ever(void **state)
 				 sizeof(text) - strlen(text), "%s%u",
 				 k ? " " : "", sizes[k]);
 		assert_string_equal(text, rows[i].sizes);
-		done(&p);
 	}
 }
 
 static void sizes__counts_without_room(void **state)
 {
-	struct parsed p;
-
-	parse("-W -a -b 4096", &p);
+	parse("-W -a -b 4096");
 	assert_int_equal(dtest_sizes(&p.o, NULL, 0), 34);
-	done(&p);
-	parse("-W -a -b 1073741824", &p);
+	parse("-W -a -b 1073741824");
 	assert_int_equal(dtest_sizes(&p.o, NULL, 0), 31 * 3 - 5);
-	done(&p);
 }
 
 int main(void)
@@ -374,5 +337,5 @@ int main(void)
 		cmocka_unit_test(sizes__counts_without_room),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, forget);
 }
