@@ -37,6 +37,17 @@ static void fill(struct dt_samples *s, size_t n)
 		dt_samples_add(s, (i * 7 % n + 1) * 1000);
 }
 
+static struct dt_stats stats_of(size_t n, size_t warmup, double divisor)
+{
+	struct dt_samples s;
+	struct dt_stats st;
+
+	fill(&s, n);
+	dt_stats_compute(&s, warmup, divisor, &st);
+	dt_samples_fini(&s);
+	return st;
+}
+
 static void stats__none(void **state)
 {
 	struct dt_samples s;
@@ -52,11 +63,8 @@ static void stats__none(void **state)
 
 static void stats__one(void **state)
 {
-	struct dt_samples s;
-	struct dt_stats st;
+	struct dt_stats st = stats_of(1, 0, 1);
 
-	fill(&s, 1);
-	dt_stats_compute(&s, 0, 1, &st);
 	assert_int_equal(st.count, 1);
 	assert_near(st.min_us, 1);
 	assert_near(st.max_us, 1);
@@ -65,16 +73,12 @@ static void stats__one(void **state)
 	assert_near(st.stdev_us, 0);
 	assert_near(st.p99_us, 1);
 	assert_near(st.p999_us, 1);
-	dt_samples_fini(&s);
 }
 
 static void stats__known_values(void **state)
 {
-	struct dt_samples s;
-	struct dt_stats st;
+	struct dt_stats st = stats_of(1000, 0, 1);
 
-	fill(&s, 1000);
-	dt_stats_compute(&s, 0, 1, &st);
 	assert_int_equal(st.count, 1000);
 	assert_near(st.min_us, 1);
 	assert_near(st.max_us, 1000);
@@ -83,35 +87,26 @@ static void stats__known_values(void **state)
 	assert_near(st.stdev_us, sqrt((1000.0 * 1000 - 1) / 12));
 	assert_near(st.p99_us, 990);
 	assert_near(st.p999_us, 999);
-	dt_samples_fini(&s);
 }
 
 static void stats__percentile_of_few_is_the_largest(void **state)
 {
-	struct dt_samples s;
-	struct dt_stats st;
+	struct dt_stats st = stats_of(4, 0, 1);
 
-	fill(&s, 4);
-	dt_stats_compute(&s, 0, 1, &st);
 	assert_near(st.p99_us, 4);
 	assert_near(st.p999_us, 4);
 	assert_near(st.typical_us, 2.5);
-	dt_samples_fini(&s);
 }
 
 static void stats__half_of_a_round_trip(void **state)
 {
-	struct dt_samples s;
-	struct dt_stats st;
+	struct dt_stats st = stats_of(5, 0, 2);
 
-	fill(&s, 5);
-	dt_stats_compute(&s, 0, 2, &st);
 	assert_near(st.min_us, 0.5);
 	assert_near(st.typical_us, 1.5);
 	assert_near(st.avg_us, 1.5);
 	assert_near(st.max_us, 2.5);
 	assert_near(st.stdev_us, sqrt(2) / 2);
-	dt_samples_fini(&s);
 }
 
 static void stats__warmup_is_left_out(void **state)

@@ -110,15 +110,22 @@ static struct timespec deadline(void)
 	return ts;
 }
 
+/* With the lock: waits until it is SO, for the tests' patience at most. */
+#define await(so)                                                             \
+	do {                                                                  \
+		struct timespec until_ = deadline();                          \
+		int err_ = 0;                                                 \
+		while (!(so) && !err_)                                        \
+			err_ = pthread_cond_timedwait(&cond, &lock, &until_); \
+	} while (0)
+
 /* Waits until E has got N messages. */
 static void expect_n(struct end *e, int n)
 {
-	struct timespec until = deadline();
-	int err = 0, have;
+	int have;
 
 	pthread_mutex_lock(&lock);
-	while (e->n < n && !err)
-		err = pthread_cond_timedwait(&cond, &lock, &until);
+	await(e->n >= n);
 	have = e->n;
 	pthread_mutex_unlock(&lock);
 	assert_int_equal(have, n);
@@ -127,13 +134,10 @@ static void expect_n(struct end *e, int n)
 /* Waits for a message of LEN bytes, the last of all that are under way. */
 static void expect_len(struct end *e, size_t len)
 {
-	struct timespec until = deadline();
-	int err = 0;
 	size_t have;
 
 	pthread_mutex_lock(&lock);
-	while (e->len != len && !err)
-		err = pthread_cond_timedwait(&cond, &lock, &until);
+	await(e->len == len);
 	have = e->len;
 	pthread_mutex_unlock(&lock);
 	assert_int_equal(have, len);
@@ -170,12 +174,8 @@ static void begin_on_loop(struct end *e, struct job *job, void (*fn)(void *),
 
 static void finish_on_loop(struct job *job)
 {
-	struct timespec until = deadline();
-	int err = 0;
-
 	pthread_mutex_lock(&lock);
-	while (!job->done && !err)
-		err = pthread_cond_timedwait(&cond, &lock, &until);
+	await(job->done);
 	pthread_mutex_unlock(&lock);
 	assert_true(job->done);
 }
@@ -391,15 +391,11 @@ static void wait_at_gate(void *arg)
 /* E's service thread looks at nothing from here on. */
 static void hold(struct end *e, struct job *job)
 {
-	struct timespec until = deadline();
-	int err = 0;
-
 	at_gate = false;
 	pthread_mutex_lock(&gate);
 	begin_on_loop(e, job, wait_at_gate, NULL);
 	pthread_mutex_lock(&lock);
-	while (!at_gate && !err)
-		err = pthread_cond_timedwait(&cond, &lock, &until);
+	await(at_gate);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -559,7 +555,6 @@ static void credits__come_back_in_a_lull(void **state)
 	assert_true(b.in_order);
 }
 
-/* Said once for each time that it happens. */
 /* So that a crowd does not overrun its receiver. */
 static enum fv_verdict only_whole_messages(struct fv_ud_packet *pkt, void *arg)
 {
@@ -567,6 +562,7 @@ static enum fv_verdict only_whole_messages(struct fv_ud_packet *pkt, void *arg)
 	return pkt->len < DCM_MSG ? FV_DROP : FV_DELIVER;
 }
 
+/* Said once for each time that it happens. */
 static void credits__no_room_to_wait(void **state)
 {
 	fv_hook_ud(only_whole_messages, NULL);
@@ -617,8 +613,7 @@ static void close__after_the_last_words(void **state)
 
 static void receive__overflow(void **state)
 {
-	struct timespec until = deadline();
-	int packets = 0, depth, err = 0;
+	int packets = 0, depth;
 	struct job job;
 
 	hold(&b, &job);
@@ -626,8 +621,7 @@ static void receive__overflow(void **state)
 	send_n(0, 100);
 	/* The sender has to wait for room of its own. */
 	pthread_mutex_lock(&lock);
-	while (packets < 100 && !err)
-		err = pthread_cond_timedwait(&cond, &lock, &until);
+	await(packets >= 100);
 	pthread_mutex_unlock(&lock);
 	fv_hook_ud(NULL, NULL);
 	depth = fv_cq_depth(b.qp.recv_cq);
