@@ -3,10 +3,7 @@
  * cma_entry.c - the plugin libdaplofa.so.2: table of operations and entry
  * points. Contains no logic.
  */
-#include <dat2/udat.h>
-
-#include <dat2/dat_registry.h>
-
+#include "dapl/common/plugin/dapl_register.h"
 #include "dapl/openib_cma/cma.h"
 
 const struct dapl_cm_ops cma_ops = {

@@ -3,10 +3,7 @@
  * scm_entry.c - the plugin libdaploscm.so.2: table of operations and entry
  * points. Contains no logic.
  */
-#include <dat2/udat.h>
-
-#include <dat2/dat_registry.h>
-
+#include "dapl/common/plugin/dapl_register.h"
 #include "dapl/openib_scm/scm.h"
 
 const struct dapl_cm_ops scm_ops = {

@@ -3,10 +3,7 @@
  * ucm_entry.c - the plugin libdaploucm.so.2: table of operations and entry
  * points. Contains no logic.
  */
-#include <dat2/udat.h>
-
-#include <dat2/dat_registry.h>
-
+#include "dapl/common/plugin/dapl_register.h"
 #include "dapl/openib_ucm/ucm.h"
 
 const struct dapl_cm_ops ucm_ops = {

@@ -64,7 +64,7 @@ tidy_cms()
 # The folders below dapl/, and what each may know beside itself.
 tidy_layers()
 {
-    # Of plugin/ they know the two functions of dapl_cm.h that register them.
+    # Of plugin/ they know the header that registers them, dapl_register.h.
     tidy_cms | sed 's,.*,openib_& common/services common/verbs common/cm/base common/cm/dcm common/plugin,'
     cat <<'E'
 common/services
@@ -221,7 +221,7 @@ tidy_state()
 tidy_length()
 {
     cd "$h_top" || return
-    tidy_files 'dat/*.c' 'dapl/*.c' 'test/*.c' | xargs awk '
+    tidy_files 'dat/*.[ch]' 'dapl/*.[ch]' 'test/*.[ch]' | xargs awk '
         FNR == 1 { start = 0 }
         /^[a-z].*\(/ { name = $0; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name) }
         /^\{/ { start = FNR }

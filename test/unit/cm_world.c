@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "dapl/common/plugin/dapl_register.h"
+
 #define SEEN_MAX 16384
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dapl_register.c - the plugin towards libdat2: it is loaded for a name, or
- * done with it.
+ * dapl_register.c - the plugin is loaded for a name, or done with it.
  *
  * libdat2 calls init and fini one after the other for a name, but different
  * names may come from different threads.
  */
-#include <dat2/dat_registry.h>
+#include "dapl/common/plugin/dapl_register.h"
 
 #include "dapl/common/base/dapl_obj.h"
 #include "dapl/common/base/dapl_provider.h"

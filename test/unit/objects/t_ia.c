@@ -18,6 +18,7 @@
 #include "dapl/common/base/dapl_provider.h"
 #include "dapl/common/cm/base/dapl_cm.h"
 #include "dapl/common/event/dapl_evd.h"
+#include "dapl/common/plugin/dapl_register.h"
 
 static struct ibv_context *verbs_of(DAT_EVD_HANDLE evd)
 {

@@ -16,6 +16,7 @@
 
 #include <dat2/dat_registry.h>
 
+#include "dapl/common/plugin/dapl_register.h"
 #include "dapl/common/services/dapl_log.h"
 #include "dapl/openib_scm/scm.h"
 #include "test/unit/cm_world.h"
