@@ -277,9 +277,17 @@ static bool feed(struct dapl_ep *ep, struct input *in, struct outcome *out)
 	return !stale;
 }
 
+static bool is_told_to(const struct outcome *out, enum dapl_ep_effect effect)
+{
+	for (int i = 0; i < out->effects.n; i++)
+		if (out->effects.e[i] == effect)
+			return true;
+	return false;
+}
+
 static bool refused(const struct outcome *out)
 {
-	return out->effects.n && out->effects.e[0] == DAPL_EP_DO_REFUSE;
+	return is_told_to(out, DAPL_EP_DO_REFUSE);
 }
 
 static void conn_release(struct dapl_ep *ep, struct dapl_cm_conn *conn)
@@ -817,7 +825,8 @@ void dapl_ep_request_over(struct dapl_ep *ep)
 	struct outcome out;
 
 	feed(ep, &in, &out);
-	if (out.effects.n && dapl_obj_retire(&ep->obj, true))
+	if (is_told_to(&out, DAPL_EP_DO_TAKE_BACK) &&
+	    dapl_obj_retire(&ep->obj, true))
 		dapl_obj_end(&ep->obj);
 }
 
@@ -849,7 +858,7 @@ DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE handle)
 	feed(ep, &in, &out);
 	if (refused(&out))
 		return dapl_qp_bad_state(&ep->qp, out.seen, "dat_ep_reset");
-	if (!out.effects.n)
+	if (!is_told_to(&out, DAPL_EP_DO_RENEW_QP))
 		return DAT_SUCCESS;
 	ret = dapl_qp_renew(&ep->qp);
 	happens(ep, ret ? DAPL_EP_IN_RENEW_FAILED : DAPL_EP_IN_RENEWED);

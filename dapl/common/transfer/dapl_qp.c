@@ -21,34 +21,24 @@
 DAT_RETURN dapl_qp_bad_state(const struct dapl_qp *qp, int state,
 			     const char *call)
 {
+	/* Those that an endpoint of ours can be in. */
 	static const struct {
 		uint16_t subtype;
 		const char *name;
 	} states[] = {
 		[DAT_EP_STATE_UNCONNECTED] = {DAT_INVALID_STATE_EP_UNCONNECTED,
 					      "unconnected"},
-		[DAT_EP_STATE_UNCONFIGURED_UNCONNECTED] =
-			{DAT_INVALID_STATE_EP_UNCONFIGURED, "unconfigured"},
 		[DAT_EP_STATE_RESERVED] = {DAT_INVALID_STATE_EP_RESERVED,
 					   "reserved"},
-		[DAT_EP_STATE_UNCONFIGURED_RESERVED] =
-			{DAT_INVALID_STATE_EP_UNCONFRESERVED,
-			 "unconfigured reserved"},
 		[DAT_EP_STATE_PASSIVE_CONNECTION_PENDING] =
 			{DAT_INVALID_STATE_EP_PASSCONNPENDING,
 			 "passive connection pending"},
-		[DAT_EP_STATE_UNCONFIGURED_PASSIVE] =
-			{DAT_INVALID_STATE_EP_UNCONFPASSIVE,
-			 "unconfigured passive"},
 		[DAT_EP_STATE_ACTIVE_CONNECTION_PENDING] =
 			{DAT_INVALID_STATE_EP_ACTCONNPENDING,
 			 "active connection pending"},
 		[DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING] =
 			{DAT_INVALID_STATE_EP_TENTCONNPENDING,
 			 "tentative connection pending"},
-		[DAT_EP_STATE_UNCONFIGURED_TENTATIVE] =
-			{DAT_INVALID_STATE_EP_UNCONFTENTATIVE,
-			 "unconfigured tentative"},
 		[DAT_EP_STATE_CONNECTED] = {DAT_INVALID_STATE_EP_CONNECTED,
 					    "connected"},
 		[DAT_EP_STATE_DISCONNECT_PENDING] =
