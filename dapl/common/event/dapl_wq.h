@@ -83,6 +83,11 @@ struct dapl_wq {
 	struct dapl_slot slots[];
 };
 
+/* Where locks are words; those that are watched are larger. */
+_Static_assert(sizeof(struct dapl_lock) > sizeof(int) ||
+		       offsetof(struct dapl_wq, slots) <= 72,
+	       "a cache line, and who is told of a completion");
+
 static inline uint32_t dapl_slot_index(const struct dapl_slot *slot)
 {
 	return slot->what >> 8;

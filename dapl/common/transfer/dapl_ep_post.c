@@ -318,7 +318,7 @@ static int post_mw(struct dapl_qp *qp, struct ibv_mw *mw,
 	bind->wr_id = (uintptr_t)slot;
 	ibv = __atomic_load_n(&qp->ibv, __ATOMIC_ACQUIRE);
 	if (ibv)
-		ret = vb_mw_bind(ibv, mw, bind);
+		ret = qp->io.bind(ibv, mw, bind);
 	if (ret)
 		slot_undo_locked(wq);
 	dapl_unlock(&wq->lock);

@@ -51,6 +51,11 @@ struct dapl_srq {
 	uint32_t users_count;
 };
 
+/* Where locks are words; those that are watched are larger. */
+_Static_assert(sizeof(struct dapl_lock) > sizeof(int) ||
+		       offsetof(struct dapl_srq, max_recv_dtos) <= 3 * 64,
+	       "what a post touches is three cache lines");
+
 static inline struct dapl_srq *dapl_srq_from(DAT_SRQ_HANDLE h)
 {
 	return dapl_obj_from(h, DAT_HANDLE_TYPE_SRQ);

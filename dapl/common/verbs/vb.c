@@ -499,11 +499,6 @@ void vb_mw_destroy(struct ibv_mw *mw)
 	log_destroy("memory window", mw, ibv_dealloc_mw(mw));
 }
 
-int vb_mw_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
-{
-	return ibv_bind_mw(qp, mw, bind);
-}
-
 /* Address handle. On Ethernet the kernel may ask the neighbours for one. */
 
 int vb_ah_create(struct ibv_pd *pd, const struct ibv_ah_attr *attr,

@@ -138,8 +138,6 @@ void vb_mr_destroy(struct ibv_mr *mr);
 int vb_mw_create(struct ibv_pd *pd, enum ibv_mw_type type,
 		 struct ibv_mw **ret_mw);
 void vb_mw_destroy(struct ibv_mw *mw);
-/* A window of type 1. See vb_op_error(). */
-int vb_mw_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 
 int vb_ah_create(struct ibv_pd *pd, const struct ibv_ah_attr *attr,
 		 struct ibv_ah **ret_ah);
@@ -203,13 +201,16 @@ struct vb_qp_ops {
 			 struct ibv_send_wr **ret_bad);
 	int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 			 struct ibv_recv_wr **ret_bad);
+	/* A window of type 1. */
+	int (*bind)(struct ibv_qp *qp, struct ibv_mw *mw,
+		    struct ibv_mw_bind *bind);
 };
 
 static inline struct vb_qp_ops vb_qp_ops_of(const struct ibv_qp *qp)
 {
 	const struct ibv_context_ops *ops = &qp->context->ops;
 
-	return (struct vb_qp_ops){ops->post_send, ops->post_recv};
+	return (struct vb_qp_ops){ops->post_send, ops->post_recv, ops->bind_mw};
 }
 
 #endif
