@@ -2,7 +2,7 @@
 /*
  * dt_time.h - clock, limits on waits and stop flag of the test tools.
  *
- * Does not wait itself; each wait loop asks dt_due() and dt_stopped().
+ * Does not wait itself; each wait loop asks dt_left_ns() and dt_stopped().
  * Threads: the flag is set by a signal handler and read anywhere.
  * Ownership: none.
  * Rule: one clock for samples and limits, which nobody can set back:
