@@ -5,7 +5,7 @@
  * A provider (a folder dapl/openib_NAME) fills a struct dapl_cm_ops; the
  * objects know it by nothing else. Traffic upwards goes through struct
  * dapl_cm_up, so that a test can pass a recorder. How one begins:
- * doc/architecture.md, "A connection manager of your own".
+ * doc/connection-manager.md.
  *
  * Rules for every op, unless its comment says otherwise:
  *  - it does not block: no name service, no wait for the peer, nor for the
