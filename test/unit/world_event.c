@@ -93,7 +93,7 @@ static void end_shutdown(struct dapl_obj *obj)
 
 	vb_qp_destroy(e->ibv);
 	for (int i = 0; i < 2; i++) {
-		dapl_evd_read_all(e->evd[i], obj, &after);
+		dapl_evd_poll_all(e->evd[i], obj, &after);
 		dapl_evd_config_leave(e->evd[i], DAPL_EVD_THRESHOLD);
 		dapl_evd_detach(e->evd[i], DEPTH, NULL);
 		free(e->wq[i]);

@@ -97,7 +97,7 @@ static void completions_first_locked(struct dapl_ep *ep,
 
 	dapl_lock_assert_held(&ep->lock);
 	if (evd == ep->qp.recv_evd || evd == ep->qp.request_evd)
-		dapl_evd_read_all(evd, NULL, after);
+		dapl_evd_poll_all(evd, NULL, after);
 }
 
 static void remember_peer_locked(struct dapl_ep *ep,
@@ -367,7 +367,7 @@ static void check_queue(struct dapl_ep *ep, struct dapl_ep_use *use)
 	struct dapl_evd_after after = {0};
 	struct outcome out;
 
-	dapl_evd_read_all(ep->qp.request_evd, NULL, &after);
+	dapl_evd_poll_all(ep->qp.request_evd, NULL, &after);
 	dapl_evd_after(&after);
 	in.in = ep->qp.sq && dapl_wq_used(ep->qp.sq) ? DAPL_EP_IN_QUEUE_BUSY
 						     : DAPL_EP_IN_QUEUE_EMPTY;

@@ -590,7 +590,7 @@ static DAT_RETURN evd_resize(struct dapl_evd *evd, DAT_COUNT qlen)
 				 "%d events are more than %s offers (%d)", qlen,
 				 evd->obj.ia->dev.name,
 				 evd->obj.ia->dev.attr.max_cqe);
-	dapl_evd_read_all(evd, NULL, &after);
+	dapl_evd_poll_all(evd, NULL, &after);
 	dapl_evd_after(&after);
 	dapl_lock(&evd->ctl);
 	ret = evd_resize_ctl(evd, qlen);

@@ -74,7 +74,7 @@ struct dapl_evd {
 	bool waitable;
 	unsigned
 		dismissals; /* times it became unwaitable: each ends the wait */
-	bool overflowed;    /* ring beyond qlen, reported once until drained */
+	bool overflowed;    /* ring beyond qlen, reported once until empty */
 	bool cq_broken; /* atomic; the device gave up the completion queue */
 
 	struct dapl_evd *async; /* of the IA, referenced; constant; or NULL */
@@ -282,14 +282,14 @@ enum dapl_evd_reach {
  * freed, give their slots back and vanish; not those of receives from an SRQ,
  * since that lives on, and so do its buffers.
  */
-void dapl_evd_read_locked(struct dapl_evd *evd, enum dapl_evd_reach reach,
+void dapl_evd_poll_locked(struct dapl_evd *evd, enum dapl_evd_reach reach,
 			  const struct dapl_obj *drop,
 			  struct dapl_evd_after *after);
 /* While there is room, behind the N completions of WC that are read already. */
-void dapl_evd_read_on_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
+void dapl_evd_poll_on_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 			     int n, struct dapl_evd_after *after);
 /* To the end, taking the lock; EVD may be NULL, and have no queue. */
-void dapl_evd_read_all(struct dapl_evd *evd, const struct dapl_obj *drop,
+void dapl_evd_poll_all(struct dapl_evd *evd, const struct dapl_obj *drop,
 		       struct dapl_evd_after *after);
 /* Asks for a notification of the next completion. No-op without a queue. */
 void dapl_evd_cq_arm_locked(struct dapl_evd *evd);

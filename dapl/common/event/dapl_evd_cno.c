@@ -42,7 +42,7 @@ void dapl_evd_cno_enter_locked(struct dapl_evd *evd,
 		dapl_evd_cq_ack_locked(evd);
 		cno_set(evd->cno, EPOLL_CTL_ADD, evd->chan->fd, evd);
 		dapl_evd_cq_arm_locked(evd);
-		dapl_evd_read_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, after);
+		dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, after);
 	}
 	evd->cno_notifications = evd->notifications;
 	if (dapl_evd_queued(evd))
@@ -69,7 +69,7 @@ static bool cq_notified_locked(struct dapl_evd *evd,
 	/* The next completion must trigger again. */
 	dapl_evd_cq_arm_locked(evd);
 	/* One of a suppressed request is for nobody. */
-	dapl_evd_read_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, after);
+	dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, after);
 	if (evd->config != DAPL_EVD_NOTIFY)
 		return dapl_evd_queued(evd) || !dapl_evd_room_locked(evd);
 	notify = evd->notifications != evd->cno_notifications;

@@ -79,7 +79,7 @@ static void take_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 		dapl_evd_push_completion_locked(evd, event, unnotified, after);
 }
 
-void dapl_evd_read_locked(struct dapl_evd *evd, enum dapl_evd_reach reach,
+void dapl_evd_poll_locked(struct dapl_evd *evd, enum dapl_evd_reach reach,
 			  const struct dapl_obj *drop,
 			  struct dapl_evd_after *after)
 {
@@ -96,7 +96,7 @@ void dapl_evd_read_locked(struct dapl_evd *evd, enum dapl_evd_reach reach,
 		dapl_evd_cq_failed_locked(evd, n, after);
 }
 
-void dapl_evd_read_on_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
+void dapl_evd_poll_on_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 			     int n, struct dapl_evd_after *after)
 {
 	dapl_lock_assert_held(&evd->lock);
@@ -104,16 +104,16 @@ void dapl_evd_read_on_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 		take_locked(evd, &wc[i], NULL, after);
 	if (n < 0)
 		dapl_evd_cq_failed_locked(evd, n, after);
-	dapl_evd_read_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, after);
+	dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, after);
 }
 
-void dapl_evd_read_all(struct dapl_evd *evd, const struct dapl_obj *drop,
+void dapl_evd_poll_all(struct dapl_evd *evd, const struct dapl_obj *drop,
 		       struct dapl_evd_after *after)
 {
 	if (!evd || !evd->cq)
 		return;
 	dapl_lock(&evd->lock);
-	dapl_evd_read_locked(evd, DAPL_EVD_TO_END, drop, after);
+	dapl_evd_poll_locked(evd, DAPL_EVD_TO_END, drop, after);
 	dapl_unlock(&evd->lock);
 }
 

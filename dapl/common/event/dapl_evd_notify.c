@@ -64,7 +64,7 @@ static void config_update_locked(struct dapl_evd *evd,
 	/* Now, before the endpoint can post: a sleeper may be slow to wake. */
 	dapl_evd_cq_arm_locked(evd);
 	if (!evd->waiting)
-		dapl_evd_read_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, after);
+		dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, after);
 	more = dapl_evd_queued(evd) != queued;
 	if (evd->waiting || more)
 		dapl_evd_wake_locked(evd);

@@ -217,7 +217,7 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 	dapl_lock_assert_held(&evd->lock);
 	for (;;) {
 		dapl_evd_cq_arm_locked(evd);
-		dapl_evd_read_locked(evd, DAPL_EVD_WHILE_ROOM, NULL,
+		dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL,
 				     &me->after);
 		if (dapl_evd_notified(evd, threshold, notifications,
 				      cq_notified))
@@ -238,7 +238,7 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 			return DAPL_BAD_STATE(EVD_UNWAITABLE);
 		if (!reason)
 			continue;
-		dapl_evd_read_locked(evd, DAPL_EVD_WHILE_ROOM, NULL,
+		dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL,
 				     &me->after);
 		if (dapl_evd_notified(evd, threshold, notifications,
 				      cq_notified))
@@ -268,7 +268,7 @@ static DAT_RETURN evd_wait_locked(struct evd_waiter *me, DAT_TIMEOUT timeout,
 		if (ret != DAT_SUCCESS)
 			return ret;
 	}
-	dapl_evd_read_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, &me->after);
+	dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, &me->after);
 	if (likely(dapl_evd_queued(evd) >= threshold))
 		return DAT_SUCCESS;
 	if (!timeout)
@@ -326,7 +326,7 @@ wait_slow(struct dapl_evd *evd, const struct ibv_wc *wc, int n, int cancel,
 	DAT_RETURN ret;
 
 	if (n)
-		dapl_evd_read_on_locked(evd, wc, n, &me.after);
+		dapl_evd_poll_on_locked(evd, wc, n, &me.after);
 	ret = evd_wait_locked(&me, timeout, (uint32_t)threshold);
 	if (ret == DAT_SUCCESS)
 		dapl_evd_pop_locked(evd, event);
@@ -357,7 +357,7 @@ evd_wait(struct dapl_evd *evd, int cancel, DAT_TIMEOUT timeout,
 		if (n > 1) {
 			struct dapl_evd_after after = {0};
 
-			dapl_evd_read_on_locked(evd, &wc[1], 1, &after);
+			dapl_evd_poll_on_locked(evd, &wc[1], 1, &after);
 			*nmore = (DAT_COUNT)dapl_evd_queued(evd);
 			dapl_unlock(&evd->lock);
 			dapl_evd_after(&after);

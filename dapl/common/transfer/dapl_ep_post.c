@@ -74,7 +74,7 @@ __attribute__((cold, noinline)) static int post_flushed(struct dapl_qp *qp,
 	if (op == DAPL_OP_MARKER)
 		return 0;
 	dapl_completion_flush(qp, op, cookie, &event);
-	dapl_evd_read_all(evd, NULL, &after);
+	dapl_evd_poll_all(evd, NULL, &after);
 	posted = dapl_evd_post(evd, &event);
 	dapl_evd_after(&after);
 	/* The cookie of a bind is used up: it cannot be refused any more. */
@@ -169,7 +169,7 @@ slot_reclaim_locked(struct dapl_qp *qp)
 	dapl_unlock(&wq->lock);
 	dapl_lock(&evd->lock);
 	if (!evd->dead && dapl_evd_queued(evd) < (uint32_t)evd->qlen)
-		dapl_evd_read_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, &after);
+		dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, &after);
 	dapl_unlock(&evd->lock);
 	dapl_evd_after(&after);
 	dapl_lock(&wq->lock);

@@ -195,8 +195,8 @@ static void read_all(struct dapl_qp *qp, bool drop,
 {
 	const struct dapl_obj *whose = drop ? &qp->obj : NULL;
 
-	dapl_evd_read_all(qp->request_evd, whose, &after[0]);
-	dapl_evd_read_all(qp->recv_evd, whose, &after[1]);
+	dapl_evd_poll_all(qp->request_evd, whose, &after[0]);
+	dapl_evd_poll_all(qp->recv_evd, whose, &after[1]);
 }
 
 /*
