@@ -36,9 +36,10 @@ static const char *missing_op(const struct dapl_cm_ops *ops)
 	return NULL;
 }
 
-void dapl_provider_register(const struct dapl_cm_ops *ops,
-			    const DAT_PROVIDER_INFO *info,
-			    const char *ia_params)
+void dapl_provider_register_calls(const DAT_PROVIDER *calls,
+				  const struct dapl_cm_ops *ops,
+				  const DAT_PROVIDER_INFO *info,
+				  const char *ia_params)
 {
 	const char *missing = missing_op(ops);
 	struct dapl_provider *prov;
@@ -50,13 +51,19 @@ void dapl_provider_register(const struct dapl_cm_ops *ops,
 		return;
 	}
 	dapl__log_setup(ops->name);
-	prov = dapl_provider_take(&dapl__vector, ops, info,
-				  ia_params ? ia_params : "");
+	prov = dapl_provider_take(calls, ops, info, ia_params ? ia_params : "");
 	if (!prov)
 		dapl_fail(DAPL_NO_MEM, "no memory for provider %s",
 			  info->ia_name);
 	else if (dat_registry_add_provider(&prov->vector, info) != DAT_SUCCESS)
 		dapl_provider_give_back(prov);
+}
+
+void dapl_provider_register(const struct dapl_cm_ops *ops,
+			    const DAT_PROVIDER_INFO *info,
+			    const char *ia_params)
+{
+	dapl_provider_register_calls(&dapl__vector, ops, info, ia_params);
 }
 
 void dapl_provider_unregister(const struct dapl_cm_ops *ops,

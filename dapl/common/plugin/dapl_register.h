@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dapl_register.h - the plugin towards libdat2: its two entry points.
+ * dapl_register.h - the plugin towards the registry that it is linked with: its
+ * two entry points.
  *
  * The one header of plugin/ that connection managers include, each in the file
  * of its table.
@@ -21,22 +22,37 @@ struct dapl_cm_ops;
 void dapl_provider_register(const struct dapl_cm_ops *ops,
 			    const DAT_PROVIDER_INFO *info,
 			    const char *ia_params);
+/* The same with other CALLS than those of DAT 2.0. */
+void dapl_provider_register_calls(const DAT_PROVIDER *calls,
+				  const struct dapl_cm_ops *ops,
+				  const DAT_PROVIDER_INFO *info,
+				  const char *ia_params);
 void dapl_provider_unregister(const struct dapl_cm_ops *ops,
 			      const DAT_PROVIDER_INFO *info);
 
+/* A plugin is built with other calls by the name of their table. */
+#ifdef DAPL_PLUGIN_CALLS
+extern const DAT_PROVIDER DAPL_PLUGIN_CALLS;
+#define DAPL_PLUGIN_REGISTER(ops, info, ia_params) \
+	dapl_provider_register_calls(&DAPL_PLUGIN_CALLS, ops, info, ia_params)
+#else
+#define DAPL_PLUGIN_REGISTER(ops, info, ia_params) \
+	dapl_provider_register(ops, info, ia_params)
+#endif
+
 /*
- * These two, for OPS: in a file that only the plugin has. libdat2 never calls
- * them for one name on two threads at once.
+ * The entry points, for OPS: in a file that only the plugin has. The registry
+ * never calls them for one name on two threads at once.
  */
-#define DAPL_CM_PLUGIN(ops)                                      \
-	void dat_provider_init(const DAT_PROVIDER_INFO *info,    \
-			       const char *ia_params)            \
-	{                                                        \
-		dapl_provider_register(&(ops), info, ia_params); \
-	}                                                        \
-	void dat_provider_fini(const DAT_PROVIDER_INFO *info)    \
-	{                                                        \
-		dapl_provider_unregister(&(ops), info);          \
+#define DAPL_CM_PLUGIN(ops)                                    \
+	void dat_provider_init(const DAT_PROVIDER_INFO *info,  \
+			       const char *ia_params)          \
+	{                                                      \
+		DAPL_PLUGIN_REGISTER(&(ops), info, ia_params); \
+	}                                                      \
+	void dat_provider_fini(const DAT_PROVIDER_INFO *info)  \
+	{                                                      \
+		dapl_provider_unregister(&(ops), info);        \
 	}
 
 #endif

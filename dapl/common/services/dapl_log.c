@@ -173,14 +173,27 @@ static void format_text(char *buf, size_t size, int err, const char *fmt,
 }
 
 /*
- * The plugin links libdat2, so the library outlives the reference given back
- * here. Debian's libdat2 lacks the function: then there is only the log.
+ * Where the plugin registers: a process may have the registries of two versions
+ * of DAT. Weak, as nobody else here needs one.
+ */
+extern DAT_RETURN dat_registry_add_provider(const struct dat_provider *,
+					    const struct dat_provider_info *)
+	__attribute__((weak));
+
+/*
+ * The plugin is linked with that library, which so outlives the reference given
+ * back here. Debian's lack the function: then there is only the log.
  */
 static void find_set_detail(void)
 {
-	void *lib = dlopen("libdat2.so.2", RTLD_NOW | RTLD_NOLOAD);
-	void *sym = NULL;
+	void *lib = NULL, *sym = NULL;
+	__typeof__(dat_registry_add_provider) *add = dat_registry_add_provider;
+	Dl_info info;
 
+	memcpy(&sym, &add, sizeof(sym));
+	if (sym && dladdr(sym, &info) && info.dli_fname)
+		lib = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+	sym = NULL;
 	if (lib) {
 		sym = dlsym(lib, "dats_set_error_detail");
 		dlclose(lib);
