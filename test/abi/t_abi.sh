@@ -27,7 +27,7 @@ fi
 api=${api:-2.0}
 case $api in
 2.0) libs='libdat2.so.2 libdaplofa.so.2 libdaploscm.so.2 libdaploucm.so.2' ;;
-1.2) libs=libdat.so.1 ;;
+1.2) libs='libdat.so.1 libdaplcma.so.1 libdaplscm.so.1 libdaplucm.so.1' ;;
 esac
 set -- "$top_builddir/dat/headers"
 for lib in $libs; do

@@ -27,7 +27,7 @@ fi
 
 n=0
 for lib in libdat.so.1 libdat2.so.2 libdaplofa.so.2 libdaploscm.so.2 \
-	libdaploucm.so.2; do
+	libdaploucm.so.2 libdaplcma.so.1 libdaplscm.so.1 libdaplucm.so.1; do
 	grep -q "/${lib%.so.*}\.la" "$top_builddir/Makefile" || continue
 	n=$((n + 1))
 	file=$(find "$top_builddir" -path "*/.libs/$lib" | head -n 1)

@@ -76,6 +76,7 @@ common/connect common/services common/verbs common/base common/event common/tran
 common/objects common/services common/verbs common/base common/event common/transfer common/connect common/cm/base
 common/ib_ext common/services common/verbs common/base common/event common/transfer common/connect common/objects
 common/plugin common/services common/verbs common/base common/event common/transfer common/connect common/objects common/ib_ext common/cm/base
+compat12 common/services common/verbs common/base common/event common/transfer common/connect common/objects common/plugin
 common/cm/base common/services common/verbs
 common/cm/dcm common/services common/verbs common/cm/base
 E

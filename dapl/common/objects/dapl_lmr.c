@@ -268,8 +268,7 @@ DAT_RETURN dapl_lmr_free(DAT_LMR_HANDLE handle)
 	return DAT_SUCCESS;
 }
 
-/* The region that KEY (an lmr_context) belongs to, or NULL. */
-static struct dapl_lmr *find(struct dapl_ia *ia, DAT_LMR_CONTEXT key)
+struct dapl_lmr *dapl_lmr_find(struct dapl_ia *ia, DAT_LMR_CONTEXT key)
 {
 	struct dapl_obj *obj;
 	struct dapl_lmr *found = NULL;
@@ -303,7 +302,7 @@ static DAT_RETURN lmr_sync(DAT_IA_HANDLE ia_handle,
 		return dapl_fail(DAPL_BAD_ARG(2), "no segments");
 	for (DAT_VLEN i = 0; i < count; i++) {
 		const DAT_LMR_TRIPLET *s = &segments[i];
-		struct dapl_lmr *lmr = find(ia, s->lmr_context);
+		struct dapl_lmr *lmr = dapl_lmr_find(ia, s->lmr_context);
 		DAT_VADDR start;
 
 		if (!lmr)

@@ -19,6 +19,12 @@ static inline struct dapl_lmr *dapl_lmr_from(DAT_LMR_HANDLE h)
 	return dapl_obj_from(h, DAT_HANDLE_TYPE_LMR);
 }
 
+/*
+ * The region that KEY, an lmr_context, belongs to; or NULL. It may be freed any
+ * moment, which whoever takes its handle finds out.
+ */
+struct dapl_lmr *dapl_lmr_find(struct dapl_ia *ia, DAT_LMR_CONTEXT key);
+
 DAT_RETURN dapl_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type,
 			   DAT_REGION_DESCRIPTION desc, DAT_VLEN length,
 			   DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv,

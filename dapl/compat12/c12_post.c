@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * c12_post.c - data transfers: segments of 24 bytes where 2.0 has 16.
+ *
+ * One segment, which is what nearly everybody posts, is converted in
+ * registers. A segment without bytes counts as none: 1.2 never looked at it.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "dapl/common/objects/dapl_lmr.h"
+#include "dapl/common/objects/dapl_rmr.h"
+#include "dapl/common/objects/dapl_srq.h"
+#include "dapl/common/transfer/dapl_ep_post.h"
+#include "dapl/compat12/c12.h"
+
+_Static_assert(sizeof(struct c12_lmr_triplet) == 24, "of 1.2's segment");
+_Static_assert(sizeof(struct c12_rmr_triplet) == 24, "of 1.2's remote part");
+
+/* Segments that are converted on the stack. */
+#define NEAR 32
+/* A flag of 2.0 has no meaning in 1.2. */
+#define FLAGS_12 0x1f
+
+/* Segments of 2.0, and what is needed to free them. */
+struct segments {
+	DAT_COUNT n;
+	DAT_LMR_TRIPLET *iov;
+	DAT_LMR_TRIPLET *far; /* or NULL */
+	DAT_LMR_TRIPLET near[NEAR];
+};
+
+static inline DAT_LMR_TRIPLET segment(const struct c12_lmr_triplet *from)
+{
+	return (DAT_LMR_TRIPLET){
+		.virtual_address = from->virtual_address,
+		.segment_length = (DAT_SEG_LENGTH)from->segment_length,
+		.lmr_context = from->lmr_context,
+	};
+}
+
+static inline bool fits(DAT_VLEN length)
+{
+	return length <= UINT32_MAX;
+}
+
+static DAT_RETURN too_long(DAT_VLEN length)
+{
+	return dapl_fail(DAPL_ERR(DAT_LENGTH_ERROR, 0),
+			 "a segment of %llu bytes: verbs has 32 bits for it",
+			 (unsigned long long)length);
+}
+
+/* What is wrong with the number of segments is for the core to say. */
+static DAT_RETURN segments_take(struct segments *s, DAT_COUNT n,
+				const struct c12_lmr_triplet *iov)
+{
+	s->n = n;
+	s->iov = NULL;
+	s->far = NULL;
+	if (n <= 0 || !iov)
+		return DAT_SUCCESS;
+	s->iov = s->near;
+	if (n > NEAR) {
+		s->far = calloc((size_t)n, sizeof(*s->far));
+		if (!s->far)
+			return dapl_fail(DAPL_NO_MEM,
+					 "no memory for %d segments", n);
+		s->iov = s->far;
+	}
+	s->n = 0;
+	for (DAT_COUNT i = 0; i < n; i++) {
+		if (!iov[i].segment_length)
+			continue;
+		if (!fits(iov[i].segment_length)) {
+			free(s->far);
+			return too_long(iov[i].segment_length);
+		}
+		s->iov[s->n++] = segment(&iov[i]);
+	}
+	return DAT_SUCCESS;
+}
+
+static inline bool is_plain(DAT_COUNT n, const struct c12_lmr_triplet *iov)
+{
+	return __builtin_expect(n == 1, 1) && iov &&
+	       iov->segment_length - 1 < UINT32_MAX;
+}
+
+/* -------------------------------------------------- sends and receives */
+
+typedef DAT_RETURN (*post_fn)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *,
+			      DAT_DTO_COOKIE, DAT_COMPLETION_FLAGS);
+
+static __attribute__((noinline)) DAT_RETURN
+post_many(post_fn post, DAT_EP_HANDLE ep, DAT_COUNT n,
+	  const struct c12_lmr_triplet *iov, DAT_DTO_COOKIE cookie,
+	  DAT_COMPLETION_FLAGS flags)
+{
+	struct segments s;
+	DAT_RETURN ret = segments_take(&s, n, iov);
+
+	if (ret == DAT_SUCCESS) {
+		ret = post(ep, s.n, s.iov, cookie,
+			   (DAT_COMPLETION_FLAGS)(flags & FLAGS_12));
+		free(s.far);
+	}
+	return c12_ret(ret);
+}
+
+DAT_RETURN c12_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT segments,
+			    struct c12_lmr_triplet *iov, DAT_DTO_COOKIE cookie,
+			    DAT_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET one;
+
+	if (!is_plain(segments, iov))
+		return post_many(dapl_ep_post_send, ep, segments, iov, cookie,
+				 flags);
+	one = segment(iov);
+	return c12_ret(dapl_ep_post_send(
+		ep, 1, &one, cookie, (DAT_COMPLETION_FLAGS)(flags & FLAGS_12)));
+}
+
+DAT_RETURN c12_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT segments,
+			    struct c12_lmr_triplet *iov, DAT_DTO_COOKIE cookie,
+			    DAT_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET one;
+
+	if (!is_plain(segments, iov))
+		return post_many(dapl_ep_post_recv, ep, segments, iov, cookie,
+				 flags);
+	one = segment(iov);
+	return c12_ret(dapl_ep_post_recv(
+		ep, 1, &one, cookie, (DAT_COMPLETION_FLAGS)(flags & FLAGS_12)));
+}
+
+DAT_RETURN c12_srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT segments,
+			     struct c12_lmr_triplet *iov, DAT_DTO_COOKIE cookie)
+{
+	struct segments s;
+	DAT_RETURN ret = segments_take(&s, segments, iov);
+
+	if (ret == DAT_SUCCESS) {
+		ret = dapl_srq_post_recv(srq, s.n, s.iov, cookie);
+		free(s.far);
+	}
+	return c12_ret(ret);
+}
+
+/* ------------------------------------------------------------------ RDMA */
+
+typedef DAT_RETURN (*rdma_fn)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *,
+			      DAT_DTO_COOKIE, const DAT_RMR_TRIPLET *,
+			      DAT_COMPLETION_FLAGS);
+
+static inline DAT_RMR_TRIPLET remote_part(const struct c12_rmr_triplet *from)
+{
+	return (DAT_RMR_TRIPLET){
+		.virtual_address = from->target_address,
+		.segment_length = (DAT_SEG_LENGTH)from->segment_length,
+		.rmr_context = from->rmr_context,
+	};
+}
+
+static __attribute__((noinline)) DAT_RETURN
+rdma_many(rdma_fn post, DAT_EP_HANDLE ep, DAT_COUNT n,
+	  const struct c12_lmr_triplet *iov, DAT_DTO_COOKIE cookie,
+	  const struct c12_rmr_triplet *remote, DAT_COMPLETION_FLAGS flags)
+{
+	DAT_RMR_TRIPLET there;
+	struct segments s;
+	DAT_RETURN ret;
+
+	if (remote && !fits(remote->segment_length))
+		return c12_ret(too_long(remote->segment_length));
+	ret = segments_take(&s, n, iov);
+	if (ret == DAT_SUCCESS) {
+		if (remote)
+			there = remote_part(remote);
+		ret = post(ep, s.n, s.iov, cookie, remote ? &there : NULL,
+			   (DAT_COMPLETION_FLAGS)(flags & FLAGS_12));
+		free(s.far);
+	}
+	return c12_ret(ret);
+}
+
+static inline DAT_RETURN rdma(rdma_fn post, DAT_EP_HANDLE ep, DAT_COUNT n,
+			      const struct c12_lmr_triplet *iov,
+			      DAT_DTO_COOKIE cookie,
+			      const struct c12_rmr_triplet *remote,
+			      DAT_COMPLETION_FLAGS flags)
+{
+	DAT_RMR_TRIPLET there;
+	DAT_LMR_TRIPLET one;
+
+	if (!is_plain(n, iov) || !remote || !fits(remote->segment_length))
+		return rdma_many(post, ep, n, iov, cookie, remote, flags);
+	one = segment(iov);
+	there = remote_part(remote);
+	return c12_ret(post(ep, 1, &one, cookie, &there,
+			    (DAT_COMPLETION_FLAGS)(flags & FLAGS_12)));
+}
+
+DAT_RETURN c12_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments,
+				 struct c12_lmr_triplet *iov,
+				 DAT_DTO_COOKIE cookie,
+				 const struct c12_rmr_triplet *remote,
+				 DAT_COMPLETION_FLAGS flags)
+{
+	return rdma(dapl_ep_post_rdma_read, ep, segments, iov, cookie, remote,
+		    flags);
+}
+
+DAT_RETURN c12_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments,
+				  struct c12_lmr_triplet *iov,
+				  DAT_DTO_COOKIE cookie,
+				  const struct c12_rmr_triplet *remote,
+				  DAT_COMPLETION_FLAGS flags)
+{
+	return rdma(dapl_ep_post_rdma_write, ep, segments, iov, cookie, remote,
+		    flags);
+}
+
+/* --------------------------------------------------- regions and windows */
+
+typedef DAT_RETURN (*sync_fn)(DAT_IA_HANDLE, const DAT_LMR_TRIPLET *, DAT_VLEN);
+
+/* Any number of segments, some at a time. */
+static DAT_RETURN sync_all(sync_fn sync, DAT_IA_HANDLE ia,
+			   const struct c12_lmr_triplet *segments,
+			   DAT_VLEN count)
+{
+	struct segments s;
+	DAT_RETURN ret;
+
+	if (!segments || !count)
+		return c12_ret(sync(ia, NULL, count));
+	do {
+		DAT_COUNT n = count < NEAR ? (DAT_COUNT)count : NEAR;
+
+		ret = segments_take(&s, n, segments);
+		if (ret == DAT_SUCCESS) {
+			ret = sync(ia, s.iov, (DAT_VLEN)s.n);
+			free(s.far);
+		}
+		segments += n;
+		count -= (DAT_VLEN)n;
+	} while (ret == DAT_SUCCESS && count);
+	return c12_ret(ret);
+}
+
+DAT_RETURN c12_lmr_sync_rdma_read(DAT_IA_HANDLE ia,
+				  const struct c12_lmr_triplet *segments,
+				  DAT_VLEN count)
+{
+	return sync_all(dapl_lmr_sync_rdma_read, ia, segments, count);
+}
+
+DAT_RETURN c12_lmr_sync_rdma_write(DAT_IA_HANDLE ia,
+				   const struct c12_lmr_triplet *segments,
+				   DAT_VLEN count)
+{
+	return sync_all(dapl_lmr_sync_rdma_write, ia, segments, count);
+}
+
+/* The region of the 1.2 call is named by the segment's context. */
+DAT_RETURN c12_rmr_bind(DAT_RMR_HANDLE handle,
+			const struct c12_lmr_triplet *segment12,
+			DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep,
+			DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
+			DAT_RMR_CONTEXT *ret_context)
+{
+	struct dapl_obj *rmr = dapl_obj_from(handle, DAT_HANDLE_TYPE_RMR);
+	struct dapl_lmr *lmr = NULL;
+	DAT_LMR_TRIPLET there;
+	DAT_RETURN ret;
+
+	if (rmr && segment12 && segment12->segment_length) {
+		if (!fits(segment12->segment_length))
+			return c12_ret(too_long(segment12->segment_length));
+		lmr = dapl_lmr_find(rmr->ia, segment12->lmr_context);
+		if (!lmr)
+			return c12_ret(dapl_fail(DAPL_BAD_ARG(2),
+						 "rmr: no LMR has context 0x%x",
+						 segment12->lmr_context));
+	}
+	if (segment12)
+		there = segment(segment12);
+	ret = dapl_rmr_bind(handle, (DAT_LMR_HANDLE)lmr,
+			    segment12 ? &there : NULL, priv, DAT_VA_TYPE_VA, ep,
+			    cookie, (DAT_COMPLETION_FLAGS)(flags & FLAGS_12),
+			    ret_context);
+	/* 2.0 has the region before them, and then the type of the addresses.
+	 */
+	if (DAT_GET_TYPE(ret) != DAT_INVALID_PARAMETER)
+		return c12_ret(ret);
+	return DAT_GET_SUBTYPE(ret) < DAT_INVALID_ARG5
+		       ? c12_ret_moved(ret, 3, 4, 1)
+		       : c12_ret_moved(ret, 6, 9, 2);
+}
