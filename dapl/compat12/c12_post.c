@@ -6,7 +6,6 @@
  * registers. A segment without bytes counts as none: 1.2 never looked at it.
  */
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "dapl/common/objects/dapl_lmr.h"
 #include "dapl/common/objects/dapl_rmr.h"
@@ -17,17 +16,16 @@
 _Static_assert(sizeof(struct c12_lmr_triplet) == 24, "of 1.2's segment");
 _Static_assert(sizeof(struct c12_rmr_triplet) == 24, "of 1.2's remote part");
 
-/* Segments that are converted on the stack. */
-#define NEAR 32
+/* More segments than a work request of any device takes. */
+#define SEGMENTS_MAX 256
 /* A flag of 2.0 has no meaning in 1.2. */
 #define FLAGS_12 0x1f
 
-/* Segments of 2.0, and what is needed to free them. */
+/* Segments of 2.0; IOV is NULL where there were none to convert. */
 struct segments {
 	DAT_COUNT n;
 	DAT_LMR_TRIPLET *iov;
-	DAT_LMR_TRIPLET *far; /* or NULL */
-	DAT_LMR_TRIPLET near[NEAR];
+	DAT_LMR_TRIPLET all[SEGMENTS_MAX];
 };
 
 static inline DAT_LMR_TRIPLET segment(const struct c12_lmr_triplet *from)
@@ -51,31 +49,25 @@ static DAT_RETURN too_long(DAT_VLEN length)
 			 (unsigned long long)length);
 }
 
-/* What is wrong with the number of segments is for the core to say. */
+/* The core has its own word on a number that no endpoint was made for. */
 static DAT_RETURN segments_take(struct segments *s, DAT_COUNT n,
 				const struct c12_lmr_triplet *iov)
 {
 	s->n = n;
 	s->iov = NULL;
-	s->far = NULL;
 	if (n <= 0 || !iov)
 		return DAT_SUCCESS;
-	s->iov = s->near;
-	if (n > NEAR) {
-		s->far = calloc((size_t)n, sizeof(*s->far));
-		if (!s->far)
-			return dapl_fail(DAPL_NO_MEM,
-					 "no memory for %d segments", n);
-		s->iov = s->far;
-	}
+	if (n > SEGMENTS_MAX)
+		return dapl_fail(DAPL_BAD_ARG(2),
+				 "%d segments: no endpoint takes more than %d",
+				 n, SEGMENTS_MAX);
+	s->iov = s->all;
 	s->n = 0;
 	for (DAT_COUNT i = 0; i < n; i++) {
 		if (!iov[i].segment_length)
 			continue;
-		if (!fits(iov[i].segment_length)) {
-			free(s->far);
+		if (!fits(iov[i].segment_length))
 			return too_long(iov[i].segment_length);
-		}
 		s->iov[s->n++] = segment(&iov[i]);
 	}
 	return DAT_SUCCESS;
@@ -100,53 +92,61 @@ post_many(post_fn post, DAT_EP_HANDLE ep, DAT_COUNT n,
 	struct segments s;
 	DAT_RETURN ret = segments_take(&s, n, iov);
 
-	if (ret == DAT_SUCCESS) {
+	if (ret == DAT_SUCCESS)
 		ret = post(ep, s.n, s.iov, cookie,
 			   (DAT_COMPLETION_FLAGS)(flags & FLAGS_12));
-		free(s.far);
-	}
 	return c12_ret(ret);
+}
+
+static inline DAT_RETURN post_any(post_fn post, DAT_EP_HANDLE ep, DAT_COUNT n,
+				  const struct c12_lmr_triplet *iov,
+				  DAT_DTO_COOKIE cookie,
+				  DAT_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET one;
+
+	if (!is_plain(n, iov))
+		return post_many(post, ep, n, iov, cookie, flags);
+	one = segment(iov);
+	return c12_ret(post(ep, 1, &one, cookie,
+			    (DAT_COMPLETION_FLAGS)(flags & FLAGS_12)));
 }
 
 DAT_RETURN c12_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT segments,
 			    struct c12_lmr_triplet *iov, DAT_DTO_COOKIE cookie,
 			    DAT_COMPLETION_FLAGS flags)
 {
-	DAT_LMR_TRIPLET one;
-
-	if (!is_plain(segments, iov))
-		return post_many(dapl_ep_post_send, ep, segments, iov, cookie,
-				 flags);
-	one = segment(iov);
-	return c12_ret(dapl_ep_post_send(
-		ep, 1, &one, cookie, (DAT_COMPLETION_FLAGS)(flags & FLAGS_12)));
+	return post_any(dapl_ep_post_send, ep, segments, iov, cookie, flags);
 }
 
 DAT_RETURN c12_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT segments,
 			    struct c12_lmr_triplet *iov, DAT_DTO_COOKIE cookie,
 			    DAT_COMPLETION_FLAGS flags)
 {
-	DAT_LMR_TRIPLET one;
+	return post_any(dapl_ep_post_recv, ep, segments, iov, cookie, flags);
+}
 
-	if (!is_plain(segments, iov))
-		return post_many(dapl_ep_post_recv, ep, segments, iov, cookie,
-				 flags);
-	one = segment(iov);
-	return c12_ret(dapl_ep_post_recv(
-		ep, 1, &one, cookie, (DAT_COMPLETION_FLAGS)(flags & FLAGS_12)));
+static __attribute__((noinline)) DAT_RETURN
+srq_post_many(DAT_SRQ_HANDLE srq, DAT_COUNT n,
+	      const struct c12_lmr_triplet *iov, DAT_DTO_COOKIE cookie)
+{
+	struct segments s;
+	DAT_RETURN ret = segments_take(&s, n, iov);
+
+	if (ret == DAT_SUCCESS)
+		ret = dapl_srq_post_recv(srq, s.n, s.iov, cookie);
+	return c12_ret(ret);
 }
 
 DAT_RETURN c12_srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT segments,
 			     struct c12_lmr_triplet *iov, DAT_DTO_COOKIE cookie)
 {
-	struct segments s;
-	DAT_RETURN ret = segments_take(&s, segments, iov);
+	DAT_LMR_TRIPLET one;
 
-	if (ret == DAT_SUCCESS) {
-		ret = dapl_srq_post_recv(srq, s.n, s.iov, cookie);
-		free(s.far);
-	}
-	return c12_ret(ret);
+	if (!is_plain(segments, iov))
+		return srq_post_many(srq, segments, iov, cookie);
+	one = segment(iov);
+	return c12_ret(dapl_srq_post_recv(srq, 1, &one, cookie));
 }
 
 /* ------------------------------------------------------------------ RDMA */
@@ -181,7 +181,6 @@ rdma_many(rdma_fn post, DAT_EP_HANDLE ep, DAT_COUNT n,
 			there = remote_part(remote);
 		ret = post(ep, s.n, s.iov, cookie, remote ? &there : NULL,
 			   (DAT_COMPLETION_FLAGS)(flags & FLAGS_12));
-		free(s.far);
 	}
 	return c12_ret(ret);
 }
@@ -238,13 +237,12 @@ static DAT_RETURN sync_all(sync_fn sync, DAT_IA_HANDLE ia,
 	if (!segments || !count)
 		return c12_ret(sync(ia, NULL, count));
 	do {
-		DAT_COUNT n = count < NEAR ? (DAT_COUNT)count : NEAR;
+		DAT_COUNT n =
+			count < SEGMENTS_MAX ? (DAT_COUNT)count : SEGMENTS_MAX;
 
 		ret = segments_take(&s, n, segments);
-		if (ret == DAT_SUCCESS) {
+		if (ret == DAT_SUCCESS)
 			ret = sync(ia, s.iov, (DAT_VLEN)s.n);
-			free(s.far);
-		}
 		segments += n;
 		count -= (DAT_VLEN)n;
 	} while (ret == DAT_SUCCESS && count);
@@ -292,10 +290,7 @@ DAT_RETURN c12_rmr_bind(DAT_RMR_HANDLE handle,
 			    segment12 ? &there : NULL, priv, DAT_VA_TYPE_VA, ep,
 			    cookie, (DAT_COMPLETION_FLAGS)(flags & FLAGS_12),
 			    ret_context);
-	/* 2.0 has the region before them, and then the type of the addresses.
-	 */
-	if (DAT_GET_TYPE(ret) != DAT_INVALID_PARAMETER)
-		return c12_ret(ret);
+	/* 2.0 has the region in front, and the type of the addresses later. */
 	return DAT_GET_SUBTYPE(ret) < DAT_INVALID_ARG5
 		       ? c12_ret_moved(ret, 3, 4, 1)
 		       : c12_ret_moved(ret, 6, 9, 2);

@@ -197,8 +197,7 @@ static void find_set_detail(void)
 	if (lib) {
 		sym = dlsym(lib, "dats_set_error_detail");
 		dlclose(lib);
-	}
-	if (!sym)
+	} else /* the program itself */
 		sym = dlsym(RTLD_DEFAULT, "dats_set_error_detail");
 	/* ISO C has no cast from an object to a function pointer. */
 	memcpy(&set_detail, &sym, sizeof(sym));

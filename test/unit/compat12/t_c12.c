@@ -27,7 +27,8 @@
 #define SIZE	    4096
 #define GUARD	    64
 #define GUARD_BYTE  0xa5
-#define MANY	    40 /* segments: more than fit on the stack */
+#define MANY	    40	/* segments: more than an endpoint has */
+#define SYNC	    600 /* more than are converted at a time */
 
 #define ERROR(type, subtype) (DAT_CLASS_ERROR | (type) | (subtype))
 #define ARG(n)		     ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
@@ -436,6 +437,40 @@ static void segments__longer_than_verbs_can_say(void **state)
 			 LENGTH_ERROR);
 }
 
+/* Whatever the number says, nobody reads behind what there can be. */
+static void segments__more_than_there_can_be(void **state)
+{
+	static const DAT_COUNT wrong[] = {-1, 1 << 20, 0x7fffffff};
+	DAT_RMR_TRIPLET there = target(&server, 0, 8);
+	DAT_LMR_TRIPLET seg = segment(&client, 0, 8);
+	DAT_SRQ_ATTR attr = {8, 2, DAT_SRQ_LW_DEFAULT};
+	DAT_SRQ_HANDLE srq;
+
+	ok(dat_srq_create(client.ia, client.pz, &attr, &srq));
+	connected();
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		assert_int_equal(dat_ep_post_send(client.ep, wrong[i], &seg,
+						  cookie(1),
+						  DAT_COMPLETION_DEFAULT_FLAG),
+				 ARG(2));
+		assert_int_equal(dat_ep_post_recv(client.ep, wrong[i], &seg,
+						  cookie(1),
+						  DAT_COMPLETION_DEFAULT_FLAG),
+				 ARG(2));
+		assert_int_equal(dat_ep_post_rdma_write(
+					 client.ep, wrong[i], &seg, cookie(1),
+					 &there, DAT_COMPLETION_DEFAULT_FLAG),
+				 ARG(2));
+		assert_int_equal(
+			dat_srq_post_recv(srq, wrong[i], &seg, cookie(1)),
+			ARG(2));
+	}
+	/* None where there should be one. */
+	assert_int_equal(dat_ep_post_send(client.ep, 1, NULL, cookie(1),
+					  DAT_COMPLETION_DEFAULT_FLAG),
+			 ARG(3));
+}
+
 static void reject__and_the_endpoint_connects_again(void **state)
 {
 	DAT_CONN_QUAL qual;
@@ -453,14 +488,14 @@ static void reject__and_the_endpoint_connects_again(void **state)
 
 static void lmr_sync__any_number_of_segments(void **state)
 {
-	DAT_LMR_TRIPLET seg[MANY];
+	static DAT_LMR_TRIPLET seg[SYNC];
 
-	for (int i = 0; i < MANY; i++)
+	for (int i = 0; i < SYNC; i++)
 		seg[i] = segment(&client, (size_t)i, 1);
-	ok(dat_lmr_sync_rdma_read(client.ia, seg, MANY));
-	ok(dat_lmr_sync_rdma_write(client.ia, seg, MANY));
-	seg[MANY - 1].virtual_address = (uintptr_t)client.mem + SIZE;
-	assert_int_equal(dat_lmr_sync_rdma_read(client.ia, seg, MANY), ARG(2));
+	ok(dat_lmr_sync_rdma_read(client.ia, seg, SYNC));
+	ok(dat_lmr_sync_rdma_write(client.ia, seg, SYNC));
+	seg[SYNC - 1].virtual_address = (uintptr_t)client.mem + SIZE;
+	assert_int_equal(dat_lmr_sync_rdma_read(client.ia, seg, SYNC), ARG(2));
 	assert_int_equal(dat_lmr_sync_rdma_write(client.ia, NULL, 1), ARG(2));
 }
 
@@ -621,6 +656,8 @@ static void codes__those_behind_an_addition(void **state)
 	ok(dat_strerror(ret, &major, &minor));
 	assert_string_equal(major, "DAT_INVALID_STATE");
 	assert_string_equal(minor, "DAT_INVALID_STATE_EP_CONNECTED");
+	/* The reason comes to the registry that the program has. */
+	assert_non_null(strstr(dat_error_detail(), "dat_ep_reset"));
 }
 
 #define test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -644,6 +681,7 @@ int main(int argc, char **argv)
 		test(connection__reads_and_writes),
 		test(segments__without_bytes),
 		test(segments__longer_than_verbs_can_say),
+		test(segments__more_than_there_can_be),
 		test(reject__and_the_endpoint_connects_again),
 		test(lmr_sync__any_number_of_segments),
 		test(lmr_query__members_behind_the_change),
