@@ -16,12 +16,8 @@
 
 #define DAT_FACE_LIBRARY "libdat"
 
-/*
- * Lists show entries of 1.x only, as many as there is room for: Open MPI opens
- * everything that it is told of, and has room for eight.
- */
-#define DAT_FACE_LIST_MAJOR 1
-#define DAT_FACE_LIST_CUT   true
+/* Lists are cut where there is no more room: Open MPI has it for eight. */
+#define DAT_FACE_LIST_CUT true
 
 /* Return types and subtypes that only this version has, for dat_strerror(). */
 #define DAT_FACE_TYPES

@@ -17,9 +17,8 @@
 
 #define DAT_FACE_LIBRARY "libdat2"
 
-/* Lists show what there is of any version, all of it or nothing. */
-#define DAT_FACE_LIST_MAJOR 0
-#define DAT_FACE_LIST_CUT   false
+/* Lists are whole, or an error. */
+#define DAT_FACE_LIST_CUT false
 
 /* Return types and subtypes that only this version has, for dat_strerror(). */
 #define DAT_FACE_TYPES                                 \

@@ -30,6 +30,14 @@ struct query {
 static pthread_mutex_t query_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct query *queries; /* query_lock */
 
+static void put_query(struct query *query)
+{
+	pthread_mutex_lock(&query_lock);
+	query->next = queries;
+	queries = query;
+	pthread_mutex_unlock(&query_lock);
+}
+
 static DAT_RETURN query_open_with(const struct dat_entries *entries,
 				  DAT_EXTENDED_OP operation, DAT_NAME_PTR name,
 				  struct query *query, va_list args)
@@ -55,10 +63,7 @@ static DAT_RETURN query_open_with(const struct dat_entries *entries,
 		return dat_fail(DAT_INTERNAL_ERROR,
 				"the provider of \"%s\" gave no query handle",
 				name);
-	pthread_mutex_lock(&query_lock);
-	query->next = queries;
-	queries = query;
-	pthread_mutex_unlock(&query_lock);
+	put_query(query);
 	return DAT_SUCCESS;
 }
 
@@ -116,14 +121,6 @@ static struct query *take_query(DAT_HANDLE raw)
 		*link = query->next;
 	pthread_mutex_unlock(&query_lock);
 	return query;
-}
-
-static void put_query(struct query *query)
-{
-	pthread_mutex_lock(&query_lock);
-	query->next = queries;
-	queries = query;
-	pthread_mutex_unlock(&query_lock);
 }
 
 DAT_RETURN dat_query_close(DAT_HANDLE handle, DAT_EXTENDED_OP operation,

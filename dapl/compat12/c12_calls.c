@@ -7,6 +7,7 @@
  */
 #include "dapl/compat12/c12.h"
 
+#include "dapl/common/base/dapl_obj.h"
 #include "dapl/common/plugin/dapl_calls.h"
 
 #define SAME(slot, params, args)                               \
@@ -40,7 +41,6 @@ SAME3(cno_wait, DAT_CNO_HANDLE, DAT_TIMEOUT, DAT_EVD_HANDLE *)
 SAME3(cr_query, DAT_CR_HANDLE, DAT_CR_PARAM_MASK, DAT_CR_PARAM *)
 SAME4(cr_accept, DAT_CR_HANDLE, DAT_EP_HANDLE, DAT_COUNT, const DAT_PVOID)
 SAME2(cr_handoff, DAT_CR_HANDLE, DAT_CONN_QUAL)
-SAME5(evd_create, DAT_IA_HANDLE, DAT_COUNT, DAT_CNO_HANDLE, DAT_EVD_FLAGS, DAT_EVD_HANDLE *)
 SAME3(evd_query, DAT_EVD_HANDLE, DAT_EVD_PARAM_MASK, DAT_EVD_PARAM *)
 SAME2(evd_modify_cno, DAT_EVD_HANDLE, DAT_CNO_HANDLE)
 SAME1(evd_enable, DAT_EVD_HANDLE)
@@ -75,6 +75,20 @@ SAME1(srq_free, DAT_SRQ_HANDLE)
 SAME2(srq_resize, DAT_SRQ_HANDLE, DAT_COUNT)
 SAME2(srq_set_lw, DAT_SRQ_HANDLE, DAT_COUNT)
 /* clang-format on */
+
+/* The stream of the extensions, which 1.2 does not have. */
+static DAT_RETURN evd_create(DAT_IA_HANDLE ia, DAT_COUNT min_qlen,
+			     DAT_CNO_HANDLE cno, DAT_EVD_FLAGS flags,
+			     DAT_EVD_HANDLE *ret_evd)
+{
+	if (flags & DAT_EVD_EXTENSION_BASE)
+		return c12_ret(dapl_fail(DAPL_BAD_ARG(4),
+					 "evd flags 0x%x: there are no "
+					 "extensions in DAT 1.2",
+					 (unsigned)flags));
+	return c12_ret(dapl__vector.evd_create_func(ia, min_qlen, cno, flags,
+						    ret_evd));
+}
 
 /* A request is refused without data in 1.2. */
 static DAT_RETURN cr_reject(DAT_CR_HANDLE cr)
@@ -122,7 +136,7 @@ const DAT_PROVIDER c12_vector = {
 	.cr_accept_func = same_cr_accept,
 	.cr_reject_func = AS(cr_reject, cr_reject),
 	.cr_handoff_func = same_cr_handoff,
-	.evd_create_func = same_evd_create,
+	.evd_create_func = evd_create,
 	.evd_query_func = same_evd_query,
 	.evd_modify_cno_func = same_evd_modify_cno,
 	.evd_enable_func = same_evd_enable,

@@ -2,8 +2,10 @@
 /*
  * c12_post.c - data transfers: segments of 24 bytes where 2.0 has 16.
  *
- * One segment, which is what nearly everybody posts, is converted in
- * registers. A segment without bytes counts as none: 1.2 never looked at it.
+ * One segment, which is what nearly everybody posts, is converted on the stack
+ * and posted by the core's fast path, which is inlined here (dapl_post.h), so
+ * that there is no second call; more of them are for the core's own call. A
+ * segment without bytes counts as none: 1.2 never looked at it.
  */
 #include <stdint.h>
 
@@ -11,6 +13,7 @@
 #include "dapl/common/objects/dapl_rmr.h"
 #include "dapl/common/objects/dapl_srq.h"
 #include "dapl/common/transfer/dapl_ep_post.h"
+#include "dapl/common/transfer/dapl_post.h"
 #include "dapl/compat12/c12.h"
 
 _Static_assert(sizeof(struct c12_lmr_triplet) == 24, "of 1.2's segment");
@@ -20,6 +23,11 @@ _Static_assert(sizeof(struct c12_rmr_triplet) == 24, "of 1.2's remote part");
 #define SEGMENTS_MAX 256
 /* A flag of 2.0 has no meaning in 1.2. */
 #define FLAGS_12 0x1f
+
+static inline DAT_COMPLETION_FLAGS flags_20(DAT_COMPLETION_FLAGS flags)
+{
+	return (DAT_COMPLETION_FLAGS)(flags & FLAGS_12);
+}
 
 /* Segments of 2.0; IOV is NULL where there were none to convert. */
 struct segments {
@@ -93,37 +101,37 @@ post_many(post_fn post, DAT_EP_HANDLE ep, DAT_COUNT n,
 	DAT_RETURN ret = segments_take(&s, n, iov);
 
 	if (ret == DAT_SUCCESS)
-		ret = post(ep, s.n, s.iov, cookie,
-			   (DAT_COMPLETION_FLAGS)(flags & FLAGS_12));
+		ret = post(ep, s.n, s.iov, cookie, flags_20(flags));
 	return c12_ret(ret);
-}
-
-static inline DAT_RETURN post_any(post_fn post, DAT_EP_HANDLE ep, DAT_COUNT n,
-				  const struct c12_lmr_triplet *iov,
-				  DAT_DTO_COOKIE cookie,
-				  DAT_COMPLETION_FLAGS flags)
-{
-	DAT_LMR_TRIPLET one;
-
-	if (!is_plain(n, iov))
-		return post_many(post, ep, n, iov, cookie, flags);
-	one = segment(iov);
-	return c12_ret(post(ep, 1, &one, cookie,
-			    (DAT_COMPLETION_FLAGS)(flags & FLAGS_12)));
 }
 
 DAT_RETURN c12_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT segments,
 			    struct c12_lmr_triplet *iov, DAT_DTO_COOKIE cookie,
 			    DAT_COMPLETION_FLAGS flags)
 {
-	return post_any(dapl_ep_post_send, ep, segments, iov, cookie, flags);
+	DAT_LMR_TRIPLET one;
+
+	if (!is_plain(segments, iov))
+		return post_many(dapl_ep_post_send, ep, segments, iov, cookie,
+				 flags);
+	one = segment(iov);
+	return c12_ret(dapl_post_transfer(ep, IBV_WR_SEND, DAT_DTO_SEND, 1,
+					  &one, cookie, NULL, 0,
+					  flags_20(flags)));
 }
 
 DAT_RETURN c12_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT segments,
 			    struct c12_lmr_triplet *iov, DAT_DTO_COOKIE cookie,
 			    DAT_COMPLETION_FLAGS flags)
 {
-	return post_any(dapl_ep_post_recv, ep, segments, iov, cookie, flags);
+	DAT_LMR_TRIPLET one;
+
+	if (!is_plain(segments, iov))
+		return post_many(dapl_ep_post_recv, ep, segments, iov, cookie,
+				 flags);
+	one = segment(iov);
+	/* Of a receive's flags the core looks at none that 1.2 has not. */
+	return c12_ret(dapl_post_recv(ep, 1, &one, cookie, flags));
 }
 
 static __attribute__((noinline)) DAT_RETURN
@@ -146,7 +154,7 @@ DAT_RETURN c12_srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT segments,
 	if (!is_plain(segments, iov))
 		return srq_post_many(srq, segments, iov, cookie);
 	one = segment(iov);
-	return c12_ret(dapl_srq_post_recv(srq, 1, &one, cookie));
+	return c12_ret(dapl_srq_post(srq, 1, &one, cookie));
 }
 
 /* ------------------------------------------------------------------ RDMA */
@@ -180,26 +188,15 @@ rdma_many(rdma_fn post, DAT_EP_HANDLE ep, DAT_COUNT n,
 		if (remote)
 			there = remote_part(remote);
 		ret = post(ep, s.n, s.iov, cookie, remote ? &there : NULL,
-			   (DAT_COMPLETION_FLAGS)(flags & FLAGS_12));
+			   flags_20(flags));
 	}
 	return c12_ret(ret);
 }
 
-static inline DAT_RETURN rdma(rdma_fn post, DAT_EP_HANDLE ep, DAT_COUNT n,
-			      const struct c12_lmr_triplet *iov,
-			      DAT_DTO_COOKIE cookie,
-			      const struct c12_rmr_triplet *remote,
-			      DAT_COMPLETION_FLAGS flags)
+static inline bool is_plain_rdma(DAT_COUNT n, const struct c12_lmr_triplet *iov,
+				 const struct c12_rmr_triplet *remote)
 {
-	DAT_RMR_TRIPLET there;
-	DAT_LMR_TRIPLET one;
-
-	if (!is_plain(n, iov) || !remote || !fits(remote->segment_length))
-		return rdma_many(post, ep, n, iov, cookie, remote, flags);
-	one = segment(iov);
-	there = remote_part(remote);
-	return c12_ret(post(ep, 1, &one, cookie, &there,
-			    (DAT_COMPLETION_FLAGS)(flags & FLAGS_12)));
+	return is_plain(n, iov) && remote && fits(remote->segment_length);
 }
 
 DAT_RETURN c12_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments,
@@ -208,8 +205,17 @@ DAT_RETURN c12_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments,
 				 const struct c12_rmr_triplet *remote,
 				 DAT_COMPLETION_FLAGS flags)
 {
-	return rdma(dapl_ep_post_rdma_read, ep, segments, iov, cookie, remote,
-		    flags);
+	DAT_RMR_TRIPLET there;
+	DAT_LMR_TRIPLET one;
+
+	if (!is_plain_rdma(segments, iov, remote))
+		return rdma_many(dapl_ep_post_rdma_read, ep, segments, iov,
+				 cookie, remote, flags);
+	one = segment(iov);
+	there = remote_part(remote);
+	return c12_ret(dapl_post_transfer(ep, IBV_WR_RDMA_READ,
+					  DAT_DTO_RDMA_READ, 1, &one, cookie,
+					  &there, 0, flags_20(flags)));
 }
 
 DAT_RETURN c12_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments,
@@ -218,8 +224,17 @@ DAT_RETURN c12_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments,
 				  const struct c12_rmr_triplet *remote,
 				  DAT_COMPLETION_FLAGS flags)
 {
-	return rdma(dapl_ep_post_rdma_write, ep, segments, iov, cookie, remote,
-		    flags);
+	DAT_RMR_TRIPLET there;
+	DAT_LMR_TRIPLET one;
+
+	if (!is_plain_rdma(segments, iov, remote))
+		return rdma_many(dapl_ep_post_rdma_write, ep, segments, iov,
+				 cookie, remote, flags);
+	one = segment(iov);
+	there = remote_part(remote);
+	return c12_ret(dapl_post_transfer(ep, IBV_WR_RDMA_WRITE,
+					  DAT_DTO_RDMA_WRITE, 1, &one, cookie,
+					  &there, 0, flags_20(flags)));
 }
 
 /* --------------------------------------------------- regions and windows */
@@ -288,8 +303,7 @@ DAT_RETURN c12_rmr_bind(DAT_RMR_HANDLE handle,
 		there = segment(segment12);
 	ret = dapl_rmr_bind(handle, (DAT_LMR_HANDLE)lmr,
 			    segment12 ? &there : NULL, priv, DAT_VA_TYPE_VA, ep,
-			    cookie, (DAT_COMPLETION_FLAGS)(flags & FLAGS_12),
-			    ret_context);
+			    cookie, flags_20(flags), ret_context);
 	/* 2.0 has the region in front, and the type of the addresses later. */
 	return DAT_GET_SUBTYPE(ret) < DAT_INVALID_ARG5
 		       ? c12_ret_moved(ret, 3, 4, 1)

@@ -5,8 +5,9 @@
  *
  * The core fills structures of its own kind on the stack: those of a 1.2
  * program may be smaller. Whatever the mask says, all members are written, as
- * the core does. Sizes that were 64 bits wide say the most where a program of
- * 1.2 asks for more than 32 can hold; the core refuses that by its limits.
+ * the core does. Sizes of 64 bits that the core has 32 for are refused here:
+ * the adapter's limit may be all 32 ones, and a smaller endpoint is not what
+ * was asked for.
  */
 #include <string.h>
 
@@ -30,11 +31,6 @@ _Static_assert(offsetof(DAT_PROVIDER_ATTR,
 			rdma_read_lmr_rmr_context_exposure) ==
 		       C12_PROVIDER_ATTR_SAME,
 	       "what 2.0 added to a provider's attributes");
-
-static DAT_SEG_LENGTH length_20(DAT_VLEN length)
-{
-	return length > UINT32_MAX ? UINT32_MAX : (DAT_SEG_LENGTH)length;
-}
 
 /* The bits of FROM in MASK, moved up by BY places. */
 #define MOVED(mask, from, by) (((mask) & (from)) << (by))
@@ -93,6 +89,19 @@ static void ia_attr_to_12(const DAT_IA_ATTR *from, struct c12_ia_attr *to)
 	to->vendor_attr = from->vendor_attr;
 }
 
+/* Of the names, those before the ones of extensions, which 1.2 does not have.
+ */
+static DAT_COUNT names_12(const DAT_PROVIDER_ATTR *attr)
+{
+	DAT_COUNT n = 0;
+
+	while (n < attr->num_provider_specific_attr &&
+	       strcmp(attr->provider_specific_attr[n].name,
+		      "DAT_EXTENSION_INTERFACE") != 0)
+		n++;
+	return n;
+}
+
 DAT_RETURN c12_ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async_evd,
 			DAT_IA_ATTR_MASK ia_mask, struct c12_ia_attr *ia_attr,
 			DAT_PROVIDER_ATTR_MASK prov_mask,
@@ -122,8 +131,7 @@ DAT_RETURN c12_ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async_evd,
 		ia_attr_to_12(&ia20, ia_attr);
 	if (prov_mask && prov_attr) {
 		memcpy(prov_attr->same, &prov20, sizeof(prov_attr->same));
-		prov_attr->num_provider_specific_attr =
-			prov20.num_provider_specific_attr;
+		prov_attr->num_provider_specific_attr = names_12(&prov20);
 		prov_attr->provider_specific_attr =
 			prov20.provider_specific_attr;
 	}
@@ -165,12 +173,28 @@ static DAT_EP_PARAM_MASK ep_mask_20(DAT_EP_PARAM_MASK mask)
 		(to)->ep_provider_specific = (from)->ep_provider_specific;   \
 	} while (0)
 
-static void ep_attr_to_20(const struct c12_ep_attr *from, DAT_EP_ATTR *to)
+/* Of what is not in MASK nobody looks at the result, nor at the attributes. */
+static DAT_RETURN ep_attr_to_20(DAT_EP_PARAM_MASK mask,
+				const struct c12_ep_attr *from,
+				DAT_RETURN refused, DAT_EP_ATTR *to)
 {
+	DAT_VLEN most = 0;
+
+	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE)
+		most = from->max_message_size;
+	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE &&
+	    from->max_rdma_size > most)
+		most = from->max_rdma_size;
+	if (most > UINT32_MAX)
+		return dapl_fail(refused,
+				 "ep: no transfer has %llu bytes, verbs has 32 "
+				 "bits for its length",
+				 (unsigned long long)most);
 	memset(to, 0, sizeof(*to));
 	EP_ATTR_COPY(to, from);
-	to->max_message_size = length_20(from->max_message_size);
-	to->max_rdma_size = length_20(from->max_rdma_size);
+	to->max_message_size = (DAT_SEG_LENGTH)from->max_message_size;
+	to->max_rdma_size = (DAT_SEG_LENGTH)from->max_rdma_size;
+	return DAT_SUCCESS;
 }
 
 static void ep_attr_to_12(const DAT_EP_ATTR *from, struct c12_ep_attr *to)
@@ -181,18 +205,31 @@ static void ep_attr_to_12(const DAT_EP_ATTR *from, struct c12_ep_attr *to)
 	to->max_rdma_size = from->max_rdma_size;
 }
 
+/* ATTR, in SPACE. What cannot be a structure is the core's to refuse. */
+static DAT_RETURN ep_attr_20(const struct c12_ep_attr *attr, DAT_RETURN refused,
+			     DAT_EP_ATTR *space, const DAT_EP_ATTR **ret_attr)
+{
+	*ret_attr = (const void *)attr;
+	if (!attr || (uintptr_t)attr & 3)
+		return DAT_SUCCESS;
+	*ret_attr = space;
+	return ep_attr_to_20(DAT_EP_FIELD_ALL, attr, refused, space);
+}
+
 DAT_RETURN c12_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz,
 			 DAT_EVD_HANDLE recv_evd, DAT_EVD_HANDLE request_evd,
 			 DAT_EVD_HANDLE connect_evd,
 			 const struct c12_ep_attr *attr, DAT_EP_HANDLE *ret_ep)
 {
-	DAT_EP_ATTR attr20;
+	const DAT_EP_ATTR *attr20;
+	DAT_EP_ATTR space;
+	DAT_RETURN ret;
 
-	if (attr)
-		ep_attr_to_20(attr, &attr20);
+	ret = ep_attr_20(attr, DAPL_BAD_ARG(6), &space, &attr20);
+	if (ret != DAT_SUCCESS)
+		return c12_ret(ret);
 	return c12_ret(dapl__vector.ep_create_func(
-		ia, pz, recv_evd, request_evd, connect_evd,
-		attr ? &attr20 : NULL, ret_ep));
+		ia, pz, recv_evd, request_evd, connect_evd, attr20, ret_ep));
 }
 
 DAT_RETURN
@@ -201,23 +238,27 @@ c12_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz,
 		       DAT_EVD_HANDLE connect_evd, DAT_SRQ_HANDLE srq,
 		       const struct c12_ep_attr *attr, DAT_EP_HANDLE *ret_ep)
 {
-	DAT_EP_ATTR attr20;
+	const DAT_EP_ATTR *attr20;
+	DAT_EP_ATTR space;
+	DAT_RETURN ret;
 
-	if (attr)
-		ep_attr_to_20(attr, &attr20);
+	ret = ep_attr_20(attr, DAPL_BAD_ARG(7), &space, &attr20);
+	if (ret != DAT_SUCCESS)
+		return c12_ret(ret);
 	return c12_ret(dapl__vector.ep_create_with_srq_func(
-		ia, pz, recv_evd, request_evd, connect_evd, srq,
-		attr ? &attr20 : NULL, ret_ep));
+		ia, pz, recv_evd, request_evd, connect_evd, srq, attr20,
+		ret_ep));
 }
 
 DAT_RETURN c12_ep_query(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask,
 			struct c12_ep_param *ret_param)
 {
+	DAT_EP_PARAM_MASK mask20 = ep_mask_20(mask);
 	DAT_EP_PARAM param = {0};
 	DAT_RETURN ret;
 
-	ret = dapl_ep_query(ep, ep_mask_20(mask), ret_param ? &param : NULL);
-	if (ret != DAT_SUCCESS || !ret_param)
+	ret = dapl_ep_query(ep, mask20, ret_param ? &param : NULL);
+	if (ret != DAT_SUCCESS || !mask20 || !ret_param)
 		return c12_ret(ret);
 	ret_param->ia_handle = param.ia_handle;
 	ret_param->ep_state = param.ep_state;
@@ -237,11 +278,12 @@ DAT_RETURN c12_ep_query(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask,
 DAT_RETURN c12_ep_modify(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask,
 			 const struct c12_ep_param *param)
 {
+	DAT_EP_PARAM_MASK mask20 = ep_mask_20(mask);
 	DAT_EP_PARAM param20 = {0};
+	DAT_RETURN ret;
 
 	if (!param)
-		return c12_ret(dapl__vector.ep_modify_func(ep, ep_mask_20(mask),
-							   NULL));
+		return c12_ret(dapl__vector.ep_modify_func(ep, mask20, NULL));
 	param20.ia_handle = param->ia_handle;
 	param20.ep_state = param->ep_state;
 	param20.local_ia_address_ptr = param->local_ia_address_ptr;
@@ -253,9 +295,11 @@ DAT_RETURN c12_ep_modify(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask,
 	param20.request_evd_handle = param->request_evd_handle;
 	param20.connect_evd_handle = param->connect_evd_handle;
 	param20.srq_handle = param->srq_handle;
-	ep_attr_to_20(&param->ep_attr, &param20.ep_attr);
-	return c12_ret(
-		dapl__vector.ep_modify_func(ep, ep_mask_20(mask), &param20));
+	ret = ep_attr_to_20(mask20, &param->ep_attr, DAPL_BAD_ARG(3),
+			    &param20.ep_attr);
+	if (ret != DAT_SUCCESS)
+		return c12_ret(ret);
+	return c12_ret(dapl__vector.ep_modify_func(ep, mask20, &param20));
 }
 
 /* ---------------------------------------------- regions, windows and others */

@@ -34,7 +34,7 @@
 /*
  * A consumer's reject begins with the versions of DAT and of the provider, as
  * bytes. rdma_cm reports a reject of a process that died in the same way as a
- * consumer's, only without this.
+ * consumer's, only without this, and so do providers of DAT 1.2 refuse.
  */
 const uint8_t cma_reject_header[CMA_REJECT_HEADER] = {2, 0, 2, 0};
 

@@ -6,7 +6,8 @@
  * acknowledged. Connections are freed on this thread too, so the one at hand
  * stays. What the calls of the consumer do is in cma_conn.c.
  * The table of events is that of the historic provider, except that a reject
- * without a consumer's header is never reported as the peer's.
+ * without a consumer's header is not reported as the peer's, unless the peers
+ * of the plugin may have none (bare_rejects).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,8 +24,11 @@
 static bool established(struct cma_conn *conn, enum cma_state from,
 			const void *pdata, size_t size)
 {
-	if (!cma_conn_advance(conn, from, CMA_UP))
+	if (!cma_conn_advance(conn, from, CMA_UP)) {
+		/* Released since: it is up all the same, and is to be ended. */
+		cma_conn_released_event(conn, RDMA_CM_EVENT_ESTABLISHED);
 		return false;
+	}
 	dapl_log(DAPL_LOG_CM_EST, "conn %p: ep %p: established, qp 0x%x",
 		 (void *)conn, (void *)conn->base.ep, conn->qp.qp_num);
 	dapl_cm_conn_event(&conn->base, DAPL_CM_ESTABLISHED, pdata, size);
@@ -226,20 +230,23 @@ void cma_conn_moved(struct dapl_cm_conn *base, int ret)
 		active_moved(conn);
 }
 
-static bool by_consumer(const struct cma_conn *conn, const struct cma_event *ev)
+static bool has_header(const struct cma_event *ev)
 {
-	if (!cma_conn_dev(conn)->iw_cm && ev->status != REJ_CONSUMER)
-		return false;
 	return ev->size >= sizeof(cma_reject_header) &&
 	       !memcmp(ev->pdata, cma_reject_header, sizeof(cma_reject_header));
 }
 
 static void on_refused(struct cma_conn *conn, const struct cma_event *ev)
 {
-	if (by_consumer(conn, ev))
+	bool iwarp = cma_conn_dev(conn)->iw_cm; /* has no reasons */
+	bool consumer = !iwarp && ev->status == REJ_CONSUMER;
+
+	if ((iwarp || consumer) && has_header(ev))
 		cma_conn_finish(conn, DAPL_CM_PEER_REJECTED,
 				ev->pdata + sizeof(cma_reject_header),
 				ev->size - sizeof(cma_reject_header));
+	else if (consumer && conn->base.node.cm->ops->bare_rejects)
+		cma_conn_finish(conn, DAPL_CM_PEER_REJECTED, NULL, 0);
 	else
 		cma_conn_finish(conn, DAPL_CM_NON_PEER_REJECTED, NULL, 0);
 }
@@ -300,11 +307,11 @@ static void on_disconnected(struct cma_conn *conn)
 void cma_conn_event(struct cma_conn *conn, const struct cma_event *ev)
 {
 	const struct cma_params *params = cma_params(conn);
-	enum cma_state state;
+	/* First: a release that comes in between is not to be taken for it. */
+	enum cma_state state = cma_conn_state(conn);
 
 	if (cma_conn_released_event(conn, ev->type))
 		return;
-	state = cma_conn_state(conn);
 	dapl_log(DAPL_LOG_CM, "conn %p: %s, status %d, state %d", (void *)conn,
 		 rdma_event_str(ev->type), ev->status, state);
 	if (state == CMA_OVER)

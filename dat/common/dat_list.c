@@ -14,10 +14,13 @@
 #include "dat_static.h"
 #include <string.h>
 
-/* Whether programs are told of entries of this version. */
+/*
+ * Lists are for programs that open what is listed, some of them all of it:
+ * what is of another version they could not.
+ */
 static bool is_shown(DAT_UINT32 major)
 {
-	return !DAT_FACE_LIST_MAJOR || major == DAT_FACE_LIST_MAJOR;
+	return major == DAT_VERSION_MAJOR;
 }
 
 /* All there are; the first MAX are stored. */

@@ -6,7 +6,9 @@
  * Threads: the caller holds dat_registry_lock where the name says so.
  * Ownership: none.
  * Rule: dat.conf(5), lookup. Name, major, minor and thread safety are compared
- * in this order, so that the caller learns which one was wrong.
+ * in this order, so that the caller learns which one was wrong. Nothing of
+ * another version of DAT is served, even to who asks for it: its table is not
+ * the one that this library's calls go through.
  */
 #include "dat_reg_int.h"
 
@@ -60,7 +62,8 @@ static void consider(struct match *match, const struct dat_request *request,
 
 	if (strcmp(request->name, key->ia_name) != 0) {
 		return;
-	} else if (request->major != key->dapl_version_major) {
+	} else if (request->major != key->dapl_version_major ||
+		   request->major != DAT_VERSION_MAJOR) {
 		level = MATCH_NAME;
 	} else if (request->minor > key->dapl_version_minor) {
 		level = MATCH_MAJOR;
@@ -151,6 +154,14 @@ DAT_RETURN dat_match_fail_locked(const struct dat_request *request,
 
 	switch (match->level) {
 	case MATCH_NAME:
+		if (request->major != DAT_VERSION_MAJOR)
+			return dat_fail(
+				DAT_PROVIDER_NOT_FOUND | DAT_MAJOR_NOT_FOUND,
+				"the program asks " DAT_FACE_LIBRARY
+				" for version %u.%u, which has the calls of "
+				"%u.x only",
+				request->major, request->minor,
+				DAT_VERSION_MAJOR);
 		return dat_fail(DAT_PROVIDER_NOT_FOUND | DAT_MAJOR_NOT_FOUND,
 				"adapter \"%s\" is of API version %u.%u, the "
 				"program asks for %u.%u",

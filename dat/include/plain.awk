@@ -17,6 +17,7 @@ function emit(line) {
 	if (version == "1.2") {
 		gsub(/<dat2\//, "<dat/", line)
 		gsub(/DAT2_/, "DAT1_", line)
+		gsub(/libdat2\.so\.2/, "libdat.so.1", line)
 		gsub(/libdat2/, "libdat", line)
 		gsub(/DAT_SEG_LENGTH/, "DAT_VLEN", line)
 	}

@@ -201,7 +201,6 @@ static void open_side(struct side *s)
 static void make_eps(struct side *s)
 {
 	DAT_EP_ATTR attr;
-	int i;
 
 	memset(&attr, 0, sizeof(attr));
 	attr.service_type = DAT_SERVICE_TYPE_RC;
@@ -213,7 +212,7 @@ static void make_eps(struct side *s)
 	attr.max_request_dtos = 16;
 	attr.max_recv_iov = 1;
 	attr.max_request_iov = 1;
-	for (i = 0; i < s->opt->n; i++)
+	for (int i = 0; i < s->opt->n; i++)
 		need(s,
 		     dat_ep_create(s->ia, s->pz, s->dto, s->dto, s->conn, &attr,
 				   &s->ep[i]),
@@ -223,9 +222,8 @@ static void make_eps(struct side *s)
 static void connect_all(struct side *s, DAT_IA_ADDRESS_PTR addr, double end_s)
 {
 	int window = s->opt->window ? s->opt->window : s->opt->n;
-	int i;
 
-	for (i = 0; i < s->opt->n; i++) {
+	for (int i = 0; i < s->opt->n; i++) {
 		need(s,
 		     dat_ep_connect(s->ep[i], addr, QUAL,
 				    (DAT_TIMEOUT)s->opt->limit_s * 1000000, 0,
@@ -245,7 +243,6 @@ static void run_client(struct side *s)
 		uint8_t b[ADDR_SIZE];
 	} addr;
 	double begin;
-	int i;
 
 	hear(s, addr.b, sizeof(addr.b));
 	begin = now_s();
@@ -255,7 +252,7 @@ static void run_client(struct side *s)
 	s->kb_after = private_kb();
 	meet(s);
 	begin = now_s();
-	for (i = 0; i < s->opt->n; i++)
+	for (int i = 0; i < s->opt->n; i++)
 		dat_ep_disconnect(s->ep[i], DAT_CLOSE_ABRUPT_FLAG);
 	pump(s, &s->ended, s->established, begin + s->opt->limit_s);
 	s->down_s = now_s() - begin;
@@ -307,7 +304,6 @@ static int run(const struct options *opt, int peer, bool active)
 		.who = active ? "client" : "server",
 		.peer = peer,
 	};
-	int i;
 
 	open_side(&s);
 	s.kb_before = private_kb();
@@ -318,7 +314,7 @@ static int run(const struct options *opt, int peer, bool active)
 	else
 		run_server(&s);
 	report(&s);
-	for (i = 0; i < opt->n; i++)
+	for (int i = 0; i < opt->n; i++)
 		dat_ep_free(s.ep[i]);
 	dat_ia_close(s.ia, DAT_CLOSE_ABRUPT_FLAG);
 	free(s.ep);

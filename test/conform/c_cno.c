@@ -13,8 +13,6 @@
 #include <string.h>
 #include <time.h>
 
-#define T(name) static void name(struct conf *c)
-
 #define SHORT 50000 /* us */
 
 static DAT_EVD_HANDLE attached(struct conf *c, DAT_CNO_HANDLE cno)
@@ -42,12 +40,12 @@ static void expect_none(DAT_CNO_HANDLE cno)
 	EXPECT(got == DAT_HANDLE_NULL);
 }
 
-T(cno_create__works)
+CASE(cno_create__works, "5 dat_cno_create", NEED_IA)
 {
 	EXPECT_OK(dat_cno_free(conf_cno(&c->a)));
 }
 
-T(cno_query__without_agent)
+CASE(cno_query__without_agent, "5 dat_cno_query", NEED_IA)
 {
 	DAT_CNO_PARAM p;
 
@@ -55,7 +53,7 @@ T(cno_query__without_agent)
 	EXPECT(p.ia_handle == c->a.ia);
 }
 
-T(cno_wait__names_the_evd)
+CASE(cno_wait__names_the_evd, "5 dat_cno_wait", NEED_IA)
 {
 	DAT_CNO_HANDLE cno = conf_cno(&c->a);
 	DAT_EVD_HANDLE evd = attached(c, cno);
@@ -64,7 +62,7 @@ T(cno_wait__names_the_evd)
 	expect_trigger(cno, evd);
 }
 
-T(cno_wait__timeout)
+CASE(cno_wait__timeout, "5 dat_cno_wait", NEED_IA)
 {
 	DAT_CNO_HANDLE cno = conf_cno(&c->a);
 	uint64_t begin = conf_now_us();
@@ -73,7 +71,7 @@ T(cno_wait__timeout)
 	EXPECT(conf_now_us() - begin >= SHORT);
 }
 
-T(cno_wait__is_a_latch_of_depth_one)
+CASE(cno_wait__is_a_latch_of_depth_one, "5 dat_cno_wait", NEED_IA)
 {
 	DAT_CNO_HANDLE cno = conf_cno(&c->a);
 	DAT_EVD_HANDLE evd = attached(c, cno);
@@ -84,7 +82,7 @@ T(cno_wait__is_a_latch_of_depth_one)
 	expect_none(cno);
 }
 
-T(cno_wait__disabled_evd_does_not_trigger)
+CASE(cno_wait__disabled_evd_does_not_trigger, "5 dat_cno_wait", NEED_IA)
 {
 	DAT_CNO_HANDLE cno = conf_cno(&c->a);
 	DAT_EVD_HANDLE evd = attached(c, cno);
@@ -97,7 +95,7 @@ T(cno_wait__disabled_evd_does_not_trigger)
 	expect_trigger(cno, evd);
 }
 
-T(cno_wait__unwaitable_evd_triggers)
+CASE(cno_wait__unwaitable_evd_triggers, "5 dat_cno_wait", NEED_IA)
 {
 	DAT_CNO_HANDLE cno = conf_cno(&c->a);
 	DAT_EVD_HANDLE evd = attached(c, cno);
@@ -123,7 +121,7 @@ static void *cno_thread(void *arg)
 }
 
 /* Right whether the thread has begun to wait by then or not. */
-T(cno_wait__woken_by_event)
+CASE(cno_wait__woken_by_event, "5 dat_cno_wait", NEED_IA)
 {
 	struct cno_waiter w = {.cno = conf_cno(&c->a)};
 	DAT_EVD_HANDLE evd = attached(c, w.cno);
@@ -136,7 +134,7 @@ T(cno_wait__woken_by_event)
 	EXPECT(w.evd == evd);
 }
 
-T(cno_wait__dto_completion)
+CASE(cno_wait__dto_completion, "5 dat_cno_wait", NEED_CONNECTED)
 {
 	DAT_CNO_HANDLE cno = conf_cno(&c->a);
 	DAT_EVENT ev;
@@ -173,7 +171,7 @@ static void expect_call(struct agent *a)
 	EXPECT_EQ(sem_timedwait(&a->called, &limit), 0);
 }
 
-T(cno_create__agent_is_called)
+CASE(cno_create__agent_is_called, "5 dat_cno_create", NEED_IA)
 {
 	struct agent a = {.calls = 0};
 	DAT_OS_WAIT_PROXY_AGENT agent = {&a, on_trigger};
@@ -188,7 +186,7 @@ T(cno_create__agent_is_called)
 	EXPECT(a.evd == evd);
 }
 
-T(cno_modify_agent__sets_it)
+CASE(cno_modify_agent__sets_it, "5 dat_cno_modify_agent", NEED_IA)
 {
 	struct agent a = {.calls = 0};
 	DAT_OS_WAIT_PROXY_AGENT agent = {&a, on_trigger};
@@ -202,7 +200,7 @@ T(cno_modify_agent__sets_it)
 	EXPECT(a.evd == evd);
 }
 
-T(cno_modify_agent__takes_it_away)
+CASE(cno_modify_agent__takes_it_away, "5 dat_cno_modify_agent", NEED_IA)
 {
 	struct agent a = {.calls = 0};
 	DAT_OS_WAIT_PROXY_AGENT agent = {&a, on_trigger};
@@ -217,7 +215,7 @@ T(cno_modify_agent__takes_it_away)
 	EXPECT_EQ(a.calls, 0);
 }
 
-T(cno_free__evd_refers_to_it)
+CASE(cno_free__evd_refers_to_it, "5 dat_cno_free", NEED_IA)
 {
 	DAT_CNO_HANDLE cno = conf_cno(&c->a);
 	DAT_EVD_HANDLE evd = attached(c, cno);
@@ -226,69 +224,3 @@ T(cno_free__evd_refers_to_it)
 	EXPECT_OK(dat_evd_free(evd));
 	EXPECT_OK(dat_cno_free(cno));
 }
-
-static DAT_CNO_HANDLE fd_cno(struct conf *c, DAT_FD *fd)
-{
-	DAT_CNO_HANDLE cno;
-	DAT_RETURN ret = dat_cno_fd_create(c->a.ia, fd, &cno);
-
-	if (DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED)
-		conf_skip("the provider has no CNOs with a descriptor");
-	EXPECT_OK(ret);
-	return cno;
-}
-
-T(cno_fd_create__becomes_readable)
-{
-	DAT_FD fd = -1;
-	DAT_CNO_HANDLE cno = fd_cno(c, &fd);
-	DAT_EVD_HANDLE got = DAT_HANDLE_NULL, evd = attached(c, cno);
-	struct pollfd pfd = {.fd = fd, .events = POLLIN};
-
-	EXPECT_EQ(poll(&pfd, 1, 0), 0);
-	EXPECT_OK(conf_post_se(evd, NULL));
-	EXPECT_EQ(poll(&pfd, 1, CONF_PATIENCE / 1000), 1);
-	EXPECT_OK(dat_cno_trigger(cno, &got));
-	EXPECT(got == evd);
-	EXPECT_EQ(poll(&pfd, 1, 0), 0);
-}
-
-T(cno_fd_create__query_names_the_type)
-{
-	DAT_FD fd = -1;
-	DAT_CNO_PARAM p;
-
-	EXPECT_OK(dat_cno_query(fd_cno(c, &fd), DAT_CNO_FIELD_ALL, &p));
-	EXPECT_EQ(p.proxy_type, DAT_PROXY_TYPE_FD);
-	EXPECT_EQ(p.proxy.fd, fd);
-}
-
-T(cno_trigger__not_triggered)
-{
-	DAT_EVD_HANDLE evd;
-	DAT_FD fd;
-
-	EXPECT_TYPE(dat_cno_trigger(fd_cno(c, &fd), &evd), DAT_QUEUE_EMPTY);
-}
-
-#define CNO(x, call) CASE(cno_##x, "5 dat_cno_" call, NEED_IA)
-
-const struct conf_case cases_cno[] = {
-	CNO(create__works, "create"),
-	CNO(create__agent_is_called, "create"),
-	CNO(query__without_agent, "query"),
-	CNO(wait__names_the_evd, "wait"),
-	CNO(wait__timeout, "wait"),
-	CNO(wait__is_a_latch_of_depth_one, "wait"),
-	CNO(wait__disabled_evd_does_not_trigger, "wait"),
-	CNO(wait__unwaitable_evd_triggers, "wait"),
-	CNO(wait__woken_by_event, "wait"),
-	CASE(cno_wait__dto_completion, "5 dat_cno_wait", NEED_CONNECTED),
-	CNO(modify_agent__sets_it, "modify_agent"),
-	CNO(modify_agent__takes_it_away, "modify_agent"),
-	CNO(free__evd_refers_to_it, "free"),
-	CNO(fd_create__becomes_readable, "fd_create"),
-	CNO(fd_create__query_names_the_type, "fd_create"),
-	CNO(trigger__not_triggered, "trigger"),
-	{0},
-};

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define T(name) static void name(struct conf *c)
-
 /* What dat_ep_connect() takes; cases spoil one member. */
 struct ask {
 	DAT_EP_HANDLE ep;
@@ -46,7 +44,7 @@ static void expect_state(DAT_EP_HANDLE ep, DAT_EP_STATE state)
 	EXPECT_EQ(conf_ep_state(ep), state);
 }
 
-T(ep_connect__both_sides_hear_of_it)
+CASE(ep_connect__both_sides_hear_of_it, "6 dat_ep_connect", NEED_EPS)
 {
 	DAT_EVENT ev;
 
@@ -60,7 +58,7 @@ T(ep_connect__both_sides_hear_of_it)
 	expect_state(c->b.ep, DAT_EP_STATE_CONNECTED);
 }
 
-T(ep_connect__other_qos)
+CASE(ep_connect__other_qos, "6 dat_ep_connect", NEED_EPS)
 {
 	struct ask a = good(c);
 
@@ -68,15 +66,7 @@ T(ep_connect__other_qos)
 	EXPECT_TYPE(ask(&a), DAT_MODEL_NOT_SUPPORTED);
 }
 
-T(ep_connect__multipath_required)
-{
-	struct ask a = good(c);
-
-	a.flags = DAT_CONNECT_MULTIPATH_REQUIRED_FLAG;
-	EXPECT_TYPE(ask(&a), DAT_MODEL_NOT_SUPPORTED);
-}
-
-T(ep_connect__no_pz)
+CASE(ep_connect__no_pz, "6 dat_ep_connect", NEED_EPS)
 {
 	struct ask a = good(c);
 
@@ -85,7 +75,23 @@ T(ep_connect__no_pz)
 	BAD_STATE(ask(&a), EP_NOTREADY);
 }
 
-T(ep_connect__nobody_listens)
+CASE(ep_connect__to_its_own_adapter, "6 dat_ep_connect", NEED_EPS)
+{
+	DAT_EP_HANDLE ep = conf_ep(&c->a, NULL);
+	DAT_EVENT ev;
+
+	conf_listen(c);
+	EXPECT_OK(conf_try_connect(c, ep, CONF_PATIENCE));
+	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	EXPECT_OK(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle,
+				c->a.ep, 0, NULL));
+	conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	expect_state(ep, DAT_EP_STATE_CONNECTED);
+	expect_state(c->a.ep, DAT_EP_STATE_CONNECTED);
+}
+
+CASE(ep_connect__nobody_listens, "6 dat_ep_connect", NEED_EPS)
 {
 	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
 	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
@@ -93,7 +99,7 @@ T(ep_connect__nobody_listens)
 }
 
 /* The other side never answers its request. */
-T(ep_connect__times_out)
+CASE(ep_connect__times_out, "6 dat_ep_connect", NEED_EPS)
 {
 	conf_listen(c);
 	EXPECT_OK(conf_try_connect(c, c->b.ep, 300000));
@@ -101,7 +107,7 @@ T(ep_connect__times_out)
 	expect_state(c->b.ep, DAT_EP_STATE_DISCONNECTED);
 }
 
-T(ep_connect__again_after_reset)
+CASE(ep_connect__again_after_reset, "6 dat_ep_reset", NEED_CONNECTED)
 {
 	conf_disconnect(c);
 	EXPECT_OK(dat_ep_reset(c->a.ep));
@@ -119,7 +125,7 @@ T(ep_connect__again_after_reset)
 	conf_dto(c->a.recv_evd, 1, DAT_DTO_SUCCESS);
 }
 
-T(ep_connect__again_after_refusal)
+CASE(ep_connect__again_after_refusal, "6 dat_ep_connect", NEED_EPS)
 {
 	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
 	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
@@ -127,7 +133,7 @@ T(ep_connect__again_after_refusal)
 	conf_connect(c);
 }
 
-T(ep_dup_connect__same_peer)
+CASE(ep_dup_connect__same_peer, "6 dat_ep_dup_connect", NEED_CONNECTED)
 {
 	DAT_EP_HANDLE dup = conf_ep(&c->b, NULL), other = conf_ep(&c->a, NULL);
 	char data[4] = "dup";
@@ -146,7 +152,7 @@ T(ep_dup_connect__same_peer)
 	EXPECT(ev.event_data.connect_event_data.ep_handle == dup);
 }
 
-T(ep_dup_connect__other_is_not_connected)
+CASE(ep_dup_connect__other_is_not_connected, "6 dat_ep_dup_connect", NEED_EPS)
 {
 	DAT_EP_HANDLE dup = conf_ep(&c->b, NULL);
 
@@ -166,24 +172,24 @@ static void disconnect(struct conf *c, DAT_CLOSE_FLAGS flags)
 	conf_no_event(c->a.conn_evd);
 }
 
-T(ep_disconnect__abrupt)
+CASE(ep_disconnect__abrupt, "6 dat_ep_disconnect", NEED_CONNECTED)
 {
 	disconnect(c, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-T(ep_disconnect__graceful)
+CASE(ep_disconnect__graceful, "6 dat_ep_disconnect", NEED_CONNECTED)
 {
 	disconnect(c, DAT_CLOSE_GRACEFUL_FLAG);
 }
 
-T(ep_disconnect__passive_side)
+CASE(ep_disconnect__passive_side, "6 dat_ep_disconnect", NEED_CONNECTED)
 {
 	EXPECT_OK(dat_ep_disconnect(c->a.ep, DAT_CLOSE_ABRUPT_FLAG));
 	conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
 	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
-T(ep_disconnect__flushes_receives)
+CASE(ep_disconnect__flushes_receives, "6 dat_ep_disconnect", NEED_CONNECTED)
 {
 	conf_post_recv(&c->a, 0, 64, 1);
 	conf_post_recv(&c->b, 0, 64, 2);
@@ -193,7 +199,8 @@ T(ep_disconnect__flushes_receives)
 }
 
 /* What was posted before arrives before the end. */
-T(ep_disconnect__graceful_lets_requests_finish)
+CASE(ep_disconnect__graceful_lets_requests_finish, "6 dat_ep_disconnect",
+     NEED_CONNECTED)
 {
 	for (int i = 0; i < 4; i++)
 		conf_post_recv(&c->a, 64 * (size_t)i, 64, (uint64_t)i);
@@ -206,7 +213,7 @@ T(ep_disconnect__graceful_lets_requests_finish)
 	}
 }
 
-T(ep_disconnect__twice_has_no_effect)
+CASE(ep_disconnect__twice_has_no_effect, "6 dat_ep_disconnect", NEED_CONNECTED)
 {
 	disconnect(c, DAT_CLOSE_GRACEFUL_FLAG);
 	EXPECT_OK(dat_ep_disconnect(c->b.ep, DAT_CLOSE_GRACEFUL_FLAG));
@@ -214,7 +221,7 @@ T(ep_disconnect__twice_has_no_effect)
 	conf_no_event(c->b.conn_evd);
 }
 
-T(ep_disconnect__while_connecting)
+CASE(ep_disconnect__while_connecting, "6 dat_ep_disconnect", NEED_EPS)
 {
 	conf_meet(c);
 	EXPECT_OK(dat_ep_disconnect(c->b.ep, DAT_CLOSE_ABRUPT_FLAG));
@@ -223,36 +230,9 @@ T(ep_disconnect__while_connecting)
 	conf_no_event(c->b.conn_evd);
 }
 
-T(ep_free__while_connected)
+CASE(ep_free__while_connected, "6 dat_ep_free", NEED_CONNECTED)
 {
 	EXPECT_OK(dat_ep_free(c->b.ep));
 	conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED);
 	expect_state(c->a.ep, DAT_EP_STATE_DISCONNECTED);
 }
-
-#define CONNECT(x) CASE(ep_connect__##x, "6 dat_ep_connect", NEED_EPS)
-#define DISCONNECT(x) \
-	CASE(ep_disconnect__##x, "6 dat_ep_disconnect", NEED_CONNECTED)
-
-const struct conf_case cases_conn[] = {
-	CONNECT(both_sides_hear_of_it),
-	CONNECT(other_qos),
-	CONNECT(multipath_required),
-	CONNECT(no_pz),
-	CONNECT(nobody_listens),
-	CONNECT(times_out),
-	CASE(ep_connect__again_after_reset, "6 dat_ep_reset", NEED_CONNECTED),
-	CONNECT(again_after_refusal),
-	CASE(ep_dup_connect__same_peer, "6 dat_ep_dup_connect", NEED_CONNECTED),
-	CASE(ep_dup_connect__other_is_not_connected, "6 dat_ep_dup_connect",
-	     NEED_EPS),
-	DISCONNECT(abrupt),
-	DISCONNECT(graceful),
-	DISCONNECT(passive_side),
-	DISCONNECT(flushes_receives),
-	DISCONNECT(graceful_lets_requests_finish),
-	DISCONNECT(twice_has_no_effect),
-	CASE(ep_disconnect__while_connecting, "6 dat_ep_disconnect", NEED_EPS),
-	CASE(ep_free__while_connected, "6 dat_ep_free", NEED_CONNECTED),
-	{0},
-};

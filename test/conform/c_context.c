@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define T(name) static void name(struct conf *c)
-
 /* One handle of each kind that exists without a connection. */
 static DAT_HANDLE of_kind(struct conf *c, DAT_HANDLE_TYPE kind)
 {
@@ -49,16 +47,16 @@ static DAT_HANDLE of_kind(struct conf *c, DAT_HANDLE_TYPE kind)
 	}
 }
 
-T(handle_type)
+static void handle_type(struct conf *c)
 {
 	DAT_HANDLE h = of_kind(c, (DAT_HANDLE_TYPE)c->arg);
-	DAT_HANDLE_TYPE type = DAT_HANDLE_TYPE_EXTENSION_BASE;
+	DAT_HANDLE_TYPE type = (DAT_HANDLE_TYPE)-1;
 
 	EXPECT_OK(dat_get_handle_type(h, &type));
 	EXPECT_EQ(type, c->arg);
 }
 
-T(context)
+static void context(struct conf *c)
 {
 	DAT_HANDLE h = of_kind(c, (DAT_HANDLE_TYPE)c->arg);
 	DAT_CONTEXT in = {.as_64 = UINT64_C(0x123456789abcdef0)};
@@ -71,7 +69,7 @@ T(context)
 	EXPECT_EQ(out.as_64, in.as_64);
 }
 
-T(set_consumer_context__replaces)
+CASE(set_consumer_context__replaces, "12 context and handles", NEED_IA)
 {
 	DAT_CONTEXT ctx = {.as_64 = 1}, out;
 
@@ -82,26 +80,20 @@ T(set_consumer_context__replaces)
 	EXPECT_EQ(out.as_64, 2);
 }
 
-#define KIND(x, more)                                                      \
-	CASE_ARG("get_handle_type__" #x, "12 dat_get_handle_type",         \
-		 NEED_EPS | (more), handle_type, DAT_HANDLE_TYPE_##x),     \
-		CASE_ARG("consumer_context__" #x,                          \
-			 "12 dat_set_consumer_context", NEED_EPS | (more), \
-			 context, DAT_HANDLE_TYPE_##x)
-#define CTX(x) CASE(x, "12 context and handles", NEED_IA)
+#define KIND(x, more)                                                    \
+	CASE_ARG("get_handle_type__" #x, "12 dat_get_handle_type",       \
+		 NEED_EPS | (more), handle_type, DAT_HANDLE_TYPE_##x);   \
+	CASE_ARG("consumer_context__" #x, "12 dat_set_consumer_context", \
+		 NEED_EPS | (more), context, DAT_HANDLE_TYPE_##x)
 
-const struct conf_case cases_context[] = {
-	KIND(IA, 0),
-	KIND(PZ, 0),
-	KIND(EVD, 0),
-	KIND(LMR, 0),
-	KIND(EP, 0),
-	KIND(CNO, 0),
-	KIND(PSP, 0),
-	KIND(CR, 0),
-	KIND(RSP, 0),
-	KIND(RMR, NEED_RMR),
-	KIND(SRQ, NEED_SRQ),
-	CTX(set_consumer_context__replaces),
-	{0},
-};
+KIND(IA, 0);
+KIND(PZ, 0);
+KIND(EVD, 0);
+KIND(LMR, 0);
+KIND(EP, 0);
+KIND(CNO, 0);
+KIND(PSP, 0);
+KIND(CR, 0);
+KIND(RSP, 0);
+KIND(RMR, NEED_RMR);
+KIND(SRQ, NEED_SRQ);

@@ -9,9 +9,7 @@
 
 #include <string.h>
 
-#define T(name) static void name(struct conf *c)
-
-T(cr_query__who_asks)
+CASE(cr_query__who_asks, "7 dat_cr_query", NEED_EPS)
 {
 	DAT_CR_HANDLE cr = conf_meet(c);
 	DAT_CR_PARAM p;
@@ -24,9 +22,10 @@ T(cr_query__who_asks)
 }
 
 /* Transports that pad may report more bytes than were given. */
-T(cr_query__private_data)
+CASE(cr_query__private_data, "7 dat_cr_query", NEED_EPS)
 {
 	DAT_COUNT size = c->prov_attr.max_private_data_size;
+	DAT_CR_HANDLE cr;
 	DAT_CR_PARAM p;
 	uint8_t data[512];
 	DAT_EVENT ev;
@@ -39,13 +38,37 @@ T(cr_query__private_data)
 				 CONF_PATIENCE, size, data, DAT_QOS_BEST_EFFORT,
 				 DAT_CONNECT_DEFAULT_FLAG));
 	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
-	EXPECT_OK(dat_cr_query(ev.event_data.cr_arrival_event_data.cr_handle,
-			       DAT_CR_FIELD_ALL, &p));
+	cr = ev.event_data.cr_arrival_event_data.cr_handle;
+	EXPECT_OK(dat_cr_query(cr, DAT_CR_FIELD_ALL, &p));
 	EXPECT(p.private_data_size >= size);
 	EXPECT(memcmp(p.private_data, data, (size_t)size) == 0);
+	/* And as much of it back. */
+	data[0] = 0x77;
+	EXPECT_OK(dat_cr_accept(cr, c->a.ep, size, data));
+	ev = conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	EXPECT(ev.event_data.connect_event_data.private_data_size >= size);
+	EXPECT(memcmp(ev.event_data.connect_event_data.private_data, data,
+		      (size_t)size) == 0);
 }
 
-T(cr_arrival__names_the_service_point)
+CASE(cr_query__private_data_alone, "7 dat_cr_query", NEED_EPS)
+{
+	DAT_CR_PARAM p;
+	DAT_EVENT ev;
+	int rank = 77;
+
+	conf_listen(c);
+	EXPECT_OK(dat_ep_connect(c->b.ep, conf_address(c), c->qual,
+				 DAT_TIMEOUT_INFINITE, sizeof(rank), &rank,
+				 DAT_QOS_BEST_EFFORT,
+				 DAT_CONNECT_DEFAULT_FLAG));
+	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	EXPECT_OK(dat_cr_query(ev.event_data.cr_arrival_event_data.cr_handle,
+			       DAT_CR_FIELD_PRIVATE_DATA, &p));
+	EXPECT(memcmp(p.private_data, &rank, sizeof(rank)) == 0);
+}
+
+CASE(cr_arrival__names_the_service_point, "7 14.4 CR event data", NEED_EPS)
 {
 	DAT_PSP_HANDLE psp = conf_listen(c);
 	DAT_CR_ARRIVAL_EVENT_DATA data;
@@ -56,12 +79,15 @@ T(cr_arrival__names_the_service_point)
 	EXPECT(data.sp_handle.psp_handle == psp);
 	EXPECT_EQ(data.conn_qual, c->qual);
 	EXPECT(data.local_ia_address_ptr);
+#if DAT_FACE == 2
 	EXPECT_EQ(data.truncate_flag, DAT_FALSE);
+#endif
 }
 
-T(cr_accept__private_data_reaches_the_peer)
+CASE(cr_accept__private_data_reaches_the_peer, "7 dat_cr_accept", NEED_EPS)
 {
 	char data[16] = "from the server";
+	DAT_CONNECTION_EVENT_DATA passive;
 	DAT_EVENT ev;
 
 	EXPECT_OK(dat_cr_accept(conf_meet(c), c->a.ep, sizeof(data), data));
@@ -70,6 +96,11 @@ T(cr_accept__private_data_reaches_the_peer)
 	       (int)sizeof(data));
 	EXPECT(memcmp(ev.event_data.connect_event_data.private_data, data,
 		      sizeof(data)) == 0);
+	/* By which programs tell the two sides apart. */
+	passive = conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED)
+			  .event_data.connect_event_data;
+	EXPECT_EQ(passive.private_data_size, 0);
+	EXPECT(passive.private_data == NULL);
 }
 
 /* A refused call leaves the request as it was. */
@@ -80,7 +111,7 @@ static void still_good(struct conf *c, DAT_CR_HANDLE cr)
 	conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-T(cr_accept__ep_although_the_rsp_has_one)
+CASE(cr_accept__ep_although_the_rsp_has_one, "7 dat_cr_accept", NEED_EPS)
 {
 	DAT_EP_HANDLE extra = conf_ep(&c->a, NULL);
 	DAT_RSP_HANDLE rsp;
@@ -94,7 +125,7 @@ T(cr_accept__ep_although_the_rsp_has_one)
 		    DAT_INVALID_HANDLE);
 }
 
-T(cr_accept__ep_not_unconnected)
+CASE(cr_accept__ep_not_unconnected, "7 dat_cr_accept", NEED_EPS)
 {
 	DAT_CR_HANDLE cr = conf_meet(c);
 	DAT_RSP_HANDLE rsp;
@@ -104,7 +135,21 @@ T(cr_accept__ep_not_unconnected)
 	EXPECT_TYPE(dat_cr_accept(cr, c->a.ep, 0, NULL), DAT_INVALID_STATE);
 }
 
-T(cr_accept__ep_without_pz)
+/* Two programs that connect to one another. */
+CASE(cr_accept__ep_is_connecting, "7 dat_cr_accept", NEED_EPS)
+{
+	DAT_CR_HANDLE cr = conf_meet(c);
+
+	EXPECT_OK(dat_ep_connect(c->a.ep, conf_address(c), c->qual + 1,
+				 CONF_PATIENCE, 0, NULL, DAT_QOS_BEST_EFFORT,
+				 DAT_CONNECT_DEFAULT_FLAG));
+	EXPECT_TYPE(dat_cr_accept(cr, c->a.ep, 0, NULL), DAT_INVALID_STATE);
+	c->a.ep = conf_ep(&c->a, NULL);
+	EXPECT_OK(dat_cr_accept(cr, c->a.ep, 0, NULL));
+	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+CASE(cr_accept__ep_without_pz, "7 dat_cr_accept", NEED_EPS)
 {
 	DAT_CR_HANDLE cr = conf_meet(c);
 	DAT_EP_HANDLE ep;
@@ -115,29 +160,13 @@ T(cr_accept__ep_without_pz)
 	still_good(c, cr);
 }
 
-T(cr_reject__peer_hears_of_it)
+CASE(cr_reject__without_data, "7 dat_cr_reject", NEED_EPS)
 {
-	char data[12] = "not today";
-	DAT_EVENT ev;
-
-	EXPECT_OK(dat_cr_reject(conf_meet(c), sizeof(data), data));
-	ev = conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
-	EXPECT(ev.event_data.connect_event_data.private_data_size >=
-	       (int)sizeof(data));
-	EXPECT(memcmp(ev.event_data.connect_event_data.private_data, data,
-		      sizeof(data)) == 0);
-	EXPECT_EQ(conf_ep_state(c->b.ep), DAT_EP_STATE_DISCONNECTED);
-	conf_no_event(c->a.conn_evd);
-	conf_no_event(c->b.conn_evd);
-}
-
-T(cr_reject__without_data)
-{
-	EXPECT_OK(dat_cr_reject(conf_meet(c), 0, NULL));
+	EXPECT_OK(face_cr_reject(conf_meet(c)));
 	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
 }
 
-T(cr_reject__rsp_gives_its_ep_back)
+CASE(cr_reject__rsp_gives_its_ep_back, "7 dat_cr_reject", NEED_EPS)
 {
 	DAT_RSP_HANDLE rsp;
 	DAT_EVENT ev;
@@ -145,8 +174,8 @@ T(cr_reject__rsp_gives_its_ep_back)
 	EXPECT_OK(dat_rsp_create(c->a.ia, c->qual, c->a.ep, c->a.cr_evd, &rsp));
 	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
 	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
-	EXPECT_OK(dat_cr_reject(ev.event_data.cr_arrival_event_data.cr_handle,
-				0, NULL));
+	EXPECT_OK(
+		face_cr_reject(ev.event_data.cr_arrival_event_data.cr_handle));
 	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_PEER_REJECTED);
 	EXPECT_EQ(conf_ep_state(c->a.ep), DAT_EP_STATE_UNCONNECTED);
 	conf_no_event(c->a.conn_evd);
@@ -155,7 +184,7 @@ T(cr_reject__rsp_gives_its_ep_back)
 	conf_connect(c);
 }
 
-T(cr_handoff__other_listener_gets_it)
+CASE(cr_handoff__other_listener_gets_it, "7 dat_cr_handoff", NEED_EPS)
 {
 	DAT_PSP_HANDLE psp;
 	DAT_CR_HANDLE cr = conf_meet(c);
@@ -173,20 +202,3 @@ T(cr_handoff__other_listener_gets_it)
 	EXPECT_EQ(ev.event_data.cr_arrival_event_data.conn_qual, c->qual + 1);
 	still_good(c, ev.event_data.cr_arrival_event_data.cr_handle);
 }
-
-#define CR(x, call) CASE(cr_##x, "7 " call, NEED_EPS)
-
-const struct conf_case cases_cr[] = {
-	CR(query__who_asks, "dat_cr_query"),
-	CR(query__private_data, "dat_cr_query"),
-	CR(arrival__names_the_service_point, "14.4 CR event data"),
-	CR(accept__private_data_reaches_the_peer, "dat_cr_accept"),
-	CR(accept__ep_although_the_rsp_has_one, "dat_cr_accept"),
-	CR(accept__ep_not_unconnected, "dat_cr_accept"),
-	CR(accept__ep_without_pz, "dat_cr_accept"),
-	CR(reject__peer_hears_of_it, "dat_cr_reject"),
-	CR(reject__without_data, "dat_cr_reject"),
-	CR(reject__rsp_gives_its_ep_back, "dat_cr_reject"),
-	CR(handoff__other_listener_gets_it, "dat_cr_handoff"),
-	{0},
-};

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define T(name) static void name(struct conf *c)
-
 /* What dat_ep_create() takes; cases spoil one member. */
 struct make {
 	DAT_PZ_HANDLE pz;
@@ -36,7 +34,7 @@ static DAT_RETURN create(struct conf *c, const struct make *m,
 			     ep);
 }
 
-T(ep_create__default_attributes)
+CASE(ep_create__default_attributes, "6 dat_ep_create", NEED_IA)
 {
 	DAT_EP_HANDLE ep = conf_ep(&c->a, NULL);
 	DAT_EP_PARAM p;
@@ -54,7 +52,7 @@ T(ep_create__default_attributes)
 	EXPECT_OK(dat_ep_free(ep));
 }
 
-T(ep_create__gets_what_it_asks_for)
+CASE(ep_create__gets_what_it_asks_for, "6 dat_ep_create", NEED_IA)
 {
 	struct make m = good(c);
 	DAT_EP_HANDLE ep;
@@ -70,7 +68,7 @@ T(ep_create__gets_what_it_asks_for)
 	EXPECT(p.ep_attr.max_request_dtos >= 7);
 }
 
-T(ep_create__dtos_above_the_limit)
+CASE(ep_create__dtos_above_the_limit, "6 dat_ep_create", NEED_IA)
 {
 	struct make m = good(c);
 	DAT_EP_HANDLE ep;
@@ -79,7 +77,7 @@ T(ep_create__dtos_above_the_limit)
 	EXPECT_TYPE(create(c, &m, &ep), DAT_INVALID_PARAMETER);
 }
 
-T(ep_create__iov_above_the_limit)
+CASE(ep_create__iov_above_the_limit, "6 dat_ep_create", NEED_IA)
 {
 	struct make m = good(c);
 	DAT_EP_HANDLE ep;
@@ -88,7 +86,7 @@ T(ep_create__iov_above_the_limit)
 	EXPECT_TYPE(create(c, &m, &ep), DAT_INVALID_PARAMETER);
 }
 
-T(ep_create__unknown_service_type)
+CASE(ep_create__unknown_service_type, "6 dat_ep_create", NEED_IA)
 {
 	struct make m = good(c);
 	DAT_EP_HANDLE ep;
@@ -97,16 +95,20 @@ T(ep_create__unknown_service_type)
 	EXPECT_TYPE(create(c, &m, &ep), DAT_MODEL_NOT_SUPPORTED);
 }
 
-T(ep_create__other_qos)
+/* MPI libraries do not set it. */
+CASE(ep_create__any_qos, "6 dat_ep_create", NEED_IA)
 {
 	struct make m = good(c);
 	DAT_EP_HANDLE ep;
+	DAT_EP_PARAM p;
 
-	m.attr.qos = DAT_QOS_PREMIUM;
-	EXPECT_TYPE(create(c, &m, &ep), DAT_MODEL_NOT_SUPPORTED);
+	m.attr.qos = (DAT_QOS)0x5a5a5a5a;
+	EXPECT_OK(create(c, &m, &ep));
+	EXPECT_OK(dat_ep_query(ep, DAT_EP_FIELD_ALL, &p));
+	EXPECT_EQ(p.ep_attr.qos, DAT_QOS_BEST_EFFORT);
 }
 
-T(ep_create__without_pz_and_connect_evd)
+CASE(ep_create__without_pz_and_connect_evd, "6 dat_ep_create", NEED_IA)
 {
 	struct make m = good(c);
 	DAT_EP_HANDLE ep;
@@ -117,7 +119,57 @@ T(ep_create__without_pz_and_connect_evd)
 	EXPECT_OK(dat_ep_free(ep));
 }
 
-T(ep_query__connected_has_addresses)
+/* As programs that poll have them: one for transfers, one for connections. */
+CASE(ep_create__few_evds, "6 dat_ep_create", NEED_BOTH)
+{
+	struct conf_side *sides[] = {&c->a, &c->b};
+
+	for (int i = 0; i < 2; i++) {
+		struct conf_side *s = sides[i];
+
+		s->recv_evd =
+			conf_evd(s, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+		s->req_evd = s->recv_evd;
+		s->conn_evd =
+			conf_evd(s, DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG);
+		s->cr_evd = s->conn_evd;
+		s->ep = conf_ep(s, NULL);
+	}
+	conf_connect(c);
+	/* Longer, with endpoints and what they have posted. */
+	conf_post_recv(&c->a, 0, 64, 1);
+	EXPECT_OK(dat_evd_resize(c->a.recv_evd, 8 * CONF_QLEN));
+	EXPECT_OK(dat_evd_resize(c->a.conn_evd, 2 * CONF_QLEN));
+	conf_post_send(&c->b, 0, 8, 2);
+	conf_dto(c->a.recv_evd, 1, DAT_DTO_SUCCESS);
+	conf_post_recv(&c->b, 0, 64, 3);
+	conf_post_send(&c->a, 0, 8, 4);
+	conf_dto(c->a.recv_evd, 4, DAT_DTO_SUCCESS);
+	conf_dto(c->b.recv_evd, 2, DAT_DTO_SUCCESS);
+	conf_dto(c->b.recv_evd, 3, DAT_DTO_SUCCESS);
+}
+
+/* An MPI library asks so until the endpoint is free again. */
+CASE(ep_query__mask_of_16_bits, "6 dat_ep_query", NEED_CONNECTED)
+{
+	DAT_EP_PARAM p;
+
+	EXPECT_OK(dat_ep_query(c->a.ep, 0xffff, &p));
+	EXPECT_EQ(p.ep_state, DAT_EP_STATE_CONNECTED);
+	EXPECT(p.pz_handle == c->a.pz);
+}
+
+CASE(ep_query__without_peer_has_no_family, "6 dat_ep_query", NEED_EPS)
+{
+	DAT_EP_PARAM p;
+
+	EXPECT_OK(dat_ep_query(c->a.ep, DAT_EP_FIELD_ALL, &p));
+	EXPECT(p.remote_ia_address_ptr);
+	EXPECT_EQ(p.remote_ia_address_ptr->sa_family, AF_UNSPEC);
+	EXPECT_EQ(p.remote_port_qual, 0);
+}
+
+CASE(ep_query__connected_has_addresses, "6 dat_ep_query", NEED_CONNECTED)
 {
 	DAT_EP_PARAM a, b;
 
@@ -133,7 +185,7 @@ T(ep_query__connected_has_addresses)
 	EXPECT_EQ(a.remote_port_qual, b.local_port_qual);
 }
 
-T(ep_get_status__new_is_idle)
+CASE(ep_get_status__new_is_idle, "6 dat_ep_get_status", NEED_EPS)
 {
 	DAT_BOOLEAN recv = DAT_FALSE, req = DAT_FALSE;
 	DAT_EP_STATE state;
@@ -144,7 +196,7 @@ T(ep_get_status__new_is_idle)
 	EXPECT_EQ(req, DAT_TRUE);
 }
 
-T(ep_get_status__receive_posted)
+CASE(ep_get_status__receive_posted, "6 dat_ep_get_status", NEED_EPS)
 {
 	DAT_BOOLEAN recv = DAT_TRUE, req = DAT_FALSE;
 
@@ -154,13 +206,13 @@ T(ep_get_status__receive_posted)
 	EXPECT_EQ(req, DAT_TRUE);
 }
 
-T(ep_free__receives_posted)
+CASE(ep_free__receives_posted, "6 dat_ep_free", NEED_EPS)
 {
 	conf_post_recv(&c->a, 0, 64, 1);
 	EXPECT_OK(dat_ep_free(c->a.ep));
 }
 
-T(ep_recv_query__works_or_says_no)
+CASE(ep_recv_query__works_or_says_no, "6 dat_ep_recv_query", NEED_EPS)
 {
 	DAT_COUNT n = -1, span = -1;
 	DAT_RETURN ret;
@@ -176,13 +228,13 @@ T(ep_recv_query__works_or_says_no)
 	EXPECT_OK(dat_ep_recv_query(c->a.ep, NULL, NULL));
 }
 
-T(ep_set_watermark__off)
+CASE(ep_set_watermark__off, "6 dat_ep_set_watermark", NEED_EPS)
 {
 	EXPECT_OK(
 		dat_ep_set_watermark(c->a.ep, DAT_HW_DEFAULT, DAT_HW_DEFAULT));
 }
 
-T(ep_modify__pz)
+CASE(ep_modify__pz, "6 dat_ep_modify", NEED_EPS)
 {
 	DAT_EP_PARAM p;
 
@@ -194,7 +246,7 @@ T(ep_modify__pz)
 	EXPECT(p.pz_handle != c->a.pz);
 }
 
-T(ep_modify__evds)
+CASE(ep_modify__evds, "6 dat_ep_modify", NEED_EPS)
 {
 	DAT_EP_PARAM p, q;
 
@@ -214,26 +266,3 @@ T(ep_modify__evds)
 	EXPECT_OK(dat_evd_free(c->a.recv_evd));
 	EXPECT_OK(dat_evd_free(c->a.req_evd));
 }
-
-#define CREATE(x)   CASE(ep_create__##x, "6 dat_ep_create", NEED_IA)
-#define EP(x, call) CASE(ep_##x, "6 dat_ep_" call, NEED_EPS)
-
-const struct conf_case cases_ep[] = {
-	CREATE(default_attributes),
-	CREATE(gets_what_it_asks_for),
-	CREATE(dtos_above_the_limit),
-	CREATE(iov_above_the_limit),
-	CREATE(unknown_service_type),
-	CREATE(other_qos),
-	CREATE(without_pz_and_connect_evd),
-	CASE(ep_query__connected_has_addresses, "6 dat_ep_query",
-	     NEED_CONNECTED),
-	EP(get_status__new_is_idle, "get_status"),
-	EP(get_status__receive_posted, "get_status"),
-	EP(free__receives_posted, "free"),
-	EP(recv_query__works_or_says_no, "recv_query"),
-	EP(set_watermark__off, "set_watermark"),
-	EP(modify__pz, "modify"),
-	EP(modify__evds, "modify"),
-	{0},
-};

@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#define T(name) static void name(struct conf *c)
-
 /* Bits of the argument: the state, and whether the call is allowed there. */
 #define ALLOWED 0x100
 
@@ -32,7 +30,7 @@ static void judge(struct conf *c, const char *call, DAT_RETURN ret)
 				DAT_INVALID_STATE, conf_state_subtype(state));
 }
 
-T(connect_ep)
+static void connect_ep(struct conf *c)
 {
 	bool allowed;
 	DAT_EP_HANDLE ep = reach(c, &allowed);
@@ -40,7 +38,7 @@ T(connect_ep)
 	judge(c, "dat_ep_connect", conf_try_connect(c, ep, CONF_PATIENCE));
 }
 
-T(reserve)
+static void reserve(struct conf *c)
 {
 	bool allowed;
 	DAT_EP_HANDLE ep = reach(c, &allowed);
@@ -51,7 +49,7 @@ T(reserve)
 	      dat_rsp_create(s->ia, c->qual + 1, ep, s->cr_evd, &rsp));
 }
 
-T(disconnect)
+static void disconnect(struct conf *c)
 {
 	bool allowed;
 	DAT_EP_HANDLE ep = reach(c, &allowed);
@@ -60,7 +58,7 @@ T(disconnect)
 	      dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
 }
 
-T(reset)
+static void reset(struct conf *c)
 {
 	bool allowed;
 	DAT_EP_HANDLE ep = reach(c, &allowed);
@@ -70,7 +68,7 @@ T(reset)
 		EXPECT_EQ(conf_ep_state(ep), DAT_EP_STATE_UNCONNECTED);
 }
 
-T(free_ep)
+static void free_ep(struct conf *c)
 {
 	bool allowed;
 	DAT_EP_HANDLE ep = reach(c, &allowed);
@@ -83,7 +81,7 @@ static DAT_LMR_TRIPLET seg_for(struct conf *c, DAT_EP_HANDLE ep)
 	return conf_seg(ep == c->b.ep ? &c->b : &c->a, 0, 64);
 }
 
-T(post_recv)
+static void post_recv(struct conf *c)
 {
 	bool allowed;
 	DAT_EP_HANDLE ep = reach(c, &allowed);
@@ -94,7 +92,7 @@ T(post_recv)
 			       DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-T(post_send)
+static void post_send(struct conf *c)
 {
 	bool allowed;
 	DAT_EP_HANDLE ep = reach(c, &allowed);
@@ -105,7 +103,7 @@ T(post_send)
 			       DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-T(post_rdma_write)
+static void post_rdma_write(struct conf *c)
 {
 	bool allowed;
 	DAT_EP_HANDLE ep = reach(c, &allowed);
@@ -117,7 +115,7 @@ T(post_rdma_write)
 				     DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-T(post_rdma_read)
+static void post_rdma_read(struct conf *c)
 {
 	bool allowed;
 	DAT_EP_HANDLE ep = reach(c, &allowed);
@@ -130,7 +128,7 @@ T(post_rdma_read)
 				    DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-T(modify_pz)
+static void modify_pz(struct conf *c)
 {
 	bool allowed;
 	DAT_EP_HANDLE ep = reach(c, &allowed);
@@ -143,7 +141,7 @@ T(modify_pz)
 	      dat_ep_modify(ep, DAT_EP_FIELD_PZ_HANDLE, &p));
 }
 
-T(modify_evd)
+static void modify_evd(struct conf *c)
 {
 	bool allowed;
 	DAT_EP_HANDLE ep = reach(c, &allowed);
@@ -156,7 +154,7 @@ T(modify_evd)
 	      dat_ep_modify(ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &p));
 }
 
-T(query)
+static void query(struct conf *c)
 {
 	bool allowed;
 	DAT_EP_HANDLE ep = reach(c, &allowed);
@@ -181,33 +179,30 @@ T(query)
 	CASE_ARG(call "__not_in_" #state, "15.1 EP states", NEED_EPS, fn, \
 		 S_##state)
 /* The columns of the table of states, in this order. */
-#define ROW(call, fn, unconn, reserved, passive, active, tentative, conn,  \
-	    disconn)                                                       \
-	unconn(call, fn, UNCONNECTED), reserved(call, fn, RESERVED),       \
-		passive(call, fn, PASSIVE), active(call, fn, ACTIVE),      \
-		tentative(call, fn, TENTATIVE), conn(call, fn, CONNECTED), \
-		disconn(call, fn, DISCONNECTED)
+#define ROW(call, fn, unconn, reserved, passive, active, tentative, conn, \
+	    disconn)                                                      \
+	unconn(call, fn, UNCONNECTED);                                    \
+	reserved(call, fn, RESERVED);                                     \
+	passive(call, fn, PASSIVE);                                       \
+	active(call, fn, ACTIVE);                                         \
+	tentative(call, fn, TENTATIVE);                                   \
+	conn(call, fn, CONNECTED);                                        \
+	disconn(call, fn, DISCONNECTED)
 
-const struct conf_case cases_ep_state[] = {
-	/* clang-format off */
-	ROW("ep_connect", connect_ep, YES, NO, NO, NO, NO, NO, NO),
-	ROW("rsp_create", reserve, YES, NO, NO, NO, NO, NO, NO),
-	ROW("ep_disconnect", disconnect, NO, NO, NO, YES, NO, YES, YES),
-	ROW("ep_reset", reset, YES, NO, NO, NO, NO, NO, YES),
-	ROW("ep_free", free_ep, YES, NO, NO, YES, NO, YES, YES),
-	YES("ep_post_recv", post_recv, UNCONNECTED),
-	YES("ep_post_recv", post_recv, RESERVED),
-	YES("ep_post_recv", post_recv, PASSIVE),
-	YES("ep_post_recv", post_recv, ACTIVE),
-	YES("ep_post_recv", post_recv, CONNECTED),
-	YES("ep_post_recv", post_recv, DISCONNECTED),
-	ROW("ep_post_send", post_send, NO, NO, NO, NO, NO, YES, YES),
-	ROW("ep_post_rdma_write", post_rdma_write,
-	    NO, NO, NO, NO, NO, YES, YES),
-	ROW("ep_post_rdma_read", post_rdma_read, NO, NO, NO, NO, NO, YES, YES),
-	ROW("ep_modify_pz", modify_pz, YES, NO, NO, NO, YES, NO, NO),
-	ROW("ep_modify_evd", modify_evd, YES, YES, YES, NO, YES, NO, NO),
-	ROW("ep_query", query, YES, YES, YES, YES, YES, YES, YES),
-	/* clang-format on */
-	{0},
-};
+ROW("ep_connect", connect_ep, YES, NO, NO, NO, NO, NO, NO);
+ROW("rsp_create", reserve, YES, NO, NO, NO, NO, NO, NO);
+ROW("ep_disconnect", disconnect, NO, NO, NO, YES, NO, YES, YES);
+ROW("ep_reset", reset, YES, NO, NO, NO, NO, NO, YES);
+ROW("ep_free", free_ep, YES, NO, NO, YES, NO, YES, YES);
+YES("ep_post_recv", post_recv, UNCONNECTED);
+YES("ep_post_recv", post_recv, RESERVED);
+YES("ep_post_recv", post_recv, PASSIVE);
+YES("ep_post_recv", post_recv, ACTIVE);
+YES("ep_post_recv", post_recv, CONNECTED);
+YES("ep_post_recv", post_recv, DISCONNECTED);
+ROW("ep_post_send", post_send, NO, NO, NO, NO, NO, YES, YES);
+ROW("ep_post_rdma_write", post_rdma_write, NO, NO, NO, NO, NO, YES, YES);
+ROW("ep_post_rdma_read", post_rdma_read, NO, NO, NO, NO, NO, YES, YES);
+ROW("ep_modify_pz", modify_pz, YES, NO, NO, NO, YES, NO, NO);
+ROW("ep_modify_evd", modify_evd, YES, YES, YES, NO, YES, NO, NO);
+ROW("ep_query", query, YES, YES, YES, YES, YES, YES, YES);

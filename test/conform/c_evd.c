@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define T(name) static void name(struct conf *c)
-
 static DAT_RETURN create(struct conf *c, DAT_COUNT qlen, unsigned flags,
 			 DAT_EVD_HANDLE *evd)
 {
@@ -31,7 +29,7 @@ static DAT_EVD_PARAM query(DAT_EVD_HANDLE evd)
 	return p;
 }
 
-T(evd_create__new_is_enabled_and_waitable)
+CASE(evd_create__new_is_enabled_and_waitable, "4 dat_evd_create", NEED_IA)
 {
 	DAT_EVD_PARAM p = query(software(c));
 
@@ -44,7 +42,7 @@ T(evd_create__new_is_enabled_and_waitable)
 }
 
 /* Alone, every stream but ASYNC may have a queue. */
-T(evd_create__stream)
+static void evd_create__stream(struct conf *c)
 {
 	DAT_EVD_HANDLE evd;
 
@@ -53,8 +51,18 @@ T(evd_create__stream)
 	EXPECT_OK(dat_evd_free(evd));
 }
 
+#define STREAM(x)                                                 \
+	CASE_ARG("evd_create__stream_" #x, "16 streams", NEED_IA, \
+		 evd_create__stream, DAT_EVD_##x##_FLAG)
+
+STREAM(SOFTWARE);
+STREAM(CR);
+STREAM(DTO);
+STREAM(CONNECTION);
+STREAM(RMR_BIND);
+
 /* What may be shared is what the provider says. */
-T(evd_create__pairs_are_as_advertised)
+CASE(evd_create__pairs_are_as_advertised, "16 streams", NEED_IA)
 {
 	static const unsigned flag[] = {
 		DAT_EVD_SOFTWARE_FLAG, DAT_EVD_CR_FLAG,
@@ -76,7 +84,7 @@ T(evd_create__pairs_are_as_advertised)
 		}
 }
 
-T(evd_create__qlen_above_the_limit)
+CASE(evd_create__qlen_above_the_limit, "4 dat_evd_create", NEED_IA)
 {
 	DAT_EVD_HANDLE evd;
 
@@ -84,7 +92,7 @@ T(evd_create__qlen_above_the_limit)
 		   DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 }
 
-T(evd_post_se__carries_the_pointer)
+CASE(evd_post_se__carries_the_pointer, "4 dat_evd_post_se", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 	DAT_EVENT ev;
@@ -95,7 +103,7 @@ T(evd_post_se__carries_the_pointer)
 	EXPECT(ev.event_data.software_event_data.pointer == &x);
 }
 
-T(evd_post_se__order)
+CASE(evd_post_se__order, "4 dat_evd_post_se", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 	DAT_EVENT ev;
@@ -110,7 +118,7 @@ T(evd_post_se__order)
 	conf_no_event(evd);
 }
 
-T(evd_post_se__full)
+CASE(evd_post_se__full, "4 dat_evd_post_se", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 	int n = query(evd).evd_qlen;
@@ -124,7 +132,7 @@ T(evd_post_se__full)
 	conf_no_event(evd);
 }
 
-T(evd_dequeue__empty)
+CASE(evd_dequeue__empty, "4 dat_evd_dequeue", NEED_IA)
 {
 	DAT_EVENT ev;
 
@@ -132,14 +140,14 @@ T(evd_dequeue__empty)
 }
 
 /* The whole value: an old program compares it. */
-T(evd_dequeue__empty_dto_queue_has_no_class)
+CASE(evd_dequeue__empty_dto_queue_has_no_class, "4 dat_evd_dequeue", NEED_IA)
 {
 	DAT_EVENT ev;
 
 	EXPECT_EQ(dat_evd_dequeue(c->a.recv_evd, &ev), DAT_QUEUE_EMPTY);
 }
 
-T(evd_dequeue__disabled_and_unwaitable)
+CASE(evd_dequeue__disabled_and_unwaitable, "4 dat_evd_dequeue", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 	DAT_EVENT ev;
@@ -151,7 +159,7 @@ T(evd_dequeue__disabled_and_unwaitable)
 	EXPECT_EQ(ev.event_number, DAT_SOFTWARE_EVENT);
 }
 
-T(evd_resize__keeps_events)
+CASE(evd_resize__keeps_events, "4 dat_evd_resize", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 	DAT_EVENT ev;
@@ -169,7 +177,7 @@ T(evd_resize__keeps_events)
 	}
 }
 
-T(evd_resize__dto_queue)
+CASE(evd_resize__dto_queue, "4 dat_evd_resize", NEED_IA)
 {
 	DAT_RETURN ret = dat_evd_resize(c->a.recv_evd, 2 * CONF_QLEN);
 
@@ -180,14 +188,14 @@ T(evd_resize__dto_queue)
 	EXPECT(query(c->a.recv_evd).evd_qlen >= 2 * CONF_QLEN);
 }
 
-T(evd_resize__same_length)
+CASE(evd_resize__same_length, "4 dat_evd_resize", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 
 	EXPECT_OK(dat_evd_resize(evd, query(evd).evd_qlen));
 }
 
-T(evd_resize__shrink)
+CASE(evd_resize__shrink, "4 dat_evd_resize", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 
@@ -198,7 +206,7 @@ T(evd_resize__shrink)
 	conf_event(evd, DAT_SOFTWARE_EVENT);
 }
 
-T(evd_resize__more_pending)
+CASE(evd_resize__more_pending, "4 dat_evd_resize", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 
@@ -209,14 +217,14 @@ T(evd_resize__more_pending)
 		conf_event(evd, DAT_SOFTWARE_EVENT);
 }
 
-T(evd_resize__above_the_limit)
+CASE(evd_resize__above_the_limit, "4 dat_evd_resize", NEED_IA)
 {
 	EXPECT_TYPE(dat_evd_resize(c->a.recv_evd, 0x7fffffff),
 		    DAT_INSUFFICIENT_RESOURCES);
 }
 
 /* Each is idempotent and shows in the state. */
-T(evd_enable__and_disable)
+CASE(evd_enable__and_disable, "4 dat_evd_enable", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 
@@ -230,7 +238,7 @@ T(evd_enable__and_disable)
 	}
 }
 
-T(evd_set_unwaitable__and_clear)
+CASE(evd_set_unwaitable__and_clear, "4 dat_evd_set_unwaitable", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 
@@ -244,7 +252,7 @@ T(evd_set_unwaitable__and_clear)
 	}
 }
 
-T(evd_modify_cno__attaches_and_detaches)
+CASE(evd_modify_cno__attaches_and_detaches, "4 dat_evd_modify_cno", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 	DAT_CNO_HANDLE cno = conf_cno(&c->a);
@@ -257,7 +265,7 @@ T(evd_modify_cno__attaches_and_detaches)
 	EXPECT_OK(dat_cno_free(cno));
 }
 
-T(evd_free__with_pending_events)
+CASE(evd_free__with_pending_events, "4 dat_evd_free", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 
@@ -265,12 +273,12 @@ T(evd_free__with_pending_events)
 	EXPECT_OK(dat_evd_free(evd));
 }
 
-T(evd_free__async_evd_of_the_ia)
+CASE(evd_free__async_evd_of_the_ia, "4 dat_evd_free", NEED_IA)
 {
 	BAD_STATE(dat_evd_free(c->a.async_evd), EVD_IN_USE);
 }
 
-T(evd_free__ep_uses_it)
+CASE(evd_free__ep_uses_it, "4 dat_evd_free", NEED_EPS)
 {
 	BAD_STATE(dat_evd_free(c->a.recv_evd), EVD_IN_USE);
 	BAD_STATE(dat_evd_free(c->a.req_evd), EVD_IN_USE);
@@ -281,7 +289,7 @@ T(evd_free__ep_uses_it)
 	EXPECT_OK(dat_evd_free(c->a.conn_evd));
 }
 
-T(evd_free__psp_uses_it)
+CASE(evd_free__psp_uses_it, "4 dat_evd_free", NEED_IA)
 {
 	DAT_PSP_HANDLE psp = conf_listen(c);
 
@@ -289,43 +297,3 @@ T(evd_free__psp_uses_it)
 	EXPECT_OK(dat_psp_free(psp));
 	EXPECT_OK(dat_evd_free(c->a.cr_evd));
 }
-
-#define EVD(x, call) CASE(evd_##x, "4 dat_evd_" call, NEED_IA)
-#define CREATE(x)    EVD(create__##x, "create")
-#define STREAM(x)                                                 \
-	CASE_ARG("evd_create__stream_" #x, "16 streams", NEED_IA, \
-		 evd_create__stream, DAT_EVD_##x##_FLAG)
-#define POST(x)	   EVD(post_se__##x, "post_se")
-#define DEQUEUE(x) EVD(dequeue__##x, "dequeue")
-#define RESIZE(x)  EVD(resize__##x, "resize")
-
-const struct conf_case cases_evd[] = {
-	CREATE(new_is_enabled_and_waitable),
-	STREAM(SOFTWARE),
-	STREAM(CR),
-	STREAM(DTO),
-	STREAM(CONNECTION),
-	STREAM(RMR_BIND),
-	CASE(evd_create__pairs_are_as_advertised, "16 streams", NEED_IA),
-	CREATE(qlen_above_the_limit),
-	POST(carries_the_pointer),
-	POST(order),
-	POST(full),
-	DEQUEUE(empty),
-	DEQUEUE(empty_dto_queue_has_no_class),
-	DEQUEUE(disabled_and_unwaitable),
-	RESIZE(keeps_events),
-	RESIZE(dto_queue),
-	RESIZE(same_length),
-	RESIZE(shrink),
-	RESIZE(more_pending),
-	RESIZE(above_the_limit),
-	EVD(enable__and_disable, "enable"),
-	EVD(set_unwaitable__and_clear, "set_unwaitable"),
-	EVD(modify_cno__attaches_and_detaches, "modify_cno"),
-	EVD(free__with_pending_events, "free"),
-	EVD(free__async_evd_of_the_ia, "free"),
-	CASE(evd_free__ep_uses_it, "4 dat_evd_free", NEED_EPS),
-	EVD(free__psp_uses_it, "free"),
-	{0},
-};

@@ -10,8 +10,6 @@
 #include <pthread.h>
 #include <signal.h>
 
-#define T(name) static void name(struct conf *c)
-
 #define SHORT 50000    /* us; long enough to see that it was waited */
 #define LONG  10000000 /* us; never reached */
 
@@ -34,7 +32,7 @@ static void start(struct conf_waiter *w, DAT_EVD_HANDLE evd,
 	conf_wait(w, evd, threshold, LONG);
 }
 
-T(evd_wait__timeout_0_polls)
+CASE(evd_wait__timeout_0_polls, "4 dat_evd_wait", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 	DAT_COUNT more = -1;
@@ -56,30 +54,30 @@ static void times_out(DAT_EVD_HANDLE evd)
 	EXPECT_EQ(more, 0);
 }
 
-T(evd_wait__timeout_software)
+CASE(evd_wait__timeout_software, "4 dat_evd_wait", NEED_IA)
 {
 	times_out(software(c));
 }
 
-T(evd_wait__timeout_dto)
+CASE(evd_wait__timeout_dto, "4 dat_evd_wait", NEED_IA)
 {
 	times_out(c->a.recv_evd);
 }
 
-T(evd_wait__timeout_connection)
+CASE(evd_wait__timeout_connection, "4 dat_evd_wait", NEED_IA)
 {
 	times_out(c->a.conn_evd);
 }
 
 /* The whole value: an old program compares it. */
-T(evd_wait__timeout_dto_has_no_class)
+CASE(evd_wait__timeout_dto_has_no_class, "4 dat_evd_wait", NEED_IA)
 {
 	DAT_COUNT more;
 
 	EXPECT_EQ(wait_for(c->a.recv_evd, 0, 1, &more), DAT_TIMEOUT_EXPIRED);
 }
 
-T(evd_wait__nmore_counts_what_is_left)
+CASE(evd_wait__nmore_counts_what_is_left, "4 dat_evd_wait", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 	DAT_COUNT more = -1;
@@ -90,7 +88,7 @@ T(evd_wait__nmore_counts_what_is_left)
 	EXPECT_EQ(more, 2);
 }
 
-T(evd_wait__nmore_after_timeout)
+CASE(evd_wait__nmore_after_timeout, "4 dat_evd_wait", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 	DAT_COUNT more = -1;
@@ -100,7 +98,7 @@ T(evd_wait__nmore_after_timeout)
 	EXPECT_EQ(more, 1);
 }
 
-T(evd_wait__threshold)
+CASE(evd_wait__threshold, "4 dat_evd_wait", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 	struct conf_waiter w;
@@ -113,7 +111,7 @@ T(evd_wait__threshold)
 	EXPECT_EQ(w.more, 2);
 }
 
-T(evd_wait__woken_by_event)
+CASE(evd_wait__woken_by_event, "4 dat_evd_wait", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 	struct conf_waiter w;
@@ -124,7 +122,7 @@ T(evd_wait__woken_by_event)
 	EXPECT_OK(w.ret);
 }
 
-T(evd_wait__disabled_still_waits)
+CASE(evd_wait__disabled_still_waits, "4 dat_evd_wait", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 	struct conf_waiter w;
@@ -136,7 +134,7 @@ T(evd_wait__disabled_still_waits)
 	EXPECT_OK(w.ret);
 }
 
-T(evd_wait__second_waiter)
+CASE(evd_wait__second_waiter, "4 dat_evd_wait", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 	DAT_COUNT more;
@@ -149,7 +147,7 @@ T(evd_wait__second_waiter)
 	EXPECT_OK(w.ret);
 }
 
-T(evd_resize__thread_waits)
+CASE(evd_resize__thread_waits, "4 dat_evd_resize", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 	struct conf_waiter w;
@@ -160,7 +158,7 @@ T(evd_resize__thread_waits)
 	conf_woken(&w);
 }
 
-T(evd_free__thread_waits)
+CASE(evd_free__thread_waits, "4 dat_evd_free", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 	struct conf_waiter w;
@@ -172,7 +170,7 @@ T(evd_free__thread_waits)
 	EXPECT_OK(dat_evd_free(evd));
 }
 
-T(evd_wait__unwaitable_at_entry)
+CASE(evd_wait__unwaitable_at_entry, "4 dat_evd_wait", NEED_IA)
 {
 	DAT_EVD_HANDLE evd = software(c);
 	DAT_COUNT more;
@@ -194,12 +192,12 @@ static void made_unwaitable(DAT_EVD_HANDLE evd)
 	EXPECT_TYPE(w.ret, DAT_INVALID_STATE);
 }
 
-T(evd_wait__made_unwaitable_software)
+CASE(evd_wait__made_unwaitable_software, "4 dat_evd_wait", NEED_IA)
 {
 	made_unwaitable(software(c));
 }
 
-T(evd_wait__made_unwaitable_dto)
+CASE(evd_wait__made_unwaitable_dto, "4 dat_evd_wait", NEED_IA)
 {
 	made_unwaitable(c->a.recv_evd);
 }
@@ -215,19 +213,30 @@ static void aborted(struct conf *c, DAT_EVD_HANDLE evd)
 	EXPECT_TYPE(w.ret, DAT_ABORT);
 }
 
-T(evd_wait__ia_closed_software)
+CASE(evd_wait__ia_closed_software, "4 dat_evd_wait", NEED_IA)
 {
 	aborted(c, software(c));
 }
 
-T(evd_wait__ia_closed_dto)
+CASE(evd_wait__ia_closed_dto, "4 dat_evd_wait", NEED_IA)
 {
 	aborted(c, c->a.recv_evd);
 }
 
-T(evd_wait__ia_closed_async)
+CASE(evd_wait__ia_closed_async, "4 dat_evd_wait", NEED_IA)
 {
 	aborted(c, c->a.async_evd);
+}
+
+/* It holds nothing that others need, and what came stays for them. */
+CASE(evd_wait__thread_is_cancelled, "4 dat_evd_wait", NEED_EPS)
+{
+	struct conf_waiter w;
+
+	start(&w, c->a.cr_evd, 1);
+	EXPECT_EQ(pthread_cancel(w.thread), 0);
+	conf_woken(&w);
+	conf_connect(c);
 }
 
 static void nothing(int sig)
@@ -246,17 +255,17 @@ static void interrupted(DAT_EVD_HANDLE evd)
 	EXPECT_TYPE(w.ret, DAT_INTERRUPTED_CALL);
 }
 
-T(evd_wait__signal_software)
+CASE(evd_wait__signal_software, "4 dat_evd_wait", NEED_IA)
 {
 	interrupted(software(c));
 }
 
-T(evd_wait__signal_dto)
+CASE(evd_wait__signal_dto, "4 dat_evd_wait", NEED_IA)
 {
 	interrupted(c->a.recv_evd);
 }
 
-T(evd_wait__takes_what_dto_brought)
+CASE(evd_wait__takes_what_dto_brought, "4 dat_evd_wait", NEED_CONNECTED)
 {
 	DAT_COUNT more = -1;
 	DAT_EVENT ev;
@@ -269,32 +278,3 @@ T(evd_wait__takes_what_dto_brought)
 	EXPECT_EQ(more, 2);
 	EXPECT_EQ(ev.event_data.dto_completion_event_data.user_cookie.as_64, 0);
 }
-
-#define WAIT(x) CASE(evd_wait__##x, "4 dat_evd_wait", NEED_IA)
-
-const struct conf_case cases_evd_wait[] = {
-	WAIT(timeout_0_polls),
-	WAIT(timeout_software),
-	WAIT(timeout_dto),
-	WAIT(timeout_connection),
-	WAIT(timeout_dto_has_no_class),
-	WAIT(nmore_counts_what_is_left),
-	WAIT(nmore_after_timeout),
-	WAIT(threshold),
-	WAIT(woken_by_event),
-	WAIT(disabled_still_waits),
-	WAIT(second_waiter),
-	CASE(evd_resize__thread_waits, "4 dat_evd_resize", NEED_IA),
-	CASE(evd_free__thread_waits, "4 dat_evd_free", NEED_IA),
-	WAIT(unwaitable_at_entry),
-	WAIT(made_unwaitable_software),
-	WAIT(made_unwaitable_dto),
-	WAIT(ia_closed_software),
-	WAIT(ia_closed_dto),
-	WAIT(ia_closed_async),
-	WAIT(signal_software),
-	WAIT(signal_dto),
-	CASE(evd_wait__takes_what_dto_brought, "4 dat_evd_wait",
-	     NEED_CONNECTED),
-	{0},
-};

@@ -11,15 +11,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define T(name) static void name(struct conf *c)
-
 struct region {
 	DAT_MEM_TYPE type;
 	DAT_REGION_DESCRIPTION desc;
 	DAT_VLEN length;
 	DAT_PZ_HANDLE pz;
 	unsigned priv;
-	DAT_VA_TYPE va;
 };
 
 /* A region that can be registered; cases spoil one member. */
@@ -30,7 +27,6 @@ static struct region good(struct conf *c)
 		.length = 4096,
 		.pz = c->a.pz,
 		.priv = DAT_MEM_PRIV_ALL_FLAG,
-		.va = DAT_VA_TYPE_VA,
 	};
 
 	r.desc.for_va = c->a.buf;
@@ -40,12 +36,12 @@ static struct region good(struct conf *c)
 static DAT_RETURN create(struct conf *c, const struct region *r,
 			 DAT_LMR_HANDLE *lmr)
 {
-	return dat_lmr_create(c->a.ia, r->type, r->desc, r->length, r->pz,
-			      (DAT_MEM_PRIV_FLAGS)r->priv, r->va, lmr, NULL,
-			      NULL, NULL, NULL);
+	return face_lmr_create(c->a.ia, r->type, r->desc, r->length, r->pz,
+			       (DAT_MEM_PRIV_FLAGS)r->priv, lmr, NULL, NULL,
+			       NULL, NULL);
 }
 
-T(lmr_create__all_outputs)
+CASE(lmr_create__all_outputs, "9 dat_lmr_create", NEED_IA)
 {
 	struct region r = good(c);
 	DAT_VADDR address = 0;
@@ -54,15 +50,15 @@ T(lmr_create__all_outputs)
 	DAT_LMR_HANDLE lmr;
 	DAT_VLEN length = 0;
 
-	EXPECT_OK(dat_lmr_create(c->a.ia, r.type, r.desc, r.length, r.pz,
-				 DAT_MEM_PRIV_ALL_FLAG, r.va, &lmr, &lkey,
-				 &rkey, &length, &address));
+	EXPECT_OK(face_lmr_create(c->a.ia, r.type, r.desc, r.length, r.pz,
+				  DAT_MEM_PRIV_ALL_FLAG, &lmr, &lkey, &rkey,
+				  &length, &address));
 	EXPECT(address <= (DAT_VADDR)(uintptr_t)c->a.buf);
 	EXPECT(address + length >= (DAT_VADDR)(uintptr_t)c->a.buf + r.length);
 	EXPECT_OK(dat_lmr_free(lmr));
 }
 
-T(lmr_create__outputs_may_be_null)
+CASE(lmr_create__outputs_may_be_null, "9 dat_lmr_create", NEED_IA)
 {
 	struct region r = good(c);
 	DAT_LMR_HANDLE lmr;
@@ -71,7 +67,7 @@ T(lmr_create__outputs_may_be_null)
 	EXPECT_OK(dat_lmr_free(lmr));
 }
 
-T(lmr_create__same_memory_twice)
+CASE(lmr_create__same_memory_twice, "9 dat_lmr_create", NEED_IA)
 {
 	struct region r = good(c);
 	DAT_LMR_HANDLE one, two;
@@ -83,7 +79,7 @@ T(lmr_create__same_memory_twice)
 	EXPECT_OK(dat_lmr_free(two));
 }
 
-T(lmr_create__length_0)
+CASE(lmr_create__length_0, "9 dat_lmr_create", NEED_IA)
 {
 	struct region r = good(c);
 	DAT_LMR_HANDLE lmr;
@@ -96,16 +92,7 @@ T(lmr_create__length_0)
 	EXPECT_TYPE(create(c, &r, &lmr), DAT_LENGTH_ERROR);
 }
 
-T(lmr_create__not_mapped)
-{
-	struct region r = good(c);
-	DAT_LMR_HANDLE lmr;
-
-	r.desc.for_va = (DAT_PVOID)(uintptr_t)4096;
-	EXPECT_TYPE(create(c, &r, &lmr), DAT_INVALID_PARAMETER);
-}
-
-T(lmr_create__remote_write_without_local)
+CASE(lmr_create__remote_write_without_local, "9 dat_lmr_create", NEED_IA)
 {
 	struct region r = good(c);
 	DAT_LMR_HANDLE lmr;
@@ -114,7 +101,7 @@ T(lmr_create__remote_write_without_local)
 	EXPECT_TYPE(create(c, &r, &lmr), DAT_PRIVILEGES_VIOLATION);
 }
 
-T(lmr_create__privileges_none)
+CASE(lmr_create__privileges_none, "9 dat_lmr_create", NEED_IA)
 {
 	struct region r = good(c);
 	DAT_LMR_HANDLE lmr;
@@ -124,29 +111,7 @@ T(lmr_create__privileges_none)
 	EXPECT_OK(dat_lmr_free(lmr));
 }
 
-T(lmr_create__zero_based)
-{
-	struct region r = good(c);
-	DAT_LMR_HANDLE lmr;
-
-	r.va = DAT_VA_TYPE_ZB;
-	r.length = (DAT_VLEN)sysconf(_SC_PAGESIZE);
-	r.desc.for_va = mmap(NULL, (size_t)r.length, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	EXPECT(r.desc.for_va != MAP_FAILED);
-	if (!c->ia_attr.zb_supported) {
-		EXPECT_TYPE(create(c, &r, &lmr), DAT_MODEL_NOT_SUPPORTED);
-		return;
-	}
-	EXPECT_OK(create(c, &r, &lmr));
-	EXPECT_OK(dat_lmr_free(lmr));
-	/* doc/conformance.md: only what begins with a page */
-	r.desc.for_va = (char *)r.desc.for_va + 64;
-	r.length -= 64;
-	BAD_ARG(create(c, &r, &lmr), 3);
-}
-
-T(lmr_create__from_lmr)
+CASE(lmr_create__from_lmr, "9 dat_lmr_create", NEED_IA)
 {
 	struct region r = good(c);
 	DAT_LMR_PARAM param;
@@ -161,7 +126,7 @@ T(lmr_create__from_lmr)
 	EXPECT_OK(dat_lmr_free(lmr));
 }
 
-T(lmr_create__shared_virtual)
+CASE(lmr_create__shared_virtual, "9 dat_lmr_create", NEED_IA)
 {
 	char cookie[DAT_LMR_COOKIE_SIZE] = "one";
 	struct region r = good(c);
@@ -176,7 +141,7 @@ T(lmr_create__shared_virtual)
 	EXPECT_OK(dat_lmr_free(two));
 }
 
-T(lmr_query__what_was_asked_for)
+CASE(lmr_query__what_was_asked_for, "9 dat_lmr_query", NEED_IA)
 {
 	DAT_LMR_PARAM p;
 
@@ -192,34 +157,16 @@ T(lmr_query__what_was_asked_for)
 	EXPECT(p.registered_size >= CONF_MEM);
 }
 
-T(lmr_sync_rdma_read__works)
+CASE(lmr_sync_rdma_read__works, "9 dat_lmr_sync_rdma_read", NEED_IA)
 {
 	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 0, 64);
 
 	EXPECT_OK(dat_lmr_sync_rdma_read(c->a.ia, &seg, 1));
 }
 
-T(lmr_sync_rdma_write__works)
+CASE(lmr_sync_rdma_write__works, "9 dat_lmr_sync_rdma_write", NEED_IA)
 {
 	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 0, 64);
 
 	EXPECT_OK(dat_lmr_sync_rdma_write(c->a.ia, &seg, 1));
 }
-
-#define CREATE(x) CASE(lmr_create__##x, "9 dat_lmr_create", NEED_IA)
-#define QUERY(x)  CASE(lmr_query__##x, "9 dat_lmr_query", NEED_IA)
-#define FREE(x)	  CASE(lmr_free__##x, "9 dat_lmr_free", NEED_IA)
-#define SYNC_READ(x) \
-	CASE(lmr_sync_rdma_read__##x, "9 dat_lmr_sync_rdma_read", NEED_IA)
-#define SYNC_WRITE(x) \
-	CASE(lmr_sync_rdma_write__##x, "9 dat_lmr_sync_rdma_write", NEED_IA)
-
-const struct conf_case cases_lmr[] = {
-	CREATE(all_outputs),	   CREATE(outputs_may_be_null),
-	CREATE(same_memory_twice), CREATE(length_0),
-	CREATE(not_mapped),	   CREATE(remote_write_without_local),
-	CREATE(privileges_none),   CREATE(zero_based),
-	CREATE(from_lmr),	   CREATE(shared_virtual),
-	QUERY(what_was_asked_for), SYNC_READ(works),
-	SYNC_WRITE(works),	   {0},
-};

@@ -11,8 +11,6 @@
  */
 #include "test/conform/conform.h"
 
-#define T(name) static void name(struct conf *c)
-
 #define SHORT 50000   /* us; for nothing to come */
 #define SOME  3000000 /* us; for one message to come */
 
@@ -122,7 +120,7 @@ static unsigned config_of(DAT_EVD_HANDLE evd)
 
 /* --------------------------------------------------- state */
 
-T(evd_query__config_of_its_endpoints)
+CASE(evd_query__config_of_its_endpoints, "15.2 completion flags", NEED_BOTH)
 {
 	static const struct {
 		unsigned recv, request, recv_config, request_config;
@@ -148,7 +146,7 @@ T(evd_query__config_of_its_endpoints)
 }
 
 /* Endpoints that share a queue want different things: every event notifies. */
-T(ep_create__completion_flags_disagree)
+CASE(ep_create__completion_flags_disagree, "15.2 completion flags", NEED_BOTH)
 {
 	struct conf_waiter w;
 	DAT_EP_HANDLE ep;
@@ -166,7 +164,8 @@ T(ep_create__completion_flags_disagree)
 }
 
 /* As MPI libraries make their endpoints. */
-T(ep_create__one_evd_completion_flags_disagree)
+CASE(ep_create__one_evd_completion_flags_disagree, "15.2 completion flags",
+     NEED_BOTH)
 {
 	DAT_EP_ATTR attr = attr_with(&c->b, DEFAULT, UNSIGNALED);
 	struct conf_waiter w;
@@ -186,7 +185,7 @@ T(ep_create__one_evd_completion_flags_disagree)
 	expect_woken(&w, 1, 0);
 }
 
-T(ep_create__solicited_on_a_shared_evd)
+CASE(ep_create__solicited_on_a_shared_evd, "15.2 completion flags", NEED_BOTH)
 {
 	DAT_EP_ATTR attr = attr_with(&c->a, SOLICITED, DEFAULT);
 	DAT_EVD_HANDLE evd =
@@ -201,7 +200,7 @@ T(ep_create__solicited_on_a_shared_evd)
 	EXPECT_OK(dat_evd_free(evd));
 }
 
-T(ep_modify__completion_flags)
+CASE(ep_modify__completion_flags, "15.2 completion flags", NEED_BOTH)
 {
 	DAT_EP_PARAM param = {0};
 
@@ -215,7 +214,7 @@ T(ep_modify__completion_flags)
 	EXPECT_EQ(config_of(c->a.req_evd), 0x10);
 }
 
-T(evd_wait__threshold_of_a_selective_evd)
+CASE(evd_wait__threshold_of_a_selective_evd, "15.2 completion flags", NEED_BOTH)
 {
 	DAT_COUNT more;
 	DAT_EVENT ev;
@@ -232,7 +231,7 @@ T(evd_wait__threshold_of_a_selective_evd)
 
 /* ------------------------------------------------- waiting */
 
-T(evd_wait__unsignalled_request)
+CASE(evd_wait__unsignalled_request, "15.2 completion flags", NEED_BOTH)
 {
 	struct conf_waiter w;
 
@@ -250,7 +249,7 @@ T(evd_wait__unsignalled_request)
 	conf_dto(c->b.req_evd, 3, DAT_DTO_SUCCESS);
 }
 
-T(evd_wait__unsignalled_before_the_wait)
+CASE(evd_wait__unsignalled_before_the_wait, "15.2 completion flags", NEED_BOTH)
 {
 	connect_with(c, DEFAULT, UNSIGNALED);
 	post_recv(&c->a, 0, DEFAULT);
@@ -260,7 +259,7 @@ T(evd_wait__unsignalled_before_the_wait)
 }
 
 /* It is counted, but no reason to come back. */
-T(evd_wait__unsignalled_until_timeout)
+CASE(evd_wait__unsignalled_until_timeout, "15.2 completion flags", NEED_BOTH)
 {
 	struct conf_waiter w;
 
@@ -274,7 +273,7 @@ T(evd_wait__unsignalled_until_timeout)
 	conf_dto(c->b.req_evd, 1, DAT_DTO_SUCCESS);
 }
 
-T(evd_wait__unsignalled_not_configured)
+CASE(evd_wait__unsignalled_not_configured, "15.2 completion flags", NEED_BOTH)
 {
 	struct conf_waiter w;
 
@@ -285,7 +284,7 @@ T(evd_wait__unsignalled_not_configured)
 	expect_woken(&w, 1, 0);
 }
 
-T(evd_wait__unsignalled_receive)
+CASE(evd_wait__unsignalled_receive, "15.2 completion flags", NEED_BOTH)
 {
 	struct conf_waiter w;
 
@@ -302,7 +301,7 @@ T(evd_wait__unsignalled_receive)
 	conf_dto(c->a.recv_evd, 2, DAT_DTO_SUCCESS);
 }
 
-T(evd_wait__unsignalled_but_failed)
+CASE(evd_wait__unsignalled_but_failed, "15.2 completion flags", NEED_BOTH)
 {
 	struct conf_waiter w;
 
@@ -315,7 +314,7 @@ T(evd_wait__unsignalled_but_failed)
 		  DAT_DTO_ERR_FLUSHED);
 }
 
-T(evd_wait__solicited)
+CASE(evd_wait__solicited, "15.2 completion flags", NEED_BOTH)
 {
 	struct conf_waiter w;
 
@@ -335,7 +334,7 @@ T(evd_wait__solicited)
 	conf_dto(c->a.recv_evd, 3, DAT_DTO_SUCCESS);
 }
 
-T(evd_wait__unsolicited_but_failed)
+CASE(evd_wait__unsolicited_but_failed, "15.2 completion flags", NEED_BOTH)
 {
 	struct conf_waiter w;
 
@@ -353,7 +352,7 @@ T(evd_wait__unsolicited_but_failed)
  * woken by any message then, since devices do not take back what was asked of
  * them; but it must be by this one.
  */
-T(evd_wait__solicited_since_it_waits)
+CASE(evd_wait__solicited_since_it_waits, "15.2 completion flags", NEED_BOTH)
 {
 	struct conf_waiter w;
 
@@ -390,7 +389,7 @@ static void expect_none(DAT_CNO_HANDLE cno)
 	EXPECT_TYPE(dat_cno_wait(cno, SHORT, &got), DAT_QUEUE_EMPTY);
 }
 
-T(cno_wait__unsignalled_request)
+CASE(cno_wait__unsignalled_request, "15.2 completion flags", NEED_BOTH)
 {
 	DAT_CNO_HANDLE cno;
 
@@ -407,7 +406,7 @@ T(cno_wait__unsignalled_request)
 	conf_dto(c->b.req_evd, 2, DAT_DTO_SUCCESS);
 }
 
-T(cno_wait__solicited)
+CASE(cno_wait__solicited, "15.2 completion flags", NEED_BOTH)
 {
 	DAT_CNO_HANDLE cno;
 
@@ -424,26 +423,3 @@ T(cno_wait__solicited)
 	conf_dto(c->a.recv_evd, 1, DAT_DTO_SUCCESS);
 	conf_dto(c->a.recv_evd, 2, DAT_DTO_SUCCESS);
 }
-
-#define FLAGS(x) CASE(x, "15.2 completion flags", NEED_BOTH)
-
-const struct conf_case cases_notify[] = {
-	FLAGS(evd_query__config_of_its_endpoints),
-	FLAGS(ep_create__completion_flags_disagree),
-	FLAGS(ep_create__one_evd_completion_flags_disagree),
-	FLAGS(ep_create__solicited_on_a_shared_evd),
-	FLAGS(ep_modify__completion_flags),
-	FLAGS(evd_wait__threshold_of_a_selective_evd),
-	FLAGS(evd_wait__unsignalled_request),
-	FLAGS(evd_wait__unsignalled_before_the_wait),
-	FLAGS(evd_wait__unsignalled_until_timeout),
-	FLAGS(evd_wait__unsignalled_not_configured),
-	FLAGS(evd_wait__unsignalled_receive),
-	FLAGS(evd_wait__unsignalled_but_failed),
-	FLAGS(evd_wait__solicited),
-	FLAGS(evd_wait__unsolicited_but_failed),
-	FLAGS(evd_wait__solicited_since_it_waits),
-	FLAGS(cno_wait__unsignalled_request),
-	FLAGS(cno_wait__solicited),
-	{0},
-};

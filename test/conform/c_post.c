@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define T(name) static void name(struct conf *c)
-
 typedef DAT_RETURN (*message_post)(DAT_EP_HANDLE ep, DAT_COUNT n,
 				   DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 				   DAT_COMPLETION_FLAGS flags);
@@ -27,7 +25,7 @@ static void fill(uint8_t *at, size_t n, unsigned seed)
 		at[i] = (uint8_t)(seed + 7 * i);
 }
 
-T(ep_post_send__arrives)
+CASE(ep_post_send__arrives, "6 dat_ep_post_send", NEED_CONNECTED)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA data;
 
@@ -36,15 +34,15 @@ T(ep_post_send__arrives)
 	conf_post_send(&c->b, 0, 1000, 2);
 	data = conf_dto(c->b.req_evd, 2, DAT_DTO_SUCCESS);
 	EXPECT(data.ep_handle == c->b.ep);
-	EXPECT_EQ(data.operation, DAT_DTO_SEND);
+	EXPECT_OPERATION(data, SEND);
 	data = conf_dto(c->a.recv_evd, 1, DAT_DTO_SUCCESS);
 	EXPECT(data.ep_handle == c->a.ep);
-	EXPECT_EQ(data.operation, DAT_DTO_RECEIVE);
+	EXPECT_OPERATION(data, RECEIVE);
 	EXPECT_EQ(data.transfered_length, 1000);
 	EXPECT(memcmp(c->a.buf, c->b.buf, 1000) == 0);
 }
 
-T(ep_post_send__no_segments)
+CASE(ep_post_send__no_segments, "6 dat_ep_post_send", NEED_CONNECTED)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA data;
 
@@ -55,10 +53,25 @@ T(ep_post_send__no_segments)
 	EXPECT_EQ(data.transfered_length, 0);
 }
 
-T(ep_post_send__gathers_and_scatters)
+CASE(ep_post_recv__no_segments, "6 dat_ep_post_recv", NEED_CONNECTED)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA data;
+
+	EXPECT_OK(dat_ep_post_recv(c->a.ep, 0, NULL, conf_cookie(1), NO_FLAGS));
+	conf_post_recv(&c->a, 0, 64, 2);
+	EXPECT_OK(dat_ep_post_send(c->b.ep, 0, NULL, conf_cookie(3), NO_FLAGS));
+	conf_post_send(&c->b, 0, 10, 4);
+	data = conf_dto(c->a.recv_evd, 1, DAT_DTO_SUCCESS);
+	EXPECT_EQ(data.transfered_length, 0);
+	data = conf_dto(c->a.recv_evd, 2, DAT_DTO_SUCCESS);
+	EXPECT_EQ(data.transfered_length, 10);
+}
+
+CASE(ep_post_send__gathers_and_scatters, "6 dat_ep_post_send", NEED_CONNECTED)
 {
 	DAT_LMR_TRIPLET out[3], in[2];
 
+	conf_need_segments(c, 3);
 	for (size_t i = 0; i < 3; i++) {
 		out[i] = conf_seg(&c->b, 1000 * i, 100);
 		fill(c->b.buf + 1000 * i, 100, (unsigned)i);
@@ -74,7 +87,7 @@ T(ep_post_send__gathers_and_scatters)
 	EXPECT(memcmp(c->a.buf + 1050, c->b.buf + 2000, 100) == 0);
 }
 
-T(ep_post_send__order)
+CASE(ep_post_send__order, "6 dat_ep_post_send", NEED_CONNECTED)
 {
 	for (uint64_t i = 0; i < 8; i++)
 		conf_post_recv(&c->a, 64 * i, 64, i);
@@ -86,7 +99,8 @@ T(ep_post_send__order)
 	}
 }
 
-T(ep_post_send__iov_is_the_consumers_again)
+CASE(ep_post_send__iov_is_the_consumers_again, "6 dat_ep_post_send",
+     NEED_CONNECTED)
 {
 	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 64);
 
@@ -99,7 +113,7 @@ T(ep_post_send__iov_is_the_consumers_again)
 	EXPECT(memcmp(c->a.buf, c->b.buf, 64) == 0);
 }
 
-T(ep_post_send__suppressed)
+CASE(ep_post_send__suppressed, "6 dat_ep_post_send", NEED_CONNECTED)
 {
 	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 8);
 
@@ -118,7 +132,8 @@ T(ep_post_send__suppressed)
  * Longer than any queue, by a program that looks at the memory alone. A full
  * queue refuses, until what was posted has finished.
  */
-T(ep_post_rdma_write__suppressed_only)
+CASE(ep_post_rdma_write__suppressed_only, "6 dat_ep_post_rdma_write",
+     NEED_CONNECTED)
 {
 	volatile uint8_t *there = (volatile uint8_t *)c->a.buf + 63;
 	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 64);
@@ -158,7 +173,8 @@ static void local_fault(DAT_EVD_HANDLE evd, uint64_t cookie,
 		EXPECT_EQ(data.status, status);
 }
 
-T(ep_post_send__longer_than_the_receive)
+CASE(ep_post_send__longer_than_the_receive, "6 dat_ep_post_send",
+     NEED_CONNECTED)
 {
 	conf_post_recv(&c->a, 0, 16, 1);
 	conf_post_send(&c->b, 0, 64, 2);
@@ -167,7 +183,7 @@ T(ep_post_send__longer_than_the_receive)
 	EXPECT_EQ(conf_ep_state(c->a.ep), DAT_EP_STATE_DISCONNECTED);
 }
 
-T(ep_post_send__unknown_key)
+CASE(ep_post_send__unknown_key, "6 dat_ep_post_send", NEED_CONNECTED)
 {
 	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 4000);
 	DAT_RETURN ret;
@@ -183,7 +199,7 @@ T(ep_post_send__unknown_key)
 	local_fault(c->b.req_evd, 2, DAT_DTO_ERR_LOCAL_PROTECTION);
 }
 
-T(ep_post_recv__too_many_outstanding)
+CASE(ep_post_recv__too_many_outstanding, "6 dat_ep_post_recv", NEED_EPS)
 {
 	DAT_EP_ATTR attr = conf_ep_attr(&c->b);
 	DAT_RETURN ret = DAT_SUCCESS;
@@ -204,7 +220,7 @@ T(ep_post_recv__too_many_outstanding)
 	EXPECT_ERR(ret, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 }
 
-T(ep_post_recv__suppressed)
+CASE(ep_post_recv__suppressed, "6 dat_ep_post_recv", NEED_CONNECTED)
 {
 	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 8);
 
@@ -215,7 +231,36 @@ T(ep_post_recv__suppressed)
 	conf_dto(c->b.recv_evd, 1, DAT_DTO_SUCCESS);
 }
 
-T(ep_post_recv__before_the_connection)
+static DAT_DTO_COMPLETION_STATUS status_of_next(DAT_EVD_HANDLE evd)
+{
+	return conf_event(evd, DAT_DTO_COMPLETION_EVENT)
+		.event_data.dto_completion_event_data.status;
+}
+
+/*
+ * It waits as long as the peer takes, where the transport knows waiting. Where
+ * it does not, the message may be on its way when the connection ends.
+ */
+CASE(ep_post_send__before_the_receive, "6 dat_ep_post_send", NEED_CONNECTED)
+{
+	static const char why[] =
+		"the transport ends a connection without receives";
+	DAT_DTO_COMPLETION_STATUS status;
+
+	conf_post_send(&c->b, 0, 8, 1);
+	conf_post_recv(&c->a, 0, 64, 2);
+	status = status_of_next(c->b.req_evd);
+	if (status != DAT_DTO_SUCCESS &&
+	    status != DAT_DTO_ERR_RECEIVER_NOT_READY)
+		conf_skip("%s", why);
+	EXPECT_EQ(status, DAT_DTO_SUCCESS);
+	status = status_of_next(c->a.recv_evd);
+	if (status == DAT_DTO_ERR_FLUSHED)
+		conf_skip("%s", why);
+	EXPECT_EQ(status, DAT_DTO_SUCCESS);
+}
+
+CASE(ep_post_recv__before_the_connection, "6 dat_ep_post_recv", NEED_EPS)
 {
 	conf_post_recv(&c->a, 0, 64, 5);
 	conf_connect(c);
@@ -223,21 +268,33 @@ T(ep_post_recv__before_the_connection)
 	conf_dto(c->a.recv_evd, 5, DAT_DTO_SUCCESS);
 }
 
-T(ep_post_send__disconnected_is_flushed)
+CASE(ep_post_send__disconnected_is_flushed, "6 dat_ep_post_send",
+     NEED_CONNECTED)
 {
 	conf_disconnect(c);
 	conf_post_send(&c->b, 0, 8, 6);
 	conf_dto(c->b.req_evd, 6, DAT_DTO_ERR_FLUSHED);
 }
 
-T(ep_post_recv__disconnected_is_flushed)
+CASE(ep_post_send__suppressed_but_flushed, "6 dat_ep_post_send", NEED_CONNECTED)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 8);
+
+	conf_disconnect(c);
+	EXPECT_OK(dat_ep_post_send(c->b.ep, 1, &seg, conf_cookie(6),
+				   DAT_COMPLETION_SUPPRESS_FLAG));
+	conf_dto(c->b.req_evd, 6, DAT_DTO_ERR_FLUSHED);
+}
+
+CASE(ep_post_recv__disconnected_is_flushed, "6 dat_ep_post_recv",
+     NEED_CONNECTED)
 {
 	conf_disconnect(c);
 	conf_post_recv(&c->b, 0, 8, 6);
 	conf_dto(c->b.recv_evd, 6, DAT_DTO_ERR_FLUSHED);
 }
 
-T(ep_post_rdma_write__arrives)
+CASE(ep_post_rdma_write__arrives, "6 dat_ep_post_rdma_write", NEED_CONNECTED)
 {
 	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 1000);
 	DAT_RMR_TRIPLET to = conf_target(&c->a, 100, 1000);
@@ -247,7 +304,7 @@ T(ep_post_rdma_write__arrives)
 	EXPECT_OK(dat_ep_post_rdma_write(c->b.ep, 1, &seg, conf_cookie(2), &to,
 					 NO_FLAGS));
 	data = conf_dto(c->b.req_evd, 2, DAT_DTO_SUCCESS);
-	EXPECT_EQ(data.operation, DAT_DTO_RDMA_WRITE);
+	EXPECT_OPERATION(data, RDMA_WRITE);
 	/* The peer learns of it by the message that follows. */
 	conf_post_recv(&c->a, 4000, 64, 3);
 	conf_post_send(&c->b, 4000, 8, 4);
@@ -256,7 +313,29 @@ T(ep_post_rdma_write__arrives)
 	conf_no_event(c->a.recv_evd);
 }
 
-T(ep_post_rdma_read__arrives)
+/* Programs look at the last word, and believe what is before it. */
+CASE(ep_post_rdma_write__last_bytes_come_last, "6 dat_ep_post_rdma_write",
+     NEED_CONNECTED)
+{
+	const size_t size = 6000;
+	volatile uint32_t *last =
+		(volatile uint32_t *)(void *)(c->a.buf + size - 4);
+	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, size);
+	DAT_RMR_TRIPLET to = conf_target(&c->a, 0, size);
+
+	for (uint32_t i = 1; i <= 100; i++) {
+		fill(c->b.buf, size, i);
+		memcpy(c->b.buf + size - 4, &i, sizeof(i));
+		EXPECT_OK(dat_ep_post_rdma_write(
+			c->b.ep, 1, &seg, conf_cookie(i), &to, NO_FLAGS));
+		while (*last != i)
+			;
+		EXPECT(memcmp(c->a.buf, c->b.buf, size) == 0);
+		conf_dto(c->b.req_evd, i, DAT_DTO_SUCCESS);
+	}
+}
+
+CASE(ep_post_rdma_read__arrives, "6 dat_ep_post_rdma_read", NEED_CONNECTED)
 {
 	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 1000);
 	DAT_RMR_TRIPLET from = conf_target(&c->a, 100, 1000);
@@ -266,7 +345,7 @@ T(ep_post_rdma_read__arrives)
 	EXPECT_OK(dat_ep_post_rdma_read(c->b.ep, 1, &seg, conf_cookie(2), &from,
 					NO_FLAGS));
 	data = conf_dto(c->b.req_evd, 2, DAT_DTO_SUCCESS);
-	EXPECT_EQ(data.operation, DAT_DTO_RDMA_READ);
+	EXPECT_OPERATION(data, RDMA_READ);
 	EXPECT(memcmp(c->a.buf + 100, c->b.buf, 1000) == 0);
 }
 
@@ -281,7 +360,8 @@ static void remote_fault(struct conf *c, rdma_post post, DAT_RMR_TRIPLET at)
 		EXPECT_EQ(c->a.buf[i], 0);
 }
 
-T(ep_post_rdma_write__unknown_key)
+CASE(ep_post_rdma_write__unknown_key, "6 dat_ep_post_rdma_write",
+     NEED_CONNECTED)
 {
 	DAT_RMR_TRIPLET at = conf_target(&c->a, 0, 64);
 
@@ -289,13 +369,14 @@ T(ep_post_rdma_write__unknown_key)
 	remote_fault(c, dat_ep_post_rdma_write, at);
 }
 
-T(ep_post_rdma_write__outside_the_region)
+CASE(ep_post_rdma_write__outside_the_region, "6 dat_ep_post_rdma_write",
+     NEED_CONNECTED)
 {
 	remote_fault(c, dat_ep_post_rdma_write,
 		     conf_target(&c->a, CONF_MEM - 8, 64));
 }
 
-T(ep_post_rdma_read__unknown_key)
+CASE(ep_post_rdma_read__unknown_key, "6 dat_ep_post_rdma_read", NEED_CONNECTED)
 {
 	DAT_RMR_TRIPLET at = conf_target(&c->a, 0, 64);
 
@@ -303,36 +384,22 @@ T(ep_post_rdma_read__unknown_key)
 	remote_fault(c, dat_ep_post_rdma_read, at);
 }
 
-T(ep_post_rdma_write__region_is_read_only)
+CASE(ep_post_rdma_write__region_is_read_only, "6 dat_ep_post_rdma_write",
+     NEED_CONNECTED)
 {
 	DAT_REGION_DESCRIPTION desc = {.for_va = c->a.buf};
 	DAT_RMR_TRIPLET at = conf_target(&c->a, 0, 64);
 	DAT_LMR_CONTEXT lkey;
 	DAT_LMR_HANDLE lmr;
 
-	EXPECT_OK(dat_lmr_create(
+	EXPECT_OK(face_lmr_create(
 		c->a.ia, DAT_MEM_TYPE_VIRTUAL, desc, 4096, c->a.pz,
 		DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG,
-		DAT_VA_TYPE_VA, &lmr, &lkey, &at.rmr_context, NULL, NULL));
+		&lmr, &lkey, &at.rmr_context, NULL, NULL));
 	remote_fault(c, dat_ep_post_rdma_write, at);
 }
 
-T(ep_post_send_with_invalidate__works_or_says_no)
-{
-	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 8);
-	DAT_RETURN ret;
-
-	conf_post_recv(&c->a, 0, 64, 1);
-	ret = dat_ep_post_send_with_invalidate(c->b.ep, 1, &seg, conf_cookie(2),
-					       NO_FLAGS, DAT_FALSE, 0);
-	if (DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED)
-		return;
-	EXPECT_OK(ret);
-	conf_dto(c->b.req_evd, 2, DAT_DTO_SUCCESS);
-	conf_dto(c->a.recv_evd, 1, DAT_DTO_SUCCESS);
-}
-
-T(ep_get_status__idle_again)
+CASE(ep_get_status__idle_again, "6 dat_ep_get_status", NEED_CONNECTED)
 {
 	DAT_BOOLEAN recv = DAT_FALSE, req = DAT_FALSE;
 
@@ -345,33 +412,3 @@ T(ep_get_status__idle_again)
 	EXPECT_EQ(recv, DAT_TRUE);
 	EXPECT_EQ(req, DAT_TRUE);
 }
-
-#define POST(x, call) CASE(ep_post_##x, "6 dat_ep_post_" call, NEED_CONNECTED)
-
-const struct conf_case cases_post[] = {
-	POST(send__arrives, "send"),
-	POST(send__no_segments, "send"),
-	POST(send__gathers_and_scatters, "send"),
-	POST(send__order, "send"),
-	POST(send__iov_is_the_consumers_again, "send"),
-	POST(send__suppressed, "send"),
-	POST(send__longer_than_the_receive, "send"),
-	POST(send__unknown_key, "send"),
-	POST(send__disconnected_is_flushed, "send"),
-	POST(recv__suppressed, "recv"),
-	CASE(ep_post_recv__too_many_outstanding, "6 dat_ep_post_recv",
-	     NEED_EPS),
-	CASE(ep_post_recv__before_the_connection, "6 dat_ep_post_recv",
-	     NEED_EPS),
-	POST(recv__disconnected_is_flushed, "recv"),
-	POST(rdma_write__arrives, "rdma_write"),
-	POST(rdma_write__suppressed_only, "rdma_write"),
-	POST(rdma_write__unknown_key, "rdma_write"),
-	POST(rdma_write__outside_the_region, "rdma_write"),
-	POST(rdma_write__region_is_read_only, "rdma_write"),
-	POST(rdma_read__arrives, "rdma_read"),
-	POST(rdma_read__unknown_key, "rdma_read"),
-	POST(send_with_invalidate__works_or_says_no, "send_with_invalidate"),
-	CASE(ep_get_status__idle_again, "6 dat_ep_get_status", NEED_CONNECTED),
-	{0},
-};

@@ -9,9 +9,7 @@
 
 #include <string.h>
 
-#define T(name) static void name(struct conf *c)
-
-T(pz_create__works)
+CASE(pz_create__works, "8 dat_pz_create", NEED_IA)
 {
 	DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
 
@@ -20,7 +18,7 @@ T(pz_create__works)
 	EXPECT_OK(dat_pz_free(pz));
 }
 
-T(pz_query__names_the_ia)
+CASE(pz_query__names_the_ia, "8 dat_pz_query", NEED_IA)
 {
 	DAT_PZ_PARAM param;
 
@@ -28,14 +26,14 @@ T(pz_query__names_the_ia)
 	EXPECT(param.ia_handle == c->a.ia);
 }
 
-T(pz_free__lmr_uses_it)
+CASE(pz_free__lmr_uses_it, "8 dat_pz_free", NEED_IA)
 {
 	BAD_STATE(dat_pz_free(c->a.pz), PZ_IN_USE);
 	EXPECT_OK(dat_lmr_free(c->a.lmr));
 	EXPECT_OK(dat_pz_free(c->a.pz));
 }
 
-T(pz_free__ep_uses_it)
+CASE(pz_free__ep_uses_it, "8 dat_pz_free", NEED_IA)
 {
 	DAT_PZ_HANDLE pz;
 	DAT_EP_HANDLE ep;
@@ -48,7 +46,7 @@ T(pz_free__ep_uses_it)
 	EXPECT_OK(dat_pz_free(pz));
 }
 
-T(pz_free__rmr_uses_it)
+CASE(pz_free__rmr_uses_it, "8 dat_pz_free", NEED_IA | NEED_RMR)
 {
 	DAT_PZ_HANDLE pz;
 	DAT_RMR_HANDLE rmr;
@@ -60,7 +58,7 @@ T(pz_free__rmr_uses_it)
 	EXPECT_OK(dat_pz_free(pz));
 }
 
-T(pz_free__srq_uses_it)
+CASE(pz_free__srq_uses_it, "8 dat_pz_free", NEED_IA | NEED_SRQ)
 {
 	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
 	DAT_PZ_HANDLE pz;
@@ -72,13 +70,3 @@ T(pz_free__srq_uses_it)
 	EXPECT_OK(dat_srq_free(srq));
 	EXPECT_OK(dat_pz_free(pz));
 }
-
-const struct conf_case cases_pz[] = {
-	CASE(pz_create__works, "8 dat_pz_create", NEED_IA),
-	CASE(pz_query__names_the_ia, "8 dat_pz_query", NEED_IA),
-	CASE(pz_free__lmr_uses_it, "8 dat_pz_free", NEED_IA),
-	CASE(pz_free__ep_uses_it, "8 dat_pz_free", NEED_IA),
-	CASE(pz_free__rmr_uses_it, "8 dat_pz_free", NEED_IA | NEED_RMR),
-	CASE(pz_free__srq_uses_it, "8 dat_pz_free", NEED_IA | NEED_SRQ),
-	{0},
-};

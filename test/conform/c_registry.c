@@ -10,10 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <dat2/dat_registry.h>
-
-#define T(name) static void name(struct conf *c)
-
 #define ENTRIES 512
 
 static DAT_PROVIDER_INFO *list(DAT_COUNT *ret_n)
@@ -28,7 +24,8 @@ static DAT_PROVIDER_INFO *list(DAT_COUNT *ret_n)
 	return info;
 }
 
-T(registry_list_providers__has_the_name)
+CASE(registry_list_providers__has_the_name, "2.2 dat_registry_list_providers",
+     NEED_NOTHING)
 {
 	DAT_COUNT n = 0, found = 0;
 	DAT_PROVIDER_INFO *info = list(&n);
@@ -40,7 +37,8 @@ T(registry_list_providers__has_the_name)
 	EXPECT(found > 0);
 }
 
-T(registry_list_providers__too_small_tells_the_number)
+CASE(registry_list_providers__too_small_tells_the_number,
+     "2.2 dat_registry_list_providers", NEED_NOTHING)
 {
 	DAT_PROVIDER_INFO *at[1] = {NULL};
 	DAT_COUNT n = -1, all;
@@ -50,11 +48,12 @@ T(registry_list_providers__too_small_tells_the_number)
 	EXPECT_EQ(n, all);
 }
 
-T(registry_add_provider__twice)
+CASE(registry_add_provider__twice, "2.2 dat_registry_add_provider",
+     NEED_NOTHING)
 {
 	DAT_PROVIDER_INFO info = {
 		.ia_name = "conform-dynamic",
-		.dapl_version_major = 2,
+		.dapl_version_major = DAT_VERSION_MAJOR,
 		.is_thread_safe = DAT_TRUE,
 	};
 	DAT_PROVIDER p;
@@ -67,7 +66,8 @@ T(registry_add_provider__twice)
 }
 
 /* Old plug-ins know the type that the historic library gave. */
-T(registry_remove_provider__unknown)
+CASE(registry_remove_provider__unknown, "2.2 dat_registry_remove_provider",
+     NEED_NOTHING)
 {
 	DAT_PROVIDER_INFO info = {.ia_name = "conform-unknown"};
 	DAT_PROVIDER p;
@@ -87,36 +87,21 @@ static DAT_RETURN open_as(const char *name, DAT_COUNT qlen, unsigned major,
 			    minor, DAT_FALSE);
 }
 
-T(ia_openv__unknown_name)
+CASE(ia_openv__unknown_name, "3 dat_ia_openv", NEED_NOTHING)
 {
-	EXPECT_ERR(open_as("conform-no-such-adapter", 8, 2, 0),
+	EXPECT_ERR(open_as("conform-no-such-adapter", 8, DAT_VERSION_MAJOR,
+			   DAT_VERSION_MINOR),
 		   DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
 }
 
-T(ia_openv__unknown_major)
+CASE(ia_openv__unknown_major, "3 dat_ia_openv", NEED_NOTHING)
 {
-	EXPECT_TYPE(open_as(c->name, 8, 7, 0), DAT_PROVIDER_NOT_FOUND);
+	EXPECT_TYPE(open_as(c->name, 8, 7, DAT_VERSION_MINOR),
+		    DAT_PROVIDER_NOT_FOUND);
 }
 
-T(ia_openv__unknown_minor)
+CASE(ia_openv__unknown_minor, "3 dat_ia_openv", NEED_NOTHING)
 {
-	EXPECT_TYPE(open_as(c->name, 8, 2, 77), DAT_PROVIDER_NOT_FOUND);
+	EXPECT_TYPE(open_as(c->name, 8, DAT_VERSION_MAJOR, 77),
+		    DAT_PROVIDER_NOT_FOUND);
 }
-
-#define LIST(x)                                                               \
-	CASE(registry_list_providers__##x, "2.2 dat_registry_list_providers", \
-	     NEED_NOTHING)
-#define ADD(x)                                                            \
-	CASE(registry_add_provider__##x, "2.2 dat_registry_add_provider", \
-	     NEED_NOTHING)
-#define REMOVE(x)                           \
-	CASE(registry_remove_provider__##x, \
-	     "2.2 dat_registry_remove_provider", NEED_NOTHING)
-#define OPEN(x) CASE(ia_openv__##x, "3 dat_ia_openv", NEED_NOTHING)
-
-const struct conf_case cases_registry[] = {
-	LIST(has_the_name),  LIST(too_small_tells_the_number),
-	ADD(twice),	     REMOVE(unknown),
-	OPEN(unknown_name),  OPEN(unknown_major),
-	OPEN(unknown_minor), {0},
-};

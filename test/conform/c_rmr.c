@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define T(name) static void name(struct conf *c)
-
 static DAT_RMR_HANDLE make(struct conf *c)
 {
 	DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
@@ -26,7 +24,6 @@ struct bind {
 	DAT_LMR_HANDLE lmr;
 	DAT_LMR_TRIPLET seg;
 	unsigned priv;
-	DAT_VA_TYPE va;
 	DAT_EP_HANDLE ep;
 };
 
@@ -38,16 +35,15 @@ static struct bind good(struct conf *c)
 		.seg = conf_seg(&c->a, 0, 4096),
 		.priv = DAT_MEM_PRIV_REMOTE_READ_FLAG |
 			DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
-		.va = DAT_VA_TYPE_VA,
 		.ep = c->a.ep,
 	};
 }
 
 static DAT_RETURN bind_rmr(const struct bind *b, DAT_RMR_CONTEXT *ctx)
 {
-	return dat_rmr_bind(b->rmr, b->lmr, &b->seg,
-			    (DAT_MEM_PRIV_FLAGS)b->priv, b->va, b->ep,
-			    conf_cookie(7), DAT_COMPLETION_DEFAULT_FLAG, ctx);
+	return face_rmr_bind(b->rmr, b->lmr, &b->seg,
+			     (DAT_MEM_PRIV_FLAGS)b->priv, b->ep, conf_cookie(7),
+			     DAT_COMPLETION_DEFAULT_FLAG, ctx);
 }
 
 static DAT_RMR_CONTEXT bound(struct conf *c, const struct bind *b)
@@ -64,26 +60,12 @@ static DAT_RMR_CONTEXT bound(struct conf *c, const struct bind *b)
 	return ctx;
 }
 
-T(rmr_create__works)
+CASE(rmr_create__works, "10 dat_rmr_create", NEED_IA | NEED_RMR)
 {
 	EXPECT_OK(dat_rmr_free(make(c)));
 }
 
-T(rmr_create_for_ep__works_or_says_no)
-{
-	DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
-	DAT_RMR_PARAM p;
-	DAT_RETURN ret = dat_rmr_create_for_ep(c->a.pz, &rmr);
-
-	if (DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED)
-		return;
-	EXPECT_OK(ret);
-	EXPECT_OK(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &p));
-	EXPECT_EQ(p.rmr_scope, DAT_RMR_SCOPE_EP);
-	EXPECT_OK(dat_rmr_free(rmr));
-}
-
-T(rmr_query__unbound)
+CASE(rmr_query__unbound, "10 dat_rmr_query", NEED_IA | NEED_RMR)
 {
 	DAT_RMR_PARAM p;
 
@@ -92,7 +74,7 @@ T(rmr_query__unbound)
 	EXPECT(p.pz_handle == c->a.pz);
 }
 
-T(rmr_bind__completes)
+CASE(rmr_bind__completes, "10 dat_rmr_bind", NEED_CONNECTED | NEED_RMR)
 {
 	struct bind b = good(c);
 	DAT_RMR_PARAM p;
@@ -104,7 +86,8 @@ T(rmr_bind__completes)
 	EXPECT_EQ(p.mem_priv, b.priv);
 }
 
-T(rmr_bind__peer_writes_through_it)
+CASE(rmr_bind__peer_writes_through_it, "10 dat_rmr_bind",
+     NEED_CONNECTED | NEED_RMR)
 {
 	struct bind b = good(c);
 	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 64);
@@ -118,7 +101,7 @@ T(rmr_bind__peer_writes_through_it)
 	EXPECT(memcmp(c->a.buf, c->b.buf, 64) == 0);
 }
 
-T(rmr_bind__length_0_unbinds)
+CASE(rmr_bind__length_0_unbinds, "10 dat_rmr_bind", NEED_CONNECTED | NEED_RMR)
 {
 	struct bind b = good(c);
 	DAT_LMR_TRIPLET seg = conf_seg(&c->b, 0, 64);
@@ -134,7 +117,7 @@ T(rmr_bind__length_0_unbinds)
 	EXPECT(c->a.buf[0] == 0);
 }
 
-T(rmr_bind__outside_the_region)
+CASE(rmr_bind__outside_the_region, "10 dat_rmr_bind", NEED_CONNECTED | NEED_RMR)
 {
 	struct bind b = good(c);
 	DAT_RMR_CONTEXT ctx;
@@ -143,7 +126,7 @@ T(rmr_bind__outside_the_region)
 	EXPECT_TYPE(bind_rmr(&b, &ctx), DAT_INVALID_PARAMETER);
 }
 
-T(rmr_bind__pz_differs)
+CASE(rmr_bind__pz_differs, "10 dat_rmr_bind", NEED_CONNECTED | NEED_RMR)
 {
 	struct bind b = good(c);
 	DAT_RMR_CONTEXT ctx;
@@ -154,20 +137,20 @@ T(rmr_bind__pz_differs)
 	EXPECT_TYPE(bind_rmr(&b, &ctx), DAT_INVALID_PARAMETER);
 }
 
-T(rmr_bind__region_lacks_privilege)
+CASE(rmr_bind__region_lacks_privilege, "10 dat_rmr_bind",
+     NEED_CONNECTED | NEED_RMR)
 {
 	struct bind b = good(c);
 	DAT_REGION_DESCRIPTION desc = {.for_va = c->a.buf};
 	DAT_RMR_CONTEXT ctx;
 
-	EXPECT_OK(dat_lmr_create(c->a.ia, DAT_MEM_TYPE_VIRTUAL, desc, 4096,
-				 c->a.pz, DAT_MEM_PRIV_LOCAL_READ_FLAG,
-				 DAT_VA_TYPE_VA, &b.lmr, &b.seg.lmr_context,
-				 NULL, NULL, NULL));
+	EXPECT_OK(face_lmr_create(c->a.ia, DAT_MEM_TYPE_VIRTUAL, desc, 4096,
+				  c->a.pz, DAT_MEM_PRIV_LOCAL_READ_FLAG, &b.lmr,
+				  &b.seg.lmr_context, NULL, NULL, NULL));
 	EXPECT_TYPE(bind_rmr(&b, &ctx), DAT_PRIVILEGES_VIOLATION);
 }
 
-T(rmr_bind__ep_not_connected)
+CASE(rmr_bind__ep_not_connected, "10 dat_rmr_bind", NEED_EPS | NEED_RMR)
 {
 	struct bind b = good(c);
 	DAT_RMR_CONTEXT ctx;
@@ -175,7 +158,7 @@ T(rmr_bind__ep_not_connected)
 	BAD_STATE(bind_rmr(&b, &ctx), EP_UNCONNECTED);
 }
 
-T(rmr_free__bound)
+CASE(rmr_free__bound, "10 dat_rmr_free", NEED_CONNECTED | NEED_RMR)
 {
 	struct bind b = good(c);
 
@@ -184,34 +167,10 @@ T(rmr_free__bound)
 	EXPECT_OK(dat_lmr_free(c->a.lmr));
 }
 
-T(lmr_free__rmr_is_bound)
+CASE(lmr_free__rmr_is_bound, "9 dat_lmr_free", NEED_CONNECTED | NEED_RMR)
 {
 	struct bind b = good(c);
 
 	bound(c, &b);
 	EXPECT_TYPE(dat_lmr_free(c->a.lmr), DAT_INVALID_STATE);
 }
-
-#define CREATE(x) CASE(rmr_create__##x, "10 dat_rmr_create", NEED_IA | NEED_RMR)
-#define QUERY(x)  CASE(rmr_query__##x, "10 dat_rmr_query", NEED_IA | NEED_RMR)
-#define BIND(x) \
-	CASE(rmr_bind__##x, "10 dat_rmr_bind", NEED_CONNECTED | NEED_RMR)
-
-const struct conf_case cases_rmr[] = {
-	CREATE(works),
-	CASE(rmr_create_for_ep__works_or_says_no, "10 dat_rmr_create_for_ep",
-	     NEED_IA | NEED_RMR),
-	QUERY(unbound),
-	BIND(completes),
-	BIND(peer_writes_through_it),
-	BIND(length_0_unbinds),
-	BIND(outside_the_region),
-	BIND(pz_differs),
-	BIND(region_lacks_privilege),
-	CASE(rmr_bind__ep_not_connected, "10 dat_rmr_bind",
-	     NEED_EPS | NEED_RMR),
-	CASE(rmr_free__bound, "10 dat_rmr_free", NEED_CONNECTED | NEED_RMR),
-	CASE(lmr_free__rmr_is_bound, "9 dat_lmr_free",
-	     NEED_CONNECTED | NEED_RMR),
-	{0},
-};

@@ -11,8 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define T(name) static void name(struct conf *c)
-
 static DAT_RETURN listen_on(struct conf *c, DAT_EVD_HANDLE evd, int flags,
 			    DAT_PSP_HANDLE *psp)
 {
@@ -25,18 +23,46 @@ static DAT_RETURN reserve(struct conf *c, DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd,
 	return dat_rsp_create(c->a.ia, c->qual, ep, evd, rsp);
 }
 
-T(psp_create__again_after_free)
+CASE(psp_create__again_after_free, "7 dat_psp_create", NEED_EPS)
 {
 	for (int i = 0; i < 3; i++)
 		EXPECT_OK(dat_psp_free(conf_listen(c)));
 }
 
-T(psp_create__qualifier_taken)
+CASE(psp_create__qualifier_taken, "7 dat_psp_create", NEED_EPS)
 {
 	DAT_PSP_HANDLE psp;
 
 	conf_listen(c);
 	EXPECT_TYPE(listen_on(c, c->a.cr_evd, 0, &psp), DAT_CONN_QUAL_IN_USE);
+}
+
+/* All 64 bits of it, and the port that its lower ones stand for. */
+CASE(psp_create__qualifier_of_64_bits, "7 dat_psp_create", NEED_EPS)
+{
+	DAT_CR_ARRIVAL_EVENT_DATA *data;
+	DAT_PSP_HANDLE psp;
+	DAT_PSP_PARAM p;
+	DAT_RETURN ret;
+	DAT_EVENT ev;
+
+	/* Others have ports, too. */
+	c->qual |= UINT64_C(1) << 35;
+	for (int i = 0; i < 100; i++, c->qual += UINT64_C(1) << 36) {
+		ret = listen_on(c, c->a.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp);
+		if (DAT_GET_TYPE(ret) != DAT_CONN_QUAL_IN_USE)
+			break;
+	}
+	EXPECT_OK(ret);
+	EXPECT_OK(dat_psp_query(psp, DAT_PSP_FIELD_ALL, &p));
+	EXPECT_EQ(p.conn_qual, c->qual);
+	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
+	ev = conf_event(c->a.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	data = &ev.event_data.cr_arrival_event_data;
+	EXPECT_EQ(data->conn_qual, c->qual);
+	EXPECT(data->sp_handle.psp_handle == psp);
+	EXPECT_OK(dat_cr_accept(data->cr_handle, c->a.ep, 0, NULL));
+	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
 /* Whether the second instance has the address of the first. */
@@ -54,7 +80,8 @@ static bool same_address(struct conf *c)
 						: sizeof(struct sockaddr_in));
 }
 
-T(psp_create__qualifier_taken_by_other_instance)
+CASE(psp_create__qualifier_taken_by_other_instance, "7 dat_psp_create",
+     NEED_EPS)
 {
 	DAT_PSP_HANDLE psp;
 
@@ -67,7 +94,7 @@ T(psp_create__qualifier_taken_by_other_instance)
 }
 
 /* What the attribute promises is what the call does. */
-T(psp_create__provider_flag_as_advertised)
+CASE(psp_create__provider_flag_as_advertised, "7 dat_psp_create", NEED_EPS)
 {
 	DAT_PSP_HANDLE psp;
 	DAT_RETURN ret = listen_on(c, c->a.cr_evd, DAT_PSP_PROVIDER_FLAG, &psp);
@@ -78,7 +105,7 @@ T(psp_create__provider_flag_as_advertised)
 		EXPECT_OK(ret);
 }
 
-T(psp_create_any__picks_a_usable_one)
+CASE(psp_create_any__picks_a_usable_one, "7 dat_psp_create_any", NEED_EPS)
 {
 	struct conf_side *other = same_address(c) ? &c->b : &c->a;
 	DAT_CONN_QUAL qual[4] = {0};
@@ -90,7 +117,8 @@ T(psp_create_any__picks_a_usable_one)
 
 		EXPECT_OK(dat_psp_create_any(s->ia, &qual[i], s->cr_evd,
 					     DAT_PSP_CONSUMER_FLAG, &psp[i]));
-		EXPECT(qual[i] >= 1024);
+		/* Programs keep it where a TCP port is kept. */
+		EXPECT(qual[i] >= 1024 && qual[i] <= 0xffff);
 		EXPECT_OK(dat_psp_query(psp[i], DAT_PSP_FIELD_ALL, &p));
 		EXPECT_EQ(p.conn_qual, qual[i]);
 		for (int j = 0; j < i; j++)
@@ -98,7 +126,7 @@ T(psp_create_any__picks_a_usable_one)
 	}
 }
 
-T(psp_create_any__peer_can_connect)
+CASE(psp_create_any__peer_can_connect, "7 dat_psp_create_any", NEED_EPS)
 {
 	DAT_CONN_QUAL qual = 0;
 	DAT_PSP_HANDLE psp;
@@ -113,7 +141,7 @@ T(psp_create_any__peer_can_connect)
 	EXPECT_EQ(ev.event_data.cr_arrival_event_data.conn_qual, qual);
 }
 
-T(psp_query__what_was_asked_for)
+CASE(psp_query__what_was_asked_for, "7 dat_psp_query", NEED_EPS)
 {
 	DAT_PSP_PARAM p;
 
@@ -124,7 +152,7 @@ T(psp_query__what_was_asked_for)
 	EXPECT_EQ(p.psp_flags, DAT_PSP_CONSUMER_FLAG);
 }
 
-T(psp_free__delivered_request_stays_valid)
+CASE(psp_free__delivered_request_stays_valid, "7 dat_psp_free", NEED_EPS)
 {
 	DAT_PSP_HANDLE psp = conf_listen(c);
 	DAT_EVENT ev;
@@ -138,14 +166,14 @@ T(psp_free__delivered_request_stays_valid)
 	conf_event(c->a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-T(psp_free__later_request_is_refused)
+CASE(psp_free__later_request_is_refused, "7 dat_psp_free", NEED_EPS)
 {
 	EXPECT_OK(dat_psp_free(conf_listen(c)));
 	EXPECT_OK(conf_try_connect(c, c->b.ep, CONF_PATIENCE));
 	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
-T(rsp_create__reserves_and_gives_back)
+CASE(rsp_create__reserves_and_gives_back, "7 dat_rsp_create", NEED_EPS)
 {
 	DAT_RSP_HANDLE rsp;
 
@@ -155,7 +183,7 @@ T(rsp_create__reserves_and_gives_back)
 	EXPECT_EQ(conf_ep_state(c->a.ep), DAT_EP_STATE_UNCONNECTED);
 }
 
-T(rsp_create__qualifier_taken)
+CASE(rsp_create__qualifier_taken, "7 dat_rsp_create", NEED_EPS)
 {
 	DAT_RSP_HANDLE rsp = (DAT_RSP_HANDLE)c;
 
@@ -166,7 +194,7 @@ T(rsp_create__qualifier_taken)
 	EXPECT_EQ(conf_ep_state(c->a.ep), DAT_EP_STATE_UNCONNECTED);
 }
 
-T(rsp_create__serves_one_request)
+CASE(rsp_create__serves_one_request, "7 dat_rsp_create", NEED_EPS)
 {
 	DAT_CR_ARRIVAL_EVENT_DATA data;
 	DAT_CR_PARAM request;
@@ -197,7 +225,7 @@ T(rsp_create__serves_one_request)
 	conf_event(c->b.conn_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
-T(rsp_query__what_was_asked_for)
+CASE(rsp_query__what_was_asked_for, "7 dat_rsp_query", NEED_EPS)
 {
 	DAT_RSP_HANDLE rsp;
 	DAT_RSP_PARAM p;
@@ -209,45 +237,3 @@ T(rsp_query__what_was_asked_for)
 	EXPECT(p.evd_handle == c->a.cr_evd);
 	EXPECT(p.ep_handle == c->a.ep);
 }
-
-T(csp_create__works_or_says_no)
-{
-	DAT_COMM comm = {AF_INET, SOCK_STREAM, IPPROTO_TCP};
-	DAT_CSP_HANDLE csp = DAT_HANDLE_NULL;
-	struct sockaddr_storage addr;
-	DAT_CSP_PARAM p;
-	DAT_RETURN ret;
-
-	memcpy(&addr, conf_address(c), sizeof(struct sockaddr_in));
-	((struct sockaddr_in *)(void *)&addr)->sin_port =
-		htons((uint16_t)c->qual);
-	ret = dat_csp_create(c->a.ia, &comm, (DAT_IA_ADDRESS_PTR)&addr,
-			     c->a.cr_evd, &csp);
-	if (DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED)
-		return;
-	EXPECT_OK(ret);
-	EXPECT_OK(dat_csp_query(csp, DAT_CSP_FIELD_ALL, &p));
-	EXPECT(p.ia_handle == c->a.ia);
-	EXPECT(p.evd_handle == c->a.cr_evd);
-	EXPECT_OK(dat_csp_free(csp));
-}
-
-#define SP(x, call) CASE(x, "7 " call, NEED_EPS)
-
-const struct conf_case cases_sp[] = {
-	SP(psp_create__again_after_free, "dat_psp_create"),
-	SP(psp_create__qualifier_taken, "dat_psp_create"),
-	SP(psp_create__qualifier_taken_by_other_instance, "dat_psp_create"),
-	SP(psp_create__provider_flag_as_advertised, "dat_psp_create"),
-	SP(psp_create_any__picks_a_usable_one, "dat_psp_create_any"),
-	SP(psp_create_any__peer_can_connect, "dat_psp_create_any"),
-	SP(psp_query__what_was_asked_for, "dat_psp_query"),
-	SP(psp_free__delivered_request_stays_valid, "dat_psp_free"),
-	SP(psp_free__later_request_is_refused, "dat_psp_free"),
-	SP(rsp_create__reserves_and_gives_back, "dat_rsp_create"),
-	SP(rsp_create__qualifier_taken, "dat_rsp_create"),
-	SP(rsp_create__serves_one_request, "dat_rsp_create"),
-	SP(rsp_query__what_was_asked_for, "dat_rsp_query"),
-	SP(csp_create__works_or_says_no, "dat_csp_create"),
-	{0},
-};

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define T(name) static void name(struct conf *c)
-
 #define DTOS 4
 
 static DAT_SRQ_HANDLE make(struct conf *c)
@@ -48,12 +46,12 @@ static DAT_SRQ_PARAM query(DAT_SRQ_HANDLE srq)
 	return p;
 }
 
-T(srq_create__works)
+CASE(srq_create__works, "11 dat_srq_create", NEED_IA | NEED_SRQ)
 {
 	EXPECT_OK(dat_srq_free(make(c)));
 }
 
-T(srq_create__dtos_absurd)
+CASE(srq_create__dtos_absurd, "11 dat_srq_create", NEED_IA | NEED_SRQ)
 {
 	DAT_SRQ_ATTR attr = {0x7fffffff, 1, DAT_SRQ_LW_DEFAULT};
 	DAT_SRQ_HANDLE srq;
@@ -62,7 +60,7 @@ T(srq_create__dtos_absurd)
 		    DAT_INSUFFICIENT_RESOURCES);
 }
 
-T(srq_query__new)
+CASE(srq_query__new, "11 dat_srq_query", NEED_IA | NEED_SRQ)
 {
 	DAT_SRQ_PARAM p = query(make(c));
 
@@ -75,7 +73,7 @@ T(srq_query__new)
 	EXPECT_EQ(p.outstanding_dto_count, 0);
 }
 
-T(srq_query__counts)
+CASE(srq_query__counts, "11 dat_srq_query", NEED_IA | NEED_SRQ)
 {
 	DAT_SRQ_HANDLE srq = make(c);
 
@@ -84,7 +82,7 @@ T(srq_query__counts)
 	EXPECT_EQ(query(srq).outstanding_dto_count, 2);
 }
 
-T(srq_post_recv__full)
+CASE(srq_post_recv__full, "11 dat_srq_post_recv", NEED_IA | NEED_SRQ)
 {
 	DAT_SRQ_HANDLE srq = make(c);
 	int limit = query(srq).max_recv_dtos;
@@ -95,7 +93,8 @@ T(srq_post_recv__full)
 		   DAT_RESOURCE_MEMORY);
 }
 
-T(srq_post_recv__too_many_segments)
+CASE(srq_post_recv__too_many_segments, "11 dat_srq_post_recv",
+     NEED_IA | NEED_SRQ)
 {
 	DAT_LMR_TRIPLET seg[64];
 	DAT_SRQ_HANDLE srq = make(c);
@@ -107,7 +106,8 @@ T(srq_post_recv__too_many_segments)
 	BAD_ARG(dat_srq_post_recv(srq, n, seg, conf_cookie(1)), 2);
 }
 
-T(srq_post_recv__message_arrives)
+CASE(srq_post_recv__message_arrives, "11 dat_srq_post_recv",
+     NEED_BOTH | NEED_SRQ)
 {
 	DAT_SRQ_HANDLE srq = make(c);
 	DAT_DTO_COMPLETION_EVENT_DATA data;
@@ -126,7 +126,7 @@ T(srq_post_recv__message_arrives)
 	EXPECT_EQ(query(srq).outstanding_dto_count, 0);
 }
 
-T(srq_resize__grow)
+CASE(srq_resize__grow, "11 dat_srq_resize", NEED_IA | NEED_SRQ)
 {
 	DAT_SRQ_HANDLE srq = make(c);
 
@@ -143,7 +143,8 @@ T(srq_resize__grow)
 		EXPECT_OK(post(c, srq, (uint64_t)i));
 }
 
-T(srq_resize__fewer_than_outstanding)
+CASE(srq_resize__fewer_than_outstanding, "11 dat_srq_resize",
+     NEED_IA | NEED_SRQ)
 {
 	DAT_SRQ_HANDLE srq = make(c);
 
@@ -152,7 +153,7 @@ T(srq_resize__fewer_than_outstanding)
 	EXPECT_TYPE(dat_srq_resize(srq, 2), DAT_INVALID_STATE);
 }
 
-T(srq_set_lw__works_or_says_no)
+CASE(srq_set_lw__works_or_says_no, "11 dat_srq_set_lw", NEED_IA | NEED_SRQ)
 {
 	DAT_RETURN ret = dat_srq_set_lw(make(c), 1);
 
@@ -160,14 +161,14 @@ T(srq_set_lw__works_or_says_no)
 		EXPECT_OK(ret);
 }
 
-T(srq_set_lw__above_the_size)
+CASE(srq_set_lw__above_the_size, "11 dat_srq_set_lw", NEED_IA | NEED_SRQ)
 {
 	DAT_SRQ_HANDLE srq = make(c);
 
 	BAD_ARG(dat_srq_set_lw(srq, query(srq).max_recv_dtos + 1), 2);
 }
 
-T(srq_free__ep_uses_it)
+CASE(srq_free__ep_uses_it, "11 dat_srq_free", NEED_IA | NEED_SRQ)
 {
 	DAT_SRQ_HANDLE srq = make(c);
 	DAT_EP_HANDLE ep = make_ep(c, srq);
@@ -177,7 +178,7 @@ T(srq_free__ep_uses_it)
 	EXPECT_OK(dat_srq_free(srq));
 }
 
-T(srq_free__buffers_posted)
+CASE(srq_free__buffers_posted, "11 dat_srq_free", NEED_IA | NEED_SRQ)
 {
 	DAT_SRQ_HANDLE srq = make(c);
 
@@ -185,7 +186,8 @@ T(srq_free__buffers_posted)
 	EXPECT_OK(dat_srq_free(srq));
 }
 
-T(ep_create_with_srq__query_names_it)
+CASE(ep_create_with_srq__query_names_it, "6 dat_ep_create_with_srq",
+     NEED_IA | NEED_SRQ)
 {
 	DAT_SRQ_HANDLE srq = make(c);
 	DAT_EP_PARAM p;
@@ -195,7 +197,7 @@ T(ep_create_with_srq__query_names_it)
 	EXPECT_EQ(p.ep_state, DAT_EP_STATE_UNCONNECTED);
 }
 
-T(ep_post_recv__ep_has_srq)
+CASE(ep_post_recv__ep_has_srq, "6 dat_ep_post_recv", NEED_IA | NEED_SRQ)
 {
 	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 0, 64);
 
@@ -203,27 +205,3 @@ T(ep_post_recv__ep_has_srq)
 				   DAT_COMPLETION_DEFAULT_FLAG),
 		  SRQ_IN_USE);
 }
-
-#define SRQ(x, clause) CASE(x, "11 " clause, NEED_IA | NEED_SRQ)
-
-const struct conf_case cases_srq[] = {
-	SRQ(srq_create__works, "dat_srq_create"),
-	SRQ(srq_create__dtos_absurd, "dat_srq_create"),
-	SRQ(srq_query__new, "dat_srq_query"),
-	SRQ(srq_query__counts, "dat_srq_query"),
-	SRQ(srq_post_recv__full, "dat_srq_post_recv"),
-	SRQ(srq_post_recv__too_many_segments, "dat_srq_post_recv"),
-	CASE(srq_post_recv__message_arrives, "11 dat_srq_post_recv",
-	     NEED_BOTH | NEED_SRQ),
-	SRQ(srq_resize__grow, "dat_srq_resize"),
-	SRQ(srq_resize__fewer_than_outstanding, "dat_srq_resize"),
-	SRQ(srq_set_lw__works_or_says_no, "dat_srq_set_lw"),
-	SRQ(srq_set_lw__above_the_size, "dat_srq_set_lw"),
-	SRQ(srq_free__ep_uses_it, "dat_srq_free"),
-	SRQ(srq_free__buffers_posted, "dat_srq_free"),
-	CASE(ep_create_with_srq__query_names_it, "6 dat_ep_create_with_srq",
-	     NEED_IA | NEED_SRQ),
-	CASE(ep_post_recv__ep_has_srq, "6 dat_ep_post_recv",
-	     NEED_IA | NEED_SRQ),
-	{0},
-};

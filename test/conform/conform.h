@@ -19,7 +19,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <dat2/udat.h>
+#include "test/face.h"
+
+#if DAT_FACE == 1
+#include <dat/dat_registry.h>
+#else
+#include <dat2/dat_registry.h>
+#endif
 
 #define CONF_MEM      16384
 #define CONF_QLEN     16
@@ -65,26 +71,30 @@ struct conf_case {
 	unsigned needs;
 	void (*run)(struct conf *c);
 	int arg;
+	const char *refusal; /* of a bad argument: the call and its code */
 };
 
-#define CASE(fn, clause, needs)           \
-	{                                 \
-#fn, clause, needs, fn, 0 \
+/*
+ * In front of a case's body, which has "struct conf *c"; CASE_ARG() is one more
+ * case of a body that has other ones. The cases are where main.c finds them,
+ * in whatever order; what only one version of DAT has stands in #if DAT_FACE.
+ */
+#define CASE(fn, clause, needs)              \
+	static void fn(struct conf *c);      \
+	CASE_ARG(#fn, clause, needs, fn, 0); \
+	static void fn(struct conf *c)
+#define CASE_ARG(text, of, what, fn, value)                                    \
+	CONF_ROW(.name = (text), .clause = (of), .needs = (what), .run = (fn), \
+		 .arg = (value))
+#define CONF_ROW(...)	 CONF_ROW_AT(__COUNTER__, __VA_ARGS__)
+#define CONF_ROW_AT(...) CONF_ROW_ID(__VA_ARGS__)
+#define CONF_ROW_ID(n, ...)                                    \
+	static const struct conf_case *const conf_row_##n      \
+		__attribute__((used, section("conf_cases"))) = \
+			&(const struct conf_case)              \
+	{                                                      \
+		__VA_ARGS__                                    \
 	}
-#define CASE_ARG(name, clause, needs, fn, arg) \
-	{                                      \
-		name, clause, needs, fn, arg   \
-	}
-
-/* One table per object, each ends with a case without name. */
-extern const struct conf_case cases_registry[], cases_ia[], cases_evd[],
-	cases_evd_wait[], cases_cno[], cases_pz[], cases_lmr[], cases_rmr[],
-	cases_srq[], cases_ep[], cases_ep_state[], cases_conn[], cases_sp[],
-	cases_cr[], cases_post[], cases_context[], cases_strerror[],
-	cases_notify[], cases_sp_provider[], cases_args[];
-
-/* c_args.c: each call and the code of one bad argument, a line each. */
-void conf_print_arguments(void);
 
 /* End the case. The text goes to the TAP output. */
 _Noreturn void conf_fail(const char *file, int line, const char *fmt, ...)
@@ -121,6 +131,13 @@ void conf_expect_ret(const char *file, int line, const char *call,
 				  got_, (unsigned long long)got_, want_);     \
 	} while (0)
 
+/* What a completion is of: 1.2 does not tell. */
+#if DAT_FACE == 2
+#define EXPECT_OPERATION(data, what) EXPECT_EQ((data).operation, DAT_DTO_##what)
+#else
+#define EXPECT_OPERATION(data, what) ((void)(data))
+#endif
+
 /* sides.c */
 void conf_init(struct conf *c, unsigned needs);
 void conf_fini(struct conf *c);
@@ -136,6 +153,9 @@ int conf_state_subtype(DAT_EP_STATE state);
 /* An EP in that state, by what the interface offers; skips the case when the
  * provider has no such state. */
 DAT_EP_HANDLE conf_reach(struct conf *c, DAT_EP_STATE state);
+
+/* The case is skipped on an adapter that takes fewer segments. */
+void conf_need_segments(const struct conf *c, int n);
 
 DAT_PSP_HANDLE conf_listen(struct conf *c);
 /* The case is skipped when the provider makes no endpoints. */
@@ -193,11 +213,9 @@ void conf_still_asleep(struct conf_waiter *w);
 /* When it has come back. */
 void conf_woken(struct conf_waiter *w);
 
-/* device_*.c: prepares the devices below; false: there is none of that kind */
-bool conf_device(const char *kind);
 /*
- * Whether the failure GOT is of the error class and leaves a reason behind, as
- * those of this project's libraries do.
+ * reason_*.c: whether the failure GOT is of the error class and leaves a reason
+ * behind, as those of this project's libraries do.
  */
 bool conf_gives_reason(DAT_RETURN got);
 

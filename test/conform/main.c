@@ -12,6 +12,7 @@
  */
 #include "test/conform/conform.h"
 #include "test/conform/ports.h"
+#include "test/device.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -36,23 +37,19 @@
 _Static_assert(MAX_SLOTS *SLOT_QUALS <= PORTS_QUALS,
 	       "a run stays in its range");
 
-static const struct conf_case *const tables[] = {
-	cases_registry, cases_strerror, cases_ia,	   cases_evd,
-	cases_evd_wait, cases_cno,	cases_pz,	   cases_lmr,
-	cases_rmr,	cases_srq,	cases_ep,	   cases_ep_state,
-	cases_conn,	cases_sp,	cases_sp_provider, cases_cr,
-	cases_post,	cases_notify,	cases_context,	   cases_args,
-};
+/* Where CASE() puts them: the linker marks both ends. */
+extern const struct conf_case *const __start_conf_cases[],
+	*const __stop_conf_cases[];
 
-#define for_each_case(k)                                                 \
-	for (size_t t_ = 0; t_ < sizeof(tables) / sizeof(*tables); t_++) \
-		for (const struct conf_case *k = tables[t_]; k->name; k++)
+#define for_each_case(k)                                            \
+	for (const struct conf_case *const *k = __start_conf_cases; \
+	     k < __stop_conf_cases; k++)
 
 struct options {
 	const char *name, *address, *pattern, *kind;
 	int timeout_s, slots;
 	DAT_CONN_QUAL qual; /* the first; TCP ports with some providers */
-	bool list;
+	bool list, adapter;
 };
 
 /* One case to run. Lives in memory that is shared with the child. */
@@ -137,7 +134,7 @@ static _Noreturn void child(struct job *job, int slot,
 
 	note = job->note;
 	dup2(STDERR_FILENO, STDOUT_FILENO); /* stdout is for TAP alone */
-	if (!conf_device(opt->kind))
+	if (!device_make(opt->kind))
 		conf_fail(__FILE__, __LINE__, "no device of kind %s",
 			  opt->kind ? opt->kind : "(none)");
 	conf_init(&c, job->c->needs);
@@ -261,6 +258,12 @@ static int run_all(struct job *jobs, int n, const struct options *opt)
 	return bad ? 1 : 0;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct job *)a)->c->name,
+		      ((const struct job *)b)->c->name);
+}
+
 /* Fills jobs, if there are any; the number of cases that match. */
 static int pick(struct job *jobs, const char *pattern)
 {
@@ -268,13 +271,40 @@ static int pick(struct job *jobs, const char *pattern)
 
 	for_each_case(k)
 	{
-		if (fnmatch(pattern, k->name, 0) != 0)
+		if (fnmatch(pattern, (*k)->name, FNM_EXTMATCH) != 0)
 			continue;
 		if (jobs)
-			jobs[n].c = k;
+			jobs[n].c = *k;
 		n++;
 	}
+	if (jobs)
+		qsort(jobs, (size_t)n, sizeof(*jobs), by_name);
 	return n;
+}
+
+static void print_refusals(void)
+{
+	for_each_case(k) if ((*k)->refusal) puts((*k)->refusal);
+}
+
+/* What consumers learn of the adapter. Without a case: a failure is the end. */
+static int print_adapter(const struct options *opt)
+{
+	static char text[NOTE_LEN];
+	struct conf c = {.name = opt->name, .address = opt->address};
+	const DAT_IA_ATTR *a = &c.ia_attr;
+
+	note = text;
+	if (!device_make(opt->kind))
+		return 2;
+	conf_init(&c, NEED_IA);
+	printf("%d %d %d %d %d %d %s %s\n", a->max_iov_segments_per_dto,
+	       a->max_iov_segments_per_rdma_read, a->max_dto_per_ep,
+	       a->max_rdma_read_per_ep_in, a->max_rdma_read_per_ep_out,
+	       a->max_evd_qlen, a->max_rmrs ? "yes" : "no",
+	       c.prov_attr.srq_supported ? "yes" : "no");
+	conf_fini(&c);
+	return 0;
 }
 
 static _Noreturn void usage(FILE *to, int code)
@@ -284,10 +314,11 @@ static _Noreturn void usage(FILE *to, int code)
 		    "  -P NAME           adapter, a name in dat.conf\n"
 		    "  -a ADDRESS        to connect to, if not the adapter's\n"
 		    "  -f PATTERN        only cases that match\n"
-		    "  -k KIND           fake device: ib, roce, iwarp, siw\n"
+		    "  -k KIND           fake device: a row of fake_kinds.c\n"
 		    "  -t, --timeout N   seconds for a case, default 60\n"
 		    "  -j N              so many cases side by side\n"
 		    "  -l                list the cases\n"
+		    "  --adapter         what it takes, for doc/devices.md\n"
 		    "  --arguments       list the codes of bad arguments\n");
 	exit(code);
 }
@@ -298,6 +329,7 @@ static struct options parse(int argc, char **argv)
 		{"timeout", required_argument, NULL, 't'},
 		{"help", no_argument, NULL, 'h'},
 		{"arguments", no_argument, NULL, 'A'},
+		{"adapter", no_argument, NULL, 'I'},
 		{0},
 	};
 	struct options opt = {
@@ -331,8 +363,11 @@ static struct options parse(int argc, char **argv)
 		case 'l':
 			opt.list = true;
 			break;
+		case 'I':
+			opt.adapter = true;
+			break;
 		case 'A':
-			conf_print_arguments();
+			print_refusals();
 			exit(0);
 		case 'h':
 			usage(stdout, 0);
@@ -353,6 +388,8 @@ int main(int argc, char **argv)
 	struct job *jobs;
 	sigset_t set;
 
+	if (opt.adapter)
+		return print_adapter(&opt);
 	if (!n) {
 		fprintf(stderr, "conform: no case matches %s\n", opt.pattern);
 		return 2;

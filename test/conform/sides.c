@@ -32,9 +32,9 @@ static void register_memory(struct conf_side *s)
 	s->buf = calloc(1, CONF_MEM);
 	EXPECT(s->buf);
 	desc.for_va = s->buf;
-	EXPECT_OK(dat_lmr_create(s->ia, DAT_MEM_TYPE_VIRTUAL, desc, CONF_MEM,
-				 s->pz, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
-				 &s->lmr, &s->lkey, &s->rkey, NULL, NULL));
+	EXPECT_OK(face_lmr_create(s->ia, DAT_MEM_TYPE_VIRTUAL, desc, CONF_MEM,
+				  s->pz, DAT_MEM_PRIV_ALL_FLAG, &s->lmr,
+				  &s->lkey, &s->rkey, NULL, NULL));
 }
 
 void conf_open(struct conf *c, struct conf_side *s)
@@ -262,6 +262,13 @@ DAT_EP_HANDLE conf_reach(struct conf *c, DAT_EP_STATE state)
 
 /* --------------------------------------------- connections */
 
+void conf_need_segments(const struct conf *c, int n)
+{
+	if (c->ia_attr.max_iov_segments_per_dto < n)
+		conf_skip("the adapter takes %d of %d segments",
+			  c->ia_attr.max_iov_segments_per_dto, n);
+}
+
 DAT_PSP_HANDLE conf_listen(struct conf *c)
 {
 	DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
@@ -343,7 +350,7 @@ DAT_RMR_TRIPLET conf_target(const struct conf_side *s, size_t offset,
 			    size_t length)
 {
 	return (DAT_RMR_TRIPLET){
-		.virtual_address = (DAT_VADDR)(uintptr_t)(s->buf + offset),
+		.face_remote_address = (DAT_VADDR)(uintptr_t)(s->buf + offset),
 		.segment_length = length,
 		.rmr_context = s->rkey,
 	};
@@ -398,10 +405,17 @@ DAT_DTO_COMPLETION_EVENT_DATA conf_dto(DAT_EVD_HANDLE evd, uint64_t cookie,
 	return data;
 }
 
-/* Only InfiniBand transports report at the requester what the peer found. */
+/*
+ * Only InfiniBand transports report at the requester what the peer found. In
+ * 1.2 no attribute tells them apart.
+ */
 static bool peer_reports(const struct conf *c)
 {
+#if DAT_FACE == 2
 	return c->ia_attr.extension_supported == DAT_EXTENSION_IB;
+#else
+	return false;
+#endif
 }
 
 void conf_broken(struct conf *c, DAT_EVD_HANDLE conn_evd)

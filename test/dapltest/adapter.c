@@ -155,10 +155,10 @@ int dpt_region_make(struct dpt *d, DAT_PZ_HANDLE pz, size_t length,
 	region->length = length;
 	desc.for_va = base;
 	dt_doing("dat_lmr_create");
-	ret = dat_lmr_create(d->ia, DAT_MEM_TYPE_VIRTUAL, desc, length, pz,
-			     DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
-			     &region->lmr, &region->lmr_context,
-			     &region->rmr_context, &reg_length, &reg_address);
+	ret = face_lmr_create(d->ia, DAT_MEM_TYPE_VIRTUAL, desc, length, pz,
+			      DAT_MEM_PRIV_ALL_FLAG, &region->lmr,
+			      &region->lmr_context, &region->rmr_context,
+			      &reg_length, &reg_address);
 	if (ret == DAT_SUCCESS)
 		return 0;
 	region->lmr = DAT_HANDLE_NULL;

@@ -11,6 +11,7 @@
 #include "test/dapltest/perform.h"
 #include "test/dapltest/transact.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ static struct dpt_transaction transaction_of(const struct dpt_opts *o)
 	cmd.validate = o->validate && !o->no_check;
 	cmd.poll = o->poll;
 	cmd.debug = o->debug;
+	cmd.old_form = DAT_FACE == 1;
 	cmd.port = o->port;
 	cmd.qos = o->qos;
 	cmd.op_count = o->op_count;
@@ -54,7 +56,7 @@ static struct dpt_performance performance_of(const struct dpt_opts *o)
 	cmd.iterations = o->iterations;
 	cmd.pipeline = o->pipeline;
 	cmd.op = o->ops[0];
-	cmd.port = o->port;
+	cmd.port = DT_FACED(0, o->port);
 	return cmd;
 }
 
@@ -81,7 +83,7 @@ static void put_quit(const struct dpt *d, uint8_t *msg)
 	copy_name(cmd.device, d->o->device);
 	cmd.debug = d->o->debug;
 	cmd.qos = d->o->qos;
-	cmd.port = d->o->port;
+	cmd.port = DT_FACED(0, d->o->port);
 	dpt_put_quit(msg, &cmd);
 }
 
@@ -212,6 +214,7 @@ static int run_transaction(struct dpt_tx *tx, struct dpt_control *c)
 	if (rc)
 		return rc;
 	tx->qual = info.qual;
+	tx->final = !tx->cmd.old_form || info.ext.present;
 	tx->data = have_pattern(tx->d, &info)		     ? DPT_DATA_PATTERN
 		   : tx->cmd.validate && !tx->d->o->no_check ? DPT_DATA_HISTORIC
 							     : DPT_DATA_ANY;

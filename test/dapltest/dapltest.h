@@ -16,8 +16,8 @@
 #include "test/dtest/common/dt_dat.h"
 #include "test/dtest/common/dt_report.h"
 #include "test/dtest/common/dt_time.h"
+#include "test/dtest/common/dt_tool.h"
 
-#include <dat2/udat.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

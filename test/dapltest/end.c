@@ -347,7 +347,7 @@ DAT_LMR_TRIPLET dpt_segment(const struct dpt_region *region, size_t offset,
 	DAT_LMR_TRIPLET iov = {
 		.virtual_address =
 			(DAT_VADDR)(uintptr_t)(region->base + offset),
-		.segment_length = (DAT_SEG_LENGTH)length,
+		.segment_length = (FACE_SEG_LENGTH)length,
 		.lmr_context = region->lmr_context,
 	};
 
@@ -431,9 +431,8 @@ int dpt_end_bind(struct dpt *d, struct dpt_end *e, DAT_PZ_HANDLE pz,
 		return dpt_failed(d, ret, "dat_rmr_create",
 				  "--no-rmr does without");
 	}
-	ret = dat_rmr_bind(*ret_rmr, region->lmr, &iov, privileges,
-			   DAT_VA_TYPE_VA, e->ep, cookie,
-			   DAT_COMPLETION_DEFAULT_FLAG, ret_context);
+	ret = face_rmr_bind(*ret_rmr, region->lmr, &iov, privileges, e->ep,
+			    cookie, DAT_COMPLETION_DEFAULT_FLAG, ret_context);
 	if (ret != DAT_SUCCESS)
 		return dpt_failed(d, ret, "dat_rmr_bind",
 				  "--no-rmr does without");

@@ -9,15 +9,16 @@
  * Ports are the program's own, whatever is asked for, so that runs do not meet.
  * With TAMPER=N in the environment one byte of the Nth transfer that is
  * prepared is wrong, which somebody has to notice. With HOSTILE=1 strangers
- * come to the server first. With HANG=CALL that call of libibverbs or librdmacm
+ * come to the server first. With HISTORIC=1 neither side tells the other that
+ * it is of this project. With HANG=CALL that call of libibverbs or librdmacm
  * never returns. It is a failure if a good run leaves objects of the device.
  */
-#include "test/conform/conform.h"
 #include "test/conform/ports.h"
 #include "test/dapltest/dapltest.h"
 #include "test/dapltest/hostile.h"
-
 #include "test/dapltest/pattern.h"
+#include "test/dapltest/transact.h"
+#include "test/device.h"
 #include "test/unit/fake/fake_verbs.h"
 
 #include <arpa/inet.h>
@@ -47,6 +48,43 @@ void __wrap_dpt_fill(const struct dpt_layout *at, const struct dpt_pattern *p)
 		at->base[at->size / 2] ^= 0x40;
 }
 
+/* The same, both info messages. */
+void __real_dpt_put_client_info(uint8_t *msg, const struct dpt_client_info *i);
+void __wrap_dpt_put_client_info(uint8_t *msg, const struct dpt_client_info *i);
+void __real_dpt_put_server_info(uint8_t *msg, const struct dpt_server_info *i);
+void __wrap_dpt_put_server_info(uint8_t *msg, const struct dpt_server_info *i);
+
+void __wrap_dpt_put_client_info(uint8_t *msg, const struct dpt_client_info *i)
+{
+	struct dpt_client_info info = *i;
+
+	info.ext.present &= !getenv("HISTORIC");
+	__real_dpt_put_client_info(msg, &info);
+}
+
+void __wrap_dpt_put_server_info(uint8_t *msg, const struct dpt_server_info *i)
+{
+	struct dpt_server_info info = *i;
+
+	info.ext.present &= !getenv("HISTORIC");
+	__real_dpt_put_server_info(msg, &info);
+}
+
+/* Peers of 1.2 that are not ours have no messages at the end. */
+int __real_dpt_tx_post_control(struct dpt_tx_thread *t, struct dpt_tx_end *e,
+			       enum dpt_tx_place place, size_t length);
+int __wrap_dpt_tx_post_control(struct dpt_tx_thread *t, struct dpt_tx_end *e,
+			       enum dpt_tx_place place, size_t length);
+
+int __wrap_dpt_tx_post_control(struct dpt_tx_thread *t, struct dpt_tx_end *e,
+			       enum dpt_tx_place place, size_t length)
+{
+	if (DAT_FACE == 1 && getenv("HISTORIC") && place == DPT_TX_FINAL_IN)
+		return dt_fail(&t->tx->d->r, DT_FAILED,
+			       "a historic peer is expected to end in step");
+	return __real_dpt_tx_post_control(t, e, place, length);
+}
+
 /* The client's options: where it looks for the server. */
 static const struct dpt_opts *client;
 
@@ -58,8 +96,8 @@ static void use_ports(struct dpt_opts *opts)
 
 static void *serve(void *arg)
 {
-	static char *words[] = {"dapltest", "-T",	 "S", "-D",
-				DEVICE,	    "--timeout", "2", NULL};
+	static char *words[] = {DPT_TOOL, "-T",	       "S", "-D",
+				DEVICE,	  "--timeout", "2", NULL};
 	/* Only where it may wait in vain: sanitizers take their time. */
 	int argc = getenv("HOSTILE") || getenv("HANG") ? 7 : 5;
 	struct dpt_opts opts;
@@ -92,8 +130,8 @@ static int run_patiently(const struct dpt_opts *opts)
 
 static int quit(void)
 {
-	static char *words[] = {"dapltest", "-T", "Q",	   "-D",
-				DEVICE,	    "-s", ADDRESS, NULL};
+	static char *words[] = {DPT_TOOL, "-T", "Q",	 "-D",
+				DEVICE,	  "-s", ADDRESS, NULL};
 	struct dpt_opts opts;
 	int rc = dpt_parse(7, words, stdout, stderr, &opts);
 
@@ -145,7 +183,7 @@ int main(int argc, char **argv)
 	unsigned int first = ports_own();
 	int rc;
 
-	if (argc < 3 || !conf_device(argv[1]))
+	if (argc < 3 || !device_make(argv[1]))
 		return DT_USAGE;
 	rc = dpt_parse(argc - 1, argv + 1, stdout, stderr, &opts);
 	if (rc >= 0)

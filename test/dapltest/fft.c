@@ -72,10 +72,9 @@ DAT_RETURN fft_register(struct fft *f, DAT_PZ_HANDLE pz, void *base,
 	DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
 	DAT_RETURN ret;
 
-	ret = dat_lmr_create(f->ia, DAT_MEM_TYPE_VIRTUAL, desc, length, pz,
-			     DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr,
-			     &f->lmr_context, &rmr_context, &reg_length,
-			     &reg_address);
+	ret = face_lmr_create(f->ia, DAT_MEM_TYPE_VIRTUAL, desc, length, pz,
+			      DAT_MEM_PRIV_ALL_FLAG, &lmr, &f->lmr_context,
+			      &rmr_context, &reg_length, &reg_address);
 	if (ret == DAT_SUCCESS)
 		f->lmr = lmr;
 	return ret;
@@ -234,7 +233,8 @@ static int check_names(struct dpt *d)
 		cases += is_feature(d, c);
 	if (!cases)
 		return dt_fail(&d->r, DT_USAGE,
-			       "-f %s: no such feature; 'dapltest -T F --help' "
+			       "-f %s: no such feature; '" DPT_TOOL
+			       " -T F --help' "
 			       "names them",
 			       d->o->feature);
 	for (int i = 0; i < d->o->word_count; i++) {

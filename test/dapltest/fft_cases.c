@@ -280,7 +280,7 @@ static enum fft_verdict query_5(struct fft *f)
 	    request_to_self(f, &cr)) {
 		FFT_WANT(f, DAT_SUCCESS,
 			 dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
-		FFT_WANT(f, DAT_SUCCESS, dat_cr_reject(cr, 0, NULL));
+		FFT_WANT(f, DAT_SUCCESS, face_cr_reject(cr));
 		FFT_WANT(f, DAT_SUCCESS,
 			 dat_evd_wait(f->conn_evd, patience_us(f), 1, &event,
 				      &more));

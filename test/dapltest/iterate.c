@@ -314,7 +314,7 @@ static int iterate_once(struct dpt_tx_thread *t, uint32_t iteration)
 	struct dpt_tx *tx = t->tx;
 	int rc = 0;
 
-	if (iteration + 1 == tx->cmd.iterations)
+	if (tx->final && iteration + 1 == tx->cmd.iterations)
 		rc = post_final(t);
 	for (uint32_t k = 0; !rc && k < tx->cmd.op_count; k++) {
 		rc = mine(tx, &tx->cmd.ops[k]) ? start_op(t, k, iteration)

@@ -197,10 +197,10 @@ static DAT_RETURN register_region(struct set *s, struct dpt_region *mem,
 	if (posix_memalign(&base, LMR_SIZE, length))
 		return NO_MORE;
 	desc.for_va = base;
-	ret = dat_lmr_create(s->ia, DAT_MEM_TYPE_VIRTUAL, desc, length, s->pz,
-			     DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &mem->lmr,
-			     &mem->lmr_context, &mem->rmr_context, &reg_length,
-			     &reg_address);
+	ret = face_lmr_create(s->ia, DAT_MEM_TYPE_VIRTUAL, desc, length, s->pz,
+			      DAT_MEM_PRIV_ALL_FLAG, &mem->lmr,
+			      &mem->lmr_context, &mem->rmr_context, &reg_length,
+			      &reg_address);
 	if (ret != DAT_SUCCESS) {
 		free(base);
 		return ret;
@@ -633,7 +633,7 @@ static int check_words(struct dpt *d)
 			known |= !strcmp(d->o->words[i], kinds[k].word);
 		if (!known)
 			return dt_fail(&d->r, DT_USAGE,
-				       "'%s' is no limit; 'dapltest -T L "
+				       "'%s' is no limit; '" DPT_TOOL " -T L "
 				       "--help' names them",
 				       d->o->words[i]);
 	}

@@ -56,7 +56,7 @@ static const struct {
 	  "the server's name or address"}},
 	{ALL & ~L,
 	 {'n', NULL, DT_OPT_PORT, AT(port), 0, 0, 0, "PORT",
-	  "connection qualifier of the server (62000)"}},
+	  "connection qualifier of the server (" DT_FACED("45278", "62000") ")"}},
 	{S | T | P | Q,
 	 {0, "oob-port", DT_OPT_PORT, AT(oob_port), 0, 0, 0, "PORT",
 	  "the server tells its address there by TCP\n"
@@ -176,24 +176,26 @@ const char *dpt_test_name(enum dpt_test test)
 
 static void put_help(FILE *out)
 {
-	fputs("usage: dapltest                       server on " DPT_DEVICE "\n"
-	      "       dapltest -T TEST [option...]   TEST is one of\n",
+	fputs("usage: " DPT_TOOL "                       server on " DPT_DEVICE
+	      "\n"
+	      "       " DPT_TOOL " -T TEST [option...]   TEST is one of\n",
 	      out);
 	for (unsigned int i = 0; i < DPT_TEST_N; i++)
 		fprintf(out, "           %c  %s%s\n", tests[i].letter,
 			tests[i].name,
 			strstr(tests[i].must, "-s") ? " (needs a server)" : "");
-	fputs("       dapltest -f FILE               the words of a command "
+	fputs("       " DPT_TOOL
+	      " -f FILE               the words of a command "
 	      "line from a file\n"
 	      "\n"
-	      "'dapltest -T TEST --help' lists the options of a test. "
+	      "'" DPT_TOOL " -T TEST --help' lists the options of a test. "
 	      "Example, on two hosts:\n"
 	      "\n"
-	      "  dapltest -T S -D ofa-v2-eth0\n"
-	      "  dapltest -T T -s server -D ofa-v2-eth0 -i 100 "
+	      "  " DPT_TOOL " -T S -D " DT_EXAMPLE "\n"
+	      "  " DPT_TOOL " -T T -s server -D " DT_EXAMPLE " -i 100 "
 	      "client SR 256 server SR 256\n"
-	      "  dapltest -T P -s server -D ofa-v2-eth0 RW 4096\n"
-	      "  dapltest -T Q -s server -D ofa-v2-eth0\n"
+	      "  " DPT_TOOL " -T P -s server -D " DT_EXAMPLE " RW 4096\n"
+	      "  " DPT_TOOL " -T Q -s server -D " DT_EXAMPLE "\n"
 	      "\n"
 	      "Exit status: 0 passed, 1 failed, 2 usage, 3 timed out, "
 	      "4 no provider, device or\nresources, 5 the peer runs something "
@@ -204,7 +206,7 @@ static void put_help(FILE *out)
 static int bad(struct reader *r, const char *opt, const char *arg,
 	       const char *why)
 {
-	static const struct dt_opt_spec spec = {.tool = "dapltest"};
+	static const struct dt_opt_spec spec = {.tool = DPT_TOOL};
 
 	return dt_opt_bad(&spec, r->err, opt, arg, why);
 }
@@ -226,7 +228,7 @@ static int parse_options(struct reader *r, int argc, char **argv)
 	struct dt_opt rows[COUNT_OF(table)];
 	char usage[160];
 	const struct dt_opt_spec spec = {
-		.tool = "dapltest",
+		.tool = DPT_TOOL,
 		.usage = usage,
 		.notes = tests[test].notes,
 		.rows = rows,
@@ -237,7 +239,7 @@ static int parse_options(struct reader *r, int argc, char **argv)
 	int rc;
 
 	snprintf(usage, sizeof(usage),
-		 "usage: dapltest -T %c%s [option...]%s      (%s)\n",
+		 "usage: " DPT_TOOL " -T %c%s [option...]%s      (%s)\n",
 		 tests[test].letter, tests[test].must, tests[test].words,
 		 tests[test].name);
 	rc = dt_opt_parse(&spec, argc, argv, r->out, r->err, &r->w);

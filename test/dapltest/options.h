@@ -13,14 +13,15 @@
 #define DAPLTEST_OPTIONS_H
 
 #include "test/dapltest/proto.h"
+#include "test/dtest/common/dt_tool.h"
 
-#include <dat2/udat.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#define DPT_DEVICE    "ofa-v2-ib0"
-#define DPT_PORT      62000u
+#define DPT_TOOL      DT_TOOL("dapltest")
+#define DPT_DEVICE    DT_FACED("OpenIB-cma", "ofa-v2-ib0")
+#define DPT_PORT      DT_FACED(45278u, 62000u)
 #define DPT_TIMEOUT_S 30u
 
 struct dpt_opts {

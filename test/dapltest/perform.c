@@ -201,9 +201,9 @@ static int take_address(struct dpt_perf *p)
 		return rc;
 	memset(&p->remote, 0, sizeof(p->remote));
 	dpt_get_address(p->control.base + PLACE_IN * STEP,
-			&p->remote.rmr_context, &p->remote.virtual_address);
+			&p->remote.rmr_context, &p->remote.face_remote_address);
 	p->remote.segment_length = dpt_op_bytes(&p->cmd.op);
-	if (!p->remote.virtual_address)
+	if (!p->remote.face_remote_address)
 		return dt_fail(&p->d->r, DT_MISMATCH,
 			       "the server gave no address");
 	return 0;

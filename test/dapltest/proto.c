@@ -39,6 +39,7 @@ enum {
 	T_OP_COUNT	= 564,
 	T_OPS		= 568,
 	T_OP_SIZE	= 20,
+	T_OLD		= 8,	/* less, from T_DEVICE on, in the older form */
 
 	P_SERVER	= 8,
 	P_DEVICE	= 264,
@@ -110,7 +111,7 @@ static void get_text(const uint8_t *msg, size_t at, char *text, size_t size)
 	text[n] = 0;
 }
 
-/* False if the port is not one; bytes above it tell the forms apart. */
+/* False if the port is not one; in the older form a text is there. */
 static bool get_port(const uint8_t *msg, size_t at, uint16_t *ret_port)
 {
 	uint64_t port = get64(msg, at);
@@ -225,6 +226,8 @@ static void get_op(const uint8_t *p, struct dpt_op *op)
 void dpt_put_transaction(uint8_t msg[DPT_MSG_SIZE],
 			 const struct dpt_transaction *cmd)
 {
+	size_t less = cmd->old_form ? T_OLD : 0;
+
 	put_head(msg);
 	put_text(msg, T_SERVER, cmd->server, DPT_NAME_SIZE);
 	put32(msg, T_ITERATIONS, cmd->iterations);
@@ -234,12 +237,13 @@ void dpt_put_transaction(uint8_t msg[DPT_MSG_SIZE],
 	put32(msg, T_DEBUG, cmd->debug);
 	put32(msg, T_VALIDATE, cmd->validate);
 	put32(msg, T_POLL, cmd->poll);
-	put64(msg, T_PORT, cmd->port);
-	put_text(msg, T_DEVICE, cmd->device, DPT_NAME_SIZE);
-	put32(msg, T_QOS, cmd->qos);
-	put32(msg, T_OP_COUNT, cmd->op_count);
+	if (!cmd->old_form)
+		put64(msg, T_PORT, cmd->port);
+	put_text(msg, T_DEVICE - less, cmd->device, DPT_NAME_SIZE);
+	put32(msg, T_QOS - less, cmd->qos);
+	put32(msg, T_OP_COUNT - less, cmd->op_count);
 	for (uint32_t i = 0; i < cmd->op_count && i < DPT_OPS_MAX; i++)
-		put_op(msg + T_OPS + i * T_OP_SIZE, &cmd->ops[i]);
+		put_op(msg + T_OPS - less + i * T_OP_SIZE, &cmd->ops[i]);
 }
 
 static const char *transaction_wrong(const struct dpt_transaction *cmd)
@@ -254,25 +258,24 @@ static const char *transaction_wrong(const struct dpt_transaction *cmd)
 	return dpt_ops_wrong(cmd->ops, cmd->op_count);
 }
 
-const char *dpt_get_transaction(const uint8_t msg[DPT_MSG_SIZE],
-				struct dpt_transaction *ret_cmd)
+/* less: by which the form is shorter in front of T_DEVICE. */
+static const char *get_form(const uint8_t *msg, size_t less,
+			    struct dpt_transaction *ret_cmd)
 {
 	struct dpt_transaction cmd;
-	const char *wrong = head_wrong(msg);
+	const char *wrong;
 
-	if (wrong)
-		return wrong;
 	memset(&cmd, 0, sizeof(cmd));
-	if (!get_port(msg, T_PORT, &cmd.port))
-		return "its transaction command has the form of dapltest 2.0.x "
-		       "before 2.1, which lacks the final synchronisation";
-	cmd.op_count = get32(msg, T_OP_COUNT);
+	cmd.old_form = less != 0;
+	if (!less && !get_port(msg, T_PORT, &cmd.port))
+		return "its transaction command has no port";
+	cmd.op_count = get32(msg, T_OP_COUNT - less);
 	if (cmd.op_count > DPT_OPS_MAX)
 		return "it asks for more than 100 operations";
 	for (uint32_t i = 0; i < cmd.op_count; i++)
-		get_op(msg + T_OPS + i * T_OP_SIZE, &cmd.ops[i]);
+		get_op(msg + T_OPS - less + i * T_OP_SIZE, &cmd.ops[i]);
 	get_text(msg, T_SERVER, cmd.server, DPT_NAME_SIZE);
-	get_text(msg, T_DEVICE, cmd.device, DPT_NAME_SIZE);
+	get_text(msg, T_DEVICE - less, cmd.device, DPT_NAME_SIZE);
 	cmd.iterations = get32(msg, T_ITERATIONS);
 	cmd.threads = get32(msg, T_THREADS);
 	cmd.eps = get32(msg, T_EPS);
@@ -280,12 +283,27 @@ const char *dpt_get_transaction(const uint8_t msg[DPT_MSG_SIZE],
 	cmd.debug = get32(msg, T_DEBUG);
 	cmd.validate = get32(msg, T_VALIDATE) != 0;
 	cmd.poll = get32(msg, T_POLL) != 0;
-	cmd.qos = get32(msg, T_QOS);
+	cmd.qos = get32(msg, T_QOS - less);
 	wrong = transaction_wrong(&cmd);
+	if (!wrong)
+		*ret_cmd = cmd;
+	return wrong;
+}
+
+/*
+ * Both forms have version 6. Where the newer has a port the older has the
+ * device's name, which may look like one if it is short; then its operations
+ * make no sense in the newer form.
+ */
+const char *dpt_get_transaction(const uint8_t msg[DPT_MSG_SIZE],
+				struct dpt_transaction *ret_cmd)
+{
+	const char *wrong = head_wrong(msg);
+
 	if (wrong)
 		return wrong;
-	*ret_cmd = cmd;
-	return NULL;
+	wrong = get_form(msg, 0, ret_cmd);
+	return wrong && get_form(msg, T_OLD, ret_cmd) ? wrong : NULL;
 }
 
 void dpt_put_performance(uint8_t msg[DPT_MSG_SIZE],

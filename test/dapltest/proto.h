@@ -6,9 +6,10 @@
  * checked before a value is handed out, and texts end.
  * Threads: safe. Ownership: none.
  * Rule: version 6 of the historic tool, as observed on the wire: messages of
- * exactly 8192 bytes, little endian. Behind the fields of the two "info"
- * messages there is room that historic tools leave zero and never read; ours
- * put an extension there (a magic number first).
+ * exactly 8192 bytes, little endian. It has two forms, of dapltest before 2.1
+ * and since; a server takes both, dapltest1 asks in the older one. Behind the
+ * fields of the two "info" messages there is room that historic tools leave
+ * zero and never read; ours put an extension there (a magic number first).
  */
 #ifndef DAPLTEST_PROTO_H
 #define DAPLTEST_PROTO_H
@@ -79,6 +80,8 @@ struct dpt_transaction {
 	bool validate;
 	bool poll;
 	uint32_t debug;
+	/* In the form before 2.1: no port, no synchronisation at the end. */
+	bool old_form;
 	uint16_t port;
 	uint32_t qos;
 	uint32_t op_count;

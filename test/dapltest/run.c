@@ -118,7 +118,7 @@ int dpt_run(const struct dpt_opts *opts)
 	memset(&d, 0, sizeof(d));
 	d.o = opts;
 	d.limit_ns = opts->timeout_s * DT_NS_PER_S;
-	rc = dt_report_open(&d.r, "dapltest", opts->json_path);
+	rc = dt_report_open(&d.r, DPT_TOOL, opts->json_path);
 	if (rc) {
 		fprintf(stderr, "dapltest: --json=%s: %s\n", opts->json_path,
 			strerror(-rc));

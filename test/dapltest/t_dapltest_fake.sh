@@ -1,15 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# t_dapltest_fake.sh: dapltest, server and client, on the fake device as each
-# kind of adapter. TAP. The libraries are those that were built.
+# t_dapltest_fake.sh: dapltest and dapltest1, server and client, on the fake
+# device as each kind of adapter. TAP. The libraries are those that were built.
 # Input: top_srcdir and top_builddir, as `make check` sets them.
 
 top_srcdir=${top_srcdir:-.}
 top_builddir=${top_builddir:-.}
 # shellcheck source=test/dtest/await.sh
 . "$top_srcdir/test/dtest/await.sh"
-prog=$top_builddir/test/dapltest/dapltest_fake
+prog2=$top_builddir/test/dapltest/dapltest_fake
+prog1=$top_builddir/test/dapltest/dapltest1_fake
+prog=$prog2
 lib=$top_builddir/dapl/openib_cma/.libs/libdaplofa.so.2
 tmp=$(mktemp -d) || exit 99
 trap 'rm -rf "$tmp"' EXIT
@@ -136,6 +138,38 @@ for lib in openib_cma/.libs/libdaplofa openib_scm/.libs/libdaploscm openib_ucm/.
     expect 0 "$wqe" ib -T T $told -i 50 -t 2 -w 2 -V client RW 500 server RR 500
     expect 0 "^raw: RR, 100" ib -T P $told -i 100 RR 100
 done
+
+HISTORIC=1 expect 0 "$wqe" ib -T T $told -i 50 -t 2 -w 2 -V client RW 500 server RR 500
+
+# Those of DAT 1.2.
+prog=$prog1
+for run in cma-ib cma-roce cma-iwarp cma-siw scm-ib ucm-roce; do
+    lib=${run%-*} kind=${run#*-} params="fake0 1" two=2
+    [ $lib != cma ] || params="10.0.0.1 0"
+    case $kind in iwarp | siw) two=1 ;; esac
+    printf 'fake u1.2 nonthreadsafe default %s dapl.1.2 "%s" ""\n' \
+        "$top_builddir/dapl/compat12/.libs/libdapl$lib.so.1" "$params" >"$tmp/dat.conf"
+    expect 0 "$wqe" $kind -T T $told -i 50 -t 2 -w 2 client RW 4096 1 server RW 2048 4 \
+        server RR 1024 $two client RR 2048 $two client SR 1024 3 -f server SR 256 3 -f
+    expect 0 "$wqe" $kind -T T $told -i 50 -V -P -r client RW 500 3 server RR 64
+    expect 0 "^raw: RW, 100" $kind -T P $told -i 100 -p 16 RW 4096 2
+    expect 0 "^raw: RR, 100" $kind -T P $told -i 100 -m p RR 100 $two
+    TAMPER=2 expect 1 "wrong data" $kind -T T $told -i 20 client SR 999 server SR 999
+    for f in hwconn endpoint pz mem connmgt queryinfo; do
+        expect 0 "PASSED" $kind -T F -f $f
+    done
+    expect 0 "LMRs created: 30" $kind -T L -w 3 -m 30
+    expect 0 "the server ends" $kind -T Q $told
+    # As with programs of others: no synchronisation at the end.
+    HISTORIC=1 expect 0 "$wqe" $kind -T T $told -i 50 -t 2 -w 2 client RW 4096 1 server RR 1024 1 \
+        client SR 1024 3 -f server SR 256 3 -f
+    HISTORIC=1 expect 0 "$wqe" $kind -T T $told -i 50 -V -P client RW 500 3 server RR 64 1
+    HISTORIC=1 expect 0 "$wqe" $kind -T T $told -i 5 server SR client SR client RW 65536
+    HISTORIC=1 TAMPER=7 expect 1 "wrong data" $kind -T T $told -i 50 -V client SR 64 server SR 64
+done
+prog=$prog2
+printf 'fake u2.0 threadsafe default %s dapl.2.0 "10.0.0.1 0" ""\n' \
+    "$top_builddir/dapl/openib_cma/.libs/libdaplofa.so.2" >"$tmp/dat.conf"
 
 # More queues than this limit on open files allows, which the tool raises.
 # shellcheck disable=SC3045

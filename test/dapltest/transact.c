@@ -277,9 +277,9 @@ static int get_addresses(struct dpt_tx_thread *t, struct dpt_tx_end *e)
 			continue;
 		memset(to, 0, sizeof(*to));
 		dpt_get_address(msg + i * DPT_PERF_SIZE, &to->rmr_context,
-				&to->virtual_address);
+				&to->face_remote_address);
 		to->segment_length = dpt_op_bytes(op);
-		if (!to->virtual_address)
+		if (!to->face_remote_address)
 			return dt_fail(&t->tx->d->r, DT_MISMATCH,
 				       "%s: the peer gave no address for "
 				       "operation %u",
@@ -412,7 +412,6 @@ static int last_sync(struct dpt_tx_thread *t)
 			DPT_TX_FINAL_OUT * PLACE_SIZE, DPT_SYNC_SIZE,
 			CONTROL_BASE | DPT_TX_FINAL_OUT, "the end");
 	}
-	t->ns = dt_now_ns() - t->ns;
 	return rc;
 }
 
@@ -426,24 +425,37 @@ static int run_thread(struct dpt_tx_thread *t)
 		rc = first_sync(t);
 	if (!rc)
 		rc = dpt_tx_iterate(t);
-	if (!rc)
+	if (!rc && t->tx->final)
 		rc = last_sync(t);
+	t->ns = dt_now_ns() - t->ns;
 	if (!rc)
 		rc = dpt_tx_check_end(t);
 	return rc;
 }
 
+/*
+ * Who leaves first ends what the other has under way. Without synchronisation
+ * at the end that is who starts the last operation, and has seen it complete.
+ */
+static bool peer_leaves_first(const struct dpt_tx *tx)
+{
+	if (tx->final)
+		return tx->server;
+	return tx->cmd.ops[tx->cmd.op_count - 1].server != tx->server;
+}
+
 static void *thread_main(void *arg)
 {
 	struct dpt_tx_thread *t = arg;
-	bool server = t->tx->server;
+	bool peer_first = peer_leaves_first(t->tx);
 
 	t->rc = run_thread(t);
 	if (t->rc)
 		give_up(t->tx);
 	for (uint32_t i = 0; i < t->tx->cmd.eps; i++) {
 		int rc = dpt_end_part(t->tx->d, &t->ends[i].end,
-				      DAT_CLOSE_ABRUPT_FLAG, server && !t->rc);
+				      DAT_CLOSE_ABRUPT_FLAG,
+				      peer_first && !t->rc);
 
 		if (!t->rc)
 			t->rc = rc;

@@ -63,6 +63,7 @@ struct dpt_tx {
 	enum dpt_data data;
 	uint32_t qual; /* of the first connection */
 	bool rmr;      /* RMRs where the adapter has them */
+	bool final;    /* synchronised at the end; the oldest peers are not */
 	struct dpt_tx_thread *threads;
 	pthread_mutex_t lock;
 	pthread_cond_t change;
@@ -78,7 +79,7 @@ bool dpt_tx_fits(const struct dpt *d, const struct dpt_transaction *cmd,
 int dpt_tx_open(struct dpt_tx *tx);
 /* Server: listens from tx->qual on. Returns 0, -EADDRINUSE or a status. */
 int dpt_tx_listen(struct dpt_tx *tx);
-/* Runs all threads to their end. tx->qual and data are set. */
+/* Runs all threads to their end. tx->qual, data and final are set. */
 int dpt_tx_run(struct dpt_tx *tx);
 int dpt_tx_close(struct dpt_tx *tx, int rc);
 

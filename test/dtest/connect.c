@@ -4,31 +4,23 @@
  *
  * Does not move data beyond the exchange of addresses.
  * Threads: one. Ownership: handles are those of struct dtest.
- * Rule: qualifier, private data and the 16-byte message are historic. The
+ * Rule: qualifier, private data and the RMR message are historic. The
  * server listens before it tells anybody where, and it speaks second: on
  * iWARP the side that connected has to send first.
  */
 #include "test/dtest/common/dt_time.h"
 #include "test/dtest/dtest.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #define HANG_UP_US 1000000
-#define SLICE_NS   (250 * DT_NS_PER_MS)
+#define SLICE_NS   (50 * DT_NS_PER_MS)
 
 #define FLAG_UNI 0x1
 #define FLAG_ALL 0x2
 #define PERF_BIT 4 /* where the number of a --perf test is */
-
-struct rmr_message {
-	uint64_t address;
-	uint32_t length;
-	uint32_t context;
-};
-_Static_assert(sizeof(struct rmr_message) == DTEST_MSG, "wire format");
 
 static struct dt_oob_params own_params(const struct dtest_opts *o)
 {
@@ -77,8 +69,11 @@ static int compare_params(struct dtest *d, const struct dt_oob_params *theirs)
 int dtest_find_server(struct dtest *d)
 {
 	struct dt_oob_params theirs;
-	int rc = dt_run_ask(&d->run, &theirs);
+	int rc;
 
+	if (d->o->direct)
+		return dt_run_resolve(&d->run);
+	rc = dt_run_ask(&d->run, &theirs);
 	if (rc)
 		return rc;
 	rc = compare_params(d, &theirs);
@@ -110,7 +105,7 @@ static int accept_cr(struct dtest *d, DAT_CR_HANDLE cr)
 				   NULL);
 	if (!dt_pdata_ok(param.private_data, param.private_data_size,
 			 DT_PDATA_CLIENT)) {
-		dat_cr_reject(cr, 0, NULL);
+		face_cr_reject(cr);
 		return dt_fail(&d->run.r, DT_MISMATCH,
 			       "whoever connected is no dtest (%d bytes of "
 			       "private data); rejected",
@@ -127,12 +122,16 @@ static int accept_cr(struct dtest *d, DAT_CR_HANDLE cr)
 	return 0;
 }
 
-/* In slices, so that a client that declines is not waited for. */
+/*
+ * In slices: the rendezvous is looked after meanwhile. A client may come
+ * without it, and one that came may decline.
+ */
 static int next_request(struct dtest *d, DAT_EVENT *event)
 {
 	enum dt_wait_mode how =
 		d->o->wait == DT_WAIT_POLL ? DT_WAIT_POLL : DT_WAIT_EVENT;
 	uint64_t deadline = dt_deadline(d->run.limit_ns), left;
+	struct dt_oob_params params = own_params(d->o);
 
 	for (;;) {
 		int rc;
@@ -146,6 +145,8 @@ static int next_request(struct dtest *d, DAT_EVENT *event)
 			return dt_wait_fail(&d->run.r, &d->run.w, rc,
 					    "a connection request");
 		rc = dt_run_declined(&d->run);
+		if (!rc)
+			rc = dt_run_try_answer(&d->run, &params);
 		if (rc)
 			return rc;
 	}
@@ -153,7 +154,6 @@ static int next_request(struct dtest *d, DAT_EVENT *event)
 
 static int serve(struct dtest *d)
 {
-	struct dt_oob_params params = own_params(d->o);
 	DAT_EVENT event;
 	DAT_RETURN ret;
 	int rc;
@@ -167,8 +167,6 @@ static int serve(struct dtest *d)
 				   "another server may run, see --port");
 	}
 	rc = dt_run_listen(&d->run);
-	if (!rc)
-		rc = dt_run_answer(&d->run, &params);
 	if (rc)
 		return rc;
 	dt_say(&d->run.r, "%d Server waits for the connection on port %u\n",
@@ -231,13 +229,13 @@ static int established(struct dtest *d)
 
 static int send_rmr(struct dtest *d)
 {
-	struct rmr_message msg = {
-		.address = htobe64((uintptr_t)d->rbuf.base),
-		.length = htobe32(d->o->size),
-		.context = htobe32(d->rbuf.rmr_context),
+	DAT_RMR_TRIPLET rmr = {
+		.face_remote_address = (uintptr_t)d->rbuf.base,
+		.segment_length = d->o->size,
+		.rmr_context = d->rbuf.rmr_context,
 	};
 
-	memcpy(d->smsg.base, &msg, sizeof(msg));
+	dtest_put_rmr(d->smsg.base, &rmr);
 	dt_say(&d->run.r,
 	       "%d Send RMR: context 0x%x, address 0x%" PRIxPTR ", length %u\n",
 	       d->run.r.pid, d->rbuf.rmr_context, (uintptr_t)d->rbuf.base,
@@ -247,24 +245,21 @@ static int send_rmr(struct dtest *d)
 
 static int receive_rmr(struct dtest *d)
 {
-	struct rmr_message msg;
 	int rc = dtest_wait_token(d, d->run.limit_ns, "the peer's RMR message");
 
 	if (rc)
 		return rc;
-	memcpy(&msg, d->rmsg.base, sizeof(msg));
-	d->peer.virtual_address = be64toh(msg.address);
-	d->peer.segment_length = be32toh(msg.length);
-	d->peer.rmr_context = be32toh(msg.context);
+	dtest_get_rmr(d->rmsg.base, &d->peer);
 	dt_say(&d->run.r,
 	       "%d Received RMR: context 0x%x, address 0x%" PRIx64
-	       ", length %u\n",
-	       d->run.r.pid, d->peer.rmr_context, d->peer.virtual_address,
-	       d->peer.segment_length);
+	       ", length %" PRIu64 "\n",
+	       d->run.r.pid, d->peer.rmr_context, d->peer.face_remote_address,
+	       (uint64_t)d->peer.segment_length);
 	if (d->peer.segment_length != d->o->size)
 		return dt_fail(&d->run.r, DT_MISMATCH,
-			       "the peer runs with -b %u, this side with -b %u",
-			       d->peer.segment_length, d->o->size);
+			       "the peer runs with -b %" PRIu64
+			       ", this side with -b %u",
+			       (uint64_t)d->peer.segment_length, d->o->size);
 	return 0;
 }
 

@@ -14,24 +14,23 @@
 #include "test/dtest/common/dt_meet.h"
 #include "test/dtest/common/dt_run.h"
 #include "test/dtest/common/dt_stats.h"
+#include "test/dtest/common/dt_tool.h"
 
-#include <dat2/dat_ib_extensions.h>
-#include <dat2/udat.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#define DTEST_PROVIDER	 "ofa-v2-mlx4_0-1u"
-#define DTEST_SIZE	 4194304u
-#define DTEST_COUNT	 1000u
+#define DTEST_PROVIDER	 DT_FACED("OpenIB-cma", "ofa-v2-mlx4_0-1u")
+#define DTEST_SIZE	 DT_FACED(64u, 4194304u)
+#define DTEST_COUNT	 DT_FACED(10u, 1000u)
 #define DTEST_SIGNAL	 10u
-#define DTEST_MSG	 16  /* bytes of an RMR message or token */
-#define DTEST_TOKENS	 3   /* receives for them */
-#define DTEST_READS	 4   /* RDMA reads */
-#define DTEST_PINGS	 100 /* messages of the ping-pong */
-#define DTEST_SLOTS	 4   /* receives posted for them at a time */
-#define DTEST_SQ_SPARE	 7   /* requests besides the writes of one batch */
+#define DTEST_MSG	 DT_FACED(24, 16) /* bytes of an RMR message or token */
+#define DTEST_TOKENS	 3		  /* receives for them */
+#define DTEST_READS	 4		  /* RDMA reads */
+#define DTEST_PINGS	 100		  /* messages of the ping-pong */
+#define DTEST_SLOTS	 4 /* receives posted for them at a time */
+#define DTEST_SQ_SPARE	 7 /* requests besides the writes of one batch */
 #define DTEST_SIGNAL_MAX 4096u
 #define DTEST_PERF_SIZE	 4096u
 #define DTEST_DEPTH	 64u
@@ -68,6 +67,7 @@ struct dtest_opts {
 	uint32_t step; /* 0: powers of two */
 	uint32_t wait; /* enum dt_wait_mode */
 	bool timing;
+	bool direct;
 	uint32_t delay_s;
 	uint32_t warmup;
 	uint32_t verify; /* enum dtest_verify */
@@ -146,17 +146,20 @@ uint64_t dtest_bulk_limit(const struct dtest *d, uint64_t bytes);
  */
 int dtest_complete(struct dtest *d, DAT_EVD_HANDLE evd, uint64_t limit_ns,
 		   uint64_t cookie, uint64_t length, const char *what);
-/* The same for both events of a write with immediate data. */
-int dtest_complete_immed(struct dtest *d, DAT_EVD_HANDLE evd, uint64_t limit_ns,
-			 DAT_IB_EXT_TYPE type, uint64_t cookie,
-			 const char *what);
+/* The next completion, whatever it is, and one that is a DTO's. */
+int dtest_next(struct dtest *d, DAT_EVD_HANDLE evd, uint64_t limit_ns,
+	       const char *what, DAT_EVENT *event);
+int dtest_check_dto(struct dtest *d, const DAT_EVENT *event, uint64_t cookie,
+		    uint64_t length, const char *what);
+DAT_LMR_TRIPLET dtest_segment(const struct dt_region *reg, size_t offset,
+			      uint32_t length);
+DAT_COMPLETION_FLAGS dtest_flags(bool signalled);
 int dtest_post_recv(struct dtest *d, struct dt_region *reg, size_t offset,
 		    uint32_t length, uint64_t cookie);
 int dtest_post_send(struct dtest *d, struct dt_region *reg, uint32_t length,
 		    bool signalled);
 int dtest_post_write(struct dtest *d, uint32_t length, uint64_t cookie,
 		     bool signalled);
-int dtest_post_write_immed(struct dtest *d, uint64_t cookie, bool signalled);
 int dtest_post_read(struct dtest *d, uint32_t length, uint64_t cookie,
 		    bool signalled);
 /* A send from sbuf whose completion the caller takes. */
@@ -164,6 +167,19 @@ int dtest_post_message(struct dtest *d, uint32_t length, uint64_t cookie,
 		       bool signalled);
 int dtest_send_token(struct dtest *d, bool signalled);
 int dtest_wait_token(struct dtest *d, uint64_t limit_ns, const char *what);
+
+/* immed.c: writes with immediate data, an extension of 2.0. */
+
+bool dtest_immed_works(const struct dtest *d);
+int dtest_post_write_immed(struct dtest *d, uint64_t cookie, bool signalled);
+/* As dtest_complete(). here: this side wrote. */
+int dtest_complete_immed(struct dtest *d, DAT_EVD_HANDLE evd, uint64_t limit_ns,
+			 bool here, uint64_t cookie, const char *what);
+
+/* rmr.c: the RMR message, which says where the peer may write and read. */
+
+void dtest_put_rmr(uint8_t msg[DTEST_MSG], const DAT_RMR_TRIPLET *rmr);
+void dtest_get_rmr(const uint8_t msg[DTEST_MSG], DAT_RMR_TRIPLET *ret_rmr);
 
 /* data.c: what is in the buffers. Checks return the bad offset, or -1. */
 

@@ -43,6 +43,6 @@ int main(int argc, char **argv)
 		return fflush(stdout) ? DT_FAILED : rc;
 	memset(&d, 0, sizeof(d));
 	d.o = &opts;
-	rc = dt_run_begin(&d.run, "dtest", &opts.run);
+	rc = dt_run_begin(&d.run, DT_TOOL("dtest"), &opts.run);
 	return rc ? rc : dt_run_end(&d.run, run(&d));
 }

@@ -16,9 +16,9 @@
 /* clang-format off */
 static const struct dt_opt rows[] = {
 	{'b', "size", DT_OPT_COUNT, AT(size), AT(size_given), 1, 1u << 30, "N",
-	 "bytes per message (4194304; with -W 1)"},
+	 "bytes per message (" DT_FACED("64", "4194304") "; with -W 1)"},
 	{'B', "iters", DT_OPT_COUNT, AT(count), 0, 0, 10000000, "N",
-	 "RDMA writes, or rounds of -W (1000)"},
+	 "RDMA writes, or rounds of -W (" DT_FACED("10", "1000") ")"},
 	{'S', NULL, DT_OPT_COUNT, AT(signal), AT(signal_given), 1, 10000000,
 	 "N", "one completion per N writes (10; with -W 1)"},
 	{'w', NULL, DT_OPT_FLAG, AT(stream), 0, 0, 0, NULL,
@@ -49,6 +49,9 @@ static const struct dt_opt rows[] = {
 	 "wait on a CNO"},
 	{'d', NULL, DT_OPT_COUNT, AT(delay_s), 0, 0, 3600, "SEC",
 	 "the server waits that long before it accepts"},
+	{0, "direct", DT_OPT_FLAG, AT(direct), 0, 0, 0, NULL,
+	 "connect to the address of -h without a rendezvous,\n"
+	 "as an older server needs it"},
 	{'t', NULL, DT_OPT_FLAG, AT(timing), 0, 0, 0, NULL,
 	 "show the times of all steps"},
 	{'U', NULL, DT_OPT_USAGE, 0, 0, 0, 0, NULL,
@@ -56,10 +59,10 @@ static const struct dt_opt rows[] = {
 };
 
 static const struct dt_opt_spec spec = {
-	.tool = "dtest",
+	.tool = DT_TOOL("dtest"),
 	.usage =
-"usage: dtest [-P PROVIDER] [option...]            one side: the server\n"
-"       dtest -h HOST [option...]                  other side: the client\n"
+"usage: " DT_TOOL("dtest") " [-P PROVIDER] [option...]            one side: the server\n"
+"       " DT_TOOL("dtest") " -h HOST [option...]                  other side: the client\n"
 "\n"
 "Moves data over one connection in each way that DAT knows, checks it, and\n"
 "shows times.\n",
@@ -67,8 +70,8 @@ static const struct dt_opt_spec spec = {
 "Both sides need the same size, count and mode. Example, two terminals of one\n"
 "machine:\n"
 "\n"
-"  dtest -P ofa-v2-eth0 -W -b 64\n"
-"  dtest -h 192.168.1.10 -W -b 64\n"
+"  " DT_TOOL("dtest") " -P " DT_EXAMPLE " -W -b 64\n"
+"  " DT_TOOL("dtest") " -h 192.168.1.10 -W -b 64\n"
 "\n"
 "Exit status: 0 passed, 1 failed, 2 usage (244: unknown letter), 3 timed out,\n"
 "4 no provider, device or resources, 5 the peer runs something else,\n"
@@ -173,6 +176,11 @@ static int check_sense(FILE *out, FILE *err, const struct dtest_opts *o)
 
 	if (rc >= 0)
 		return rc;
+	if (o->direct && !o->run.host)
+		return bad(err, "--direct", "without -h", "it is for clients");
+	if (o->direct && o->perf_given)
+		return bad(err, "--direct", "with --perf",
+			   "an older server has no --perf");
 	if (o->perf_given && (o->stream || o->pingpong || o->check))
 		return bad(err, "--perf", "with -w, -W or -D",
 			   "choose one of them");

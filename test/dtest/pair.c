@@ -5,19 +5,19 @@
  *   pair_TOOL KIND SERVER-OPTION... -- CLIENT-OPTION...
  *
  * KIND is a kind of device that the fake knows (see
- * test/conform/device_fake.c); both sides are told ports that no other run has.
- * The program's own symbols stand in for libibverbs and librdmacm below the
- * provider that dat.conf names; the sides are two threads that run the tool's
- * main(). A line "pair: SERVER CLIENT" with their exit statuses is the last
- * one, on standard error; if they left objects of the device behind, it says
- * how many. The sides share what a process has: one watchdog, one set of
+ * test/unit/fake/fake_kinds.c); both sides are told ports that no other run
+ * has. The program's own symbols stand in for libibverbs and librdmacm below
+ * the provider that dat.conf names; the sides are two threads that run the
+ * tool's main(). A line "pair: SERVER CLIENT" with their exit statuses is the
+ * last one, on standard error; if they left objects of the device behind, it
+ * says how many. The sides share what a process has: one watchdog, one set of
  * signals. With HANG=CALL in the environment that call of libibverbs or
  * librdmacm never returns. Rule: test/unit/fake/fake_verbs.h.
  */
 #undef main /* what the tool's own file is compiled with */
 
-#include "test/conform/conform.h"
 #include "test/conform/ports.h"
+#include "test/device.h"
 #include "test/unit/fake/fake_verbs.h"
 
 #include <pthread.h>
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 	char qual_text[24], oob_text[24];
 	pthread_t thread;
 
-	if (argc < 2 || !conf_device(argv[1])) {
+	if (argc < 2 || !device_make(argv[1])) {
 		fprintf(stderr, "usage: pair KIND OPTION... -- OPTION...\n");
 		return 2;
 	}

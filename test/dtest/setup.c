@@ -61,9 +61,10 @@ static int check_limits(struct dtest *d)
 	if ((ia->max_rdma_size && size > ia->max_rdma_size) ||
 	    (ia->max_message_size && size > ia->max_message_size))
 		return dt_fail(&d->run.r, DT_USAGE,
-			       "-b %u: this adapter takes at most %u bytes of "
-			       "RDMA and %u of a message",
-			       size, ia->max_rdma_size, ia->max_message_size);
+			       "-b %u: this adapter takes at most %" PRIu64
+			       " bytes of RDMA and %" PRIu64 " of a message",
+			       size, (uint64_t)ia->max_rdma_size,
+			       (uint64_t)ia->max_message_size);
 	if (ia->max_dto_per_ep > 0 &&
 	    send_depth(d) > (uint32_t)ia->max_dto_per_ep)
 		return dt_fail(&d->run.r, DT_USAGE,
@@ -75,12 +76,10 @@ static int check_limits(struct dtest *d)
 
 static int learn_abilities(struct dtest *d)
 {
-	const char *immed = dt_run_attr(&d->run, DAT_IB_ATTR_IMMED_DATA);
-
-	d->read_ok = dt_run_attr_true(&d->run, "DAT_IB_RDMA_READ");
-	d->immed_ok =
-		d->run.attr.extension_supported == DAT_EXTENSION_IB &&
-		(!immed || dt_run_attr_true(&d->run, DAT_IB_ATTR_IMMED_DATA));
+	/* Where there are no extensions, reads are not one of them. */
+	d->read_ok =
+		DAT_FACE == 1 || dt_run_attr_true(&d->run, "DAT_IB_RDMA_READ");
+	d->immed_ok = dtest_immed_works(d);
 	return check_limits(d);
 }
 

@@ -9,15 +9,18 @@ top_srcdir=${top_srcdir:-.}
 top_builddir=${top_builddir:-.}
 tmp=$(mktemp -d) || exit 99
 trap 'rm -rf "$tmp"' EXIT
-echo 'somebody u2.0 threadsafe default libnone.so dapl.2.0 "" ""' >"$tmp/dat.conf"
+{
+    echo 'somebody u2.0 threadsafe default libnone.so dapl.2.0 "" ""'
+    echo 'someone u1.2 nonthreadsafe default libnone.so dapl.1.2 "" ""'
+} >"$tmp/dat.conf"
 export DAT_OVERRIDE="$tmp/dat.conf"
 n=0
 
 program()
 {
     case $1 in
-    dapltest) echo "$top_builddir/test/dapltest/dapltest" ;;
-    *) echo "$top_builddir/test/$1/$1" ;;
+    dapltest*) echo "$top_builddir/test/dapltest/$1" ;;
+    *) echo "$top_builddir/test/${1%1}/$1" ;;
     esac
 }
 
@@ -49,13 +52,14 @@ says()
 # help_of TOOL: the options, one a line.
 help_of()
 {
-    if [ "$1" = dapltest ]; then
+    case $1 in
+    dapltest*)
         for t in S T P Q L F; do
-            "$(program dapltest)" -T $t --help
+            "$(program "$1")" -T $t --help
         done
-    else
-        "$(program "$1")" --help
-    fi | sed -n 's/^  \(-[^ ].*\)/\1/p' | grep -oE -e '^-[a-zA-Z]|^(-[a-zA-Z], )?--[a-z-]+' |
+        ;;
+    *) "$(program "$1")" --help ;;
+    esac | sed -n 's/^  \(-[^ ].*\)/\1/p' | grep -oE -e '^-[a-zA-Z]|^(-[a-zA-Z], )?--[a-z-]+' |
         tr -d ',' | tr ' ' '\n' | sort -u
 }
 
@@ -68,19 +72,30 @@ page_of()
         sed 's/fI[^f]*fP//g; s/f[RP]//g; s/"//g' | grep -oE -e '(^|[ ,])--?[a-zA-Z][a-z-]*' | tr -d ' ,' | sort -u
 }
 
-for tool in dtest dtestcm dtestsrq dapltest; do
+# who TOOL: an adapter of its version of DAT.
+who()
+{
+    case $1 in
+    *1) echo someone ;;
+    *) echo somebody ;;
+    esac
+}
+
+for tool in dtest dtest1 dtestcm dtestsrq dapltest dapltest1; do
     help_of $tool >"$tmp/help"
-    page_of $tool >"$tmp/page"
+    # Pages of the tools of 1.2 say what differs.
+    { page_of ${tool%1}; page_of $tool; } | sort -u >"$tmp/page"
     diff "$tmp/help" "$tmp/page" >"$tmp/out" && [ -s "$tmp/help" ]
     verdict "$tool: --help and the manual page have the same options" "$tmp/out"
     says 0 "usage: $tool" $tool --help
     says 0 "^$tool (" $tool --version
     says 2 "--help tells more" $tool --nonsense
 done
-for tool in dtest dtestcm dtestsrq; do
+for tool in dtest dtest1 dtestcm dtestsrq; do
+    who=$(who $tool)
     says 244 "usage: $tool" $tool -Z
-    says 4 "names in dat.conf: somebody" $tool -P nobody
-    says 4 "dat_ia_open(somebody): .*cannot load libnone.so.*see dat.conf(5)" $tool -P somebody
+    says 4 "names in dat.conf: $who\$" $tool -P nobody
+    says 4 "dat_ia_open($who): .*cannot load libnone.so.*see dat.conf(5)" $tool -P $who
     says 4 "no such host" $tool -h ..
     says 3 "no answer from 127.0.0.1.*is the server running" $tool -h 127.0.0.1 --oob-port 1 --timeout 1
     says 2 "--json=/nonexistent/x: No such file" $tool --json=/nonexistent/x
@@ -94,9 +109,17 @@ verdict "dtestcm: a run that failed is not complete" "$tmp/out"
 for tool in dtestcm dtestsrq; do
     says 2 "-u: no provider has datagram endpoints" $tool -u
 done
-says 2 "not an option of this test" dapltest -T S -Z
-says 4 "names in dat.conf: somebody" dapltest -T S -D nobody
-says 4 "dat_ia_open(somebody): .*cannot load libnone.so.*see dat.conf(5)" dapltest -T F -f pz -D somebody
+for tool in dapltest dapltest1; do
+    who=$(who $tool)
+    says 2 "not an option of this test" $tool -T S -Z
+    says 4 "names in dat.conf: $who\$" $tool -T S -D nobody
+    says 4 "dat_ia_open($who): .*cannot load libnone.so.*see dat.conf(5)" $tool -T F -f pz -D $who
+done
+# What those of 1.2 open unless told otherwise, and other defaults of theirs.
+says 4 "dat_ia_open(OpenIB-cma)" dtest1
+says 4 "dat_ia_open(OpenIB-cma)" dapltest1
+says 0 "(64; with -W 1)" dtest1 --help
+says 0 "(45278)" dapltest1 -T S --help
 says 4 "no such host" dapltest -T Q -s ..
 says 2 "--json=/nonexistent/x: No such file" dapltest -T S --json=/nonexistent/x
 says 4 '"test":"summary","result":"FAILED","exit":4,"error":"dat_ia_open' dapltest -T L -D nobody --json

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# t_pair.sh: dtest, dtestcm and dtestsrq, server and client, on the fake
+# t_pair.sh: dtest, dtest1, dtestcm and dtestsrq, server and client, on the fake
 # device: by each provider and kind of adapter, and what they say when the sides
-# disagree.
+# disagree. dtest1 goes by the providers of DAT 1.2: cma1, scm1, ucm1.
 # The libraries are those that were built, not installed ones. TAP.
 # Input: top_srcdir and top_builddir, as `make check` sets them.
 
@@ -21,9 +21,12 @@ if [ ! -e "$cma" ]; then
     echo "1..0 # SKIP the providers were built without shared libraries"
     exit 0
 fi
+libs1=$top_builddir/dapl/compat12/.libs
 while read -r name lib params; do
     printf '%s u2.0 threadsafe default %s dapl.2.0 "%s" ""\n' \
         "$name" "$lib" "$params"
+    printf '%s u1.2 nonthreadsafe default %s dapl.1.2 "%s" ""\n' \
+        "${name}1" "$libs1/libdapl$name.so.1" "$params"
 done >"$tmp/dat.conf" <<E
 cma $cma 10.0.0.1 0
 scm $scm fake0 1
@@ -43,7 +46,7 @@ pair()
     n=$((n + 1))
     # shellcheck disable=SC2068
     timeout 120 "$top_builddir/test/dtest/pair_$tool" "${run#*-}" \
-        -P "${run%-*}" $@ -h 127.0.0.1 >"$tmp/log" 2>&1 </dev/null
+        -P "${run%-*}" $@ -h "${at:-127.0.0.1}" >"$tmp/log" 2>&1 </dev/null
     if grep -q "^pair: $codes\$" "$tmp/log" && grep -q -- "${says:-}" "$tmp/log"; then
         echo "ok $n - $run: $tool $*"
     else
@@ -59,6 +62,23 @@ for run in cma-ib cma-roce cma-iwarp cma-siw scm-ib scm-roce ucm-ib ucm-roce; do
     pair dtestcm $run "0 0" -c 30 -b 7 -- -c 30 -b 7
     pair dtestsrq $run "0 0" -c 4 -B 4 -- -c 4 -B 4
 done
+for run in cma1-ib cma1-roce cma1-iwarp cma1-siw scm1-ib scm1-roce ucm1-ib ucm1-roce; do
+    pair dtest1 $run "0 0" --
+    pair dtest1 $run "0 0" -c -b 5000 --verify full -- -c -b 5000 --verify full
+done
+pair dtest1 cma1-ib "0 0" -p -w -- -p -w
+pair dtest1 cma1-ib "0 0" -D -a -B 5 -- -D -a -B 5
+pair dtest1 cma1-siw "0 0" --perf read_bw -B 100 -- --perf read_bw -B 100
+# Without the rendezvous, the server's adapter is where -h says.
+at=10.0.0.1
+pair dtest cma-ib "0 0" -b 64 -B 20 -- -b 64 -B 20 --direct -P cma
+pair dtest1 cma1-roce "0 0" -p -- -p --direct -P cma1
+at=
+says="Received RMR: .*, length 64"
+pair dtest1 cma1-ib "0 0" -- -v
+says="names in dat.conf: cma1 scm1 ucm1\$"
+pair dtest1 cma1-ib "1 4" -- -P nobody
+says=
 pair dtest cma-ib "0 0" -w -b 64 -B 20 -- -w -b 64 -B 20
 pair dtest cma-ib "0 0" -D -a -b 64 -B 5 -- -D -a -b 64 -B 5
 for test in send_lat send_bw read_lat read_bw write_bw; do
@@ -92,6 +112,15 @@ says="--cpu 1023: .*nproc"
 pair dtest cma-ib "4 -1" --cpu 1023 --
 pair dtestcm cma-ib "4 -1" --cpu 1023 --
 pair dtestsrq cma-ib "4 -1" --cpu 1023 --
+# Devices that no endpoint can be made on say so.
+for kind in efa mana; do
+    says="devices: fake0 (no RC)"
+    pair dtest cma-$kind "4 -1" --
+    says="fake0 makes no reliable connected (RC) queue pairs"
+    pair dtest scm-$kind "4 -1" --
+    pair dtest ucm-$kind "4 -1" --
+done
+says=
 # Now and then the event is there at the first look.
 n=$((n + 1))
 verdict="not ok"

@@ -26,8 +26,8 @@ uint64_t dtest_bulk_limit(const struct dtest *d, uint64_t bytes)
 	return d->run.limit_ns + bytes / SLOW_RATE * DT_NS_PER_S;
 }
 
-static int next(struct dtest *d, DAT_EVD_HANDLE evd, uint64_t limit_ns,
-		const char *what, DAT_EVENT *event)
+int dtest_next(struct dtest *d, DAT_EVD_HANDLE evd, uint64_t limit_ns,
+	       const char *what, DAT_EVENT *event)
 {
 	int rc = -EINTR;
 
@@ -38,8 +38,8 @@ static int next(struct dtest *d, DAT_EVD_HANDLE evd, uint64_t limit_ns,
 	return rc ? dt_wait_fail(&d->run.r, &d->run.w, rc, what) : 0;
 }
 
-static int check_dto(struct dtest *d, const DAT_EVENT *event, uint64_t cookie,
-		     uint64_t length, const char *what)
+int dtest_check_dto(struct dtest *d, const DAT_EVENT *event, uint64_t cookie,
+		    uint64_t length, const char *what)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto =
 		&event->event_data.dto_completion_event_data;
@@ -56,10 +56,11 @@ static int check_dto(struct dtest *d, const DAT_EVENT *event, uint64_t cookie,
 			       what, dto->user_cookie.as_64, cookie);
 	if (dto->transfered_length != length)
 		return dt_fail(&d->run.r, DT_FAILED,
-			       "%s: %u bytes, expected %" PRIu64, what,
-			       dto->transfered_length, length);
-	dt_trace(&d->run.r, "%d: %s: completed, cookie %" PRIu64 ", %u bytes\n",
-		 d->run.r.pid, what, cookie, dto->transfered_length);
+			       "%s: %" PRIu64 " bytes, expected %" PRIu64, what,
+			       (uint64_t)dto->transfered_length, length);
+	dt_trace(&d->run.r,
+		 "%d: %s: completed, cookie %" PRIu64 ", %" PRIu64 " bytes\n",
+		 d->run.r.pid, what, cookie, length);
 	return 0;
 }
 
@@ -67,7 +68,7 @@ int dtest_complete(struct dtest *d, DAT_EVD_HANDLE evd, uint64_t limit_ns,
 		   uint64_t cookie, uint64_t length, const char *what)
 {
 	DAT_EVENT event;
-	int rc = next(d, evd, limit_ns, what, &event);
+	int rc = dtest_next(d, evd, limit_ns, what, &event);
 
 	if (rc)
 		return rc;
@@ -75,44 +76,11 @@ int dtest_complete(struct dtest *d, DAT_EVD_HANDLE evd, uint64_t limit_ns,
 		return dt_fail(&d->run.r, DT_FAILED, "%s: got %s (0x%x)", what,
 			       dt_event_name(event.event_number),
 			       event.event_number);
-	return check_dto(d, &event, cookie, length, what);
+	return dtest_check_dto(d, &event, cookie, length, what);
 }
 
-int dtest_complete_immed(struct dtest *d, DAT_EVD_HANDLE evd, uint64_t limit_ns,
-			 DAT_IB_EXT_TYPE type, uint64_t cookie,
-			 const char *what)
-{
-	const DAT_IB_EXTENSION_EVENT_DATA *ext;
-	DAT_EVENT event;
-	int rc = next(d, evd, limit_ns, what, &event);
-
-	if (rc)
-		return rc;
-	ext = (const void *)event.event_extension_data;
-	if (event.event_number != (DAT_EVENT_NUMBER)DAT_IB_EXTENSION_RANGE_BASE)
-		return dt_fail(&d->run.r, DT_FAILED,
-			       "%s: got %s (0x%x), expected an IB extension "
-			       "event",
-			       what, dt_event_name(event.event_number),
-			       event.event_number);
-	rc = check_dto(d, &event, cookie, d->o->size, what);
-	if (rc)
-		return rc;
-	if (ext->status != DAT_OP_SUCCESS || ext->type != type)
-		return dt_fail(&d->run.r, DT_FAILED,
-			       "%s: extension type %d status %d, expected type "
-			       "%d",
-			       what, ext->type, ext->status, type);
-	if (type == DAT_IB_RDMA_WRITE_IMMED_DATA &&
-	    ext->val.immed.data != 0x7777)
-		return dt_fail(&d->run.r, DT_FAILED,
-			       "%s: immediate data 0x%x, expected 0x7777", what,
-			       ext->val.immed.data);
-	return 0;
-}
-
-static DAT_LMR_TRIPLET triplet(const struct dt_region *reg, size_t offset,
-			       uint32_t length)
+DAT_LMR_TRIPLET dtest_segment(const struct dt_region *reg, size_t offset,
+			      uint32_t length)
 {
 	DAT_LMR_TRIPLET iov = {
 		.virtual_address = (DAT_VADDR)(uintptr_t)(reg->base + offset),
@@ -123,7 +91,7 @@ static DAT_LMR_TRIPLET triplet(const struct dt_region *reg, size_t offset,
 	return iov;
 }
 
-static DAT_COMPLETION_FLAGS flags(bool signalled)
+DAT_COMPLETION_FLAGS dtest_flags(bool signalled)
 {
 	return signalled ? DAT_COMPLETION_DEFAULT_FLAG
 			 : DAT_COMPLETION_SUPPRESS_FLAG;
@@ -132,7 +100,7 @@ static DAT_COMPLETION_FLAGS flags(bool signalled)
 int dtest_post_recv(struct dtest *d, struct dt_region *reg, size_t offset,
 		    uint32_t length, uint64_t cookie)
 {
-	DAT_LMR_TRIPLET iov = triplet(reg, offset, length);
+	DAT_LMR_TRIPLET iov = dtest_segment(reg, offset, length);
 	DAT_DTO_COOKIE c = {.as_64 = cookie};
 	DAT_RETURN ret;
 
@@ -146,11 +114,11 @@ int dtest_post_recv(struct dtest *d, struct dt_region *reg, size_t offset,
 static int post_send(struct dtest *d, struct dt_region *reg, uint32_t length,
 		     uint64_t cookie, bool signalled)
 {
-	DAT_LMR_TRIPLET iov = triplet(reg, 0, length);
+	DAT_LMR_TRIPLET iov = dtest_segment(reg, 0, length);
 	DAT_DTO_COOKIE c = {.as_64 = cookie};
 	DAT_RETURN ret;
 
-	ret = dat_ep_post_send(d->ep, 1, &iov, c, flags(signalled));
+	ret = dat_ep_post_send(d->ep, 1, &iov, c, dtest_flags(signalled));
 	if (ret != DAT_SUCCESS)
 		return dt_dat_fail(&d->run.r, DT_FAILED, ret,
 				   "dat_ep_post_send", NULL);
@@ -177,44 +145,31 @@ int dtest_post_send(struct dtest *d, struct dt_region *reg, uint32_t length,
 int dtest_post_write(struct dtest *d, uint32_t length, uint64_t cookie,
 		     bool signalled)
 {
-	DAT_LMR_TRIPLET iov = triplet(&d->sbuf, 0, length);
+	DAT_LMR_TRIPLET iov = dtest_segment(&d->sbuf, 0, length);
 	DAT_RMR_TRIPLET to = d->peer;
 	DAT_DTO_COOKIE c = {.as_64 = cookie};
 	DAT_RETURN ret;
 
 	to.segment_length = length;
-	ret = dat_ep_post_rdma_write(d->ep, 1, &iov, c, &to, flags(signalled));
+	ret = dat_ep_post_rdma_write(d->ep, 1, &iov, c, &to,
+				     dtest_flags(signalled));
 	if (ret != DAT_SUCCESS)
 		return dt_dat_fail(&d->run.r, DT_FAILED, ret,
 				   "dat_ep_post_rdma_write", NULL);
 	return 0;
 }
 
-int dtest_post_write_immed(struct dtest *d, uint64_t cookie, bool signalled)
-{
-	DAT_LMR_TRIPLET iov = triplet(&d->sbuf, 0, d->o->size);
-	DAT_DTO_COOKIE c = {.as_64 = cookie};
-	DAT_RETURN ret;
-
-	ret = dat_ib_post_rdma_write_immed(d->ep, 1, &iov, c, &d->peer, 0x7777,
-					   flags(signalled));
-	if (ret != DAT_SUCCESS)
-		return dt_dat_fail(&d->run.r, DT_FAILED, ret,
-				   "dat_ib_post_rdma_write_immed",
-				   "the device may lack immediate data");
-	return 0;
-}
-
 int dtest_post_read(struct dtest *d, uint32_t length, uint64_t cookie,
 		    bool signalled)
 {
-	DAT_LMR_TRIPLET iov = triplet(&d->sbuf, 0, length);
+	DAT_LMR_TRIPLET iov = dtest_segment(&d->sbuf, 0, length);
 	DAT_RMR_TRIPLET from = d->peer;
 	DAT_DTO_COOKIE c = {.as_64 = cookie};
 	DAT_RETURN ret;
 
 	from.segment_length = length;
-	ret = dat_ep_post_rdma_read(d->ep, 1, &iov, c, &from, flags(signalled));
+	ret = dat_ep_post_rdma_read(d->ep, 1, &iov, c, &from,
+				    dtest_flags(signalled));
 	if (ret != DAT_SUCCESS)
 		return dt_dat_fail(&d->run.r, DT_FAILED, ret,
 				   "dat_ep_post_rdma_read", NULL);

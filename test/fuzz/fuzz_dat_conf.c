@@ -84,12 +84,11 @@ static void check_same_line_by_line(const char *bytes, size_t size,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct dat_conf conf;
-	size_t i;
 
 	REQUIRE(dat_conf_parse((const char *)data, size, &conf) == 0);
-	for (i = 0; i < conf.n_records; i++)
+	for (size_t i = 0; i < conf.n_records; i++)
 		check_record(&conf.records[i]);
-	for (i = 0; i < conf.n_diags; i++)
+	for (size_t i = 0; i < conf.n_diags; i++)
 		check_diag(&conf.diags[i]);
 	check_order(&conf);
 	check_same_line_by_line((const char *)data, size, &conf);

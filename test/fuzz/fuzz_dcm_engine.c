@@ -525,11 +525,10 @@ static void begin(void)
 static void end(void)
 {
 	struct conn *conn, *tmp;
-	int i;
 
 	dapl_list_for_each_safe(conn, tmp, &w.conns, link)
 		do_release(&conn->fake);
-	for (i = 0; w.live; i++) {
+	for (int i = 0; w.live; i++) {
 		REQUIRE(i < TIMERS_MAX);
 		conn = dapl_list_first(&w.conns, struct conn, link);
 		REQUIRE(conn->fake.armed);
@@ -542,13 +541,11 @@ static void end(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	int i;
-
 	memset(&w, 0, sizeof(w));
 	w.script = data;
 	w.left = size;
 	begin();
-	for (i = 0; w.left && i < STEPS_MAX; i++)
+	for (int i = 0; w.left && i < STEPS_MAX; i++)
 		step();
 	end();
 	return 0;

@@ -15,7 +15,6 @@
 
 static void check_blocks(const struct dcm_msg *msg)
 {
-	struct sockaddr_storage addr;
 	struct dcm_block block;
 	struct dcm_ib ib, again;
 
@@ -25,12 +24,6 @@ static void check_blocks(const struct dcm_msg *msg)
 	dcm_block_set_ib(&block, &ib);
 	dcm_block_get_ib(&block, &again);
 	REQUIRE(!memcmp(&ib, &again, sizeof(ib)));
-	if (!dcm_block_get_sockaddr(&msg->daddr, &addr))
-		return;
-	REQUIRE(addr.ss_family == AF_INET || addr.ss_family == AF_INET6);
-	dcm_block_set_sockaddr(&block, (struct sockaddr *)&addr);
-	REQUIRE(!memcmp(&block, &msg->daddr,
-			addr.ss_family == AF_INET ? 16 : sizeof(block)));
 }
 
 static void check_same(const struct dcm_msg *a, const struct dcm_msg *b)

@@ -33,9 +33,7 @@ static int replay(const char *path)
 
 int main(int argc, char **argv)
 {
-	int i;
-
-	for (i = 1; i < argc; i++)
+	for (int i = 1; i < argc; i++)
 		if (replay(argv[i]))
 			return 1;
 	printf("%d files replayed\n", argc - 1);

@@ -36,8 +36,8 @@ build_autoreconf()
     logged "$h_cache/log/autoreconf.log" "generating configure" autoreconf -fi "$h_top"
 }
 
-# build_tree DIR LABEL [CONFIGURE-ARGUMENT...]
-build_tree()
+# build_configure DIR LABEL [CONFIGURE-ARGUMENT...]
+build_configure()
 {
     local dir=$1 label=$2 args
 
@@ -52,7 +52,29 @@ build_tree()
             env -C "$dir" "$h_top/configure" -q "$@" || return 1
         printf '%s\n' "$args" >"$dir/.configured-with"
     fi
-    logged "$dir/make.out" "$label: make" make -C "$dir" -j"$build_jobs"
+}
+
+# build_tree DIR LABEL [CONFIGURE-ARGUMENT...]
+build_tree()
+{
+    build_configure "$@" || return 1
+    logged "$1/make.out" "$2: make" make -C "$1" -j"$build_jobs"
+}
+
+# build_only DIR LABEL MAKE-ARGUMENT... -- [CONFIGURE-ARGUMENT...]
+build_only()
+{
+    local dir=$1 label=$2 make=()
+
+    shift 2
+    while [ "$1" != -- ]; do
+        make+=("$1")
+        shift
+    done
+    shift
+    build_configure "$dir" "$label" "$@" || return 1
+    logged "$dir/make.out" "$label: make" \
+        make -C "$dir" -j"$build_jobs" "${make[@]}"
 }
 
 # build_stage DIR STAGE: what `make install` would install, below STAGE.

@@ -13,9 +13,9 @@ conform_usage()
     cat <<E
 usage: ./run conform
 
-Runs the conformance suite on the fake device (as InfiniBand, RoCE, iWARP and
-soft-iWARP adapter) and, in the guest, on soft-RoCE and soft-iWARP, and writes
-the result of each case into $conform_page.
+Runs the conformance suite, for DAT 2.0 and 1.2, on the fake device (as
+InfiniBand, RoCE, iWARP and soft-iWARP adapter) and, in the guest, on soft-RoCE
+and soft-iWARP, and writes the result of each case into $conform_page.
 E
 }
 
@@ -36,7 +36,7 @@ E
 conform_fake()
 {
     logged "$2/fake.log" "conform: building" make -C "$1" -j"$build_jobs" \
-        test/conform/conform_fake || return 1
+        test/conform/conform_fake test/conform/conform1_fake || return 1
     say "running on the fake device"
     top_srcdir=$h_top top_builddir=$1 CONFORM_OUT=$2 \
         sh "$h_top/test/conform/t_conform_fake.sh" >"$2/fake.log" 2>&1
@@ -50,10 +50,10 @@ conform_guest()
     (
         vm_defaults
         vm_opt_out=$out
-        vm_opt_timeout=1200
+        vm_opt_timeout=3000
         cd "$h_top" || exit 1
         # shellcheck disable=SC2016
-        vm_run_guest env STAGE="$dir/stage/usr/local" BUILD="$dir" sh -c '
+        vm_run_guest env CONFORM_ALL=yes STAGE="$dir/stage/usr/local" BUILD="$dir" sh -c '
             uname -r >"$VM_OUT/kernel"
             exec bash test/interop/t_conform.sh'
     ) >"$out/guest.log"

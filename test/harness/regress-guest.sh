@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # regress-guest.sh: the guest's part of `./run regress`: each line of
-# $VM_OUT/lines over each row of REGRESS_ROWS. A line for the host of each:
+# $VM_OUT/lines over each row of REGRESS_ROWS of its version of DAT. A line for the host of each:
 # "@provider<tab>name<tab>PASSED, FAILED or SKIPPED<tab>seconds<tab>why".
 # Servers of dapltest are started as lines need them, one for each port, and one
 # that a line has asked to end must end; the other tools have one for each line.
@@ -11,7 +11,6 @@ it_dir=$(cd "$(dirname "$0")/../interop" && pwd -P)
 # shellcheck source=test/interop/lib.sh
 . "$it_dir/lib.sh"
 
-dapltest=$STAGE/bin/dapltest
 declare -A servers # pid by port
 server_n=0
 
@@ -50,7 +49,7 @@ prepare()
     local i
 
     read -ra words <<<"$1"
-    port=62000
+    port=$default_port
     for i in "${!words[@]}"; do
         case ${words[i]} in
         "\$S") words[i]=$addr ;;
@@ -78,7 +77,7 @@ prepare()
 # complaint LOG: what the tool says is wrong.
 complaint()
 {
-    grep -m 1 -E "ERR|^(dapltest|dtest[a-z]*):" "$1"
+    grep -m 1 -E "ERR|^(dapltest|dtest)[a-z1]*:" "$1"
 }
 
 # failed WHY
@@ -205,11 +204,11 @@ run_on_siw()
 
 run_words()
 {
-    if [[ $2 == -T* ]]; then
-        run_dapltest "$it_logs/$name.$1" "$2"
-    else
-        run_pair "$it_logs/$name.$1" "$2"
-    fi
+    case $2 in
+    -T*) run_dapltest "$it_logs/$name.$1" "$2" ;;
+    "dapltest1 "*) run_dapltest "$it_logs/$name.$1" "${2#dapltest1 }" ;;
+    *) run_pair "$it_logs/$name.$1" "$2" ;;
+    esac
 }
 
 # run_line LINE WORDS
@@ -230,13 +229,20 @@ run_line()
 
 export LD_LIBRARY_PATH=$STAGE/lib DAT_OVERRIDE=$it_logs/dat.conf
 while IFS='|' read -r name lib dev params var; do
-    printf '%s u2.0 threadsafe default %s dapl.2.0 "%s" ""\n' "$name" "$STAGE/lib/$lib" "$params"
+    kind="u2.0 threadsafe" version=dapl.2.0
+    [[ $lib != *.so.1 ]] || kind="u1.2 nonthreadsafe" version=dapl.1.2
+    printf '%s %s default %s %s "%s" ""\n' "$name" "$kind" "$STAGE/lib/$lib" $version "$params"
 done <<<"$REGRESS_ROWS" >"$DAT_OVERRIDE"
 
 while IFS='|' read -r name lib dev params var <&3; do
     addr=${!var}
-    servers=()
+    servers=() dapltest=$STAGE/bin/dapltest default_port=62000
+    [[ $lib != *.so.1 ]] || dapltest=${dapltest}1 default_port=45278
     while IFS=$'\t' read -r line text <&4; do
+        case $text in
+        "dtest1 "* | "dapltest1 "*) [[ $lib == *.so.1 ]] || continue ;;
+        *) [[ $lib != *.so.1 ]] || continue ;;
+        esac
         run_line "$line" "$text"
     done 4<"$VM_OUT/lines"
     for pid in "${servers[@]}"; do

@@ -56,6 +56,14 @@ regress_lines()
         done
 }
 
+# The adapters: those of the demo, and the same for the tools of DAT 1.2.
+regress_rows()
+{
+    printf '%s\n' "$demo_rows"
+    sed 's/^ofa-v2-/OpenIB-/; s/libdaplofa\.so\.2/libdaplcma.so.1/
+        s/libdaplo\([su]cm\)\.so\.2/libdapl\1.so.1/' <<<"$demo_rows"
+}
+
 # Rows of providers that were asked for: by name, or as cma, scm or ucm.
 regress_providers()
 {
@@ -63,15 +71,15 @@ regress_providers()
 
     while read -r row; do
         case $row in
-        *"|libdaplofa."*) kind=cma ;;
-        *"|libdaploscm."*) kind=scm ;;
+        *"|libdaplofa."* | *"|libdaplcma."*) kind=cma ;;
+        *scm.so.*) kind=scm ;;
         *) kind=ucm ;;
         esac
         # shellcheck disable=SC2053
         if [[ ${row%%|*} == $regress_provider || $kind == $regress_provider ]]; then
             printf '%s\n' "$row"
         fi
-    done <<<"$demo_rows"
+    done <<<"$(regress_rows)"
 }
 
 # The guest's output: "@provider<tab>name<tab>verdict<tab>seconds<tab>why".
@@ -166,11 +174,17 @@ regress_options()
 }
 
 # What --provider and --filter leave: $h_tmp/lines, $h_tmp/rows, regress_want.
+# A line runs over the rows of its tool's version of DAT.
 regress_select()
 {
+    local lines1 rows1
+
     regress_lines >"$h_tmp/lines"
     regress_providers >"$h_tmp/rows"
-    regress_want=$(($(wc -l <"$h_tmp/lines") * $(wc -l <"$h_tmp/rows")))
+    lines1=$(grep -cE $'\t(dtest|dapltest)1 ' "$h_tmp/lines")
+    rows1=$(grep -cE '\.so\.1\|' "$h_tmp/rows")
+    regress_want=$((($(wc -l <"$h_tmp/lines") - lines1) * ($(wc -l <"$h_tmp/rows") - rows1) +
+        lines1 * rows1))
 }
 
 # regress_guest STAGE LOGS SECONDS MB: all that was selected, with what is
@@ -214,7 +228,8 @@ cmd_regress()
         return 0
     fi
     [ -s "$h_tmp/rows" ] || usage_error \
-        "no provider matches '$regress_provider'; there are: $(cut -d'|' -f1 <<<"$demo_rows" | tr '\n' ' ')"
+        "no provider matches '$regress_provider'; there are: $(regress_rows | cut -d'|' -f1 | tr '\n' ' ')"
+    [ $regress_want -gt 0 ] || usage_error "none of these lines is for these providers"
     # shellcheck disable=SC2086
     need_packages "build and run the guest" $build_packages $vm_packages || return 1
     say "building"

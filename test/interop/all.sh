@@ -10,6 +10,6 @@ for t in "$dir"/t_*.sh; do
     # shellcheck disable=SC2254
     case $name in ${ONLY:-*}) ;; *) continue ;; esac
     echo "#begin $name"
-    timeout -k 5 1200 bash "$t"
+    timeout -k 5 2400 bash "$t"
     echo "#end $name $?"
 done

@@ -57,6 +57,28 @@ check()
     fi
 }
 
+# run_tap LABEL SECONDS COMMAND...: cases of a program that prints TAP; its output
+# and what it says are kept as LABEL.tap and LABEL.log. One that broke off says
+# nothing of the rest: that is a failed case.
+run_tap()
+{
+    local name=$1 limit=$2 tap=$it_logs/$1.tap rc
+
+    shift 2
+    timeout -k 5 "$limit" "$@" 2>"$it_logs/$name.log" | tee "$tap" |
+        awk -v n="$it_n" -v label="$name" -f "$(dirname "$0")/../conform/number.awk"
+    rc=${PIPESTATUS[0]}
+    it_n=$((it_n + $(grep -cE '^(not )?ok ' "$tap")))
+    grep -q '^1\.\.' "$tap" && return
+    not_ok "$name: the whole run"
+    if [ "$rc" = 124 ]; then
+        echo "# no end after $limit s"
+    else
+        echo "# exit code $rc"
+    fi
+    tail -n 5 "$it_logs/$name.log" | diag
+}
+
 # poll SECONDS COMMAND...: until it is true; there is no event to wait for.
 poll()
 {
@@ -89,18 +111,26 @@ libdir()
 # prints its path. Debian's registry takes only exact thread safety.
 dat_conf()
 {
-    local f=$it_logs/dat.conf.$1.$2 word=threadsafe row
+    local f=$it_logs/dat.conf.$1.$2 name lib params word version
 
-    [ "$1" = ours ] || word=nonthreadsafe
     while read -r name lib params; do
-        [ -z "$name" ] || printf '%s u2.0 %s default %s/%s dapl.2.0 "%s" ""\n' \
-            "$name" "$word" "$(libdir "$2")" "$lib" "$params"
+        word=nonthreadsafe version=2.0
+        case $1.$lib in
+        *.so.1) version=1.2 ;;
+        ours.*) word=threadsafe ;;
+        esac
+        printf '%s u%s %s default %s/%s dapl.%s "%s" ""\n' \
+            "$name" $version $word "$(libdir "$2")" "$lib" $version "$params"
     done >"$f" <<E
 ofa-v2-cma libdaplofa.so.2 eth0 0
 ofa-v2-cma-iw libdaplofa.so.2 eth1 0
 ofa-v2-scm libdaploscm.so.2 rxe0 1
 ofa-v2-ucm libdaploucm.so.2 rxe0 1
 ofa-v2-ucm-gid0 libdaploucm.so.2 rxe0 1 gid=0
+OpenIB-cma libdaplcma.so.1 eth0 0
+OpenIB-cma-iw libdaplcma.so.1 eth1 0
+OpenIB-scm libdaplscm.so.1 rxe0 1
+OpenIB-ucm libdaplucm.so.1 rxe0 1
 E
     echo "$f"
 }
@@ -146,6 +176,28 @@ lacks_debian()
 #   local  our libraries alone, and no way to name a peer: see t_ucm.sh
 each_adapter()
 {
+    each_row_of "$1" 4<<E
+ofa-v2-cma|$DAPL_VM_RXE_ADDR|peers|soft-RoCE
+ofa-v2-cma-iw|$DAPL_VM_SIW_ADDR|ours|soft-iWARP
+ofa-v2-scm|$DAPL_VM_RXE_ADDR|peers|soft-RoCE, SCM
+ofa-v2-ucm|$DAPL_VM_RXE_ADDR|local|soft-RoCE, UCM
+E
+}
+
+# each_adapter_1 COMMAND: the same of DAT 1.2, of which there is nothing old.
+each_adapter_1()
+{
+    each_row_of "$1" 4<<E
+OpenIB-cma|$DAPL_VM_RXE_ADDR|ours|DAT 1.2, soft-RoCE
+OpenIB-cma-iw|$DAPL_VM_SIW_ADDR|ours|DAT 1.2, soft-iWARP
+OpenIB-scm|$DAPL_VM_RXE_ADDR|ours|DAT 1.2, soft-RoCE, SCM
+OpenIB-ucm|$DAPL_VM_RXE_ADDR|local|DAT 1.2, soft-RoCE, UCM
+E
+}
+
+# each_row_of COMMAND: rows of adapters on descriptor 4, which COMMAND keeps.
+each_row_of()
+{
     local what IT_PROVIDER IT_ADDR it_old
 
     while IFS='|' read -r IT_PROVIDER IT_ADDR it_old what <&4; do
@@ -154,12 +206,7 @@ each_adapter()
         else
             skip "$what: all" "$DAPL_VM_NO_SIW"
         fi
-    done 4<<E
-ofa-v2-cma|$DAPL_VM_RXE_ADDR|peers|soft-RoCE
-ofa-v2-cma-iw|$DAPL_VM_SIW_ADDR|ours|soft-iWARP
-ofa-v2-scm|$DAPL_VM_RXE_ADDR|peers|soft-RoCE, SCM
-ofa-v2-ucm|$DAPL_VM_RXE_ADDR|local|soft-RoCE, UCM
-E
+    done
 }
 
 # Has the server said so? It listens, or its log has a line with IT_READY.

@@ -2,7 +2,8 @@
 #
 # t_blackbox.sh: old against new, as programs: dtest, libdat2 and the CMA
 # provider of this project and of Debian (2.1.10.1) in every mix that users
-# can meet, over soft-RoCE; and our own stack over soft-iWARP.
+# can meet, over soft-RoCE; our own stack over soft-iWARP; and dtest1 over each
+# adapter of DAT 1.2, which Debian has nothing of.
 # Nothing of either side's source is looked at; Debian on Debian comes first
 # and shows that the frame and the device are sound.
 
@@ -67,4 +68,18 @@ if [ -n "$DAPL_VM_SIW_ADDR" ]; then
 else
     skip "soft-iWARP, all ours" "$DAPL_VM_NO_SIW"
 fi
+
+rows_1()
+{
+    local o
+
+    while read -r o; do
+        # shellcheck disable=SC2086
+        tool_pair dtest1 verdict "$1" "$all_ours" "$all_ours" $o
+    done <<<"-t
+-p
+-c -b 4096 -B 50 --verify full"
+}
+
+each_adapter_1 rows_1
 done_testing

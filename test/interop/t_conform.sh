@@ -1,57 +1,54 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# t_conform.sh: the conformance suite on the guest's devices, with our libdat2
-# and our providers as they are installed. Another provider is another row.
-# It contains no case: see test/conform/. A run is cut off after run_limit; one
-# that broke off is one failed case, since it says nothing of the rest.
+# t_conform.sh: the conformance suite of both versions of DAT on the guest's
+# devices, with our libraries and our providers as they are installed. Another
+# provider is another row. It contains no case: see test/conform/. A run is cut
+# off after run_limit; one that broke off is one failed case, since it says
+# nothing of the rest.
+# Refused arguments are the same code for both versions: unless CONFORM_ALL is
+# set they are tried with one, which halves the time of the other.
 # Input, besides that of lib.sh: BUILD, where test/conform/conform was built.
-# Leaves one TAP file per row in VM_OUT, for test/conform/matrix.
+# Leaves one TAP file per run in VM_OUT, for test/conform/matrix.
 
 # shellcheck source=test/interop/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# row's name|library|ia_params|variable with its address
-rows="rxe|libdaplofa.so.2|eth0 0|DAPL_VM_RXE_ADDR
-siw|libdaplofa.so.2|eth1 0|DAPL_VM_SIW_ADDR
-scm|libdaploscm.so.2|rxe0 1|DAPL_VM_RXE_ADDR
-ucm|libdaploucm.so.2|rxe0 1|DAPL_VM_RXE_ADDR"
-run_limit=240
+# adapter's name|library of 2.0|library of 1.2|ia_params|variable with its address
+rows="rxe|libdaplofa.so.2|libdaplcma.so.1|eth0 0|DAPL_VM_RXE_ADDR
+siw|libdaplofa.so.2|libdaplcma.so.1|eth1 0|DAPL_VM_SIW_ADDR
+scm|libdaploscm.so.2|libdaplscm.so.1|rxe0 1|DAPL_VM_RXE_ADDR
+ucm|libdaploucm.so.2|libdaplucm.so.1|rxe0 1|DAPL_VM_RXE_ADDR"
+run_limit=600
 # Most cases wait for the device, not for a processor.
 jobs=8
+of_1_2='!(*__arg[0-9]*)'
+[ -z "${CONFORM_ALL-}" ] || of_1_2='*'
 
-conform=$BUILD/test/conform/.libs/conform
-[ -x "$conform" ] || conform=$BUILD/test/conform/conform
-
-run_row()
+# run_suite LABEL PROGRAM ADAPTER PATTERN
+run_suite()
 {
-    local name=$1 tap=$it_logs/$1.tap rc
+    local prog=$BUILD/test/conform/.libs/$2
 
-    LD_LIBRARY_PATH=$STAGE/lib DAT_OVERRIDE=$it_logs/dat.conf \
-        timeout -k 5 $run_limit "$conform" -P "$name" -j $jobs -t 40 \
-        2>"$it_logs/$name.log" | tee "$tap" |
-        awk -v n="$it_n" -v label="$name" -f "$(dirname "$0")/../conform/number.awk"
-    rc=${PIPESTATUS[0]}
-    it_n=$((it_n + $(grep -cE '^(not )?ok ' "$tap")))
-    grep -q '^1\.\.' "$tap" && return
-    not_ok "$name: the whole run"
-    if [ $rc = 124 ]; then
-        echo "# no end after $run_limit s"
-    else
-        echo "# exit code $rc"
-    fi
-    tail -n 5 "$it_logs/$name.log" | diag
+    [ -x "$prog" ] || prog=$BUILD/test/conform/$2
+    run_tap "$1" $run_limit \
+        env LD_LIBRARY_PATH="$STAGE/lib" DAT_OVERRIDE="$it_logs/dat.conf" \
+        "$prog" -P "$3" -j $jobs -t 40 -f "$4"
 }
 
-while IFS='|' read -r name lib params var; do
-    printf '%s u2.0 threadsafe default %s/lib/%s dapl.2.0 "%s" ""\n' \
-        "$name" "$STAGE" "$lib" "$params"
+# Each version finds its own under the same name.
+while IFS='|' read -r name lib2 lib1 params var; do
+    printf "%s %s default $STAGE/lib/%s %s \"$params\" \"\"\n" \
+        "$name" "u2.0 threadsafe" "$lib2" dapl.2.0 \
+        "$name" "u1.2 nonthreadsafe" "$lib1" dapl.1.2
 done <<<"$rows" >"$it_logs/dat.conf"
 
-while IFS='|' read -r name lib params var <&3; do
+while IFS='|' read -r name lib2 lib1 params var <&3; do
     if [ -n "${!var}" ]; then
-        run_row "$name"
+        run_suite "$name" conform "$name" '*'
+        run_suite "1.2-$name" conform1 "$name" "$of_1_2"
     else
         skip "$name: the whole run" "$DAPL_VM_NO_SIW"
+        skip "1.2-$name: the whole run" "$DAPL_VM_NO_SIW"
     fi
 done 3<<<"$rows"
 done_testing

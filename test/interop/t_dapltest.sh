@@ -3,6 +3,7 @@
 # t_dapltest.sh: dapltest as a program: all its tests over every adapter, old
 # and new programs and libraries against each other, and what a server does
 # when clients misbehave.
+# dapltest1 does them over every adapter of DAT 1.2.
 # The old program's exit status tells only of crashes, so its output decides.
 
 # shellcheck source=test/interop/lib.sh
@@ -12,6 +13,9 @@ says_or_gone()
 {
     grep -q "$1" "$2" 2>/dev/null || ! kill -0 "$3" 2>/dev/null
 }
+
+tool=dapltest
+told= # words that let a client ask where the server is
 
 # launch "PROGRAM LIBDAT2 PROVIDER" OPTION...: a server, ready; server_pid and
 # server_log.
@@ -23,8 +27,8 @@ launch()
     shift
     use_stack "${s[1]}" "${s[2]}"
     server_log=$it_logs/server.$it_n
-    timeout -k 2 170 "${it_env[@]}" "$(tool_of dapltest "${s[0]}")" \
-        -T S -D "$IT_PROVIDER" "$@" >"$server_log" 2>&1 </dev/null &
+    timeout -k 2 170 "${it_env[@]}" "$(tool_of $tool "${s[0]}")" \
+        -T S -D "$IT_PROVIDER" $told "$@" >"$server_log" 2>&1 </dev/null &
     server_pid=$!
     poll 20 says_or_gone "Service Point Ready" "$server_log" "$server_pid"
     grep -q "Service Point Ready" "$server_log"
@@ -69,7 +73,7 @@ client()
     shift 3
     use_stack "${c[1]}" "${c[2]}"
     log=$it_logs/client.$it_n
-    run_client "$log" "${it_env[@]}" "$(tool_of dapltest "${c[0]}")" "$@"
+    run_client "$log" "${it_env[@]}" "$(tool_of $tool "${c[0]}")" "$@"
     rc=$?
     if passed "${c[0]}" "$log" $rc "$what"; then
         ok "$name: ${*:2}"
@@ -131,7 +135,7 @@ each_row()
 
     while read -r words; do
         # shellcheck disable=SC2086
-        client "$3" "$2" "$4" -T "$1" -s "$IT_ADDR" -D "$IT_PROVIDER" $words
+        client "$3" "$2" "$4" -T "$1" -s "$IT_ADDR" -D "$IT_PROVIDER" $told $words
     done <<<"$5"
 }
 
@@ -157,7 +161,8 @@ rows()
     each_row T "$name" "$client" "Total WQE +:" "$4"
     [ -z "$5" ] || each_row P "$name" "$client" "^raw: R" "$5"
     [ "$server" != "$old_program" ] || leave_behind "$client"
-    client "$client" "$name" "" -T Q -s "$IT_ADDR" -D "$IT_PROVIDER"
+    # shellcheck disable=SC2086
+    client "$client" "$name" "" -T Q -s "$IT_ADDR" -D "$IT_PROVIDER" $told
     [[ $server != ours* ]] || rc=0
     server_ends "$name" $rc
 }
@@ -294,12 +299,38 @@ misbehaviour()
     server_ends "interrupted" 130
 }
 
+adapter_1()
+{
+    local tool=dapltest1 told="--oob-port 5000"
+
+    rows "$1, all ours" "$all_ours" "$all_ours" "$t_mixed" "$p_rows"
+    local_tests "$1, all ours" "$all_ours" queryinfo
+}
+
+# Ends of both versions connect: each asks a server of the other.
+both_versions()
+{
+    local name="$1: a server of $2, clients of $3" IT_PROVIDER=$4 tool=$2
+
+    started "$name" "$all_ours" || return
+    tool=$3 IT_PROVIDER=$5
+    client "$all_ours" "$name" "Total WQE +:" -T T -s "$IT_ADDR" -D "$5" -n "$6" -i 50 -V \
+        client RW 4096 server RR 4096 1 client SR 1000 3
+    client "$all_ours" "$name" "^raw: RW" -T P -s "$IT_ADDR" -D "$5" -n "$6" -i 50 RW 4096
+    client "$all_ours" "$name" "" -T Q -s "$IT_ADDR" -D "$5" -n "$6"
+    server_ends "$name" 0
+}
+
 check "bin/dapltest is installed" test -x "$STAGE/bin/dapltest"
 
 each_adapter adapter
+each_adapter_1 adapter_1
 
 IT_PROVIDER=ofa-v2-cma
 IT_ADDR=$DAPL_VM_RXE_ADDR
+both_versions soft-RoCE dapltest1 dapltest OpenIB-cma ofa-v2-cma 45278
+both_versions soft-RoCE dapltest dapltest1 ofa-v2-cma OpenIB-cma 62000
+both_versions "soft-RoCE, SCM" dapltest1 dapltest OpenIB-scm ofa-v2-scm 45278
 local_tests "all ours" "$all_ours" queryinfo
 misbehaviour
 # A case that fails is told as such; old libraries have one.

@@ -298,15 +298,17 @@ static void run_tidy(const struct command *cmd, const char *args)
 static void run_pair(const struct command *cmd)
 {
 	uint64_t n;
+	int i;
 
 	snprintf(replay, sizeof(replay), "to repeat: %s --pair %d\n", command,
 		 cmd->depth);
-	n = sim_pair_all(false, cmd->depth);
-	printf("pair, datagrams, depth %d: %llu sequences\n", cmd->depth,
-	       (unsigned long long)n);
-	n = sim_pair_all(true, cmd->depth);
-	printf("pair, stream, depth %d: %llu sequences\n", cmd->depth,
-	       (unsigned long long)n);
+	for (i = 0; i < 4; i++) {
+		n = sim_pair_all(i & 1, i & 2, cmd->depth);
+		printf("pair, %s%s, depth %d: %llu sequences\n",
+		       i & 1 ? "stream" : "datagrams",
+		       i & 2 ? " and endpoints" : "", cmd->depth,
+		       (unsigned long long)n);
+	}
 }
 
 int main(int argc, char **argv)

@@ -305,6 +305,6 @@ void sim_run_mesh(const struct sim_options *opt, uint64_t seed,
 /* --------------------------------------------------- sim_pair.c */
 
 /* Returns the number of sequences. */
-uint64_t sim_pair_all(bool stream, int depth);
+uint64_t sim_pair_all(bool stream, bool table, int depth);
 
 #endif

@@ -224,7 +224,7 @@ static void whim(struct sim *sim, void *arg, uint64_t tag)
 	struct sim_ep *ep = arg;
 	uint64_t which = sim_below(&sim->rng, 10);
 
-	if (sim_ep_lost(ep) || ep->closed)
+	if (sim_ep_lost(ep) || ep->check.closed)
 		return;
 	if (which < sizeof(calls) / sizeof(calls[0]))
 		sim_ep_call(ep, calls[which]);
@@ -322,7 +322,7 @@ static void go_on(struct sim *sim, void *arg, uint64_t tag)
 {
 	struct sim_ep *ep = arg;
 
-	if (sim_ep_lost(ep) || ep->closed)
+	if (sim_ep_lost(ep) || ep->check.closed)
 		return;
 	if (sim->opt.tidy || ep->attempts >= 3 || sim_chance(&sim->rng, 0.5))
 		sim_ep_free(ep);

@@ -142,18 +142,7 @@ static void about(struct sim_ep *ep, struct sim_conn *conn,
 
 static void told(struct sim_ep *ep, DAT_EVENT_NUMBER event)
 {
-	SIM_REQUIRE(!ep->closed, "event 0x%x after the free", event);
-	SIM_REQUIRE(ep->owed, "event 0x%x of no connection", event);
-	if (event == DAT_CONNECTION_EVENT_ESTABLISHED) {
-		SIM_REQUIRE(!ep->told_up && !ep->in_error,
-			    "established twice, or too late");
-		ep->told_up = true;
-	} else {
-		SIM_REQUIRE(ep->in_error,
-			    "event 0x%x, and the queue pair is not in ERR",
-			    event);
-		ep->owed = false;
-	}
+	sim_ep_check_told(&ep->check, event);
 	sim_app_told(ep, event);
 }
 
@@ -222,7 +211,7 @@ static void drained(struct sim *sim, void *arg, uint64_t tag)
 
 static void in_error(struct sim_ep *ep)
 {
-	ep->in_error = true;
+	ep->check.in_error = true;
 	happens(ep, DAPL_EP_IN_QP_IN_ERROR);
 }
 
@@ -250,19 +239,16 @@ static void renewed(struct sim *sim, void *arg, uint64_t tag)
 		return;
 	}
 	SIM_REQUIRE(!ep->move, "the move of a queue pair that is no more");
-	ep->in_error = false;
+	ep->check.in_error = false;
 	happens(ep, DAPL_EP_IN_RENEWED);
 	sim_app_renewed(ep);
 }
 
 static void take(struct sim_ep *ep, struct sim_conn *conn)
 {
-	SIM_REQUIRE(!ep->conn && !ep->owed && !ep->in_error,
-		    "a connection for an endpoint that has one");
+	sim_ep_check_take(&ep->check, ep->conn);
 	ep->conn = conn;
 	conn->ep = ep;
-	ep->owed = true;
-	ep->told_up = false;
 }
 
 static enum dapl_ep_input failure(enum dapl_ep_input in)
@@ -355,22 +341,14 @@ static void feed(struct sim_ep *ep, enum dapl_ep_input in,
 	struct dapl_ep_effects out;
 	int i;
 
-	SIM_REQUIRE(dapl_ep_expects(ep->fsm.state, in), "%s while %s",
-		    dapl_ep_input_name(in), dapl_ep_state_name(ep->fsm.state));
+	sim_ep_check_feed(&ep->fsm, in);
 	dapl_ep_step(&ep->fsm, in, &out);
 	if (sim_of(ep)->opt.verbose)
 		printf("%12.6f node %u ep %u: %s: %s\n",
 		       (double)sim_of(ep)->clock.now_us / (double)SIM_S,
 		       ep->node->index, ep->no, dapl_ep_input_name(in),
 		       dapl_ep_state_name(ep->fsm.state));
-	if (in == DAPL_EP_IN_CONNECT_FAILED || in == DAPL_EP_IN_ACCEPT_FAILED) {
-		SIM_REQUIRE(!ep->told_up, "failed, and yet established");
-		ep->owed = false;
-	}
-	if (in == DAPL_EP_IN_CLOSE) {
-		ep->closed = true;
-		ep->owed = false;
-	}
+	sim_ep_check_fed(&ep->check, in);
 	for (i = 0; i < out.n; i++)
 		carry_out(ep, in, out.e[i], out.event, fresh);
 	*ret_refused = out.n && out.e[0] == DAPL_EP_DO_REFUSE;
@@ -406,7 +384,7 @@ bool sim_ep_call(struct sim_ep *ep, enum dapl_ep_input in)
 
 void sim_ep_free(struct sim_ep *ep)
 {
-	if (!ep->closed)
+	if (!ep->check.closed)
 		happens(ep, DAPL_EP_IN_CLOSE);
 }
 
@@ -414,18 +392,8 @@ void sim_ep_free(struct sim_ep *ep)
 
 void sim_ep_event(struct sim_conn *conn, enum dapl_cm_event event)
 {
-	static const enum dapl_ep_input inputs[DAPL_CM_EVENT_N] = {
-		[DAPL_CM_ESTABLISHED] = DAPL_EP_IN_ESTABLISHED,
-		[DAPL_CM_PEER_REJECTED] = DAPL_EP_IN_PEER_REJECTED,
-		[DAPL_CM_NON_PEER_REJECTED] = DAPL_EP_IN_NON_PEER_REJECTED,
-		[DAPL_CM_UNREACHABLE] = DAPL_EP_IN_UNREACHABLE,
-		[DAPL_CM_ACCEPT_FAILED] = DAPL_EP_IN_NOT_ACCEPTED,
-		[DAPL_CM_DISCONNECTED] = DAPL_EP_IN_DISCONNECTED,
-		[DAPL_CM_BROKEN] = DAPL_EP_IN_BROKEN,
-	};
-
 	if (conn->ep->conn == conn)
-		happens(conn->ep, inputs[event]);
+		happens(conn->ep, dapl_ep_input_of(event));
 }
 
 bool sim_ep_move_begins(struct sim_conn *conn)
@@ -470,8 +438,8 @@ void sim_eps_fini(struct sim *sim)
 	dapl_list_for_each_safe(ep, tmp, &sim->eps, link) {
 		struct sim_use *use, *next;
 
-		SIM_REQUIRE(sim_ep_lost(ep) || ep->closed ||
-				    (!ep->owed && !ep->conn),
+		SIM_REQUIRE(sim_ep_lost(ep) || ep->check.closed ||
+				    (!ep->check.owed && !ep->conn),
 			    "ep %u, %s: its consumer waits for an event that "
 			    "never came",
 			    ep->no, dapl_ep_state_name(ep->fsm.state));

@@ -8,6 +8,7 @@
 
 #include "dapl/common/connect/dapl_ep_states.h"
 #include "test/sim/sim.h"
+#include "test/sim/sim_ep_check.h"
 
 struct sim_use;
 
@@ -25,12 +26,9 @@ struct sim_ep {
 	uint64_t timer_tag;
 	bool armed;
 
-	/* What must hold. */
-	bool owed;	  /* a terminal event */
-	bool told_up;	  /* ESTABLISHED was */
-	bool in_error;	  /* the queue pair is */
 	bool error_later; /* at the end of the move */
-	bool closed;
+
+	struct sim_ep_check check; /* what must hold */
 };
 
 struct sim_ep *sim_ep_new(struct sim_node *node);

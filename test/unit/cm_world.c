@@ -163,7 +163,6 @@ static int up_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 		      dapl_cm_moved_fn *moved)
 {
 	struct move *m;
-	int i;
 
 	if (!ep->qp)
 		return -ENOTCONN;
@@ -172,7 +171,7 @@ static int up_qp_move(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 	m->ep = ep;
 	m->conn = conn;
 	m->moved = moved;
-	for (i = 0; i < n && !m->ret; i++)
+	for (int i = 0; i < n && !m->ret; i++)
 		m->ret = make_step(ep, &steps[i]);
 	dapl_work_init(&m->work, move_over);
 	pthread_mutex_lock(&mutex);

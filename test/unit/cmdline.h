@@ -10,15 +10,9 @@
 #ifndef CMDLINE_H
 #define CMDLINE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 #define CMDLINE_ARGS 400
 
@@ -61,6 +55,33 @@ static inline void cmdline_free(struct cmdline *c)
 	free(c->out);
 	free(c->err);
 	c->out = c->err = NULL;
+}
+
+/* Of a program's last command line; what was parsed points into it. */
+static struct cmdline cmdline;
+
+static inline void cmdline_begin(char *tool, const char *line)
+{
+	cmdline_free(&cmdline);
+	cmdline_open(&cmdline, tool, line);
+}
+
+static inline int cmdline_end(int rc)
+{
+	cmdline_said(&cmdline);
+	return rc;
+}
+
+/* LINE as TOOL's, parsed by its PARSER into RET_OPTS: what that returns. */
+#define cmdline_parse(tool, parser, line, ret_opts)                     \
+	(cmdline_begin(tool, line),                                     \
+	 cmdline_end(parser(cmdline.argc, cmdline.argv, cmdline.to_out, \
+			    cmdline.to_err, ret_opts)))
+
+static inline int cmdline_forget(void **state)
+{
+	cmdline_free(&cmdline);
+	return 0;
 }
 
 #endif /* CMDLINE_H */

@@ -10,25 +10,6 @@
 
 #include "test/unit/world.h"
 
-/* One test on each kind of device that the provider can use. */
-#ifdef WORLD_NO_IWARP
-#define on_each(f) on_ib(f), on_roce(f)
-#else
-#define on_each(f) on_ib(f), on_roce(f), on_iwarp(f)
-#endif
-#define on_ib(f)                                                  \
-	{                                                         \
-#f ".ib", f, world_setup_ib, world_teardown, NULL \
-	}
-#define on_roce(f)                                                    \
-	{                                                             \
-#f ".roce", f, world_setup_roce, world_teardown, NULL \
-	}
-#define on_iwarp(f)                                                     \
-	{                                                               \
-#f ".iwarp", f, world_setup_iwarp, world_teardown, NULL \
-	}
-
 /* A code of EPst: INVALID_STATE with the subtype that names the state. */
 #define BAD_EP_STATE(x) DAPL_BAD_STATE(EP_##x)
 
@@ -131,6 +112,28 @@ static inline void kit_over(struct world *w)
 {
 	kit_conn(&w->client, DAT_CONNECTION_EVENT_DISCONNECTED);
 	kit_conn(&w->server, DAT_CONNECTION_EVENT_DISCONNECTED);
+	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+	kit_state(w->server.ep, DAT_EP_STATE_DISCONNECTED);
+	expect_empty(w->client.conn_evd);
+	expect_empty(w->server.conn_evd);
+}
+
+/* BROKEN, or, when the other side was quicker to end it, DISCONNECTED. */
+static inline DAT_EP_HANDLE kit_ended(DAT_EVD_HANDLE evd, bool broken)
+{
+	DAT_EVENT ev = next_event(evd, WORLD_PATIENCE_US);
+
+	if (broken ||
+	    (unsigned)ev.event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
+		assert_int_equal(ev.event_number, DAT_CONNECTION_EVENT_BROKEN);
+	return ev.event_data.connect_event_data.ep_handle;
+}
+
+/* A failed queue pair of an RNIC closes its connection by itself. */
+static inline void kit_broken(struct world *w, bool client_first)
+{
+	kit_ended(w->client.conn_evd, client_first && w->kind != FV_IWARP);
+	kit_ended(w->server.conn_evd, false);
 	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
 	kit_state(w->server.ep, DAT_EP_STATE_DISCONNECTED);
 	expect_empty(w->client.conn_evd);

@@ -22,12 +22,15 @@ struct stress_run {
 	uint64_t deadline_us;
 	const char *wrong; /* atomic: the first need() that was not met */
 	int wrong_line;
+	int working; /* atomic: threads of a crew that others go on for */
 };
 
 /* A condition that must hold; the first that does not ends the test. */
-#define need(st, cond) stress_met(&(st)->run, (cond), #cond, __LINE__)
-#define late(st)       stress_late(&(st)->run)
-#define dice(me, n)    stress_dice(&(me)->random, n)
+#define need(st, cond)	       stress_met(&(st)->run, (cond), #cond, __LINE__)
+#define ok(st, call)	       need((st), (call) == DAT_SUCCESS)
+#define own_event(st, evd, ev) stress_event(&(st)->run, evd, ev)
+#define late(st)	       stress_late(&(st)->run)
+#define dice(me, n)	       stress_dice(&(me)->random, n)
 
 static inline bool stress_stopped(struct stress_run *run)
 {
@@ -104,12 +107,95 @@ static inline uint64_t stress_seed(void)
 	return seed;
 }
 
+/* How long a thread waits before it looks whether the test is over. */
+#define STRESS_STEP_US 2000
+
+/* The next event of a thread's own EVD; 0 when there was none in time. */
+static inline unsigned stress_event(struct stress_run *run, DAT_EVD_HANDLE evd,
+				    DAT_EVENT *ev)
+{
+	DAT_RETURN ret;
+	DAT_COUNT more;
+
+	do {
+		ret = V(evd_wait)(evd, STRESS_STEP_US, 1, ev, &more);
+	} while (ret != DAT_SUCCESS && !stress_late(run));
+	return ret == DAT_SUCCESS ? (unsigned)ev->event_number : 0;
+}
+
+/* Both ends of a connection hear NUMBER. */
+static inline bool stress_told(struct stress_run *run, DAT_EVD_HANDLE client,
+			       DAT_EVD_HANDLE server, unsigned number)
+{
+	DAT_EVENT ev;
+
+	return stress_met(run, stress_event(run, client, &ev) == number,
+			  "the client hears of it", 0) &&
+	       stress_met(run, stress_event(run, server, &ev) == number,
+			  "the server hears of it", 0);
+}
+
 /* For the main thread, when the others have ended. */
-#define assert_stress_ok(st)                                                  \
-	do {                                                                  \
-		if ((st)->run.wrong)                                          \
-			fail_msg("line %d: not so: %s", (st)->run.wrong_line, \
-				 (st)->run.wrong);                            \
-	} while (0)
+#define assert_stress_ok(st) stress_ok(&(st)->run)
+
+static inline void stress_ok(const struct stress_run *run)
+{
+	if (run->wrong)
+		fail_msg("line %d: not so: %s", run->wrong_line, run->wrong);
+}
+
+struct stress_worker;
+typedef void (*stress_fn)(struct stress_worker *me);
+
+/* One thread of a test; ST begins with a struct stress_run. */
+struct stress_worker {
+	struct stress *st;
+	struct stress_run *run; /* that of ST */
+	stress_fn fn;
+	int nr;
+	bool works; /* counts in run->working */
+	uint64_t random;
+	pthread_t thread;
+};
+
+static inline void *stress_main(void *arg)
+{
+	struct stress_worker *me = arg;
+
+	me->fn(me);
+	if (me->works)
+		__atomic_sub_fetch(&me->run->working, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/*
+ * Runs each of the N functions in a thread of its own until all have ended; the
+ * last REST of them go on for the others.
+ */
+static inline void stress_crew(struct stress *st, const stress_fn *fns, int n,
+			       int rest, uint64_t seed)
+{
+	struct stress_run *run = (struct stress_run *)st;
+	struct stress_worker workers[32];
+
+	assert_in_range(n, 1, 32);
+	run->working = n - rest;
+	for (int i = 0; i < n; i++) {
+		workers[i] = (struct stress_worker){
+			.st = st,
+			.run = run,
+			.fn = fns[i],
+			.nr = i,
+			.works = i < n - rest,
+			.random = stress_series(seed, i),
+		};
+		assert_int_equal(pthread_create(&workers[i].thread, NULL,
+						stress_main, &workers[i]),
+				 0);
+	}
+	for (int i = 0; i < n; i++)
+		pthread_join(workers[i].thread, NULL);
+	stress_ok(run);
+}
 
 #endif

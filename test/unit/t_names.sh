@@ -10,10 +10,14 @@ top_srcdir=${top_srcdir:-.}
 names=$(mktemp) || exit 99
 trap 'rm -f "$names"' EXIT
 
+# The head of a case is a macro: a line of its own before the body.
 find "$top_srcdir/test/unit" -name 't_*.c' -exec \
-    sed -n 's/^static void \([a-z_0-9A-Z]*\)(void \*\*[a-z]*)$/\1/p' {} + >"$names"
+    awk '$0 == "{" && head ~ /^[A-Z][A-Z_]*\(/ && match(head, /[a-z_0-9A-Z]+__[a-z_0-9A-Z]+/) {
+             print substr(head, RSTART, RLENGTH)
+         }
+         { head = $0 }' {} + >"$names"
 units=$(wc -l <"$names")
-sed -n 's/^T(\([a-z_0-9]*\))$/\1/p' "$top_srcdir"/test/conform/c_*.c >>"$names"
+sed -n 's/^CASE(\([a-z_0-9]*\),.*/\1/p' "$top_srcdir"/test/conform/c_*.c >>"$names"
 cases=$(wc -l <"$names")
 
 echo 1..1

@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "dapl/common/event/dapl_cno.h"
+#include "dapl/common/event/dapl_evd.h"
 
 #define IA_MAX 64
 
@@ -198,18 +199,20 @@ void world_close(struct world *w)
 	world_unload();
 }
 
-/* A test's initial state: the second run of world_run_twice(). */
-static char the_other_way;
+/* Beside the kind of device in a case's state: world_run_twice()'s second run.
+ */
+#define OTHERWISE 0x100
 
-static int setup(void **state, enum fv_kind kind)
+int world_setup(void **state)
 {
+	intptr_t how = (intptr_t)*state;
 	struct world *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return -1;
-	cqes_otherwise = *state == &the_other_way;
+	cqes_otherwise = how & OTHERWISE;
 	*state = w;
-	world_open(w, kind);
+	world_open(w, (enum fv_kind)(how & ~OTHERWISE));
 	cqes_otherwise = false;
 	return 0;
 }
@@ -227,32 +230,13 @@ int world_run_twice(const struct CMUnitTest *tests, size_t n)
 		snprintf(names[i], sizeof(*names), "%s.other_cqes",
 			 tests[i].name);
 		all[n + i].name = names[i];
-		all[n + i].initial_state = &the_other_way;
+		all[n + i].initial_state =
+			(void *)((intptr_t)tests[i].initial_state | OTHERWISE);
 	}
 	failed = _cmocka_run_group_tests("tests", all, 2 * n, NULL, NULL);
 	free(names);
 	free(all);
 	return failed;
-}
-
-int world_setup_ib(void **state)
-{
-	return setup(state, FV_IB);
-}
-
-int world_setup_roce(void **state)
-{
-	return setup(state, FV_ROCE);
-}
-
-int world_setup_iwarp(void **state)
-{
-	return setup(state, FV_IWARP);
-}
-
-int world_setup_siw(void **state)
-{
-	return setup(state, FV_SIW);
 }
 
 int world_teardown(void **state)
@@ -405,6 +389,91 @@ void expect_empty(DAT_EVD_HANDLE evd)
 	if (ret == DAT_SUCCESS)
 		fail_msg("unexpected event 0x%x", (unsigned)ev.event_number);
 	assert_int_equal(DAT_GET_TYPE(ret), DAT_QUEUE_EMPTY);
+}
+
+bool world_evd_is_waited_for(DAT_EVD_HANDLE handle)
+{
+	struct dapl_evd *evd = (struct dapl_evd *)handle;
+	bool waited_for;
+
+	dapl_lock(&evd->lock);
+	waited_for = dapl_evd_is_waited_for_locked(evd);
+	dapl_unlock(&evd->lock);
+	return waited_for;
+}
+
+static void *run_waiter(void *arg)
+{
+	struct waiter *t = arg;
+
+	t->ret =
+		V(evd_wait)(t->evd, t->timeout, t->threshold, &t->ev, &t->more);
+	__atomic_store_n(&t->returned, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+void waiter_start(struct waiter *t, DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout,
+		  DAT_COUNT threshold)
+{
+	memset(t, 0, sizeof(*t));
+	t->evd = evd;
+	t->timeout = timeout;
+	t->threshold = threshold;
+	t->more = -1;
+	assert_int_equal(pthread_create(&t->thread, NULL, run_waiter, t), 0);
+	world_until(world_evd_is_waited_for(evd) ||
+		    __atomic_load_n(&t->returned, __ATOMIC_ACQUIRE));
+}
+
+void waiter_end(struct waiter *t, DAT_RETURN type)
+{
+	pthread_join(t->thread, NULL);
+	assert_int_equal(DAT_GET_TYPE(t->ret), type);
+}
+
+void waiter_got(struct waiter *t, uint64_t cookie, DAT_COUNT more)
+{
+	waiter_end(t, DAT_SUCCESS);
+	assert_int_equal(
+		t->ev.event_data.dto_completion_event_data.user_cookie.as_64,
+		cookie);
+	assert_int_equal(t->more, more);
+}
+
+DAT_CNO_HANDLE world_cno(DAT_IA_HANDLE ia)
+{
+	DAT_CNO_HANDLE cno = NULL;
+
+	assert_dat_ok(V(cno_create)(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	return cno;
+}
+
+void expect_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
+{
+	DAT_EVD_HANDLE got = NULL;
+
+	assert_dat_ok(V(cno_wait)(cno, WORLD_PATIENCE_US, &got));
+	assert_ptr_equal(got, evd);
+}
+
+void expect_no_trigger(DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout_us)
+{
+	DAT_EVD_HANDLE got = (DAT_EVD_HANDLE)cno;
+
+	assert_int_equal(DAT_GET_TYPE(V(cno_wait)(cno, timeout_us, &got)),
+			 DAT_QUEUE_EMPTY);
+	assert_null(got);
+}
+
+DAT_RETURN world_op(DAT_HANDLE handle, int number, ...)
+{
+	DAT_RETURN ret;
+	va_list args;
+
+	va_start(args, number);
+	ret = V(handle_extendedop)(handle, (DAT_EXTENDED_OP)number, args);
+	va_end(args);
+	return ret;
 }
 
 void world_post_se(DAT_EVD_HANDLE evd, void *pointer)

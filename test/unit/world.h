@@ -18,17 +18,13 @@
 
 #include <dat2/dat_registry.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
+#include <pthread.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include <string.h>
 
 #include "dapl/common/base/dapl_obj.h"
 #include "dapl/common/services/dapl_log.h"
+#include "test/unit/case.h"
 #include "test/unit/fake/fake_verbs.h"
 #include "test/unit/provider.h"
 
@@ -91,17 +87,11 @@ void world_unload(void);
 void world_open(struct world *w, enum fv_kind kind);
 void world_close(struct world *w);
 
-/* cmocka fixtures; *state is a struct world. */
-int world_setup_ib(void **state);
-int world_setup_roce(void **state);
-int world_setup_iwarp(void **state);
-int world_setup_siw(void **state);
+/* cmocka fixtures; *state is a kind of device, and a struct world then. */
+int world_setup(void **state);
 int world_teardown(void **state);
 
-/*
- * Runs each of the N tests once more on a device that deals the other way with
- * the completions of a queue pair that is destroyed.
- */
+/* See RUN_CASES_TWICE. */
 int world_run_twice(const struct CMUnitTest *tests, size_t n);
 
 /*
@@ -118,6 +108,8 @@ DAT_PZ_HANDLE world_pz(DAT_IA_HANDLE ia);
 DAT_EVD_HANDLE world_evd(DAT_IA_HANDLE ia, unsigned flags);
 DAT_EVD_HANDLE world_evd_cno(DAT_IA_HANDLE ia, unsigned flags,
 			     DAT_CNO_HANDLE cno);
+/* Without an agent. */
+DAT_CNO_HANDLE world_cno(DAT_IA_HANDLE ia);
 DAT_LMR_HANDLE world_lmr(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, void *buf,
 			 size_t size, DAT_LMR_CONTEXT *ret_lkey,
 			 DAT_RMR_CONTEXT *ret_rkey);
@@ -164,7 +156,33 @@ DAT_EVENT expect_event(DAT_EVD_HANDLE evd, unsigned number);
 DAT_EVENT expect_dto(DAT_EVD_HANDLE evd, uint64_t cookie, unsigned status);
 /* Nothing is queued now. */
 void expect_empty(DAT_EVD_HANDLE evd);
+/* CNO is triggered by EVD, or not within the time. */
+void expect_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd);
+void expect_no_trigger(DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout_us);
+/* As dat_extension_op() of libdat2 does. */
+DAT_RETURN world_op(DAT_HANDLE handle, int number, ...);
 void world_post_se(DAT_EVD_HANDLE evd, void *pointer);
+/* Whether a thread waits on EVD. Then it has armed what wakes it. */
+bool world_evd_is_waited_for(DAT_EVD_HANDLE evd);
+
+/* A thread in dat_evd_wait(), and what it got there. */
+struct waiter {
+	pthread_t thread;
+	DAT_EVD_HANDLE evd;
+	DAT_TIMEOUT timeout;
+	DAT_COUNT threshold;
+	DAT_RETURN ret;
+	DAT_EVENT ev;
+	DAT_COUNT more;
+	bool returned; /* atomic */
+};
+
+/* Returns when it waits there, or when a short time is over already. */
+void waiter_start(struct waiter *t, DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout,
+		  DAT_COUNT threshold);
+void waiter_end(struct waiter *t, DAT_RETURN type);
+/* Its event was a completion with that cookie, and MORE are queued. */
+void waiter_got(struct waiter *t, uint64_t cookie, DAT_COUNT more);
 
 /*
  * CALL fails with exactly CODE, which has the error class, and leaves a reason
@@ -181,6 +199,15 @@ void world_post_se(DAT_EVD_HANDLE evd, void *pointer);
 	} while (0)
 
 #define assert_dat_ok(call) assert_int_equal((call), DAT_SUCCESS)
+
+static inline DAT_EVD_PARAM world_evd_param(DAT_EVD_HANDLE evd)
+{
+	DAT_EVD_PARAM param;
+
+	memset(&param, 0xa5, sizeof(param));
+	assert_dat_ok(V(evd_query)(evd, DAT_EVD_FIELD_ALL, &param));
+	return param;
+}
 
 /*
  * Makes each fallible call of verbs and rdma_cm that CALL leads to fail, one
@@ -231,21 +258,71 @@ int world_cno_waiters(DAT_CNO_HANDLE cno);
 uint64_t world_now_us(void);
 void world_pause(void);
 
-/* Runs TESTS with a limit for the whole program. */
-#define world_run(tests) \
-	(alarm(300), cmocka_run_group_tests((tests), NULL, NULL))
+/*
+ * Cases on two open IAs, W, that is S, the server, and C, the client; on one
+ * kind of device each. Behind the case's name may stand what comes before its
+ * body: world_eps or world_connect. With the kind behind the name:
+ */
+#define ON_IB(name, ...) \
+	WORLD_CASE(name, WORLD_STEPS(__VA_ARGS__), WORLD_ROW(name, ".ib", IB))
+#define ON_ROCE(name, ...)                         \
+	WORLD_CASE(name, WORLD_STEPS(__VA_ARGS__), \
+		   WORLD_ROW(name, ".roce", ROCE))
+#define ON_IWARP(name, ...)                        \
+	WORLD_CASE(name, WORLD_STEPS(__VA_ARGS__), \
+		   WORLD_ROW(name, ".iwarp", IWARP))
+#define ON_SIW(name, ...) \
+	WORLD_CASE(name, WORLD_STEPS(__VA_ARGS__), WORLD_ROW(name, ".siw", SIW))
+#define ON_IB_ROCE(name, ...)                                                  \
+	WORLD_CASE(name, WORLD_STEPS(__VA_ARGS__), WORLD_ROW(name, ".ib", IB), \
+		   WORLD_ROW(name, ".roce", ROCE))
+#define ON_IB_IWARP(name, ...)                                                 \
+	WORLD_CASE(name, WORLD_STEPS(__VA_ARGS__), WORLD_ROW(name, ".ib", IB), \
+		   WORLD_ROW(name, ".iwarp", IWARP))
+/* On each that the provider can use. */
+#ifdef WORLD_NO_IWARP
+#define ON_EACH(name, ...) ON_IB_ROCE(name, ##__VA_ARGS__)
+#else
+#define ON_EACH(name, ...)                                                     \
+	WORLD_CASE(name, WORLD_STEPS(__VA_ARGS__), WORLD_ROW(name, ".ib", IB), \
+		   WORLD_ROW(name, ".roce", ROCE),                             \
+		   WORLD_ROW(name, ".iwarp", IWARP))
+#endif
+/* Without it, for tests that know one kind only. */
+#define CASE_ROCE(name, ...) \
+	WORLD_CASE(name, WORLD_STEPS(__VA_ARGS__), WORLD_ROW(name, "", ROCE))
 
-/* The same on devices that keep and that lose a destroyed pair's completions */
-#define world_run_both(tests) \
-	(alarm(300), world_run_twice((tests), sizeof(tests) / sizeof(*(tests))))
+typedef void (*world_step)(struct world *);
 
-#define ib_test(f) \
-	cmocka_unit_test_setup_teardown(f, world_setup_ib, world_teardown)
-#define roce_test(f) \
-	cmocka_unit_test_setup_teardown(f, world_setup_roce, world_teardown)
-#define iwarp_test(f) \
-	cmocka_unit_test_setup_teardown(f, world_setup_iwarp, world_teardown)
-#define siw_test(f) \
-	cmocka_unit_test_setup_teardown(f, world_setup_siw, world_teardown)
+/* What comes before a case's body: STEPS, between two NULLs. */
+static inline struct world *world_begin(struct world *w,
+					const world_step *steps)
+{
+	while (*++steps)
+		(*steps)(w);
+	return w;
+}
+
+#define WORLD_STEPS(...) ((const world_step[]){NULL, ##__VA_ARGS__, NULL})
+#define WORLD_CASE(name, before, ...)                        \
+	CASE_GIVEN(name,                                     \
+		   (struct world * w, struct world_side * s, \
+		    struct world_side * c),                  \
+		   (world_begin(*state, before),             \
+		    &((struct world *)*state)->server,       \
+		    &((struct world *)*state)->client),      \
+		   __VA_ARGS__)
+#define WORLD_ROW(name, label, kind) \
+	CASE_ROW(name, label, world_setup, world_teardown, (intptr_t)FV_##kind)
+
+/*
+ * As RUN_CASES, each case once more on a device that deals the other way with
+ * the completions of a queue pair that is destroyed.
+ */
+#define RUN_CASES_TWICE()                                           \
+	int main(void)                                              \
+	{                                                           \
+		return world_run_twice(cases_.rows, cases_begin()); \
+	}
 
 #endif

@@ -278,20 +278,24 @@ DAT_IA_HANDLE dapl_obj_ia_handle(const struct dapl_obj *obj)
 	return handle;
 }
 
+/* Who sees a new object under an old handle sees it made. */
+static uint32_t obj_magic(const struct dapl_obj *obj)
+{
+	return __atomic_load_n(&obj->magic, __ATOMIC_ACQUIRE);
+}
+
 void *dapl_obj_from(DAT_HANDLE h, DAT_HANDLE_TYPE type)
 {
-	return is_known(h) && dapl_obj_is(h, type) ? h : NULL;
+	return is_known(h) && obj_magic(h) == DAPL_MAGIC(type) ? h : NULL;
 }
 
 static struct dapl_obj *obj_of_any_type(DAT_HANDLE handle)
 {
 	struct dapl_obj *obj = handle;
-	uint32_t type;
 
-	if (!is_known(obj))
-		return NULL;
-	type = __atomic_load_n(&obj->magic, __ATOMIC_RELAXED) - DAPL_MAGIC(0);
-	return type < DAPL_OBJ_TYPES ? obj : NULL;
+	return is_known(obj) && obj_magic(obj) - DAPL_MAGIC(0) < DAPL_OBJ_TYPES
+		       ? obj
+		       : NULL;
 }
 
 DAT_RETURN dapl_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context)

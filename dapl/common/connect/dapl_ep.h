@@ -93,6 +93,12 @@ void dapl_ep_unreserve(struct dapl_ep *ep);
 bool dapl_ep_request(struct dapl_ep *ep);
 /* The request that brings EP has ended without success. */
 void dapl_ep_request_over(struct dapl_ep *ep);
+/*
+ * EP is about to be modified: nothing begins with it until dapl_ep_modified().
+ * Or why not. *RET_SEEN: its state, which says what may be modified.
+ */
+DAT_RETURN dapl_ep_modify_begin(struct dapl_ep *ep, int *ret_seen);
+void dapl_ep_modified(struct dapl_ep *ep);
 /* Whether dat_ep_free() is allowed. */
 DAT_RETURN dapl_ep_may_free(struct dapl_ep *ep);
 /* The handle is retired: gives the connection up, and nothing is told. */

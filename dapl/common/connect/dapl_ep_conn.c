@@ -432,16 +432,7 @@ void dapl_ep_qp_in_error(struct dapl_ep *ep)
 void dapl_ep_cm_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 		      enum dapl_cm_event event, const void *pdata, size_t size)
 {
-	static const enum dapl_ep_input inputs[DAPL_CM_EVENT_N] = {
-		[DAPL_CM_ESTABLISHED] = DAPL_EP_IN_ESTABLISHED,
-		[DAPL_CM_PEER_REJECTED] = DAPL_EP_IN_PEER_REJECTED,
-		[DAPL_CM_NON_PEER_REJECTED] = DAPL_EP_IN_NON_PEER_REJECTED,
-		[DAPL_CM_UNREACHABLE] = DAPL_EP_IN_UNREACHABLE,
-		[DAPL_CM_ACCEPT_FAILED] = DAPL_EP_IN_NOT_ACCEPTED,
-		[DAPL_CM_DISCONNECTED] = DAPL_EP_IN_DISCONNECTED,
-		[DAPL_CM_BROKEN] = DAPL_EP_IN_BROKEN,
-	};
-	struct input in = {.in = inputs[event], .about = conn};
+	struct input in = {.in = dapl_ep_input_of(event), .about = conn};
 	struct dapl_ep_peer peer = {.qual = 0}; /* stays what was asked for */
 	struct outcome out;
 
@@ -608,7 +599,6 @@ static DAT_RETURN ep_connect(struct dapl_ep *ep, const struct sockaddr *addr,
 {
 	struct dapl_cm *cm = ep->obj.ia->cm;
 	struct dapl_cm_connect req = {
-		.qp = conn_qp(ep),
 		.addr = addr,
 		.qual = qual,
 		.pdata = pdata,
@@ -634,6 +624,8 @@ static DAT_RETURN ep_connect(struct dapl_ep *ep, const struct sockaddr *addr,
 		conn_release(ep, in.fresh);
 		return dapl_qp_bad_state(&ep->qp, out.seen, "dat_ep_connect");
 	}
+	/* Not before: it may just have been modified. */
+	req.qp = conn_qp(ep);
 	ret = start_attempt(ep, &out.use, &req);
 	if (ret)
 		return op_failed(ep, ret, "connect");
@@ -771,13 +763,13 @@ DAT_RETURN dapl_ep_accept(struct dapl_ep *ep, enum dapl_ep_input accept,
 				 "ep %p lacks a protection zone or an EVD for "
 				 "connection events",
 				 (void *)ep);
-	qp = conn_qp(ep);
 	dapl_obj_get(&ep->obj);
 	feed(ep, &in, &out);
 	if (refused(&out)) {
 		dapl_obj_put(&ep->obj);
 		return dapl_qp_bad_state(&ep->qp, out.seen, "dat_cr_accept");
 	}
+	qp = conn_qp(ep);
 	ret = op_accept(ep, &out.use, accept, &qp, pdata, size, &mine);
 	if (!ret)
 		return DAT_SUCCESS;
@@ -867,6 +859,23 @@ DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE handle)
 				 "ep %p: no new queue pair: %s", (void *)ep,
 				 strerror(-ret));
 	return DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_ep_modify_begin(struct dapl_ep *ep, int *ret_seen)
+{
+	struct input in = {.in = DAPL_EP_IN_MODIFY};
+	struct outcome out;
+
+	feed(ep, &in, &out);
+	if (refused(&out))
+		return dapl_qp_bad_state(&ep->qp, out.seen, "dat_ep_modify");
+	*ret_seen = out.seen;
+	return DAT_SUCCESS;
+}
+
+void dapl_ep_modified(struct dapl_ep *ep)
+{
+	happens(ep, DAPL_EP_IN_MODIFIED);
 }
 
 DAT_RETURN dapl_ep_may_free(struct dapl_ep *ep)

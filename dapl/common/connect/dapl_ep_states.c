@@ -99,7 +99,8 @@ struct cell {
 #define GONE ON(CLOSE) = GO_DO(FREED, DO(DISARM), DO(LEAVE))
 /* What the consumer may do with a connection, but end it gracefully. */
 #define WITH_CONNECTION(to)                                    \
-	IN_USE, NO_REQUEST, ON(ABORT) = END(to, DISCONNECTED), \
+	IN_USE, NO_REQUEST, ON(MODIFY) = REFUSE,               \
+			    ON(ABORT) = END(to, DISCONNECTED), \
 			    ON(RESET) = REFUSE, ON(FREE) = IGNORE, GONE
 
 /* An attempt, or the accepting of one: both kinds end it at once. */
@@ -135,15 +136,23 @@ struct cell {
 	ON(QUEUE_EMPTY) = IGNORE, ON(QUEUE_BUSY) = IGNORE, \
 	ON(MARKER_NO_ROOM) = IGNORE, NO_DRAINING, NO_TIMER
 
-#define OVER                                                             \
-	IN_USE, NO_REQUEST, ON(DISCONNECT) = IGNORE, ON(ABORT) = IGNORE, \
-			    ON(FREE) = IGNORE, ON(CLOSE) = GO(FREED), NOT_UP
+#define OVER                                                              \
+	IN_USE, NO_REQUEST, ON(MODIFY) = REFUSE, ON(DISCONNECT) = IGNORE, \
+			    ON(ABORT) = IGNORE, ON(FREE) = IGNORE,        \
+			    ON(CLOSE) = GO(FREED), NOT_UP
 #define END_ROW                                                               \
 	{                                                                     \
 		OVER, ON(RESET) = REFUSE,                                     \
 		      ON(QP_IN_ERROR) = GO_DO(DISCONNECTED, DO(LAST_RECEIVE), \
 					      DO(COMPLETIONS), DO(EVENT)),    \
 	}
+
+/* Nothing begins while it is being modified, but its request may come and go.
+ */
+#define MODIFYING_ROW(was)                                                     \
+	WAITING, ON(MODIFY) = REFUSE, ON(MODIFIED) = GO(was),                  \
+		 ON(ACCEPT_REQUESTED) = REFUSE, ON(ACCEPT_TENTATIVE) = REFUSE, \
+		 NOT_UP
 
 /* ---------------------------------------------------- the table */
 
@@ -160,6 +169,7 @@ static const struct cell table[DAPL_EP_STATE_N][DAPL_EP_IN_N] = {
 			ON(DISCONNECT) = REFUSE,
 			ON(ABORT) = REFUSE,
 			ON(RESET) = IGNORE,
+			ON(MODIFY) = GO(MODIFYING),
 			ON(FREE) = IGNORE,
 			ON(CLOSE) = GO(FREED),
 			NOT_UP,
@@ -170,6 +180,7 @@ static const struct cell table[DAPL_EP_STATE_N][DAPL_EP_IN_N] = {
 			ON(ACCEPT_REQUESTED) = REFUSE,
 			ON(ACCEPT_TENTATIVE) = REFUSE,
 			ON(REQUEST) = GO(REQUESTED),
+			ON(MODIFY) = GO(MODIFYING_RESERVED),
 			ON(UNRESERVE) = GO(UNCONNECTED),
 			ON(REQUEST_OVER) = IGNORE,
 			NOT_UP,
@@ -182,6 +193,7 @@ static const struct cell table[DAPL_EP_STATE_N][DAPL_EP_IN_N] = {
 			ON(ACCEPT_TENTATIVE) = REFUSE,
 			ON(REQUEST) = REFUSE,
 			ON(UNRESERVE) = IGNORE,
+			ON(MODIFY) = GO(MODIFYING_REQUESTED),
 			ON(REQUEST_OVER) = GO(UNCONNECTED),
 			NOT_UP,
 		},
@@ -194,6 +206,7 @@ static const struct cell table[DAPL_EP_STATE_N][DAPL_EP_IN_N] = {
 				      DO(OP)),
 			ON(REQUEST) = REFUSE,
 			ON(UNRESERVE) = IGNORE,
+			ON(MODIFY) = GO(MODIFYING_TENTATIVE),
 			ON(REQUEST_OVER) = STAY(DO(TAKE_BACK)),
 			NOT_UP,
 		},
@@ -307,6 +320,34 @@ static const struct cell table[DAPL_EP_STATE_N][DAPL_EP_IN_N] = {
 					    DO(FREE_PDATA)),
 			ON(RENEW_FAILED) = GO(DISCONNECTED),
 		},
+	[DAPL_EP_MODIFYING] =
+		{
+			MODIFYING_ROW(UNCONNECTED),
+			ON(REQUEST) = REFUSE,
+			ON(UNRESERVE) = IGNORE,
+			ON(REQUEST_OVER) = IGNORE,
+		},
+	[DAPL_EP_MODIFYING_RESERVED] =
+		{
+			MODIFYING_ROW(RESERVED),
+			ON(REQUEST) = GO(MODIFYING_REQUESTED),
+			ON(UNRESERVE) = GO(MODIFYING),
+			ON(REQUEST_OVER) = IGNORE,
+		},
+	[DAPL_EP_MODIFYING_REQUESTED] =
+		{
+			MODIFYING_ROW(REQUESTED),
+			ON(REQUEST) = REFUSE,
+			ON(UNRESERVE) = IGNORE,
+			ON(REQUEST_OVER) = GO(MODIFYING),
+		},
+	[DAPL_EP_MODIFYING_TENTATIVE] =
+		{
+			MODIFYING_ROW(TENTATIVE),
+			ON(REQUEST) = REFUSE,
+			ON(UNRESERVE) = IGNORE,
+			ON(REQUEST_OVER) = STAY(DO(TAKE_BACK)),
+		},
 	/* Results of what had begun still come, and lead to nothing. */
 	[DAPL_EP_FREED] =
 		{
@@ -315,6 +356,8 @@ static const struct cell table[DAPL_EP_STATE_N][DAPL_EP_IN_N] = {
 			ON(DISCONNECT) = REFUSE,
 			ON(ABORT) = REFUSE,
 			ON(RESET) = REFUSE,
+			ON(MODIFY) = REFUSE,
+			ON(MODIFIED) = IGNORE,
 			ON(FREE) = IGNORE,
 			ON(QP_IN_ERROR) = IGNORE,
 			ON(RENEWED) = IGNORE,
@@ -382,6 +425,21 @@ bool dapl_ep_unused(struct dapl_list *uses, const struct dapl_cm_conn *held,
 
 /* -------------------------------------------------------- names */
 
+enum dapl_ep_input dapl_ep_input_of(enum dapl_cm_event event)
+{
+	static const enum dapl_ep_input inputs[DAPL_CM_EVENT_N] = {
+		[DAPL_CM_ESTABLISHED] = DAPL_EP_IN_ESTABLISHED,
+		[DAPL_CM_PEER_REJECTED] = DAPL_EP_IN_PEER_REJECTED,
+		[DAPL_CM_NON_PEER_REJECTED] = DAPL_EP_IN_NON_PEER_REJECTED,
+		[DAPL_CM_UNREACHABLE] = DAPL_EP_IN_UNREACHABLE,
+		[DAPL_CM_ACCEPT_FAILED] = DAPL_EP_IN_NOT_ACCEPTED,
+		[DAPL_CM_DISCONNECTED] = DAPL_EP_IN_DISCONNECTED,
+		[DAPL_CM_BROKEN] = DAPL_EP_IN_BROKEN,
+	};
+
+	return inputs[event];
+}
+
 DAT_EP_STATE dapl_ep_dat_state(enum dapl_ep_state state)
 {
 	static const uint8_t seen[DAPL_EP_STATE_N] = {
@@ -406,6 +464,12 @@ DAT_EP_STATE dapl_ep_dat_state(enum dapl_ep_state state)
 		[DAPL_EP_END_CLOSE] = DAT_EP_STATE_DISCONNECT_PENDING,
 		[DAPL_EP_DISCONNECTED] = DAT_EP_STATE_DISCONNECTED,
 		[DAPL_EP_RESETTING] = DAT_EP_STATE_DISCONNECTED,
+		[DAPL_EP_MODIFYING] = DAT_EP_STATE_UNCONNECTED,
+		[DAPL_EP_MODIFYING_RESERVED] = DAT_EP_STATE_RESERVED,
+		[DAPL_EP_MODIFYING_REQUESTED] =
+			DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
+		[DAPL_EP_MODIFYING_TENTATIVE] =
+			DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING,
 		[DAPL_EP_FREED] = DAT_EP_STATE_DISCONNECTED,
 	};
 
@@ -415,17 +479,32 @@ DAT_EP_STATE dapl_ep_dat_state(enum dapl_ep_state state)
 const char *dapl_ep_state_name(enum dapl_ep_state state)
 {
 	static const char *const names[DAPL_EP_STATE_N] = {
-		"unconnected",	   "reserved",
-		"requested",	   "tentative",
-		"connecting",	   "connect sent",
-		"accepting",	   "accept sent",
-		"up early",	   "up",
-		"close early",	   "draining",
-		"marked",	   "disconnecting",
-		"disconnect sent", "end of active",
-		"end of passive",  "end of up",
-		"end of close",	   "disconnected",
-		"resetting",	   "freed",
+		"unconnected",
+		"reserved",
+		"requested",
+		"tentative",
+		"connecting",
+		"connect sent",
+		"accepting",
+		"accept sent",
+		"up early",
+		"up",
+		"close early",
+		"draining",
+		"marked",
+		"disconnecting",
+		"disconnect sent",
+		"end of active",
+		"end of passive",
+		"end of up",
+		"end of close",
+		"disconnected",
+		"resetting",
+		"modifying",
+		"modifying (reserved)",
+		"modifying (requested)",
+		"modifying (tentative)",
+		"freed",
 	};
 
 	return state < DAPL_EP_STATE_N ? names[state] : "?";
@@ -442,6 +521,7 @@ const char *dapl_ep_input_name(enum dapl_ep_input in)
 		"disconnect",
 		"abort",
 		"reset",
+		"modify",
 		"free",
 		"close",
 		"unreserve",
@@ -459,6 +539,7 @@ const char *dapl_ep_input_name(enum dapl_ep_input in)
 		"queue pair in error",
 		"renewed",
 		"renew failed",
+		"modified",
 		"ESTABLISHED",
 		"PEER_REJECTED",
 		"NON_PEER_REJECTED",

@@ -23,6 +23,7 @@
 #include <dat2/udat.h>
 #include <stdbool.h>
 
+#include "dapl/common/cm/base/dapl_cm_event.h"
 #include "dapl/common/services/dapl_list.h"
 
 struct dapl_cm_conn;
@@ -54,6 +55,11 @@ enum dapl_ep_state {
 	DAPL_EP_END_CLOSE,
 	DAPL_EP_DISCONNECTED,
 	DAPL_EP_RESETTING, /* the queue pair is made anew */
+	/* So it is in dat_ep_modify(), of an endpoint that was this before. */
+	DAPL_EP_MODIFYING,
+	DAPL_EP_MODIFYING_RESERVED,
+	DAPL_EP_MODIFYING_REQUESTED,
+	DAPL_EP_MODIFYING_TENTATIVE,
 	DAPL_EP_FREED,
 	DAPL_EP_STATE_N
 };
@@ -68,8 +74,9 @@ enum dapl_ep_input {
 	DAPL_EP_IN_DISCONNECT,	     /* gracefully */
 	DAPL_EP_IN_ABORT,	     /* disconnect abruptly */
 	DAPL_EP_IN_RESET,
-	DAPL_EP_IN_FREE,  /* may it be freed? */
-	DAPL_EP_IN_CLOSE, /* its handle is retired: nobody calls any more */
+	DAPL_EP_IN_MODIFY, /* begins; MODIFIED follows */
+	DAPL_EP_IN_FREE,   /* may it be freed? */
+	DAPL_EP_IN_CLOSE,  /* its handle is retired: nobody calls any more */
 	/* What becomes of its service point and its request. */
 	DAPL_EP_IN_UNRESERVE,
 	DAPL_EP_IN_REQUEST,
@@ -87,6 +94,7 @@ enum dapl_ep_input {
 	DAPL_EP_IN_QP_IN_ERROR,
 	DAPL_EP_IN_RENEWED,
 	DAPL_EP_IN_RENEW_FAILED,
+	DAPL_EP_IN_MODIFIED, /* or not: it has ended */
 	/* The connection manager reports. */
 	DAPL_EP_IN_ESTABLISHED,
 	DAPL_EP_IN_PEER_REJECTED,
@@ -164,6 +172,8 @@ void dapl_ep_step(struct dapl_ep_fsm *fsm, enum dapl_ep_input in,
 		  struct dapl_ep_effects *ret_out);
 /* False: our own layers must not do that. It is ignored in releases. */
 bool dapl_ep_expects(enum dapl_ep_state state, enum dapl_ep_input in);
+/* What the connection manager reports, as an input. */
+enum dapl_ep_input dapl_ep_input_of(enum dapl_cm_event event);
 /* What the consumer sees. */
 DAT_EP_STATE dapl_ep_dat_state(enum dapl_ep_state state);
 const char *dapl_ep_state_name(enum dapl_ep_state state);

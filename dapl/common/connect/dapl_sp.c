@@ -122,11 +122,12 @@ static const struct dapl_obj_ops csp_ops = SP_OPS(CSP);
 
 /*
  * An RSP ends with its request, and has ended when the consumer learns of it:
- * he may want to listen there again.
+ * he may want to listen there again, or to free the EVD.
  */
 static bool rsp_request(struct dapl_sp *sp, struct dapl_cr *cr,
 			const DAT_EVENT *event)
 {
+	struct dapl_evd *evd = sp->evd;
 	bool ok;
 
 	if (!dapl_obj_retire_as(&sp->obj, true, RSP_SPENT))
@@ -135,8 +136,11 @@ static bool rsp_request(struct dapl_sp *sp, struct dapl_cr *cr,
 	ok = rsp_take_locked(sp, cr);
 	dapl_unlock(&sp->lock);
 	sp_stop(sp);
-	ok = ok && dapl_evd_post(sp->evd, event);
-	dapl_obj_unuse(&sp->evd->obj);
+	/* Who reads the event may free the EVD at once. */
+	dapl_obj_get(&evd->obj);
+	dapl_obj_unuse(&evd->obj);
+	ok = ok && dapl_evd_post(evd, event);
+	dapl_obj_put(&evd->obj);
 	dapl_obj_put(&sp->obj); /* the consumer's reference */
 	return ok;
 }

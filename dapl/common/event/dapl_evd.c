@@ -3,8 +3,8 @@
  * dapl_evd.c - life of an event dispatcher: create, query, switches, resize,
  * free, software events, and room for completions.
  *
- * The ring is in dapl_evd_ring.c, reading events in dapl_evd_wait.c,
- * completions in dapl_evd_cq.c, the link to a CNO in dapl_evd_cno.c. Rules:
+ * The ring is in dapl_evd_ring.c, reading events and who is woken in
+ * dapl_evd_wait.c, completions in dapl_evd_cq.c. Rules:
  * uDAPL 1.2 specification, dat_evd_*; deviations in doc/conformance.md.
  */
 #include "dapl/common/event/dapl_evd.h"
@@ -55,23 +55,6 @@ static int evd_open_cq(struct dapl_evd *evd, struct dapl_ia *ia, DAT_COUNT qlen)
 	return 0;
 }
 
-void dapl_evd_sleeper_left(struct dapl_evd *evd)
-{
-	pthread_mutex_lock(&dapl_process.left_mutex);
-	__atomic_sub_fetch(&evd->sleepers, 1, __ATOMIC_RELEASE);
-	pthread_cond_broadcast(&dapl_process.left);
-	pthread_mutex_unlock(&dapl_process.left_mutex);
-}
-
-/* Blocks until who slept in dat_evd_wait() has left a dead EVD. */
-static void wait_left(struct dapl_evd *evd)
-{
-	pthread_mutex_lock(&dapl_process.left_mutex);
-	while (__atomic_load_n(&evd->sleepers, __ATOMIC_ACQUIRE))
-		pthread_cond_wait(&dapl_process.left, &dapl_process.left_mutex);
-	pthread_mutex_unlock(&dapl_process.left_mutex);
-}
-
 /* A waiter returns DAT_ABORT, and has left afterwards. */
 static void evd_shutdown(struct dapl_obj *obj)
 {
@@ -79,7 +62,6 @@ static void evd_shutdown(struct dapl_obj *obj)
 	struct dapl_cno *cno;
 
 	dapl_lock(&evd->lock);
-	evd->dead = true;
 	evd->slow |= DAPL_EVD_DEAD;
 	cno = evd->cno;
 	dapl_evd_cno_leave_locked(evd);
@@ -87,7 +69,7 @@ static void evd_shutdown(struct dapl_obj *obj)
 	dapl_evd_wake_locked(evd);
 	dapl_evd_wakeup_close_locked(evd);
 	dapl_unlock(&evd->lock);
-	wait_left(evd);
+	dapl_evd_wait_left(evd);
 	if (cno)
 		dapl_cno_unuse(cno);
 	/* A resize may be at it. */
@@ -124,7 +106,6 @@ static void evd_clear(struct dapl_evd *evd)
 	dapl_lock(&evd->lock);
 	memset(&evd->slow, 0, sizeof(*evd) - offsetof(struct dapl_evd, slow));
 	evd->slow = DAPL_EVD_DEAD;
-	evd->dead = true;
 	dapl_unlock(&evd->lock);
 }
 
@@ -181,7 +162,6 @@ static int evd_cno_set_locked(struct dapl_evd *evd, struct dapl_cno *cno,
 static void evd_begin(struct dapl_evd *evd)
 {
 	dapl_lock(&evd->lock);
-	evd->dead = false;
 	evd->slow = evd->cq ? 0 : DAPL_EVD_NO_CQ;
 	dapl_unlock(&evd->lock);
 }
@@ -299,7 +279,7 @@ static DAT_RETURN evd_query(struct dapl_evd *evd, DAT_EVD_PARAM_MASK mask,
 		return dapl_fail(DAPL_BAD_ARG(3), "no place for the result");
 	param.ia_handle = dapl_obj_ia_handle(&evd->obj);
 	dapl_lock(&evd->lock);
-	dead = evd->dead;
+	dead = dapl_evd_is_dead_locked(evd);
 	param.evd_qlen = evd->qlen;
 	param.evd_state = (evd->enabled ? DAT_EVD_STATE_ENABLED
 					: DAT_EVD_STATE_DISABLED) |
@@ -328,38 +308,6 @@ DAT_RETURN dapl_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask,
 	return ret;
 }
 
-/* ----------------------------------------------- wake-up */
-
-int dapl_evd_wakeup_open_locked(struct dapl_evd *evd)
-{
-	int fd;
-
-	dapl_lock_assert_held(&evd->lock);
-	if (evd->wakeup_fd >= 0)
-		return 0;
-	fd = dapl_wakeup_take(&evd->obj.ia->wakeups);
-	if (fd < 0)
-		return fd;
-	evd->wakeup_fd = fd;
-	return 0;
-}
-
-void dapl_evd_wakeup_close_locked(struct dapl_evd *evd)
-{
-	dapl_lock_assert_held(&evd->lock);
-	if (evd->wakeup_fd < 0 || evd->cno || evd->waiting)
-		return;
-	dapl_wakeup_put(&evd->obj.ia->wakeups, evd->wakeup_fd);
-	evd->wakeup_fd = -1;
-}
-
-void dapl_evd_wake_locked(struct dapl_evd *evd)
-{
-	dapl_lock_assert_held(&evd->lock);
-	if (evd->wakeup_fd >= 0 && (evd->waiting || evd->enabled))
-		dapl_wakeup_signal(evd->wakeup_fd);
-}
-
 /* ---------------------------------------- software events */
 
 static DAT_RETURN evd_post_se(struct dapl_evd *evd, const DAT_EVENT *event)
@@ -374,7 +322,7 @@ static DAT_RETURN evd_post_se(struct dapl_evd *evd, const DAT_EVENT *event)
 	if (!event || event->event_number != DAT_SOFTWARE_EVENT)
 		return dapl_fail(DAPL_BAD_ARG(2), "not a software event");
 	dapl_lock(&evd->lock);
-	if (evd->dead) {
+	if (dapl_evd_is_dead_locked(evd)) {
 		ret = DAPL_ERR(DAT_INVALID_HANDLE, 0);
 	} else if (dapl_evd_queued(evd) >= (uint32_t)evd->qlen) {
 		ret = DAPL_ERR(DAT_QUEUE_FULL, 0);
@@ -549,8 +497,9 @@ static DAT_RETURN evd_resize_ctl(struct dapl_evd *evd, DAT_COUNT qlen)
 	int depth = qlen, err = 0;
 
 	dapl_lock(&evd->lock);
-	dead = evd->dead;
-	busy = evd->waiting || dapl_evd_queued(evd) > (uint32_t)qlen;
+	dead = dapl_evd_is_dead_locked(evd);
+	busy = dapl_evd_is_waited_for_locked(evd) ||
+	       dapl_evd_queued(evd) > (uint32_t)qlen;
 	dapl_unlock(&evd->lock);
 	if (dead)
 		return no_evd(DAT_INVALID_HANDLE1);
@@ -625,7 +574,7 @@ static DAT_RETURN evd_modify_cno(struct dapl_evd *evd, DAT_CNO_HANDLE handle)
 		return dapl_fail(DAPL_BAD_HANDLE(CNO),
 				 "%p is not a CNO of this IA", (void *)handle);
 	dapl_lock(&evd->lock);
-	dead = evd->dead;
+	dead = dapl_evd_is_dead_locked(evd);
 	if (!dead) {
 		old = evd->cno;
 		ret = evd_cno_set_locked(evd, cno, &after);
@@ -662,7 +611,7 @@ static DAT_RETURN evd_set_enabled(DAT_EVD_HANDLE handle, bool enabled)
 	if (!evd)
 		return no_evd(0);
 	dapl_lock(&evd->lock);
-	dead = evd->dead;
+	dead = dapl_evd_is_dead_locked(evd);
 	if (!dead && evd->enabled != enabled) {
 		dapl_evd_cno_leave_locked(evd);
 		evd->enabled = enabled;
@@ -692,11 +641,11 @@ static DAT_RETURN evd_set_waitable(DAT_EVD_HANDLE handle, bool waitable)
 	if (!evd)
 		return no_evd(0);
 	dapl_lock(&evd->lock);
-	dead = evd->dead;
+	dead = dapl_evd_is_dead_locked(evd);
 	evd->waitable = waitable;
 	/* It may be waitable again before the waiter gets to look. */
 	evd->dismissals += !waitable;
-	if (!dead && !waitable && evd->waiting)
+	if (!dead && !waitable && dapl_evd_is_waited_for_locked(evd))
 		dapl_evd_wake_locked(evd);
 	dapl_unlock(&evd->lock);
 	dapl_obj_put(&evd->obj);
@@ -720,7 +669,7 @@ static DAT_RETURN evd_free(struct dapl_evd *evd)
 	bool waiting;
 
 	dapl_lock(&evd->lock);
-	waiting = evd->waiting;
+	waiting = dapl_evd_is_waited_for_locked(evd);
 	dapl_unlock(&evd->lock);
 	if (waiting)
 		return dapl_fail(DAPL_BAD_STATE(EVD_WAITER),

@@ -41,7 +41,8 @@ enum dapl_evd_slow {
 	DAPL_EVD_NO_CQ = 1,
 	DAPL_EVD_RING = 2,    /* the ring may have events */
 	DAPL_EVD_WAITING = 4, /* a thread is in dat_evd_wait() */
-	DAPL_EVD_DEAD = 8,    /* the completion queue is going away */
+	/* Not made yet or being destroyed: nothing may be done. */
+	DAPL_EVD_DEAD = 8,
 };
 
 /* Which completions wake somebody, as evd_state tells it. */
@@ -67,9 +68,7 @@ struct dapl_evd {
 	struct ibv_cq *cq;    /* constant; NULL when no stream needs one */
 	struct vb_cq_ops ops; /* of cq; constant */
 	struct dapl_ring ring;
-	bool waiting; /* as DAPL_EVD_WAITING; also read without the lock */
 	int sleepers; /* atomic; threads that have slept and not left yet */
-	bool dead;    /* not made yet or being destroyed: nothing may be done */
 	bool enabled; /* may trigger the CNO */
 	bool waitable;
 	unsigned
@@ -126,6 +125,18 @@ struct dapl_evd_after {
 static inline struct dapl_evd *dapl_evd_from(DAT_EVD_HANDLE h)
 {
 	return dapl_obj_from(h, DAT_HANDLE_TYPE_EVD);
+}
+
+static inline bool dapl_evd_is_dead_locked(const struct dapl_evd *evd)
+{
+	dapl_lock_assert_held(&evd->lock);
+	return evd->slow & DAPL_EVD_DEAD;
+}
+
+static inline bool dapl_evd_is_waited_for_locked(const struct dapl_evd *evd)
+{
+	dapl_lock_assert_held(&evd->lock);
+	return evd->slow & DAPL_EVD_WAITING;
 }
 
 /* Checks flags that an object needs of EVD for its stream. NULL: false. */
@@ -216,22 +227,13 @@ int dapl_evd_attach(struct dapl_evd *evd, int depth, int **ret_credits);
 int dapl_evd_reserve(struct dapl_evd *evd, int n);
 void dapl_evd_detach(struct dapl_evd *evd, int depth, const int *credits);
 
-/* The last that a thread which slept in dat_evd_wait() does with EVD. */
-void dapl_evd_sleeper_left(struct dapl_evd *evd);
+/* Blocks until who slept in dat_evd_wait() has left a dead EVD. */
+void dapl_evd_wait_left(struct dapl_evd *evd);
 
 /* For IA open: an EVD for asynchronous errors. */
 DAT_RETURN dapl_evd_new(struct dapl_ia *ia, DAT_COUNT qlen,
 			struct dapl_cno *cno, DAT_EVD_FLAGS flags,
 			struct dapl_evd **ret_evd);
-
-/*
- * An EVD has an eventfd while it has a CNO or a waiter: open before either is
- * set, close after one is gone. 0 or -errno: no descriptor is left. Lock held.
- */
-int dapl_evd_wakeup_open_locked(struct dapl_evd *evd);
-void dapl_evd_wakeup_close_locked(struct dapl_evd *evd);
-/* Wakes the waiter, or triggers the CNO of an enabled EVD. Lock held. */
-void dapl_evd_wake_locked(struct dapl_evd *evd);
 
 /* dapl_evd_async.c: asynchronous errors. */
 
@@ -244,7 +246,16 @@ void dapl_ia_async(struct dapl_ia *ia, DAT_EVENT_NUMBER number,
 /* Part of dapl_evd_after(): an overflow that was noted is told. */
 void dapl_evd_tell_overflow(struct dapl_evd *async, DAT_HANDLE of);
 
-/* dapl_evd_cno.c: the EVD's side of a CNO. */
+/* dapl_evd_wait.c: who is woken. */
+
+/*
+ * An EVD has an eventfd while it has a CNO or a waiter: open before either is
+ * set, close after one is gone. 0 or -errno: no descriptor is left. Lock held.
+ */
+int dapl_evd_wakeup_open_locked(struct dapl_evd *evd);
+void dapl_evd_wakeup_close_locked(struct dapl_evd *evd);
+/* Wakes the waiter, or triggers the CNO of an enabled EVD. Lock held. */
+void dapl_evd_wake_locked(struct dapl_evd *evd);
 
 /*
  * Puts the descriptors of an enabled EVD without a waiter into the set of its
@@ -253,6 +264,18 @@ void dapl_evd_tell_overflow(struct dapl_evd *async, DAT_HANDLE of);
 void dapl_evd_cno_enter_locked(struct dapl_evd *evd,
 			       struct dapl_evd_after *after);
 void dapl_evd_cno_leave_locked(struct dapl_evd *evd);
+
+/* Why a waiter may not ask for several events; DAT_SUCCESS: it may. */
+DAT_RETURN dapl_evd_config_refuses(const struct dapl_evd *evd);
+/*
+ * Whether a waiter that went to sleep when evd->notifications was NOTIFICATIONS
+ * is to return. CQ_NOTIFIED: the armed completion queue may have notified.
+ */
+bool dapl_evd_notified_locked(const struct dapl_evd *evd, uint32_t threshold,
+			      uint32_t notifications, bool cq_notified);
+
+/* dapl_evd_cno.c: a CNO reads the EVD. */
+
 /* Takes the trigger of EVD; false when there is none any more. */
 bool dapl_evd_trigger_take(struct dapl_evd *evd, const struct dapl_cno *cno);
 /* Undoes that, for somebody else to take it. */
@@ -308,14 +331,23 @@ static inline uint32_t dapl_evd_queued(const struct dapl_evd *evd)
 	return evd->ring.head - evd->ring.tail;
 }
 
-static inline bool dapl_evd_pop_locked(struct dapl_evd *evd, DAT_EVENT *event)
+/* Where an event goes that is taken: to the caller's form of it. */
+typedef void dapl_evd_give_fn(const DAT_EVENT *event, void *to);
+
+static inline void dapl_evd_give(const DAT_EVENT *event, void *to)
+{
+	*(DAT_EVENT *)to = *event;
+}
+
+static inline bool dapl_evd_pop_to_locked(struct dapl_evd *evd, void *to,
+					  dapl_evd_give_fn *give)
 {
 	struct dapl_ring *ring = &evd->ring;
 
 	dapl_lock_assert_held(&evd->lock);
 	if (ring->head == ring->tail)
 		return false;
-	*event = ring->slots[ring->tail++ & (ring->size - 1)];
+	give(&ring->slots[ring->tail++ & (ring->size - 1)], to);
 	if (ring->head == ring->tail) {
 		evd->slow &= ~DAPL_EVD_RING;
 		/* A ring that is large by promise stays small in the cache. */
@@ -324,6 +356,11 @@ static inline bool dapl_evd_pop_locked(struct dapl_evd *evd, DAT_EVENT *event)
 	if (evd->overflowed && dapl_evd_queued(evd) < (uint32_t)evd->qlen)
 		evd->overflowed = false;
 	return true;
+}
+
+static inline bool dapl_evd_pop_locked(struct dapl_evd *evd, DAT_EVENT *event)
+{
+	return dapl_evd_pop_to_locked(evd, event, dapl_evd_give);
 }
 
 /* dapl_evd_notify.c: which completions notify. */
@@ -336,16 +373,6 @@ enum dapl_evd_config dapl_evd_config_of(DAT_COMPLETION_FLAGS flags, bool recv);
  */
 void dapl_evd_config_enter(struct dapl_evd *evd, enum dapl_evd_config config);
 void dapl_evd_config_leave(struct dapl_evd *evd, enum dapl_evd_config config);
-/* Why a waiter may not ask for several events; DAT_SUCCESS: it may. */
-DAT_RETURN dapl_evd_config_refuses(const struct dapl_evd *evd);
-/*
- * Whether a waiter that went to sleep when evd->notifications was NOTIFICATIONS
- * is to return. CQ_NOTIFIED: the armed completion queue may have notified. Lock
- * held.
- */
-bool dapl_evd_notified(const struct dapl_evd *evd, uint32_t threshold,
-		       uint32_t notifications, bool cq_notified);
-
 /* The EVD vector entries. */
 DAT_RETURN dapl_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
 			   DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *ret_evd);

@@ -16,7 +16,7 @@ static DAT_EVENT *error_slot_locked(struct dapl_evd *evd, bool *ret_full)
 {
 	dapl_lock_assert_held(&evd->lock);
 	*ret_full = dapl_evd_queued(evd) >= (uint32_t)evd->qlen;
-	if (evd->dead || (*ret_full && evd->overflowed))
+	if (dapl_evd_is_dead_locked(evd) || (*ret_full && evd->overflowed))
 		return NULL;
 	evd->overflowed = *ret_full;
 	return dapl_evd_push_locked(evd);

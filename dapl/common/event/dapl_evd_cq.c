@@ -87,7 +87,7 @@ void dapl_evd_poll_locked(struct dapl_evd *evd, enum dapl_evd_reach reach,
 	int n = 0;
 
 	dapl_lock_assert_held(&evd->lock);
-	if (!evd->cq || evd->dead)
+	if (!evd->cq || dapl_evd_is_dead_locked(evd))
 		return;
 	while ((reach == DAPL_EVD_TO_END || dapl_evd_room_locked(evd)) &&
 	       (n = evd->ops.poll(evd->cq, 1, &wc)) > 0)

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * dapl_evd_cq.h - the event of a completion that is simply a success: the
- * hot half of reading an EVD, inlined into dequeue and wait.
+ * hot half of reading an EVD, inlined into each call that takes an event.
  *
+ * A call whose events have another form has them made on its stack, where they
+ * are not made at all, but for what it copies: so do those of DAT 1.2. What it
+ * does with whatever is not so simple it passes in.
  * Everything else (errors, immediate data, binds, extensions, shared receive
  * queues, credits) is its work queue's to complete.
- * Called with the EVD's lock held.
+ * Dequeue and wait take the EVD's lock; the others are called with it.
  */
 #ifndef DAPL_EVD_CQ_H
 #define DAPL_EVD_CQ_H
 
 #include "dapl/common/event/dapl_evd.h"
 #include "dapl/common/event/dapl_wq.h"
+#include "dapl/common/services/dapl_likely.h"
 
 /*
  * A receive that was more than data. IP_CSUM_OK is of datagrams, but on soft
@@ -29,14 +33,13 @@ static inline bool dapl_evd_cq_fast(struct dapl_evd *evd,
 	uint32_t op, length;
 	struct dapl_wq *wq;
 
-	if (__builtin_expect(wc->status != IBV_WC_SUCCESS, 0))
+	if (unlikely(wc->status != IBV_WC_SUCCESS))
 		return false;
 	op = slot->what & 0xff;
 	length = slot->length;
 	if (op >= DAT_DTO_RECEIVE) {
-		if (__builtin_expect(op > DAT_DTO_RECEIVE ||
-					     (wc->wc_flags & DAPL_WC_MORE),
-				     0))
+		if (unlikely(op > DAT_DTO_RECEIVE ||
+			     (wc->wc_flags & DAPL_WC_MORE)))
 			return false;
 		length = wc->byte_len;
 	}
@@ -63,5 +66,129 @@ static inline bool dapl_evd_cq_other(struct dapl_evd *evd,
 
 	return dapl_slot_wq(slot)->complete(evd, wc, event, after);
 }
+
+/* ---------------------------------------------------------- dequeue */
+
+/*
+ * What dequeue does with EVENT, which is of the caller's form, when it has
+ * polled: N and WC are what that gave (0 and NULL: not polled). Called with the
+ * lock held, returns without it.
+ */
+typedef DAT_RETURN dapl_dequeue_fn(struct dapl_evd *evd, void *event, int n,
+				   const struct ibv_wc *wc);
+
+/* The rest of dequeue, for whatever is not simple. */
+__attribute__((noinline)) DAT_RETURN
+dapl_evd_dequeue_slow(struct dapl_evd *evd, DAT_EVENT *event, int n,
+		      const struct ibv_wc *wc);
+
+/* HANDLE is of an EVD, and EVENT is not NULL. */
+__attribute__((always_inline)) static inline DAT_RETURN
+dapl_evd_dequeue_by(DAT_EVD_HANDLE handle, void *event, dapl_dequeue_fn *polled,
+		    dapl_dequeue_fn *slow)
+{
+	struct dapl_evd *evd = (struct dapl_evd *)handle;
+	struct ibv_wc wc;
+	int n;
+
+	dapl_lock(&evd->lock);
+	if (unlikely(evd->slow))
+		return slow(evd, event, 0, NULL);
+	n = evd->ops.poll(evd->cq, 1, &wc);
+	if (n != 0)
+		return polled(evd, event, n, &wc);
+	dapl_unlock(&evd->lock);
+	return DAT_QUEUE_EMPTY;
+}
+
+/* ------------------------------------------------------------- wait */
+
+/*
+ * The code of a wait that ends without an event. Old binaries compare the
+ * whole value of what an EVD with a completion queue returns, and know it
+ * without the class bits (dtest does so for DAT_QUEUE_EMPTY): they keep it.
+ */
+static inline DAT_RETURN dapl_evd_nothing_came(const struct dapl_evd *evd,
+					       DAT_RETURN type)
+{
+	return evd->cq && !evd->cno ? type : DAPL_ERR(type, 0);
+}
+
+/*
+ * Why the call may not begin; EVENT may be of any form. The code is that of
+ * 2.0. The handle is looked at again: what was none may be another thread's
+ * new EVD by now, and then nothing but the handle was wrong.
+ */
+__attribute__((cold, noinline)) DAT_RETURN
+dapl_evd_bad_dequeue(DAT_EVD_HANDLE handle, const void *event);
+__attribute__((cold, noinline)) DAT_RETURN
+dapl_evd_bad_wait(DAT_EVD_HANDLE handle, const void *event,
+		  const DAT_COUNT *nmore, DAT_COUNT threshold);
+
+/* Whether a wait may begin. */
+static inline bool dapl_evd_wait_asks(DAT_EVD_HANDLE handle, const void *event,
+				      const DAT_COUNT *nmore,
+				      DAT_COUNT threshold)
+{
+	const struct dapl_evd *evd = (const struct dapl_evd *)handle;
+
+	return likely(dapl_obj_is(handle, DAT_HANDLE_TYPE_EVD) && event &&
+		      nmore &&
+		      (uint32_t)threshold - 1 <
+			      (uint32_t)__atomic_load_n(&evd->qlen,
+							__ATOMIC_RELAXED));
+}
+
+/*
+ * A wait that ends at once: true, and *RET is what it returns; it has taken the
+ * event if that is DAT_SUCCESS. False: WC and *RET_N are what was polled, and
+ * the lock is held, for dapl_evd_wait_slow().
+ */
+__attribute__((always_inline)) static inline bool
+dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout,
+		   DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore,
+		   struct ibv_wc *wc, int *ret_n, DAT_RETURN *ret)
+{
+	int n;
+
+	dapl_lock(&evd->lock);
+	*ret_n = 0;
+	if (unlikely(evd->slow || !evd->waitable || threshold > 1))
+		return false;
+	n = evd->ops.poll(evd->cq, 2, wc);
+	if (likely(n > 0) && likely(dapl_evd_cq_fast(evd, &wc[0], event))) {
+		*ret = DAT_SUCCESS;
+		*nmore = 0;
+		if (n > 1) {
+			struct dapl_evd_after after = {0};
+
+			dapl_evd_poll_on_locked(evd, &wc[1], 1, &after);
+			*nmore = (DAT_COUNT)dapl_evd_queued(evd);
+			dapl_unlock(&evd->lock);
+			dapl_evd_after(&after);
+			return true;
+		}
+		dapl_unlock(&evd->lock);
+		return true;
+	}
+	if (n == 0 && !timeout) {
+		*ret = dapl_evd_nothing_came(evd, DAT_TIMEOUT_EXPIRED);
+		*nmore = 0;
+		dapl_unlock(&evd->lock);
+		return true;
+	}
+	*ret_n = n;
+	return false;
+}
+
+/*
+ * The rest of wait, which GIVEs the event to the caller. CANCEL: what
+ * dapl_cancel_off() has returned. Called with the lock held, returns without
+ * it.
+ */
+__attribute__((noinline)) DAT_RETURN
+dapl_evd_wait_slow(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
+		   int cancel, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+		   void *event, DAT_COUNT *nmore, dapl_evd_give_fn *give);
 
 #endif

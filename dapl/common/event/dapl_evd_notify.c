@@ -12,6 +12,7 @@
  * every completion before its EVD became solicited notifies once too often,
  * never too seldom.
  *
+ * What a waiter makes of it is in dapl_evd_wait.c.
  * Locks: takes the EVD's, or is called with it. Rules: uDAPL 1.2
  * specification, completion flags of endpoint attributes.
  */
@@ -25,11 +26,6 @@ enum dapl_evd_config dapl_evd_config_of(DAT_COMPLETION_FLAGS flags, bool recv)
 	if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
 		return DAPL_EVD_NOTIFY;
 	return DAPL_EVD_THRESHOLD;
-}
-
-static bool is_selective(enum dapl_evd_config config)
-{
-	return config == DAPL_EVD_NOTIFY || config == DAPL_EVD_SOLICITED;
 }
 
 static enum dapl_evd_config config_now(const struct dapl_evd *evd)
@@ -57,16 +53,16 @@ static void config_update_locked(struct dapl_evd *evd,
 	if (config == evd->config)
 		return;
 	evd->config = config;
-	if (config == DAPL_EVD_UNUSED || evd->dead)
+	if (config == DAPL_EVD_UNUSED || dapl_evd_is_dead_locked(evd))
 		return;
-	if (!evd->waiting && !(evd->cno && evd->enabled))
+	if (!dapl_evd_is_waited_for_locked(evd) && !(evd->cno && evd->enabled))
 		return;
 	/* Now, before the endpoint can post: a sleeper may be slow to wake. */
 	dapl_evd_cq_arm_locked(evd);
-	if (!evd->waiting)
+	if (!dapl_evd_is_waited_for_locked(evd))
 		dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, after);
 	more = dapl_evd_queued(evd) != queued;
-	if (evd->waiting || more)
+	if (dapl_evd_is_waited_for_locked(evd) || more)
 		dapl_evd_wake_locked(evd);
 }
 
@@ -109,23 +105,4 @@ void dapl_evd_config_enter(struct dapl_evd *evd, enum dapl_evd_config config)
 void dapl_evd_config_leave(struct dapl_evd *evd, enum dapl_evd_config config)
 {
 	config_count(evd, config, -1);
-}
-
-DAT_RETURN dapl_evd_config_refuses(const struct dapl_evd *evd)
-{
-	if (!is_selective(evd->config))
-		return DAT_SUCCESS;
-	return evd->config == DAPL_EVD_NOTIFY
-		       ? DAPL_BAD_STATE(EVD_CONFIG_NOTIFY)
-		       : DAPL_BAD_STATE(EVD_CONFIG_SOLICITED);
-}
-
-bool dapl_evd_notified(const struct dapl_evd *evd, uint32_t threshold,
-		       uint32_t notifications, bool cq_notified)
-{
-	if (dapl_evd_queued(evd) < threshold)
-		return false;
-	if (!is_selective(evd->config) || evd->notifications != notifications)
-		return true;
-	return cq_notified && evd->config == DAPL_EVD_SOLICITED;
 }

@@ -121,7 +121,7 @@ bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event)
 	DAT_EVENT *slot;
 
 	dapl_lock(&evd->lock);
-	dead = evd->dead;
+	dead = dapl_evd_is_dead_locked(evd);
 	slot = dead ? NULL : dapl_evd_push_locked(evd);
 	if (slot) {
 		*slot = *event;
@@ -147,7 +147,7 @@ void dapl_evd_post_completion(struct dapl_evd *evd, const DAT_EVENT *event)
 
 	copy.evd_handle = (DAT_EVD_HANDLE)evd;
 	dapl_lock(&evd->lock);
-	if (!evd->dead) {
+	if (!dapl_evd_is_dead_locked(evd)) {
 		dapl_evd_push_completion_locked(evd, &copy, false, &after);
 		dapl_evd_wake_locked(evd);
 	}

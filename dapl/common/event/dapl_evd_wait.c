@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dapl_evd_wait.c - taking events: dat_evd_dequeue() and dat_evd_wait().
+ * dapl_evd_wait.c - taking events: dat_evd_dequeue() and dat_evd_wait(), and
+ * who is woken by one: the waiter, or who waits on the CNO.
+ *
+ * With dapl_evd_cq.h, where both begin, and dapl_evd_cq.c, which arms and polls
+ * the completion queue, this is all that a wait is, from the call to verbs.
  *
  * One waiter per EVD, by specification; while it waits, the CNO is not
  * triggered and dequeue is refused. The waiter sleeps in ppoll() with no lock
@@ -8,10 +12,18 @@
  * deadline, whatever number of events arrives before it. A thread that is
  * cancelled ends where it sleeps and leaves the EVD as a wait without an event
  * does (dapl_cancel.h); a wait that may not sleep pays nothing for that.
+ *
+ * The EVD's eventfd and completion channel sit in the CNO's epoll set while
+ * the EVD is enabled and nobody waits on it directly. Entering the set arms
+ * the completion queue and looks once at what is there, so no event that
+ * arrived before is missed.
  */
 #include <errno.h>
+#include <sys/epoll.h>
 
 #include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/base/dapl_process.h"
+#include "dapl/common/event/dapl_cno.h"
 #include "dapl/common/event/dapl_evd.h"
 #include "dapl/common/event/dapl_evd_cq.h"
 #include "dapl/common/services/dapl_cancel.h"
@@ -19,60 +31,45 @@
 #include "dapl/common/services/dapl_sleep.h"
 #include "dapl/common/services/dapl_wakeup.h"
 
-#define likely(x)   __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
-
 #define DEAF_US 10000 /* a waiter without an eventfd sleeps at most so long */
 
-/*
- * The code of a wait that ends without an event. Old binaries compare the
- * whole value of what an EVD with a completion queue returns, and know it
- * without the class bits (dtest does so for DAT_QUEUE_EMPTY): they keep it.
- */
-static inline DAT_RETURN nothing_came(const struct dapl_evd *evd,
-				      DAT_RETURN type)
+DAT_RETURN dapl_evd_bad_dequeue(DAT_EVD_HANDLE handle, const void *event)
 {
-	return evd->cq && !evd->cno ? type : DAPL_ERR(type, 0);
+	if (dapl_evd_from(handle) && !event)
+		return dapl_fail(DAPL_BAD_ARG(2), "no place for the event");
+	return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0), "no such EVD");
 }
 
-__attribute__((cold, noinline)) static DAT_RETURN
-bad_arguments(DAT_EVD_HANDLE handle, const DAT_EVENT *event,
-	      const DAT_COUNT *nmore, DAT_COUNT threshold)
+DAT_RETURN dapl_evd_bad_wait(DAT_EVD_HANDLE handle, const void *event,
+			     const DAT_COUNT *nmore, DAT_COUNT threshold)
 {
 	const struct dapl_evd *evd = dapl_evd_from(handle);
+	int qlen = evd ? __atomic_load_n(&evd->qlen, __ATOMIC_RELAXED) : 0;
 
-	if (!evd)
-		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
-				 "no such EVD");
-	if (!event)
-		return dapl_fail(nmore ? DAPL_BAD_ARG(4) : DAPL_BAD_ARG(2),
-				 "no place for the event");
-	if (!nmore)
+	if (evd && !event)
+		return dapl_fail(DAPL_BAD_ARG(4), "no place for the event");
+	if (evd && !nmore)
 		return dapl_fail(DAPL_BAD_ARG(5), "no place for the count");
-	return dapl_fail(DAPL_BAD_ARG(3),
-			 "evd %p: threshold %d is not between 1 and the queue "
-			 "length %d",
-			 (const void *)evd, threshold,
-			 __atomic_load_n(&evd->qlen, __ATOMIC_RELAXED));
+	if (evd && (threshold < 1 || threshold > qlen))
+		return dapl_fail(DAPL_BAD_ARG(3),
+				 "evd %p: threshold %d is not between 1 and "
+				 "the queue length %d",
+				 (const void *)evd, threshold, qlen);
+	return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0), "no such EVD");
 }
 
-/*
- * The rest of dequeue: N and WC are what the poll gave (0 and NULL: not
- * polled). Called with the lock held, returns without it.
- */
-__attribute__((noinline)) static DAT_RETURN
-dequeue_slow(struct dapl_evd *evd, DAT_EVENT *event, int n,
-	     const struct ibv_wc *wc)
+DAT_RETURN dapl_evd_dequeue_slow(struct dapl_evd *evd, DAT_EVENT *event, int n,
+				 const struct ibv_wc *wc)
 {
 	struct dapl_evd_after after = {0};
 	bool got = false;
 
-	if (evd->dead) {
+	if (dapl_evd_is_dead_locked(evd)) {
 		dapl_unlock(&evd->lock);
 		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
 				 "the EVD was freed");
 	}
-	if (evd->waiting) {
+	if (dapl_evd_is_waited_for_locked(evd)) {
 		dapl_unlock(&evd->lock);
 		return dapl_fail(DAPL_BAD_STATE(EVD_WAITER),
 				 "evd %p: another thread waits on it",
@@ -93,33 +90,151 @@ dequeue_slow(struct dapl_evd *evd, DAT_EVENT *event, int n,
 	return evd->cq ? DAT_QUEUE_EMPTY : DAPL_ERR(DAT_QUEUE_EMPTY, 0);
 }
 
+__attribute__((noinline)) static DAT_RETURN
+dequeue_slow(struct dapl_evd *evd, void *event, int n, const struct ibv_wc *wc)
+{
+	return dapl_evd_dequeue_slow(evd, event, n, wc);
+}
+
 /* Apart from dequeue, so that finding nothing need not save registers. */
 __attribute__((noinline)) static DAT_RETURN
-dequeue_polled(struct dapl_evd *evd, DAT_EVENT *event, int n,
+dequeue_polled(struct dapl_evd *evd, void *event, int n,
 	       const struct ibv_wc *wc)
 {
 	if (unlikely(n < 0 || !dapl_evd_cq_fast(evd, wc, event)))
-		return dequeue_slow(evd, event, n, wc);
+		return dapl_evd_dequeue_slow(evd, event, n, wc);
 	dapl_unlock(&evd->lock);
 	return DAT_SUCCESS;
 }
 
 DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
-	struct dapl_evd *evd = (struct dapl_evd *)handle;
-	struct ibv_wc wc;
-	int n;
-
 	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EVD) || !event))
-		return bad_arguments(handle, event, NULL, 1);
-	dapl_lock(&evd->lock);
-	if (unlikely(evd->slow))
-		return dequeue_slow(evd, event, 0, NULL);
-	n = evd->ops.poll(evd->cq, 1, &wc);
-	if (n != 0)
-		return dequeue_polled(evd, event, n, &wc);
-	dapl_unlock(&evd->lock);
-	return DAT_QUEUE_EMPTY;
+		return dapl_evd_bad_dequeue(handle, event);
+	return dapl_evd_dequeue_by(handle, event, dequeue_polled, dequeue_slow);
+}
+
+/* ------------------------------------- who is woken: the waiter, or the CNO */
+
+int dapl_evd_wakeup_open_locked(struct dapl_evd *evd)
+{
+	int fd;
+
+	dapl_lock_assert_held(&evd->lock);
+	if (evd->wakeup_fd >= 0)
+		return 0;
+	fd = dapl_wakeup_take(&evd->obj.ia->wakeups);
+	if (fd < 0)
+		return fd;
+	evd->wakeup_fd = fd;
+	return 0;
+}
+
+void dapl_evd_wakeup_close_locked(struct dapl_evd *evd)
+{
+	dapl_lock_assert_held(&evd->lock);
+	if (evd->wakeup_fd < 0 || evd->cno ||
+	    dapl_evd_is_waited_for_locked(evd))
+		return;
+	dapl_wakeup_put(&evd->obj.ia->wakeups, evd->wakeup_fd);
+	evd->wakeup_fd = -1;
+}
+
+void dapl_evd_wake_locked(struct dapl_evd *evd)
+{
+	dapl_lock_assert_held(&evd->lock);
+	if (evd->wakeup_fd >= 0 &&
+	    (dapl_evd_is_waited_for_locked(evd) || evd->enabled))
+		dapl_wakeup_signal(evd->wakeup_fd);
+}
+
+/* Under the CNO's lock, so that whoever reads the set finds living EVDs. */
+static void cno_set(struct dapl_cno *cno, int op, int fd, struct dapl_evd *evd)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = evd};
+	int ret;
+
+	dapl_lock(&cno->lock);
+	ret = epoll_ctl(cno->epfd, op, fd, &ev);
+	dapl_unlock(&cno->lock);
+	/* Not in the set, or in it already: as wished. */
+	if (ret && errno != ENOENT && errno != EEXIST)
+		dapl_log(DAPL_LOG_ERR, "cno %p evd %p: epoll_ctl: %m",
+			 (void *)cno, (void *)evd);
+}
+
+void dapl_evd_cno_enter_locked(struct dapl_evd *evd,
+			       struct dapl_evd_after *after)
+{
+	dapl_lock_assert_held(&evd->lock);
+	if (!evd->cno || !evd->enabled || dapl_evd_is_waited_for_locked(evd) ||
+	    dapl_evd_is_dead_locked(evd))
+		return;
+	/* What is queued now decides, not a trigger for what is gone. */
+	dapl_wakeup_clear(evd->wakeup_fd);
+	cno_set(evd->cno, EPOLL_CTL_ADD, evd->wakeup_fd, evd);
+	if (evd->cq) {
+		dapl_evd_cq_ack_locked(evd);
+		cno_set(evd->cno, EPOLL_CTL_ADD, evd->chan->fd, evd);
+		dapl_evd_cq_arm_locked(evd);
+		dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, after);
+	}
+	evd->cno_notifications = evd->notifications;
+	if (dapl_evd_queued(evd))
+		dapl_wakeup_signal(evd->wakeup_fd);
+}
+
+void dapl_evd_cno_leave_locked(struct dapl_evd *evd)
+{
+	dapl_lock_assert_held(&evd->lock);
+	if (!evd->cno)
+		return;
+	cno_set(evd->cno, EPOLL_CTL_DEL, evd->wakeup_fd, evd);
+	if (evd->cq)
+		cno_set(evd->cno, EPOLL_CTL_DEL, evd->chan->fd, evd);
+}
+
+/* ------------------------------------------------------- sleeping */
+
+static void sleeper_has_left(struct dapl_evd *evd)
+{
+	pthread_mutex_lock(&dapl_process.left_mutex);
+	__atomic_sub_fetch(&evd->sleepers, 1, __ATOMIC_RELEASE);
+	pthread_cond_broadcast(&dapl_process.left);
+	pthread_mutex_unlock(&dapl_process.left_mutex);
+}
+
+void dapl_evd_wait_left(struct dapl_evd *evd)
+{
+	pthread_mutex_lock(&dapl_process.left_mutex);
+	while (__atomic_load_n(&evd->sleepers, __ATOMIC_ACQUIRE))
+		pthread_cond_wait(&dapl_process.left, &dapl_process.left_mutex);
+	pthread_mutex_unlock(&dapl_process.left_mutex);
+}
+
+static bool is_selective(enum dapl_evd_config config)
+{
+	return config == DAPL_EVD_NOTIFY || config == DAPL_EVD_SOLICITED;
+}
+
+DAT_RETURN dapl_evd_config_refuses(const struct dapl_evd *evd)
+{
+	if (!is_selective(evd->config))
+		return DAT_SUCCESS;
+	return evd->config == DAPL_EVD_NOTIFY
+		       ? DAPL_BAD_STATE(EVD_CONFIG_NOTIFY)
+		       : DAPL_BAD_STATE(EVD_CONFIG_SOLICITED);
+}
+
+bool dapl_evd_notified_locked(const struct dapl_evd *evd, uint32_t threshold,
+			      uint32_t notifications, bool cq_notified)
+{
+	dapl_lock_assert_held(&evd->lock);
+	if (dapl_evd_queued(evd) < threshold)
+		return false;
+	if (!is_selective(evd->config) || evd->notifications != notifications)
+		return true;
+	return cq_notified && evd->config == DAPL_EVD_SOLICITED;
 }
 
 /* A thread that sleeps, or is about to. */
@@ -145,7 +260,6 @@ static void stop_waiting_locked(struct dapl_evd *evd)
 {
 	dapl_lock_assert_held(&evd->lock);
 	evd->slow &= ~DAPL_EVD_WAITING;
-	__atomic_store_n(&evd->waiting, false, __ATOMIC_RELEASE);
 	dapl_evd_wakeup_close_locked(evd);
 }
 
@@ -154,7 +268,7 @@ static void sleeper_left(struct evd_waiter *me)
 {
 	dapl_evd_after(&me->after);
 	if (me->slept)
-		dapl_evd_sleeper_left(me->evd);
+		sleeper_has_left(me->evd);
 }
 
 /* The thread ends in its sleep. ARG: the struct evd_waiter. */
@@ -201,9 +315,9 @@ static bool no_room_locked(struct dapl_evd *evd, uint32_t threshold)
 }
 
 /*
- * Waits with evd->waiting set until THRESHOLD events are in the ring and, where
- * not every event notifies, one of those that came since does. A completion
- * that came just before the queue was armed may have been solicited.
+ * Waits with DAPL_EVD_WAITING set until THRESHOLD events are in the ring and,
+ * where not every event notifies, one of those that came since does. A
+ * completion that came just before the queue was armed may have been solicited.
  */
 static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 				   uint32_t threshold)
@@ -219,8 +333,8 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 		dapl_evd_cq_arm_locked(evd);
 		dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL,
 				     &me->after);
-		if (dapl_evd_notified(evd, threshold, notifications,
-				      cq_notified))
+		if (dapl_evd_notified_locked(evd, threshold, notifications,
+					     cq_notified))
 			return DAT_SUCCESS;
 		if (no_room_locked(evd, threshold))
 			return DAPL_NO_MEM;
@@ -232,7 +346,7 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 		reason = evd_sleep(me, deadline);
 		dapl_lock(&evd->lock);
 		cq_notified = awake_locked(me);
-		if (evd->dead)
+		if (dapl_evd_is_dead_locked(evd))
 			return DAPL_ERR(DAT_ABORT, 0);
 		if (evd->dismissals != dismissals)
 			return DAPL_BAD_STATE(EVD_UNWAITABLE);
@@ -240,26 +354,51 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 			continue;
 		dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL,
 				     &me->after);
-		if (dapl_evd_notified(evd, threshold, notifications,
-				      cq_notified))
+		if (dapl_evd_notified_locked(evd, threshold, notifications,
+					     cq_notified))
 			return DAT_SUCCESS;
-		return nothing_came(evd, reason == -EINTR
-						 ? DAT_INTERRUPTED_CALL
-						 : DAT_TIMEOUT_EXPIRED);
+		return dapl_evd_nothing_came(
+			evd, reason == -EINTR ? DAT_INTERRUPTED_CALL
+					      : DAT_TIMEOUT_EXPIRED);
 	}
 }
 
-static DAT_RETURN evd_wait_locked(struct evd_waiter *me, DAT_TIMEOUT timeout,
-				  uint32_t threshold)
+/* Nothing came yet: sleeps. */
+__attribute__((noinline)) static DAT_RETURN
+evd_wait_on_locked(struct evd_waiter *me, DAT_TIMEOUT timeout,
+		   uint32_t threshold)
 {
 	struct dapl_evd *evd = me->evd;
 	uint64_t deadline = UINT64_MAX;
 	DAT_RETURN ret;
 
 	dapl_lock_assert_held(&evd->lock);
-	if (evd->dead)
+	if (timeout != DAT_TIMEOUT_INFINITE)
+		deadline = dapl_now_us() + timeout;
+	if (dapl_evd_wakeup_open_locked(evd))
+		dapl_log(DAPL_LOG_WARN,
+			 "evd %p: no file descriptor is left to wake the "
+			 "waiter (see ulimit -n); it looks every %d ms",
+			 (void *)evd, DEAF_US / 1000);
+	dapl_evd_cno_leave_locked(evd);
+	me->slept = true;
+	__atomic_add_fetch(&evd->sleepers, 1, __ATOMIC_RELAXED);
+	evd->slow |= DAPL_EVD_WAITING;
+	ret = evd_block_locked(me, deadline, threshold);
+	stop_waiting_locked(evd);
+	return ret;
+}
+
+__attribute__((always_inline)) static inline DAT_RETURN
+evd_wait_locked(struct evd_waiter *me, DAT_TIMEOUT timeout, uint32_t threshold)
+{
+	struct dapl_evd *evd = me->evd;
+	DAT_RETURN ret;
+
+	dapl_lock_assert_held(&evd->lock);
+	if (dapl_evd_is_dead_locked(evd))
 		return DAPL_ERR(DAT_ABORT, 0);
-	if (evd->waiting)
+	if (dapl_evd_is_waited_for_locked(evd))
 		return DAPL_BAD_STATE(EVD_WAITER);
 	if (!evd->waitable)
 		return DAPL_BAD_STATE(EVD_UNWAITABLE);
@@ -272,23 +411,11 @@ static DAT_RETURN evd_wait_locked(struct evd_waiter *me, DAT_TIMEOUT timeout,
 	if (likely(dapl_evd_queued(evd) >= threshold))
 		return DAT_SUCCESS;
 	if (!timeout)
-		return nothing_came(evd, DAT_TIMEOUT_EXPIRED);
-	if (timeout != DAT_TIMEOUT_INFINITE)
-		deadline = dapl_now_us() + timeout;
-	if (dapl_evd_wakeup_open_locked(evd))
-		dapl_log(DAPL_LOG_WARN,
-			 "evd %p: no file descriptor is left to wake the "
-			 "waiter (see ulimit -n); it looks every %d ms",
-			 (void *)evd, DEAF_US / 1000);
-	dapl_evd_cno_leave_locked(evd);
-	me->slept = true;
-	__atomic_add_fetch(&evd->sleepers, 1, __ATOMIC_RELAXED);
-	evd->slow |= DAPL_EVD_WAITING;
-	__atomic_store_n(&evd->waiting, true, __ATOMIC_RELAXED);
-	ret = evd_block_locked(me, deadline, threshold);
-	stop_waiting_locked(evd);
-	return ret;
+		return dapl_evd_nothing_came(evd, DAT_TIMEOUT_EXPIRED);
+	return evd_wait_on_locked(me, timeout, threshold);
 }
+
+/* ------------------------------------------------------- waiting */
 
 /* Says why a wait was refused, or ended before its time. */
 static void wait_failed(const struct dapl_evd *evd, DAT_RETURN ret,
@@ -313,14 +440,10 @@ static void wait_failed(const struct dapl_evd *evd, DAT_RETURN ret,
 			  (const void *)evd, threshold);
 }
 
-/*
- * The rest of wait, for whatever the fast path could not do at once; N and WC
- * are what it polled. Called with the lock held, returns without it.
- */
-__attribute__((noinline)) static DAT_RETURN
-wait_slow(struct dapl_evd *evd, const struct ibv_wc *wc, int n, int cancel,
-	  DAT_TIMEOUT timeout, DAT_COUNT threshold, DAT_EVENT *event,
-	  DAT_COUNT *nmore)
+__attribute__((always_inline)) static inline DAT_RETURN
+wait_rest(struct dapl_evd *evd, const struct ibv_wc *wc, int n, int cancel,
+	  DAT_TIMEOUT timeout, DAT_COUNT threshold, void *event,
+	  DAT_COUNT *nmore, dapl_evd_give_fn *give)
 {
 	struct evd_waiter me = {.evd = evd, .cancel = cancel, .wakeup_fd = -1};
 	DAT_RETURN ret;
@@ -329,7 +452,7 @@ wait_slow(struct dapl_evd *evd, const struct ibv_wc *wc, int n, int cancel,
 		dapl_evd_poll_on_locked(evd, wc, n, &me.after);
 	ret = evd_wait_locked(&me, timeout, (uint32_t)threshold);
 	if (ret == DAT_SUCCESS)
-		dapl_evd_pop_locked(evd, event);
+		dapl_evd_pop_to_locked(evd, event, give);
 	*nmore = (DAT_COUNT)dapl_evd_queued(evd);
 	if (me.slept)
 		dapl_evd_cno_enter_locked(evd, &me.after);
@@ -340,39 +463,36 @@ wait_slow(struct dapl_evd *evd, const struct ibv_wc *wc, int n, int cancel,
 	return ret;
 }
 
+DAT_RETURN dapl_evd_wait_slow(struct dapl_evd *evd, const struct ibv_wc *wc,
+			      int n, int cancel, DAT_TIMEOUT timeout,
+			      DAT_COUNT threshold, void *event,
+			      DAT_COUNT *nmore, dapl_evd_give_fn *give)
+{
+	return wait_rest(evd, wc, n, cancel, timeout, threshold, event, nmore,
+			 give);
+}
+
+/* The same for an event of 2.0, without a call for it. */
+__attribute__((noinline)) static DAT_RETURN
+wait_slow(struct dapl_evd *evd, const struct ibv_wc *wc, int n, int cancel,
+	  DAT_TIMEOUT timeout, DAT_COUNT threshold, DAT_EVENT *event,
+	  DAT_COUNT *nmore)
+{
+	return wait_rest(evd, wc, n, cancel, timeout, threshold, event, nmore,
+			 dapl_evd_give);
+}
+
 __attribute__((always_inline)) static inline DAT_RETURN
 evd_wait(struct dapl_evd *evd, int cancel, DAT_TIMEOUT timeout,
 	 DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore)
 {
 	struct ibv_wc wc[2];
+	DAT_RETURN ret;
 	int n;
 
-	dapl_lock(&evd->lock);
-	if (unlikely(evd->slow || !evd->waitable || threshold > 1))
-		return wait_slow(evd, NULL, 0, cancel, timeout, threshold,
-				 event, nmore);
-	n = evd->ops.poll(evd->cq, 2, wc);
-	if (likely(n > 0) && likely(dapl_evd_cq_fast(evd, &wc[0], event))) {
-		*nmore = 0;
-		if (n > 1) {
-			struct dapl_evd_after after = {0};
-
-			dapl_evd_poll_on_locked(evd, &wc[1], 1, &after);
-			*nmore = (DAT_COUNT)dapl_evd_queued(evd);
-			dapl_unlock(&evd->lock);
-			dapl_evd_after(&after);
-			return DAT_SUCCESS;
-		}
-		dapl_unlock(&evd->lock);
-		return DAT_SUCCESS;
-	}
-	if (n == 0 && !timeout) {
-		DAT_RETURN ret = nothing_came(evd, DAT_TIMEOUT_EXPIRED);
-
-		*nmore = 0;
-		dapl_unlock(&evd->lock);
+	if (likely(dapl_evd_wait_fast(evd, timeout, threshold, event, nmore, wc,
+				      &n, &ret)))
 		return ret;
-	}
 	return wait_slow(evd, wc, n, cancel, timeout, threshold, event, nmore);
 }
 
@@ -395,12 +515,8 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 {
 	struct dapl_evd *evd = (struct dapl_evd *)handle;
 
-	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EVD) || !event ||
-		     !nmore ||
-		     (uint32_t)threshold - 1 >=
-			     (uint32_t)__atomic_load_n(&evd->qlen,
-						       __ATOMIC_RELAXED)))
-		return bad_arguments(handle, event, nmore, threshold);
+	if (!dapl_evd_wait_asks(handle, event, nmore, threshold))
+		return dapl_evd_bad_wait(handle, event, nmore, threshold);
 	if (timeout)
 		return evd_wait_shielded(evd, timeout, threshold, event, nmore);
 	return evd_wait(evd, PTHREAD_CANCEL_DISABLE, 0, threshold, event,

@@ -122,13 +122,16 @@ DAT_RETURN dapl_ep_attr_check(struct dapl_ia *ia, const DAT_EP_ATTR *attr,
 		attr_defaults(&limits, recv_evd, request_evd, ret_attr);
 		return DAT_SUCCESS;
 	}
+	/* As it has always been refused, before it is looked at. */
+	if ((uintptr_t)attr & 3)
+		return dapl_fail(bad,
+				 "ep: attributes at %p: no structure is there, "
+				 "since none begins in the middle of a word",
+				 (const void *)attr);
 	if (attr->service_type != DAT_SERVICE_TYPE_RC)
 		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
 				 "ep: %s has no endpoints of service type %d",
 				 ia->prov->ops->name, (int)attr->service_type);
-	if (attr->qos != DAT_QOS_BEST_EFFORT)
-		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
-				 "ep: only best effort is offered");
 	if (attr->recv_completion_flags & DAT_COMPLETION_SUPPRESS_FLAG)
 		return dapl_fail(bad, "ep: completions of receives cannot be "
 				      "suppressed");
@@ -147,6 +150,8 @@ DAT_RETURN dapl_ep_attr_check(struct dapl_ia *ia, const DAT_EP_ATTR *attr,
 				 attr->max_request_dtos, attr->max_request_iov,
 				 request_evd ? "a" : "no");
 	*ret_attr = *attr;
+	/* MPI libraries leave it as it was on their stack. */
+	ret_attr->qos = DAT_QOS_BEST_EFFORT;
 	return check_limits(ia, attr, &limits, bad);
 }
 
@@ -157,12 +162,10 @@ DAT_RETURN dapl_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask,
 
 	if (!ep)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
-	if (mask & ~(DAT_EP_PARAM_MASK)DAT_EP_FIELD_ALL)
-		return dapl_fail(DAPL_BAD_ARG(2), "unknown bits in mask 0x%llx",
-				 (unsigned long long)mask);
 	if (!ret_param)
 		return dapl_fail(DAPL_BAD_ARG(3), "no place for the result");
-	if (!mask)
+	/* Programs ask with 0xffff. */
+	if (!(mask & DAT_EP_FIELD_ALL))
 		return DAT_SUCCESS;
 	memset(ret_param, 0, sizeof(*ret_param));
 	ret_param->ia_handle = dapl_obj_ia_handle(&ep->obj);
@@ -170,9 +173,9 @@ DAT_RETURN dapl_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask,
 	ret_param->ep_state = (DAT_EP_STATE)ep->qp.state;
 	ret_param->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->obj.ia->addr;
 	ret_param->local_port_qual = ep->local_port;
-	if (ep->remote_addr.ss_family)
-		ret_param->remote_ia_address_ptr =
-			(DAT_IA_ADDRESS_PTR)&ep->remote_addr;
+	/* Never NULL: old programs read the address of a peer without asking
+	 * whether there is one, and find no family. */
+	ret_param->remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->remote_addr;
 	ret_param->remote_port_qual = ep->remote_port;
 	ret_param->pz_handle = (DAT_PZ_HANDLE)ep->qp.pz;
 	ret_param->recv_evd_handle = (DAT_EVD_HANDLE)ep->qp.recv_evd;
@@ -299,7 +302,7 @@ static void attr_merge(DAT_EP_ATTR *attr, DAT_EP_PARAM_MASK mask,
 #undef MERGE
 }
 
-/* What an endpoint in STATE lets be changed; 0: nothing at all. */
+/* What an endpoint in STATE lets be changed, where it is not all refused. */
 static DAT_EP_PARAM_MASK modifiable(int state)
 {
 	switch (state) {
@@ -349,9 +352,6 @@ static void depth_defaults(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 static DAT_RETURN check_modify(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 			       const DAT_EP_PARAM *param)
 {
-	int state = __atomic_load_n(&ep->qp.state, __ATOMIC_RELAXED);
-	DAT_EP_PARAM_MASK may = modifiable(state);
-
 	if (mask & (MODIFY_NEVER | ~(DAT_EP_PARAM_MASK)DAT_EP_FIELD_ALL))
 		return dapl_fail(DAPL_BAD_ARG(2),
 				 "ep %p: mask 0x%llx names what cannot be "
@@ -359,23 +359,15 @@ static DAT_RETURN check_modify(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 				 (const void *)ep, (unsigned long long)mask);
 	if (!param)
 		return dapl_fail(DAPL_BAD_ARG(3), "no parameters");
-	if (!may || (mask & ~may))
-		return dapl_qp_bad_state(&ep->qp, state, "dat_ep_modify");
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask,
-			  const DAT_EP_PARAM *param)
+/* What EP is made of stays the same meanwhile: nobody else modifies it. */
+static DAT_RETURN modify(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
+			 const DAT_EP_PARAM *param)
 {
-	struct dapl_ep *ep = dapl_ep_from(handle);
 	struct dapl_ep_new_parts wish;
-	DAT_RETURN ret;
 
-	if (!ep)
-		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
-	ret = check_modify(ep, mask, param);
-	if (ret != DAT_SUCCESS || !mask)
-		return ret;
 	wish.attr = ep->qp.attr;
 	attr_merge(&wish.attr, mask, &param->ep_attr);
 	wish.pz = mask & DAT_EP_FIELD_PZ_HANDLE ? param->pz_handle
@@ -391,4 +383,26 @@ DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask,
 				: (DAT_EVD_HANDLE)ep->conn_evd;
 	depth_defaults(ep, mask, &wish);
 	return dapl_ep_rebuild(ep, &wish);
+}
+
+DAT_RETURN dapl_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask,
+			  const DAT_EP_PARAM *param)
+{
+	struct dapl_ep *ep = dapl_ep_from(handle);
+	DAT_RETURN ret;
+	int state;
+
+	if (!ep)
+		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
+	ret = check_modify(ep, mask, param);
+	if (ret == DAT_SUCCESS)
+		ret = dapl_ep_modify_begin(ep, &state);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	if (mask & ~modifiable(state))
+		ret = dapl_qp_bad_state(&ep->qp, state, "dat_ep_modify");
+	else if (mask)
+		ret = modify(ep, mask, param);
+	dapl_ep_modified(ep);
+	return ret;
 }

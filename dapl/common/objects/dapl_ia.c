@@ -277,6 +277,12 @@ static DAT_RETURN open_error(const struct dapl_cm *cm, int err)
 		return dapl_fail(ret,
 				 "no RDMA device: is its driver loaded, and "
 				 "/dev/infiniband visible here?");
+	if (err == -EOPNOTSUPP)
+		return dapl_fail(DAT_CLASS_ERROR | DAT_INVALID_ADDRESS,
+				 "%s makes no reliable connected (RC) queue "
+				 "pairs, which every endpoint needs: name "
+				 "another device in dat.conf; devices here: %s",
+				 cm->dev_name, names);
 	/* What dat.conf says of device and port, and nothing is like it. */
 	if (err == -ENODEV)
 		ret = DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND;
@@ -531,10 +537,13 @@ static void ia_free_objects(struct dapl_ia *ia)
 	/* Requests that came while the listeners were going. */
 	ia_end_all(ia, DAT_HANDLE_TYPE_CR);
 	ia_end_all(ia, DAT_HANDLE_TYPE_EVD);
-	ia_end_all(ia, DAT_HANDLE_TYPE_CNO);
 }
 
-/* True when the consumer has freed everything but open's async EVD. */
+/*
+ * True when the consumer has freed everything but open's async EVD. Requests do
+ * not count: they come by themselves, and one whose event went with its EVD
+ * nobody could answer. They are refused.
+ */
 static bool ia_empty(struct dapl_ia *ia)
 {
 	struct dapl_obj *obj;
@@ -543,8 +552,9 @@ static bool ia_empty(struct dapl_ia *ia)
 	dapl_lock(&ia->lock);
 	for (int i = 0; i < DAPL_OBJ_TYPES && empty; i++)
 		dapl_list_for_each(obj, &ia->objs[i], link)
-			if (obj != (struct dapl_obj *)ia->async_evd ||
-			    !ia->async_evd_own)
+			if (i != DAT_HANDLE_TYPE_CR &&
+			    (obj != (struct dapl_obj *)ia->async_evd ||
+			     !ia->async_evd_own))
 				empty = false;
 	dapl_unlock(&ia->lock);
 	return empty;
@@ -565,6 +575,8 @@ static void ia_end(struct dapl_ia *ia)
 	ia_free_objects(ia);
 	ia->prov->ops->close(ia->cm);
 	async_evd_close(ia);
+	/* The asynchronous EVD may have notified one, too. */
+	ia_end_all(ia, DAT_HANDLE_TYPE_CNO);
 	device_close(ia);
 	dapl_loop_close(ia->loop);
 	dapl_obj_put(&ia->obj);

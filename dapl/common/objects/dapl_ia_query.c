@@ -189,6 +189,7 @@ void dapl_ia_named_attrs(struct dapl_ia *ia)
 	named(ia, "DAT_IB_PORT_STATUS", port_state(ia->dev.port_attr.state));
 	snprintf(text, sizeof(text), "%u", ia->dev.port);
 	named(ia, "DAT_IB_PORT_NUMBER", text);
+	/* From here on of extensions: programs of 1.2 see what is before. */
 	named(ia, "DAT_EXTENSION_INTERFACE", "TRUE");
 	named(ia, "DAT_IB_FETCH_AND_ADD", atomic);
 	named(ia, "DAT_IB_CMP_AND_SWAP", atomic);

@@ -40,6 +40,11 @@ extern const DAT_PROVIDER DAPL_PLUGIN_CALLS;
 	dapl_provider_register(ops, info, ia_params)
 #endif
 
+/* bare_rejects of dapl_cm_ops, where rejects have a header. */
+#ifndef DAPL_PLUGIN_BARE_REJECTS
+#define DAPL_PLUGIN_BARE_REJECTS false
+#endif
+
 /*
  * The entry points, for OPS: in a file that only the plugin has. The registry
  * never calls them for one name on two threads at once.

@@ -1,43 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dapl_ep_post.c - posting data transfers: the hot half of the data path.
+ * dapl_ep_post.c - posting data transfers: the calls, and what of a post is not
+ * simply possible.
  *
- * A post checks its bounds, takes the next slot of the ring, fills a work
- * request on the stack and hands it to verbs, under the queue's own lock,
- * which also keeps ring and queue pair in the same order. No allocation, no
- * log, no system call of ours; where the driver makes one, a post runs with
- * cancellation off, and no endpoint is ready for the fast path. An LMR triplet
- * and a verbs segment have the same layout, so the consumer's vector is passed
- * on as it is. Budgets in instructions: doc/architecture.md, counted by ./run
- * bench.
+ * That is in dapl_post.h. Here are refusals and their reasons, flushed posts,
+ * queues that are full or take credits, devices whose posts are system calls,
+ * requests of other forms. Locks: takes those of the work queues and of EVDs,
+ * or is called with the queue's.
  */
 #include "dapl/common/transfer/dapl_ep_post.h"
 
 #include <dat2/dat_ib_extensions.h>
 #include <errno.h>
-#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/services/dapl_cancel.h"
 #include "dapl/common/transfer/dapl_completion.h"
+#include "dapl/common/transfer/dapl_post.h"
 
-#define likely(x)   __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
-
-_Static_assert(sizeof(DAT_LMR_TRIPLET) == sizeof(struct ibv_sge) &&
-		       offsetof(DAT_LMR_TRIPLET, virtual_address) ==
-			       offsetof(struct ibv_sge, addr) &&
-		       offsetof(DAT_LMR_TRIPLET, segment_length) ==
-			       offsetof(struct ibv_sge, length) &&
-		       offsetof(DAT_LMR_TRIPLET, lmr_context) ==
-			       offsetof(struct ibv_sge, lkey),
-	       "an LMR triplet is a verbs segment");
-
-/* Everything that can be wrong with a post, found slowly. */
-__attribute__((cold, noinline)) static DAT_RETURN
-post_refused(struct dapl_qp *qp, const struct dapl_wq *wq, int err,
-	     DAT_COUNT segments)
+DAT_RETURN
+dapl_post_refused(struct dapl_qp *qp, const struct dapl_wq *wq, int err,
+		  DAT_COUNT segments)
 {
 	int state = __atomic_load_n(&qp->state, __ATOMIC_RELAXED);
 
@@ -81,36 +66,26 @@ __attribute__((cold, noinline)) static int post_flushed(struct dapl_qp *qp,
 	return posted || op == DAT_DTO_BIND_MW ? 0 : -ENOMEM;
 }
 
-/* Verbs flags for the low four bits of DAT_COMPLETION_FLAGS. */
-#define S IBV_SEND_SIGNALED
-#define W IBV_SEND_SOLICITED
-#define F IBV_SEND_FENCE
-static const uint8_t send_flags[16] = {
-	S,     0, S | W,     W,	    S,	   0, S | W,	 W,
-	S | F, F, S | W | F, W | F, S | F, F, S | W | F, W | F,
-};
-#undef S
-#undef W
-#undef F
-
-static inline unsigned verbs_flags(DAT_COMPLETION_FLAGS flags)
+/*
+ * Whether what the device has refused with ERR, of either sign, is to be
+ * flushed: the connection has ended, or the device knows that it has, while the
+ * event is on its way. A driver tells the latter from a bad request by nothing
+ * but the state of the queue pair.
+ */
+__attribute__((cold, noinline)) static bool is_over(struct dapl_qp *qp, int err)
 {
-	return send_flags[(unsigned)flags & 15];
-}
+	int state = __atomic_load_n(&qp->state, __ATOMIC_RELAXED);
+	bool over = state == DAT_EP_STATE_DISCONNECTED;
+	int cancel;
 
-/* The next slot of WQ, or NULL when LIMIT are outstanding. Lock held. */
-static inline struct dapl_slot *slot_next_locked(struct dapl_wq *wq,
-						 uint32_t limit)
-{
-	uint32_t head = wq->head;
-
-	dapl_lock_assert_held(&wq->lock);
-	if (unlikely(head - __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE) >=
-		     limit))
-		return NULL;
-	/* Before the post: its completion may be read at once. */
-	__atomic_store_n(&wq->head, head + 1, __ATOMIC_RELAXED);
-	return &wq->slots[head & wq->mask];
+	if (over || state != DAT_EP_STATE_CONNECTED || abs(err) != EINVAL)
+		return over;
+	cancel = dapl_cancel_off();
+	dapl_lock(&qp->ctl);
+	over = qp->ibv && !qp->move && vb_qp_in_error(qp->ibv);
+	dapl_unlock(&qp->ctl);
+	dapl_cancel_restore(cancel);
+	return over;
 }
 
 /* The same for a queue that needs a credit per request. */
@@ -123,7 +98,7 @@ slot_credit_locked(struct dapl_wq *wq, uint32_t limit)
 	if (!wq->credits || wq->flushing)
 		return NULL;
 	if (__atomic_sub_fetch(wq->credits, 1, __ATOMIC_RELAXED) >= 0) {
-		slot = slot_next_locked(wq, limit);
+		slot = dapl_slot_next_locked(wq, limit);
 		if (slot)
 			return slot;
 	}
@@ -131,22 +106,12 @@ slot_credit_locked(struct dapl_wq *wq, uint32_t limit)
 	return NULL;
 }
 
-/* The post was refused: its slot is free again. */
-__attribute__((noinline)) static void slot_undo_locked(struct dapl_wq *wq)
+void dapl_slot_undo_locked(struct dapl_wq *wq)
 {
 	dapl_lock_assert_held(&wq->lock);
 	__atomic_store_n(&wq->head, wq->head - 1, __ATOMIC_RELAXED);
 	if (wq->credits)
 		__atomic_add_fetch(wq->credits, 1, __ATOMIC_RELAXED);
-}
-
-static inline void slot_fill(struct dapl_slot *slot, unsigned op,
-			     uint32_t length, DAT_DTO_COOKIE cookie,
-			     const struct dapl_wq *wq)
-{
-	slot->cookie = cookie;
-	slot->length = length;
-	slot->what = (slot->what & ~0xffu) | op | wq->slow_op;
 }
 
 /*
@@ -168,18 +133,17 @@ slot_reclaim_locked(struct dapl_qp *qp)
 		return NULL;
 	dapl_unlock(&wq->lock);
 	dapl_lock(&evd->lock);
-	if (!evd->dead && dapl_evd_queued(evd) < (uint32_t)evd->qlen)
+	if (!dapl_evd_is_dead_locked(evd) &&
+	    dapl_evd_queued(evd) < (uint32_t)evd->qlen)
 		dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, &after);
 	dapl_unlock(&evd->lock);
 	dapl_evd_after(&after);
 	dapl_lock(&wq->lock);
-	slot = slot_next_locked(wq, wq->fast_limit);
+	slot = dapl_slot_next_locked(wq, wq->fast_limit);
 	return slot ? slot : slot_credit_locked(wq, wq->limit);
 }
 
-/* A slot for a request where the fast path found none. */
-__attribute__((noinline)) static struct dapl_slot *
-slot_slow_locked(struct dapl_qp *qp)
+struct dapl_slot *dapl_slot_slow_locked(struct dapl_qp *qp)
 {
 	struct dapl_wq *wq = qp->sq;
 	struct dapl_slot *slot = slot_credit_locked(wq, wq->limit);
@@ -188,12 +152,7 @@ slot_slow_locked(struct dapl_qp *qp)
 	return slot || wq->flushing ? slot : slot_reclaim_locked(qp);
 }
 
-/*
- * There is no slot for a request: it is refused, or, when the connection has
- * ended, flushed. Called with the queue's lock, returns without it.
- */
-__attribute__((cold, noinline)) static int
-post_no_slot(struct dapl_qp *qp, DAT_DTO_COOKIE cookie, unsigned op)
+int dapl_post_no_slot(struct dapl_qp *qp, DAT_DTO_COOKIE cookie, unsigned op)
 {
 	bool flushing = qp->sq->flushing;
 
@@ -201,49 +160,6 @@ post_no_slot(struct dapl_qp *qp, DAT_DTO_COOKIE cookie, unsigned op)
 	return flushing ? post_flushed(qp, qp->request_evd, cookie,
 				       op & DAPL_OP_MASK)
 			: -ENOBUFS;
-}
-
-/* WR, in SLOT, is to have no event: it is signalled now and then only. */
-static inline unsigned suppress_locked(struct dapl_wq *wq,
-				       const struct dapl_slot *slot,
-				       struct ibv_send_wr *wr)
-{
-	dapl_lock_assert_held(&wq->lock);
-	wq->suppressed = wq->head;
-	if (dapl_slot_signals(wq, slot))
-		wr->send_flags |= IBV_SEND_SIGNALED;
-	return DAPL_OP_SUPPRESSED;
-}
-
-/* Takes a slot for WR and posts it. 0 or an errno of either sign. */
-__attribute__((always_inline)) static inline int
-post_wr(struct dapl_qp *qp, struct ibv_send_wr *wr, unsigned op,
-	uint32_t length, DAT_DTO_COOKIE cookie)
-{
-	struct dapl_wq *wq = qp->sq;
-	struct ibv_send_wr *bad;
-	struct dapl_slot *slot;
-	struct ibv_qp *ibv;
-	int ret = ENOTCONN;
-
-	dapl_lock(&wq->lock);
-	slot = slot_next_locked(wq, wq->fast_limit);
-	if (unlikely(!slot)) {
-		slot = slot_slow_locked(qp);
-		if (!slot)
-			return post_no_slot(qp, cookie, op);
-	}
-	if (unlikely(!(wr->send_flags & IBV_SEND_SIGNALED)))
-		op |= suppress_locked(wq, slot, wr);
-	slot_fill(slot, op, length, cookie, wq);
-	wr->wr_id = (uintptr_t)slot;
-	ibv = __atomic_load_n(&qp->ibv, __ATOMIC_ACQUIRE);
-	if (likely(ibv != NULL))
-		ret = qp->io.post_send(ibv, wr, &bad);
-	if (unlikely(ret))
-		slot_undo_locked(wq);
-	dapl_unlock(&wq->lock);
-	return ret;
 }
 
 /* Why an endpoint in STATE takes no request: without an EVD it never does. */
@@ -273,17 +189,31 @@ DAT_RETURN dapl_qp_post_request(struct dapl_qp *qp, struct ibv_send_wr *wr,
 
 	if (!qp->sq || (state != DAT_EP_STATE_CONNECTED &&
 			state != DAT_EP_STATE_DISCONNECTED))
-		return post_refused(qp, qp->sq, not_now(state), wr->num_sge);
+		return dapl_post_refused(qp, qp->sq, not_now(state),
+					 wr->num_sge);
 	wr->next = NULL;
-	wr->send_flags |= verbs_flags(flags);
+	wr->send_flags |= dapl_verbs_flags(flags);
 	if (qp->slow_posts)
 		cancel = dapl_cancel_off();
-	ret = post_wr(qp, wr, op | unnotified(qp->sq, flags), length, cookie);
+	ret = dapl_post_wr(qp, wr, op | unnotified(qp->sq, flags), length,
+			   cookie);
 	if (qp->slow_posts)
 		dapl_cancel_restore(cancel);
-	if (ret && ret != -ENOBUFS && state == DAT_EP_STATE_DISCONNECTED)
+	if (ret && ret != -ENOBUFS && is_over(qp, ret))
 		ret = post_flushed(qp, qp->request_evd, cookie, op);
-	return ret ? post_refused(qp, qp->sq, ret > 0 ? -ret : ret, wr->num_sge)
+	return ret ? dapl_post_refused(qp, qp->sq, ret > 0 ? -ret : ret,
+				       wr->num_sge)
+		   : DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_transfer_refused(struct dapl_qp *qp, int err,
+				 DAT_COUNT segments, unsigned op,
+				 DAT_DTO_COOKIE cookie)
+{
+	if (err != -ENOBUFS && is_over(qp, err))
+		err = post_flushed(qp, qp->request_evd, cookie, op);
+	return err ? dapl_post_refused(qp, qp->sq, err > 0 ? -err : err,
+				       segments)
 		   : DAT_SUCCESS;
 }
 
@@ -295,7 +225,7 @@ int dapl_qp_post_marker(struct dapl_qp *qp)
 	};
 	DAT_DTO_COOKIE none = {.as_64 = 0};
 
-	return post_wr(qp, &wr, DAPL_OP_MARKER, 0, none);
+	return dapl_post_wr(qp, &wr, DAPL_OP_MARKER, 0, none);
 }
 
 /* As post_wr(), for a bind. */
@@ -309,18 +239,18 @@ static int post_mw(struct dapl_qp *qp, struct ibv_mw *mw,
 	int ret = ENOTCONN;
 
 	dapl_lock(&wq->lock);
-	slot = slot_next_locked(wq, wq->fast_limit);
+	slot = dapl_slot_next_locked(wq, wq->fast_limit);
 	if (!slot)
-		slot = slot_slow_locked(qp);
+		slot = dapl_slot_slow_locked(qp);
 	if (!slot)
-		return post_no_slot(qp, cookie, DAT_DTO_BIND_MW);
-	slot_fill(slot, DAT_DTO_BIND_MW | unnotified_op, 0, cookie, wq);
+		return dapl_post_no_slot(qp, cookie, DAT_DTO_BIND_MW);
+	dapl_slot_fill(slot, DAT_DTO_BIND_MW | unnotified_op, 0, cookie, wq);
 	bind->wr_id = (uintptr_t)slot;
 	ibv = __atomic_load_n(&qp->ibv, __ATOMIC_ACQUIRE);
 	if (ibv)
 		ret = qp->io.bind(ibv, mw, bind);
 	if (ret)
-		slot_undo_locked(wq);
+		dapl_slot_undo_locked(wq);
 	dapl_unlock(&wq->lock);
 	return ret;
 }
@@ -336,62 +266,27 @@ DAT_RETURN dapl_qp_post_bind(struct dapl_qp *qp, struct ibv_mw *mw,
 
 	if (!wq || (state != DAT_EP_STATE_CONNECTED &&
 		    state != DAT_EP_STATE_DISCONNECTED))
-		return post_refused(qp, wq, not_now(state), 0);
-	bind->send_flags = verbs_flags(flags);
+		return dapl_post_refused(qp, wq, not_now(state), 0);
+	bind->send_flags = dapl_verbs_flags(flags);
 	if (qp->slow_posts)
 		cancel = dapl_cancel_off();
 	ret = post_mw(qp, mw, bind, cookie, unnotified(wq, flags));
 	if (qp->slow_posts)
 		dapl_cancel_restore(cancel);
-	if (ret && ret != -ENOBUFS && state == DAT_EP_STATE_DISCONNECTED)
+	if (ret && ret != -ENOBUFS && is_over(qp, ret))
 		ret = post_flushed(qp, qp->request_evd, cookie,
 				   DAT_DTO_BIND_MW);
 	if (ret)
-		return post_refused(qp, wq, ret > 0 ? -ret : ret, 0);
+		return dapl_post_refused(qp, wq, ret > 0 ? -ret : ret, 0);
 	*ret_key = mw->rkey;
 	return DAT_SUCCESS;
 }
 
-static inline uint64_t iov_length(const DAT_LMR_TRIPLET *iov,
-				  DAT_COUNT segments)
-{
-	uint64_t length = 0;
-
-	for (DAT_COUNT i = 0; i < segments; i++)
-		length += iov[i].segment_length;
-	return length;
-}
-
-/* The work request of a transfer; returns its length. */
-static inline uint32_t fill_wr(const struct dapl_qp *qp, struct ibv_send_wr *wr,
-			       enum ibv_wr_opcode opcode, unsigned op,
-			       DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
-			       const DAT_RMR_TRIPLET *remote, uint32_t imm)
-{
-	uint64_t length = iov_length(iov, segments);
-
-	wr->next = NULL;
-	wr->sg_list = (struct ibv_sge *)iov;
-	wr->num_sge = segments;
-	wr->opcode = opcode;
-	wr->send_flags = 0;
-	wr->invalidate_rkey = imm; /* shares its place with imm_data */
-	if (op != DAT_DTO_SEND) {
-		wr->wr.rdma.remote_addr = remote->virtual_address;
-		wr->wr.rdma.rkey = remote->rmr_context;
-	}
-	/* A read cannot be inline: its segments are where data arrives. */
-	if (op != DAT_DTO_RDMA_READ && length <= qp->max_inline)
-		wr->send_flags = IBV_SEND_INLINE;
-	return (uint32_t)length;
-}
-
-/* A transfer that the fast path did not want: checked in the spec's order. */
-__attribute__((noinline)) static DAT_RETURN
-transfer_slow(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
-	      DAT_COUNT segments, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-	      const DAT_RMR_TRIPLET *remote, uint32_t imm,
-	      DAT_COMPLETION_FLAGS flags)
+DAT_RETURN
+dapl_transfer_slow(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
+		   DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+		   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+		   uint32_t imm, DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_qp *qp = dapl_qp_from(handle);
 	struct ibv_send_wr wr;
@@ -400,47 +295,22 @@ transfer_slow(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 	if (!qp || qp->ud)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
 	if (segments < 0 || segments > qp->attr.max_request_iov)
-		return post_refused(qp, qp->sq, -E2BIG, segments);
+		return dapl_post_refused(qp, qp->sq, -E2BIG, segments);
 	if (!iov && segments)
-		return post_refused(qp, qp->sq, -EFAULT, segments);
+		return dapl_post_refused(qp, qp->sq, -EFAULT, segments);
 	if (op != DAT_DTO_SEND && !remote)
 		return dapl_fail(DAPL_BAD_ARG(5), "ep %p: no remote buffer",
 				 (void *)qp);
-	length = fill_wr(qp, &wr, opcode, op, segments, iov, remote, imm);
+	length = dapl_wr_fill(qp, &wr, opcode, op, segments, iov, remote, imm);
 	return dapl_qp_post_request(qp, &wr, op, length, cookie, flags);
-}
-
-__attribute__((always_inline)) static inline DAT_RETURN
-transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
-	 DAT_COUNT segments, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-	 const DAT_RMR_TRIPLET *remote, uint32_t imm,
-	 DAT_COMPLETION_FLAGS flags)
-{
-	struct dapl_qp *qp = (struct dapl_qp *)handle;
-	struct ibv_send_wr wr;
-	uint32_t length;
-	int ret;
-
-	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) ||
-		     !__atomic_load_n(&qp->ready, __ATOMIC_RELAXED) ||
-		     (uint32_t)segments > (uint32_t)qp->attr.max_request_iov ||
-		     !iov || (op != DAT_DTO_SEND && !remote)))
-		return transfer_slow(handle, opcode, op, segments, iov, cookie,
-				     remote, imm, flags);
-	length = fill_wr(qp, &wr, opcode, op, segments, iov, remote, imm);
-	wr.send_flags |= verbs_flags(flags);
-	ret = post_wr(qp, &wr, op, length, cookie);
-	return likely(!ret) ? DAT_SUCCESS
-			    : post_refused(qp, qp->sq, ret > 0 ? -ret : ret,
-					   segments);
 }
 
 DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments,
 			     DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 			     DAT_COMPLETION_FLAGS flags)
 {
-	return transfer(handle, IBV_WR_SEND, DAT_DTO_SEND, segments, iov,
-			cookie, NULL, 0, flags);
+	return dapl_post_transfer(handle, IBV_WR_SEND, DAT_DTO_SEND, segments,
+				  iov, cookie, NULL, 0, flags);
 }
 
 DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT segments,
@@ -448,8 +318,8 @@ DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT segments,
 				   const DAT_RMR_TRIPLET *remote,
 				   DAT_COMPLETION_FLAGS flags)
 {
-	return transfer(handle, IBV_WR_RDMA_WRITE, DAT_DTO_RDMA_WRITE, segments,
-			iov, cookie, remote, 0, flags);
+	return dapl_post_transfer(handle, IBV_WR_RDMA_WRITE, DAT_DTO_RDMA_WRITE,
+				  segments, iov, cookie, remote, 0, flags);
 }
 
 DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT segments,
@@ -457,8 +327,8 @@ DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT segments,
 				  const DAT_RMR_TRIPLET *remote,
 				  DAT_COMPLETION_FLAGS flags)
 {
-	return transfer(handle, IBV_WR_RDMA_READ, DAT_DTO_RDMA_READ, segments,
-			iov, cookie, remote, 0, flags);
+	return dapl_post_transfer(handle, IBV_WR_RDMA_READ, DAT_DTO_RDMA_READ,
+				  segments, iov, cookie, remote, 0, flags);
 }
 
 DAT_RETURN dapl_ep_post_write_immed(DAT_EP_HANDLE handle, DAT_COUNT segments,
@@ -466,9 +336,9 @@ DAT_RETURN dapl_ep_post_write_immed(DAT_EP_HANDLE handle, DAT_COUNT segments,
 				    const DAT_RMR_TRIPLET *remote, uint32_t imm,
 				    DAT_COMPLETION_FLAGS flags)
 {
-	return transfer(handle, IBV_WR_RDMA_WRITE_WITH_IMM,
-			DAT_IB_DTO_RDMA_WRITE_IMMED, segments, iov, cookie,
-			remote, imm, flags);
+	return dapl_post_transfer(handle, IBV_WR_RDMA_WRITE_WITH_IMM,
+				  DAT_IB_DTO_RDMA_WRITE_IMMED, segments, iov,
+				  cookie, remote, imm, flags);
 }
 
 DAT_RETURN dapl_ep_post_send_with_invalidate(
@@ -476,9 +346,9 @@ DAT_RETURN dapl_ep_post_send_with_invalidate(
 	DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
 	DAT_BOOLEAN invalidate, DAT_RMR_CONTEXT rmr_context)
 {
-	return transfer(handle, invalidate ? IBV_WR_SEND_WITH_INV : IBV_WR_SEND,
-			DAT_DTO_SEND, segments, iov, cookie, NULL, rmr_context,
-			flags);
+	return dapl_post_transfer(
+		handle, invalidate ? IBV_WR_SEND_WITH_INV : IBV_WR_SEND,
+		DAT_DTO_SEND, segments, iov, cookie, NULL, rmr_context, flags);
 }
 
 /* The sink is named by an RMR context, which verbs takes as a local key. */
@@ -499,14 +369,17 @@ DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE handle,
 	iov.virtual_address = local->virtual_address;
 	iov.segment_length = local->segment_length;
 	iov.lmr_context = local->rmr_context;
-	return transfer(handle, IBV_WR_RDMA_READ, DAT_DTO_RDMA_READ, 1, &iov,
-			cookie, remote, 0, flags);
+	return dapl_post_transfer(handle, IBV_WR_RDMA_READ, DAT_DTO_RDMA_READ,
+				  1, &iov, cookie, remote, 0, flags);
 }
 
-__attribute__((cold, noinline)) static DAT_RETURN
-recv_refused(struct dapl_qp *qp, int err, DAT_COUNT segments,
-	     const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
+DAT_RETURN
+dapl_recv_refused(struct dapl_qp *qp, int err, DAT_COUNT segments,
+		  const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+		  DAT_COMPLETION_FLAGS flags)
 {
+	DAT_LMR_TRIPLET nothing = {0};
+
 	if (!qp)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
 	if (qp->srq)
@@ -514,25 +387,26 @@ recv_refused(struct dapl_qp *qp, int err, DAT_COUNT segments,
 				 "ep %p takes its receives from an SRQ",
 				 (void *)qp);
 	if (!qp->rq)
-		return post_refused(qp, NULL, -ENOBUFS, segments);
+		return dapl_post_refused(qp, NULL, -ENOBUFS, segments);
 	if (segments < 0 || segments > qp->attr.max_recv_iov)
-		return post_refused(qp, qp->rq, -E2BIG, segments);
+		return dapl_post_refused(qp, qp->rq, -E2BIG, segments);
 	if (!iov && segments)
-		return post_refused(qp, qp->rq, -EFAULT, segments);
+		return dapl_post_refused(qp, qp->rq, -EFAULT, segments);
 	if ((err == -ESHUTDOWN ||
-	     (err && err != -ENOBUFS &&
-	      __atomic_load_n(&qp->state, __ATOMIC_RELAXED) ==
-		      DAT_EP_STATE_DISCONNECTED)) &&
+	     (err && err != -ENOBUFS && is_over(qp, err))) &&
 	    !post_flushed(qp, qp->recv_evd, cookie, DAT_DTO_RECEIVE))
 		return DAT_SUCCESS;
 	if (err == -ESHUTDOWN)
 		err = -ENOMEM;
-	return post_refused(qp, qp->rq, err > 0 ? -err : err, segments);
+	/* Soft iWARP wants a segment, which may be of no bytes. */
+	if (abs(err) == EINVAL && !segments)
+		return dapl_ep_post_recv((DAT_EP_HANDLE)qp, 1, &nothing, cookie,
+					 flags);
+	return dapl_post_refused(qp, qp->rq, err > 0 ? -err : err, segments);
 }
 
-/* A slot where the fast path found none. */
-__attribute__((noinline)) static struct dapl_slot *
-recv_slot_slow_locked(struct dapl_wq *wq, DAT_COMPLETION_FLAGS flags)
+struct dapl_slot *dapl_slot_recv_slow_locked(struct dapl_wq *wq,
+					     DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_slot *slot = NULL;
 
@@ -540,7 +414,7 @@ recv_slot_slow_locked(struct dapl_wq *wq, DAT_COMPLETION_FLAGS flags)
 	if (wq->credits)
 		slot = slot_credit_locked(wq, wq->limit);
 	else if (!wq->flushing)
-		slot = slot_next_locked(wq, wq->limit);
+		slot = dapl_slot_next_locked(wq, wq->limit);
 	if (slot)
 		slot->what = (slot->what & ~(uint32_t)DAPL_OP_UNNOTIFIED) |
 			     unnotified(wq, flags);
@@ -551,40 +425,5 @@ DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments,
 			     DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 			     DAT_COMPLETION_FLAGS flags)
 {
-	struct dapl_qp *qp = (struct dapl_qp *)handle;
-	struct ibv_recv_wr wr, *bad;
-	struct dapl_slot *slot;
-	struct ibv_qp *ibv;
-	struct dapl_wq *wq;
-	int ret = ENOTCONN;
-
-	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) ||
-		     !(wq = qp->rq) ||
-		     (uint32_t)segments > (uint32_t)qp->attr.max_recv_iov ||
-		     (!iov && segments)))
-		return recv_refused(dapl_qp_from(handle), 0, segments, iov,
-				    cookie);
-	wr.next = NULL;
-	wr.sg_list = (struct ibv_sge *)iov;
-	wr.num_sge = segments;
-	dapl_lock(&wq->lock);
-	slot = slot_next_locked(wq, wq->fast_limit);
-	if (unlikely(!slot)) {
-		slot = recv_slot_slow_locked(wq, flags);
-		if (!slot) {
-			ret = wq->flushing ? -ESHUTDOWN : -ENOBUFS;
-			dapl_unlock(&wq->lock);
-			return recv_refused(qp, ret, segments, iov, cookie);
-		}
-	}
-	slot->cookie = cookie;
-	wr.wr_id = (uintptr_t)slot;
-	ibv = __atomic_load_n(&qp->ibv, __ATOMIC_ACQUIRE);
-	if (likely(ibv != NULL))
-		ret = qp->io.post_recv(ibv, &wr, &bad);
-	if (unlikely(ret))
-		slot_undo_locked(wq);
-	dapl_unlock(&wq->lock);
-	return likely(!ret) ? DAT_SUCCESS
-			    : recv_refused(qp, ret, segments, iov, cookie);
+	return dapl_post_recv(handle, segments, iov, cookie, flags);
 }

@@ -237,28 +237,6 @@ int dapl_srq_slots_add_ctl(struct dapl_srq *srq, uint32_t count)
 	return 0;
 }
 
-/* The next free slot, or NULL when as many are out as may be. */
-static inline struct dapl_slot *slot_take_locked(struct dapl_srq *srq)
-{
-	struct dapl_slot *slot = srq->free;
-
-	dapl_lock_assert_held(&srq->lock);
-	if (srq->outstanding >= (uint32_t)srq->max_recv_dtos)
-		return NULL;
-	srq->free = slot->cookie.as_ptr;
-	srq->outstanding++;
-	return slot;
-}
-
-static inline void slot_return_locked(struct dapl_srq *srq,
-				      struct dapl_slot *slot)
-{
-	dapl_lock_assert_held(&srq->lock);
-	slot->cookie.as_ptr = srq->free;
-	srq->free = slot;
-	srq->outstanding--;
-}
-
 struct dapl_qp *dapl_srq_complete(struct dapl_wq *wq, struct dapl_slot *slot,
 				  uint32_t qp_num)
 {
@@ -266,7 +244,7 @@ struct dapl_qp *dapl_srq_complete(struct dapl_wq *wq, struct dapl_slot *slot,
 	struct dapl_qp *qp = NULL;
 
 	dapl_lock(&srq->lock);
-	slot_return_locked(srq, slot);
+	dapl_srq_slot_return_locked(srq, slot);
 	if (srq->users_size)
 		qp = user_find(srq->users, srq->users_size, qp_num)->qp;
 	dapl_unlock(&srq->lock);
@@ -275,43 +253,32 @@ struct dapl_qp *dapl_srq_complete(struct dapl_wq *wq, struct dapl_slot *slot,
 
 /* ------------------------------------------------ posting */
 
+DAT_RETURN dapl_srq_post_refused(DAT_SRQ_HANDLE handle, int err,
+				 DAT_COUNT segments)
+{
+	const struct dapl_srq *srq = dapl_srq_from(handle);
+
+	if (!srq)
+		return dapl_fail(DAPL_BAD_HANDLE(SRQ), "no such SRQ");
+	if (err == -ENOBUFS)
+		return dapl_fail(DAPL_NO_MEM,
+				 "srq %p: all %d buffers are posted",
+				 (const void *)srq, srq->max_recv_dtos);
+	if (err)
+		return dapl_fail(dapl_err_dat(err > 0 ? -err : err),
+				 "srq %p: %s refused the post: %s",
+				 (const void *)srq, srq->obj.ia->dev.name,
+				 strerror(err > 0 ? err : -err));
+	if (segments < 0 || segments > srq->max_recv_iov)
+		return dapl_fail(
+			DAPL_BAD_ARG(2), "srq %p: %d segments, %d are possible",
+			(const void *)srq, segments, srq->max_recv_iov);
+	return dapl_fail(DAPL_BAD_ARG(3), "srq %p: no segments",
+			 (const void *)srq);
+}
+
 DAT_RETURN dapl_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments,
 			      DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
 {
-	struct dapl_srq *srq = (struct dapl_srq *)handle;
-	struct ibv_recv_wr wr, *bad;
-	struct dapl_slot *slot;
-	int ret = -ENOBUFS;
-
-	if (!dapl_obj_is(handle, DAT_HANDLE_TYPE_SRQ))
-		return dapl_fail(DAPL_BAD_HANDLE(SRQ), "no such SRQ");
-	if (segments < 0 || segments > srq->max_recv_iov)
-		return dapl_fail(DAPL_BAD_ARG(2),
-				 "srq %p: %d segments, %d are possible",
-				 (void *)srq, segments, srq->max_recv_iov);
-	if (segments && !iov)
-		return dapl_fail(DAPL_BAD_ARG(3), "srq %p: no segments",
-				 (void *)srq);
-	wr.next = NULL;
-	wr.sg_list = (struct ibv_sge *)iov;
-	wr.num_sge = segments;
-	dapl_lock(&srq->lock);
-	slot = slot_take_locked(srq);
-	if (slot) {
-		slot->cookie = cookie;
-		wr.wr_id = (uintptr_t)slot;
-		ret = srq->ops.post_recv(srq->ibv, &wr, &bad);
-		if (ret)
-			slot_return_locked(srq, slot);
-	}
-	dapl_unlock(&srq->lock);
-	if (!ret)
-		return DAT_SUCCESS;
-	if (ret == -ENOBUFS)
-		return dapl_fail(DAPL_NO_MEM,
-				 "srq %p: all %d buffers are posted",
-				 (void *)srq, srq->max_recv_dtos);
-	return dapl_fail(dapl_err_dat(ret > 0 ? -ret : ret),
-			 "srq %p: %s refused the post: %s", (void *)srq,
-			 srq->obj.ia->dev.name, strerror(ret > 0 ? ret : -ret));
+	return dapl_srq_post(handle, segments, iov, cookie);
 }

@@ -12,8 +12,11 @@
 #ifndef DAPL_SRQ_QUEUE_H
 #define DAPL_SRQ_QUEUE_H
 
+#include <errno.h>
+
 #include "dapl/common/base/dapl_obj.h"
 #include "dapl/common/event/dapl_wq.h"
+#include "dapl/common/services/dapl_likely.h"
 #include "dapl/common/verbs/vb.h"
 
 struct dapl_evd;
@@ -85,5 +88,62 @@ struct dapl_qp *dapl_srq_complete(struct dapl_wq *wq, struct dapl_slot *slot,
 				  uint32_t qp_num);
 DAT_RETURN dapl_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments,
 			      DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie);
+
+/* The next free slot, or NULL when as many are out as may be. */
+static inline struct dapl_slot *dapl_srq_slot_take_locked(struct dapl_srq *srq)
+{
+	struct dapl_slot *slot = srq->free;
+
+	dapl_lock_assert_held(&srq->lock);
+	if (srq->outstanding >= (uint32_t)srq->max_recv_dtos)
+		return NULL;
+	srq->free = slot->cookie.as_ptr;
+	srq->outstanding++;
+	return slot;
+}
+
+static inline void dapl_srq_slot_return_locked(struct dapl_srq *srq,
+					       struct dapl_slot *slot)
+{
+	dapl_lock_assert_held(&srq->lock);
+	slot->cookie.as_ptr = srq->free;
+	srq->free = slot;
+	srq->outstanding--;
+}
+
+/* Why a post is refused: ERR, or if that is 0 the arguments. */
+__attribute__((cold, noinline)) DAT_RETURN
+dapl_srq_post_refused(DAT_SRQ_HANDLE handle, int err, DAT_COUNT segments);
+
+/* The post itself, inlined as in dapl_post.h. */
+__attribute__((always_inline)) static inline DAT_RETURN
+dapl_srq_post(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+	      DAT_DTO_COOKIE cookie)
+{
+	struct dapl_srq *srq = (struct dapl_srq *)handle;
+	struct ibv_recv_wr wr, *bad;
+	struct dapl_slot *slot;
+	int ret = -ENOBUFS;
+
+	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_SRQ) ||
+		     (uint32_t)segments > (uint32_t)srq->max_recv_iov ||
+		     (segments && !iov)))
+		return dapl_srq_post_refused(handle, 0, segments);
+	wr.next = NULL;
+	wr.sg_list = (struct ibv_sge *)iov;
+	wr.num_sge = segments;
+	dapl_lock(&srq->lock);
+	slot = dapl_srq_slot_take_locked(srq);
+	if (likely(slot != NULL)) {
+		slot->cookie = cookie;
+		wr.wr_id = (uintptr_t)slot;
+		ret = srq->ops.post_recv(srq->ibv, &wr, &bad);
+		if (unlikely(ret))
+			dapl_srq_slot_return_locked(srq, slot);
+	}
+	dapl_unlock(&srq->lock);
+	return likely(!ret) ? DAT_SUCCESS
+			    : dapl_srq_post_refused(handle, ret, segments);
+}
 
 #endif

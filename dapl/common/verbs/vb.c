@@ -125,33 +125,70 @@ static int device_query(struct vb_dev *dev)
 	return port_query(dev);
 }
 
-/*
- * There is no attribute for this. A device on which not even a plain queue
- * pair can be made says so again when the first endpoint is created.
- */
-static uint32_t probe_inline(struct vb_dev *dev)
+/* That is all: the driver knows no such object, or none of this kind. */
+static bool is_unsupported(int err)
 {
-	struct vb_qp_cfg cfg = {.type = IBV_QPT_RC,
-				.max_send_wr = 1,
-				.max_recv_wr = 1,
-				.max_send_sge = 1,
-				.max_recv_sge = 1,
-				.max_inline = INLINE_PROBE};
-	uint32_t granted = 0;
-	struct ibv_pd *pd;
-	struct ibv_qp *qp;
+	return err == -EOPNOTSUPP || err == -ENOSYS || err == -EINVAL;
+}
+
+/* 0 or -errno of a plain queue pair; how much goes inline no attribute tells.
+ */
+static int probe_qp(struct vb_dev *dev, struct ibv_pd *pd, struct ibv_cq *cq)
+{
+	const struct vb_qp_cfg cfg = {.type = IBV_QPT_RC,
+				      .send_cq = cq,
+				      .recv_cq = cq,
+				      .max_send_wr = 1,
+				      .max_recv_wr = 1,
+				      .max_send_sge = 1,
+				      .max_recv_sge = 1,
+				      .max_inline = INLINE_PROBE};
+	struct ibv_qp *qp = NULL;
+	int ret;
+
+	ret = vb_qp_create(pd, &cfg, &qp, &dev->max_inline);
+	if (!ret)
+		vb_qp_destroy(qp);
+	return ret;
+}
+
+static bool makes_windows(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	struct ibv_mw *mw = NULL;
+	int ret = vb_mw_create(pd, type, &mw);
+
+	if (!ret)
+		vb_mw_destroy(mw);
+	return !is_unsupported(ret);
+}
+
+/*
+ * What attributes do not tell, or drivers are not to be believed in: so each is
+ * tried. -EOPNOTSUPP: the device makes no reliable connected queue pairs. One
+ * that fails to for another reason says so again when it is asked for the first
+ * endpoint.
+ */
+static int probe(struct vb_dev *dev)
+{
+	struct ibv_pd *pd = NULL;
+	struct ibv_cq *cq = NULL;
+	int ret;
 
 	if (vb_pd_create(dev, &pd))
 		return 0;
-	if (vb_cq_create(dev, 2, NULL, NULL, &cfg.send_cq))
-		goto out_pd;
-	cfg.recv_cq = cfg.send_cq;
-	if (!vb_qp_create(pd, &cfg, &qp, &granted))
-		vb_qp_destroy(qp);
-	vb_cq_destroy(cfg.send_cq);
-out_pd:
+	ret = vb_cq_create(dev, 2, NULL, NULL, &cq);
+	if (!ret) {
+		ret = probe_qp(dev, pd, cq);
+		if (dev->cq_resize)
+			dev->cq_resize = vb_cq_resize(cq, 4) != -EOPNOTSUPP;
+		vb_cq_destroy(cq);
+	}
+	/* The kernel's part of a driver has them, the library's may not. */
+	if (dev->attr.max_mw && !makes_windows(pd, IBV_MW_TYPE_1) &&
+	    !makes_windows(pd, IBV_MW_TYPE_2))
+		dev->attr.max_mw = 0;
 	vb_pd_destroy(pd);
-	return granted;
+	return is_unsupported(ret) ? -EOPNOTSUPP : 0;
 }
 
 /*
@@ -251,7 +288,11 @@ int vb_open(const char *name, uint8_t port, struct vb_dev *ret_dev)
 	}
 	capabilities(&dev);
 	ways(&dev);
-	dev.max_inline = probe_inline(&dev);
+	ret = probe(&dev);
+	if (ret) {
+		vb_close(&dev);
+		return ret;
+	}
 	*ret_dev = dev;
 	return 0;
 }
@@ -265,10 +306,21 @@ void vb_close(struct vb_dev *dev)
 	dev->ctx = NULL;
 }
 
+/* What is to be known of a device that nothing can be opened on. */
+static const char *note_of(const char *name)
+{
+	struct vb_dev dev;
+	int ret = vb_open(name, 1, &dev);
+
+	if (!ret)
+		vb_close(&dev);
+	return ret == -EOPNOTSUPP ? " (no RC)" : "";
+}
+
 void vb_device_names(char *buf, size_t size)
 {
 	struct ibv_device **list;
-	const char *name;
+	const char *name, *note;
 	size_t len = 0;
 	int n = 0, i;
 
@@ -280,11 +332,12 @@ void vb_device_names(char *buf, size_t size)
 		return;
 	for (i = 0; i < n; i++) {
 		name = ibv_get_device_name(list[i]);
+		note = note_of(name);
 		/* Half a name would send its reader looking for it. */
-		if (len + strlen(name) + 2 > size)
+		if (len + strlen(name) + strlen(note) + 2 > size)
 			break;
-		len += (size_t)snprintf(buf + len, size - len, "%s%s",
-					len ? " " : "", name);
+		len += (size_t)snprintf(buf + len, size - len, "%s%s%s",
+					len ? " " : "", name, note);
 	}
 	ibv_free_device_list(list);
 }
@@ -674,6 +727,15 @@ static int qp_to_state(struct ibv_qp *qp, enum ibv_qp_state state)
 int vb_qp_error(struct ibv_qp *qp)
 {
 	return qp_to_state(qp, IBV_QPS_ERR);
+}
+
+bool vb_qp_in_error(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	return !ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) &&
+	       attr.qp_state == IBV_QPS_ERR;
 }
 
 int vb_qp_reset(struct ibv_qp *qp)

@@ -63,12 +63,16 @@ struct vb_dev {
 
 /*
  * Opens device NAME and checks PORT. -ENODEV: no device of that name (or none
- * at all), -EINVAL: no such port; other errors are the driver's. The async
- * descriptor of the context is set non-blocking.
+ * at all), -EINVAL: no such port, -EOPNOTSUPP: it makes no queue pairs of type
+ * RC; other errors are the driver's. The async descriptor of the context is set
+ * non-blocking.
  */
 int vb_open(const char *name, uint8_t port, struct vb_dev *ret_dev);
 void vb_close(struct vb_dev *dev);
-/* Names of the devices there are, separated by blanks, for error texts. */
+/*
+ * Names of the devices there are, separated by blanks, for error texts; behind
+ * one that makes no queue pairs of type RC it says so.
+ */
 void vb_device_names(char *buf, size_t size);
 int vb_gid_get(const struct vb_dev *dev, int index, union ibv_gid *ret_gid);
 /*
@@ -191,6 +195,8 @@ int vb_qp_init(const struct vb_dev *dev, struct ibv_qp *qp, uint16_t pkey_index,
 	       int access);
 /* Any state to ERR: everything posted is flushed. */
 int vb_qp_error(struct ibv_qp *qp);
+/* Whether it is there, by whatever has moved it. */
+bool vb_qp_in_error(struct ibv_qp *qp);
 /* Any state to RESET: everything posted is dropped without a completion. */
 int vb_qp_reset(struct ibv_qp *qp);
 void vb_qp_destroy(struct ibv_qp *qp);

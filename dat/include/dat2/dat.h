@@ -488,7 +488,7 @@ struct dat_ep_attr {
 	DAT_SERVICE_TYPE service_type;
 	DAT_SEG_LENGTH max_message_size; /* bytes */
 	DAT_SEG_LENGTH max_rdma_size;	 /* bytes */
-	DAT_QOS qos;
+	DAT_QOS qos;			 /* any is DAT_QOS_BEST_EFFORT */
 	DAT_COMPLETION_FLAGS recv_completion_flags; /* not SUPPRESS */
 	DAT_COMPLETION_FLAGS request_completion_flags;
 	DAT_COUNT max_recv_dtos;     /* outstanding */
@@ -538,6 +538,7 @@ struct dat_ep_param {
 #endif
 	DAT_IA_ADDRESS_PTR local_ia_address_ptr;
 	DAT_PORT_QUAL local_port_qual;
+	/* AF_UNSPEC while there is no peer; lives as long as the endpoint */
 	DAT_IA_ADDRESS_PTR remote_ia_address_ptr;
 	DAT_PORT_QUAL remote_port_qual;
 	DAT_PZ_HANDLE pz_handle;
@@ -1019,7 +1020,8 @@ DAT_EXPORT DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
  *
  *   ia_handle  open instance
  *   ia_flags   DAT_CLOSE_GRACEFUL_FLAG: only if nothing made from it is left,
- *              except the asynchronous EVD that open made;
+ *              except the asynchronous EVD that open made, and requests
+ *              without an answer, which are refused;
  *              DAT_CLOSE_ABRUPT_FLAG: destroy everything made from it
  *
  * An asynchronous EVD that the consumer passed to open stays alive. The
@@ -1303,7 +1305,7 @@ DAT_EXPORT DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle);
  *   INVALID_PARAMETER/ARG6  attributes contradict the queues, exceed the
  *                           adapter, or suppress receive completions
  *   INVALID_PARAMETER/ARG7  ep_handle NULL
- *   MODEL_NOT_SUPPORTED     service type or QoS
+ *   MODEL_NOT_SUPPORTED     service type
  *   INSUFFICIENT_RESOURCES  memory or device
  * Blocks: no. Threads: safe. Events: none.
  * Rule: uDAPL 1.2 spec, dat_ep_create. NULL attributes give 16 and 16 DTOs (a
@@ -1321,17 +1323,17 @@ dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
  * dat_ep_query - state, addresses, handles and attributes of an endpoint.
  *
  *   ep_handle      endpoint
- *   ep_param_mask  DAT_EP_FIELD_*; no known bit: nothing is written
+ *   ep_param_mask  DAT_EP_FIELD_*, other bits are ignored; no known bit:
+ *                  nothing is written
  *   ep_param       out. Remote address and port mean something while pending,
  *                  connected or disconnecting; pointers live as long as the
  *                  endpoint
  *
  * Returns:
  *   INVALID_HANDLE/EP       not an EP
- *   INVALID_PARAMETER/ARG2  mask with unknown bits
  *   INVALID_PARAMETER/ARG3  ep_param NULL
  * Blocks: no. Threads: serialise. Events: none.
- * Rule: uDAPL 1.2 spec, dat_ep_query.
+ * Rule: uDAPL 1.2 spec, dat_ep_query; that bits are ignored: historic.
  */
 DAT_EXPORT DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle,
 				   DAT_EP_PARAM_MASK ep_param_mask,
@@ -1341,7 +1343,12 @@ DAT_EXPORT DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle,
  * dat_ep_modify - change parameters of an endpoint in place.
  *
  *   ep_handle      endpoint without posted work
+#ifndef DAT_1_2
  *   ep_param_mask  fields to change; never IA, state, addresses, ports, SRQ
+#else
+ *   ep_param_mask  fields to change; never IA, state, addresses, ports, SRQ.
+ *                  Bits without a field are ignored
+#endif
  *   ep_param       new values of these fields
  *
  * The PZ may change while UNCONNECTED or TENTATIVE, queues and attributes
@@ -1501,6 +1508,9 @@ DAT_EXPORT DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle,
  *   INVALID_STATE/EP_*       neither CONNECTED nor DISCONNECTED
  *   INVALID_PARAMETER/ARG2   segment count negative or above the limit
  *   INVALID_PARAMETER/ARG3   local_iov NULL with segments
+#ifdef DAT_1_2
+ *   LENGTH_ERROR             a segment of 4 GiB or more
+#endif
  *   INSUFFICIENT_RESOURCES/MEMORY  max_request_dtos are outstanding
  *   PROTECTION_VIOLATION, PRIVILEGES_VIOLATION  where found at once; usually
  *                            they are the status of the completion
@@ -1552,6 +1562,9 @@ DAT_EXPORT DAT_RETURN dat_ep_post_send_with_invalidate(
  *   INVALID_HANDLE/EP        not an EP
  *   INVALID_STATE/SRQ_IN_USE the endpoint receives from an SRQ
  *   INVALID_PARAMETER/ARG2, ARG3  segments, iov
+#ifdef DAT_1_2
+ *   LENGTH_ERROR             a segment of 4 GiB or more
+#endif
  *   INSUFFICIENT_RESOURCES/MEMORY  max_recv_dtos are outstanding
  * Blocks: no; allocates nothing. Threads: serialise.
  * Events: one DAT_DTO_COMPLETION_EVENT on the receive EVD. A message longer
@@ -1773,6 +1786,9 @@ DAT_EXPORT DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle);
  * Returns:
  *   INVALID_HANDLE/IA       not an open instance
  *   INVALID_PARAMETER/ARG2  NULL with segments, or outside the region
+#ifdef DAT_1_2
+ *   LENGTH_ERROR            a segment of 4 GiB or more
+#endif
  * Blocks: no. Threads: serialise. Events: none.
  * Rule: uDAPL 1.2 spec, dat_lmr_sync_rdma_read.
  */
@@ -1830,13 +1846,19 @@ DAT_EXPORT DAT_RETURN dat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,
  * dat_rmr_query - parameters of a window.
  *
  *   rmr_handle      window
+#ifndef DAT_1_2
  *   rmr_param_mask  DAT_RMR_FIELD_*
+#else
+ *   rmr_param_mask  DAT_RMR_FIELD_*, other bits are ignored
+#endif
  *   rmr_param       out; triplet, privileges and context mean nothing while
  *                   the window is unbound
  *
  * Returns:
  *   INVALID_HANDLE/RMR      not an RMR
+#ifndef DAT_1_2
  *   INVALID_PARAMETER/ARG2  mask with unknown bits
+#endif
  *   INVALID_PARAMETER/ARG3  rmr_param NULL
  * Blocks: no. Threads: serialise. Events: none.
  * Rule: uDAPL 1.2 spec, dat_rmr_query.
@@ -2224,6 +2246,9 @@ DAT_EXPORT DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle);
  * Returns:
  *   INVALID_HANDLE/SRQ      not an SRQ
  *   INVALID_PARAMETER/ARG2, ARG3  segments, iov
+#ifdef DAT_1_2
+ *   LENGTH_ERROR            a segment of 4 GiB or more
+#endif
  *   INSUFFICIENT_RESOURCES/MEMORY  max_recv_dtos are outstanding
  * Blocks: no; allocates nothing. Threads: serialise.
  * Events: one DAT_DTO_COMPLETION_EVENT on the receive EVD of the endpoint that
@@ -2327,10 +2352,12 @@ DAT_EXPORT DAT_RETURN dat_extension_op(DAT_HANDLE handle,
  *   dat_provider_list  out, an array of pointers to structures of the caller
  *
 #ifndef DAT_1_2
- * Lists dat.conf in file order, then what registered itself in the process.
+ * Lists the lines of version 2 of dat.conf in file order, then what registered
+ * itself in the process.
 #else
- * Lists dat.conf in file order, then what registered itself in the process;
- * nothing of DAT 2. When there is more than there is room for, the first ones.
+ * Lists the lines of version 1 of dat.conf in file order, then what registered
+ * itself in the process. When there is more than there is room for, the first
+ * ones.
 #endif
  *
  * Returns:
@@ -2342,10 +2369,11 @@ DAT_EXPORT DAT_RETURN dat_extension_op(DAT_HANDLE handle,
 #endif
  *   INVALID_PARAMETER/ARG2  entries_returned NULL
  *   INVALID_PARAMETER/ARG3  the array or an element of it NULL
- * Blocks: no; dat.conf was read when libdat2 was loaded. Threads: safe.
+ * Blocks: no; dat.conf was read when the library was loaded. Threads: safe.
  * Events: none.
  * Rule: uDAPL 1.2 spec, dat_registry_list_providers; no dat.conf at all is
- * success with no entries, as it always was.
+ * success with no entries, as it always was. Lines of the other version, which
+ * old registries listed too, cannot be opened by who asks.
  */
 DAT_EXPORT DAT_RETURN dat_registry_list_providers(
 	DAT_COUNT max_to_return, DAT_COUNT *entries_returned,

@@ -326,7 +326,9 @@ struct dat_provider_attr {
  *   length              bytes, > 0; ignored for LMR
  *   pz_handle           zone
  *   privileges          DAT_MEM_PRIV_*; REMOTE_WRITE wants LOCAL_WRITE too
-#ifndef DAT_1_2
+#ifdef DAT_1_2
+ *                       (other bits are ignored)
+#else
  *   va_type             DAT_VA_TYPE_VA, or ZB where zb_supported and the
  *                       region begins with a page
 #endif
@@ -351,7 +353,6 @@ struct dat_provider_attr {
  *   INVALID_PARAMETER/ARG6, ARG7  unknown privileges, va_type
  *   INVALID_PARAMETER/ARG8  lmr_handle NULL (old providers say ARG7)
 #else
- *   INVALID_PARAMETER/ARG6  unknown privileges
  *   INVALID_PARAMETER/ARG7  lmr_handle NULL
 #endif
  *   PRIVILEGES_VIOLATION    remote without local write, read-only pages
@@ -383,12 +384,18 @@ dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
  * dat_lmr_query - parameters of a registration.
  *
  *   lmr_handle      region
+#ifndef DAT_1_2
  *   lmr_param_mask  DAT_LMR_FIELD_*
+#else
+ *   lmr_param_mask  DAT_LMR_FIELD_*, other bits are ignored
+#endif
  *   lmr_param       out
  *
  * Returns:
  *   INVALID_HANDLE/LMR      not an LMR
+#ifndef DAT_1_2
  *   INVALID_PARAMETER/ARG2  mask with unknown bits
+#endif
  *   INVALID_PARAMETER/ARG3  lmr_param NULL
  * Blocks: no. Threads: serialise. Events: none.
  * Rule: uDAPL 1.2 spec, dat_lmr_query.
@@ -416,8 +423,8 @@ DAT_EXPORT DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle,
  *   INSUFFICIENT_RESOURCES/TEVD  above the adapter's limit
  *   INSUFFICIENT_RESOURCES  memory or device
  * Blocks: no. Threads: safe. Events: none.
- * Rule: uDAPL 1.2 spec, dat_evd_create. That DTO and CONNECTION may not share
- * is a historic restriction that programs test for.
+ * Rule: uDAPL 1.2 spec, dat_evd_create. Old providers let DTO and CONNECTION
+ * not share, nor ASYNC with any; programs ask the provider's attributes.
  */
 DAT_EXPORT DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle,
 				     DAT_COUNT evd_min_qlen,
@@ -486,13 +493,15 @@ DAT_EXPORT DAT_RETURN dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle,
  *   cno_param_mask  DAT_CNO_FIELD_*, which are not single bits
  *   cno_param       out; proxy_type tells which member of proxy is meant
 #else
- *   cno_param_mask  DAT_CNO_FIELD_*
+ *   cno_param_mask  DAT_CNO_FIELD_*, other bits are ignored
  *   cno_param       out
 #endif
  *
  * Returns:
  *   INVALID_HANDLE/CNO      not a CNO
+#ifndef DAT_1_2
  *   INVALID_PARAMETER/ARG2  unknown mask
+#endif
  *   INVALID_PARAMETER/ARG3  cno_param NULL
  * Blocks: no. Threads: serialise. Events: none.
  * Rule: uDAPL 1.2 spec, dat_cno_query.
@@ -522,8 +531,9 @@ DAT_EXPORT DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno_handle);
  *   evd_handle  out, the queue that triggered: a hint, it may be empty again;
  *               NULL on timeout, or when the last queue went away
  *
- * A trigger is remembered once, with its queue; further ones change nothing.
- * Each trigger releases one of the waiters.
+ * A trigger is remembered once for each queue, whatever more comes there, and
+ * releases one of the waiters. A queue that is drained or disabled before takes
+ * its trigger along.
  *
  * Returns:
  *   QUEUE_EMPTY             timeout

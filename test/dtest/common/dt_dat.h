@@ -5,15 +5,15 @@
  * Does not create objects. dat_evd_wait() is never called without a limit.
  * Threads: a waiter belongs to one thread.
  * Ownership: handles stay the caller's.
- * Rule: only calls of symbol version DAT_2.0, so that the tools also run on
- * older libraries; what is newer is looked up at run time.
+ * Rule: only calls of symbol version DAT_2.0 (or DAT_1.2), so that the tools
+ * also run on older libraries; what is newer is looked up at run time.
  */
 #ifndef DTEST_DT_DAT_H
 #define DTEST_DT_DAT_H
 
 #include "test/dtest/common/dt_report.h"
+#include "test/dtest/common/dt_tool.h"
 
-#include <dat2/udat.h>
 #include <stdbool.h>
 #include <stdint.h>
 

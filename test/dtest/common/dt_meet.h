@@ -14,8 +14,8 @@
 #include "test/dtest/common/dt_oob.h"
 #include "test/dtest/common/dt_report.h"
 #include "test/dtest/common/dt_run.h"
+#include "test/dtest/common/dt_tool.h"
 
-#include <dat2/udat.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -207,8 +207,8 @@ int dt_run_open(struct dt_run *run, uint32_t async_length)
 {
 	int rc;
 
-	dt_say(&run->r, "%d Running as %s - %s v2\n", run->r.pid, run->r.role,
-	       run->provider);
+	dt_say(&run->r, "%d Running as %s - %s v%s\n", run->r.pid, run->r.role,
+	       run->provider, DT_FACED("1.2", "2"));
 	rc = open_ia(run, async_length);
 	if (!rc)
 		rc = query_ia(run);
@@ -265,12 +265,12 @@ int dt_run_make_region(struct dt_run *run, struct dt_region *reg, size_t length,
 	reg->base = base;
 	reg->length = length;
 	desc.for_va = base;
-	ret = DT_RUN_TIMED(run, DT_RUN_LMR_CREATE,
-			   dat_lmr_create(run->ia, DAT_MEM_TYPE_VIRTUAL, desc,
-					  length, run->pz, privileges,
-					  DAT_VA_TYPE_VA, &reg->lmr,
-					  &reg->lmr_context, &reg->rmr_context,
-					  &reg_length, &reg_address));
+	ret = DT_RUN_TIMED_AS(run, DT_RUN_LMR_CREATE, "dat_lmr_create",
+			      face_lmr_create(run->ia, DAT_MEM_TYPE_VIRTUAL,
+					      desc, length, run->pz, privileges,
+					      &reg->lmr, &reg->lmr_context,
+					      &reg->rmr_context, &reg_length,
+					      &reg_address));
 	if (ret == DAT_SUCCESS)
 		return 0;
 	reg->lmr = DAT_HANDLE_NULL;

@@ -17,9 +17,9 @@
 #include "test/dtest/common/dt_opt.h"
 #include "test/dtest/common/dt_report.h"
 #include "test/dtest/common/dt_time.h"
+#include "test/dtest/common/dt_tool.h"
 #include "test/dtest/common/dt_watch.h"
 
-#include <dat2/udat.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -109,9 +109,11 @@ int dt_run_open(struct dt_run *run, uint32_t async_length);
 int dt_run_close(struct dt_run *run, int rc);
 
 /* Times a call, which the watchdog knows; `what` is of enum dt_run_time. */
-#define DT_RUN_TIMED(run, what, call)                                  \
+#define DT_RUN_TIMED(run, what, call) DT_RUN_TIMED_AS(run, what, #call, call)
+/* The same where it has another name for users. */
+#define DT_RUN_TIMED_AS(run, what, name, call)                         \
 	({                                                             \
-		uint64_t start_ns = (dt_doing(#call), dt_now_ns());    \
+		uint64_t start_ns = (dt_doing(name), dt_now_ns());     \
 		DAT_RETURN timed_ret = (call);                         \
                                                                        \
 		if (!(run)->time_ns[what])                             \

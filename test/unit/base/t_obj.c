@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * t_obj.c - handles: types and contexts of all objects, and every call of the
- * vector with a handle that is none, freed, of another type or of another IA,
- * in whichever argument.
+ * t_obj.c - handles: every call of the vector with one that is none, freed, of
+ * another type or of another IA, in whichever argument; contexts.
  *
  * What the calls do with good handles is in the other t_ files. Each row of
  * the table below is one call with plausible other arguments.
@@ -31,7 +30,6 @@ static struct {
 } x;
 
 #define PLACE(type) ((type *)x.out)
-#define NOAGENT	    DAT_OS_WAIT_PROXY_AGENT_NULL
 
 /* call, type of its handle, code for a bad one, further arguments */
 #define CALLS(X)                                                              \
@@ -159,7 +157,6 @@ struct zoo {
 static void zoo_fill(struct world *w, struct zoo *z)
 {
 	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
-	DAT_OS_WAIT_PROXY_AGENT agent = NOAGENT;
 	struct world_side *s = &w->server;
 	DAT_COMM comm = {.domain = AF_INET, .type = SOCK_STREAM};
 	struct sockaddr_in addr = *(struct sockaddr_in *)world_addr();
@@ -173,8 +170,7 @@ static void zoo_fill(struct world *w, struct zoo *z)
 	z->h[DAT_HANDLE_TYPE_LMR] = s->mem.lmr;
 	z->h[DAT_HANDLE_TYPE_EVD] = world_evd(s->ia, DAT_EVD_SOFTWARE_FLAG);
 	z->h[DAT_HANDLE_TYPE_EP] = world_ep(s, NULL);
-	assert_dat_ok(V(cno_create)(s->ia, agent,
-				    (void *)&z->h[DAT_HANDLE_TYPE_CNO]));
+	z->h[DAT_HANDLE_TYPE_CNO] = world_cno(s->ia);
 	assert_dat_ok(V(rmr_create)(s->pz, (void *)&z->h[DAT_HANDLE_TYPE_RMR]));
 	assert_dat_ok(V(srq_create)(s->ia, s->pz, &attr,
 				    (void *)&z->h[DAT_HANDLE_TYPE_SRQ]));
@@ -236,7 +232,7 @@ static bool needs_memory(const struct row *row)
 	       !strcmp(row->name, "evd_dequeue");
 }
 
-static void any_call__no_handle(void **state)
+ON_IB(any_call__no_handle)
 {
 	static uint64_t zeros[512], ones[512];
 	DAT_HANDLE garbage[] = {
@@ -251,9 +247,8 @@ static void any_call__no_handle(void **state)
 			refuses(&rows[i], garbage[g]);
 }
 
-static void any_call__handle_of_other_type(void **state)
+ON_IB(any_call__handle_of_other_type)
 {
-	struct world *w = *state;
 	struct zoo z;
 
 	zoo_fill(w, &z);
@@ -265,9 +260,8 @@ static void any_call__handle_of_other_type(void **state)
 	zoo_free(w, &z); /* and nothing has happened to any */
 }
 
-static void any_call__freed_handle(void **state)
+ON_IB(any_call__freed_handle)
 {
-	struct world *w = *state;
 	struct zoo z;
 
 	zoo_fill(w, &z);
@@ -278,7 +272,7 @@ static void any_call__freed_handle(void **state)
 				refuses(&rows[i], z.h[t]);
 }
 
-static void any_call__closed_ia(void **state)
+CASE(any_call__closed_ia)
 {
 	struct zoo z;
 	struct world w;
@@ -433,9 +427,8 @@ static const struct row other_rows[] = {OTHER_CALLS(ROW)};
  * Whatever may stand there, its memory is not looked at, as there may be none;
  * and only a handle's own address is a handle, not that of a copy.
  */
-static void other_argument__no_handle(void **state)
+ON_IB(other_argument__no_handle)
 {
-	struct world *w = *state;
 	uintptr_t values[] = {
 		8,
 		64,
@@ -460,7 +453,7 @@ static void other_argument__no_handle(void **state)
 
 	assert_ptr_not_equal(closed, MAP_FAILED);
 	zoo_fill(w, &z);
-	side = &w->server;
+	side = s;
 	zoo = &z;
 	for (size_t i = 0; i < OTHER_ROWS; i++) {
 		DAT_HANDLE good = z.h[other_rows[i].type];
@@ -481,15 +474,14 @@ static void other_argument__no_handle(void **state)
 }
 
 /* However many there are, each is found, and nothing between them. */
-static void any_call__thousands_of_handles(void **state)
+ON_IB(any_call__thousands_of_handles)
 {
 	static DAT_EVD_HANDLE evd[5000];
 	const size_t n = sizeof(evd) / sizeof(evd[0]);
-	struct world *w = *state;
 	DAT_HANDLE_TYPE type;
 
 	for (size_t i = 0; i < n; i++)
-		evd[i] = world_evd(w->server.ia, DAT_EVD_SOFTWARE_FLAG);
+		evd[i] = world_evd(s->ia, DAT_EVD_SOFTWARE_FLAG);
 	for (size_t i = 0; i < n; i++) {
 		assert_dat_ok(V(get_handle_type)(evd[i], &type));
 		assert_int_equal(type, DAT_HANDLE_TYPE_EVD);
@@ -501,10 +493,8 @@ static void any_call__thousands_of_handles(void **state)
 }
 
 /* Objects of two IAs do not go together, but this: dapltest shares one. */
-static void ep_create__connection_evd_of_other_ia(void **state)
+ON_IB(ep_create__connection_evd_of_other_ia)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server, *c = &w->client;
 	DAT_EP_HANDLE ep = NULL;
 
 	assert_dat_ok(V(ep_create)(s->ia, s->pz, s->recv_evd, s->req_evd,
@@ -513,82 +503,27 @@ static void ep_create__connection_evd_of_other_ia(void **state)
 	assert_dat_ok(V(ep_free)(ep));
 }
 
-static void get_handle_type__all(void **state)
-{
-	struct world *w = *state;
-	DAT_HANDLE_TYPE type;
-	struct zoo z;
-
-	zoo_fill(w, &z);
-	for (int t = 0; t <= DAT_HANDLE_TYPE_CSP; t++) {
-		assert_dat_ok(V(get_handle_type)(z.h[t], &type));
-		assert_int_equal(type, t);
-	}
-	assert_refused(V(get_handle_type)(w->server.pz, NULL), DAPL_BAD_ARG(2));
-	zoo_free(w, &z);
-}
-
-static void consumer_context__all(void **state)
-{
-	struct world *w = *state;
-	DAT_CONTEXT c;
-	struct zoo z;
-
-	zoo_fill(w, &z);
-	for (int t = 0; t <= DAT_HANDLE_TYPE_CSP; t++) {
-		c.as_64 = 77;
-		assert_dat_ok(V(get_consumer_context)(z.h[t], &c));
-		assert_int_equal(c.as_64, 0);
-		c.as_64 = 0x1122334455667788 + (uint64_t)t;
-		assert_dat_ok(V(set_consumer_context)(z.h[t], c));
-	}
-	for (int t = 0; t <= DAT_HANDLE_TYPE_CSP; t++) {
-		assert_dat_ok(V(get_consumer_context)(z.h[t], &c));
-		assert_int_equal(c.as_64, 0x1122334455667788 + (uint64_t)t);
-	}
-	assert_refused(V(get_consumer_context)(w->server.pz, NULL),
-		       DAPL_BAD_ARG(2));
-	zoo_free(w, &z);
-}
-
 /* An object made from the memory of a freed one has nothing of it. */
-static void consumer_context__of_reused_memory(void **state)
+ON_IB(consumer_context__of_reused_memory)
 {
-	struct world *w = *state;
-	DAT_CONTEXT c = {.as_64 = 1};
+	DAT_CONTEXT context = {.as_64 = 1};
 	DAT_PZ_HANDLE pz;
 	bool reused = false;
 
 	for (int i = 0; i < 200; i++) {
 		static DAT_PZ_HANDLE seen[200];
 
-		pz = world_pz(w->server.ia);
+		pz = world_pz(s->ia);
 		for (int j = 0; j < i; j++)
 			reused |= seen[j] == pz;
 		seen[i] = pz;
-		assert_dat_ok(V(get_consumer_context)(pz, &c));
-		assert_int_equal(c.as_64, 0);
-		c.as_64 = 1;
-		assert_dat_ok(V(set_consumer_context)(pz, c));
+		assert_dat_ok(V(get_consumer_context)(pz, &context));
+		assert_int_equal(context.as_64, 0);
+		context.as_64 = 1;
+		assert_dat_ok(V(set_consumer_context)(pz, context));
 		assert_dat_ok(V(pz_free)(pz));
 	}
 	assert_true(reused);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ib_test(any_call__no_handle),
-		ib_test(any_call__handle_of_other_type),
-		ib_test(other_argument__no_handle),
-		ib_test(any_call__thousands_of_handles),
-		ib_test(any_call__freed_handle),
-		cmocka_unit_test(any_call__closed_ia),
-		ib_test(ep_create__connection_evd_of_other_ia),
-		ib_test(get_handle_type__all),
-		ib_test(consumer_context__all),
-		ib_test(consumer_context__of_reused_memory),
-	};
-
-	return world_run(tests);
-}
+RUN_CASES(NULL, NULL)

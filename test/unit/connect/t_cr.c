@@ -12,23 +12,21 @@
 
 #include "test/unit/kit.h"
 
-static void accept__with_an_endpoint_not_ready(void **state)
+ON_EACH(accept__with_an_endpoint_not_ready)
 {
-	struct world *w = *state;
 	DAT_EP_HANDLE ep, bare, mute;
 	DAT_CR_HANDLE cr;
 
 	kit_ready(w);
-	ep = w->server.ep;
+	ep = s->ep;
 	cr = kit_meet(w);
-	assert_dat_ok(V(ep_create)(w->server.ia, DAT_HANDLE_NULL,
-				   DAT_HANDLE_NULL, DAT_HANDLE_NULL,
-				   DAT_HANDLE_NULL, NULL, &bare));
+	assert_dat_ok(V(ep_create)(s->ia, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+				   DAT_HANDLE_NULL, DAT_HANDLE_NULL, NULL,
+				   &bare));
 	assert_refused(V(cr_accept)(cr, bare, 0, NULL),
 		       DAPL_BAD_STATE(EP_NOTREADY));
 	/* It would have nowhere to say that it is connected. */
-	assert_dat_ok(V(ep_create)(w->server.ia, w->server.pz,
-				   w->server.recv_evd, w->server.req_evd,
+	assert_dat_ok(V(ep_create)(s->ia, s->pz, s->recv_evd, s->req_evd,
 				   DAT_HANDLE_NULL, NULL, &mute));
 	assert_refused(V(cr_accept)(cr, mute, 0, NULL),
 		       DAPL_BAD_STATE(EP_NOTREADY));
@@ -39,37 +37,34 @@ static void accept__with_an_endpoint_not_ready(void **state)
 	assert_refused(V(cr_accept)(cr, ep, 0, NULL), DAPL_BAD_HANDLE(CR));
 	assert_refused(V(cr_reject)(cr, 0, NULL), DAPL_BAD_HANDLE(CR));
 	assert_refused(V(cr_handoff)(cr, 1), DAPL_BAD_HANDLE(CR));
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
+	kit_conn(c, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
 /* An endpoint that is in use keeps what it knows of its own peer. */
-static void accept__with_a_connected_endpoint(void **state)
+ON_EACH(accept__with_a_connected_endpoint, world_connect)
 {
-	struct world *w = *state;
 	DAT_EP_PARAM before, after;
 	DAT_CR_HANDLE cr;
 
-	world_connect(w);
-	before = kit_query(w->server.ep);
+	before = kit_query(s->ep);
 	kit_listen(w);
-	w->client.ep = world_ep(&w->client, NULL);
+	c->ep = world_ep(c, NULL);
 	cr = kit_meet(w);
-	assert_refused(V(cr_accept)(cr, w->server.ep, 0, NULL),
+	assert_refused(V(cr_accept)(cr, s->ep, 0, NULL),
 		       BAD_EP_STATE(CONNECTED));
-	after = kit_query(w->server.ep);
+	after = kit_query(s->ep);
 	assert_int_equal(after.remote_port_qual, before.remote_port_qual);
 	assert_dat_ok(V(cr_reject)(cr, 0, NULL));
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	kit_conn(c, DAT_CONNECTION_EVENT_PEER_REJECTED);
 }
 
 /* Neither the request nor the endpoint is worse for a failed attempt. */
-static void accept__nth_failure(void **state)
+ON_EACH(accept__nth_failure)
 {
-	struct world *w = *state;
 	bool hit = true;
 
 	kit_ready(w);
-	world_recv(&w->server, 0, 64, 1);
+	world_recv(s, 0, 64, 1);
 	for (unsigned n = 1; hit; n++) {
 		DAT_CR_HANDLE cr;
 		DAT_RETURN ret;
@@ -77,114 +72,94 @@ static void accept__nth_failure(void **state)
 		assert_in_range(n, 1, 30);
 		cr = kit_meet(w);
 		fv_fail_at(n, ENOMEM);
-		ret = V(cr_accept)(cr, w->server.ep, 0, NULL);
+		ret = V(cr_accept)(cr, s->ep, 0, NULL);
 		hit = fv_fail_hit();
 		fv_fail_at(0, 0);
 		if (ret != DAT_SUCCESS) {
 			assert_int_equal(ret & 0xc0000000u, DAT_CLASS_ERROR);
 			assert_string_not_equal(dapl__fail_text(), "");
-			kit_state(w->server.ep, DAT_EP_STATE_UNCONNECTED);
-			expect_empty(w->server.conn_evd);
+			kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
+			expect_empty(s->conn_evd);
 			V(cr_reject)(cr, 0, NULL);
-			next_event(w->client.conn_evd, WORLD_PATIENCE_US);
-			assert_dat_ok(V(ep_reset)(w->client.ep));
+			next_event(c->conn_evd, WORLD_PATIENCE_US);
+			assert_dat_ok(V(ep_reset)(c->ep));
 			/* The very same endpoint connects. */
 			kit_accept(w, kit_meet(w));
 		}
 		/* The failure may still have met the active side. */
-		next_event(w->client.conn_evd, WORLD_PATIENCE_US);
-		next_event(w->server.conn_evd, WORLD_PATIENCE_US);
-		if (world_ep_state(w->client.ep) == DAT_EP_STATE_CONNECTED) {
-			V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG);
+		next_event(c->conn_evd, WORLD_PATIENCE_US);
+		next_event(s->conn_evd, WORLD_PATIENCE_US);
+		if (world_ep_state(c->ep) == DAT_EP_STATE_CONNECTED) {
+			V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG);
 			kit_over(w);
 		}
-		assert_dat_ok(V(ep_reset)(w->client.ep));
-		world_until(V(ep_reset)(w->server.ep) == DAT_SUCCESS);
+		assert_dat_ok(V(ep_reset)(c->ep));
+		world_until(V(ep_reset)(s->ep) == DAT_SUCCESS);
 	}
 }
 
-static void accept__peer_gave_up(void **state)
+ON_EACH(accept__peer_gave_up)
 {
-	struct world *w = *state;
 	DAT_CR_HANDLE cr;
 	DAT_RETURN ret;
 
 	kit_ready(w);
 	cr = kit_meet(w);
-	assert_dat_ok(V(ep_free)(w->client.ep));
-	w->client.ep = NULL;
-	ret = V(cr_accept)(cr, w->server.ep, 0, NULL);
+	assert_dat_ok(V(ep_free)(c->ep));
+	c->ep = NULL;
+	ret = V(cr_accept)(cr, s->ep, 0, NULL);
 	if (ret == DAT_SUCCESS) {
-		DAT_EVENT ev =
-			next_event(w->server.conn_evd, WORLD_PATIENCE_US);
+		DAT_EVENT ev = next_event(s->conn_evd, WORLD_PATIENCE_US);
 
 		/* Unless the answer overtook the end of the attempt. */
 		if ((unsigned)ev.event_number ==
 		    DAT_CONNECTION_EVENT_ESTABLISHED)
-			kit_conn(&w->server, DAT_CONNECTION_EVENT_DISCONNECTED);
+			kit_conn(s, DAT_CONNECTION_EVENT_DISCONNECTED);
 		else
 			assert_int_equal(
 				ev.event_number,
 				DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-		kit_state(w->server.ep, DAT_EP_STATE_DISCONNECTED);
-		assert_dat_ok(V(ep_reset)(w->server.ep));
+		kit_state(s->ep, DAT_EP_STATE_DISCONNECTED);
+		assert_dat_ok(V(ep_reset)(s->ep));
 	} else {
-		kit_state(w->server.ep, DAT_EP_STATE_UNCONNECTED);
+		kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
 		assert_int_equal(V(cr_reject)(cr, 0, NULL),
 				 DAPL_BAD_HANDLE(CR));
 	}
-	expect_empty(w->server.conn_evd);
-	w->client.ep = world_ep(&w->client, NULL);
+	expect_empty(s->conn_evd);
+	c->ep = world_ep(c, NULL);
 	kit_accept(w, kit_meet(w));
-	kit_conn(&w->server, DAT_CONNECTION_EVENT_ESTABLISHED);
+	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-static void accept__answer_is_lost(void **state)
+ON_IB_ROCE(accept__answer_is_lost)
 {
-	struct world *w = *state;
-
 	kit_ready(w);
-	world_recv(&w->server, 0, 64, 4);
+	world_recv(s, 0, 64, 4);
 	fv_cm_set(FV_CM_LOSE_REP, 1);
 	kit_accept(w, kit_meet(w));
-	kit_state(w->server.ep, DAT_EP_STATE_COMPLETION_PENDING);
-	kit_abort(w->client.ep);
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_DISCONNECTED);
-	kit_conn(&w->server, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-	kit_state(w->server.ep, DAT_EP_STATE_DISCONNECTED);
-	expect_dto(w->server.recv_evd, 4, DAT_DTO_ERR_FLUSHED);
-	expect_empty(w->server.conn_evd);
+	kit_state(s->ep, DAT_EP_STATE_COMPLETION_PENDING);
+	kit_abort(c->ep);
+	kit_conn(c, DAT_CONNECTION_EVENT_DISCONNECTED);
+	kit_conn(s, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	kit_state(s->ep, DAT_EP_STATE_DISCONNECTED);
+	expect_dto(s->recv_evd, 4, DAT_DTO_ERR_FLUSHED);
+	expect_empty(s->conn_evd);
 }
 
-static void reject__twice(void **state)
+ON_EACH(reject__peer_gave_up)
 {
-	struct world *w = *state;
 	DAT_CR_HANDLE cr;
 
 	kit_ready(w);
 	cr = kit_meet(w);
-	assert_dat_ok(V(cr_reject)(cr, 0, NULL));
-	assert_refused(V(cr_reject)(cr, 0, NULL), DAPL_BAD_HANDLE(CR));
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_PEER_REJECTED);
-	expect_empty(w->client.conn_evd);
-}
-
-static void reject__peer_gave_up(void **state)
-{
-	struct world *w = *state;
-	DAT_CR_HANDLE cr;
-
-	kit_ready(w);
-	cr = kit_meet(w);
-	assert_dat_ok(V(ep_free)(w->client.ep));
-	w->client.ep = NULL;
+	assert_dat_ok(V(ep_free)(c->ep));
+	c->ep = NULL;
 	assert_dat_ok(V(cr_reject)(cr, 3, (DAT_PVOID) "no."));
 }
 
-static void handoff__to_another_point(void **state)
+ON_EACH(handoff__to_another_point)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_EVD_HANDLE evd = world_evd(s->ia, DAT_EVD_CR_FLAG);
 	DAT_CR_ARRIVAL_EVENT_DATA *data;
 	DAT_PSP_HANDLE psp;
@@ -195,8 +170,7 @@ static void handoff__to_another_point(void **state)
 	kit_listen(w);
 	assert_dat_ok(V(psp_create)(s->ia, WORLD_QUAL + 1, evd, 0, &psp));
 	world_eps(w);
-	assert_dat_ok(
-		kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, "abc", 3));
+	assert_dat_ok(kit_connect(c->ep, DAT_TIMEOUT_INFINITE, "abc", 3));
 	cr = kit_request(w);
 	assert_refused(V(cr_handoff)(cr, WORLD_QUAL + 2), DAPL_BAD_ARG(2));
 	assert_dat_ok(V(cr_handoff)(cr, WORLD_QUAL + 1));
@@ -208,19 +182,16 @@ static void handoff__to_another_point(void **state)
 	assert_dat_ok(V(cr_query)(data->cr_handle, DAT_CR_FIELD_ALL, &param));
 	assert_memory_equal(param.private_data, "abc", 3);
 	assert_dat_ok(V(cr_accept)(data->cr_handle, s->ep, 0, NULL));
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
+	kit_conn(c, DAT_CONNECTION_EVENT_ESTABLISHED);
 	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
 /* The request of an RSP goes on, its endpoint comes back. */
-static void handoff__from_an_rsp(void **state)
+ON_EACH(handoff__from_an_rsp, world_eps)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_RSP_HANDLE rsp;
 	DAT_PSP_HANDLE psp;
 
-	world_eps(w);
 	assert_dat_ok(V(rsp_create)(s->ia, WORLD_QUAL, s->ep, s->cr_evd, &rsp));
 	assert_dat_ok(V(psp_create)(s->ia, WORLD_QUAL + 1, s->cr_evd, 0, &psp));
 	assert_dat_ok(V(cr_handoff)(kit_meet(w), WORLD_QUAL + 1));
@@ -249,10 +220,8 @@ static bool request_lives(DAT_CR_HANDLE cr)
 }
 
 /* A failed accept leaves the endpoint with the request. */
-static void provided__nth_failure(void **state)
+ON_EACH(provided__nth_failure)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	bool hit = true;
 
 	kit_listen_provider(w);
@@ -261,7 +230,7 @@ static void provided__nth_failure(void **state)
 		DAT_RETURN ret;
 
 		assert_in_range(n, 1, 60);
-		w->client.ep = world_ep(&w->client, NULL);
+		c->ep = world_ep(c, NULL);
 		cr = meet_provided(w);
 		fv_fail_at(n, ENOMEM);
 		ret = kit_furnish(s, s->ep);
@@ -281,31 +250,29 @@ static void provided__nth_failure(void **state)
 				assert_dat_ok(V(cr_reject)(cr, 0, NULL));
 			}
 			assert_refused(V(ep_free)(s->ep), DAPL_BAD_HANDLE(EP));
-			next_event(w->client.conn_evd, WORLD_PATIENCE_US);
+			next_event(c->conn_evd, WORLD_PATIENCE_US);
 		} else {
-			next_event(w->client.conn_evd, WORLD_PATIENCE_US);
+			next_event(c->conn_evd, WORLD_PATIENCE_US);
 			next_event(s->conn_evd, WORLD_PATIENCE_US);
 			assert_dat_ok(V(ep_free)(s->ep));
 		}
-		assert_dat_ok(V(ep_free)(w->client.ep));
-		while (V(evd_dequeue)(w->client.conn_evd, &(DAT_EVENT){0}) ==
+		assert_dat_ok(V(ep_free)(c->ep));
+		while (V(evd_dequeue)(c->conn_evd, &(DAT_EVENT){0}) ==
 		       DAT_SUCCESS)
 			;
 	}
 }
 
-static void provided__peer_gave_up(void **state)
+ON_EACH(provided__peer_gave_up)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_CR_HANDLE cr;
 
 	kit_listen_provider(w);
-	w->client.ep = world_ep(&w->client, NULL);
+	c->ep = world_ep(c, NULL);
 	cr = meet_provided(w);
 	assert_dat_ok(kit_furnish(s, s->ep));
-	assert_dat_ok(V(ep_free)(w->client.ep));
-	w->client.ep = NULL;
+	assert_dat_ok(V(ep_free)(c->ep));
+	c->ep = NULL;
 	if (V(cr_accept)(cr, DAT_HANDLE_NULL, 0, NULL) == DAT_SUCCESS) {
 		next_event(s->conn_evd, WORLD_PATIENCE_US);
 		assert_dat_ok(V(ep_free)(s->ep));
@@ -316,10 +283,8 @@ static void provided__peer_gave_up(void **state)
 	}
 }
 
-static void provided__handed_off(void **state)
+ON_IB(provided__handed_off)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_EP_HANDLE first, mine = world_ep(s, NULL);
 	DAT_PSP_HANDLE provider, consumer;
 	DAT_CR_HANDLE cr;
@@ -329,7 +294,7 @@ static void provided__handed_off(void **state)
 				    DAT_PSP_PROVIDER_FLAG, &provider));
 	assert_dat_ok(V(psp_create)(s->ia, WORLD_QUAL + 2, s->cr_evd,
 				    DAT_PSP_CONSUMER_FLAG, &consumer));
-	w->client.ep = world_ep(&w->client, NULL);
+	c->ep = world_ep(c, NULL);
 	cr = meet_provided(w);
 	first = s->ep;
 	assert_dat_ok(V(cr_handoff)(cr, WORLD_QUAL + 1));
@@ -344,26 +309,7 @@ static void provided__handed_off(void **state)
 	s->ep = mine;
 	assert_dat_ok(V(cr_accept)(cr, s->ep, 0, NULL));
 	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
-	kit_conn(&w->client, DAT_CONNECTION_EVENT_ESTABLISHED);
+	kit_conn(c, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		on_each(accept__with_an_endpoint_not_ready),
-		on_each(accept__with_a_connected_endpoint),
-		on_each(accept__nth_failure),
-		on_each(accept__peer_gave_up),
-		on_ib(accept__answer_is_lost),
-		on_roce(accept__answer_is_lost),
-		on_each(reject__twice),
-		on_each(reject__peer_gave_up),
-		on_each(handoff__to_another_point),
-		on_each(handoff__from_an_rsp),
-		on_each(provided__nth_failure),
-		on_each(provided__peer_gave_up),
-		on_ib(provided__handed_off),
-	};
-
-	return world_run(tests);
-}
+RUN_CASES(NULL, NULL)

@@ -75,11 +75,9 @@ static void private_data_of(struct world *w, DAT_COUNT size)
 	assert_null(data->private_data);
 }
 
-static void connect__private_data(void **state)
+ON_EACH(connect__private_data)
 {
 	static const DAT_COUNT sizes[] = {0, 1, 55, 56};
-	struct world *w = *state;
-
 	kit_ready(w);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		private_data_of(w, sizes[i]);
@@ -88,140 +86,113 @@ static void connect__private_data(void **state)
 	}
 }
 
-static void connect__other_models(void **state)
+ON_EACH(connect__long_timeout_does_not_wrap)
 {
-	struct world *w = *state;
-	DAT_EP_HANDLE ep;
-
-	world_eps(w);
-	ep = w->client.ep;
-#define CONNECT(qos, flags) \
-	V(ep_connect)       \
-	(ep, world_addr(), WORLD_QUAL, 1000, 0, NULL, qos, flags)
-	assert_refused(CONNECT(DAT_QOS_HIGH_THROUGHPUT, 0),
-		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
-	assert_refused(CONNECT(0, DAT_CONNECT_MULTIPATH_REQUESTED_FLAG),
-		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
-#undef CONNECT
-	kit_state(ep, DAT_EP_STATE_UNCONNECTED);
-	expect_empty(w->client.conn_evd);
-}
-
-static void connect__long_timeout_does_not_wrap(void **state)
-{
-	kit_long_timeouts(*state);
+	kit_long_timeouts(w);
 }
 
 /* An address that no attempt can be made to leaves nothing behind. */
-static void connect__unusable_address(void **state)
+ON_EACH(connect__unusable_address, world_eps)
 {
-	struct world *w = *state;
 	struct sockaddr_storage addr = {.ss_family = AF_UNIX};
 	DAT_EP_PARAM param;
 	DAT_RETURN ret;
 
-	world_eps(w);
-	ret = V(ep_connect)(w->client.ep, (DAT_IA_ADDRESS_PTR)&addr, WORLD_QUAL,
+	ret = V(ep_connect)(c->ep, (DAT_IA_ADDRESS_PTR)&addr, WORLD_QUAL,
 			    DAT_TIMEOUT_INFINITE, 0, NULL, 0, 0);
 	assert_int_equal(DAT_GET_TYPE(ret), DAT_INVALID_ADDRESS);
 	/* In the words of the provider. */
 	assert_non_null(strstr(dapl__fail_text(), "that address"));
-	param = kit_query(w->client.ep);
+	param = kit_query(c->ep);
 	assert_int_equal(param.ep_state, DAT_EP_STATE_UNCONNECTED);
-	assert_null(param.remote_ia_address_ptr);
+	assert_int_equal(param.remote_ia_address_ptr->sa_family, AF_UNSPEC);
 	assert_int_equal(param.remote_port_qual, 0);
-	expect_empty(w->client.conn_evd);
+	expect_empty(c->conn_evd);
 	world_connect(w);
 }
 
-static void connect__nobody_listens(void **state)
+ON_EACH(connect__nobody_listens)
 {
-	attempt_ends(*state, EV(NON_PEER_REJECTED));
+	attempt_ends(w, EV(NON_PEER_REJECTED));
 }
 
-static void connect__no_address(void **state)
+ON_EACH(connect__no_address)
 {
 	fv_cm_set(FV_CM_ADDR_ERROR, -ETIMEDOUT);
-	attempt_ends(*state, EV(UNREACHABLE));
+	attempt_ends(w, EV(UNREACHABLE));
 }
 
-static void connect__no_route(void **state)
+ON_EACH(connect__no_route)
 {
 	fv_cm_set(FV_CM_ROUTE_ERROR, -EHOSTUNREACH);
-	attempt_ends(*state, EV(UNREACHABLE));
+	attempt_ends(w, EV(UNREACHABLE));
 }
 
-static void connect__no_answer_from_the_network(void **state)
+ON_EACH(connect__no_answer_from_the_network)
 {
 	fv_cm_set(FV_CM_UNREACHABLE, -ETIMEDOUT);
-	attempt_ends(*state, EV(UNREACHABLE));
+	attempt_ends(w, EV(UNREACHABLE));
 }
 
-static void connect__local_failure(void **state)
+ON_EACH(connect__local_failure)
 {
 	fv_fail_call("rdma_connect", 1, ENOMEM);
-	attempt_ends(*state, EV(BROKEN));
+	attempt_ends(w, EV(BROKEN));
 }
 
-static void connect__consumers_timeout(void **state)
+ON_EACH(connect__consumers_timeout)
 {
 	enum {
 		TIMEOUT_US = 1000000 /* the request has to arrive in it */
 	};
-	struct world *w = *state;
 	uint64_t begin = world_now_us(), took;
 	DAT_CR_HANDLE cr;
 	DAT_EVENT ev;
 	DAT_RETURN ret;
 
 	kit_ready(w);
-	assert_dat_ok(kit_connect(w->client.ep, TIMEOUT_US, "x", 1));
+	assert_dat_ok(kit_connect(c->ep, TIMEOUT_US, "x", 1));
 	cr = kit_request(w);
-	ev = kit_conn(&w->client, EV(TIMED_OUT));
+	ev = kit_conn(c, EV(TIMED_OUT));
 	took = world_now_us() - begin;
 	assert_true(took >= TIMEOUT_US);
 	assert_null(ev.event_data.connect_event_data.private_data);
-	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+	kit_state(c->ep, DAT_EP_STATE_DISCONNECTED);
 	/* An answer that is too late connects nobody. */
-	ret = V(cr_accept)(cr, w->server.ep, 0, NULL);
+	ret = V(cr_accept)(cr, s->ep, 0, NULL);
 	if (ret == DAT_SUCCESS)
-		world_until(world_ep_state(w->server.ep) ==
-			    DAT_EP_STATE_DISCONNECTED);
+		world_until(world_ep_state(s->ep) == DAT_EP_STATE_DISCONNECTED);
 	else
-		kit_state(w->server.ep, DAT_EP_STATE_UNCONNECTED);
-	expect_empty(w->client.conn_evd);
-	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+		kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
+	expect_empty(c->conn_evd);
+	kit_state(c->ep, DAT_EP_STATE_DISCONNECTED);
 }
 
-static void common_connect__to_a_csp(void **state)
+ON_EACH(common_connect__to_a_csp)
 {
-	struct world *w = *state;
 	DAT_COMM comm = {.domain = AF_INET, .type = SOCK_STREAM};
 	struct sockaddr_in addr = *(struct sockaddr_in *)world_addr();
 	DAT_CSP_HANDLE csp;
 
 	world_eps(w);
 	addr.sin_port = htons(WORLD_QUAL);
-	assert_dat_ok(V(csp_create)(w->server.ia, &comm,
-				    (DAT_IA_ADDRESS_PTR)&addr, w->server.cr_evd,
-				    &csp));
-	assert_dat_ok(V(ep_common_connect)(w->client.ep,
-					   (DAT_IA_ADDRESS_PTR)&addr,
+	assert_dat_ok(V(csp_create)(s->ia, &comm, (DAT_IA_ADDRESS_PTR)&addr,
+				    s->cr_evd, &csp));
+	assert_dat_ok(V(ep_common_connect)(c->ep, (DAT_IA_ADDRESS_PTR)&addr,
 					   DAT_TIMEOUT_INFINITE, 0, NULL));
 	kit_accept(w, kit_request(w));
 	kit_established(w);
 	addr.sin_family = AF_UNIX;
-	assert_dat_ok(V(ep_free)(w->client.ep));
-	w->client.ep = world_ep(&w->client, NULL);
+	assert_dat_ok(V(ep_free)(c->ep));
+	c->ep = world_ep(c, NULL);
 	assert_refused(
-		V(ep_common_connect)(w->client.ep, (DAT_IA_ADDRESS_PTR)&addr,
-				     1000, 0, NULL),
+		V(ep_common_connect)(c->ep, (DAT_IA_ADDRESS_PTR)&addr, 1000, 0,
+				     NULL),
 		DAPL_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED));
 }
 
-static void connect__nth_failure(void **state)
+ON_EACH(connect__nth_failure)
 {
-	struct world *w = *state;
 	unsigned n;
 	bool hit;
 
@@ -232,50 +203,29 @@ static void connect__nth_failure(void **state)
 
 		assert_in_range(n, 1, 60);
 		fv_fail_at(n, ENOMEM);
-		ret = kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, NULL, 0);
+		ret = kit_connect(c->ep, DAT_TIMEOUT_INFINITE, NULL, 0);
 		if (ret != DAT_SUCCESS) {
 			assert_int_equal(ret & 0xc0000000u, DAT_CLASS_ERROR);
-			kit_state(w->client.ep, DAT_EP_STATE_UNCONNECTED);
-			expect_empty(w->client.conn_evd);
+			kit_state(c->ep, DAT_EP_STATE_UNCONNECTED);
+			expect_empty(c->conn_evd);
 			continue;
 		}
 		/* Either the request comes or the attempt ends. */
 		world_until(fv_fail_hit() ||
-			    V(evd_dequeue)(w->server.cr_evd, &ev) ==
-				    DAT_SUCCESS);
+			    V(evd_dequeue)(s->cr_evd, &ev) == DAT_SUCCESS);
 		hit = fv_fail_hit();
 		fv_fail_at(0, 0);
 		if (hit)
-			next_event(w->client.conn_evd, WORLD_PATIENCE_US);
+			next_event(c->conn_evd, WORLD_PATIENCE_US);
 		else
-			V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG);
-		kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
-		assert_dat_ok(V(ep_reset)(w->client.ep));
+			V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG);
+		kit_state(c->ep, DAT_EP_STATE_DISCONNECTED);
+		assert_dat_ok(V(ep_reset)(c->ep));
 	}
 	assert_true(n > 3);
 }
 
 /* ---------------------------------------------- disconnect */
-
-static void disconnect__both_flags(void **state)
-{
-	static const DAT_CLOSE_FLAGS flags[] = {DAT_CLOSE_GRACEFUL_FLAG,
-						DAT_CLOSE_ABRUPT_FLAG};
-	struct world *w = *state;
-
-	for (int i = 0; i < 4; i++) {
-		struct world_side *s = i & 1 ? &w->client : &w->server;
-
-		world_connect(w);
-		assert_dat_ok(V(ep_disconnect)(s->ep, flags[i / 2]));
-		kit_over(w);
-		assert_dat_ok(V(ep_disconnect)(s->ep, flags[i / 2]));
-		expect_empty(s->conn_evd);
-		kit_reset(w);
-		kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
-		assert_null(kit_query(s->ep).remote_ia_address_ptr);
-	}
-}
 
 /* What was posted before a graceful disconnect still arrives. */
 static void drained(struct world *w, int sends, unsigned last_flags)
@@ -312,22 +262,19 @@ static void drained(struct world *w, int sends, unsigned last_flags)
 	expect_empty(w->server.conn_evd);
 }
 
-static void disconnect__graceful_drains(void **state)
+ON_EACH(disconnect__graceful_drains, world_connect)
 {
-	world_connect(*state);
-	drained(*state, 3, 0);
+	drained(w, 3, 0);
 }
 
-static void disconnect__graceful_drains_suppressed(void **state)
+ON_EACH(disconnect__graceful_drains_suppressed, world_connect)
 {
-	world_connect(*state);
-	drained(*state, 3, DAT_COMPLETION_SUPPRESS_FLAG);
+	drained(w, 3, DAT_COMPLETION_SUPPRESS_FLAG);
 }
 
-static void disconnect__graceful_drains_only_suppressed(void **state)
+ON_EACH(disconnect__graceful_drains_only_suppressed, world_connect)
 {
-	world_connect(*state);
-	drained(*state, 1, DAT_COMPLETION_SUPPRESS_FLAG);
+	drained(w, 1, DAT_COMPLETION_SUPPRESS_FLAG);
 }
 
 /* With every place taken there is none for a marker, until some complete. */
@@ -361,86 +308,73 @@ static void drain_full_queue(struct world *w, bool all_suppressed)
 	expect_empty(s->req_evd);
 }
 
-static void disconnect__graceful_drains_a_full_queue(void **state)
+ON_IB(disconnect__graceful_drains_a_full_queue)
 {
-	drain_full_queue(*state, false);
+	drain_full_queue(w, false);
 }
 
-static void disconnect__graceful_drains_a_silent_queue(void **state)
+ON_IB(disconnect__graceful_drains_a_silent_queue)
 {
-	drain_full_queue(*state, true);
+	drain_full_queue(w, true);
 }
 
-static void disconnect__abrupt_after_graceful(void **state)
+ON_EACH(disconnect__abrupt_after_graceful, world_connect)
 {
-	struct world *w = *state;
-
-	world_connect(w);
 	fv_pause(true);
-	world_send(&w->client, 0, 200, 1, 0);
-	world_send(&w->client, 0, 200, 2, 0);
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	world_send(c, 0, 200, 1, 0);
+	world_send(c, 0, 200, 2, 0);
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_GRACEFUL_FLAG));
 	kit_disconnect(w);
-	expect_dto(w->client.req_evd, 1, DAT_DTO_ERR_FLUSHED);
-	expect_dto(w->client.req_evd, 2, DAT_DTO_ERR_FLUSHED);
-	expect_empty(w->client.req_evd);
+	expect_dto(c->req_evd, 1, DAT_DTO_ERR_FLUSHED);
+	expect_dto(c->req_evd, 2, DAT_DTO_ERR_FLUSHED);
+	expect_empty(c->req_evd);
 }
 
-static void disconnect__while_connecting(void **state)
+ON_EACH(disconnect__while_connecting)
 {
-	struct world *w = *state;
 	DAT_CR_HANDLE cr;
 
 	kit_ready(w);
 	cr = kit_meet(w);
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_GRACEFUL_FLAG));
-	kit_conn(&w->client, EV(DISCONNECTED));
-	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
-	if (V(cr_accept)(cr, w->server.ep, 0, NULL) == DAT_SUCCESS)
-		world_until(world_ep_state(w->server.ep) ==
-			    DAT_EP_STATE_DISCONNECTED);
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_GRACEFUL_FLAG));
+	kit_conn(c, EV(DISCONNECTED));
+	kit_state(c->ep, DAT_EP_STATE_DISCONNECTED);
+	if (V(cr_accept)(cr, s->ep, 0, NULL) == DAT_SUCCESS)
+		world_until(world_ep_state(s->ep) == DAT_EP_STATE_DISCONNECTED);
 	/* No ESTABLISHED may follow. */
-	assert_dat_ok(V(ep_reset)(w->client.ep));
-	expect_empty(w->client.conn_evd);
+	assert_dat_ok(V(ep_reset)(c->ep));
+	expect_empty(c->conn_evd);
 }
 
-static void disconnect__while_accepting(void **state)
+ON_EACH(disconnect__while_accepting)
 {
-	struct world *w = *state;
-
 	fv_cm_set(FV_CM_LOSE_REP, 1);
 	kit_ready(w);
 	kit_accept(w, kit_meet(w));
 	if (w->kind != FV_IWARP)
-		kit_state(w->server.ep, DAT_EP_STATE_COMPLETION_PENDING);
-	assert_dat_ok(V(ep_disconnect)(w->server.ep, DAT_CLOSE_GRACEFUL_FLAG));
-	kit_conn(&w->server, EV(DISCONNECTED));
-	kit_state(w->server.ep, DAT_EP_STATE_DISCONNECTED);
-	expect_empty(w->server.conn_evd);
+		kit_state(s->ep, DAT_EP_STATE_COMPLETION_PENDING);
+	assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_GRACEFUL_FLAG));
+	kit_conn(s, EV(DISCONNECTED));
+	kit_state(s->ep, DAT_EP_STATE_DISCONNECTED);
+	expect_empty(s->conn_evd);
 }
 
-static void disconnect__peer_never_answers(void **state)
+ON_EACH(disconnect__peer_never_answers, world_connect)
 {
-	struct world *w = *state;
-
-	world_connect(w);
 	fv_cm_set(FV_CM_LOSE_DREQ, 1);
-	kit_abort(w->client.ep);
-	kit_conn(&w->client, EV(DISCONNECTED));
-	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
-	assert_dat_ok(V(ep_reset)(w->client.ep));
+	kit_abort(c->ep);
+	kit_conn(c, EV(DISCONNECTED));
+	kit_state(c->ep, DAT_EP_STATE_DISCONNECTED);
+	assert_dat_ok(V(ep_reset)(c->ep));
 }
 
-static void disconnect__device_goes(void **state)
+ON_EACH(disconnect__device_goes, world_connect)
 {
-	struct world *w = *state;
-
-	world_connect(w);
 	fv_cm_device_removal(w->dev);
-	kit_conn(&w->client, EV(BROKEN));
-	kit_conn(&w->server, EV(BROKEN));
-	expect_empty(w->client.conn_evd);
-	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+	kit_conn(c, EV(BROKEN));
+	kit_conn(s, EV(BROKEN));
+	expect_empty(c->conn_evd);
+	kit_state(c->ep, DAT_EP_STATE_DISCONNECTED);
 }
 
 static void post_receives(struct world *w, unsigned first, unsigned n)
@@ -457,16 +391,15 @@ static void expect_flushed(struct world *w, unsigned n)
 }
 
 /* The event is there when the call returns, whether the peer answers or not. */
-static void disconnect__abrupt_waits_for_no_answer(void **state)
+ON_EACH(disconnect__abrupt_waits_for_no_answer)
 {
-	struct world *w = *state;
 	DAT_EVENT ev;
 
 	fv_cm_set(FV_CM_LOSE_DREQ, 1);
 	world_connect(w);
 	post_receives(w, 0, 8);
-	kit_abort(w->client.ep);
-	assert_dat_ok(V(evd_dequeue)(w->client.conn_evd, &ev));
+	kit_abort(c->ep);
+	assert_dat_ok(V(evd_dequeue)(c->conn_evd, &ev));
 	assert_int_equal(ev.event_number, EV(DISCONNECTED));
 	expect_flushed(w, 8);
 }
@@ -482,22 +415,20 @@ static void never_moved(struct dapl_cm_conn *conn, int ret)
  * A connection manager that still works on the end of a connection must leave
  * the next queue pair alone, though some devices give it the same number.
  */
-static void reset__former_connection_has_no_say(void **state)
+ON_EACH(reset__former_connection_has_no_say, world_connect)
 {
 	struct vb_qp_step step = {.attr.qp_state = IBV_QPS_ERR,
 				  .mask = IBV_QP_STATE};
 	struct dapl_cm_conn *former;
-	struct world *w = *state;
 	struct dapl_ep *ep;
 
-	world_connect(w);
-	ep = (struct dapl_ep *)w->client.ep;
+	ep = (struct dapl_ep *)c->ep;
 	former = ep->conn;
 	assert_non_null(former);
 	kit_disconnect(w);
 	assert_int_equal(dapl_ep_cm_qp_move(ep, former, &step, 1, never_moved),
 			 -ENOTCONN);
-	assert_dat_ok(V(ep_reset)(w->client.ep));
+	assert_dat_ok(V(ep_reset)(c->ep));
 	assert_int_equal(dapl_ep_cm_qp_move(ep, former, &step, 1, never_moved),
 			 -ENOTCONN);
 	dapl_ep_cm_qp_error(ep, former);
@@ -505,15 +436,12 @@ static void reset__former_connection_has_no_say(void **state)
 }
 
 /* Each receive ends once, whatever resets lie between its post and the end. */
-static void reset__receives_posted_then_disconnect(void **state)
+ON_EACH(reset__receives_posted_then_disconnect, world_eps)
 {
-	struct world *w = *state;
-
-	world_eps(w);
 	post_receives(w, 0, 4);
 	/* No effect: the endpoint has not been connected. */
-	assert_dat_ok(V(ep_reset)(w->client.ep));
-	expect_empty(w->client.recv_evd);
+	assert_dat_ok(V(ep_reset)(c->ep));
+	expect_empty(c->recv_evd);
 	for (int i = 0; i < 2; i++) {
 		world_connect(w);
 		post_receives(w, 4, 6);
@@ -526,97 +454,66 @@ static void reset__receives_posted_then_disconnect(void **state)
 	}
 }
 
-static void reset__nth_failure(void **state)
+ON_EACH(reset__nth_failure, world_connect)
 {
-	struct world *w = *state;
 	DAT_RETURN ret;
 
-	world_connect(w);
 	kit_disconnect(w);
-	assert_dat_ok(V(ep_reset)(w->server.ep));
+	assert_dat_ok(V(ep_reset)(s->ep));
 	for (unsigned n = 1;; n++) {
 		assert_in_range(n, 1, 20);
 		fv_fail_at(n, ENOMEM);
-		ret = V(ep_reset)(w->client.ep);
+		ret = V(ep_reset)(c->ep);
 		fv_fail_at(0, 0);
 		if (ret == DAT_SUCCESS)
 			break;
 		assert_int_equal(ret & 0xc0000000u, DAT_CLASS_ERROR);
-		kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+		kit_state(c->ep, DAT_EP_STATE_DISCONNECTED);
 	}
 	world_connect(w);
 }
 
-/* The QP number of an accepted request changes with each reset. */
-static void reset__connect_again(void **state)
+ON_EACH(free__connecting)
 {
-	struct world *w = *state;
-
-	world_eps(w);
-	for (int i = 0; i < 5; i++) {
-		world_connect(w);
-		world_recv(&w->server, 0, 64, 1);
-		world_send(&w->client, 0, 64, 2, 0);
-		expect_dto(w->server.recv_evd, 1, DAT_DTO_SUCCESS);
-		expect_dto(w->client.req_evd, 2, DAT_DTO_SUCCESS);
-		kit_abort(w->server.ep);
-		kit_over(w);
-		assert_dat_ok(V(ep_reset)(w->server.ep));
-		assert_dat_ok(V(ep_reset)(w->client.ep));
-	}
-}
-
-static void free__connecting(void **state)
-{
-	struct world *w = *state;
-
 	kit_ready(w);
 	kit_meet(w);
-	assert_dat_ok(V(ep_free)(w->client.ep));
+	assert_dat_ok(V(ep_free)(c->ep));
 	/* An event would name a handle that is no more. */
-	expect_empty(w->client.conn_evd);
-	assert_dat_ok(V(evd_free)(w->client.conn_evd));
+	expect_empty(c->conn_evd);
+	assert_dat_ok(V(evd_free)(c->conn_evd));
 }
 
-static void free__connected(void **state)
+ON_EACH(free__connected, world_connect)
 {
-	struct world *w = *state;
-
-	world_connect(w);
-	world_recv(&w->client, 0, 8, 1);
-	assert_dat_ok(V(ep_free)(w->client.ep));
-	kit_conn(&w->server, EV(DISCONNECTED));
-	expect_empty(w->client.conn_evd);
-	assert_dat_ok(V(evd_free)(w->client.conn_evd));
-	assert_dat_ok(V(evd_free)(w->client.recv_evd));
-	assert_dat_ok(V(evd_free)(w->client.req_evd));
+	world_recv(c, 0, 8, 1);
+	assert_dat_ok(V(ep_free)(c->ep));
+	kit_conn(s, EV(DISCONNECTED));
+	expect_empty(c->conn_evd);
+	assert_dat_ok(V(evd_free)(c->conn_evd));
+	assert_dat_ok(V(evd_free)(c->recv_evd));
+	assert_dat_ok(V(evd_free)(c->req_evd));
 }
 
 /* The drain must not look at an EVD that went with the endpoint. */
-static void free__disconnect_pending(void **state)
+ON_EACH(free__disconnect_pending, world_connect)
 {
-	struct world *w = *state;
-
-	world_connect(w);
 	fv_pause(true);
-	world_send(&w->client, 0, 200, 1, 0);
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_GRACEFUL_FLAG));
-	assert_dat_ok(V(ep_free)(w->client.ep));
-	assert_dat_ok(V(evd_free)(w->client.req_evd));
-	kit_conn(&w->server, EV(DISCONNECTED));
-	expect_empty(w->client.conn_evd);
+	world_send(c, 0, 200, 1, 0);
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_GRACEFUL_FLAG));
+	assert_dat_ok(V(ep_free)(c->ep));
+	assert_dat_ok(V(evd_free)(c->req_evd));
+	kit_conn(s, EV(DISCONNECTED));
+	expect_empty(c->conn_evd);
 }
 
-static void free__accepting(void **state)
+ON_EACH(free__accepting)
 {
-	struct world *w = *state;
-
 	fv_cm_set(FV_CM_LOSE_REP, 1);
 	kit_ready(w);
 	kit_accept(w, kit_meet(w));
-	assert_dat_ok(V(ep_free)(w->server.ep));
-	expect_empty(w->server.conn_evd);
-	assert_dat_ok(V(evd_free)(w->server.conn_evd));
+	assert_dat_ok(V(ep_free)(s->ep));
+	expect_empty(s->conn_evd);
+	assert_dat_ok(V(evd_free)(s->conn_evd));
 }
 
 /* --------------------------------------------------- races */
@@ -680,14 +577,14 @@ static void disconnect_in_accept(struct world *w, DAT_CLOSE_FLAGS flags)
 	sem_destroy(&go_on);
 }
 
-static void disconnect__graceful_before_accept_returns(void **state)
+ON_EACH(disconnect__graceful_before_accept_returns)
 {
-	disconnect_in_accept(*state, DAT_CLOSE_GRACEFUL_FLAG);
+	disconnect_in_accept(w, DAT_CLOSE_GRACEFUL_FLAG);
 }
 
-static void disconnect__abrupt_before_accept_returns(void **state)
+ON_EACH(disconnect__abrupt_before_accept_returns)
 {
-	disconnect_in_accept(*state, DAT_CLOSE_ABRUPT_FLAG);
+	disconnect_in_accept(w, DAT_CLOSE_ABRUPT_FLAG);
 }
 
 static void *disconnect_thread(void *arg)
@@ -697,36 +594,32 @@ static void *disconnect_thread(void *arg)
 }
 
 /* ESTABLISHED may come first or not at all; then one end, then nothing. */
-static void race__disconnect_against_established(void **state)
+ON_EACH(race__disconnect_against_established)
 {
-	struct world *w = *state;
-
 	kit_listen(w);
 	for (int i = 0; i < 60; i++) {
 		DAT_CR_HANDLE cr;
 		DAT_EVENT ev;
 		pthread_t t;
 
-		w->client.ep = w->server.ep = NULL;
+		c->ep = s->ep = NULL;
 		world_eps(w);
 		cr = kit_meet(w);
-		assert_int_equal(pthread_create(&t, NULL, disconnect_thread,
-						w->client.ep),
-				 0);
-		V(cr_accept)(cr, w->server.ep, 0, NULL);
+		assert_int_equal(
+			pthread_create(&t, NULL, disconnect_thread, c->ep), 0);
+		V(cr_accept)(cr, s->ep, 0, NULL);
 		pthread_join(t, NULL);
-		ev = next_event(w->client.conn_evd, WORLD_PATIENCE_US);
+		ev = next_event(c->conn_evd, WORLD_PATIENCE_US);
 		if ((unsigned)ev.event_number == EV(ESTABLISHED))
-			ev = next_event(w->client.conn_evd, WORLD_PATIENCE_US);
+			ev = next_event(c->conn_evd, WORLD_PATIENCE_US);
 		assert_int_equal(ev.event_number, EV(DISCONNECTED));
-		world_until(world_ep_state(w->server.ep) ==
+		world_until(world_ep_state(s->ep) ==
 				    DAT_EP_STATE_DISCONNECTED ||
-			    world_ep_state(w->server.ep) ==
-				    DAT_EP_STATE_UNCONNECTED);
-		assert_dat_ok(V(ep_free)(w->server.ep));
-		expect_empty(w->client.conn_evd);
-		assert_dat_ok(V(ep_free)(w->client.ep));
-		while (V(evd_dequeue)(w->server.conn_evd, &ev) == DAT_SUCCESS)
+			    world_ep_state(s->ep) == DAT_EP_STATE_UNCONNECTED);
+		assert_dat_ok(V(ep_free)(s->ep));
+		expect_empty(c->conn_evd);
+		assert_dat_ok(V(ep_free)(c->ep));
+		while (V(evd_dequeue)(s->conn_evd, &ev) == DAT_SUCCESS)
 			;
 	}
 }
@@ -737,70 +630,26 @@ static void *free_thread(void *arg)
 	return NULL;
 }
 
-static void race__free_against_events(void **state)
+ON_EACH(race__free_against_events)
 {
-	struct world *w = *state;
-
 	for (int i = 0; i < 60; i++) {
 		DAT_EVENT ev;
 		pthread_t t;
 
-		w->client.ep = w->server.ep = NULL;
+		c->ep = s->ep = NULL;
 		world_connect(w);
-		world_recv(&w->client, 0, 8, 1);
-		assert_int_equal(
-			pthread_create(&t, NULL, free_thread, w->client.ep), 0);
-		kit_abort(w->server.ep);
+		world_recv(c, 0, 8, 1);
+		assert_int_equal(pthread_create(&t, NULL, free_thread, c->ep),
+				 0);
+		kit_abort(s->ep);
 		pthread_join(t, NULL);
-		kit_conn(&w->server, EV(DISCONNECTED));
-		assert_dat_ok(V(ep_free)(w->server.ep));
-		while (V(evd_dequeue)(w->client.conn_evd, &ev) == DAT_SUCCESS)
+		kit_conn(s, EV(DISCONNECTED));
+		assert_dat_ok(V(ep_free)(s->ep));
+		while (V(evd_dequeue)(c->conn_evd, &ev) == DAT_SUCCESS)
 			assert_int_equal(ev.event_number, EV(DISCONNECTED));
-		while (V(evd_dequeue)(w->client.recv_evd, &ev) == DAT_SUCCESS)
+		while (V(evd_dequeue)(c->recv_evd, &ev) == DAT_SUCCESS)
 			;
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		on_each(connect__private_data),
-		on_ib(connect__other_models),
-		on_each(connect__long_timeout_does_not_wrap),
-		on_each(connect__unusable_address),
-		on_each(connect__nobody_listens),
-		on_each(connect__no_address),
-		on_each(connect__no_route),
-		on_each(connect__no_answer_from_the_network),
-		on_each(connect__local_failure),
-		on_each(connect__consumers_timeout),
-		on_each(common_connect__to_a_csp),
-		on_each(connect__nth_failure),
-		on_each(disconnect__both_flags),
-		on_each(disconnect__graceful_drains),
-		on_each(disconnect__graceful_drains_suppressed),
-		on_each(disconnect__graceful_drains_only_suppressed),
-		on_ib(disconnect__graceful_drains_a_full_queue),
-		on_ib(disconnect__graceful_drains_a_silent_queue),
-		on_each(disconnect__abrupt_after_graceful),
-		on_each(disconnect__while_connecting),
-		on_each(disconnect__while_accepting),
-		on_each(disconnect__peer_never_answers),
-		on_each(disconnect__device_goes),
-		on_each(disconnect__abrupt_waits_for_no_answer),
-		on_each(reset__former_connection_has_no_say),
-		on_each(reset__receives_posted_then_disconnect),
-		on_each(reset__nth_failure),
-		on_each(reset__connect_again),
-		on_each(free__connecting),
-		on_each(free__connected),
-		on_each(free__disconnect_pending),
-		on_each(free__accepting),
-		on_each(disconnect__graceful_before_accept_returns),
-		on_each(disconnect__abrupt_before_accept_returns),
-		on_each(race__disconnect_against_established),
-		on_each(race__free_against_events),
-	};
-
-	return world_run_both(tests);
-}
+RUN_CASES_TWICE()

@@ -13,15 +13,11 @@
  */
 #include "dapl/common/connect/dapl_ep_states.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 #define ON(input)    DAPL_EP_IN_##input
 #define DO(effect)   DAPL_EP_DO_##effect
@@ -38,6 +34,8 @@ static int begin(void **state)
 	memset(&fsm, 0, sizeof(fsm));
 	return 0;
 }
+
+#define T(name) CASE_WITH(name, begin, NULL)
 
 static const char *event_name(DAT_EVENT_NUMBER number)
 {
@@ -84,10 +82,9 @@ static void does(enum dapl_ep_input in, const char *effects,
 	struct dapl_ep_effects out;
 	char text[256] = "";
 	size_t used = 0;
-	int i;
 
 	dapl_ep_step(&fsm, in, &out);
-	for (i = 0; i < out.n; i++)
+	for (int i = 0; i < out.n; i++)
 		used += (size_t)snprintf(
 			text + used, sizeof(text) - used, "%s%s", i ? ", " : "",
 			out.e[i] == DO(EVENT) ? event_name(out.event)
@@ -109,7 +106,7 @@ static void be_up(void)
 	does(ON(ESTABLISHED), ESTABLISHES, AT(UP));
 }
 
-static void life__of_a_connection(void **state)
+T(life__of_a_connection)
 {
 	be_up();
 	does(ON(DISCONNECT), "check queue", AT(DRAINING));
@@ -123,7 +120,7 @@ static void life__of_a_connection(void **state)
 	does(ON(CLOSE), "", AT(FREED));
 }
 
-static void connect__result_before_its_return(void **state)
+T(connect__result_before_its_return)
 {
 	does(ON(CONNECT), "take, remember peer, arm deadline, op",
 	     AT(CONNECTING));
@@ -134,7 +131,7 @@ static void connect__result_before_its_return(void **state)
 	does(ON(DRAINED), "check queue", AT(DRAINING));
 }
 
-static void connect__times_out(void **state)
+T(connect__times_out)
 {
 	does(ON(CONNECT), "take, remember peer, arm deadline, op",
 	     AT(CONNECTING));
@@ -147,14 +144,14 @@ static void connect__times_out(void **state)
 	does(ON(QP_IN_ERROR), ENDED "TIMED_OUT", AT(DISCONNECTED));
 }
 
-static void connect__fails_at_once(void **state)
+T(connect__fails_at_once)
 {
 	does(ON(CONNECT), "take, remember peer, arm deadline, op",
 	     AT(CONNECTING));
 	does(ON(CONNECT_FAILED), "disarm, forget peer, leave", AT(UNCONNECTED));
 }
 
-static void accept__of_each_kind_fails(void **state)
+T(accept__of_each_kind_fails)
 {
 	does(ON(ACCEPT), "take, remember peer, op", AT(ACCEPTING));
 	does(ON(ACCEPT_FAILED), "return, forget peer", AT(UNCONNECTED));
@@ -169,14 +166,13 @@ static void accept__of_each_kind_fails(void **state)
 	does(ON(REQUEST_OVER), "take back", AT(TENTATIVE));
 }
 
-static void accept__whatever_ends_it(void **state)
+T(accept__whatever_ends_it)
 {
 	static const enum dapl_ep_input ends[] = {
 		ON(NOT_ACCEPTED), ON(DISCONNECTED), ON(BROKEN),
 		ON(PEER_REJECTED), ON(UNREACHABLE)};
-	size_t i;
 
-	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		memset(&fsm, 0, sizeof(fsm));
 		does(ON(ACCEPT), "take, remember peer, op", AT(ACCEPTING));
 		does(ends[i], ENDS, AT(END_PASSIVE));
@@ -185,7 +181,28 @@ static void accept__whatever_ends_it(void **state)
 	}
 }
 
-static void disconnect__waits_for_requests(void **state)
+/* Others may come and go, but nothing begins. */
+T(modify__keeps_all_from_beginning)
+{
+	does(ON(MODIFY), "", AT(MODIFYING));
+	does(ON(CONNECT), "refuse", AT(MODIFYING));
+	does(ON(RESERVE), "refuse", AT(MODIFYING));
+	does(ON(ACCEPT), "refuse", AT(MODIFYING));
+	does(ON(MODIFY), "refuse", AT(MODIFYING));
+	does(ON(FREE), "refuse", AT(MODIFYING));
+	does(ON(MODIFIED), "", AT(UNCONNECTED));
+	does(ON(RESERVE), "", AT(RESERVED));
+	does(ON(MODIFY), "", AT(MODIFYING_RESERVED));
+	does(ON(REQUEST), "", AT(MODIFYING_REQUESTED));
+	does(ON(ACCEPT_REQUESTED), "refuse", AT(MODIFYING_REQUESTED));
+	does(ON(MODIFIED), "", AT(REQUESTED));
+	does(ON(MODIFY), "", AT(MODIFYING_REQUESTED));
+	does(ON(REQUEST_OVER), "", AT(MODIFYING));
+	does(ON(CLOSE), "", AT(FREED));
+	does(ON(MODIFIED), "", AT(FREED));
+}
+
+T(disconnect__waits_for_requests)
 {
 	be_up();
 	does(ON(DISCONNECT), "check queue", AT(DRAINING));
@@ -202,7 +219,7 @@ static void disconnect__waits_for_requests(void **state)
 	does(ON(QP_IN_ERROR), ENDED "DISCONNECTED", AT(DISCONNECTED));
 }
 
-static void free__while_all_is_under_way(void **state)
+T(free__while_all_is_under_way)
 {
 	be_up();
 	does(ON(ABORT), ENDS, AT(END_UP));
@@ -229,24 +246,23 @@ static bool refused(enum dapl_ep_state state, enum dapl_ep_input in)
 }
 
 /* Which call is allowed to whom: a dot for INVALID_STATE. */
-static void calls__allowed_as_dat_says(void **state)
+CASE(calls__allowed_as_dat_says)
 {
 	static const enum dapl_ep_input calls[] = {
 		ON(CONNECT), ON(RESERVE), ON(ACCEPT), ON(DISCONNECT),
-		ON(ABORT),   ON(RESET),	  ON(FREE)};
+		ON(ABORT),   ON(RESET),	  ON(MODIFY), ON(FREE)};
 	static const char *const allowed[] = {
-		[SEEN(UNCONNECTED)] = "CRA..=F",
-		[SEEN(RESERVED)] = ".......",
-		[SEEN(PASSIVE_CONNECTION_PENDING)] = ".......",
-		[SEEN(TENTATIVE_CONNECTION_PENDING)] = ".......",
-		[SEEN(ACTIVE_CONNECTION_PENDING)] = "...DA.F",
-		[SEEN(COMPLETION_PENDING)] = "...DA.F",
-		[SEEN(CONNECTED)] = "...DA.F",
-		[SEEN(DISCONNECT_PENDING)] = "...DA.F",
-		[SEEN(DISCONNECTED)] = "...==RF",
+		[SEEN(UNCONNECTED)] = "CRA..=MF",
+		[SEEN(RESERVED)] = "......M.",
+		[SEEN(PASSIVE_CONNECTION_PENDING)] = "......M.",
+		[SEEN(TENTATIVE_CONNECTION_PENDING)] = "......M.",
+		[SEEN(ACTIVE_CONNECTION_PENDING)] = "...DA..F",
+		[SEEN(COMPLETION_PENDING)] = "...DA..F",
+		[SEEN(CONNECTED)] = "...DA..F",
+		[SEEN(DISCONNECT_PENDING)] = "...DA..F",
+		[SEEN(DISCONNECTED)] = "...==R.F",
 	};
 	int s;
-	size_t i;
 
 	for (s = 0; s < DAPL_EP_STATE_N; s++) {
 		const char *row = allowed[dapl_ep_dat_state(s)];
@@ -254,7 +270,9 @@ static void calls__allowed_as_dat_says(void **state)
 		/* One reset at a time, and no calls once it is freed. */
 		if (s == AT(RESETTING) || s == AT(FREED))
 			continue;
-		for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (s >= AT(MODIFYING) && s <= AT(MODIFYING_TENTATIVE))
+			row = "........";
+		for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 			if (refused(s, calls[i]) != (row[i] == '.'))
 				fail_msg("%s, %s", dapl_ep_state_name(s),
 					 dapl_ep_input_name(calls[i]));
@@ -298,9 +316,7 @@ static const struct dat_row dat_rows[] = {
 
 static bool dat_knows(DAT_EP_STATE from, enum dapl_ep_input in, DAT_EP_STATE to)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(dat_rows) / sizeof(dat_rows[0]); i++)
+	for (size_t i = 0; i < sizeof(dat_rows) / sizeof(dat_rows[0]); i++)
 		if (dat_rows[i].from == from && dat_rows[i].in == in &&
 		    dat_rows[i].to == to)
 			return true;
@@ -342,9 +358,7 @@ static const struct {
 static bool dat_ends_so(DAT_EP_STATE from, enum dapl_ep_input in,
 			DAT_EVENT_NUMBER event)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(dat_ends) / sizeof(dat_ends[0]); i++)
+	for (size_t i = 0; i < sizeof(dat_ends) / sizeof(dat_ends[0]); i++)
 		if (dat_ends[i].from == from && dat_ends[i].in == in)
 			return dat_ends[i].event == event;
 	/* What does not fit there is nobody's intent. */
@@ -394,6 +408,7 @@ struct world {
 	uint8_t in_error;    /* the queue pair; and is that to be reported? */
 	uint8_t error_done;
 	uint8_t renewing;
+	uint8_t modifying;
 	struct conn conn[CONNS];
 };
 
@@ -437,14 +452,13 @@ static void tell_story(const struct world *w, enum dapl_ep_input in)
 static void normalize(struct world *w)
 {
 	struct conn first = w->conn[0];
-	int i;
 
 	if (w->held == 1) {
 		w->conn[0] = w->conn[1];
 		w->conn[1] = first;
 		w->held = 0;
 	}
-	for (i = 0; i < CONNS; i++)
+	for (int i = 0; i < CONNS; i++)
 		if (w->conn[i].there && i != w->held) {
 			w->conn[i].established = true;
 			w->conn[i].ended = true;
@@ -457,9 +471,8 @@ static void remember(const struct world *w, enum dapl_ep_input in)
 	const uint8_t *bytes = (const uint8_t *)w;
 	uint64_t hash = 14695981039346656037ull;
 	uint32_t slot;
-	size_t i;
 
-	for (i = 0; i < sizeof(*w); i++)
+	for (size_t i = 0; i < sizeof(*w); i++)
 		hash = (hash ^ bytes[i]) * 1099511628211ull;
 	steps_n++;
 	for (slot = (uint32_t)(hash ^ hash >> 32) % SLOTS; slots[slot];
@@ -605,9 +618,8 @@ static void carry_out(struct world *w, enum dapl_ep_effect effect,
 static void check(const struct world *w, enum dapl_ep_input in)
 {
 	const struct conn *c = w->held == NONE ? NULL : &w->conn[w->held];
-	int i;
 
-	for (i = 0; i < CONNS; i++)
+	for (int i = 0; i < CONNS; i++)
 		HOLDS(w, in, !w->conn[i].there || !unused(w, i));
 	switch (w->state) {
 	case AT(CONNECTING):
@@ -656,7 +668,6 @@ static bool feed(struct world *w, enum dapl_ep_input in, int conn)
 				  .end = (DAT_EVENT_NUMBER)w->end};
 	DAT_EP_STATE seen = dapl_ep_dat_state(one.state);
 	struct dapl_ep_effects out;
-	int i;
 
 	HOLDS(w, in, dapl_ep_expects(one.state, in));
 	fed[one.state][in] = true;
@@ -678,7 +689,7 @@ static bool feed(struct world *w, enum dapl_ep_input in, int conn)
 	}
 	if (in == ON(CLOSE))
 		w->closed = true;
-	for (i = 0; i < out.n; i++)
+	for (int i = 0; i < out.n; i++)
 		carry_out(w, out.e[i], &out, in, conn);
 	if (in == ON(CLOSE))
 		w->owed = false;
@@ -716,13 +727,24 @@ static void consumer_steps(const struct world *from)
 	static const enum dapl_ep_input calls[] = {ON(RESERVE), ON(DISCONNECT),
 						   ON(ABORT), ON(RESET)};
 	struct world w = *from;
-	size_t i;
 
-	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		call(from, calls[i], NONE);
 	if (feed(&w, ON(FREE), NONE) && !from->closed) {
 		feed(&w, ON(CLOSE), NONE);
 		done(&w, ON(FREE));
+	}
+	w = *from;
+	if (feed(&w, ON(MODIFY), NONE)) {
+		HOLDS(&w, ON(MODIFY), !from->modifying);
+		w.modifying = true;
+	}
+	done(&w, ON(MODIFY));
+	if (from->modifying) {
+		w = *from;
+		w.modifying = false;
+		feed(&w, ON(MODIFIED), NONE);
+		done(&w, ON(MODIFIED));
 	}
 	/* Of the IA: in any state. */
 	if (!from->closed)
@@ -736,9 +758,7 @@ static void consumer_steps(const struct world *from)
 /* Whether the request that has the endpoint is being accepted. */
 static bool answering(const struct world *w)
 {
-	int i;
-
-	for (i = 0; i < CONNS; i++)
+	for (int i = 0; i < CONNS; i++)
 		if (w->conn[i].op == ON(ACCEPT_REQUESTED) + 1 ||
 		    w->conn[i].op == ON(ACCEPT_TENTATIVE) + 1)
 			return true;
@@ -747,7 +767,8 @@ static bool answering(const struct world *w)
 
 static void request_over(struct world *w)
 {
-	bool back = w->state == AT(TENTATIVE);
+	bool back = w->state == AT(TENTATIVE) ||
+		    w->state == AT(MODIFYING_TENTATIVE);
 
 	feed(w, ON(REQUEST_OVER), NONE);
 	w->request = REQUEST_NONE;
@@ -765,7 +786,8 @@ static void request_steps(const struct world *from)
 		done(&w, ON(REQUEST_OVER));
 	}
 	/* While an old one is being answered no other has the endpoint. */
-	if (from->request && from->state == AT(RESERVED))
+	if (from->request && (from->state == AT(RESERVED) ||
+			      from->state == AT(MODIFYING_RESERVED)))
 		return;
 	w = *from;
 	if (feed(&w, ON(REQUEST), NONE))
@@ -959,7 +981,7 @@ static void service_steps(const struct world *from)
 	done(&w, ON(TIMER));
 }
 
-static void all__that_can_be_reached(void **state)
+CASE(all__that_can_be_reached)
 {
 	struct world first = {.state = AT(UNCONNECTED), .held = NONE};
 	int i, in;
@@ -998,7 +1020,7 @@ static void all__that_can_be_reached(void **state)
 	free(slots);
 }
 
-static void names__of_all(void **state)
+CASE(names__of_all)
 {
 	int i, j;
 
@@ -1014,22 +1036,4 @@ static void names__of_all(void **state)
 	assert_string_equal(dapl_ep_input_name(DAPL_EP_IN_N), "?");
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(life__of_a_connection, begin),
-		cmocka_unit_test_setup(connect__result_before_its_return,
-				       begin),
-		cmocka_unit_test_setup(connect__times_out, begin),
-		cmocka_unit_test_setup(connect__fails_at_once, begin),
-		cmocka_unit_test_setup(accept__of_each_kind_fails, begin),
-		cmocka_unit_test_setup(accept__whatever_ends_it, begin),
-		cmocka_unit_test_setup(disconnect__waits_for_requests, begin),
-		cmocka_unit_test_setup(free__while_all_is_under_way, begin),
-		cmocka_unit_test(calls__allowed_as_dat_says),
-		cmocka_unit_test(names__of_all),
-		cmocka_unit_test(all__that_can_be_reached),
-	};
-
-	return cmocka_run_group_tests_name("t_ep_states", tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -78,20 +78,20 @@ static bool meet(struct rival *st)
 	       need(st, V(ep_reset)(w->client.ep) == DAT_SUCCESS);
 }
 
-static void listen__by_turns(void **state)
+ON_EACH(listen__by_turns)
 {
-	struct rival st = {.w = *state};
+	struct rival st = {.w = w};
 	int rounds = stress_portion(ROUNDS);
 	DAT_PSP_HANDLE psp;
 	pthread_t thread;
 	int i;
 
 	st.run.deadline_us = world_now_us() + 5 * (uint64_t)WORLD_PATIENCE_US;
-	st.cr_evd = world_evd(st.w->server.ia, DAT_EVD_CR_FLAG);
+	st.cr_evd = world_evd(s->ia, DAT_EVD_CR_FLAG);
 	world_eps(st.w);
 	assert_int_equal(pthread_create(&thread, NULL, rival_main, &st), 0);
 	for (i = 0; i < rounds; i++) {
-		if (!take_turn(&st, st.w->server.cr_evd, &psp) || !meet(&st) ||
+		if (!take_turn(&st, s->cr_evd, &psp) || !meet(&st) ||
 		    !need(&st, V(psp_free)(psp) == DAT_SUCCESS))
 			break;
 		sched_yield();
@@ -104,9 +104,4 @@ static void listen__by_turns(void **state)
 	expect_empty(st.cr_evd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {on_each(listen__by_turns)};
-
-	return world_run(tests);
-}
+RUN_CASES(NULL, NULL)

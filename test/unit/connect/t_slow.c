@@ -106,54 +106,52 @@ static void another_comes_up(struct world *w, int pass)
 	established(w, &f, 0);
 }
 
-static void accept__hangs_and_another_comes_up(void **state)
+CASE_ROCE(accept__hangs_and_another_comes_up)
 {
-	another_comes_up(*state, 0);
+	another_comes_up(w, 0);
 }
 
-static void connect__hangs_and_another_comes_up(void **state)
+CASE_ROCE(connect__hangs_and_another_comes_up)
 {
-	another_comes_up(*state, 1);
+	another_comes_up(w, 1);
 }
 
 /* More peers at once than there are helpers: they take turns. */
-static void connect__many_hang(void **state)
+CASE_ROCE(connect__many_hang)
 {
-	struct world *w = *state;
 	DAT_EP_HANDLE client[20], server[20];
 	int i, n = 0;
 
 	kit_listen(w);
 	plan_for(0, 6, FV_LOOKUP_HANGS);
 	for (i = 0; i < 20; i++) {
-		client[i] = world_ep(&w->client, NULL);
-		server[i] = world_ep(&w->server, NULL);
+		client[i] = world_ep(c, NULL);
+		server[i] = world_ep(s, NULL);
 		assert_dat_ok(
 			kit_connect(client[i], DAT_TIMEOUT_INFINITE, NULL, 0));
 		assert_dat_ok(V(cr_accept)(kit_request(w), server[i], 0, NULL));
 	}
 	for (; n < 14; n++) {
-		expect_event(w->client.conn_evd, EV(ESTABLISHED));
-		expect_event(w->server.conn_evd, EV(ESTABLISHED));
+		expect_event(c->conn_evd, EV(ESTABLISHED));
+		expect_event(s->conn_evd, EV(ESTABLISHED));
 	}
 	hangs(6);
 	fv_lookups_end(0);
 	for (; n < 20; n++) {
-		expect_event(w->client.conn_evd, EV(ESTABLISHED));
-		expect_event(w->server.conn_evd, EV(ESTABLISHED));
+		expect_event(c->conn_evd, EV(ESTABLISHED));
+		expect_event(s->conn_evd, EV(ESTABLISHED));
 	}
 }
 
 /* ------------------------------------------------------- calls meanwhile */
 
-static void calls__return(void **state)
+CASE_ROCE(calls__return)
 {
-	struct world *w = *state;
 	DAT_EP_PARAM param;
 	struct four f;
 
 	one_hangs(w, &f, 1);
-	world_recv(&w->client, 0, 64, 1);
+	world_recv(c, 0, 64, 1);
 	param = kit_query(f.client[0]);
 	assert_int_equal(param.ep_state,
 			 DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
@@ -180,26 +178,24 @@ static void disconnect_meanwhile(struct world *w, struct world_side *s,
 	assert_dat_ok(V(ep_reset)(s->ep));
 }
 
-static void disconnect__of_the_active_side(void **state)
+CASE_ROCE(disconnect__of_the_active_side)
 {
-	struct world *w = *state;
 	struct four f;
 
-	disconnect_meanwhile(w, &w->client, &f, 1, EV(DISCONNECTED));
-	expect_of(&w->server, f.server[0], EV(ACCEPT_COMPLETION_ERROR));
+	disconnect_meanwhile(w, c, &f, 1, EV(DISCONNECTED));
+	expect_of(s, f.server[0], EV(ACCEPT_COMPLETION_ERROR));
 	/* And the endpoint is as good as new. */
 	assert_dat_ok(V(ep_reset)(f.server[0]));
 	begin(w, &f, 0);
 	established(w, &f, 0);
 }
 
-static void disconnect__of_the_passive_side(void **state)
+CASE_ROCE(disconnect__of_the_passive_side)
 {
-	struct world *w = *state;
 	struct four f;
 
-	disconnect_meanwhile(w, &w->server, &f, 0, EV(DISCONNECTED));
-	expect_of(&w->client, f.client[0], EV(NON_PEER_REJECTED));
+	disconnect_meanwhile(w, s, &f, 0, EV(DISCONNECTED));
+	expect_of(c, f.client[0], EV(NON_PEER_REJECTED));
 }
 
 /* Whether EP's connection has been taken from it. */
@@ -214,9 +210,8 @@ static bool ended(DAT_EP_HANDLE handle)
 	return ended;
 }
 
-static void timeout__runs_out(void **state)
+CASE_ROCE(timeout__runs_out)
 {
-	struct world *w = *state;
 	struct four f;
 
 	four_open(w, &f);
@@ -226,9 +221,9 @@ static void timeout__runs_out(void **state)
 	world_until(ended(f.client[0]));
 	/* Unless this machine was so slow that it had not come so far. */
 	fv_lookups_end(0);
-	expect_of(&w->client, f.client[0], EV(TIMED_OUT));
+	expect_of(c, f.client[0], EV(TIMED_OUT));
 	kit_state(f.client[0], DAT_EP_STATE_DISCONNECTED);
-	expect_of(&w->server, f.server[0], EV(ACCEPT_COMPLETION_ERROR));
+	expect_of(s, f.server[0], EV(ACCEPT_COMPLETION_ERROR));
 }
 
 static void *ep_free_main(void *ep)
@@ -238,9 +233,8 @@ static void *ep_free_main(void *ep)
 }
 
 /* Only who destroys the queue pair waits for the kernel to let go of it. */
-static void free__waits_for_the_kernel(void **state)
+CASE_ROCE(free__waits_for_the_kernel)
 {
-	struct world *w = *state;
 	pthread_t thread;
 	struct four f;
 
@@ -253,8 +247,8 @@ static void free__waits_for_the_kernel(void **state)
 	assert_int_equal(fv_lookups_hanging(), 1);
 	fv_lookups_end(0);
 	pthread_join(thread, NULL);
-	w->client.ep = NULL;
-	expect_of(&w->server, f.server[0], EV(ACCEPT_COMPLETION_ERROR));
+	c->ep = NULL;
+	expect_of(s, f.server[0], EV(ACCEPT_COMPLETION_ERROR));
 }
 
 static void *ia_close_main(void *ia)
@@ -263,23 +257,22 @@ static void *ia_close_main(void *ia)
 	return NULL;
 }
 
-static void close__waits_for_the_kernel(void **state)
+CASE_ROCE(close__waits_for_the_kernel)
 {
-	struct world *w = *state;
 	DAT_EP_HANDLE client;
 	pthread_t thread;
 	struct four f;
 
 	one_hangs(w, &f, 1);
 	client = f.client[0];
-	assert_int_equal(
-		pthread_create(&thread, NULL, ia_close_main, w->client.ia), 0);
+	assert_int_equal(pthread_create(&thread, NULL, ia_close_main, c->ia),
+			 0);
 	world_until(ended(client));
 	fv_lookups_end(0);
 	pthread_join(thread, NULL);
-	world_forget_ia(w->client.ia);
-	w->client.ia = NULL;
-	expect_of(&w->server, f.server[0], EV(ACCEPT_COMPLETION_ERROR));
+	world_forget_ia(c->ia);
+	c->ia = NULL;
+	expect_of(s, f.server[0], EV(ACCEPT_COMPLETION_ERROR));
 }
 
 /* ------------------------------------------------------------ failures */
@@ -295,54 +288,50 @@ static void silent_once(struct world *w, int pass)
 	established(w, &f, 0);
 }
 
-static void accept__silent_once(void **state)
+CASE_ROCE(accept__silent_once)
 {
-	silent_once(*state, 0);
+	silent_once(w, 0);
 }
 
-static void connect__silent_once(void **state)
+CASE_ROCE(connect__silent_once)
 {
-	silent_once(*state, 1);
+	silent_once(w, 1);
 }
 
-static void accept__no_way(void **state)
+CASE_ROCE(accept__no_way)
 {
-	struct world *w = *state;
 	struct four f;
 
 	four_open(w, &f);
 	plan_for(0, 1, EINVAL);
 	begin(w, &f, 0);
-	expect_of(&w->server, f.server[0], EV(ACCEPT_COMPLETION_ERROR));
-	expect_of(&w->client, f.client[0], EV(NON_PEER_REJECTED));
+	expect_of(s, f.server[0], EV(ACCEPT_COMPLETION_ERROR));
+	expect_of(c, f.client[0], EV(NON_PEER_REJECTED));
 	assert_dat_ok(V(ep_reset)(f.server[0]));
 	assert_dat_ok(V(ep_reset)(f.client[0]));
 	begin(w, &f, 0);
 	established(w, &f, 0);
 }
 
-static void slow_connect__no_way(void **state)
+CASE_ROCE(slow_connect__no_way)
 {
-	struct world *w = *state;
 	struct four f;
 
 	four_open(w, &f);
 	plan_for(1, 1, EINVAL);
 	begin(w, &f, 0);
-	expect_of(&w->client, f.client[0], EV(BROKEN));
-	expect_of(&w->server, f.server[0], EV(ACCEPT_COMPLETION_ERROR));
+	expect_of(c, f.client[0], EV(BROKEN));
+	expect_of(s, f.server[0], EV(ACCEPT_COMPLETION_ERROR));
 }
 
 /* The driver of soft RoCE would never give a peer up that has vanished. */
-static void connect__retries_end(void **state)
+CASE_ROCE(connect__retries_end, world_connect)
 {
-	struct world *w = *state;
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
-	world_connect(w);
 	for (int i = 0; i < 2; i++) {
-		struct dapl_ep *ep = i ? w->server.ep : w->client.ep;
+		struct dapl_ep *ep = i ? s->ep : c->ep;
 
 		assert_int_equal(ibv_query_qp(ep->qp.ibv, &attr,
 					      IBV_QP_RETRY_CNT, &init),
@@ -351,24 +340,4 @@ static void connect__retries_end(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		roce_test(accept__hangs_and_another_comes_up),
-		roce_test(connect__hangs_and_another_comes_up),
-		roce_test(connect__many_hang),
-		roce_test(calls__return),
-		roce_test(disconnect__of_the_active_side),
-		roce_test(disconnect__of_the_passive_side),
-		roce_test(timeout__runs_out),
-		roce_test(free__waits_for_the_kernel),
-		roce_test(close__waits_for_the_kernel),
-		roce_test(accept__silent_once),
-		roce_test(connect__silent_once),
-		roce_test(accept__no_way),
-		roce_test(slow_connect__no_way),
-		roce_test(connect__retries_end),
-	};
-
-	return world_run(tests);
-}
+RUN_CASES(NULL, NULL)

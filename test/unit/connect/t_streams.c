@@ -16,32 +16,9 @@
 
 #define STREAMS_ALL 0x1f1 /* every flag but the extension's */
 
-static void evd_free__in_use(void **state)
-{
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-	DAT_PSP_HANDLE psp;
-
-	world_eps(w);
-	assert_refused(V(evd_free)(s->recv_evd), DAPL_BAD_STATE(EVD_IN_USE));
-	assert_refused(V(evd_free)(s->req_evd), DAPL_BAD_STATE(EVD_IN_USE));
-	assert_refused(V(evd_free)(s->conn_evd), DAPL_BAD_STATE(EVD_IN_USE));
-	assert_dat_ok(V(psp_create)(s->ia, WORLD_QUAL, s->cr_evd,
-				    DAT_PSP_CONSUMER_FLAG, &psp));
-	assert_refused(V(evd_free)(s->cr_evd), DAPL_BAD_STATE(EVD_IN_USE));
-	assert_dat_ok(V(psp_free)(psp));
-	assert_dat_ok(V(evd_free)(s->cr_evd));
-	assert_dat_ok(V(ep_free)(s->ep));
-	assert_dat_ok(V(evd_free)(s->recv_evd));
-	assert_dat_ok(V(evd_free)(s->req_evd));
-	assert_dat_ok(V(evd_free)(s->conn_evd));
-}
-
 /* Requests that wait do not take the places of others. */
-static void evd_overflow__not_by_connection_requests(void **state)
+ON_IB(evd_overflow__not_by_connection_requests)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_EVD_HANDLE evd;
 	DAT_PSP_HANDLE psp;
 	DAT_EVENT ev;
@@ -53,10 +30,10 @@ static void evd_overflow__not_by_connection_requests(void **state)
 	assert_dat_ok(V(psp_create)(s->ia, WORLD_QUAL, evd,
 				    DAT_PSP_CONSUMER_FLAG, &psp));
 	for (int i = 0; i < 5; i++)
-		assert_dat_ok(V(ep_connect)(
-			world_ep(&w->client, NULL), world_addr(), WORLD_QUAL,
-			WORLD_PATIENCE_US, 0, NULL, DAT_QOS_BEST_EFFORT,
-			DAT_CONNECT_DEFAULT_FLAG));
+		assert_dat_ok(V(ep_connect)(world_ep(c, NULL), world_addr(),
+					    WORLD_QUAL, WORLD_PATIENCE_US, 0,
+					    NULL, DAT_QOS_BEST_EFFORT,
+					    DAT_CONNECT_DEFAULT_FLAG));
 	/* Two ends of connections and three requests: as many as fit. */
 	for (int i = 0, requests = 0; i < 7; i++) {
 		ev = next_event(evd, WORLD_PATIENCE_US);
@@ -66,31 +43,29 @@ static void evd_overflow__not_by_connection_requests(void **state)
 		assert_dat_ok(V(cr_accept)(
 			ev.event_data.cr_arrival_event_data.cr_handle,
 			world_ep(s, NULL), 0, NULL));
-		expect_event(w->client.conn_evd,
-			     DAT_CONNECTION_EVENT_ESTABLISHED);
+		expect_event(c->conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 	}
 	expect_empty(evd);
 	expect_empty(s->async_evd);
 }
 
 /* The device gives the queue up: one alarm, whoever notices first. */
-static void evd_overflow__completion_queue(void **state)
+ON_IB(evd_overflow__completion_queue)
 {
-	struct world *w = *state;
-	struct dapl_evd *evd = (struct dapl_evd *)w->server.recv_evd;
+	struct dapl_evd *evd = (struct dapl_evd *)s->recv_evd;
 	struct ibv_wc wc = {.status = IBV_WC_SUCCESS};
 	DAT_EVENT ev;
 
 	for (int i = 0; i <= WORLD_QLEN; i++)
 		fv_cq_push(evd->cq, &wc, false);
-	ev = expect_event(w->server.async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+	ev = expect_event(s->async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW);
 	assert_ptr_equal(ev.event_data.asynch_error_event_data.dat_handle, evd);
 	/* They are none of ours: only the device may look at them. */
 	for (int i = 0; i < WORLD_QLEN; i++)
 		assert_int_equal(ibv_poll_cq(evd->cq, 1, &wc), 1);
-	expect_empty(w->server.recv_evd);
-	expect_empty(w->server.recv_evd);
-	expect_empty(w->server.async_evd);
+	expect_empty(s->recv_evd);
+	expect_empty(s->recv_evd);
+	expect_empty(s->async_evd);
 }
 
 /* N errors of the server's port, all taken by the service thread. */
@@ -106,30 +81,26 @@ static void port_errors(struct world *w, int n)
 }
 
 /* Nobody reads it, the device goes on: it is full, and says so once. */
-static void async_evd__is_bounded(void **state)
+ON_IB(async_evd__is_bounded)
 {
-	struct world *w = *state;
-	struct dapl_evd *evd = (struct dapl_evd *)w->server.async_evd;
+	struct dapl_evd *evd = (struct dapl_evd *)s->async_evd;
 	DAT_ASYNCH_ERROR_EVENT_DATA *data;
 	DAT_EVENT ev;
 
 	for (int round = 0; round < 2; round++) {
 		port_errors(w, 3 * evd->qlen);
 		for (int i = 0; i < evd->qlen; i++)
-			expect_event(w->server.async_evd,
+			expect_event(s->async_evd,
 				     DAT_ASYNC_ERROR_IA_CATASTROPHIC);
-		ev = expect_event(w->server.async_evd,
-				  DAT_ASYNC_ERROR_EVD_OVERFLOW);
+		ev = expect_event(s->async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW);
 		data = &ev.event_data.asynch_error_event_data;
-		assert_ptr_equal(data->dat_handle, w->server.async_evd);
-		expect_empty(w->server.async_evd);
+		assert_ptr_equal(data->dat_handle, s->async_evd);
+		expect_empty(s->async_evd);
 	}
 }
 
-static void merged_streams__all_on_one(void **state)
+ON_IB_IWARP(merged_streams__all_on_one)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_EVD_HANDLE all = world_evd(s->ia, STREAMS_ALL);
 	DAT_EVENT ev;
 	DAT_PSP_HANDLE psp;
@@ -141,20 +112,20 @@ static void merged_streams__all_on_one(void **state)
 	world_recv(s, 0, 64, 1);
 	world_post_se(all, w);
 	assert_dat_ok(V(ep_connect)(
-		w->client.ep, world_addr(), WORLD_QUAL, WORLD_PATIENCE_US, 0,
-		NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+		c->ep, world_addr(), WORLD_QUAL, WORLD_PATIENCE_US, 0, NULL,
+		DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 	expect_event(all, DAT_SOFTWARE_EVENT);
 	ev = expect_event(all, DAT_CONNECTION_REQUEST_EVENT);
 	assert_dat_ok(V(cr_accept)(
 		ev.event_data.cr_arrival_event_data.cr_handle, s->ep, 0, NULL));
 	expect_event(all, DAT_CONNECTION_EVENT_ESTABLISHED);
-	expect_event(w->client.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
-	world_send(&w->client, 0, 64, 9, DAT_COMPLETION_DEFAULT_FLAG);
+	expect_event(c->conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	world_send(c, 0, 64, 9, DAT_COMPLETION_DEFAULT_FLAG);
 	expect_dto(all, 1, DAT_DTO_SUCCESS);
-	world_recv(&w->client, 0, 64, 3);
+	world_recv(c, 0, 64, 3);
 	world_send(s, 0, 64, 4, DAT_COMPLETION_DEFAULT_FLAG);
 	expect_dto(all, 4, DAT_DTO_SUCCESS);
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
 	expect_event(all, DAT_CONNECTION_EVENT_DISCONNECTED);
 	expect_empty(all);
 }
@@ -206,46 +177,25 @@ static void check_data_before_the_end(struct world *w, bool late)
 	expect_messages_and_end(w);
 }
 
-static void merged_streams__data_before_the_end(void **state)
+ON_IB_IWARP(merged_streams__data_before_the_end)
 {
-	check_data_before_the_end(*state, false);
+	check_data_before_the_end(w, false);
 }
 
-static void merged_streams__late_data_before_the_end(void **state)
+ON_IB(merged_streams__late_data_before_the_end)
 {
-	check_data_before_the_end(*state, true);
-}
-
-struct gatherer {
-	DAT_EVD_HANDLE evd;
-	DAT_RETURN ret;
-	DAT_EVENT ev;
-	DAT_COUNT more;
-};
-
-static void *gather_three(void *arg)
-{
-	struct gatherer *g = arg;
-
-	g->ret = V(evd_wait)(g->evd, WORLD_PATIENCE_US, 3, &g->ev, &g->more);
-	return NULL;
+	check_data_before_the_end(w, true);
 }
 
 /* Who waits for as many events as the end brings along is woken by it. */
-static void merged_streams__the_end_wakes(void **state)
+ON_IB(merged_streams__the_end_wakes)
 {
-	struct world *w = *state;
-	struct gatherer g;
-	pthread_t thread;
+	struct waiter g;
 
 	two_messages(w, DAT_HANDLE_NULL, true);
-	g.evd = w->server.recv_evd;
-	assert_int_equal(pthread_create(&thread, NULL, gather_three, &g), 0);
-	world_until(__atomic_load_n(&((struct dapl_evd *)g.evd)->waiting,
-				    __ATOMIC_ACQUIRE));
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
-	pthread_join(thread, NULL);
-	assert_int_equal(g.ret, DAT_SUCCESS);
+	waiter_start(&g, s->recv_evd, WORLD_PATIENCE_US, 3);
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
+	waiter_end(&g, DAT_SUCCESS);
 	assert_true(g.more >= 2);
 	assert_int_equal(g.ev.event_number, DAT_DTO_COMPLETION_EVENT);
 	assert_int_equal(
@@ -253,38 +203,18 @@ static void merged_streams__the_end_wakes(void **state)
 	expect_dto(g.evd, 1, DAT_DTO_SUCCESS);
 }
 
-static void merged_streams__the_end_triggers(void **state)
+ON_IB(merged_streams__the_end_triggers)
 {
-	static const DAT_OS_WAIT_PROXY_AGENT no_agent;
-	struct world *w = *state;
-	DAT_CNO_HANDLE cno = NULL;
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
 	DAT_EVD_HANDLE got = NULL;
 
-	assert_dat_ok(V(cno_create)(w->server.ia, no_agent, &cno));
 	two_messages(w, cno, true);
 	/* That of the connection, if nobody slept on the EVD when it came. */
 	V(cno_wait)(cno, 0, &got);
-	assert_dat_ok(V(ep_disconnect)(w->client.ep, DAT_CLOSE_ABRUPT_FLAG));
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
 	assert_dat_ok(V(cno_wait)(cno, WORLD_PATIENCE_US, &got));
-	assert_ptr_equal(got, w->server.recv_evd);
+	assert_ptr_equal(got, s->recv_evd);
 	expect_messages_and_end(w);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ib_test(evd_free__in_use),
-		ib_test(evd_overflow__not_by_connection_requests),
-		ib_test(evd_overflow__completion_queue),
-		ib_test(async_evd__is_bounded),
-		ib_test(merged_streams__all_on_one),
-		iwarp_test(merged_streams__all_on_one),
-		ib_test(merged_streams__data_before_the_end),
-		iwarp_test(merged_streams__data_before_the_end),
-		ib_test(merged_streams__late_data_before_the_end),
-		ib_test(merged_streams__the_end_wakes),
-		ib_test(merged_streams__the_end_triggers),
-	};
-
-	return world_run(tests);
-}
+RUN_CASES(NULL, NULL)

@@ -14,33 +14,27 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 /* What the last command line came to, which it points into. */
 static struct {
 	int rc;
 	struct dpt_opts o;
-	struct cmdline c;
 } p;
 
 static int forget(void **state)
 {
-	cmdline_free(&p.c);
 	if (p.rc < 0)
 		dpt_opts_fini(&p.o);
 	memset(&p, 0, sizeof(p));
-	return 0;
+	return cmdline_forget(NULL);
 }
 
 static void parse(const char *line)
 {
 	forget(NULL);
-	cmdline_open(&p.c, "dapltest", line);
-	p.rc = dpt_parse(p.c.argc, p.c.argv, p.c.to_out, p.c.to_err, &p.o);
-	cmdline_said(&p.c);
+	p.rc = cmdline_parse("dapltest", dpt_parse, line, &p.o);
 }
 
-static void parse__alone_is_a_server(void **state)
+CASE(parse__alone_is_a_server)
 {
 	parse("");
 	assert_int_equal(p.rc, -1);
@@ -52,7 +46,7 @@ static void parse__alone_is_a_server(void **state)
 	assert_null(p.o.json_path);
 }
 
-static void parse__test_is_named_by_its_first_letter(void **state)
+CASE(parse__test_is_named_by_its_first_letter)
 {
 	static const struct {
 		const char *line;
@@ -73,11 +67,11 @@ static void parse__test_is_named_by_its_first_letter(void **state)
 		parse(rows[i].line);
 		if (p.rc != -1 || p.o.test != rows[i].test)
 			fail_msg("'%s': rc %d test %d: %s", rows[i].line, p.rc,
-				 p.o.test, p.c.err);
+				 p.o.test, cmdline.err);
 	}
 }
 
-static void parse__transaction_defaults(void **state)
+CASE(parse__transaction_defaults)
 {
 	parse("-T T -s h client SR server SR");
 	assert_int_equal(p.rc, -1);
@@ -96,7 +90,7 @@ static void parse__transaction_defaults(void **state)
 	assert_true(p.o.ops[1].server);
 }
 
-static void parse__transaction_all_letters(void **state)
+CASE(parse__transaction_all_letters)
 {
 	parse("-T T -s h -Dx -n 47000 -d -d -R BE -i 7 -t 2 -w 3 -V -P -r "
 	      "client RW 4096 1 server RR 1024 2 client SR 1024 3 -f "
@@ -127,14 +121,14 @@ static void parse__transaction_all_letters(void **state)
 	assert_int_equal(p.o.ops[6].seg_size, 4096);
 }
 
-static void parse__validation_brings_the_sends_that_are_needed(void **state)
+CASE(parse__validation_brings_the_sends_that_are_needed)
 {
 	parse("-T T -s h -V client RW 64");
 	assert_int_equal(p.rc, -1);
 	assert_int_equal(p.o.op_count, 4);
 }
 
-static void parse__performance(void **state)
+CASE(parse__performance)
 {
 	parse("-T P -s h RR");
 	assert_int_equal(p.rc, -1);
@@ -154,7 +148,7 @@ static void parse__performance(void **state)
 	assert_int_equal(p.o.pipeline, DPT_PIPELINE_ALL);
 }
 
-static void parse__limits_and_cases_are_words(void **state)
+CASE(parse__limits_and_cases_are_words)
 {
 	parse("-T L -D x -w 8 -m 137 limit_ia limit_pz");
 	assert_int_equal(p.rc, -1);
@@ -169,7 +163,7 @@ static void parse__limits_and_cases_are_words(void **state)
 	assert_string_equal(p.o.words[0], "case2");
 }
 
-static void dapltest_parse__long_options(void **state)
+CASE(dapltest_parse__long_options)
 {
 	parse("-T T -s h --timeout 5 --json --quiet --no-check --no-rmr "
 	      "--cpu 3 --warmup 7 client SR server SR");
@@ -186,7 +180,7 @@ static void dapltest_parse__long_options(void **state)
 	assert_string_equal(p.o.json_path, "/x/y");
 }
 
-static void parse__what_is_wrong_is_said(void **state)
+CASE(parse__what_is_wrong_is_said)
 {
 	static const struct {
 		const char *line;
@@ -253,14 +247,14 @@ static void parse__what_is_wrong_is_said(void **state)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		parse(rows[i].line);
-		if (p.rc != DT_USAGE || !strstr(p.c.err, rows[i].says) ||
-		    p.c.out[0])
+		if (p.rc != DT_USAGE || !strstr(cmdline.err, rows[i].says) ||
+		    cmdline.out[0])
 			fail_msg("'%s': rc %d, said: %s", rows[i].line, p.rc,
-				 p.c.err);
+				 cmdline.err);
 	}
 }
 
-static void parse__no_more_than_100_operations(void **state)
+CASE(parse__no_more_than_100_operations)
 {
 	char line[4096] = "-T T -s h";
 
@@ -278,10 +272,10 @@ static void parse__no_more_than_100_operations(void **state)
 		strcat(line, " client SR server SR");
 	parse(line);
 	assert_int_equal(p.rc, DT_USAGE);
-	assert_non_null(strstr(p.c.err, "more than 97"));
+	assert_non_null(strstr(cmdline.err, "more than 97"));
 }
 
-static void dapltest_parse__help_and_version(void **state)
+CASE(dapltest_parse__help_and_version)
 {
 	static const char *const lines[] = {
 		"--help",      "--version",   "-T S --help", "-T T --help",
@@ -290,7 +284,7 @@ static void dapltest_parse__help_and_version(void **state)
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		parse(lines[i]);
-		if (p.rc || !p.c.out[0] || p.c.err[0])
+		if (p.rc || !cmdline.out[0] || cmdline.err[0])
 			fail_msg("'%s': rc %d", lines[i], p.rc);
 	}
 }
@@ -306,7 +300,7 @@ static int words(const char *text, char ***ret_argv)
 	return n;
 }
 
-static void script__lines_make_one_command(void **state)
+CASE(script__lines_make_one_command)
 {
 	char **argv;
 	int n = words("# a comment\n-T T -s h\t-i 5\n\n client SR #x y\n"
@@ -322,7 +316,7 @@ static void script__lines_make_one_command(void **state)
 	dpt_script_free(argv);
 }
 
-static void script__only_comments_is_no_command(void **state)
+CASE(script__only_comments_is_no_command)
 {
 	char **argv;
 	int n = words("#\n # x\n", &argv);
@@ -331,7 +325,7 @@ static void script__only_comments_is_no_command(void **state)
 	dpt_script_free(argv);
 }
 
-static void script__is_run_like_a_command_line(void **state)
+CASE(script__is_run_like_a_command_line)
 {
 	char path[] = "/tmp/t_dapltest.XXXXXX", line[64];
 	static const char text[] = "-T L -m 5\nlimit_pz\n";
@@ -351,25 +345,4 @@ static void script__is_run_like_a_command_line(void **state)
 	unlink(path);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parse__alone_is_a_server),
-		cmocka_unit_test(parse__test_is_named_by_its_first_letter),
-		cmocka_unit_test(parse__transaction_defaults),
-		cmocka_unit_test(parse__transaction_all_letters),
-		cmocka_unit_test(
-			parse__validation_brings_the_sends_that_are_needed),
-		cmocka_unit_test(parse__performance),
-		cmocka_unit_test(parse__limits_and_cases_are_words),
-		cmocka_unit_test(dapltest_parse__long_options),
-		cmocka_unit_test(parse__what_is_wrong_is_said),
-		cmocka_unit_test(parse__no_more_than_100_operations),
-		cmocka_unit_test(dapltest_parse__help_and_version),
-		cmocka_unit_test(script__lines_make_one_command),
-		cmocka_unit_test(script__only_comments_is_no_command),
-		cmocka_unit_test(script__is_run_like_a_command_line),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, forget);
-}
+RUN_CASES(NULL, forget)

@@ -8,13 +8,9 @@
  */
 #include "test/dapltest/pattern.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 #define ROOM 4096
 
@@ -38,7 +34,7 @@ static struct dpt_layout layout(uint8_t *base, size_t i)
 	return at;
 }
 
-static void check__finds_each_wrong_byte(void **state)
+CASE(check__finds_each_wrong_byte)
 {
 	struct dpt_pattern p = dpt_pattern_own(3, 2, 1, 7);
 	uint8_t got, want, buf[ROOM];
@@ -63,7 +59,7 @@ static void check__finds_each_wrong_byte(void **state)
 	}
 }
 
-static void fill__leaves_what_is_between_segments(void **state)
+CASE(fill__leaves_what_is_between_segments)
 {
 	struct dpt_pattern p = dpt_pattern_own(0, 0, 0, 0);
 	struct dpt_layout at = {NULL, 9, 256, 3};
@@ -78,7 +74,7 @@ static void fill__leaves_what_is_between_segments(void **state)
 }
 
 /* One side's segments are the other side's one piece. */
-static void fill__bytes_do_not_depend_on_the_cut(void **state)
+CASE(fill__bytes_do_not_depend_on_the_cut)
 {
 	struct dpt_pattern p = dpt_pattern_own(1, 1, 1, 1);
 	uint8_t cut[ROOM], whole[ROOM];
@@ -90,7 +86,7 @@ static void fill__bytes_do_not_depend_on_the_cut(void **state)
 		assert_int_equal(cut[i / 1000 * 1024 + i % 1000], whole[i]);
 }
 
-static void pattern__differs_with_each_parameter(void **state)
+CASE(pattern__differs_with_each_parameter)
 {
 	const struct dpt_pattern p[] = {
 		dpt_pattern_own(0, 0, 0, 0), dpt_pattern_own(1, 0, 0, 0),
@@ -108,7 +104,7 @@ static void pattern__differs_with_each_parameter(void **state)
 	}
 }
 
-static void pattern__no_place_is_like_its_neighbours(void **state)
+CASE(pattern__no_place_is_like_its_neighbours)
 {
 	struct dpt_pattern p = dpt_pattern_own(0, 0, 0, 5);
 	uint8_t buf[ROOM];
@@ -119,7 +115,7 @@ static void pattern__no_place_is_like_its_neighbours(void **state)
 		assert_memory_not_equal(buf, buf + shift, 64);
 }
 
-static void historic__is_the_iteration_plus_1(void **state)
+CASE(historic__is_the_iteration_plus_1)
 {
 	uint8_t buf[100];
 	struct dpt_layout at = {buf, sizeof(buf), 0, 1};
@@ -133,7 +129,7 @@ static void historic__is_the_iteration_plus_1(void **state)
 	}
 }
 
-static void poison__is_seen_as_wrong(void **state)
+CASE(poison__is_seen_as_wrong)
 {
 	uint8_t got, want, buf[ROOM];
 
@@ -146,17 +142,4 @@ static void poison__is_seen_as_wrong(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(check__finds_each_wrong_byte),
-		cmocka_unit_test(fill__leaves_what_is_between_segments),
-		cmocka_unit_test(fill__bytes_do_not_depend_on_the_cut),
-		cmocka_unit_test(pattern__differs_with_each_parameter),
-		cmocka_unit_test(pattern__no_place_is_like_its_neighbours),
-		cmocka_unit_test(historic__is_the_iteration_plus_1),
-		cmocka_unit_test(poison__is_seen_as_wrong),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -4,17 +4,15 @@
  *
  * Calls covered: dpt_put_*, dpt_get_*.
  * Rule: golden bytes are those of the historic tool 2.1.10.1, read off the
- * wire: offset and value of each field, everything else zero.
+ * wire: offset and value of each field, everything else zero. The form before
+ * 2.1 lacks the port.
  */
 #include "test/dapltest/proto.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 struct field {
 	size_t at;
@@ -53,7 +51,27 @@ static void same_bytes(const uint8_t *got, const uint8_t *want)
 
 static const struct text no_text[] = {{0, ""}};
 
-static void client_info__golden(void **state)
+/* A message with one of its words changed is refused with a reason. */
+struct hostile {
+	size_t at;
+	uint32_t value;
+	const char *says; /* NULL: accepted */
+};
+
+static void put_hostile(uint8_t *msg, const struct hostile *h)
+{
+	for (size_t b = 0; b < 4; b++)
+		msg[h->at + b] = (uint8_t)(h->value >> 8 * b);
+}
+
+static void check_hostile(const struct hostile *h, const char *wrong)
+{
+	if (!wrong != !h->says || (wrong && !strstr(wrong, h->says)))
+		fail_msg("offset %zu, value 0x%x: %s", h->at, h->value,
+			 wrong ? wrong : "accepted");
+}
+
+CASE(client_info__golden)
 {
 	static const struct field f[] = {{0, 6}, {4, 1}, {8, 1}, {12, 8}};
 	struct dpt_client_info in = {.test = DPT_TRANSACTION, .eps = 8}, out;
@@ -68,7 +86,7 @@ static void client_info__golden(void **state)
 	assert_false(out.ext.present);
 }
 
-static void client_info__extension_is_behind_the_fields(void **state)
+CASE(client_info__extension_is_behind_the_fields)
 {
 	struct dpt_client_info in = {
 		.test = DPT_PERFORMANCE,
@@ -90,7 +108,7 @@ static void client_info__extension_is_behind_the_fields(void **state)
 	assert_false(out.ext.present);
 }
 
-static void server_info__golden(void **state)
+CASE(server_info__golden)
 {
 	static const struct field f[] = {{0, 6}, {4, 1}, {8, 62001}};
 	struct dpt_server_info in = {.qual = 62001}, out;
@@ -103,7 +121,7 @@ static void server_info__golden(void **state)
 	assert_int_equal(out.qual, 62001);
 }
 
-static void server_info__reason_ends_and_is_printable(void **state)
+CASE(server_info__reason_ends_and_is_printable)
 {
 	struct dpt_server_info in = {.ext = {.present = true}}, out;
 	uint8_t msg[DPT_MSG_SIZE];
@@ -126,7 +144,7 @@ static const struct field t_fields[] = {
 };
 static const struct text t_texts[] = {{8, "server"}, {304, "ofa-v2-cma"}};
 
-static void transaction__golden(void **state)
+CASE(transaction__golden)
 {
 	struct dpt_transaction in = {
 		.server = "server",
@@ -158,16 +176,13 @@ static void transaction__golden(void **state)
 	assert_int_equal(out.eps, 8);
 	assert_true(out.rsp && out.validate && out.poll);
 	assert_int_equal(out.op_count, 3);
+	assert_false(out.old_form);
 	assert_memory_equal(out.ops, in.ops, sizeof(in.ops));
 }
 
-static void transaction__hostile(void **state)
+CASE(transaction__hostile)
 {
-	static const struct {
-		size_t at;
-		uint32_t value;
-		const char *says;
-	} rows[] = {
+	static const struct hostile rows[] = {
 		{0, 5, "another version"},
 		{0, 0, "another version"},
 		{4, 7, "byte order"},
@@ -180,8 +195,8 @@ static void transaction__hostile(void **state)
 		{272, 1001, "endpoint"},
 		{272, 251, "endpoint"}, /* times 4 threads */
 		{272, 0x40000000, "endpoint"},
-		{296, 0, "2.0.x"}, /* the older form has text there */
-		{300, 1, "2.0.x"},
+		{296, 0, "no port"}, /* nor is it the older form */
+		{300, 1, "no port"},
 		{564, 0, "SR are needed"},
 		{564, 101, "100 operations"},
 		{564, 0xffffffff, "100 operations"},
@@ -204,33 +219,54 @@ static void transaction__hostile(void **state)
 		const char *wrong;
 
 		GOLDEN(msg, t_fields, t_texts);
-		for (int b = 0; b < 4; b++)
-			msg[rows[i].at + (size_t)b] =
-				(uint8_t)(rows[i].value >> 8 * b);
+		put_hostile(msg, &rows[i]);
 		memset(&out, 0xee, sizeof(out));
 		wrong = dpt_get_transaction(msg, &out);
-		if (!wrong != !rows[i].says ||
-		    (wrong && !strstr(wrong, rows[i].says)))
-			fail_msg("offset %zu, value 0x%x: %s", rows[i].at,
-				 rows[i].value, wrong ? wrong : "accepted");
+		check_hostile(&rows[i], wrong);
 		/* Nothing was handed out. */
 		if (wrong)
 			assert_int_equal(out.op_count, 0xeeeeeeee);
 	}
 }
 
-static void transaction__older_form_is_told_apart(void **state)
+/* Without the port: the device's name begins where it stood. */
+static void older_form(uint8_t msg[DPT_MSG_SIZE])
+{
+	GOLDEN(msg, t_fields, t_texts);
+	memmove(msg + 296, msg + 304, 2568 - 304);
+	memset(msg + 2560, 0, 8);
+}
+
+CASE(transaction__older_form_is_told_apart)
+{
+	struct dpt_transaction out;
+	uint8_t msg[DPT_MSG_SIZE], again[DPT_MSG_SIZE];
+
+	older_form(msg);
+	assert_null(dpt_get_transaction(msg, &out));
+	assert_true(out.old_form);
+	assert_string_equal(out.device, "ofa-v2-cma");
+	assert_int_equal(out.op_count, 3);
+	assert_int_equal(out.ops[1].seg_size, 4096);
+	dpt_put_transaction(again, &out);
+	same_bytes(again, msg);
+}
+
+CASE(transaction__older_form_of_a_short_name)
 {
 	struct dpt_transaction out;
 	uint8_t msg[DPT_MSG_SIZE];
 
-	/* Without the port: the device's name begins where it stood. */
-	GOLDEN(msg, t_fields, t_texts);
-	memmove(msg + 296, msg + 304, 2568 - 304);
-	assert_non_null(strstr(dpt_get_transaction(msg, &out), "2.0.x"));
+	older_form(msg);
+	memset(msg + 296, 0, 256);
+	memcpy(msg + 296, "ib", 2);
+	assert_null(dpt_get_transaction(msg, &out));
+	assert_true(out.old_form);
+	assert_string_equal(out.device, "ib");
+	assert_int_equal(out.op_count, 3);
 }
 
-static void texts__end_and_are_printable(void **state)
+CASE(texts__end_and_are_printable)
 {
 	struct dpt_transaction out;
 	uint8_t msg[DPT_MSG_SIZE];
@@ -250,7 +286,7 @@ static const struct field p_fields[] = {
 };
 static const struct text p_texts[] = {{8, "there"}, {264, "dev"}};
 
-static void performance__golden(void **state)
+CASE(performance__golden)
 {
 	struct dpt_performance in = {
 		.server = "there",
@@ -277,13 +313,9 @@ static void performance__golden(void **state)
 	assert_int_equal(out.port, 62000);
 }
 
-static void performance__hostile(void **state)
+CASE(performance__hostile)
 {
-	static const struct {
-		size_t at;
-		uint32_t value;
-		const char *says;
-	} rows[] = {
+	static const struct hostile rows[] = {
 		{0, 7, "another version"}, {532, 0, "iterations"},
 		{536, 0, "pipeline"},	   {536, 0xffffffff, NULL},
 		{540, 2, "read or write"}, {540, 9, "read or write"},
@@ -294,21 +326,14 @@ static void performance__hostile(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct dpt_performance out;
 		uint8_t msg[DPT_MSG_SIZE];
-		const char *wrong;
 
 		GOLDEN(msg, p_fields, p_texts);
-		for (int b = 0; b < 4; b++)
-			msg[rows[i].at + (size_t)b] =
-				(uint8_t)(rows[i].value >> 8 * b);
-		wrong = dpt_get_performance(msg, &out);
-		if (!wrong != !rows[i].says ||
-		    (wrong && !strstr(wrong, rows[i].says)))
-			fail_msg("offset %zu, value 0x%x: %s", rows[i].at,
-				 rows[i].value, wrong ? wrong : "accepted");
+		put_hostile(msg, &rows[i]);
+		check_hostile(&rows[i], dpt_get_performance(msg, &out));
 	}
 }
 
-static void quit__golden(void **state)
+CASE(quit__golden)
 {
 	static const struct field f[] = {{512, 3}, {516, 0}, {520, 62000}};
 	static const struct text t[] = {{0, "there"}, {256, "dev"}};
@@ -325,13 +350,9 @@ static void quit__golden(void **state)
 	assert_int_equal(out.debug, 3);
 }
 
-static void client_info__hostile(void **state)
+CASE(client_info__hostile)
 {
-	static const struct {
-		size_t at;
-		uint32_t value;
-		const char *says;
-	} rows[] = {
+	static const struct hostile rows[] = {
 		{0, 0x47455420, "another version"}, /* "GET " */
 		{4, 2, "byte order"},
 		{8, 0, "does not run"}, /* a server is no test */
@@ -347,20 +368,14 @@ static void client_info__hostile(void **state)
 		struct dpt_client_info in = {.test = DPT_TRANSACTION, .eps = 1};
 		struct dpt_client_info out;
 		uint8_t msg[DPT_MSG_SIZE];
-		const char *wrong;
 
 		dpt_put_client_info(msg, &in);
-		for (int b = 0; b < 4; b++)
-			msg[rows[i].at + (size_t)b] =
-				(uint8_t)(rows[i].value >> 8 * b);
-		wrong = dpt_get_client_info(msg, &out);
-		if (!wrong || !strstr(wrong, rows[i].says))
-			fail_msg("offset %zu, value 0x%x: %s", rows[i].at,
-				 rows[i].value, wrong ? wrong : "accepted");
+		put_hostile(msg, &rows[i]);
+		check_hostile(&rows[i], dpt_get_client_info(msg, &out));
 	}
 }
 
-static void get__survives_any_bytes(void **state)
+CASE(get__survives_any_bytes)
 {
 	uint32_t x = 1;
 
@@ -387,7 +402,7 @@ static void get__survives_any_bytes(void **state)
 	}
 }
 
-static void address__golden(void **state)
+CASE(address__golden)
 {
 	static const uint8_t want[12] = {0x44, 0x33, 0x22, 0x11, 8, 7,
 					 6,    5,    4,	   3,	 2, 1};
@@ -402,24 +417,4 @@ static void address__golden(void **state)
 	assert_int_equal(address, 0x0102030405060708);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(client_info__golden),
-		cmocka_unit_test(client_info__extension_is_behind_the_fields),
-		cmocka_unit_test(client_info__hostile),
-		cmocka_unit_test(server_info__golden),
-		cmocka_unit_test(server_info__reason_ends_and_is_printable),
-		cmocka_unit_test(transaction__golden),
-		cmocka_unit_test(transaction__hostile),
-		cmocka_unit_test(transaction__older_form_is_told_apart),
-		cmocka_unit_test(texts__end_and_are_printable),
-		cmocka_unit_test(performance__golden),
-		cmocka_unit_test(performance__hostile),
-		cmocka_unit_test(quit__golden),
-		cmocka_unit_test(get__survives_any_bytes),
-		cmocka_unit_test(address__golden),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

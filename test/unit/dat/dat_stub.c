@@ -50,10 +50,9 @@ static void count(int *counter)
 static bool has_word(const char *ia_name, const char *word)
 {
 	bool found = false;
-	int i;
 
 	pthread_mutex_lock(&lock);
-	for (i = 0; i < MAX_NAMES && !found; i++)
+	for (int i = 0; i < MAX_NAMES && !found; i++)
 		found = names[i].used &&
 			strcmp(names[i].info.ia_name, ia_name) == 0 &&
 			strstr(names[i].words, word);
@@ -133,10 +132,8 @@ static DAT_PROVIDER table = {
 __attribute__((unused)) static void remember(const DAT_PROVIDER_INFO *info,
 					     const char *words)
 {
-	int i;
-
 	pthread_mutex_lock(&lock);
-	for (i = 0; i < MAX_NAMES; i++) {
+	for (int i = 0; i < MAX_NAMES; i++) {
 		if (names[i].used)
 			continue;
 		names[i].used = true;
@@ -177,8 +174,6 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *words)
 #ifndef STUB_WITHOUT_FINI
 void dat_provider_fini(const DAT_PROVIDER_INFO *info)
 {
-	int i;
-
 	count(&stub_count.finis);
 	if (!has_word(info->ia_name, "stay"))
 		dat_registry_remove_provider(has_word(info->ia_name, "noopen")
@@ -186,7 +181,7 @@ void dat_provider_fini(const DAT_PROVIDER_INFO *info)
 						     : &table,
 					     info);
 	pthread_mutex_lock(&lock);
-	for (i = 0; i < MAX_NAMES; i++)
+	for (int i = 0; i < MAX_NAMES; i++)
 		if (names[i].used &&
 		    !strcmp(names[i].info.ia_name, info->ia_name))
 			names[i].used = false;

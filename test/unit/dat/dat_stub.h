@@ -12,6 +12,12 @@
 #ifndef DAT_STUB_H
 #define DAT_STUB_H
 
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 struct stub_count {
 	int inits;
 	int finis;
@@ -24,5 +30,25 @@ __attribute__((visibility("default"))) extern struct stub_count stub_count;
 
 /* Put this into one file of the program. */
 #define DAT_STUB_COUNTERS struct stub_count stub_count
+
+static inline bool stub_is_loaded(const char *path)
+{
+	void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+
+	if (library)
+		dlclose(library);
+	return library != NULL;
+}
+
+/* A new dat.conf of this text, at PATH, a template. 0, or a group fails. */
+static inline int stub_conf(char *path, const char *text)
+{
+	int fd = mkstemp(path);
+	ssize_t len = (ssize_t)strlen(text);
+
+	if (fd < 0 || write(fd, text, (size_t)len) != len)
+		return -1;
+	return close(fd);
+}
 
 #endif

@@ -33,8 +33,9 @@
 /* The version behind the letter. */
 #define API_VERSION(api) ((api) + 1)
 
-#define MAJOR DAT_VERSION_MAJOR
-#define MINOR DAT_VERSION_MINOR
+#define MAJOR	    DAT_VERSION_MAJOR
+#define MAJOR_OTHER (3 - MAJOR)
+#define MINOR	    DAT_VERSION_MINOR
 
 static inline DAT_RETURN code(DAT_RETURN of_2_0)
 {

@@ -13,16 +13,13 @@
 #include "dat/common/dat_conf.h"
 #include "dat/common/dat_handle.h"
 #include "dat/common/dat_reg.h"
+#include "test/unit/case.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define STUB DAT_TEST_LIBDIR "/" STUB_NAME ".so"
 
@@ -89,7 +86,28 @@ static bool did_fail(void)
 	return failed;
 }
 
-static void parse__each_allocation_fails(void **state)
+static int group_setup(void **state)
+{
+	return stub_conf(conf_path, CONF);
+}
+
+static int group_teardown(void **state)
+{
+	dat_registry_fini();
+	return unlink(conf_path);
+}
+
+static int teardown(void **state)
+{
+	fail_in = 0;
+	if (stub_count.opens != stub_count.closes)
+		return -1;
+	return dat_handle_fini() ? 0 : -1;
+}
+
+#define T(name) CASE_WITH(name, NULL, teardown)
+
+T(parse__each_allocation_fails)
 {
 	struct dat_conf conf = {0};
 	int err;
@@ -117,7 +135,7 @@ static DAT_RETURN open_a(DAT_IA_HANDLE *ia)
 			    DAT_TRUE);
 }
 
-static void init__each_allocation_fails(void **state)
+T(init__each_allocation_fails)
 {
 	DAT_IA_HANDLE ia;
 	int n;
@@ -137,7 +155,7 @@ static void init__each_allocation_fails(void **state)
 	assert_int_equal(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 }
 
-static void openv__each_allocation_fails(void **state)
+T(openv__each_allocation_fails)
 {
 	DAT_IA_HANDLE ia;
 	DAT_RETURN ret;
@@ -162,7 +180,7 @@ static void openv__each_allocation_fails(void **state)
 	assert_int_equal(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 }
 
-static void add_provider__each_allocation_fails(void **state)
+T(add_provider__each_allocation_fails)
 {
 	static const DAT_PROVIDER provider;
 	static const DAT_PROVIDER_INFO info = {"own", MAJOR, MINOR, DAT_TRUE};
@@ -182,7 +200,7 @@ static void add_provider__each_allocation_fails(void **state)
 }
 
 #ifndef DAT_FACE_1
-static void query__each_allocation_fails(void **state)
+T(query__each_allocation_fails)
 {
 	DAT_HANDLE handle = DAT_HANDLE_NULL;
 	DAT_RETURN ret;
@@ -202,44 +220,4 @@ static void query__each_allocation_fails(void **state)
 
 #endif
 
-static int group_setup(void **state)
-{
-	int fd = mkstemp(conf_path);
-
-	if (fd < 0 || write(fd, CONF, strlen(CONF)) != (ssize_t)strlen(CONF))
-		return -1;
-	return close(fd);
-}
-
-static int group_teardown(void **state)
-{
-	dat_registry_fini();
-	return unlink(conf_path);
-}
-
-static int teardown(void **state)
-{
-	fail_in = 0;
-	if (stub_count.opens != stub_count.closes)
-		return -1;
-	return dat_handle_fini() ? 0 : -1;
-}
-
-#define TEST(f) cmocka_unit_test_teardown(f, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(parse__each_allocation_fails),
-		TEST(init__each_allocation_fails),
-		TEST(openv__each_allocation_fails),
-		TEST(add_provider__each_allocation_fails),
-#ifndef DAT_FACE_1
-		TEST(query__each_allocation_fails),
-#endif
-	};
-
-	/* whoever waits for ever is wrong */
-	alarm(300);
-	return cmocka_run_group_tests(tests, group_setup, group_teardown);
-}
+RUN_CASES(group_setup, group_teardown)

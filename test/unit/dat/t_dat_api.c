@@ -11,13 +11,10 @@
 #include "dat_test_face.h"
 
 #include "dat/common/dat_handle.h"
+#include "test/unit/case.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* What the first argument is. FAST: an object, and the slot is not checked. */
 enum kind {
@@ -32,6 +29,7 @@ struct redirected {
 	enum kind kind;
 	DAT_RETURN null_code;
 	DAT_RETURN (*run)(DAT_HANDLE handle);
+	void (*fill)(DAT_PROVIDER *table);
 	size_t slot; /* offset in the table */
 };
 
@@ -88,10 +86,21 @@ static void keep(const void *arg, size_t size)
 		any_.value;                                         \
 	})
 
-#define DESCRIBE(call, kind, code)                                          \
-	static const struct redirected call_##call = {                      \
-		#call, kind, DAT_CLASS_ERROR | DAT_INVALID_HANDLE | (code), \
-		run_##call, offsetof(DAT_PROVIDER, call##_func)};
+/* The rows are what the linker has put side by side. */
+#define DESCRIBE(call, kind, code)                                             \
+	static void fill_##call(DAT_PROVIDER *table)                           \
+	{                                                                      \
+		table->call##_func = stub_##call;                              \
+	}                                                                      \
+	static const struct redirected *const row_##call                       \
+		__attribute__((used, section("dat_calls"))) =                  \
+			&(const struct redirected){                            \
+				#call,                                         \
+				kind,                                          \
+				DAT_CLASS_ERROR | DAT_INVALID_HANDLE | (code), \
+				run_##call,                                    \
+				fill_##call,                                   \
+				offsetof(DAT_PROVIDER, call##_func)};
 
 /* clang-format off */
 #define CALL1(call, kind, code, T1) \
@@ -251,194 +260,13 @@ CALL2(set_consumer_context, ANY, DAT_INVALID_HANDLE1, DAT_HANDLE, DAT_CONTEXT)
 CALL2(get_consumer_context, ANY, DAT_INVALID_HANDLE1, DAT_HANDLE, DAT_CONTEXT *)
 CALL2(get_handle_type, ANY, DAT_INVALID_HANDLE1, DAT_HANDLE, DAT_HANDLE_TYPE *)
 
-#define FILL(call) .call##_func = stub_##call
-#define ROW(call) &call_##call
-
-static const struct redirected *const calls[] = {
-	ROW(ia_query),
-	ROW(evd_resize),
-	ROW(evd_post_se),
-	ROW(evd_dequeue),
-	ROW(evd_query),
-	ROW(evd_free),
-	ROW(evd_create),
-	ROW(evd_modify_cno),
-	ROW(evd_enable),
-	ROW(evd_wait),
-	ROW(evd_disable),
-	ROW(evd_set_unwaitable),
-	ROW(evd_clear_unwaitable),
-	ROW(cno_create),
-	ROW(cno_modify_agent),
-	ROW(cno_query),
-	ROW(cno_free),
-	ROW(cno_wait),
-#ifndef DAT_FACE_1
-	ROW(cno_fd_create),
-	ROW(cno_trigger),
-#endif
-	ROW(ep_create),
-	ROW(ep_query),
-	ROW(ep_modify),
-	ROW(ep_connect),
-	ROW(ep_dup_connect),
-#ifndef DAT_FACE_1
-	ROW(ep_common_connect),
-#endif
-	ROW(ep_disconnect),
-	ROW(ep_post_send),
-#ifndef DAT_FACE_1
-	ROW(ep_post_send_with_invalidate),
-#endif
-	ROW(ep_post_recv),
-	ROW(ep_post_rdma_read),
-#ifndef DAT_FACE_1
-	ROW(ep_post_rdma_read_to_rmr),
-#endif
-	ROW(ep_post_rdma_write),
-	ROW(ep_get_status),
-	ROW(ep_free),
-	ROW(ep_reset),
-	ROW(ep_create_with_srq),
-	ROW(ep_recv_query),
-	ROW(ep_set_watermark),
-	ROW(psp_create),
-	ROW(psp_create_any),
-	ROW(psp_query),
-	ROW(psp_free),
-	ROW(rsp_create),
-	ROW(rsp_query),
-	ROW(rsp_free),
-#ifndef DAT_FACE_1
-	ROW(csp_create),
-	ROW(csp_query),
-	ROW(csp_free),
-#endif
-	ROW(cr_query),
-	ROW(cr_accept),
-	ROW(cr_reject),
-	ROW(cr_handoff),
-	ROW(pz_create),
-	ROW(pz_query),
-	ROW(pz_free),
-	ROW(lmr_free),
-	ROW(lmr_sync_rdma_read),
-	ROW(lmr_sync_rdma_write),
-	ROW(lmr_create),
-	ROW(lmr_query),
-	ROW(rmr_create),
-#ifndef DAT_FACE_1
-	ROW(rmr_create_for_ep),
-#endif
-	ROW(rmr_query),
-	ROW(rmr_bind),
-	ROW(rmr_free),
-	ROW(srq_create),
-	ROW(srq_free),
-	ROW(srq_post_recv),
-	ROW(srq_query),
-	ROW(srq_resize),
-	ROW(srq_set_lw),
-	ROW(set_consumer_context),
-	ROW(get_consumer_context),
-	ROW(get_handle_type),
-};
-
-static const DAT_PROVIDER full_table = {
-	FILL(ia_query),
-	FILL(evd_resize),
-	FILL(evd_post_se),
-	FILL(evd_dequeue),
-	FILL(evd_query),
-	FILL(evd_free),
-	FILL(evd_create),
-	FILL(evd_modify_cno),
-	FILL(evd_enable),
-	FILL(evd_wait),
-	FILL(evd_disable),
-	FILL(evd_set_unwaitable),
-	FILL(evd_clear_unwaitable),
-	FILL(cno_create),
-	FILL(cno_modify_agent),
-	FILL(cno_query),
-	FILL(cno_free),
-	FILL(cno_wait),
-#ifndef DAT_FACE_1
-	FILL(cno_fd_create),
-	FILL(cno_trigger),
-#endif
-	FILL(ep_create),
-	FILL(ep_query),
-	FILL(ep_modify),
-	FILL(ep_connect),
-	FILL(ep_dup_connect),
-#ifndef DAT_FACE_1
-	FILL(ep_common_connect),
-#endif
-	FILL(ep_disconnect),
-	FILL(ep_post_send),
-#ifndef DAT_FACE_1
-	FILL(ep_post_send_with_invalidate),
-#endif
-	FILL(ep_post_recv),
-	FILL(ep_post_rdma_read),
-#ifndef DAT_FACE_1
-	FILL(ep_post_rdma_read_to_rmr),
-#endif
-	FILL(ep_post_rdma_write),
-	FILL(ep_get_status),
-	FILL(ep_free),
-	FILL(ep_reset),
-	FILL(ep_create_with_srq),
-	FILL(ep_recv_query),
-	FILL(ep_set_watermark),
-	FILL(psp_create),
-	FILL(psp_create_any),
-	FILL(psp_query),
-	FILL(psp_free),
-	FILL(rsp_create),
-	FILL(rsp_query),
-	FILL(rsp_free),
-#ifndef DAT_FACE_1
-	FILL(csp_create),
-	FILL(csp_query),
-	FILL(csp_free),
-#endif
-	FILL(cr_query),
-	FILL(cr_accept),
-	FILL(cr_reject),
-	FILL(cr_handoff),
-	FILL(pz_create),
-	FILL(pz_query),
-	FILL(pz_free),
-	FILL(lmr_free),
-	FILL(lmr_sync_rdma_read),
-	FILL(lmr_sync_rdma_write),
-	FILL(lmr_create),
-	FILL(lmr_query),
-	FILL(rmr_create),
-#ifndef DAT_FACE_1
-	FILL(rmr_create_for_ep),
-#endif
-	FILL(rmr_query),
-	FILL(rmr_bind),
-	FILL(rmr_free),
-	FILL(srq_create),
-	FILL(srq_free),
-	FILL(srq_post_recv),
-	FILL(srq_query),
-	FILL(srq_resize),
-	FILL(srq_set_lw),
-	FILL(set_consumer_context),
-	FILL(get_consumer_context),
-	FILL(get_handle_type),
-#ifndef DAT_FACE_1
-	.handle_extendedop_func = NULL,
-#endif
-};
 /* clang-format on */
 
-#define N_CALLS (sizeof(calls) / sizeof(calls[0]))
+extern const struct redirected *const __start_dat_calls[],
+	*const __stop_dat_calls[];
+
+#define calls	__start_dat_calls
+#define N_CALLS ((size_t)(__stop_dat_calls - __start_dat_calls))
 
 struct object {
 	DAT_PROVIDER *table;
@@ -450,7 +278,9 @@ static DAT_IA_HANDLE ia;
 
 static int setup(void **state)
 {
-	table = full_table;
+	memset(&table, 0, sizeof(table));
+	for (size_t i = 0; i < N_CALLS; i++)
+		calls[i]->fill(&table);
 	ia = dat_handle_reserve();
 	assert_non_null(ia);
 	dat_handle_publish(ia, (DAT_IA_HANDLE)&object, NULL);
@@ -462,6 +292,8 @@ static int teardown(void **state)
 	dat_handle_release(ia);
 	return dat_handle_fini() ? 0 : -1;
 }
+
+#define T(name) CASE_WITH(name, setup, teardown)
 
 static DAT_HANDLE handle_for(const struct redirected *call)
 {
@@ -479,7 +311,7 @@ static void check_reached(const struct redirected *call, DAT_HANDLE handle)
 	assert_memory_equal(got.bytes, expected.bytes, expected.len);
 }
 
-static void calls__all_slots_have_one(void **state)
+T(calls__all_slots_have_one)
 {
 	/* not here: name, extension, open, close; HA, extended operation */
 	size_t others = MAJOR == 1 ? 4 : 6;
@@ -487,19 +319,15 @@ static void calls__all_slots_have_one(void **state)
 	assert_int_equal(N_CALLS, sizeof(table) / sizeof(void *) - others);
 }
 
-static void calls__reach_their_slot(void **state)
+T(calls__reach_their_slot)
 {
-	size_t i;
-
-	for (i = 0; i < N_CALLS; i++)
+	for (size_t i = 0; i < N_CALLS; i++)
 		check_reached(calls[i], handle_for(calls[i]));
 }
 
-static void calls__context_calls_take_ia_numbers(void **state)
+T(calls__context_calls_take_ia_numbers)
 {
-	size_t i;
-
-	for (i = 0; i < N_CALLS; i++)
+	for (size_t i = 0; i < N_CALLS; i++)
 		if (calls[i]->kind == ANY)
 			check_reached(calls[i], ia);
 }
@@ -512,19 +340,15 @@ static void check_refused(const struct redirected *call, DAT_HANDLE handle,
 	assert_non_null(strstr(dat_error_detail(), call->name));
 }
 
-static void calls__null_handle(void **state)
+T(calls__null_handle)
 {
-	size_t i;
-
-	for (i = 0; i < N_CALLS; i++)
+	for (size_t i = 0; i < N_CALLS; i++)
 		check_refused(calls[i], DAT_HANDLE_NULL, calls[i]->null_code);
 }
 
-static void calls__ia_not_open(void **state)
+T(calls__ia_not_open)
 {
-	size_t i;
-
-	for (i = 0; i < N_CALLS; i++) {
+	for (size_t i = 0; i < N_CALLS; i++) {
 		if (calls[i]->kind != IA && calls[i]->kind != ANY)
 			continue;
 		check_refused(calls[i], (DAT_HANDLE)7, calls[i]->null_code);
@@ -533,21 +357,17 @@ static void calls__ia_not_open(void **state)
 	}
 }
 
-static void calls__provider_pointer_is_no_ia(void **state)
+T(calls__provider_pointer_is_no_ia)
 {
-	size_t i;
-
-	for (i = 0; i < N_CALLS; i++)
+	for (size_t i = 0; i < N_CALLS; i++)
 		if (calls[i]->kind == IA)
 			check_refused(calls[i], &object, calls[i]->null_code);
 }
 
-static void calls__empty_slot(void **state)
+T(calls__empty_slot)
 {
-	size_t i;
-
 	memset(&table, 0, sizeof(table));
-	for (i = 0; i < N_CALLS; i++)
+	for (size_t i = 0; i < N_CALLS; i++)
 		if (calls[i]->kind != FAST)
 			check_refused(calls[i], handle_for(calls[i]),
 				      code(0xbfff0000));
@@ -584,14 +404,14 @@ static void check_extended(DAT_HANDLE handle, DAT_EXTENDED_OP op)
 	assert_true(got_long == UINT64_MAX - 1);
 }
 
-static void extension_op__reaches_the_provider(void **state)
+T(extension_op__reaches_the_provider)
 {
 	check_extended(&object, DAT_IB_FETCH_AND_ADD_OP);
 	check_extended(ia, DAT_IB_UD_CM_FREE_OP);
 }
 
 /* Any bit may be part of an operation's number. */
-static void extension_op__numbers_are_not_tested_by_bit(void **state)
+T(extension_op__numbers_are_not_tested_by_bit)
 {
 	check_extended(&object, DAT_OPEN_EXTENSION_BASE | 1);
 	check_extended(&object, DAT_CLOSE_EXTENSION_BASE | 1);
@@ -600,7 +420,7 @@ static void extension_op__numbers_are_not_tested_by_bit(void **state)
 	check_extended(ia, -1);
 }
 
-static void extension_op__null(void **state)
+T(extension_op__null)
 {
 	assert_int_equal(dat_extension_op(DAT_HANDLE_NULL, 0),
 			 code(0x8005001b));
@@ -615,7 +435,7 @@ static void extension_op__null(void **state)
 			 code(0x80050027));
 }
 
-static void extension_op__provider_without_extensions(void **state)
+T(extension_op__provider_without_extensions)
 {
 	table.handle_extendedop_func = NULL;
 	assert_int_equal(dat_extension_op(&object, 0), code(0xbfff0000));
@@ -624,25 +444,4 @@ static void extension_op__provider_without_extensions(void **state)
 
 #endif
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(calls__all_slots_have_one),
-		TEST(calls__reach_their_slot),
-		TEST(calls__context_calls_take_ia_numbers),
-		TEST(calls__null_handle),
-		TEST(calls__ia_not_open),
-		TEST(calls__provider_pointer_is_no_ia),
-		TEST(calls__empty_slot),
-#ifndef DAT_FACE_1
-		TEST(extension_op__reaches_the_provider),
-		TEST(extension_op__numbers_are_not_tested_by_bit),
-		TEST(extension_op__null),
-		TEST(extension_op__provider_without_extensions),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -11,15 +11,13 @@
 
 #include <dat2/dat_registry.h>
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 #define LINE(name, api, stub, params)                            \
 	name " " api " threadsafe default " DAT_TEST_LIBDIR stub \
@@ -61,15 +59,6 @@ static struct face faces[2] = {
 	},
 };
 
-static bool is_loaded(const char *path)
-{
-	void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
-
-	if (library)
-		dlclose(library);
-	return library != NULL;
-}
-
 static void *find(const struct face *face, const char *name)
 {
 	void *symbol = dlsym(face->library, name);
@@ -95,7 +84,7 @@ static void unload(struct face *face)
 {
 	assert_int_equal(dlclose(face->library), 0);
 	face->library = NULL;
-	assert_false(is_loaded(face->path));
+	assert_false(stub_is_loaded(face->path));
 }
 
 static void open_a(struct face *face)
@@ -110,7 +99,7 @@ static void open_a(struct face *face)
 	assert_int_equal(ret, DAT_SUCCESS);
 	/* each counts its own */
 	assert_ptr_equal(face->ia, (DAT_IA_HANDLE)1);
-	assert_true(is_loaded(face->plugin));
+	assert_true(stub_is_loaded(face->plugin));
 }
 
 /* The stub asks the registry that it is of for the number of the adapter. */
@@ -126,7 +115,7 @@ static void close_a(struct face *face)
 {
 	assert_int_equal(face->close_ia(face->ia, DAT_CLOSE_ABRUPT_FLAG),
 			 DAT_SUCCESS);
-	assert_false(is_loaded(face->plugin));
+	assert_false(stub_is_loaded(face->plugin));
 }
 
 /* Bits of ORDER: who is loaded, opened, closed and unloaded first. */
@@ -134,9 +123,8 @@ static void check_order(unsigned order)
 {
 	struct face *face[4];
 	struct face *other[4];
-	unsigned i;
 
-	for (i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 4; i++) {
 		face[i] = &faces[order >> i & 1];
 		other[i] = &faces[!(order >> i & 1)];
 	}
@@ -158,22 +146,18 @@ static void check_order(unsigned order)
 	assert_int_equal(stub_count.finis, 2);
 }
 
-static void both__every_order(void **state)
+CASE(both__every_order)
 {
 	unsigned order;
 
-	(void)state;
 	for (order = 0; order < 16; order++)
 		check_order(order);
 }
 
 /* What is open through one outlives the other. */
-static void both__one_is_unloaded(void **state)
+CASE(both__one_is_unloaded)
 {
-	int i;
-
-	(void)state;
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		load(&faces[0]);
 		load(&faces[1]);
 		open_a(&faces[i]);
@@ -186,16 +170,14 @@ static void both__one_is_unloaded(void **state)
 	}
 }
 
-static void both__reasons(void **state)
+CASE(both__reasons)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
-	int i;
 
-	(void)state;
 	load(&faces[0]);
 	load(&faces[1]);
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		assert_int_not_equal(faces[i].openv((DAT_NAME_PTR) "b", 8, &evd,
 						    &ia, faces[i].major,
 						    faces[i].minor, DAT_FALSE),
@@ -214,32 +196,16 @@ static void both__reasons(void **state)
 
 static int group_setup(void **state)
 {
-	static const char text[] = CONF;
-	int fd = mkstemp(conf_path);
+	int ret = stub_conf(conf_path, CONF);
 
-	(void)state;
-	if (fd < 0 || write(fd, text, sizeof(text) - 1) != sizeof(text) - 1)
-		return -1;
 	/* the libraries read it when they are loaded */
 	setenv("DAT_OVERRIDE", conf_path, 1);
-	return close(fd);
+	return ret;
 }
 
 static int group_teardown(void **state)
 {
-	(void)state;
 	return unlink(conf_path);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both__every_order),
-		cmocka_unit_test(both__one_is_unloaded),
-		cmocka_unit_test(both__reasons),
-	};
-
-	/* whoever waits for ever is wrong */
-	alarm(300);
-	return cmocka_run_group_tests(tests, group_setup, group_teardown);
-}
+RUN_CASES(group_setup, group_teardown)

@@ -10,13 +10,11 @@
 #include "dat/common/dat_conf.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 #define T "u2.0 nonthreadsafe default /x dapl.2.0"
 
@@ -133,18 +131,29 @@ static const struct vector vectors[] = {
 	GOOD("A u2.0 nonthreadsafe default \"\" dapl.2.0 \"a 1\" \"\"", "A"),
 };
 
-static struct dat_conf parse(const char *text)
-{
-	struct dat_conf conf = {0};
+/* What was parsed last. */
+static struct dat_conf conf;
 
-	assert_int_equal(dat_conf_parse(text, strlen(text), &conf), 0);
-	return conf;
+static int forget(void **state)
+{
+	dat_conf_free(&conf);
+	return 0;
+}
+
+static void parse_bytes(const char *bytes, size_t n)
+{
+	dat_conf_free(&conf);
+	assert_int_equal(dat_conf_parse(bytes, n, &conf), 0);
+}
+
+static void parse(const char *text)
+{
+	parse_bytes(text, strlen(text));
 }
 
 static void check_vector(const struct vector *v)
 {
-	struct dat_conf conf = parse(v->line);
-
+	parse(v->line);
 	print_message("# row %td\n", v - vectors);
 	assert_int_equal(conf.n_records, v->name ? 1 : 0);
 	if (v->name)
@@ -155,22 +164,18 @@ static void check_vector(const struct vector *v)
 		assert_int_equal(conf.diags[0].ignored, v->ignored);
 		assert_int_equal(conf.diags[0].line, 1);
 	}
-	dat_conf_free(&conf);
 }
 
-static void parse__vectors(void **state)
+CASE(parse__vectors)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++)
+	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++)
 		check_vector(&vectors[i]);
 }
 
-static void parse__all_fields_are_kept(void **state)
+CASE(parse__all_fields_are_kept)
 {
-	struct dat_conf conf = parse("\n# x\nA u02.010 threadsafe default "
-				     "/l/b.so id.3.4 \"dev 1\" pp\n");
-
+	parse("\n# x\nA u02.010 threadsafe default "
+	      "/l/b.so id.3.4 \"dev 1\" pp\n");
 	assert_int_equal(conf.n_records, 1);
 	assert_int_equal(conf.records[0].major, 2);
 	assert_int_equal(conf.records[0].minor, 10);
@@ -181,53 +186,44 @@ static void parse__all_fields_are_kept(void **state)
 	assert_string_equal(conf.records[0].ia_params, "dev 1");
 	assert_string_equal(conf.records[0].platform_params, "pp");
 	assert_int_equal(conf.records[0].line, 3);
-	dat_conf_free(&conf);
 }
 
-static void parse__digits_left_out_are_zero(void **state)
+CASE(parse__digits_left_out_are_zero)
 {
-	struct dat_conf conf = parse(ONE_API("u2.") "\n" ONE_API("u.7"));
-
+	parse(ONE_API("u2.") "\n" ONE_API("u.7"));
 	assert_int_equal(conf.n_records, 2);
 	assert_int_equal(conf.records[0].major, 2);
 	assert_int_equal(conf.records[0].minor, 0);
 	assert_int_equal(conf.records[1].major, 0);
 	assert_int_equal(conf.records[1].minor, 7);
-	dat_conf_free(&conf);
 }
 
-static void parse__no_continuation_line(void **state)
+CASE(parse__no_continuation_line)
 {
-	struct dat_conf conf =
-		parse("A u2.0 \\\nnonthreadsafe default /x dapl.2.0 a b\n");
-
+	parse("A u2.0 \\\nnonthreadsafe default /x dapl.2.0 a b\n");
 	assert_int_equal(conf.n_records, 0);
 	assert_int_equal(conf.n_diags, 2);
 	assert_int_equal(conf.diags[0].field, DAT_CONF_THREAD_SAFETY);
 	assert_int_equal(conf.diags[1].line, 2);
-	dat_conf_free(&conf);
 }
 
-static void parse__newline_in_quotes(void **state)
+CASE(parse__newline_in_quotes)
 {
-	struct dat_conf conf = parse("A " T " \"a\n1\" \"\"\n"
-				     "B " T " \"a 1\" \"\"\n");
-
+	parse("A " T " \"a\n1\" \"\"\n"
+	      "B " T " \"a 1\" \"\"\n");
 	assert_int_equal(conf.n_diags, 2);
 	assert_int_equal(conf.diags[0].field, DAT_CONF_IA_PARAMS);
 	assert_int_equal(conf.diags[1].field, DAT_CONF_API);
 	assert_int_equal(conf.n_records, 1);
 	assert_string_equal(conf.records[0].name, "B");
-	dat_conf_free(&conf);
 }
 
-static void parse__good_bad_good(void **state)
+CASE(parse__good_bad_good)
 {
-	struct dat_conf conf = parse("A " T " \"a 1\" \"\"\n"
-				     "X " T " \"a 1\n"
-				     "\"\n"
-				     "B " T " \"b 1\" \"\"");
-
+	parse("A " T " \"a 1\" \"\"\n"
+	      "X " T " \"a 1\n"
+	      "\"\n"
+	      "B " T " \"b 1\" \"\"");
 	assert_int_equal(conf.n_records, 2);
 	assert_string_equal(conf.records[0].name, "A");
 	assert_string_equal(conf.records[0].ia_params, "a 1");
@@ -236,23 +232,20 @@ static void parse__good_bad_good(void **state)
 	assert_int_equal(conf.n_diags, 2);
 	assert_string_equal(conf.diags[0].name, "X");
 	assert_string_equal(conf.diags[1].name, "");
-	dat_conf_free(&conf);
 }
 
-static void parse__nul_cuts_the_field(void **state)
+CASE(parse__nul_cuts_the_field)
 {
 	static const char text[] = "A\0zz " T " \"a\0 1\" \"\"\n";
-	struct dat_conf conf = {0};
 
-	assert_int_equal(dat_conf_parse(text, sizeof(text) - 1, &conf), 0);
+	parse_bytes(text, sizeof(text) - 1);
 	assert_int_equal(conf.n_records, 1);
 	assert_string_equal(conf.records[0].name, "A");
 	assert_string_equal(conf.records[0].ia_params, "a");
-	dat_conf_free(&conf);
 }
 
 static void parse_with_long_field(const char *before, size_t n,
-				  const char *after, struct dat_conf *ret_conf)
+				  const char *after)
 {
 	size_t len = strlen(before) + n + strlen(after);
 	char *text = malloc(len + 1);
@@ -260,59 +253,48 @@ static void parse_with_long_field(const char *before, size_t n,
 	assert_non_null(text);
 	snprintf(text, len + 1, "%s%*s%s", before, (int)n, "", after);
 	memset(text + strlen(before), 'n', n);
-	assert_int_equal(dat_conf_parse(text, len, ret_conf), 0);
+	parse_bytes(text, len);
 	free(text);
 }
 
-static void parse__name_length(void **state)
+CASE(parse__name_length)
 {
-	struct dat_conf conf;
-
-	parse_with_long_field("", 255, " " T " a b", &conf);
+	parse_with_long_field("", 255, " " T " a b");
 	assert_int_equal(conf.n_records, 1);
 	assert_int_equal(strlen(conf.records[0].name), 255);
-	dat_conf_free(&conf);
 
-	parse_with_long_field("", 256, " " T " a b", &conf);
+	parse_with_long_field("", 256, " " T " a b");
 	assert_int_equal(conf.n_records, 0);
 	assert_int_equal(conf.n_diags, 1);
 	assert_true(conf.diags[0].ignored);
 	assert_int_equal(conf.diags[0].field, DAT_CONF_NAME);
-	dat_conf_free(&conf);
 }
 
-static void parse__long_library(void **state)
+CASE(parse__long_library)
 {
-	struct dat_conf conf;
-
 	parse_with_long_field("A u2.0 nonthreadsafe default ", 5000,
-			      " dapl.2.0 a b", &conf);
+			      " dapl.2.0 a b");
 	assert_int_equal(conf.n_records, 1);
 	assert_int_equal(strlen(conf.records[0].lib_path), 5000);
-	dat_conf_free(&conf);
 }
 
-static void parse__empty(void **state)
+CASE(parse__empty)
 {
-	struct dat_conf conf = parse("");
-
+	parse("");
 	assert_int_equal(conf.n_records, 0);
 	assert_int_equal(conf.n_diags, 0);
 	dat_conf_free(&conf);
 	dat_conf_free(&conf);
 
-	conf = parse("\n  \n\t# only comments\n#");
+	parse("\n  \n\t# only comments\n#");
 	assert_int_equal(conf.n_records, 0);
 	assert_int_equal(conf.n_diags, 0);
-	dat_conf_free(&conf);
 }
 
-static void parse__duplicates_are_marked(void **state)
+CASE(parse__duplicates_are_marked)
 {
-	struct dat_conf conf =
-		parse("A " T " 1 x\nB " T " 2 x\nA " T " 3 x\n" ONE_API(
-			"u2.1") "\n" ONE_MT("threadsafe") "\nA " T " 4 x\n");
-
+	parse("A " T " 1 x\nB " T " 2 x\nA " T " 3 x\n" ONE_API(
+		"u2.1") "\n" ONE_MT("threadsafe") "\nA " T " 4 x\n");
 	assert_int_equal(conf.n_records, 6);
 	assert_false(conf.records[0].duplicate);
 	assert_false(conf.records[1].duplicate);
@@ -320,38 +302,32 @@ static void parse__duplicates_are_marked(void **state)
 	assert_false(conf.records[3].duplicate);
 	assert_false(conf.records[4].duplicate);
 	assert_true(conf.records[5].duplicate);
-	dat_conf_free(&conf);
 }
 
-static void parse__diagnostics_are_limited(void **state)
+CASE(parse__diagnostics_are_limited)
 {
 	size_t n = DAT_CONF_MAX_DIAGS + 5;
 	char *text = malloc(2 * n);
-	struct dat_conf conf;
-	size_t i;
-
 	assert_non_null(text);
-	for (i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		memcpy(text + 2 * i, "x\n", 2);
-	assert_int_equal(dat_conf_parse(text, 2 * n, &conf), 0);
+	parse_bytes(text, 2 * n);
 	free(text);
 	assert_int_equal(conf.n_diags, DAT_CONF_MAX_DIAGS);
 	assert_int_equal(conf.n_diags_lost, 5);
-	dat_conf_free(&conf);
 }
 
 static void check_text(const char *line, const char *expected)
 {
-	struct dat_conf conf = parse(line);
 	char text[300];
 
+	parse(line);
 	assert_int_equal(conf.n_diags, 1);
 	dat_conf_diag_text(&conf.diags[0], text, sizeof(text));
 	assert_string_equal(text, expected);
-	dat_conf_free(&conf);
 }
 
-static void diag_text__says_where_what_and_what_instead(void **state)
+CASE(diag_text__says_where_what_and_what_instead)
 {
 	check_text("\n  A  v2.0 nonthreadsafe",
 		   "line 2, column 6: api version: found 'v2.0', expected "
@@ -373,7 +349,7 @@ static void diag_text__says_where_what_and_what_instead(void **state)
 		   "expected u<major>.<minor>, such as u2.0");
 }
 
-static void diag_text__crlf(void **state)
+CASE(diag_text__crlf)
 {
 	check_text("A " T " \"a 1\" \"\"\r\n",
 		   "line 1, column 50: end of line: line ends with CR; convert "
@@ -386,27 +362,23 @@ static void diag_text__crlf(void **state)
 		   "convert the file to Unix line ends");
 }
 
-static void diag_text__long_field_is_cut(void **state)
+CASE(diag_text__long_field_is_cut)
 {
-	struct dat_conf conf;
 	char text[300];
 
-	parse_with_long_field("A ", 1000, " b", &conf);
+	parse_with_long_field("A ", 1000, " b");
 	dat_conf_diag_text(&conf.diags[0], text, sizeof(text));
 	assert_non_null(strstr(text, "nnn...'"));
 	assert_true(strlen(text) < 150);
-	dat_conf_free(&conf);
 }
 
-static void parse__shipped_file(void **state)
+CASE(parse__shipped_file)
 {
 	const char *top = getenv("top_srcdir");
 	static char bytes[65536];
-	struct dat_conf conf;
 	char path[4096];
-	size_t len;
+	size_t len, n_1_2 = 0;
 	FILE *f;
-	size_t i;
 
 	if (!top) {
 		print_message("# SKIP top_srcdir is not set\n");
@@ -417,38 +389,20 @@ static void parse__shipped_file(void **state)
 	assert_non_null(f);
 	len = fread(bytes, 1, sizeof(bytes), f);
 	fclose(f);
-	assert_int_equal(dat_conf_parse(bytes, len, &conf), 0);
+	parse_bytes(bytes, len);
 	assert_int_equal(conf.n_diags, 0);
-	assert_int_equal(conf.n_records, 43);
-	for (i = 0; i < conf.n_records; i++) {
-		assert_false(conf.records[i].duplicate);
-		assert_true(conf.records[i].thread_safe);
-		assert_int_equal(conf.records[i].major, 2);
-		assert_int_equal(conf.records[i].minor, 0);
+	assert_int_equal(conf.n_records, 43 + 23);
+	for (size_t i = 0; i < conf.n_records; i++) {
+		const struct dat_conf_record *r = &conf.records[i];
+		bool is_1_2 = !strncmp(r->name, "OpenIB-", 7);
+
+		assert_false(r->duplicate);
+		assert_int_equal(r->thread_safe, !is_1_2);
+		assert_int_equal(r->major, is_1_2 ? 1 : 2);
+		assert_int_equal(r->minor, is_1_2 ? 2 : 0);
+		n_1_2 += is_1_2;
 	}
-	dat_conf_free(&conf);
+	assert_int_equal(n_1_2, 23);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parse__vectors),
-		cmocka_unit_test(parse__all_fields_are_kept),
-		cmocka_unit_test(parse__digits_left_out_are_zero),
-		cmocka_unit_test(parse__no_continuation_line),
-		cmocka_unit_test(parse__newline_in_quotes),
-		cmocka_unit_test(parse__good_bad_good),
-		cmocka_unit_test(parse__nul_cuts_the_field),
-		cmocka_unit_test(parse__name_length),
-		cmocka_unit_test(parse__long_library),
-		cmocka_unit_test(parse__empty),
-		cmocka_unit_test(parse__duplicates_are_marked),
-		cmocka_unit_test(parse__diagnostics_are_limited),
-		cmocka_unit_test(diag_text__says_where_what_and_what_instead),
-		cmocka_unit_test(diag_text__crlf),
-		cmocka_unit_test(diag_text__long_field_is_cut),
-		cmocka_unit_test(parse__shipped_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, forget)

@@ -10,15 +10,12 @@
 
 #include "dat/common/dat_detail.h"
 #include "dat/common/dat_handle.h"
+#include "test/unit/case.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define N_THREADS 8
 
@@ -53,7 +50,7 @@ static void close_one(DAT_IA_HANDLE handle)
 	dat_handle_release(handle);
 }
 
-static void handle__lowest_free_number(void **state)
+CASE(handle__lowest_free_number)
 {
 	uintptr_t i;
 
@@ -70,7 +67,7 @@ static void handle__lowest_free_number(void **state)
 	assert_true(dat_handle_fini());
 }
 
-static void handle__not_open(void **state)
+CASE(handle__not_open)
 {
 	DAT_IA_HANDLE raw;
 	void *owner;
@@ -85,7 +82,7 @@ static void handle__not_open(void **state)
 	assert_false(dat_handle_begin_close(number(UINTPTR_MAX), &raw, &owner));
 }
 
-static void handle__close_once(void **state)
+CASE(handle__close_once)
 {
 	DAT_IA_HANDLE handle = open_one(pointer(1));
 	DAT_IA_HANDLE raw;
@@ -100,7 +97,7 @@ static void handle__close_once(void **state)
 	assert_null(dat_handle_get(handle));
 }
 
-static void handle__all_numbers_used(void **state)
+CASE(handle__all_numbers_used)
 {
 	uintptr_t i;
 
@@ -114,7 +111,7 @@ static void handle__all_numbers_used(void **state)
 	assert_true(dat_handle_fini());
 }
 
-static void get_ia_handle__both_ways(void **state)
+CASE(get_ia_handle__both_ways)
 {
 	DAT_IA_HANDLE handle = open_one(pointer(3));
 	DAT_IA_HANDLE out = NULL;
@@ -136,7 +133,7 @@ static void get_ia_handle__both_ways(void **state)
 }
 
 /* A provider may get the same memory for the next adapter before the last. */
-static void get_ia_handle__pointer_used_again(void **state)
+CASE(get_ia_handle__pointer_used_again)
 {
 	DAT_IA_HANDLE first = open_one(pointer(1));
 	DAT_IA_HANDLE second;
@@ -161,9 +158,8 @@ static void *churn(void *arg)
 	DAT_IA_HANDLE raw;
 	void *owner;
 	int errors = 0;
-	int i;
 
-	for (i = 0; i < 2000; i++) {
+	for (int i = 0; i < 2000; i++) {
 		handle = dat_handle_reserve();
 		dat_handle_publish(handle, pointer(id), (void *)id);
 		errors += dat_handle_get(handle) != pointer(id);
@@ -191,18 +187,18 @@ static void run_threads(void *(*start)(void *))
 	}
 }
 
-static void handle__eight_threads(void **state)
+CASE(handle__eight_threads)
 {
 	run_threads(churn);
 	assert_true(dat_handle_fini());
 }
 
-static void detail__empty_at_first(void **state)
+CASE(detail__empty_at_first)
 {
 	assert_string_equal(dat_error_detail(), "");
 }
 
-static void detail__set(void **state)
+CASE(detail__set)
 {
 	char text[5000];
 
@@ -217,25 +213,24 @@ static void detail__set(void **state)
 	assert_string_equal(dat_error_detail(), "");
 }
 
-static void detail__fail(void **state)
+CASE(detail__fail)
 {
 	assert_int_equal(dat_fail(DAT_ABORT, "ep %d: gone", 5),
 			 code(0x80010000));
 	assert_string_equal(dat_error_detail(), "ep 5: gone");
 }
 
-static void detail__is_printable(void **state)
+CASE(detail__is_printable)
 {
 	dat_fail(DAT_ABORT, "a\033[2J\r\n\x7f\xc3\xa4");
 	assert_string_equal(dat_error_detail(), "a?[2J???\xc3\xa4");
 }
 
-static void detail__text_is_bounded(void **state)
+CASE(detail__text_is_bounded)
 {
 	struct dat_text text = DAT_TEXT_INIT;
-	int i;
 
-	for (i = 0; i < 300; i++)
+	for (int i = 0; i < 300; i++)
 		dat_text_add(&text, "%s", "12345");
 	assert_int_equal(text.len, DAT_DETAIL_MAX - 1);
 	assert_int_equal(strlen(text.buf), DAT_DETAIL_MAX - 1);
@@ -245,11 +240,10 @@ static void detail__text_is_bounded(void **state)
 static void *own_detail(void *arg)
 {
 	char text[32];
-	int i;
 
 	if (*dat_error_detail())
 		return arg;
-	for (i = 0; i < 1000; i++) {
+	for (int i = 0; i < 1000; i++) {
 		dat_fail(DAT_ABORT, "thread %p", arg);
 		snprintf(text, sizeof(text), "thread %p", arg);
 		if (strcmp(text, dat_error_detail()) != 0)
@@ -258,30 +252,11 @@ static void *own_detail(void *arg)
 	return NULL;
 }
 
-static void detail__of_each_thread(void **state)
+CASE(detail__of_each_thread)
 {
 	dats_set_error_detail("mine");
 	run_threads(own_detail);
 	assert_string_equal(dat_error_detail(), "mine");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(detail__empty_at_first),
-		cmocka_unit_test(handle__lowest_free_number),
-		cmocka_unit_test(handle__not_open),
-		cmocka_unit_test(handle__close_once),
-		cmocka_unit_test(handle__all_numbers_used),
-		cmocka_unit_test(get_ia_handle__both_ways),
-		cmocka_unit_test(get_ia_handle__pointer_used_again),
-		cmocka_unit_test(handle__eight_threads),
-		cmocka_unit_test(detail__set),
-		cmocka_unit_test(detail__fail),
-		cmocka_unit_test(detail__is_printable),
-		cmocka_unit_test(detail__text_is_bounded),
-		cmocka_unit_test(detail__of_each_thread),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -12,15 +12,13 @@
 #include "dat_test_face.h"
 
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 #define STUB DAT_TEST_LIBDIR "/" STUB_NAME ".so"
 
@@ -34,15 +32,6 @@ DAT_STUB_COUNTERS;
 
 static char conf_path[] = "/tmp/dapl-test.XXXXXX";
 
-static bool is_loaded(const char *path)
-{
-	void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
-
-	if (library)
-		dlclose(library);
-	return library != NULL;
-}
-
 static void *load_private(void)
 {
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -55,7 +44,7 @@ static void *load_private(void)
 	return library;
 }
 
-static void private__open_and_close(void **state)
+CASE(private__open_and_close)
 {
 	DAT_RETURN (*close_ia)(DAT_IA_HANDLE, DAT_CLOSE_FLAGS);
 	const char *(*detail)(void);
@@ -76,18 +65,18 @@ static void private__open_and_close(void **state)
 	if (ret)
 		print_message("# %s\n", detail());
 	assert_int_equal(ret, DAT_SUCCESS);
-	assert_true(is_loaded(STUB));
+	assert_true(stub_is_loaded(STUB));
 	assert_int_equal(close_ia(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	assert_int_equal(stub_count.opens, 1);
 	assert_int_equal(stub_count.closes, 1);
 	assert_int_equal(stub_count.finis, 1);
-	assert_false(is_loaded(STUB));
+	assert_false(stub_is_loaded(STUB));
 
 	assert_int_equal(dlclose(library), 0);
-	assert_false(is_loaded(LIBRARY));
+	assert_false(stub_is_loaded(LIBRARY));
 }
 
-static void private__versions(void **state)
+CASE(private__versions)
 {
 	void *library = load_private();
 
@@ -112,13 +101,11 @@ static int group_setup(void **state)
 {
 	static const char text[] =
 		"a " API " threadsafe default " STUB " stub.1.0 \"ok\" \"\"\n";
-	int fd = mkstemp(conf_path);
+	int ret = stub_conf(conf_path, text);
 
-	if (fd < 0 || write(fd, text, sizeof(text) - 1) != sizeof(text) - 1)
-		return -1;
 	/* the library reads it when it is loaded */
 	setenv("DAT_OVERRIDE", conf_path, 1);
-	return close(fd);
+	return ret;
 }
 
 static int group_teardown(void **state)
@@ -126,14 +113,4 @@ static int group_teardown(void **state)
 	return unlink(conf_path);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(private__open_and_close),
-		cmocka_unit_test(private__versions),
-	};
-
-	/* whoever waits for ever is wrong */
-	alarm(300);
-	return cmocka_run_group_tests(tests, group_setup, group_teardown);
-}
+RUN_CASES(group_setup, group_teardown)

@@ -8,13 +8,10 @@
  */
 #include "dat_test_face.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 #ifdef DAT_FACE_1
 #define LAST_TYPE    0x14
@@ -34,7 +31,7 @@ static bool is_type(DAT_UINT32 type)
 	       type == DAT_GET_TYPE(DAT_NOT_IMPLEMENTED) >> 16;
 }
 
-static void strerror__every_type(void **state)
+CASE(strerror__every_type)
 {
 	const char *major;
 	const char *minor;
@@ -55,7 +52,7 @@ static void strerror__every_type(void **state)
 	}
 }
 
-static void strerror__every_subtype(void **state)
+CASE(strerror__every_subtype)
 {
 	const char *names[LAST_SUBTYPE + 1];
 	const char *major;
@@ -80,7 +77,7 @@ static void strerror__every_subtype(void **state)
 	assert_string_equal(names[code(103)], "DAT_THREAD_SAFETY_NOT_FOUND");
 }
 
-static void strerror__unknown_subtype(void **state)
+CASE(strerror__unknown_subtype)
 {
 	const char *major;
 	const char *minor;
@@ -105,7 +102,7 @@ static void check_names(DAT_RETURN value, const char *type, const char *subtype)
 	assert_string_equal(minor, subtype);
 }
 
-static void strerror__names(void **state)
+CASE(strerror__names)
 {
 	check_names(0, "DAT_SUCCESS", "");
 	check_names(code(0x8005000b), "DAT_INVALID_HANDLE",
@@ -123,7 +120,7 @@ static void strerror__names(void **state)
 #endif
 }
 
-static void strerror__null_pointers(void **state)
+CASE(strerror__null_pointers)
 {
 	const char *text = NULL;
 
@@ -136,7 +133,7 @@ static void strerror__null_pointers(void **state)
 }
 
 #ifndef DAT_FACE_1
-static void strerror_extension__falls_back(void **state)
+CASE(strerror_extension__falls_back)
 {
 	const char *text = NULL;
 
@@ -151,18 +148,4 @@ static void strerror_extension__falls_back(void **state)
 
 #endif
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(strerror__every_type),
-		cmocka_unit_test(strerror__every_subtype),
-		cmocka_unit_test(strerror__unknown_subtype),
-		cmocka_unit_test(strerror__names),
-		cmocka_unit_test(strerror__null_pointers),
-#ifndef DAT_FACE_1
-		cmocka_unit_test(strerror_extension__falls_back),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -13,8 +13,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 struct values {
 	bool flag, count_given;
 	uint32_t more, count, choice;
@@ -65,26 +63,17 @@ static const struct dt_opt_spec spec = {
 static struct {
 	int rc;
 	struct values v;
-	struct cmdline c;
 } p;
-
-static int forget(void **state)
-{
-	cmdline_free(&p.c);
-	memset(&p, 0, sizeof(p));
-	return 0;
-}
 
 static void parse(const char *line)
 {
-	forget(NULL);
-	cmdline_open(&p.c, "tool", line);
-	p.rc = dt_opt_parse(&spec, p.c.argc, p.c.argv, p.c.to_out, p.c.to_err,
-			    &p.v);
-	cmdline_said(&p.c);
+	memset(&p, 0, sizeof(p));
+	cmdline_begin("tool", line);
+	p.rc = cmdline_end(dt_opt_parse(&spec, cmdline.argc, cmdline.argv,
+					cmdline.to_out, cmdline.to_err, &p.v));
 }
 
-static void parse__every_kind(void **state)
+CASE(parse__every_kind)
 {
 	parse("-fvv -c 7 --choice only --list 1,100,3 -p 65535 --cpu 0 "
 	      "-t abcde --file=x -h me");
@@ -103,11 +92,11 @@ static void parse__every_kind(void **state)
 	assert_string_equal(p.v.text, "abcde");
 	assert_string_equal(p.v.file, "x");
 	assert_string_equal(p.v.host, "me");
-	assert_string_equal(p.c.out, "");
-	assert_string_equal(p.c.err, "");
+	assert_string_equal(cmdline.out, "");
+	assert_string_equal(cmdline.err, "");
 }
 
-static void parse__nothing_changes_nothing(void **state)
+CASE(parse__nothing_changes_nothing)
 {
 	struct values none;
 
@@ -117,7 +106,7 @@ static void parse__nothing_changes_nothing(void **state)
 	assert_memory_equal(&p.v, &none, sizeof(none));
 }
 
-static void parse__last_one_counts(void **state)
+CASE(parse__last_one_counts)
 {
 	parse("-h a -s -h b --count 4 -c 5");
 	assert_int_equal(p.rc, -1);
@@ -131,7 +120,7 @@ static void parse__last_one_counts(void **state)
 	assert_null(p.v.host);
 }
 
-static void parse__file_without_value(void **state)
+CASE(parse__file_without_value)
 {
 	parse("--file -f");
 	assert_int_equal(p.rc, -1);
@@ -139,7 +128,7 @@ static void parse__file_without_value(void **state)
 	assert_true(p.v.flag);
 }
 
-static void parse__refused(void **state)
+CASE(parse__refused)
 {
 	static const struct {
 		const char *line;
@@ -186,49 +175,36 @@ static void parse__refused(void **state)
 		parse(rows_[i].line);
 		if (p.rc != rows_[i].rc)
 			fail_msg("'%s': rc %d", rows_[i].line, p.rc);
-		if (rows_[i].says && !strstr(p.c.err, rows_[i].says))
-			fail_msg("'%s': says '%s'", rows_[i].line, p.c.err);
-		if (!rows_[i].says && !strstr(p.c.out, "usage: tool"))
+		if (rows_[i].says && !strstr(cmdline.err, rows_[i].says))
+			fail_msg("'%s': says '%s'", rows_[i].line, cmdline.err);
+		if (!rows_[i].says && !strstr(cmdline.out, "usage: tool"))
 			fail_msg("'%s': no help", rows_[i].line);
 	}
 }
 
-static void help__every_row(void **state)
+CASE(help__every_row)
 {
 	parse("--help");
 	assert_int_equal(p.rc, 0);
-	assert_non_null(strstr(p.c.out, "usage: tool\n\n  -f, --flag "));
-	assert_non_null(strstr(p.c.out,
+	assert_non_null(strstr(cmdline.out, "usage: tool\n\n  -f, --flag "));
+	assert_non_null(strstr(cmdline.out,
 			       "  -c, --count N           a count\n"
 			       "                          of two lines\n"));
-	assert_non_null(strstr(p.c.out, "  --file[=FILE] "));
+	assert_non_null(strstr(cmdline.out, "  --file[=FILE] "));
 	/* Too long for its column: the text begins on the next line. */
-	assert_non_null(strstr(p.c.out, "  --choice none|one|only  c\n"));
-	assert_non_null(strstr(p.c.out, "|third_word|fourth_word\n      "));
-	assert_non_null(strstr(p.c.out, "\nThe end.\n"));
+	assert_non_null(strstr(cmdline.out, "  --choice none|one|only  c\n"));
+	assert_non_null(strstr(cmdline.out, "|third_word|fourth_word\n      "));
+	assert_non_null(strstr(cmdline.out, "\nThe end.\n"));
 	for (size_t i = 0; i < spec.row_count; i++)
 		if (rows[i].name)
-			assert_non_null(strstr(p.c.out, rows[i].name));
+			assert_non_null(strstr(cmdline.out, rows[i].name));
 }
 
-static void version__name_and_number(void **state)
+CASE(version__name_and_number)
 {
 	parse("--version");
 	assert_int_equal(p.rc, 0);
-	assert_memory_equal(p.c.out, "tool (", 6);
+	assert_memory_equal(cmdline.out, "tool (", 6);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parse__every_kind),
-		cmocka_unit_test(parse__nothing_changes_nothing),
-		cmocka_unit_test(parse__last_one_counts),
-		cmocka_unit_test(parse__file_without_value),
-		cmocka_unit_test(parse__refused),
-		cmocka_unit_test(help__every_row),
-		cmocka_unit_test(version__name_and_number),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, forget);
-}
+RUN_CASES(NULL, cmdline_forget)

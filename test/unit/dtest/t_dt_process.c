@@ -9,16 +9,14 @@
 #include "test/dtest/common/dt_watch.h"
 
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
-static void allow_files__up_to_the_hard_limit(void **state)
+CASE(allow_files__up_to_the_hard_limit)
 {
 	struct rlimit files, now;
 
@@ -40,7 +38,7 @@ static int first_of(const cpu_set_t *set)
 	return cpu;
 }
 
-static void pin__one_or_any(void **state)
+CASE(pin__one_or_any)
 {
 	struct dt_report r;
 	cpu_set_t before, set;
@@ -121,26 +119,16 @@ static void hang_in_second(struct dt_report *r)
 	pause();
 }
 
-static void watch__ends_what_hangs(void **state)
+CASE(watch__ends_what_hangs)
 {
 	assert_int_equal(watched(hang), DT_TIMED_OUT);
 	assert_int_equal(watched(hang_in_second), DT_TIMED_OUT);
 }
 
-static void watch__lets_live(void **state)
+CASE(watch__lets_live)
 {
 	assert_int_equal(watched(live_long), 0);
 	assert_int_equal(watched(end_first), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(allow_files__up_to_the_hard_limit),
-		cmocka_unit_test(pin__one_or_any),
-		cmocka_unit_test(watch__ends_what_hangs),
-		cmocka_unit_test(watch__lets_live),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -15,14 +15,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 static struct dt_oob_info info_v4(const char *addr, const char *provider)
 {
@@ -43,7 +41,7 @@ static void old_message(const char *text, uint8_t msg[DT_OOB_SIZE])
 	memcpy(msg, text, strlen(text) + 1);
 }
 
-static void encode__historic_text(void **state)
+CASE(encode__historic_text)
 {
 	struct dt_oob_info info = info_v4("10.0.2.15", "ofa-v2-scm");
 	uint8_t msg[DT_OOB_SIZE];
@@ -58,7 +56,7 @@ static void encode__historic_text(void **state)
 #endif
 }
 
-static void encode__lid_and_qpn_of_a_ucm_address(void **state)
+CASE(encode__lid_and_qpn_of_a_ucm_address)
 {
 	struct dt_oob_info info;
 	struct sockaddr_in6 *in6 = (void *)&info.addr;
@@ -74,7 +72,7 @@ static void encode__lid_and_qpn_of_a_ucm_address(void **state)
 	assert_string_equal((char *)msg, "0102:03040506:0708090a:00000000:x");
 }
 
-static void encode__nothing_of_the_stack(void **state)
+CASE(encode__nothing_of_the_stack)
 {
 	struct dt_oob_info info = info_v4("1.2.3.4", "a");
 	uint8_t one[DT_OOB_SIZE], two[DT_OOB_SIZE];
@@ -88,7 +86,7 @@ static void encode__nothing_of_the_stack(void **state)
 		assert_int_equal(one[i], 0);
 }
 
-static void encode__no_address(void **state)
+CASE(encode__no_address)
 {
 	struct dt_oob_info info = info_v4("1.2.3.4", "a");
 	uint8_t msg[DT_OOB_SIZE];
@@ -97,7 +95,7 @@ static void encode__no_address(void **state)
 	assert_int_equal(dt_oob_encode(&info, msg), -EAFNOSUPPORT);
 }
 
-static void encode__longest_name_leaves_the_tail_alone(void **state)
+CASE(encode__longest_name_leaves_the_tail_alone)
 {
 	struct dt_oob_info info = info_v4("255.255.255.255", ""), back;
 	uint8_t msg[DT_OOB_SIZE];
@@ -112,7 +110,7 @@ static void encode__longest_name_leaves_the_tail_alone(void **state)
 	assert_int_equal(back.params.size, 77);
 }
 
-static void decode__own_message(void **state)
+CASE(decode__own_message)
 {
 	struct dt_oob_info info = info_v4("10.0.3.15", "ofa-v2-eth0"), back;
 	uint8_t msg[DT_OOB_SIZE];
@@ -133,7 +131,7 @@ static void decode__own_message(void **state)
 }
 
 /* What an old tool could not say: IPv6, and ucm where there is no LID. */
-static void decode__own_message_with_ipv6(void **state)
+CASE(decode__own_message_with_ipv6)
 {
 	struct dt_oob_info info, back;
 	struct sockaddr_in6 *in6 = (void *)&info.addr;
@@ -151,7 +149,7 @@ static void decode__own_message_with_ipv6(void **state)
 	assert_memory_equal(&back.addr, &info.addr, sizeof(*in6));
 }
 
-static void decode__old_message(void **state)
+CASE(decode__old_message)
 {
 	struct dt_oob_info info;
 	struct sockaddr_in *in = (void *)&info.addr;
@@ -173,7 +171,7 @@ static void decode__old_message(void **state)
 	assert_int_equal(in6->sin6_scope_id, ntohl(0x0708090a));
 }
 
-static void decode__refused(void **state)
+CASE(decode__refused)
 {
 	static const struct {
 		const char *text;
@@ -215,7 +213,7 @@ static void decode__refused(void **state)
 	}
 }
 
-static void decode__without_end(void **state)
+CASE(decode__without_end)
 {
 	struct dt_oob_info info;
 	uint8_t msg[DT_OOB_SIZE];
@@ -227,7 +225,7 @@ static void decode__without_end(void **state)
 }
 
 /* Every change of one byte of a good message is refused or understood. */
-static void decode__every_byte_changed(void **state)
+CASE(decode__every_byte_changed)
 {
 	struct dt_oob_info info = info_v4("10.0.3.15", "ofa-v2-eth0");
 	uint8_t good[DT_OOB_SIZE], msg[DT_OOB_SIZE];
@@ -289,7 +287,7 @@ static void expect_declined(int client, int server, enum dt_oob_word why)
 	assert_int_equal(dt_oob_declined(server), why);
 }
 
-static void ask__gets_the_message(void **state)
+CASE(ask__gets_the_message)
 {
 	struct server s = {.deadline = dt_deadline(20 * DT_NS_PER_S)};
 	uint8_t msg[DT_OOB_SIZE];
@@ -345,7 +343,7 @@ static int listen_plain(uint16_t *ret_port)
 	return fd;
 }
 
-static void ask__short_message(void **state)
+CASE(ask__short_message)
 {
 	uint8_t msg[DT_OOB_SIZE];
 	pthread_t thread;
@@ -360,7 +358,7 @@ static void ask__short_message(void **state)
 	close(fd);
 }
 
-static void ask__silent_server_times_out(void **state)
+CASE(ask__silent_server_times_out)
 {
 	uint8_t msg[DT_OOB_SIZE];
 	uint16_t port;
@@ -375,7 +373,7 @@ static void ask__silent_server_times_out(void **state)
 	close(fd);
 }
 
-static void ask__nobody_listens(void **state)
+CASE(ask__nobody_listens)
 {
 	uint8_t msg[DT_OOB_SIZE];
 	uint16_t port;
@@ -387,7 +385,7 @@ static void ask__nobody_listens(void **state)
 			 -ETIMEDOUT);
 }
 
-static void answer__nobody_comes(void **state)
+CASE(answer__nobody_comes)
 {
 	struct server s = {.deadline = dt_deadline(100 * DT_NS_PER_MS)};
 
@@ -411,7 +409,7 @@ static void *ask(void *arg)
 	return NULL;
 }
 
-static void try_answer__keeps_listening_until_somebody_comes(void **state)
+CASE(try_answer__keeps_listening_until_somebody_comes)
 {
 	uint64_t deadline = dt_deadline(20 * DT_NS_PER_S);
 	uint8_t msg[DT_OOB_SIZE] = "hello";
@@ -439,7 +437,7 @@ static void try_answer__keeps_listening_until_somebody_comes(void **state)
 	close(rc);
 }
 
-static void listen__port_taken(void **state)
+CASE(listen__port_taken)
 {
 	int one[DT_OOB_SOCKETS], two[DT_OOB_SOCKETS] = {-1, -1};
 
@@ -450,29 +448,4 @@ static void listen__port_taken(void **state)
 			close(one[i]);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(encode__historic_text),
-		cmocka_unit_test(encode__lid_and_qpn_of_a_ucm_address),
-		cmocka_unit_test(encode__nothing_of_the_stack),
-		cmocka_unit_test(encode__no_address),
-		cmocka_unit_test(encode__longest_name_leaves_the_tail_alone),
-		cmocka_unit_test(decode__own_message),
-		cmocka_unit_test(decode__own_message_with_ipv6),
-		cmocka_unit_test(decode__old_message),
-		cmocka_unit_test(decode__refused),
-		cmocka_unit_test(decode__without_end),
-		cmocka_unit_test(decode__every_byte_changed),
-		cmocka_unit_test(ask__gets_the_message),
-		cmocka_unit_test(ask__short_message),
-		cmocka_unit_test(ask__silent_server_times_out),
-		cmocka_unit_test(ask__nobody_listens),
-		cmocka_unit_test(answer__nobody_comes),
-		cmocka_unit_test(
-			try_answer__keeps_listening_until_somebody_comes),
-		cmocka_unit_test(listen__port_taken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

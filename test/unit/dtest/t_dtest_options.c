@@ -11,31 +11,19 @@
 
 #include <string.h>
 
-#include <cmocka.h>
-
 /* What the last command line came to, which it points into. */
 static struct {
 	int rc;
 	struct dtest_opts o;
-	struct cmdline c;
 } p;
-
-static int forget(void **state)
-{
-	cmdline_free(&p.c);
-	memset(&p, 0, sizeof(p));
-	return 0;
-}
 
 static void parse(const char *line)
 {
-	forget(NULL);
-	cmdline_open(&p.c, "dtest", line);
-	p.rc = dtest_parse(p.c.argc, p.c.argv, p.c.to_out, p.c.to_err, &p.o);
-	cmdline_said(&p.c);
+	memset(&p, 0, sizeof(p));
+	p.rc = cmdline_parse("dtest", dtest_parse, line, &p.o);
 }
 
-static void dtest_parse__historic_defaults(void **state)
+CASE(dtest_parse__historic_defaults)
 {
 	parse("");
 	assert_int_equal(p.rc, -1);
@@ -55,7 +43,7 @@ static void dtest_parse__historic_defaults(void **state)
 	assert_null(p.o.run.json_path);
 }
 
-static void parse__values_that_were_given_count_in_any_order(void **state)
+CASE(parse__values_that_were_given_count_in_any_order)
 {
 	static const struct {
 		const char *line;
@@ -91,7 +79,7 @@ static void parse__values_that_were_given_count_in_any_order(void **state)
 	}
 }
 
-static void parse__measuring_tests(void **state)
+CASE(parse__measuring_tests)
 {
 	static const struct {
 		const char *line;
@@ -112,9 +100,9 @@ static void parse__measuring_tests(void **state)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		parse(rows[i].line);
-		if (p.rc != rows[i].rc || !strstr(p.c.err, rows[i].says))
+		if (p.rc != rows[i].rc || !strstr(cmdline.err, rows[i].says))
 			fail_msg("'%s': rc %d, says '%s'", rows[i].line, p.rc,
-				 p.c.err);
+				 cmdline.err);
 		if (p.rc == -1 &&
 		    (p.o.mode != DTEST_PERF || p.o.perf != rows[i].perf ||
 		     p.o.size != rows[i].size || p.o.depth != rows[i].depth))
@@ -123,7 +111,7 @@ static void parse__measuring_tests(void **state)
 	}
 }
 
-static void sizes__of_a_measuring_test_are_powers_of_two(void **state)
+CASE(sizes__of_a_measuring_test_are_powers_of_two)
 {
 	static const uint32_t want[] = {1, 2, 4, 8, 16, 32, 64};
 	uint32_t sizes[16];
@@ -133,7 +121,7 @@ static void sizes__of_a_measuring_test_are_powers_of_two(void **state)
 	assert_memory_equal(sizes, want, sizeof(want));
 }
 
-static void parse__role_is_the_last_one_given(void **state)
+CASE(parse__role_is_the_last_one_given)
 {
 	parse("-s -h there");
 	assert_int_equal(p.rc, -1);
@@ -143,7 +131,7 @@ static void parse__role_is_the_last_one_given(void **state)
 	assert_null(p.o.run.host);
 }
 
-static void parse__all_letters(void **state)
+CASE(parse__all_letters)
 {
 	parse("-P ofa-v2-x -c -t -v -v -d 3 -D -a -i 8");
 	assert_int_equal(p.rc, -1);
@@ -158,7 +146,7 @@ static void parse__all_letters(void **state)
 	assert_int_equal(p.o.verify, DTEST_VERIFY_FULL);
 }
 
-static void dtest_parse__long_options(void **state)
+CASE(dtest_parse__long_options)
 {
 	parse("--timeout=5 --oob-port 7 --port 8 --warmup 9 --verify none "
 	      "--cpu 0 --quiet --json=f");
@@ -177,7 +165,7 @@ static void dtest_parse__long_options(void **state)
 	assert_string_equal(p.o.run.json_path, "");
 }
 
-static void dtest_parse__refused(void **state)
+CASE(dtest_parse__refused)
 {
 	static const struct {
 		const char *line;
@@ -248,38 +236,38 @@ static void dtest_parse__refused(void **state)
 
 		parse(rows[i].line);
 		if (p.rc != want ||
-		    (want == DT_USAGE && (!p.c.err[0] || p.c.out[0])) ||
+		    (want == DT_USAGE && (!cmdline.err[0] || cmdline.out[0])) ||
 		    (want == DT_USAGE_SHORT &&
-		     (p.c.err[0] || !strstr(p.c.out, "usage: dtest"))))
+		     (cmdline.err[0] || !strstr(cmdline.out, "usage: dtest"))))
 			fail_msg("'%s': %d, out '%s', err '%s'", rows[i].line,
-				 p.rc, p.c.out, p.c.err);
+				 p.rc, cmdline.out, cmdline.err);
 	}
 }
 
-static void parse__error_names_option_and_value(void **state)
+CASE(parse__error_names_option_and_value)
 {
 	parse("-b 12q");
-	assert_non_null(strstr(p.c.err, "-b 12q: not a number"));
-	assert_non_null(strstr(p.c.err, "from 1 to 1073741824"));
+	assert_non_null(strstr(cmdline.err, "-b 12q: not a number"));
+	assert_non_null(strstr(cmdline.err, "from 1 to 1073741824"));
 	parse("--wrong");
-	assert_non_null(strstr(p.c.err, "--wrong"));
+	assert_non_null(strstr(cmdline.err, "--wrong"));
 }
 
-static void dtest_parse__help_and_version(void **state)
+CASE(dtest_parse__help_and_version)
 {
 	parse("--help");
 	assert_int_equal(p.rc, DT_PASSED);
-	assert_string_equal(p.c.err, "");
-	assert_non_null(strstr(p.c.out, "usage: dtest"));
-	assert_non_null(strstr(p.c.out, "--json"));
-	assert_non_null(strstr(p.c.out, "Exit status"));
+	assert_string_equal(cmdline.err, "");
+	assert_non_null(strstr(cmdline.out, "usage: dtest"));
+	assert_non_null(strstr(cmdline.out, "--json"));
+	assert_non_null(strstr(cmdline.out, "Exit status"));
 	parse("--version");
 	assert_int_equal(p.rc, DT_PASSED);
-	assert_int_equal(strncmp(p.c.out, "dtest (dapl) ", 13), 0);
+	assert_int_equal(strncmp(cmdline.out, "dtest (dapl) ", 13), 0);
 }
 
 /* The lists were taken from runs of the historic tool. */
-static void sizes__as_ever(void **state)
+CASE(sizes__as_ever)
 {
 	static const struct {
 		const char *line;
@@ -311,7 +299,7 @@ static void sizes__as_ever(void **state)
 	}
 }
 
-static void sizes__counts_without_room(void **state)
+CASE(sizes__counts_without_room)
 {
 	parse("-W -a -b 4096");
 	assert_int_equal(dtest_sizes(&p.o, NULL, 0), 34);
@@ -319,23 +307,4 @@ static void sizes__counts_without_room(void **state)
 	assert_int_equal(dtest_sizes(&p.o, NULL, 0), 31 * 3 - 5);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dtest_parse__historic_defaults),
-		cmocka_unit_test(
-			parse__values_that_were_given_count_in_any_order),
-		cmocka_unit_test(parse__measuring_tests),
-		cmocka_unit_test(sizes__of_a_measuring_test_are_powers_of_two),
-		cmocka_unit_test(parse__role_is_the_last_one_given),
-		cmocka_unit_test(parse__all_letters),
-		cmocka_unit_test(dtest_parse__long_options),
-		cmocka_unit_test(dtest_parse__refused),
-		cmocka_unit_test(parse__error_names_option_and_value),
-		cmocka_unit_test(dtest_parse__help_and_version),
-		cmocka_unit_test(sizes__as_ever),
-		cmocka_unit_test(sizes__counts_without_room),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, forget);
-}
+RUN_CASES(NULL, cmdline_forget)

@@ -15,13 +15,11 @@
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 static void assert_near(double got, double want)
 {
@@ -48,7 +46,7 @@ static struct dt_stats stats_of(size_t n, size_t warmup, double divisor)
 	return st;
 }
 
-static void stats__none(void **state)
+CASE(stats__none)
 {
 	struct dt_samples s;
 	struct dt_stats st;
@@ -61,7 +59,7 @@ static void stats__none(void **state)
 	dt_samples_fini(&s);
 }
 
-static void stats__one(void **state)
+CASE(stats__one)
 {
 	struct dt_stats st = stats_of(1, 0, 1);
 
@@ -75,7 +73,7 @@ static void stats__one(void **state)
 	assert_near(st.p999_us, 1);
 }
 
-static void stats__known_values(void **state)
+CASE(stats__known_values)
 {
 	struct dt_stats st = stats_of(1000, 0, 1);
 
@@ -89,7 +87,7 @@ static void stats__known_values(void **state)
 	assert_near(st.p999_us, 999);
 }
 
-static void stats__percentile_of_few_is_the_largest(void **state)
+CASE(stats__percentile_of_few_is_the_largest)
 {
 	struct dt_stats st = stats_of(4, 0, 1);
 
@@ -98,7 +96,7 @@ static void stats__percentile_of_few_is_the_largest(void **state)
 	assert_near(st.typical_us, 2.5);
 }
 
-static void stats__half_of_a_round_trip(void **state)
+CASE(stats__half_of_a_round_trip)
 {
 	struct dt_stats st = stats_of(5, 0, 2);
 
@@ -109,7 +107,7 @@ static void stats__half_of_a_round_trip(void **state)
 	assert_near(st.stdev_us, sqrt(2) / 2);
 }
 
-static void stats__warmup_is_left_out(void **state)
+CASE(stats__warmup_is_left_out)
 {
 	struct dt_samples s;
 	struct dt_stats st;
@@ -126,7 +124,7 @@ static void stats__warmup_is_left_out(void **state)
 	dt_samples_fini(&s);
 }
 
-static void stats__deviation_of_large_values(void **state)
+CASE(stats__deviation_of_large_values)
 {
 	struct dt_samples s;
 	struct dt_stats st;
@@ -140,7 +138,7 @@ static void stats__deviation_of_large_values(void **state)
 	dt_samples_fini(&s);
 }
 
-static void samples_add__full_drops(void **state)
+CASE(samples_add__full_drops)
 {
 	struct dt_samples s;
 
@@ -153,7 +151,7 @@ static void samples_add__full_drops(void **state)
 	dt_samples_fini(&s);
 }
 
-static void parse_count__table(void **state)
+CASE(parse_count__table)
 {
 	static const struct {
 		const char *text;
@@ -203,7 +201,7 @@ static void text_open(struct text *t)
 	assert_non_null(t->f);
 }
 
-static void json__escapes(void **state)
+CASE(json__escapes)
 {
 	struct dt_json j;
 	struct text t;
@@ -224,7 +222,7 @@ static void json__escapes(void **state)
 	free(t.s);
 }
 
-static void json__numbers(void **state)
+CASE(json__numbers)
 {
 	struct dt_json j;
 	struct text t;
@@ -242,7 +240,7 @@ static void json__numbers(void **state)
 	free(t.s);
 }
 
-static void json__empty_object(void **state)
+CASE(json__empty_object)
 {
 	struct dt_json j;
 	struct text t;
@@ -280,7 +278,7 @@ static struct dt_result row(enum dt_kind kind)
 	return res;
 }
 
-static void report__passed(void **state)
+CASE(report__passed)
 {
 	struct dt_result lat = row(DT_LATENCY), bw = row(DT_BANDWIDTH);
 	struct dt_report r;
@@ -301,7 +299,7 @@ static void report__passed(void **state)
 	free(t.s);
 }
 
-static void report__first_error_stays(void **state)
+CASE(report__first_error_stays)
 {
 	struct dt_report r;
 	struct text t;
@@ -318,7 +316,7 @@ static void report__first_error_stays(void **state)
 	free(t.s);
 }
 
-static void report__quiet_still_tells_of_skips(void **state)
+CASE(report__quiet_still_tells_of_skips)
 {
 	struct dt_report r;
 	struct text t;
@@ -374,7 +372,7 @@ static void expect_shown(int master, const char *want)
 	assert_string_equal(text, want);
 }
 
-static void progress__on_a_terminal(void **state)
+CASE(progress__on_a_terminal)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
 
@@ -392,7 +390,7 @@ static void progress__on_a_terminal(void **state)
 	close(master);
 }
 
-static void progress__not_in_a_file(void **state)
+CASE(progress__not_in_a_file)
 {
 	FILE *f = tmpfile();
 
@@ -402,7 +400,7 @@ static void progress__not_in_a_file(void **state)
 	fclose(f);
 }
 
-static void report__records(void **state)
+CASE(report__records)
 {
 	struct dt_result lat = row(DT_LATENCY), none = row(DT_BANDWIDTH);
 	struct dt_report r;
@@ -433,7 +431,7 @@ static void report__records(void **state)
 	free(j.s);
 }
 
-static void report_close__text_that_cannot_be_written(void **state)
+CASE(report_close__text_that_cannot_be_written)
 {
 	struct dt_report r;
 	FILE *full = fopen("/dev/full", "w");
@@ -445,7 +443,7 @@ static void report_close__text_that_cannot_be_written(void **state)
 	fclose(full);
 }
 
-static void report_open__no_such_place(void **state)
+CASE(report_open__no_such_place)
 {
 	struct dt_report r;
 
@@ -453,30 +451,4 @@ static void report_open__no_such_place(void **state)
 			 -ENOENT);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stats__none),
-		cmocka_unit_test(stats__one),
-		cmocka_unit_test(stats__known_values),
-		cmocka_unit_test(stats__percentile_of_few_is_the_largest),
-		cmocka_unit_test(stats__half_of_a_round_trip),
-		cmocka_unit_test(stats__warmup_is_left_out),
-		cmocka_unit_test(stats__deviation_of_large_values),
-		cmocka_unit_test(samples_add__full_drops),
-		cmocka_unit_test(parse_count__table),
-		cmocka_unit_test(json__escapes),
-		cmocka_unit_test(json__numbers),
-		cmocka_unit_test(json__empty_object),
-		cmocka_unit_test(report__passed),
-		cmocka_unit_test(report__first_error_stays),
-		cmocka_unit_test(report__quiet_still_tells_of_skips),
-		cmocka_unit_test(progress__on_a_terminal),
-		cmocka_unit_test(progress__not_in_a_file),
-		cmocka_unit_test(report__records),
-		cmocka_unit_test(report_close__text_that_cannot_be_written),
-		cmocka_unit_test(report_open__no_such_place),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

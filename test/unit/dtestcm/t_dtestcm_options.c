@@ -12,23 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-/* Of the last command line; what was parsed points into it. */
-static struct cmdline c_;
-
 static int parse(const char *line, struct dtcm_opts *o)
 {
-	int rc;
-
-	cmdline_free(&c_);
-	cmdline_open(&c_, "dtestcm", line);
-	rc = dtcm_parse(c_.argc, c_.argv, c_.to_out, c_.to_err, o);
-	cmdline_said(&c_);
-	return rc;
+	return cmdline_parse("dtestcm", dtcm_parse, line, o);
 }
 
-static void dtestcm_parse__historic_defaults(void **state)
+CASE(dtestcm_parse__historic_defaults)
 {
 	struct dtcm_opts o;
 
@@ -47,7 +36,7 @@ static void dtestcm_parse__historic_defaults(void **state)
 	assert_int_equal(dtcm_burst(&o, 0), 100);
 }
 
-static void dtestcm_parse__historic_letters(void **state)
+CASE(dtestcm_parse__historic_letters)
 {
 	struct dtcm_opts o;
 
@@ -67,7 +56,7 @@ static void dtestcm_parse__historic_letters(void **state)
 	assert_int_equal(o.run.lid, 3);
 }
 
-static void dtestcm_parse__no_sense(void **state)
+CASE(dtestcm_parse__no_sense)
 {
 	static const struct {
 		const char *line, *says;
@@ -85,13 +74,13 @@ static void dtestcm_parse__no_sense(void **state)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (parse(rows[i].line, &o) != 2 ||
-		    !strstr(c_.err, rows[i].says))
-			fail_msg("'%s': '%s'", rows[i].line, c_.err);
+		    !strstr(cmdline.err, rows[i].says))
+			fail_msg("'%s': '%s'", rows[i].line, cmdline.err);
 	/* As many as fit exactly. */
 	assert_int_equal(parse("-m -b 36 -p 65500", &o), -1);
 }
 
-static void burst__not_above_the_count(void **state)
+CASE(burst__not_above_the_count)
 {
 	struct dtcm_opts o;
 
@@ -104,7 +93,7 @@ static void burst__not_above_the_count(void **state)
 	assert_int_equal(dtcm_burst(&o, 0), 10);
 }
 
-static void rejects__share_is_exact_and_even(void **state)
+CASE(rejects__share_is_exact_and_even)
 {
 	for (uint32_t percent = 0; percent <= 100; percent++) {
 		uint32_t n = 0;
@@ -116,7 +105,7 @@ static void rejects__share_is_exact_and_even(void **state)
 	}
 }
 
-static void dtestcm_mismatch__what_must_agree(void **state)
+CASE(dtestcm_mismatch__what_must_agree)
 {
 	static const struct {
 		const char *server, *client, *says; /* NULL: they agree */
@@ -146,7 +135,7 @@ static void dtestcm_mismatch__what_must_agree(void **state)
 	}
 }
 
-static void dtestcm_mismatch__other_servers(void **state)
+CASE(dtestcm_mismatch__other_servers)
 {
 	struct dt_oob_params theirs = {.known = false};
 	struct dtcm_opts o;
@@ -161,19 +150,4 @@ static void dtestcm_mismatch__other_servers(void **state)
 		strstr(dtcm_mismatch(&o, &theirs), "another test tool"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dtestcm_parse__historic_defaults),
-		cmocka_unit_test(dtestcm_parse__historic_letters),
-		cmocka_unit_test(dtestcm_parse__no_sense),
-		cmocka_unit_test(burst__not_above_the_count),
-		cmocka_unit_test(rejects__share_is_exact_and_even),
-		cmocka_unit_test(dtestcm_mismatch__what_must_agree),
-		cmocka_unit_test(dtestcm_mismatch__other_servers),
-	};
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
-
-	cmdline_free(&c_);
-	return failed;
-}
+RUN_CASES(NULL, cmdline_forget)

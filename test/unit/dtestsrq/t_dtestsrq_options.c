@@ -12,23 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-/* Of the last command line; what was parsed points into it. */
-static struct cmdline c_;
-
 static int parse(const char *line, struct dsrq_opts *o)
 {
-	int rc;
-
-	cmdline_free(&c_);
-	cmdline_open(&c_, "dtestsrq", line);
-	rc = dsrq_parse(c_.argc, c_.argv, c_.to_out, c_.to_err, o);
-	cmdline_said(&c_);
-	return rc;
+	return cmdline_parse("dtestsrq", dsrq_parse, line, o);
 }
 
-static void dtestsrq_parse__historic_defaults(void **state)
+CASE(dtestsrq_parse__historic_defaults)
 {
 	struct dsrq_opts o;
 
@@ -43,7 +32,7 @@ static void dtestsrq_parse__historic_defaults(void **state)
 	assert_int_equal(o.last, DSRQ_LAST_TRY);
 }
 
-static void dtestsrq_parse__historic_letters(void **state)
+CASE(dtestsrq_parse__historic_letters)
 {
 	struct dsrq_opts o;
 
@@ -58,7 +47,7 @@ static void dtestsrq_parse__historic_letters(void **state)
 	assert_int_equal(o.run.port, 5);
 }
 
-static void dtestsrq_parse__no_sense(void **state)
+CASE(dtestsrq_parse__no_sense)
 {
 	static const struct {
 		const char *line, *says;
@@ -82,11 +71,11 @@ static void dtestsrq_parse__no_sense(void **state)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (parse(rows[i].line, &o) != 2 ||
-		    !strstr(c_.err, rows[i].says))
-			fail_msg("'%s': '%s'", rows[i].line, c_.err);
+		    !strstr(cmdline.err, rows[i].says))
+			fail_msg("'%s': '%s'", rows[i].line, cmdline.err);
 }
 
-static void dtestsrq_mismatch__what_must_agree(void **state)
+CASE(dtestsrq_mismatch__what_must_agree)
 {
 	static const struct {
 		const char *server, *client, *says; /* NULL: they agree */
@@ -113,7 +102,7 @@ static void dtestsrq_mismatch__what_must_agree(void **state)
 	}
 }
 
-static void dtestsrq_mismatch__other_servers(void **state)
+CASE(dtestsrq_mismatch__other_servers)
 {
 	struct dt_oob_params theirs = {.known = false};
 	struct dsrq_opts o;
@@ -126,7 +115,7 @@ static void dtestsrq_mismatch__other_servers(void **state)
 	assert_non_null(dsrq_mismatch(&o, &theirs));
 }
 
-static void message__historic_layout(void **state)
+CASE(message__historic_layout)
 {
 	static const uint8_t client[12] = {0x55, 0xd7, 0, 0, 0,	  0,
 					   0,	 3,    0, 0, 0x1, 0x2};
@@ -138,7 +127,7 @@ static void message__historic_layout(void **state)
 	assert_int_equal(msg[0], 0xaa);
 }
 
-static void message__every_byte_is_checked(void **state)
+CASE(message__every_byte_is_checked)
 {
 	uint8_t msg[64];
 
@@ -155,7 +144,7 @@ static void message__every_byte_is_checked(void **state)
 	}
 }
 
-static void message__of_an_older_peer(void **state)
+CASE(message__of_an_older_peer)
 {
 	uint8_t msg[64] = {0x55};
 
@@ -170,20 +159,4 @@ static void message__of_an_older_peer(void **state)
 			    "first byte");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dtestsrq_parse__historic_defaults),
-		cmocka_unit_test(dtestsrq_parse__historic_letters),
-		cmocka_unit_test(dtestsrq_parse__no_sense),
-		cmocka_unit_test(dtestsrq_mismatch__what_must_agree),
-		cmocka_unit_test(dtestsrq_mismatch__other_servers),
-		cmocka_unit_test(message__historic_layout),
-		cmocka_unit_test(message__every_byte_is_checked),
-		cmocka_unit_test(message__of_an_older_peer),
-	};
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
-
-	cmdline_free(&c_);
-	return failed;
-}
+RUN_CASES(NULL, cmdline_forget)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * t_cno.c - dat_cno_create, fd_create, wait, trigger, query, modify_agent,
- * free, and what an EVD does to its CNO.
+ * t_cno.c - dat_cno_wait, fd_create, trigger, modify_agent, free, and what an
+ * EVD does to its CNO.
  *
  * Threads: waiters, counted in cno->waiters, and the service thread, on which
  * agents run. Rules: uDAPL 1.2 specification, dat_cno_*; fd_create and trigger
@@ -22,31 +22,6 @@
 
 static const DAT_OS_WAIT_PROXY_AGENT no_agent;
 
-static DAT_CNO_HANDLE cno_new(struct world *w)
-{
-	DAT_CNO_HANDLE cno = NULL;
-
-	assert_dat_ok(V(cno_create)(w->server.ia, no_agent, &cno));
-	return cno;
-}
-
-static void expect_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
-{
-	DAT_EVD_HANDLE got = NULL;
-
-	assert_dat_ok(V(cno_wait)(cno, WORLD_PATIENCE_US, &got));
-	assert_ptr_equal(got, evd);
-}
-
-static void expect_no_trigger(DAT_CNO_HANDLE cno)
-{
-	DAT_EVD_HANDLE got = (DAT_EVD_HANDLE)cno;
-
-	assert_int_equal(DAT_GET_TYPE(V(cno_wait)(cno, 0, &got)),
-			 DAT_QUEUE_EMPTY);
-	assert_null(got);
-}
-
 /* Runs F for EVDs of either make. */
 static void both(struct world *w, void (*f)(struct world *, unsigned flags))
 {
@@ -54,7 +29,7 @@ static void both(struct world *w, void (*f)(struct world *, unsigned flags))
 	f(w, WITH_CQ);
 }
 
-struct waiter {
+struct sleeper {
 	pthread_t thread;
 	pid_t tid; /* atomic */
 	DAT_CNO_HANDLE cno;
@@ -65,7 +40,7 @@ struct waiter {
 
 static void *run_waiter(void *arg)
 {
-	struct waiter *t = arg;
+	struct sleeper *t = arg;
 
 	t->evd = (DAT_EVD_HANDLE)t;
 	__atomic_store_n(&t->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
@@ -73,7 +48,7 @@ static void *run_waiter(void *arg)
 	return NULL;
 }
 
-static void start(struct waiter *t, int n, DAT_CNO_HANDLE cno,
+static void start(struct sleeper *t, int n, DAT_CNO_HANDLE cno,
 		  DAT_TIMEOUT timeout)
 {
 	for (int i = 0; i < n; i++) {
@@ -86,24 +61,11 @@ static void start(struct waiter *t, int n, DAT_CNO_HANDLE cno,
 
 /* ---------------------------------------------------- life */
 
-static void cno_create__query(void **state)
+ON_IB(cno_free__in_use)
 {
-	struct world *w = *state;
-	DAT_CNO_HANDLE cno = cno_new(w);
-	DAT_CNO_PARAM p;
-
-	assert_dat_ok(V(cno_query)(cno, DAT_CNO_FIELD_ALL, &p));
-	assert_ptr_equal(p.ia_handle, world_user_ia(w->server.ia));
-	assert_int_equal(p.proxy_type, DAT_PROXY_TYPE_NONE);
-	assert_dat_ok(V(cno_free)(cno));
-}
-
-static void cno_free__in_use(void **state)
-{
-	struct world *w = *state;
-	DAT_CNO_HANDLE cno = cno_new(w);
-	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, PLAIN, cno);
-	struct waiter t;
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
+	DAT_EVD_HANDLE evd = world_evd_cno(s->ia, PLAIN, cno);
+	struct sleeper t;
 
 	assert_refused(V(cno_free)(cno), DAPL_BAD_STATE(CNO_IN_USE));
 	assert_dat_ok(V(evd_modify_cno)(evd, DAT_HANDLE_NULL));
@@ -119,39 +81,14 @@ static void cno_free__in_use(void **state)
 
 /* ------------------------------------------------- trigger */
 
-static void check_trigger(struct world *w, unsigned flags)
+ON_IB(cno_wait__several_evds)
 {
-	DAT_CNO_HANDLE cno = cno_new(w);
-	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, flags, cno);
-
-	expect_no_trigger(cno);
-	world_post_se(evd, w);
-	world_post_se(evd, w);
-	expect_trigger(cno, evd);
-	/* A latch of depth one: two events, one trigger. */
-	expect_no_trigger(cno);
-	expect_event(evd, DAT_SOFTWARE_EVENT);
-	expect_event(evd, DAT_SOFTWARE_EVENT);
-	expect_empty(evd);
-	world_post_se(evd, w);
-	expect_trigger(cno, evd);
-}
-
-static void cno_wait__trigger(void **state)
-{
-	both(*state, check_trigger);
-}
-
-static void cno_wait__several_evds(void **state)
-{
-	struct world *w = *state;
-	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
 	DAT_EVD_HANDLE evd[40], got;
 	int seen = 0;
 
 	for (int i = 0; i < 40; i++)
-		evd[i] = world_evd_cno(w->server.ia, i & 1 ? PLAIN : WITH_CQ,
-				       cno);
+		evd[i] = world_evd_cno(s->ia, i & 1 ? PLAIN : WITH_CQ, cno);
 	for (int i = 0; i < 40; i++)
 		world_post_se(evd[i], w);
 	for (int i = 0; i < 40; i++) {
@@ -160,32 +97,30 @@ static void cno_wait__several_evds(void **state)
 		seen++;
 	}
 	assert_int_equal(seen, 40);
-	expect_no_trigger(cno);
+	expect_no_trigger(cno, 0);
 }
 
-static void cno_wait__completions(void **state)
+ON_IB_IWARP(cno_wait__completions)
 {
-	struct world *w = *state;
-	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
 
-	w->server.recv_evd = world_evd_cno(w->server.ia, WITH_CQ, cno);
+	s->recv_evd = world_evd_cno(s->ia, WITH_CQ, cno);
 	world_connect(w);
 	for (uint64_t i = 0; i < 5; i++) {
-		world_recv(&w->server, 0, 64, i);
-		world_send(&w->client, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG);
-		expect_trigger(cno, w->server.recv_evd);
-		expect_dto(w->server.recv_evd, i, DAT_DTO_SUCCESS);
+		world_recv(s, 0, 64, i);
+		world_send(c, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG);
+		expect_trigger(cno, s->recv_evd);
+		expect_dto(s->recv_evd, i, DAT_DTO_SUCCESS);
 	}
 }
 
-static void cno_wait__long_timeout_does_not_wrap(void **state)
+ON_IB(cno_wait__long_timeout_does_not_wrap)
 {
 	static const DAT_TIMEOUT timeouts[] = {0x7fffffff, 0x80000000,
 					       4294000000, 0xfffffffe};
-	struct world *w = *state;
-	DAT_CNO_HANDLE cno = cno_new(w);
-	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, WITH_CQ, cno);
-	struct waiter t;
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
+	DAT_EVD_HANDLE evd = world_evd_cno(s->ia, WITH_CQ, cno);
+	struct sleeper t;
 
 	for (size_t i = 0; i < sizeof(timeouts) / sizeof(*timeouts); i++) {
 		start(&t, 1, cno, timeouts[i]);
@@ -197,12 +132,11 @@ static void cno_wait__long_timeout_does_not_wrap(void **state)
 	}
 }
 
-static void cno_wait__wakes(void **state)
+ON_IB(cno_wait__wakes)
 {
-	struct world *w = *state;
-	DAT_CNO_HANDLE cno = cno_new(w);
-	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, WITH_CQ, cno);
-	struct waiter t[3];
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
+	DAT_EVD_HANDLE evd = world_evd_cno(s->ia, WITH_CQ, cno);
+	struct sleeper t[3];
 	int done = 0;
 
 	/* One trigger, one waiter. */
@@ -219,11 +153,10 @@ static void cno_wait__wakes(void **state)
 	assert_int_equal(done, 3);
 }
 
-static void cno_wait__timeouts_short_and_long(void **state)
+ON_IB(cno_wait__timeouts_short_and_long)
 {
 	static const DAT_TIMEOUT timeouts[] = {0, 1, 900, 5000, 30000};
-	struct world *w = *state;
-	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
 	DAT_EVD_HANDLE got;
 	uint64_t t0;
 
@@ -245,12 +178,11 @@ static void on_signal(int sig)
 	(void)sig;
 }
 
-static void cno_wait__signal(void **state)
+ON_IB(cno_wait__signal)
 {
 	struct sigaction sa = {.sa_handler = on_signal};
-	struct world *w = *state;
-	DAT_CNO_HANDLE cno = cno_new(w);
-	struct waiter t;
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
+	struct sleeper t;
 
 	sigaction(SIGUSR1, &sa, NULL);
 	start(&t, 1, cno, DAT_TIMEOUT_INFINITE);
@@ -282,12 +214,11 @@ static void stop_and_go(void)
 		assert_int_equal(errno, EINTR);
 }
 
-static void cno_wait__stopped_and_continued(void **state)
+ON_IB(cno_wait__stopped_and_continued)
 {
-	struct world *w = *state;
-	DAT_CNO_HANDLE cno = cno_new(w);
-	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, WITH_CQ, cno);
-	struct waiter t = {.tid = 0};
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
+	DAT_EVD_HANDLE evd = world_evd_cno(s->ia, WITH_CQ, cno);
+	struct sleeper t = {.tid = 0};
 
 	start(&t, 1, cno, DAT_TIMEOUT_INFINITE);
 	world_until(world_thread_is(__atomic_load_n(&t.tid, __ATOMIC_ACQUIRE),
@@ -303,12 +234,12 @@ static void cno_wait__stopped_and_continued(void **state)
 
 static void check_disabled(struct world *w, unsigned flags)
 {
-	DAT_CNO_HANDLE cno = cno_new(w);
+	DAT_CNO_HANDLE cno = world_cno(w->server.ia);
 	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, flags, cno);
 
 	assert_dat_ok(V(evd_disable)(evd));
 	world_post_se(evd, w);
-	expect_no_trigger(cno);
+	expect_no_trigger(cno, 0);
 	/* It is made up for, as the event is still there. */
 	assert_dat_ok(V(evd_enable)(evd));
 	expect_trigger(cno, evd);
@@ -318,7 +249,7 @@ static void check_disabled(struct world *w, unsigned flags)
 	assert_dat_ok(V(evd_disable)(evd));
 	expect_event(evd, DAT_SOFTWARE_EVENT);
 	assert_dat_ok(V(evd_enable)(evd));
-	expect_no_trigger(cno);
+	expect_no_trigger(cno, 0);
 }
 
 /* Where a thread that lets go of a CNO can be held. */
@@ -347,11 +278,10 @@ static void *free_evd(void *evd)
 }
 
 /* The memory of a CNO is not another one's while a thread still uses it. */
-static void cno_free__while_its_last_evd_is_freed(void **state)
+ON_IB(cno_free__while_its_last_evd_is_freed)
 {
-	struct world *w = *state;
-	DAT_CNO_HANDLE cno = cno_new(w), others[80];
-	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, PLAIN, cno);
+	DAT_CNO_HANDLE cno = world_cno(s->ia), others[80];
+	DAT_EVD_HANDLE evd = world_evd_cno(s->ia, PLAIN, cno);
 	pthread_t thread;
 	void *ret;
 
@@ -361,11 +291,11 @@ static void cno_free__while_its_last_evd_is_freed(void **state)
 	assert_dat_ok(V(cno_free)(cno));
 	/* More than there are that wait to be used again. */
 	for (int i = 0; i < 40; i++)
-		others[i] = cno_new(w);
+		others[i] = world_cno(s->ia);
 	for (int i = 0; i < 40; i++)
 		assert_dat_ok(V(cno_free)(others[i]));
 	for (int i = 0; i < 80; i++) {
-		others[i] = cno_new(w);
+		others[i] = world_cno(s->ia);
 		assert_ptr_not_equal(others[i], cno);
 	}
 	__atomic_store_n(&held_unuse, 0, __ATOMIC_RELEASE);
@@ -373,53 +303,81 @@ static void cno_free__while_its_last_evd_is_freed(void **state)
 	assert_int_equal((uintptr_t)ret, DAT_SUCCESS);
 }
 
-static void evd_disable__no_trigger(void **state)
+/* Both are named, whoever comes first; then there is none. */
+static void check_two(struct world *w, unsigned flags)
 {
-	both(*state, check_disabled);
+	DAT_CNO_HANDLE cno = world_cno(w->server.ia);
+	DAT_EVD_HANDLE evds[2], got[2];
+
+	for (int i = 0; i < 2; i++) {
+		evds[i] = world_evd(w->server.ia, flags);
+		assert_dat_ok(V(evd_modify_cno)(evds[i], cno));
+	}
+	for (int i = 0; i < 4; i++)
+		world_post_se(evds[i % 2], w);
+	for (int i = 0; i < 2; i++)
+		assert_dat_ok(V(cno_wait)(cno, WORLD_PATIENCE_US, &got[i]));
+	assert_true((got[0] == evds[0] && got[1] == evds[1]) ||
+		    (got[0] == evds[1] && got[1] == evds[0]));
+	expect_no_trigger(cno, 0);
+	for (int i = 0; i < 2; i++)
+		assert_dat_ok(V(evd_free)(evds[i]));
+	assert_dat_ok(V(cno_free)(cno));
+}
+
+ON_IB(cno_wait__names_each_evd_once)
+{
+	both(w, check_two);
+}
+
+ON_IB(evd_disable__no_trigger)
+{
+	both(w, check_disabled);
 }
 
 static void check_modify(struct world *w, unsigned flags)
 {
-	DAT_CNO_HANDLE a = cno_new(w), b = cno_new(w);
+	DAT_CNO_HANDLE a = world_cno(w->server.ia), b = world_cno(w->server.ia);
 	DAT_EVD_HANDLE evd = world_evd(w->server.ia, flags);
 
 	world_post_se(evd, w);
 	assert_dat_ok(V(evd_modify_cno)(evd, a));
 	expect_trigger(a, evd);
-	assert_dat_ok(V(evd_modify_cno)(evd, b));
-	expect_no_trigger(a);
+	for (int i = 0; i < 2; i++)
+		assert_dat_ok(V(evd_modify_cno)(evd, b));
+	expect_no_trigger(a, 0);
 	expect_trigger(b, evd);
 	expect_event(evd, DAT_SOFTWARE_EVENT);
 	world_post_se(evd, w);
-	expect_no_trigger(a);
+	expect_no_trigger(a, 0);
 	expect_trigger(b, evd);
 	assert_dat_ok(V(evd_modify_cno)(evd, DAT_HANDLE_NULL));
 	world_post_se(evd, w);
-	expect_no_trigger(b);
+	expect_no_trigger(b, 0);
 	/* Without a CNO it can be waited on. */
 	expect_event(evd, DAT_SOFTWARE_EVENT);
 	expect_event(evd, DAT_SOFTWARE_EVENT);
 	assert_dat_ok(V(cno_free)(a));
 	assert_dat_ok(V(cno_free)(b));
+	assert_refused(V(evd_modify_cno)(evd, a), DAPL_BAD_HANDLE(CNO));
 }
 
-static void evd_modify_cno__moves_the_trigger(void **state)
+ON_IB(evd_modify_cno__moves_the_trigger)
 {
-	both(*state, check_modify);
+	both(w, check_modify);
 }
 
 /* A waiter owns the EVD: no trigger, until it has gone with events left. */
-static void evd_wait__keeps_from_triggering(void **state)
+ON_IB(evd_wait__keeps_from_triggering)
 {
-	struct world *w = *state;
-	DAT_CNO_HANDLE cno = cno_new(w);
-	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, WITH_CQ, cno);
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
+	DAT_EVD_HANDLE evd = world_evd_cno(s->ia, WITH_CQ, cno);
 	DAT_COUNT more;
 	DAT_EVENT ev;
 
 	assert_int_equal(DAT_GET_TYPE(V(evd_wait)(evd, 1000, 1, &ev, &more)),
 			 DAT_TIMEOUT_EXPIRED);
-	expect_no_trigger(cno);
+	expect_no_trigger(cno, 0);
 	world_post_se(evd, w);
 	assert_int_equal(DAT_GET_TYPE(V(evd_wait)(evd, 1000, 2, &ev, &more)),
 			 DAT_TIMEOUT_EXPIRED);
@@ -427,13 +385,12 @@ static void evd_wait__keeps_from_triggering(void **state)
 	expect_event(evd, DAT_SOFTWARE_EVENT);
 }
 
-static void evd_free__last_one_releases_waiters(void **state)
+ON_IB(evd_free__last_one_releases_waiters)
 {
-	struct world *w = *state;
-	DAT_CNO_HANDLE cno = cno_new(w);
-	DAT_EVD_HANDLE a = world_evd_cno(w->server.ia, PLAIN, cno);
-	DAT_EVD_HANDLE b = world_evd_cno(w->server.ia, WITH_CQ, cno);
-	struct waiter t[3];
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
+	DAT_EVD_HANDLE a = world_evd_cno(s->ia, PLAIN, cno);
+	DAT_EVD_HANDLE b = world_evd_cno(s->ia, WITH_CQ, cno);
+	struct sleeper t[3];
 
 	start(t, 3, cno, DAT_TIMEOUT_INFINITE);
 	assert_dat_ok(V(evd_free)(a));
@@ -445,25 +402,24 @@ static void evd_free__last_one_releases_waiters(void **state)
 		assert_null(t[i].evd);
 	}
 	/* The CNO is as good as new. */
-	expect_no_trigger(cno);
-	a = world_evd_cno(w->server.ia, PLAIN, cno);
+	expect_no_trigger(cno, 0);
+	a = world_evd_cno(s->ia, PLAIN, cno);
 	world_post_se(a, w);
 	expect_trigger(cno, a);
 }
 
 /* The next EVD comes before the waiters have noticed that the last is gone. */
-static void evd_free__last_one_and_a_new_one(void **state)
+ON_IB(evd_free__last_one_and_a_new_one)
 {
-	struct world *w = *state;
-	DAT_CNO_HANDLE cno = cno_new(w);
-	struct waiter t[2];
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
+	struct sleeper t[2];
 
 	for (int round = 0; round < 200; round++) {
-		DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, PLAIN, cno);
+		DAT_EVD_HANDLE evd = world_evd_cno(s->ia, PLAIN, cno);
 
 		start(t, 2, cno, DAT_TIMEOUT_INFINITE);
 		assert_dat_ok(V(evd_free)(evd));
-		evd = world_evd_cno(w->server.ia, PLAIN, cno);
+		evd = world_evd_cno(s->ia, PLAIN, cno);
 		for (int i = 0; i < 2; i++) {
 			pthread_join(t[i].thread, NULL);
 			assert_int_equal(t[i].ret, DAT_SUCCESS);
@@ -543,18 +499,17 @@ static void check_agent(struct world *w, unsigned flags)
 	assert_dat_ok(V(cno_free)(cno));
 }
 
-static void cno_agent__one_shot(void **state)
+ON_IB(cno_agent__one_shot)
 {
-	both(*state, check_agent);
+	both(w, check_agent);
 }
 
-static void cno_agent__finds_an_old_trigger(void **state)
+ON_IB(cno_agent__finds_an_old_trigger)
 {
-	struct world *w = *state;
 	struct agent a = {0};
 	DAT_OS_WAIT_PROXY_AGENT agent = {&a, run_agent};
-	DAT_CNO_HANDLE cno = cno_new(w);
-	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, PLAIN, cno);
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
+	DAT_EVD_HANDLE evd = world_evd_cno(s->ia, PLAIN, cno);
 
 	world_post_se(evd, w);
 	assert_dat_ok(V(cno_modify_agent)(cno, agent));
@@ -562,12 +517,11 @@ static void cno_agent__finds_an_old_trigger(void **state)
 	assert_ptr_equal(a.evd, evd);
 }
 
-static void cno_agent__set_again_from_inside(void **state)
+ON_IB(cno_agent__set_again_from_inside)
 {
-	struct world *w = *state;
-	struct agent a = {.cno = cno_new(w)};
+	struct agent a = {.cno = world_cno(s->ia)};
 	DAT_OS_WAIT_PROXY_AGENT agent = {&a, run_agent};
-	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, WITH_CQ, a.cno);
+	DAT_EVD_HANDLE evd = world_evd_cno(s->ia, WITH_CQ, a.cno);
 
 	assert_dat_ok(V(cno_modify_agent)(a.cno, agent));
 	for (int i = 1; i <= 50; i++) {
@@ -578,13 +532,12 @@ static void cno_agent__set_again_from_inside(void **state)
 }
 
 /* Set again by another thread while it is being called: none is lost. */
-static void cno_agent__set_again_from_outside(void **state)
+ON_IB(cno_agent__set_again_from_outside)
 {
-	struct world *w = *state;
 	struct agent a = {0};
 	DAT_OS_WAIT_PROXY_AGENT agent = {&a, run_agent};
-	DAT_CNO_HANDLE cno = cno_new(w);
-	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, PLAIN, cno);
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
+	DAT_EVD_HANDLE evd = world_evd_cno(s->ia, PLAIN, cno);
 
 	for (int i = 0; i < 500; i++) {
 		int before = calls(&a);
@@ -640,58 +593,28 @@ static void check_fd(struct world *w, unsigned flags)
 	assert_dat_ok(V(cno_free)(cno));
 }
 
-static void cno_fd_create__poll(void **state)
+ON_IB(cno_fd_create__poll)
 {
-	both(*state, check_fd);
+	both(w, check_fd);
 }
 
-static void cno_fd_create__completion(void **state)
+ON_IB(cno_fd_create__completion)
 {
-	struct world *w = *state;
 	DAT_CNO_HANDLE cno;
 	DAT_EVD_HANDLE got;
 	DAT_FD fd;
 
-	assert_dat_ok(V(cno_fd_create)(w->server.ia, &fd, &cno));
-	w->server.recv_evd = world_evd_cno(w->server.ia, DAT_EVD_DTO_FLAG, cno);
+	assert_dat_ok(V(cno_fd_create)(s->ia, &fd, &cno));
+	s->recv_evd = world_evd_cno(s->ia, DAT_EVD_DTO_FLAG, cno);
 	world_connect(w);
-	world_recv(&w->server, 0, 64, 1);
+	world_recv(s, 0, 64, 1);
 	assert_false(readable(fd));
-	world_send(&w->client, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG);
-	expect_dto(w->client.req_evd, 1, DAT_DTO_SUCCESS);
+	world_send(c, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG);
+	expect_dto(c->req_evd, 1, DAT_DTO_SUCCESS);
 	world_until(readable(fd));
 	assert_dat_ok(V(cno_trigger)(cno, &got));
-	assert_ptr_equal(got, w->server.recv_evd);
-	expect_dto(w->server.recv_evd, 1, DAT_DTO_SUCCESS);
+	assert_ptr_equal(got, s->recv_evd);
+	expect_dto(s->recv_evd, 1, DAT_DTO_SUCCESS);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ib_test(cno_create__query),
-		ib_test(cno_free__in_use),
-		ib_test(cno_free__while_its_last_evd_is_freed),
-		ib_test(cno_wait__trigger),
-		ib_test(cno_wait__several_evds),
-		ib_test(cno_wait__completions),
-		iwarp_test(cno_wait__completions),
-		ib_test(cno_wait__wakes),
-		ib_test(cno_wait__long_timeout_does_not_wrap),
-		ib_test(cno_wait__timeouts_short_and_long),
-		ib_test(cno_wait__signal),
-		ib_test(cno_wait__stopped_and_continued),
-		ib_test(evd_disable__no_trigger),
-		ib_test(evd_modify_cno__moves_the_trigger),
-		ib_test(evd_wait__keeps_from_triggering),
-		ib_test(evd_free__last_one_releases_waiters),
-		ib_test(evd_free__last_one_and_a_new_one),
-		ib_test(cno_agent__one_shot),
-		ib_test(cno_agent__finds_an_old_trigger),
-		ib_test(cno_agent__set_again_from_inside),
-		ib_test(cno_agent__set_again_from_outside),
-		ib_test(cno_fd_create__poll),
-		ib_test(cno_fd_create__completion),
-	};
-
-	return world_run(tests);
-}
+RUN_CASES(NULL, NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * t_evd.c - dat_evd_create, query, resize, post_se, dequeue, enable, disable,
- * set/clear_unwaitable, modify_cno, free; overflow; what notifies.
+ * t_evd.c - dat_evd_create, resize, post_se, dequeue; overflow; devices that
+ * fail; what notifies.
  *
  * Waiting is in t_evd_wait.c, what a CNO makes of an EVD in t_cno.c.
  * ibv_resize_cq() can be taken away, for devices that do not have it.
@@ -27,15 +27,6 @@ int __wrap_ibv_resize_cq(struct ibv_cq *cq, int cqe)
 	return no_resize ? ENOSYS : __real_ibv_resize_cq(cq, cqe);
 }
 
-static DAT_EVD_PARAM query(DAT_EVD_HANDLE evd)
-{
-	DAT_EVD_PARAM p;
-
-	memset(&p, 0xa5, sizeof(p));
-	assert_dat_ok(V(evd_query)(evd, DAT_EVD_FIELD_ALL, &p));
-	return p;
-}
-
 static void *next_se(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT ev;
@@ -48,32 +39,16 @@ static void *next_se(DAT_EVD_HANDLE evd)
 
 /* ------------------------------------------------ create */
 
-static void evd_create__query(void **state)
+ON_IB(evd_create__any_streams)
 {
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd = world_evd(w->client.ia, DAT_EVD_CR_FLAG);
-	DAT_EVD_PARAM p = query(evd);
-
-	assert_ptr_equal(p.ia_handle, world_user_ia(w->client.ia));
-	assert_int_equal(p.evd_qlen, WORLD_QLEN);
-	assert_int_equal(p.evd_state,
-			 DAT_EVD_STATE_ENABLED | DAT_EVD_STATE_WAITABLE);
-	assert_null(p.cno_handle);
-	assert_int_equal(p.evd_flags, DAT_EVD_CR_FLAG);
-	assert_dat_ok(V(evd_free)(evd));
-}
-
-static void evd_create__any_streams(void **state)
-{
-	struct world *w = *state;
 	DAT_EVD_HANDLE evd;
 	unsigned n = 0;
 
 	for (unsigned flags = 1; flags <= 0x3f1; flags++) {
 		if (flags & ~0x3f1u)
 			continue;
-		evd = world_evd(w->server.ia, flags);
-		assert_int_equal(query(evd).evd_flags, flags);
+		evd = world_evd(s->ia, flags);
+		assert_int_equal(world_evd_param(evd).evd_flags, flags);
 		expect_empty(evd);
 		assert_dat_ok(V(evd_free)(evd));
 		n++;
@@ -81,43 +56,31 @@ static void evd_create__any_streams(void **state)
 	assert_int_equal(n, 127);
 }
 
-static void evd_create__too_long(void **state)
+ON_IB_IWARP(evd_create__nth_failure)
 {
-	struct world *w = *state;
 	DAT_EVD_HANDLE evd = NULL;
 
-	assert_refused(
-		V(evd_create)(w->server.ia, 8193, NULL, DAT_EVD_DTO_FLAG, &evd),
-		DAPL_NO_RES(TEVD));
+	assert_nth_failure(
+		V(evd_create)(s->ia, 8, NULL, (DAT_EVD_FLAGS)STREAMS_ALL, &evd),
+		assert_dat_ok(V(evd_free)(evd)));
+}
+
+ON_IB(evd_create__largest)
+{
+	DAT_EVD_HANDLE evd = NULL;
+
+	assert_refused(V(evd_create)(s->ia, 8193, NULL, DAT_EVD_DTO_FLAG, &evd),
+		       DAPL_NO_RES(TEVD));
 	assert_null(evd);
-}
-
-static void evd_create__nth_failure(void **state)
-{
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd = NULL;
-
-	assert_nth_failure(V(evd_create)(w->server.ia, 8, NULL,
-					 (DAT_EVD_FLAGS)STREAMS_ALL, &evd),
-			   assert_dat_ok(V(evd_free)(evd)));
-}
-
-static void evd_create__largest(void **state)
-{
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd;
-
-	assert_dat_ok(V(evd_create)(w->server.ia, 8192, NULL, DAT_EVD_DTO_FLAG,
-				    &evd));
-	assert_int_equal(query(evd).evd_qlen, 8192);
+	assert_dat_ok(V(evd_create)(s->ia, 8192, NULL, DAT_EVD_DTO_FLAG, &evd));
+	assert_int_equal(world_evd_param(evd).evd_qlen, 8192);
 }
 
 /* ----------------------------------------------- post_se */
 
-static void evd_post_se__ring_turns_and_grows(void **state)
+ON_IB(evd_post_se__ring_turns_and_grows)
 {
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd = world_evd(w->server.ia, DAT_EVD_SOFTWARE_FLAG);
+	DAT_EVD_HANDLE evd = world_evd(s->ia, DAT_EVD_SOFTWARE_FLAG);
 
 	/* In and out at different speeds, so that the ring turns and grows. */
 	for (uintptr_t in = 1, out = 1; out < 500;) {
@@ -129,17 +92,16 @@ static void evd_post_se__ring_turns_and_grows(void **state)
 	expect_empty(evd);
 }
 
-static void evd_post_se__full_then_goes_on(void **state)
+ON_IB(evd_post_se__full_then_goes_on)
 {
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd = world_evd(w->server.ia, DAT_EVD_SOFTWARE_FLAG);
+	DAT_EVD_HANDLE evd = world_evd(s->ia, DAT_EVD_SOFTWARE_FLAG);
 	DAT_EVENT ev = {.event_number = DAT_SOFTWARE_EVENT};
 
 	for (uintptr_t i = 0; i < WORLD_QLEN; i++)
 		world_post_se(evd, (void *)i);
 	assert_refused(V(evd_post_se)(evd, &ev), DAPL_ERR(DAT_QUEUE_FULL, 0));
 	/* By specification that is no overflow. */
-	expect_empty(w->server.async_evd);
+	expect_empty(s->async_evd);
 	assert_ptr_equal(next_se(evd), (void *)0);
 	world_post_se(evd, (void *)WORLD_QLEN);
 	for (uintptr_t i = 1; i <= WORLD_QLEN; i++)
@@ -147,100 +109,21 @@ static void evd_post_se__full_then_goes_on(void **state)
 	expect_empty(evd);
 }
 
-static void evd_dequeue__unwaitable_and_disabled(void **state)
-{
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd = world_evd(w->server.ia, DAT_EVD_SOFTWARE_FLAG);
-
-	assert_dat_ok(V(evd_set_unwaitable)(evd));
-	assert_dat_ok(V(evd_disable)(evd));
-	world_post_se(evd, w);
-	assert_ptr_equal(next_se(evd), w);
-}
-
-/* --------------------------------------------- switches */
-
-static void evd_switches__state(void **state)
-{
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd = w->server.recv_evd;
-
-	for (int i = 0; i < 2; i++) {
-		assert_dat_ok(V(evd_disable)(evd));
-		assert_int_equal(query(evd).evd_state,
-				 DAT_EVD_STATE_DISABLED |
-					 DAT_EVD_STATE_WAITABLE);
-	}
-	for (int i = 0; i < 2; i++) {
-		assert_dat_ok(V(evd_set_unwaitable)(evd));
-		assert_int_equal(query(evd).evd_state,
-				 DAT_EVD_STATE_DISABLED |
-					 DAT_EVD_STATE_UNWAITABLE);
-	}
-	for (int i = 0; i < 2; i++) {
-		assert_dat_ok(V(evd_enable)(evd));
-		assert_int_equal(query(evd).evd_state,
-				 DAT_EVD_STATE_ENABLED |
-					 DAT_EVD_STATE_UNWAITABLE);
-	}
-	for (int i = 0; i < 2; i++) {
-		assert_dat_ok(V(evd_clear_unwaitable)(evd));
-		assert_int_equal(query(evd).evd_state,
-				 DAT_EVD_STATE_ENABLED |
-					 DAT_EVD_STATE_WAITABLE);
-	}
-}
-
-static void evd_modify_cno__query(void **state)
-{
-	struct world *w = *state;
-	DAT_OS_WAIT_PROXY_AGENT agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
-	DAT_CNO_HANDLE a, b;
-	DAT_EVD_HANDLE evd;
-
-	assert_dat_ok(V(cno_create)(w->server.ia, agent, &a));
-	assert_dat_ok(V(cno_create)(w->server.ia, agent, &b));
-	evd = world_evd_cno(w->server.ia, DAT_EVD_DTO_FLAG, a);
-	assert_ptr_equal(query(evd).cno_handle, a);
-	assert_refused(V(cno_free)(a), DAPL_BAD_STATE(CNO_IN_USE));
-	assert_dat_ok(V(evd_modify_cno)(evd, b));
-	assert_dat_ok(V(evd_modify_cno)(evd, b));
-	assert_ptr_equal(query(evd).cno_handle, b);
-	assert_dat_ok(V(cno_free)(a));
-	assert_refused(V(evd_modify_cno)(evd, a), DAPL_BAD_HANDLE(CNO));
-	assert_ptr_equal(query(evd).cno_handle, b);
-	assert_dat_ok(V(evd_modify_cno)(evd, DAT_HANDLE_NULL));
-	assert_null(query(evd).cno_handle);
-	assert_dat_ok(V(cno_free)(b));
-}
-
-static void evd_free__with_events(void **state)
-{
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd = world_evd(w->server.ia, STREAMS_ALL);
-
-	for (uintptr_t i = 0; i < 20; i++)
-		world_post_se(evd, (void *)i);
-	assert_dat_ok(V(evd_free)(evd));
-	assert_refused(V(evd_free)(evd), DAPL_ERR(DAT_INVALID_HANDLE, 0));
-}
-
 /* ----------------------------------------------- resize */
 
-static void evd_resize__software(void **state)
+ON_IB(evd_resize__software)
 {
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd = world_evd(w->server.ia, DAT_EVD_SOFTWARE_FLAG);
+	DAT_EVD_HANDLE evd = world_evd(s->ia, DAT_EVD_SOFTWARE_FLAG);
 	DAT_EVENT ev = {.event_number = DAT_SOFTWARE_EVENT};
 
 	for (uintptr_t i = 0; i < WORLD_QLEN; i++)
 		world_post_se(evd, (void *)i);
 	assert_refused(V(evd_resize)(evd, WORLD_QLEN - 1),
 		       DAPL_ERR(DAT_INVALID_STATE, 0));
-	assert_int_equal(query(evd).evd_qlen, WORLD_QLEN);
+	assert_int_equal(world_evd_param(evd).evd_qlen, WORLD_QLEN);
 	assert_dat_ok(V(evd_resize)(evd, WORLD_QLEN));
 	assert_dat_ok(V(evd_resize)(evd, 200));
-	assert_int_equal(query(evd).evd_qlen, 200);
+	assert_int_equal(world_evd_param(evd).evd_qlen, 200);
 	for (uintptr_t i = WORLD_QLEN; i < 200; i++)
 		world_post_se(evd, (void *)i);
 	assert_refused(V(evd_post_se)(evd, &ev), DAPL_ERR(DAT_QUEUE_FULL, 0));
@@ -253,34 +136,24 @@ static void evd_resize__software(void **state)
 	expect_empty(evd);
 }
 
-static void evd_resize__too_long(void **state)
+ON_IB(evd_resize__fails)
 {
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd = w->server.recv_evd;
-
-	assert_refused(V(evd_resize)(evd, 8193), DAPL_NO_RES(TEVD));
-	assert_int_equal(query(evd).evd_qlen, WORLD_QLEN);
-}
-
-static void evd_resize__device_fails(void **state)
-{
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd = w->server.recv_evd;
+	DAT_EVD_HANDLE evd = s->recv_evd;
 	DAT_RETURN ret;
 
+	assert_refused(V(evd_resize)(evd, 8193), DAPL_NO_RES(TEVD));
 	fv_fail_at(1, ENOMEM);
 	ret = V(evd_resize)(evd, 500);
 	assert_int_equal(DAT_GET_TYPE(ret), DAT_INSUFFICIENT_RESOURCES);
 	assert_int_equal(ret & 0xc0000000u, DAT_CLASS_ERROR);
-	assert_int_equal(query(evd).evd_qlen, WORLD_QLEN);
+	assert_int_equal(world_evd_param(evd).evd_qlen, WORLD_QLEN);
 	assert_dat_ok(V(evd_resize)(evd, 500));
-	assert_int_equal(query(evd).evd_qlen, 500);
+	assert_int_equal(world_evd_param(evd).evd_qlen, 500);
 }
 
-static void evd_resize__device_cannot(void **state)
+ON_IB(evd_resize__device_cannot)
 {
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd = w->server.recv_evd;
+	DAT_EVD_HANDLE evd = s->recv_evd;
 
 	no_resize = true;
 	assert_refused(V(evd_resize)(evd, 500),
@@ -288,20 +161,18 @@ static void evd_resize__device_cannot(void **state)
 	/* What it has is enough for less. */
 	assert_dat_ok(V(evd_resize)(evd, 5));
 	no_resize = false;
-	assert_int_equal(query(evd).evd_qlen, WORLD_QLEN);
+	assert_int_equal(world_evd_param(evd).evd_qlen, WORLD_QLEN);
 }
 
 /* Completions in the queue survive a growing and a shrinking. */
-static void evd_resize__with_completions(void **state)
+ON_IB(evd_resize__with_completions, world_connect)
 {
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd = w->client.req_evd;
+	DAT_EVD_HANDLE evd = c->req_evd;
 
-	world_connect(w);
 	for (uint64_t i = 0; i < 8; i++)
-		world_recv(&w->server, 0, 64, i);
+		world_recv(s, 0, 64, i);
 	for (uint64_t i = 0; i < 8; i++)
-		world_send(&w->client, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG);
+		world_send(c, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG);
 	world_until(fv_cq_depth(((struct dapl_evd *)evd)->cq) == 8);
 	assert_refused(V(evd_resize)(evd, 4), DAPL_ERR(DAT_INVALID_STATE, 0));
 	assert_dat_ok(V(evd_resize)(evd, 300));
@@ -315,10 +186,8 @@ static void evd_resize__with_completions(void **state)
 /* ------------------------------------------- overflow */
 
 /* More events than the length of the queue: all of them come, and one alarm. */
-static void evd_overflow__nothing_is_lost(void **state)
+ON_IB(evd_overflow__nothing_is_lost)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_EVENT ev = {.event_number = DAT_CONNECTION_EVENT_ESTABLISHED};
 	DAT_EVD_HANDLE evd;
 
@@ -354,10 +223,9 @@ static int arm_fails(struct ibv_cq *cq, int solicited_only)
 }
 
 /* Whoever looks first, the adapter's EVD hears of it once. */
-static void evd_dequeue__queue_cannot_be_read(void **state)
+ON_IB(evd_dequeue__queue_cannot_be_read)
 {
-	struct world *w = *state;
-	DAT_EVD_HANDLE h = w->server.recv_evd;
+	DAT_EVD_HANDLE h = s->recv_evd;
 	struct dapl_evd *evd = (struct dapl_evd *)h;
 	struct vb_cq_ops ops = evd->ops;
 	DAT_COUNT more;
@@ -372,17 +240,16 @@ static void evd_dequeue__queue_cannot_be_read(void **state)
 		assert_dat_ok(V(evd_resize)(h, WORLD_QLEN));
 	}
 	evd->ops = ops;
-	ev = expect_event(w->server.async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+	ev = expect_event(s->async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW);
 	assert_ptr_equal(ev.event_data.asynch_error_event_data.dat_handle, h);
-	expect_empty(w->server.async_evd);
+	expect_empty(s->async_evd);
 }
 
 /* Nobody can be told, but events that are no completions wake as ever. */
-static void evd_wait__queue_cannot_be_armed(void **state)
+ON_IB(evd_wait__queue_cannot_be_armed)
 {
-	struct world *w = *state;
-	DAT_EVD_HANDLE h = world_evd(w->server.ia,
-				     DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
+	DAT_EVD_HANDLE h =
+		world_evd(s->ia, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
 	struct dapl_evd *evd = (struct dapl_evd *)h;
 	DAT_COUNT more;
 	DAT_EVENT ev;
@@ -397,10 +264,9 @@ static void evd_wait__queue_cannot_be_armed(void **state)
 }
 
 /* Who holds an EVD may come too late with an event. */
-static void evd_post__after_the_end(void **state)
+ON_IB(evd_post__after_the_end)
 {
-	struct world *w = *state;
-	DAT_EVD_HANDLE h = world_evd(w->server.ia, DAT_EVD_CONNECTION_FLAG);
+	DAT_EVD_HANDLE h = world_evd(s->ia, DAT_EVD_CONNECTION_FLAG);
 	struct dapl_evd *evd = (struct dapl_evd *)h;
 	const DAT_EVENT ev = {.event_number = DAT_CONNECTION_EVENT_ESTABLISHED};
 
@@ -414,16 +280,16 @@ static void evd_post__after_the_end(void **state)
 /* ------------------------------------------- what notifies */
 
 /* As long as queues want the same, that; otherwise all events notify. */
-static void evd_config__queues_disagree(void **state)
+ON_IB(evd_config__queues_disagree)
 {
-	struct world *w = *state;
-	DAT_EVD_HANDLE h = w->server.recv_evd;
+	DAT_EVD_HANDLE h = s->recv_evd;
 	struct dapl_evd *evd = (struct dapl_evd *)h;
 
 	dapl_evd_config_enter(NULL, DAPL_EVD_NOTIFY);
 	dapl_evd_config_enter(evd, DAPL_EVD_SOLICITED);
 	assert_int_equal(evd->config, DAPL_EVD_SOLICITED);
-	assert_int_equal(query(h).evd_state & DAT_EVD_STATE_CONFIG_THRESHOLD,
+	assert_int_equal(world_evd_param(h).evd_state &
+				 DAT_EVD_STATE_CONFIG_THRESHOLD,
 			 DAT_EVD_STATE_CONFIG_SOLICITED);
 	assert_int_equal(dapl_evd_config_refuses(evd),
 			 DAPL_BAD_STATE(EVD_CONFIG_SOLICITED));
@@ -439,23 +305,22 @@ static void evd_config__queues_disagree(void **state)
 }
 
 /* What was read into the ring and notifies nobody is counted, and no reason. */
-static void evd_notified__by_what_notifies(void **state)
+ON_IB(evd_notified__by_what_notifies)
 {
-	struct world *w = *state;
-	struct dapl_evd *evd = (struct dapl_evd *)w->server.recv_evd;
+	struct dapl_evd *evd = (struct dapl_evd *)s->recv_evd;
 	const DAT_EVENT ev = {.event_number = DAT_DTO_COMPLETION_EVENT,
-			      .evd_handle = w->server.recv_evd};
+			      .evd_handle = s->recv_evd};
 	struct dapl_evd_after after = {0};
 
 	dapl_evd_config_enter(evd, DAPL_EVD_NOTIFY);
 	dapl_lock(&evd->lock);
 	dapl_evd_push_completion_locked(evd, &ev, true, &after);
-	assert_false(dapl_evd_notified(evd, 1, 0, false));
+	assert_false(dapl_evd_notified_locked(evd, 1, 0, false));
 	dapl_evd_push_completion_locked(evd, &ev, false, &after);
-	assert_true(dapl_evd_notified(evd, 1, 0, false));
+	assert_true(dapl_evd_notified_locked(evd, 1, 0, false));
 	dapl_unlock(&evd->lock);
 	for (int i = 0; i < 2; i++)
-		expect_event(w->server.recv_evd, DAT_DTO_COMPLETION_EVENT);
+		expect_event(s->recv_evd, DAT_DTO_COMPLETION_EVENT);
 	dapl_evd_config_leave(evd, DAPL_EVD_NOTIFY);
 }
 
@@ -485,10 +350,9 @@ static void *post_many(void *arg)
 	return NULL;
 }
 
-static void evd_post_se__threads(void **state)
+ON_IB(evd_post_se__threads)
 {
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd = world_evd(w->server.ia, DAT_EVD_SOFTWARE_FLAG);
+	DAT_EVD_HANDLE evd = world_evd(s->ia, DAT_EVD_SOFTWARE_FLAG);
 	struct poster p[3];
 	uintptr_t next[3] = {0};
 
@@ -510,34 +374,4 @@ static void evd_post_se__threads(void **state)
 	expect_empty(evd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ib_test(evd_create__query),
-		ib_test(evd_create__any_streams),
-		ib_test(evd_create__too_long),
-		ib_test(evd_create__nth_failure),
-		iwarp_test(evd_create__nth_failure),
-		ib_test(evd_create__largest),
-		ib_test(evd_post_se__ring_turns_and_grows),
-		ib_test(evd_post_se__full_then_goes_on),
-		ib_test(evd_dequeue__unwaitable_and_disabled),
-		ib_test(evd_switches__state),
-		ib_test(evd_modify_cno__query),
-		ib_test(evd_free__with_events),
-		ib_test(evd_resize__software),
-		ib_test(evd_resize__too_long),
-		ib_test(evd_resize__device_fails),
-		ib_test(evd_resize__device_cannot),
-		ib_test(evd_resize__with_completions),
-		ib_test(evd_overflow__nothing_is_lost),
-		ib_test(evd_dequeue__queue_cannot_be_read),
-		ib_test(evd_wait__queue_cannot_be_armed),
-		ib_test(evd_post__after_the_end),
-		ib_test(evd_config__queues_disagree),
-		ib_test(evd_notified__by_what_notifies),
-		ib_test(evd_post_se__threads),
-	};
-
-	return world_run(tests);
-}
+RUN_CASES(NULL, NULL)

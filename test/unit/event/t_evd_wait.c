@@ -5,7 +5,7 @@
  *
  * Each test that can depend on how an EVD is made runs over one without and
  * one with a completion queue: they wait on different descriptors.
- * Threads: waiters; that one is asleep is seen in evd->waiting.
+ * Threads: waiters; that one is asleep is seen in the EVD.
  * Rules: uDAPL 1.2 specification, dat_evd_wait.
  */
 #include "test/unit/world.h"
@@ -25,53 +25,6 @@
 /* A bound, not a promise: the machine may stand still. */
 #define LATE_US WORLD_PATIENCE_US
 
-struct waiter {
-	pthread_t thread;
-	DAT_EVD_HANDLE evd;
-	DAT_TIMEOUT timeout;
-	DAT_COUNT threshold;
-	DAT_RETURN ret;
-	DAT_EVENT ev;
-	DAT_COUNT more;
-	bool returned;
-};
-
-static void *run_waiter(void *arg)
-{
-	struct waiter *t = arg;
-
-	t->ret =
-		V(evd_wait)(t->evd, t->timeout, t->threshold, &t->ev, &t->more);
-	__atomic_store_n(&t->returned, true, __ATOMIC_RELEASE);
-	return NULL;
-}
-
-static bool is_waiting(DAT_EVD_HANDLE evd)
-{
-	return __atomic_load_n(&((struct dapl_evd *)evd)->waiting,
-			       __ATOMIC_ACQUIRE);
-}
-
-static void start(struct waiter *t, DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout,
-		  DAT_COUNT threshold)
-{
-	memset(t, 0, sizeof(*t));
-	t->evd = evd;
-	t->timeout = timeout;
-	t->threshold = threshold;
-	t->more = -1;
-	assert_int_equal(pthread_create(&t->thread, NULL, run_waiter, t), 0);
-	/* a short time may be over before it was seen */
-	world_until(is_waiting(evd) ||
-		    __atomic_load_n(&t->returned, __ATOMIC_ACQUIRE));
-}
-
-static void finish(struct waiter *t, DAT_RETURN type)
-{
-	pthread_join(t->thread, NULL);
-	assert_int_equal(DAT_GET_TYPE(t->ret), type);
-}
-
 /* Runs F over an EVD of either make. */
 static void both(struct world *w, void (*f)(struct world *, DAT_EVD_HANDLE))
 {
@@ -87,10 +40,9 @@ static DAT_RETURN wait_for(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout,
 	return V(evd_wait)(evd, timeout, threshold, &ev, ret_more);
 }
 
-static void evd_wait__threshold_at_most_the_size(void **state)
+ON_IB(evd_wait__threshold_at_most_the_size)
 {
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd = world_evd(w->server.ia, PLAIN);
+	DAT_EVD_HANDLE evd = world_evd(s->ia, PLAIN);
 	DAT_COUNT more;
 	DAT_EVENT ev;
 
@@ -101,90 +53,58 @@ static void evd_wait__threshold_at_most_the_size(void **state)
 		DAT_TIMEOUT_EXPIRED);
 }
 
-static void check_there_already(struct world *w, DAT_EVD_HANDLE evd)
-{
-	DAT_COUNT more = -1;
-	DAT_EVENT ev;
-
-	for (uintptr_t i = 0; i < 5; i++)
-		world_post_se(evd, (void *)i);
-	for (uintptr_t i = 0; i < 5; i++) {
-		assert_dat_ok(
-			V(evd_wait)(evd, i & 1 ? 0 : 1000, 1, &ev, &more));
-		assert_ptr_equal(ev.event_data.software_event_data.pointer,
-				 (void *)i);
-		assert_ptr_equal(ev.evd_handle, evd);
-		assert_int_equal(more, 4 - i);
-	}
-}
-
-static void evd_wait__event_is_there(void **state)
-{
-	both(*state, check_there_already);
-}
-
 static void check_post_wakes(struct world *w, DAT_EVD_HANDLE evd)
 {
 	struct waiter t;
 
 	for (int i = 0; i < 20; i++) {
-		start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
+		waiter_start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
 		world_post_se(evd, w);
-		finish(&t, DAT_SUCCESS);
+		waiter_end(&t, DAT_SUCCESS);
 		assert_ptr_equal(t.ev.event_data.software_event_data.pointer,
 				 w);
 		assert_int_equal(t.more, 0);
 	}
 }
 
-static void evd_wait__post_wakes(void **state)
+ON_IB_IWARP(evd_wait__completion_wakes)
 {
-	both(*state, check_post_wakes);
-}
-
-static void evd_wait__completion_wakes(void **state)
-{
-	struct world *w = *state;
 	struct waiter t;
 
-	w->server.recv_evd = world_evd(w->server.ia, WITH_CQ);
+	s->recv_evd = world_evd(s->ia, WITH_CQ);
 	world_connect(w);
 	for (uint64_t i = 0; i < 10; i++) {
-		world_recv(&w->server, 0, 64, i);
-		start(&t, w->server.recv_evd, DAT_TIMEOUT_INFINITE, 1);
-		world_send(&w->client, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG);
-		finish(&t, DAT_SUCCESS);
+		world_recv(s, 0, 64, i);
+		waiter_start(&t, s->recv_evd, DAT_TIMEOUT_INFINITE, 1);
+		world_send(c, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG);
+		waiter_end(&t, DAT_SUCCESS);
 		assert_int_equal(t.ev.event_number, DAT_DTO_COMPLETION_EVENT);
 		assert_int_equal(t.ev.event_data.dto_completion_event_data
 					 .user_cookie.as_64,
 				 i);
 		/* A post of software wakes the same waiter. */
-		start(&t, w->server.recv_evd, DAT_TIMEOUT_INFINITE, 1);
-		world_post_se(w->server.recv_evd, w);
-		finish(&t, DAT_SUCCESS);
+		waiter_start(&t, s->recv_evd, DAT_TIMEOUT_INFINITE, 1);
+		world_post_se(s->recv_evd, w);
+		waiter_end(&t, DAT_SUCCESS);
 		assert_int_equal(t.ev.event_number, DAT_SOFTWARE_EVENT);
 	}
 }
 
 /* The CNO that an EVD was made with does not keep completions for itself. */
-static void evd_wait__completion_wakes_after_the_cno_is_gone(void **state)
+ON_IB(evd_wait__completion_wakes_after_the_cno_is_gone)
 {
-	static const DAT_OS_WAIT_PROXY_AGENT no_agent;
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-	DAT_CNO_HANDLE cno = NULL;
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
 	struct waiter t;
 
-	assert_dat_ok(V(cno_create)(s->ia, no_agent, &cno));
 	s->recv_evd = world_evd_cno(s->ia, WITH_CQ, cno);
 	world_connect(w);
 	assert_dat_ok(V(evd_modify_cno)(s->recv_evd, DAT_HANDLE_NULL));
 	assert_dat_ok(V(cno_free)(cno));
 	for (uint64_t i = 0; i < 3; i++) {
 		world_recv(s, 0, 64, i);
-		start(&t, s->recv_evd, WORLD_PATIENCE_US, 1);
-		world_send(&w->client, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG);
-		finish(&t, DAT_SUCCESS);
+		waiter_start(&t, s->recv_evd, WORLD_PATIENCE_US, 1);
+		world_send(c, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG);
+		waiter_end(&t, DAT_SUCCESS);
 		assert_int_equal(t.ev.event_number, DAT_DTO_COMPLETION_EVENT);
 	}
 }
@@ -195,12 +115,12 @@ static void check_threshold(struct world *w, DAT_EVD_HANDLE evd)
 {
 	struct waiter t;
 
-	start(&t, evd, DAT_TIMEOUT_INFINITE, 3);
+	waiter_start(&t, evd, DAT_TIMEOUT_INFINITE, 3);
 	world_post_se(evd, (void *)1);
 	world_post_se(evd, (void *)2);
-	assert_true(is_waiting(evd));
+	assert_true(world_evd_is_waited_for(evd));
 	world_post_se(evd, (void *)3);
-	finish(&t, DAT_SUCCESS);
+	waiter_end(&t, DAT_SUCCESS);
 	assert_ptr_equal(t.ev.event_data.software_event_data.pointer,
 			 (void *)1);
 	assert_int_equal(t.more, 2);
@@ -209,45 +129,24 @@ static void check_threshold(struct world *w, DAT_EVD_HANDLE evd)
 	expect_empty(evd);
 }
 
-static void evd_wait__threshold_on_each(void **state)
+ON_IB(evd_wait__threshold_on_each)
 {
-	both(*state, check_threshold);
+	both(w, check_threshold);
 }
 
-static void evd_wait__threshold_of_completions(void **state)
+ON_IB(evd_wait__threshold_of_completions, world_connect)
 {
-	struct world *w = *state;
 	struct waiter t;
 
-	world_connect(w);
 	for (uint64_t i = 0; i < 4; i++)
-		world_recv(&w->server, 0, 64, i);
-	start(&t, w->server.recv_evd, WORLD_PATIENCE_US, 4);
+		world_recv(s, 0, 64, i);
+	waiter_start(&t, s->recv_evd, WORLD_PATIENCE_US, 4);
 	for (uint64_t i = 0; i < 4; i++)
-		world_send(&w->client, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG);
-	finish(&t, DAT_SUCCESS);
+		world_send(c, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG);
+	waiter_end(&t, DAT_SUCCESS);
 	assert_int_equal(t.more, 3);
 	for (uint64_t i = 1; i < 4; i++)
-		expect_dto(w->server.recv_evd, i, DAT_DTO_SUCCESS);
-}
-
-static void check_threshold_expires(struct world *w, DAT_EVD_HANDLE evd)
-{
-	DAT_COUNT more = -1;
-
-	world_post_se(evd, w);
-	world_post_se(evd, w);
-	assert_int_equal(DAT_GET_TYPE(wait_for(evd, 2000, 3, &more)),
-			 DAT_TIMEOUT_EXPIRED);
-	assert_int_equal(more, 2); /* and they are still there */
-	expect_event(evd, DAT_SOFTWARE_EVENT);
-	expect_event(evd, DAT_SOFTWARE_EVENT);
-	expect_empty(evd);
-}
-
-static void evd_wait__threshold_not_reached(void **state)
-{
-	both(*state, check_threshold_expires);
+		expect_dto(s->recv_evd, i, DAT_DTO_SUCCESS);
 }
 
 /* ----------------------------------------------- timeout */
@@ -269,9 +168,9 @@ static void check_timeout(struct world *w, DAT_EVD_HANDLE evd)
 	}
 }
 
-static void evd_wait__timeout(void **state)
+ON_IB(evd_wait__timeout)
 {
-	both(*state, check_timeout);
+	both(w, check_timeout);
 }
 
 /* More than an hour, in microseconds: close to what 32 bits can count. */
@@ -282,15 +181,15 @@ static void check_long_timeout(struct world *w, DAT_EVD_HANDLE evd)
 	struct waiter t;
 
 	for (size_t i = 0; i < sizeof(timeouts) / sizeof(*timeouts); i++) {
-		start(&t, evd, timeouts[i], 1);
+		waiter_start(&t, evd, timeouts[i], 1);
 		world_post_se(evd, w);
-		finish(&t, DAT_SUCCESS);
+		waiter_end(&t, DAT_SUCCESS);
 	}
 }
 
-static void evd_wait__long_timeout_does_not_wrap(void **state)
+ON_IB(evd_wait__long_timeout_does_not_wrap)
 {
-	both(*state, check_long_timeout);
+	both(w, check_long_timeout);
 }
 
 /* Events below the threshold do not start the time again. */
@@ -299,23 +198,23 @@ static void check_one_deadline(struct world *w, DAT_EVD_HANDLE evd)
 	struct waiter t;
 	uint64_t t0 = world_now_us(), last = 0;
 
-	start(&t, evd, 300000, WORLD_QLEN);
-	while (is_waiting(evd) && last < 40) {
+	waiter_start(&t, evd, 300000, WORLD_QLEN);
+	while (world_evd_is_waited_for(evd) && last < 40) {
 		world_post_se(evd, w);
 		last++;
-		for (int i = 0; i < 100 && is_waiting(evd); i++)
+		for (int i = 0; i < 100 && world_evd_is_waited_for(evd); i++)
 			world_pause();
 	}
-	finish(&t, DAT_TIMEOUT_EXPIRED);
+	waiter_end(&t, DAT_TIMEOUT_EXPIRED);
 	assert_true(world_now_us() - t0 >= 300000);
 	assert_true(world_now_us() - t0 < 300000 + LATE_US);
 	/* The last one may have come just after the end. */
 	assert_in_range(t.more + 1, last, last + 1);
 }
 
-static void evd_wait__one_deadline(void **state)
+ON_IB(evd_wait__one_deadline)
 {
-	both(*state, check_one_deadline);
+	both(w, check_one_deadline);
 }
 
 /* ----------------------------------------------- signals */
@@ -325,64 +224,46 @@ static void on_signal(int sig)
 	(void)sig;
 }
 
-static void catch_signals(int flags)
-{
-	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = flags};
-
-	sigaction(SIGUSR1, &sa, NULL);
-}
-
 static void check_signal(struct world *w, DAT_EVD_HANDLE evd)
 {
 	struct waiter t;
 
-	start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
+	waiter_start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
 	/* The waiter may be on its way to sleep: until it is caught there. */
-	while (is_waiting(evd)) {
+	while (world_evd_is_waited_for(evd)) {
 		pthread_kill(t.thread, SIGUSR1);
 		world_pause();
 	}
-	finish(&t, DAT_INTERRUPTED_CALL);
+	waiter_end(&t, DAT_INTERRUPTED_CALL);
 	assert_int_equal(t.more, 0);
 	/* And it can be waited on as before. */
 	world_post_se(evd, w);
 	expect_event(evd, DAT_SOFTWARE_EVENT);
 }
 
-static void evd_wait__signal(void **state)
+ON_IB(evd_wait__signal_with_restart)
 {
-	catch_signals(0);
-	both(*state, check_signal);
-}
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
-static void evd_wait__signal_with_restart(void **state)
-{
-	catch_signals(SA_RESTART);
-	both(*state, check_signal);
+	sigaction(SIGUSR1, &sa, NULL);
+	both(w, check_signal);
 }
 
 /* ----------------------------------------- end of a wait */
 
+/* Nothing else would end that wait. */
 static void check_unwaitable(struct world *w, DAT_EVD_HANDLE evd)
 {
 	struct waiter t;
-	DAT_COUNT more;
 
-	start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
+	waiter_start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
 	assert_dat_ok(V(evd_set_unwaitable)(evd));
-	finish(&t, DAT_INVALID_STATE);
-	world_post_se(evd, w);
-	assert_refused(wait_for(evd, 0, 1, &more),
-		       DAPL_BAD_STATE(EVD_UNWAITABLE));
-	assert_refused(wait_for(evd, 1000, 1, &more),
-		       DAPL_BAD_STATE(EVD_UNWAITABLE));
-	assert_dat_ok(V(evd_clear_unwaitable)(evd));
-	expect_event(evd, DAT_SOFTWARE_EVENT);
+	waiter_end(&t, DAT_INVALID_STATE);
 }
 
-static void evd_wait__unwaitable(void **state)
+ON_IB(evd_wait__unwaitable)
 {
-	both(*state, check_unwaitable);
+	both(w, check_unwaitable);
 }
 
 /* For a waiter that sleeps and does not get to run. */
@@ -406,24 +287,27 @@ static void check_unwaitable_for_a_moment(struct world *w, DAT_EVD_HANDLE evd)
 	struct waiter t;
 
 	sigaction(SIGUSR2, &sa, NULL);
-	start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
+	waiter_start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
 	__atomic_store_n(&held, 1, __ATOMIC_RELEASE);
-	pthread_kill(t.thread, SIGUSR2);
-	world_until(__atomic_load_n(&held, __ATOMIC_ACQUIRE) == 2);
+	/* Again and again: a thread sanitizer may keep one to itself. */
+	while (__atomic_load_n(&held, __ATOMIC_ACQUIRE) != 2) {
+		pthread_kill(t.thread, SIGUSR2);
+		world_pause();
+	}
 	assert_dat_ok(V(evd_set_unwaitable)(evd));
 	assert_dat_ok(V(evd_clear_unwaitable)(evd));
 	__atomic_store_n(&held, 0, __ATOMIC_RELEASE);
-	finish(&t, DAT_INVALID_STATE);
+	waiter_end(&t, DAT_INVALID_STATE);
 	assert_int_equal(t.ret, DAPL_BAD_STATE(EVD_UNWAITABLE));
 	/* It is over with that wait. */
-	start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
+	waiter_start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
 	world_post_se(evd, w);
-	finish(&t, DAT_SUCCESS);
+	waiter_end(&t, DAT_SUCCESS);
 }
 
-static void evd_wait__unwaitable_for_a_moment(void **state)
+ON_IB(evd_wait__unwaitable_for_a_moment)
 {
-	both(*state, check_unwaitable_for_a_moment);
+	both(w, check_unwaitable_for_a_moment);
 }
 
 static void check_second_waiter(struct world *w, DAT_EVD_HANDLE evd)
@@ -432,7 +316,7 @@ static void check_second_waiter(struct world *w, DAT_EVD_HANDLE evd)
 	DAT_COUNT more;
 	DAT_EVENT ev;
 
-	start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
+	waiter_start(&t, evd, DAT_TIMEOUT_INFINITE, 1);
 	assert_refused(wait_for(evd, 0, 1, &more), DAPL_BAD_STATE(EVD_WAITER));
 	assert_refused(wait_for(evd, DAT_TIMEOUT_INFINITE, 1, &more),
 		       DAPL_BAD_STATE(EVD_WAITER));
@@ -440,13 +324,13 @@ static void check_second_waiter(struct world *w, DAT_EVD_HANDLE evd)
 	assert_refused(V(evd_free)(evd), DAPL_BAD_STATE(EVD_WAITER));
 	assert_refused(V(evd_resize)(evd, 100), DAPL_ERR(DAT_INVALID_STATE, 0));
 	world_post_se(evd, w);
-	finish(&t, DAT_SUCCESS);
+	waiter_end(&t, DAT_SUCCESS);
 	assert_dat_ok(V(evd_free)(evd));
 }
 
-static void evd_wait__second_waiter_on_each(void **state)
+ON_IB(evd_wait__second_waiter_on_each)
 {
-	both(*state, check_second_waiter);
+	both(w, check_second_waiter);
 }
 
 /* ------------------------------------------- many threads */
@@ -478,53 +362,51 @@ static void *take_part(void *arg)
 	return NULL;
 }
 
-static void evd_wait__crowd(void **state)
+ON_IB(evd_wait__crowd)
 {
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd = world_evd(w->server.ia, WITH_CQ);
+	DAT_EVD_HANDLE evd = world_evd(s->ia, WITH_CQ);
 	DAT_EVENT se = {.event_number = DAT_SOFTWARE_EVENT};
-	struct crowd c[4];
+	struct crowd all[4];
 	int taken = 0;
 
-	w->server.recv_evd = evd;
+	s->recv_evd = evd;
 	world_connect(w);
 	for (int i = 0; i < 4; i++) {
-		c[i] = (struct crowd){.evd = evd,
-				      .taken = &taken,
-				      .total = 1000,
-				      .dequeue = i & 1};
-		pthread_create(&c[i].thread, NULL, take_part, &c[i]);
+		all[i] = (struct crowd){.evd = evd,
+					.taken = &taken,
+					.total = 1000,
+					.dequeue = i & 1};
+		pthread_create(&all[i].thread, NULL, take_part, &all[i]);
 	}
 	for (int i = 0; i < 500; i++) {
 		world_until(V(evd_post_se)(evd, &se) == DAT_SUCCESS);
-		world_recv(&w->server, 0, 64, 1);
-		world_send(&w->client, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG);
-		expect_dto(w->client.req_evd, 1, DAT_DTO_SUCCESS);
+		world_recv(s, 0, 64, 1);
+		world_send(c, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG);
+		expect_dto(c->req_evd, 1, DAT_DTO_SUCCESS);
 		/* No more receives than the EP has room for. */
 		world_until(__atomic_load_n(&taken, __ATOMIC_RELAXED) >
 			    2 * i - 16);
 	}
 	for (int i = 0; i < 4; i++)
-		pthread_join(c[i].thread, NULL);
+		pthread_join(all[i].thread, NULL);
 	assert_int_equal(taken, 1000);
 	expect_empty(evd);
 }
 
 /* The queue grows under a thread that waits. */
-static void evd_wait__while_the_queue_grows(void **state)
+ON_IB(evd_wait__while_the_queue_grows)
 {
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd = world_evd(w->server.ia, WITH_CQ);
+	DAT_EVD_HANDLE evd = world_evd(s->ia, WITH_CQ);
 	int taken = 0;
-	struct crowd c = {.evd = evd, .taken = &taken, .total = 20};
+	struct crowd one = {.evd = evd, .taken = &taken, .total = 20};
 
-	pthread_create(&c.thread, NULL, take_part, &c);
-	w->server.recv_evd = w->server.req_evd = evd;
+	pthread_create(&one.thread, NULL, take_part, &one);
+	s->recv_evd = s->req_evd = evd;
 	for (int i = 0; i < 20; i++) {
-		world_ep(&w->server, NULL);
+		world_ep(s, NULL);
 		world_post_se(evd, w);
 	}
-	pthread_join(c.thread, NULL);
+	pthread_join(one.thread, NULL);
 	assert_int_equal(taken, 20);
 }
 
@@ -556,20 +438,18 @@ static void check_no_descriptor(struct world *w, DAT_EVD_HANDLE evd)
 	forbid_files(false);
 }
 
-static void evd_wait__no_descriptor_left(void **state)
+ON_IB(evd_wait__no_descriptor_left)
 {
-	both(*state, check_no_descriptor);
+	both(w, check_no_descriptor);
 }
 
-static void evd_cno__no_descriptor_left(void **state)
+ON_IB(evd_cno__no_descriptor_left)
 {
-	static const DAT_OS_WAIT_PROXY_AGENT no_agent;
-	struct world *w = *state;
-	DAT_IA_HANDLE ia = w->server.ia;
+	DAT_IA_HANDLE ia = s->ia;
 	DAT_EVD_HANDLE evd, named = NULL;
 	DAT_CNO_HANDLE cno = NULL;
 
-	assert_dat_ok(V(cno_create)(ia, no_agent, &cno));
+	cno = world_cno(ia);
 	forbid_files(true);
 	/* One that nobody waits on needs none. */
 	evd = world_evd(ia, PLAIN);
@@ -587,31 +467,4 @@ static void evd_cno__no_descriptor_left(void **state)
 	assert_dat_ok(V(cno_free)(cno));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ib_test(evd_wait__threshold_at_most_the_size),
-		ib_test(evd_wait__event_is_there),
-		ib_test(evd_wait__post_wakes),
-		ib_test(evd_wait__completion_wakes),
-		iwarp_test(evd_wait__completion_wakes),
-		ib_test(evd_wait__completion_wakes_after_the_cno_is_gone),
-		ib_test(evd_wait__threshold_on_each),
-		ib_test(evd_wait__threshold_of_completions),
-		ib_test(evd_wait__threshold_not_reached),
-		ib_test(evd_wait__timeout),
-		ib_test(evd_wait__long_timeout_does_not_wrap),
-		ib_test(evd_wait__one_deadline),
-		ib_test(evd_wait__signal),
-		ib_test(evd_wait__signal_with_restart),
-		ib_test(evd_wait__unwaitable),
-		ib_test(evd_wait__unwaitable_for_a_moment),
-		ib_test(evd_wait__second_waiter_on_each),
-		ib_test(evd_wait__crowd),
-		ib_test(evd_wait__while_the_queue_grows),
-		ib_test(evd_wait__no_descriptor_left),
-		ib_test(evd_cno__no_descriptor_left),
-	};
-
-	return world_run(tests);
-}
+RUN_CASES(NULL, NULL)

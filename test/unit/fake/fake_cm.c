@@ -99,13 +99,10 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id,
 {
 	if (fv__call("rdma_create_id"))
 		return -1;
-	if (!channel) {
-		fv__leave();
-		return cm__fail(ENOSYS);
-	}
+	if (!channel)
+		return fv__done(cm__fail(ENOSYS));
 	*id = &cm__id_new(channel, context, ps)->id;
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 /* What the caller sees in the id changes only when the library says so. */
@@ -255,8 +252,7 @@ int rdma_destroy_id(struct rdma_cm_id *id)
 	cm__leave(c);
 	fv__wait_acked(&c->obj.events, "rdma_destroy_id");
 	id_free(c);
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 static void path_set(struct cm_id *c)
@@ -315,17 +311,14 @@ int rdma_get_cm_event(struct rdma_event_channel *channel,
 
 	fv__enter();
 	item = fv__queue_get(&chan_of(channel)->q);
-	if (!item) {
-		fv__leave();
-		return -1;
-	}
+	if (!item)
+		return fv__done(-1);
 	e = fv_container(item, struct cm_event, link);
 	on_read(e);
 	e->obj.hidden = false;
 	e->owner->obj.events++;
 	*event = &e->ev;
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 int rdma_ack_cm_event(struct rdma_cm_event *event)
@@ -339,8 +332,7 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 	e->owner->obj.events--;
 	event_drop(e);
 	fv__acked();
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
@@ -351,10 +343,8 @@ int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 
 	if (fv__call("rdma_migrate_id"))
 		return -1;
-	if (!channel) {
-		fv__leave();
-		return cm__fail(ENOSYS);
-	}
+	if (!channel)
+		return fv__done(cm__fail(ENOSYS));
 	fv__wait_acked(&c->obj.events, "rdma_migrate_id");
 	id->channel = channel;
 	from->obj.refs--;
@@ -368,8 +358,7 @@ int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 		fv__queue_del(&from->q, l);
 		event_queue(e);
 	}
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 void fv_cm_hook(fv_cm_fn fn, void *arg)

@@ -78,9 +78,8 @@ static uint32_t scope_of(const void *a)
 static bool port_has(const struct fv_port_cfg *p, const void *addr)
 {
 	struct sockaddr_storage ss;
-	int i;
 
-	for (i = 0; i < FV_ADDRS && p->addr[i]; i++) {
+	for (int i = 0; i < FV_ADDRS && p->addr[i]; i++) {
 		if (!parse(p->addr[i], &ss) || !cm__addr_equal(&ss, addr))
 			continue;
 		if (!p->scope_id || !scope_of(addr) ||
@@ -98,6 +97,8 @@ struct fv_device *cm__addr_device(const void *addr, uint8_t *ret_port)
 	for (l = fv__devices.next; l != &fv__devices; l = l->next) {
 		struct fv_device *d = fv_container(l, struct fv_device, link);
 
+		if (d->cfg.no_rc)
+			continue;
 		for (i = 0; i < d->cfg.attr.phys_port_cnt && i < FV_PORTS; i++)
 			if (port_has(&d->cfg.port[i], addr)) {
 				*ret_port = (uint8_t)(i + 1);
@@ -111,14 +112,13 @@ bool cm__addr_of_host(const void *addr)
 {
 	const struct sockaddr_in *in = addr;
 	const struct sockaddr_in6 *in6 = addr;
-	unsigned int i;
 
 	if (in->sin_family == AF_INET &&
 	    ntohl(in->sin_addr.s_addr) >> 24 == 127)
 		return true;
 	if (in->sin_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr))
 		return true;
-	for (i = 0; i < n_host_addr; i++)
+	for (unsigned int i = 0; i < n_host_addr; i++)
 		if (cm__addr_equal(&host_addr[i], addr))
 			return true;
 	return false;
@@ -160,11 +160,9 @@ static bool port_taken(const struct cm_id *c, struct sockaddr_storage *addr)
 
 static int take_port(const struct cm_id *c, struct sockaddr_storage *addr)
 {
-	unsigned int i;
-
 	if (*cm__addr_port(addr))
 		return port_taken(c, addr) ? EADDRINUSE : 0;
-	for (i = 0; i < EPHEMERAL_N; i++) {
+	for (unsigned int i = 0; i < EPHEMERAL_N; i++) {
 		*cm__addr_port(addr) = htons((
 			uint16_t)(EPHEMERAL_FIRST + next_port++ % EPHEMERAL_N));
 		if (!port_taken(c, addr))
@@ -214,8 +212,7 @@ int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 	if (fv__call("rdma_bind_addr"))
 		return -1;
 	err = cm__bind(cm_of(id), addr);
-	fv__leave();
-	return cm__fail(err);
+	return fv__done(cm__fail(err));
 }
 
 int rdma_listen(struct rdma_cm_id *id, int backlog)
@@ -235,8 +232,7 @@ int rdma_listen(struct rdma_cm_id *id, int backlog)
 		c->backlog = backlog > 0 && backlog < BACKLOG_MAX ? backlog
 								  : BACKLOG_MAX;
 	}
-	fv__leave();
-	return cm__fail(err);
+	return fv__done(cm__fail(err));
 }
 
 __be16 rdma_get_src_port(struct rdma_cm_id *id)

@@ -95,8 +95,7 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr,
 	if (fv__call("rdma_resolve_addr"))
 		return -1;
 	err = resolve_addr(cm_of(id), src_addr, dst_addr);
-	fv__leave();
-	return cm__fail(err);
+	return fv__done(cm__fail(err));
 }
 
 int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
@@ -107,10 +106,8 @@ int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 	(void)timeout_ms;
 	if (fv__call("rdma_resolve_route"))
 		return -1;
-	if (c->stage != CM_ADDR_RESOLVED) {
-		fv__leave();
-		return cm__fail(EINVAL);
-	}
+	if (c->stage != CM_ADDR_RESOLVED)
+		return fv__done(cm__fail(EINVAL));
 	c->stage = CM_ROUTE_QUERY;
 	if (!cm__option[FV_CM_ROUTE_SILENT]) {
 		c->stage = status ? CM_ADDR_RESOLVED : CM_ROUTE_RESOLVED;
@@ -119,8 +116,7 @@ int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 				 : RDMA_CM_EVENT_ROUTE_RESOLVED,
 			  status);
 	}
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 /* librdmacm refuses depths the device does not have before it asks anybody */
@@ -281,8 +277,7 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
 	if (fv__call("rdma_connect"))
 		return -1;
 	err = do_connect(cm_of(id), conn_param);
-	fv__leave();
-	return cm__fail(err);
+	return fv__done(cm__fail(err));
 }
 
 static void bind_qp(struct cm_id *c)
@@ -351,8 +346,7 @@ int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
 	if (fv__call("rdma_accept"))
 		return -1;
 	err = do_accept(cm_of(id), conn_param);
-	fv__leave();
-	return cm__fail(err);
+	return fv__done(cm__fail(err));
 }
 
 static int do_establish(struct cm_id *c)
@@ -375,8 +369,7 @@ int rdma_establish(struct rdma_cm_id *id)
 	if (fv__call("rdma_establish"))
 		return -1;
 	err = id->qp ? EINVAL : do_establish(cm_of(id));
-	fv__leave();
-	return cm__fail(err);
+	return fv__done(cm__fail(err));
 }
 
 static int do_reject(struct cm_id *c, const void *data, uint8_t len)
@@ -404,8 +397,7 @@ int rdma_reject(struct rdma_cm_id *id, const void *private_data,
 	if (fv__call("rdma_reject"))
 		return -1;
 	err = do_reject(cm_of(id), private_data, private_data_len);
-	fv__leave();
-	return cm__fail(err);
+	return fv__done(cm__fail(err));
 }
 
 static void timewait(struct cm_id *c)
@@ -506,8 +498,7 @@ int rdma_disconnect(struct rdma_cm_id *id)
 	if (fv__call("rdma_disconnect"))
 		return -1;
 	err = do_disconnect(cm_of(id));
-	fv__leave();
-	return cm__fail(err);
+	return fv__done(cm__fail(err));
 }
 
 static void leave_iwarp(struct cm_id *c)
@@ -579,6 +570,5 @@ int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 		c->state = CM_ESTABLISHED;
 		cm__event(c, RDMA_CM_EVENT_ESTABLISHED, 0);
 	}
-	fv__leave();
-	return cm__fail(err);
+	return fv__done(cm__fail(err));
 }

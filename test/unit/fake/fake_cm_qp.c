@@ -274,8 +274,7 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval,
 	err = level == RDMA_OPTION_ID
 		      ? option_id(cm_of(id), optname, optval, optlen)
 		      : ENOSYS;
-	fv__leave();
-	return cm__fail(err);
+	return fv__done(cm__fail(err));
 }
 
 struct ibv_context **rdma_get_devices(int *num_devices)

@@ -31,6 +31,11 @@ static pthread_cond_t acked_cond = PTHREAD_COND_INITIALIZER;
 static uint32_t next_num = FIRST_NUM;
 static unsigned int patience_ms = 2000;
 static const char *_Atomic hanging; /* name of a call that never returns */
+static struct {
+	const char *_Atomic call;
+	void (*fn)(void *arg);
+	void *arg;
+} meanwhile;
 
 static struct {
 	unsigned int at; /* 0: disarmed */
@@ -78,6 +83,19 @@ void fv__leave(void)
 {
 	pthread_mutex_unlock(&fv__lock);
 	pthread_setcancelstate(cancel_state, NULL);
+}
+
+int fv__done(int ret)
+{
+	fv__leave();
+	return ret;
+}
+
+void *fv__refuse(int err)
+{
+	fv__leave();
+	errno = err;
+	return NULL;
 }
 
 /* All but posts, which are only where the device's driver is such. */
@@ -163,6 +181,23 @@ void fv_hang(const char *call)
 	hanging = call;
 }
 
+void fv_meanwhile(const char *call, void (*fn)(void *arg), void *arg)
+{
+	meanwhile.fn = fn;
+	meanwhile.arg = arg;
+	meanwhile.call = call;
+}
+
+static void let_happen(const char *name)
+{
+	const char *call = meanwhile.call;
+
+	if (!call || strcmp(call, name))
+		return;
+	meanwhile.call = NULL;
+	meanwhile.fn(meanwhile.arg);
+}
+
 static void hang(const char *name)
 {
 	const char *call = hanging;
@@ -176,11 +211,13 @@ int fv__call(const char *name)
 	int err;
 
 	hang(name);
+	let_happen(name);
 	enter_kernel(name);
 	fv__enter();
 	err = injected(name);
 	if (!err) {
 		fv__trace("%s", name);
+		fv__restless();
 		return 0;
 	}
 	fv__trace("%s failed %d", name, err);
@@ -465,6 +502,7 @@ void fv_reset(void)
 	fv__paused = false;
 	fv__ud_reset();
 	fv__lookup_reset();
+	fv__event_reset();
 	fv__cm_reset();
 	free_objects();
 	fv__devices_reset();
@@ -473,5 +511,16 @@ void fv_reset(void)
 	memset(&trace, 0, sizeof(trace));
 	patience_ms = 2000;
 	hanging = NULL;
+	meanwhile.call = NULL;
 	fv__leave();
+}
+
+int fv_nothing_left(void **state)
+{
+	unsigned int n = fv_live();
+
+	if (n)
+		fv_live_dump(stderr);
+	fv_reset();
+	return n ? -1 : 0;
 }

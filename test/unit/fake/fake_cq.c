@@ -59,8 +59,7 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 		fv__context(channel->context)->obj.refs--;
 		fv__drop(&c->obj);
 	}
-	fv__leave();
-	return err;
+	return fv__done(err);
 }
 
 static void event_free(struct fv_cq_event *e)
@@ -97,6 +96,8 @@ static int check_cq(struct ibv_context *ctx, int cqe, int vector)
 	struct fv_obj *o;
 	int n = 0;
 
+	if (fv__device(ctx)->cfg.cq_needs_allocator)
+		return EINVAL;
 	if (cqe < 1 || cqe > a->max_cqe || vector < 0 ||
 	    vector >= ctx->num_comp_vectors)
 		return EINVAL;
@@ -111,8 +112,12 @@ static int check_cq(struct ibv_context *ctx, int cqe, int vector)
 
 static unsigned int granted(struct ibv_context *ctx, int cqe)
 {
-	return fv__device(ctx)->cfg.round_up ? fv__pow2((uint32_t)cqe + 1) - 1
-					     : (unsigned int)cqe;
+	const struct fv_device_cfg *cfg = &fv__device(ctx)->cfg;
+
+	if (cqe < cfg->cqe_min)
+		cqe = cfg->cqe_min;
+	return cfg->round_up ? fv__pow2((uint32_t)cqe + 1) - 1
+			     : (unsigned int)cqe;
 }
 
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe,
@@ -125,11 +130,8 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe,
 	if (fv__call("ibv_create_cq"))
 		return NULL;
 	err = check_cq(context, cqe, comp_vector);
-	if (err) {
-		fv__leave();
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return fv__refuse(err);
 	c = fv_new(struct fv_cq, FV_OBJ_CQ, free_cq);
 	fv_link_init(&c->events);
 	c->size = granted(context, cqe);
@@ -157,11 +159,11 @@ int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 
 	if (err)
 		return err;
+	if (fv__device(cq->context)->cfg.resize_error)
+		return fv__done(fv__device(cq->context)->cfg.resize_error);
 	if (cqe < 1 || cqe > fv__device(cq->context)->cfg.attr.max_cqe ||
-	    (unsigned int)cqe < c->count) {
-		fv__leave();
-		return EINVAL;
-	}
+	    (unsigned int)cqe < c->count)
+		return fv__done(EINVAL);
 	size = granted(cq->context, cqe);
 	ring = fv__zalloc(size * sizeof(*ring));
 	for (i = 0; i < c->count; i++)
@@ -171,8 +173,7 @@ int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 	c->head = 0;
 	c->size = size;
 	cq->cqe = (int)size;
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 int ibv_destroy_cq(struct ibv_cq *cq)
@@ -180,10 +181,8 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 	struct fv_cq *c = cq_of(cq);
 
 	fv__call_sure("ibv_destroy_cq");
-	if (c->obj.refs) {
-		fv__leave();
-		return EBUSY;
-	}
+	if (c->obj.refs)
+		return fv__done(EBUSY);
 	drop_events(c);
 	fv__async_purge(cq->context, cq);
 	fv__wait_acked(&c->obj.events, "ibv_destroy_cq");
@@ -192,8 +191,7 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 		cq->channel->refcnt--;
 	fv__context(cq->context)->obj.refs--;
 	fv__drop(&c->obj);
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq,
@@ -205,17 +203,14 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq,
 	pthread_testcancel();
 	fv__enter();
 	item = fv__queue_get(&chan_of(channel)->q);
-	if (!item) {
-		fv__leave();
-		return -1;
-	}
+	if (!item)
+		return fv__done(-1);
 	e = fv_container(item, struct fv_cq_event, link);
 	*cq = &e->cq->cq;
 	*cq_context = e->cq->cq.cq_context;
 	e->cq->obj.events++;
 	event_free(e);
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
@@ -244,8 +239,7 @@ int fv__req_notify(struct ibv_cq *cq, int solicited_only)
 	else if (c->arm == FV_ARM_NONE &&
 		 !fv__device(cq->context)->cfg.ignores_solicited)
 		c->arm = FV_ARM_SOLICITED;
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 static void notify(struct fv_cq *c, bool solicited)
@@ -262,6 +256,11 @@ static void notify(struct fv_cq *c, bool solicited)
 	fv_link_init(&e->of_cq);
 	fv_link_add(&c->events, &e->of_cq);
 	fv__queue_push(&chan_of(c->cq.channel)->q, &e->link);
+}
+
+void fv__cq_nudge(struct ibv_cq *cq)
+{
+	notify(cq_of(cq), true);
 }
 
 void fv__cq_show(struct ibv_cq *cq)
@@ -312,6 +311,17 @@ static void retire(const struct fv_cqe *e)
 		fv_container(o, struct fv_srq, obj)->rq.used -= e->recv_n;
 }
 
+/* The driver finds the queue pair by an address that the entry has. */
+static void must_exist(const struct fv_cqe *e)
+{
+	const struct fv_qp *qp = fv__qp(e->wc.qp_num);
+
+	if (e->qp_gen && (!qp || e->qp_gen < qp->born))
+		fv__die("ibv_poll_cq: a completion of queue pair 0x%x, which "
+			"is destroyed",
+			e->wc.qp_num);
+}
+
 void fv__cq_purge(struct ibv_cq *cq, const struct fv_qp *q)
 {
 	struct fv_cq *c = cq_of(cq);
@@ -337,6 +347,8 @@ int fv__poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 	for (n = 0; n < num && c->count > c->late; n++) {
 		struct fv_cqe *e = &c->ring[c->head];
 
+		if (fv__device(cq->context)->cfg.dangling_cqes)
+			must_exist(e);
 		retire(e);
 		wc[n] = e->wc;
 		c->head = (c->head + 1) % c->size;
@@ -346,8 +358,7 @@ int fv__poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 		n = -1;
 	if (!n)
 		fv__flush_late(cq);
-	fv__leave();
-	return n;
+	return fv__done(n);
 }
 
 unsigned int fv_cq_depth(struct ibv_cq *cq)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * fake_dev.c: devices, contexts, attributes, ports, GIDs, asynchronous events.
+ * fake_dev.c: devices, contexts, attributes, ports, GIDs. What a device is like
+ * is fake_kinds.c's.
  * Covers ibv_get_device_list .. ibv_query_pkey, ibv_get/ack_async_event,
  * ibv_fork_init. It has no sysfs and no uverbs file: cmd_fd is -1.
  * Threads: each call takes the fake's lock; ibv_get_async_event may block.
@@ -8,9 +9,9 @@
  * Rules: verbs.h (verbs_context comes before ibv_context), man pages.
  */
 #include "fake_int.h"
-#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #undef ibv_query_port
 #undef ibv_get_device_list
@@ -37,6 +38,19 @@ struct fv_device *fv__device(struct ibv_context *ctx)
 	return fv__context(ctx)->fdev;
 }
 
+void fv__block(struct ibv_context *ctx)
+{
+	unsigned int ms = fv__device(ctx)->cfg.blocks_ms;
+	const struct timespec ts = {.tv_sec = ms / 1000,
+				    .tv_nsec = (long)(ms % 1000) * 1000000};
+
+	if (!ms)
+		return;
+	pthread_mutex_unlock(&fv__lock);
+	nanosleep(&ts, NULL);
+	pthread_mutex_lock(&fv__lock);
+}
+
 bool fv__is_iwarp(struct ibv_context *ctx)
 {
 	return ctx->device->transport_type == IBV_TRANSPORT_IWARP;
@@ -54,11 +68,10 @@ struct fv_port_cfg *fv__port(struct ibv_context *ctx, unsigned int port)
 int fv__gid_index(const struct fv_port_cfg *p, const union ibv_gid *gid)
 {
 	static const union ibv_gid zero;
-	int i;
 
 	if (!memcmp(gid, &zero, sizeof(zero)))
 		return -1;
-	for (i = 0; i < p->attr.gid_tbl_len && i < FV_GIDS; i++)
+	for (int i = 0; i < p->attr.gid_tbl_len && i < FV_GIDS; i++)
 		if (!memcmp(&p->gid[i], gid, sizeof(*gid)))
 			return i;
 	return -1;
@@ -107,139 +120,6 @@ int fv__check_av(struct ibv_context *ctx, const struct ibv_ah_attr *av)
 	return can_be_found(p, index, &av->grh.dgid) ? 0 : EINVAL;
 }
 
-static void cfg_attr_init(struct ibv_device_attr *a)
-{
-	strcpy(a->fw_ver, "fake 1.0");
-	a->max_mr_size = UINT64_C(1) << 40;
-	a->page_size_cap = 0xfffff000;
-	a->vendor_id = 0xfa4e;
-	a->vendor_part_id = 1;
-	a->max_qp = 1024;
-	a->max_qp_wr = 4096;
-	a->device_cap_flags = IBV_DEVICE_MEM_WINDOW |
-			      IBV_DEVICE_MEM_WINDOW_TYPE_2B |
-			      IBV_DEVICE_MEM_MGT_EXTENSIONS |
-			      IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_RC_RNR_NAK_GEN;
-	a->max_sge = 16;
-	a->max_sge_rd = 16;
-	a->max_cq = 1024;
-	a->max_cqe = 8192;
-	a->max_mr = 4096;
-	a->max_pd = 1024;
-	a->max_qp_rd_atom = 16;
-	a->max_res_rd_atom = 16 * 1024;
-	a->max_qp_init_rd_atom = 16;
-	a->atomic_cap = IBV_ATOMIC_HCA;
-	a->max_mw = 1024;
-	a->max_ah = 1024;
-	a->max_srq = 256;
-	a->max_srq_wr = 4096;
-	a->max_srq_sge = 16;
-	a->max_pkeys = 1;
-	a->local_ca_ack_delay = 15;
-	a->phys_port_cnt = 1;
-}
-
-static void cfg_port_init(struct fv_port_cfg *p, enum fv_kind kind, int lid)
-{
-	p->attr.state = IBV_PORT_ACTIVE;
-	p->attr.max_mtu = IBV_MTU_4096;
-	p->attr.active_mtu = kind == FV_IB ? IBV_MTU_2048 : IBV_MTU_1024;
-	p->attr.gid_tbl_len = kind == FV_ROCE ? 4 : 1;
-	p->attr.max_msg_sz = 1U << 30;
-	p->attr.pkey_tbl_len = 1;
-	p->attr.active_width = 2;
-	p->attr.active_speed = 32;
-	p->attr.phys_state = 5;
-	p->attr.link_layer = kind == FV_IB ? IBV_LINK_LAYER_INFINIBAND
-					   : IBV_LINK_LAYER_ETHERNET;
-	p->attr.lid = kind == FV_IB ? (uint16_t)lid : 0;
-	p->attr.sm_lid = kind == FV_IB ? 1 : 0;
-	p->pkey[0] = 0xffff;
-}
-
-/* RoCE: entry 0 link local v1, 1 link local v2, 2 and 3 the IPv4 address */
-static void cfg_gids_init(struct fv_port_cfg *p, enum fv_kind kind,
-			  const char *addr, int lid)
-{
-	static const uint8_t prefix[8] = {0xfe, 0x80};
-	struct in_addr in;
-	int i;
-
-	for (i = 0; i < (kind == FV_ROCE ? 2 : 1); i++) {
-		memcpy(p->gid[i].raw, prefix, 8);
-		p->gid[i].raw[8] = 2;
-		p->gid[i].raw[14] = (uint8_t)(lid >> 8);
-		p->gid[i].raw[15] = (uint8_t)lid;
-		p->gid_type[i] = kind != FV_ROCE ? IBV_GID_TYPE_IB
-				 : i		 ? IBV_GID_TYPE_ROCE_V2
-						 : IBV_GID_TYPE_ROCE_V1;
-	}
-	if (kind != FV_ROCE || !addr || inet_pton(AF_INET, addr, &in) != 1)
-		return;
-	for (i = 2; i < 4; i++) {
-		p->gid[i].raw[10] = p->gid[i].raw[11] = 0xff;
-		memcpy(p->gid[i].raw + 12, &in, 4);
-		p->gid_type[i] =
-			i == 2 ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
-	}
-}
-
-static void siw_init(struct fv_device_cfg *cfg, const char *name,
-		     const char *addr)
-{
-	fv_device_cfg_init(cfg, FV_IWARP, name, addr);
-	cfg->attr.vendor_id = FV_SIW_VENDOR_ID;
-	cfg->posts_enter_kernel = true;
-	cfg->attr.max_cqe = 1 << 16;
-	cfg->ignores_solicited = true;
-	cfg->takes_cqes_along = false;
-}
-
-void fv_device_cfg_init(struct fv_device_cfg *cfg, enum fv_kind kind,
-			const char *name, const char *addr)
-{
-	static int serial; /* guarded by the lock: distinct LIDs and GUIDs */
-	int i, n;
-
-	if (kind == FV_SIW) {
-		siw_init(cfg, name, addr);
-		return;
-	}
-	fv__enter();
-	n = ++serial;
-	fv__leave();
-	memset(cfg, 0, sizeof(*cfg));
-	snprintf(cfg->name, sizeof(cfg->name), "%s", name);
-	cfg->node_type = kind == FV_IWARP ? IBV_NODE_RNIC : IBV_NODE_CA;
-	cfg->transport_type =
-		kind == FV_IWARP ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
-	cfg->max_inline = 256;
-	cfg->num_comp_vectors = 1;
-	cfg_attr_init(&cfg->attr);
-	cfg->attr.node_guid = htobe64(0x0002000000000000 + (uint64_t)n * 16);
-	cfg->attr.sys_image_guid = cfg->attr.node_guid;
-	/* As the soft devices: their receive queue is memory without a bell. */
-	cfg->err_recv_stays = kind != FV_IB;
-	cfg->err_send_stays = kind == FV_IWARP;
-	cfg->takes_cqes_along = kind != FV_ROCE;
-	cfg->posts_enter_kernel = kind == FV_ROCE;
-	if (kind == FV_ROCE)
-		cfg->attr.vendor_id = FV_RXE_VENDOR_ID;
-	if (kind == FV_IWARP) {
-		cfg->attr.max_sge_rd = 1;
-		cfg->attr.atomic_cap = IBV_ATOMIC_NONE;
-		cfg->read_sink_rw = true;
-	}
-	for (i = 0; i < FV_PORTS; i++) {
-		int lid = n * 4 + i;
-
-		cfg_port_init(&cfg->port[i], kind, lid);
-		cfg_gids_init(&cfg->port[i], kind, i ? NULL : addr, lid);
-	}
-	cfg->port[0].addr[0] = addr;
-}
-
 struct ibv_device *fv_device_add(const struct fv_device_cfg *cfg)
 {
 	struct fv_device *d = fv__zalloc(sizeof(*d));
@@ -264,20 +144,6 @@ struct ibv_device *fv_device_add(const struct fv_device_cfg *cfg)
 struct fv_device_cfg *fv_device_cfg_get(struct ibv_device *dev)
 {
 	return &fv_container(dev, struct fv_device, dev)->cfg;
-}
-
-void fv_devices_default(enum fv_kind kind, int n)
-{
-	struct fv_device_cfg cfg;
-	char name[16], addr[32];
-	int i;
-
-	for (i = 0; i < n; i++) {
-		snprintf(name, sizeof(name), "fake%d", i);
-		snprintf(addr, sizeof(addr), "10.0.0.%d", i + 1);
-		fv_device_cfg_init(&cfg, kind, name, addr);
-		fv_device_add(&cfg);
-	}
 }
 
 void fv__devices_reset(void)
@@ -353,8 +219,7 @@ static int query_port_op(struct ibv_context *ctx, uint8_t port,
 	if (p)
 		memcpy(attr, &p->attr,
 		       len < sizeof(*attr) ? len : sizeof(*attr));
-	fv__leave();
-	return p ? 0 : EINVAL;
+	return fv__done(p ? 0 : EINVAL);
 }
 
 int ibv_query_port(struct ibv_context *context, uint8_t port_num,
@@ -372,8 +237,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 	if (err)
 		return err;
 	*attr = fv__device(context)->cfg.attr;
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 static int query_device_ex_op(struct ibv_context *ctx,
@@ -449,8 +313,7 @@ int ibv_close_device(struct ibv_context *context)
 	if (c->obj.refs)
 		fv__die("ibv_close_device with %u live object(s)", c->obj.refs);
 	fv__drop(&c->obj);
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 int ibv_query_gid(struct ibv_context *context, uint8_t port_num, int index,
@@ -500,8 +363,7 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num,
 	err = flags || entry_size != sizeof(*entry)
 		      ? EINVAL
 		      : gid_entry(context, port_num, gid_index, entry);
-	fv__leave();
-	return err;
+	return fv__done(err);
 }
 
 ssize_t _ibv_query_gid_table(struct ibv_context *context,

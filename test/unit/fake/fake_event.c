@@ -62,6 +62,126 @@ void fv__async_purge(struct ibv_context *ctx, const void *element)
 	}
 }
 
+/*
+ * One each time: of the port, of the other one, of a queue pair in whatever
+ * state. None of them changes anything for a consumer.
+ */
+static const struct {
+	enum ibv_event_type type;
+	bool of_qp, of_srq;
+	int port;
+} idle[] = {
+	{IBV_EVENT_PORT_ACTIVE, .port = 1},
+	{IBV_EVENT_COMM_EST, .of_qp = true},
+	{IBV_EVENT_LID_CHANGE, .port = 1},
+	{IBV_EVENT_QP_LAST_WQE_REACHED, .of_qp = true, .of_srq = true},
+	{IBV_EVENT_PKEY_CHANGE, .port = 1},
+	{IBV_EVENT_PORT_ERR, .port = 2},
+	{IBV_EVENT_SM_CHANGE, .port = 1},
+	{IBV_EVENT_SQ_DRAINED, .of_qp = true},
+	{IBV_EVENT_CLIENT_REREGISTER, .port = 1},
+	{IBV_EVENT_GID_CHANGE, .port = 1},
+};
+
+static struct fv_qp *some_qp(const struct ibv_context *ctx, unsigned int n,
+			     bool with_srq)
+{
+	struct fv_qp *found = NULL;
+	struct fv_obj *o;
+
+	fv_for_each(o, FV_OBJ_QP)
+	{
+		struct fv_qp *q = fv_container(o, struct fv_qp, obj);
+
+		if (q->qp.context != ctx || (with_srq && !q->qp.srq))
+			continue;
+		found = q;
+		if (!n--)
+			break;
+	}
+	return found;
+}
+
+static void say(struct fv_context *c, unsigned int n)
+{
+	unsigned int i = n % (sizeof(idle) / sizeof(*idle));
+	struct ibv_async_event ev = {.event_type = idle[i].type};
+	struct fv_qp *q = NULL;
+
+	if (idle[i].of_qp) {
+		q = some_qp(&c->v.context, n % 5, idle[i].of_srq);
+		if (!q)
+			return;
+		ev.element.qp = &q->qp;
+	} else {
+		ev.element.port_num = idle[i].port;
+	}
+	fv__async(&c->v.context, &ev);
+}
+
+static struct {
+	unsigned int in; /* so many calls; 0: not armed */
+	struct ibv_async_event ev;
+	bool came;
+} due;
+
+void fv_event_at(unsigned int n, enum ibv_event_type type, int port_num)
+{
+	fv__enter();
+	due.in = n;
+	due.came = false;
+	due.ev.event_type = type;
+	due.ev.element.port_num = port_num;
+	fv__leave();
+}
+
+bool fv_event_came(void)
+{
+	bool came;
+
+	fv__enter();
+	came = due.came;
+	fv__leave();
+	return came;
+}
+
+void fv__event_reset(void)
+{
+	memset(&due, 0, sizeof(due));
+}
+
+static void say_what_is_due(void)
+{
+	struct fv_obj *o;
+
+	due.came = true;
+	fv_for_each(o, FV_OBJ_CTX)
+	{
+		struct fv_context *c = fv_container(o, struct fv_context, obj);
+
+		if (!c->obj.hidden)
+			fv__async(&c->v.context, &due.ev);
+	}
+}
+
+void fv__restless(void)
+{
+	static unsigned int calls;
+	struct fv_obj *o;
+
+	if (due.in && !--due.in)
+		say_what_is_due();
+	if (++calls % 3)
+		return;
+	fv_for_each(o, FV_OBJ_CTX)
+	{
+		struct fv_context *c = fv_container(o, struct fv_context, obj);
+
+		if (!c->obj.hidden && c->fdev->cfg.restless)
+			say(c, calls / 3);
+	}
+}
+
 int ibv_get_async_event(struct ibv_context *context,
 			struct ibv_async_event *event)
 {
@@ -71,18 +191,15 @@ int ibv_get_async_event(struct ibv_context *context,
 
 	fv__enter();
 	item = fv__queue_get(&fv__context(context)->async);
-	if (!item) {
-		fv__leave();
-		return -1;
-	}
+	if (!item)
+		return fv__done(-1);
 	a = fv_container(item, struct fv_async, link);
 	*event = a->ev;
 	free(a);
 	count = event_count(event);
 	if (count)
 		++*count;
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 void ibv_ack_async_event(struct ibv_async_event *event)
@@ -205,9 +322,7 @@ int ibv_fork_init(void)
 {
 	int err = fv__call("ibv_fork_init");
 
-	if (!err)
-		fv__leave();
-	return err;
+	return err ? err : fv__done(0);
 }
 
 enum ibv_fork_status ibv_is_fork_initialized(void)

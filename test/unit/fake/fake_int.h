@@ -19,7 +19,7 @@
 #define fv_container(ptr, type, member) \
 	((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
-#define FV_SGE 32 /* the most scatter/gather entries any device offers */
+#define FV_SGE 64 /* the most scatter/gather entries any device offers */
 
 struct fv_link {
 	struct fv_link *next, *prev;
@@ -208,6 +208,7 @@ struct fv_qp {
 	struct ibv_qp_attr attr;
 	bool sq_sig_all;
 	uint32_t gen;
+	uint32_t born;	      /* its first gen */
 	struct fv_link sends; /* of struct fv_send, not yet executed */
 	struct fv_link stalled;
 	unsigned int sq_used;	/* slots not yet free */
@@ -230,6 +231,9 @@ extern bool fv__paused;
 /* fake_core.c */
 void fv__enter(void);
 void fv__leave(void);
+/* Unlock, and are what a call returns: RET, or NULL with ERR in errno. */
+int fv__done(int ret);
+void *fv__refuse(int err);
 /* Locks; returns 0, or the errno to fail with (then unlocked again). */
 int fv__call(const char *name);
 /* Locks and traces, never fails: for destroy and poll calls. */
@@ -267,9 +271,15 @@ struct fv_context *fv__context_new(struct fv_device *fdev, bool hidden);
 void fv__async(struct ibv_context *ctx, const struct ibv_async_event *ev);
 void fv__async_purge(struct ibv_context *ctx, const void *element);
 void fv__devices_reset(void);
+/* The time that a call of a slow device takes; the lock is free meanwhile. */
+void fv__block(struct ibv_context *ctx);
 bool fv__is_iwarp(struct ibv_context *ctx);
 int fv__gid_index(const struct fv_port_cfg *p, const union ibv_gid *gid);
 int fv__check_av(struct ibv_context *ctx, const struct ibv_ah_attr *av);
+
+/* fake_event.c: what a restless device has to say, now and then */
+void fv__restless(void);
+void fv__event_reset(void);
 
 /* fake_mr.c */
 struct ibv_mw *fv__alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
@@ -291,6 +301,8 @@ void fv__cq_purge(struct ibv_cq *cq, const struct fv_qp *q);
 /* False: no room, the CQ is now in error. */
 bool fv__cq_add(struct ibv_cq *cq, const struct fv_cqe *cqe, bool solicited);
 void fv__cq_show(struct ibv_cq *cq); /* what was late is there */
+/* Who waits for the queue is told, although nothing is in it. */
+void fv__cq_nudge(struct ibv_cq *cq);
 
 /* fake_srq.c */
 int fv__post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
@@ -304,6 +316,8 @@ struct fv_recv *fv__srq_pop(struct ibv_srq *srq);
 struct fv_qp *fv__qp(uint32_t qpn);
 void fv__qp_to_error(struct fv_qp *qp);
 void fv__flush_sends(struct fv_qp *qp);
+/* A request has completed with an error. */
+void fv__qp_send_failed(struct fv_qp *qp);
 /* The next flush to @cq of a device that flushes late. */
 void fv__flush_late(struct ibv_cq *cq);
 void fv__qp_event(struct fv_qp *qp, enum ibv_event_type type);

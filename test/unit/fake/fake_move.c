@@ -19,9 +19,8 @@
 uint32_t fv__sge_len(const struct ibv_sge *sge, int n)
 {
 	uint64_t len = 0;
-	int i;
 
-	for (i = 0; i < n; i++)
+	for (int i = 0; i < n; i++)
 		len += sge[i].length;
 	return len > UINT32_MAX ? UINT32_MAX : (uint32_t)len;
 }
@@ -29,7 +28,6 @@ uint32_t fv__sge_len(const struct ibv_sge *sge, int n)
 uint32_t fv__gather(struct fv_qp *q, struct fv_send *s, uint8_t *buf, bool *ok)
 {
 	uint32_t at = 0;
-	int i;
 
 	*ok = true;
 	if (s->data) {
@@ -37,7 +35,7 @@ uint32_t fv__gather(struct fv_qp *q, struct fv_send *s, uint8_t *buf, bool *ok)
 			memcpy(buf, s->data, s->data_len);
 		return s->data_len;
 	}
-	for (i = 0; i < s->wr.num_sge; i++) {
+	for (int i = 0; i < s->wr.num_sge; i++) {
 		void *from;
 
 		if (!s->sge[i].length)
@@ -55,9 +53,7 @@ uint32_t fv__gather(struct fv_qp *q, struct fv_send *s, uint8_t *buf, bool *ok)
 static bool sinks_ok(struct ibv_pd *pd, const struct ibv_sge *sge, int n,
 		     unsigned int access)
 {
-	int i;
-
-	for (i = 0; i < n; i++)
+	for (int i = 0; i < n; i++)
 		if (sge[i].length && !fv__local(pd, &sge[i], access))
 			return false;
 	return true;
@@ -67,9 +63,8 @@ static void spread(struct ibv_pd *pd, const struct ibv_sge *sge, int n,
 		   const uint8_t *buf, uint32_t len)
 {
 	uint32_t part;
-	int i;
 
-	for (i = 0; i < n && len; i++) {
+	for (int i = 0; i < n && len; i++) {
 		part = sge[i].length < len ? sge[i].length : len;
 		if (part)
 			memcpy(fv__local(pd, &sge[i], 0), buf, part);

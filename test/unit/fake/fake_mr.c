@@ -65,11 +65,8 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 	if (fv__call("ibv_alloc_pd"))
 		return NULL;
 	if (count_on(FV_OBJ_PD, context) >=
-	    fv__device(context)->cfg.attr.max_pd) {
-		fv__leave();
-		errno = ENOMEM;
-		return NULL;
-	}
+	    fv__device(context)->cfg.attr.max_pd)
+		return fv__refuse(ENOMEM);
 	p = fv_new(struct fv_pd, FV_OBJ_PD, free_pd);
 	p->pd.context = context;
 	p->pd.handle = p->obj.num;
@@ -90,8 +87,7 @@ int ibv_dealloc_pd(struct ibv_pd *pd)
 		fv__context(pd->context)->obj.refs--;
 		fv__drop(obj);
 	}
-	fv__leave();
-	return err;
+	return fv__done(err);
 }
 
 /* The kernel pins the pages; here it is enough that the ends are mapped. */
@@ -146,11 +142,9 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
 	if (fv__call("ibv_reg_mr"))
 		return NULL;
 	err = check_mr(pd, addr, length, iova, access);
-	if (err) {
-		fv__leave();
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return fv__refuse(err);
+	fv__block(pd->context);
 	m = fv_new(struct fv_mr, FV_OBJ_MR, free_mr);
 	m->iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
 	m->access = access;
@@ -184,14 +178,14 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 	int err = 0;
 
 	fv__call_sure("ibv_dereg_mr");
+	fv__block(mr->context);
 	if (m->windows) {
 		err = EINVAL;
 	} else {
 		pd_obj(mr->pd)->refs--;
 		fv__drop(&m->obj);
 	}
-	fv__leave();
-	return err;
+	return fv__done(err);
 }
 
 int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr,
@@ -209,16 +203,16 @@ struct ibv_mw *fv__alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 				   ? IBV_DEVICE_MEM_WINDOW
 				   : IBV_DEVICE_MEM_WINDOW_TYPE_2A |
 					     IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+	unsigned int bit = type == IBV_MW_TYPE_1 ? FV_MW_1 : FV_MW_2;
 	struct fv_mw *w;
 
 	if (fv__call("ibv_alloc_mw"))
 		return NULL;
 	if (!(a->device_cap_flags & cap) ||
-	    count_on(FV_OBJ_MW, pd->context) >= a->max_mw) {
-		fv__leave();
-		errno = a->device_cap_flags & cap ? ENOMEM : EOPNOTSUPP;
-		return NULL;
-	}
+	    !(fv__device(pd->context)->cfg.mw_types & bit))
+		return fv__refuse(EOPNOTSUPP);
+	if (count_on(FV_OBJ_MW, pd->context) >= a->max_mw)
+		return fv__refuse(ENOMEM);
 	w = fv_new(struct fv_mw, FV_OBJ_MW, free_mw);
 	w->mw.context = pd->context;
 	w->mw.pd = pd;
@@ -246,8 +240,7 @@ int fv__dealloc_mw(struct ibv_mw *mw)
 	unbind(w);
 	pd_obj(mw->pd)->refs--;
 	fv__drop(&w->obj);
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 /* A type 1 bind is a verb of its own; the device still sees a request. */

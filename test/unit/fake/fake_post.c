@@ -77,7 +77,7 @@ void fv__send_done(struct fv_qp *q, struct fv_send *s,
 	q->sq_silent = 0;
 	complete(q, q->qp.send_cq, &e, false);
 	if (status != IBV_WC_SUCCESS && !q->in_error)
-		fv__qp_to_error(q);
+		fv__qp_send_failed(q);
 }
 
 void fv__recv_done(struct fv_qp *q, struct fv_recv *r, struct ibv_wc *wc,
@@ -120,7 +120,7 @@ static bool opcode_ok(const struct fv_qp *q, const struct ibv_send_wr *wr)
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
 		return !iwarp;
 	case IBV_WR_RDMA_READ:
-		return wr->num_sge <= cfg->attr.max_sge_rd;
+		return wr->num_sge <= cfg->read_sge;
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
 		return !iwarp && cfg->attr.atomic_cap != IBV_ATOMIC_NONE &&
@@ -147,11 +147,24 @@ static bool inline_ok(const struct fv_qp *q, const struct ibv_send_wr *wr)
 	}
 }
 
+/* As a driver returns it. */
+static int post_error(const struct fv_qp *q, int err)
+{
+	return fv__device(q->qp.context)->cfg.negative_errors ? -err : err;
+}
+
+static bool refused_in_error(const struct fv_qp *q)
+{
+	return q->attr.qp_state == IBV_QPS_ERR &&
+	       fv__device(q->qp.context)->cfg.err_refuses_posts;
+}
+
 static int check_send(const struct fv_qp *q, const struct ibv_send_wr *wr)
 {
 	enum ibv_qp_state st = q->attr.qp_state;
 
-	if (st == IBV_QPS_RESET || st == IBV_QPS_INIT || st == IBV_QPS_RTR)
+	if (st == IBV_QPS_RESET || st == IBV_QPS_INIT || st == IBV_QPS_RTR ||
+	    refused_in_error(q))
 		return EINVAL;
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > q->cap.max_send_sge)
 		return EINVAL;
@@ -166,11 +179,10 @@ static int check_send(const struct fv_qp *q, const struct ibv_send_wr *wr)
 static void take_inline(struct fv_send *s)
 {
 	uint32_t at = 0;
-	int i;
 
 	s->data_len = fv__sge_len(s->sge, s->wr.num_sge);
 	s->data = fv__zalloc(s->data_len + 1U);
-	for (i = 0; i < s->wr.num_sge; i++) {
+	for (int i = 0; i < s->wr.num_sge; i++) {
 		const void *from = (const void *)(uintptr_t)s->sge[i].addr;
 
 		if (s->sge[i].length)
@@ -217,18 +229,20 @@ int fv__post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 		}
 		queue_send(q, wr);
 	}
-	if (q->attr.qp_state != IBV_QPS_ERR)
+	if (q->attr.qp_state == IBV_QPS_SQE)
+		fv__flush_sends(q);
+	else if (q->attr.qp_state != IBV_QPS_ERR)
 		fv__kick(q);
 	else if (!fv__device(qp->context)->cfg.err_send_stays &&
 		 !fv__device(qp->context)->cfg.flushes_late)
 		fv__flush_sends(q);
-	fv__leave();
-	return err;
+	return fv__done(post_error(q, err));
 }
 
 int fv__post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad)
 {
+	const struct fv_device_cfg *cfg = &fv__device(qp->context)->cfg;
 	struct fv_qp *q = fv_container(qp, struct fv_qp, qp);
 	int err = fv__call("ibv_post_recv");
 
@@ -237,7 +251,9 @@ int fv__post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 		return err;
 	}
 	for (; wr; wr = wr->next) {
-		err = qp->srq || q->attr.qp_state == IBV_QPS_RESET
+		err = qp->srq || q->attr.qp_state == IBV_QPS_RESET ||
+				      refused_in_error(q) ||
+				      (!wr->num_sge && cfg->recv_needs_segment)
 			      ? EINVAL
 			      : fv__rq_post(&q->rq, wr);
 		if (err) {
@@ -247,8 +263,7 @@ int fv__post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 	}
 	if (q->attr.qp_state != IBV_QPS_ERR)
 		fv__kick_all();
-	else if (!fv__device(qp->context)->cfg.err_recv_stays)
+	else if (!cfg->err_recv_stays)
 		fv__qp_to_error(q);
-	fv__leave();
-	return err;
+	return fv__done(post_error(q, err));
 }

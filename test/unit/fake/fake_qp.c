@@ -60,8 +60,9 @@ static int check_init(struct ibv_pd *pd, const struct ibv_qp_init_attr *in)
 	struct fv_obj *o;
 	int n = 0;
 
-	if (in->qp_type != IBV_QPT_RC &&
-	    (in->qp_type != IBV_QPT_UD || fv__is_iwarp(pd->context)))
+	if (in->qp_type == IBV_QPT_RC
+		    ? cfg->no_rc
+		    : in->qp_type != IBV_QPT_UD || fv__is_iwarp(pd->context))
 		return EOPNOTSUPP;
 	if (!in->send_cq || !in->recv_cq ||
 	    in->send_cq->context != pd->context ||
@@ -73,14 +74,20 @@ static int check_init(struct ibv_pd *pd, const struct ibv_qp_init_attr *in)
 	if (!in->srq && (c->max_recv_wr > wr || c->max_recv_sge > sge ||
 			 c->max_recv_sge > FV_SGE))
 		return EINVAL;
-	/* Of the soft iWARP, as its kernel and its library have it. */
-	if (cfg->attr.vendor_id == FV_SIW_VENDOR_ID &&
+	if (cfg->queues_not_empty &&
 	    (!c->max_send_wr || (!in->srq && !c->max_recv_wr)))
 		return EINVAL;
 	fv_for_each(o, FV_OBJ_QP) n +=
 		fv_container(o, struct fv_qp, obj)->qp.context->device ==
 		pd->context->device;
 	return n >= cfg->attr.max_qp ? ENOMEM : 0;
+}
+
+static uint32_t more_sge(uint32_t n)
+{
+	uint32_t more = n ? fv__pow2(n) : 0;
+
+	return more < FV_SGE ? more : FV_SGE;
 }
 
 static void grant(struct ibv_pd *pd, struct ibv_qp_init_attr *in)
@@ -95,6 +102,8 @@ static void grant(struct ibv_pd *pd, struct ibv_qp_init_attr *in)
 		in->cap.max_send_wr = fv__pow2(in->cap.max_send_wr);
 	if (in->cap.max_recv_wr)
 		in->cap.max_recv_wr = fv__pow2(in->cap.max_recv_wr);
+	in->cap.max_send_sge = more_sge(in->cap.max_send_sge);
+	in->cap.max_recv_sge = more_sge(in->cap.max_recv_sge);
 	in->cap.max_inline_data = cfg->max_inline;
 }
 
@@ -117,16 +126,14 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 	if (fv__call("ibv_create_qp"))
 		return NULL;
 	err = check_init(pd, init);
-	if (err) {
-		fv__leave();
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return fv__refuse(err);
+	fv__block(pd->context);
 	grant(pd, init);
 	q = fv_new(struct fv_qp, FV_OBJ_QP, free_qp);
 	q->cap = init->cap;
 	q->sq_sig_all = init->sq_sig_all;
-	q->gen = ++last_gen;
+	q->gen = q->born = ++last_gen;
 	q->rq.max_wr = init->cap.max_recv_wr;
 	q->rq.max_sge = init->cap.max_recv_sge;
 	fv_link_init(&q->sends);
@@ -162,6 +169,7 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 	struct fv_obj *o;
 
 	fv__call_sure("ibv_destroy_qp");
+	fv__block(qp->context);
 	if (q->moving)
 		fv__die("ibv_destroy_qp inside ibv_modify_qp");
 	fv__async_purge(qp->context, qp);
@@ -178,8 +186,7 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 	fv__cm_qp_dead(qp->qp_num);
 	fv__drop(&q->obj);
 	fv__kick_all();
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 void fv__qp_event(struct fv_qp *q, enum ibv_event_type type)
@@ -203,6 +210,21 @@ void fv__flush_sends(struct fv_qp *q)
 		flush_send(q);
 }
 
+/* SQE: requests are flushed, receives go on. */
+void fv__qp_send_failed(struct fv_qp *q)
+{
+	if (q->qp.qp_type != IBV_QPT_UD ||
+	    !fv__device(q->qp.context)->cfg.ud_sqe) {
+		fv__qp_to_error(q);
+		return;
+	}
+	if (q->attr.qp_state != IBV_QPS_RTS)
+		return;
+	q->attr.qp_state = IBV_QPS_SQE;
+	fv_link_del(&q->stalled);
+	fv__flush_sends(q);
+}
+
 static void flush(struct fv_qp *q)
 {
 	struct fv_recv *r;
@@ -210,6 +232,18 @@ static void flush(struct fv_qp *q)
 	fv__flush_sends(q);
 	while (!q->mute && (r = fv__rq_pop(&q->rq)))
 		fv__recv_flush(q, r);
+}
+
+/*
+ * The entry that says that a queue pair has ended is the driver's: a poll makes
+ * flushes of it.
+ */
+static void announce(struct fv_qp *q)
+{
+	if (!q->mute && !fv_link_empty(&q->sends))
+		fv__cq_nudge(q->qp.send_cq);
+	if (!q->mute && q->rq.count)
+		fv__cq_nudge(q->qp.recv_cq);
 }
 
 /* The connection of an RNIC's queue pair ends with it. */
@@ -225,6 +259,8 @@ static void iwarp_dead(struct fv_qp *q)
 
 void fv__qp_to_error(struct fv_qp *q)
 {
+	if (q->in_error && fv__device(q->qp.context)->cfg.err_is_final)
+		return;
 	q->attr.qp_state = IBV_QPS_ERR;
 	fv_link_del(&q->stalled);
 	if (!q->in_error) {
@@ -236,7 +272,9 @@ void fv__qp_to_error(struct fv_qp *q)
 	}
 	fv__cq_show(q->qp.send_cq);
 	fv__cq_show(q->qp.recv_cq);
-	if (!fv__device(q->qp.context)->cfg.flushes_late)
+	if (fv__device(q->qp.context)->cfg.flushes_late)
+		announce(q);
+	else
 		flush(q);
 	fv__kick_all();
 }
@@ -408,13 +446,13 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	if (err)
 		return err;
 	q->moving++;
+	fv__block(qp->context);
 	if (mask & IBV_QP_AV)
 		err = fv__lookup(qp->context, FV_LOOKUP_RTR, &attr->ah_attr);
 	if (!err)
 		err = fv__modify_qp(qp, attr, mask);
 	q->moving--;
-	fv__leave();
-	return err;
+	return fv__done(err);
 }
 
 int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
@@ -437,8 +475,7 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 	init->cap = q->cap;
 	init->qp_type = qp->qp_type;
 	init->sq_sig_all = q->sq_sig_all;
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 enum ibv_qp_state fv_qp_state(struct ibv_qp *qp)

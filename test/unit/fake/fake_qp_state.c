@@ -52,8 +52,6 @@ static const struct transition table[] = {
 bool fv__transition_ok(enum ibv_qp_type type, enum ibv_qp_state from,
 		       enum ibv_qp_state to, int mask)
 {
-	size_t i;
-
 	mask &= ~IBV_QP_STATE;
 	if (mask & IBV_QP_CUR_STATE && from != IBV_QPS_RTR &&
 	    from != IBV_QPS_RTS && from != IBV_QPS_SQD && from != IBV_QPS_SQE)
@@ -62,7 +60,7 @@ bool fv__transition_ok(enum ibv_qp_type type, enum ibv_qp_state from,
 		return !mask;
 	if (to == IBV_QPS_ERR)
 		return !mask && from != IBV_QPS_RESET;
-	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		const struct transition *t = &table[i];
 		int must = type == IBV_QPT_UD ? t->must_ud : t->must_rc;
 		int may = type == IBV_QPT_UD ? t->may_ud : t->may_rc;

@@ -108,11 +108,8 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd,
 	if (fv__call("ibv_create_srq"))
 		return NULL;
 	err = check_srq(pd, &init->attr);
-	if (err) {
-		fv__leave();
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return fv__refuse(err);
 	s = fv_new(struct fv_srq, FV_OBJ_SRQ, free_srq);
 	fv_link_init(&s->rq.wqes);
 	if (fv__device(pd->context)->cfg.round_up)
@@ -153,8 +150,7 @@ int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
 		s->rq.max_wr = attr->max_wr;
 	if (!err && (mask & IBV_SRQ_LIMIT))
 		s->limit = attr->srq_limit;
-	fv__leave();
-	return err;
+	return fv__done(err);
 }
 
 int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
@@ -167,8 +163,7 @@ int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 	attr->max_wr = s->rq.max_wr;
 	attr->max_sge = s->rq.max_sge;
 	attr->srq_limit = s->limit;
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 int ibv_destroy_srq(struct ibv_srq *srq)
@@ -176,16 +171,13 @@ int ibv_destroy_srq(struct ibv_srq *srq)
 	struct fv_srq *s = srq_of(srq);
 
 	fv__call_sure("ibv_destroy_srq");
-	if (s->obj.refs) {
-		fv__leave();
-		return EBUSY;
-	}
+	if (s->obj.refs)
+		return fv__done(EBUSY);
 	fv__async_purge(srq->context, srq);
 	fv__wait_acked(&s->obj.events, "ibv_destroy_srq");
 	fv_container(srq->pd, struct fv_pd, pd)->obj.refs--;
 	fv__drop(&s->obj);
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 int fv__post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
@@ -202,6 +194,5 @@ int fv__post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
 	if (err)
 		*bad = wr;
 	fv__kick_all();
-	fv__leave();
-	return err;
+	return fv__done(err);
 }

@@ -12,9 +12,9 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "fake_verbs.h"
+#include "test/unit/case.h"
 
 #define assert_ok(call) assert_int_equal((call), 0)
 

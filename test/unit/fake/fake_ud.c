@@ -43,13 +43,11 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 
 	if (fv__call("ibv_create_ah"))
 		return NULL;
+	fv__block(pd->context);
 	if (!fv__is_iwarp(pd->context) && !fv__check_av(pd->context, attr))
 		err = fv__lookup(pd->context, FV_LOOKUP_AH, attr);
-	if (err) {
-		fv__leave();
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return fv__refuse(err);
 	a = fv_new(struct fv_ah, FV_OBJ_AH, free_ah);
 	a->attr = *attr;
 	a->ah.context = pd->context;
@@ -65,8 +63,7 @@ int ibv_destroy_ah(struct ibv_ah *ah)
 	fv__call_sure("ibv_destroy_ah");
 	fv_container(ah->pd, struct fv_pd, pd)->obj.refs--;
 	fv__drop(&fv_container(ah, struct fv_ah, ah)->obj);
-	fv__leave();
-	return 0;
+	return fv__done(0);
 }
 
 static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -113,8 +110,7 @@ int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port_num,
 		attr->grh.sgid_index = (uint8_t)index;
 		attr->grh.hop_limit = 0xff;
 	}
-	fv__leave();
-	return p && index >= 0 ? 0 : -1;
+	return fv__done(p && index >= 0 ? 0 : -1);
 }
 
 struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc,
@@ -150,7 +146,8 @@ static void deliver(const struct held *h)
 
 	if (!dst || dst->qp.qp_type != IBV_QPT_UD ||
 	    (dst->attr.qp_state != IBV_QPS_RTR &&
-	     dst->attr.qp_state != IBV_QPS_RTS) ||
+	     dst->attr.qp_state != IBV_QPS_RTS &&
+	     dst->attr.qp_state != IBV_QPS_SQE) ||
 	    dst->attr.qkey != h->qkey || !fv__reaches(&h->av, dst))
 		return;
 	r = dst->qp.srq ? fv__srq_pop(dst->qp.srq) : fv__rq_pop(&dst->rq);

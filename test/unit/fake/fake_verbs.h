@@ -28,12 +28,33 @@
 #define FV_RXE_VENDOR_ID 0xffffff
 #define FV_SIW_VENDOR_ID 0x626d74
 
+/* Rows of fake_kinds.c. */
 enum fv_kind {
 	FV_IB,	  /* InfiniBand link layer, LIDs */
 	FV_ROCE,  /* Ethernet link layer, GIDs from the IP addresses */
 	FV_IWARP, /* RNIC: the connection manager moves the QP */
-	FV_SIW,	  /* the same with the ways of Linux' soft iWARP */
+	/* As drivers of Linux are: */
+	FV_SIW,
+	FV_RXE,
+	FV_MLX5,
+	FV_MLX5_ROCE,
+	FV_MLX4,
+	FV_IRDMA,
+	FV_IRDMA_IWARP,
+	FV_BNXT_RE,
+	FV_HNS,
+	FV_ERDMA,
+	FV_QEDR,
+	FV_CXGB4,
+	/* These make no reliable connected queue pairs. */
+	FV_EFA,
+	FV_MANA,
+	FV_KINDS
 };
+
+#define FV_MW_1	   1U
+#define FV_MW_2	   2U
+#define FV_MW_BOTH (FV_MW_1 | FV_MW_2)
 
 struct fv_port_cfg {
 	struct ibv_port_attr attr;
@@ -53,25 +74,51 @@ struct fv_device_cfg {
 	struct fv_port_cfg port[FV_PORTS]; /* attr.phys_port_cnt are used */
 	uint32_t max_inline;
 	int num_comp_vectors;
+	int read_sge;	  /* segments that a read takes, whatever attr says */
+	int cqe_min;	  /* a completion queue has no fewer entries */
+	int resize_error; /* of ibv_resize_cq(), of either sign; 0: can */
+	unsigned int mw_types; /* FV_MW_*, that can be had if attr says so */
+	bool no_rc; /* no queue pairs of type RC, and rdma_cm does not know it
+		     */
+	bool cq_needs_allocator; /* no completion queue for anybody (mana) */
+	bool queues_not_empty;	 /* work queues have entries (siw, erdma) */
+	bool negative_errors;	 /* of posts (bnxt_re, qedr, cxgb4, siw) */
+	/* a post to a queue pair in ERR is refused with EINVAL (cxgb4) */
+	bool err_refuses_posts;
+	/*
+	 * to poll a completion of a queue pair that was destroyed ends the
+	 * program: the driver would look into freed memory (qedr)
+	 */
+	bool dangling_cqes;
+	/* a datagram request that fails moves the queue pair to SQE, not ERR */
+	bool ud_sqe;
+	unsigned int blocks_ms; /* in each call that may sleep in the kernel */
+	/* events that change nothing for a consumer come with every few calls
+	 */
+	bool restless;
 	/* a queue armed for solicited completions never fires (siw) */
 	bool ignores_solicited;
 	/* successes are seen when a queue pair of their queue moves to ERR */
 	bool late_completions;
+	bool recv_needs_segment; /* one without is refused (siw) */
 	bool posts_enter_kernel; /* a post of requests can be cancelled in */
-	bool round_up;	   /* grant more than asked for, as hardware does */
+	/* grant more than asked for, and take as much, as hardware does */
+	bool round_up;
 	bool comm_est;	   /* raise COMM_EST on the first packet in RTR */
 	bool read_sink_rw; /* a read's sink needs remote write (iWARP) */
 	/* a receive posted in ERR stays until the next modify to ERR (rxe) */
 	bool err_recv_stays;
 	bool err_send_stays; /* the same of requests (siw) */
+	bool err_is_final;   /* that next modify flushes nothing (siw) */
 	/*
 	 * completions of a queue pair that is destroyed or reset leave its
 	 * CQs, as drivers of adapters have it (the soft devices keep them)
 	 */
 	bool takes_cqes_along;
 	/*
-	 * flushes come one by one, each after a poll that found nothing; what
-	 * has not come by then the end of the queue pair takes along
+	 * flushes come one by one, each after a poll that found nothing, and
+	 * the move to ERR notifies that there are some; what has not come by
+	 * then the end of the queue pair takes along
 	 */
 	bool flushes_late;
 	bool old_abi; /* no verbs_context: the inline helpers fall back */
@@ -86,6 +133,14 @@ struct ibv_device *fv_device_add(const struct fv_device_cfg *cfg);
 struct fv_device_cfg *fv_device_cfg_get(struct ibv_device *dev);
 /* Adds @n active IB devices or whatever kind: "fake0" 10.0.0.1, ... */
 void fv_devices_default(enum fv_kind kind, int n);
+/*
+ * The same of the kind that TEXT begins with. After it can stand +late (see
+ * flushes_late), +leaves or +takes (takes_cqes_along), +restless, and +slow,
+ * which blocks a second. False: nothing is known by such a name.
+ */
+bool fv_devices_named(const char *text, int n);
+const char *fv_kind_name(enum fv_kind kind);
+bool fv_kind_find(const char *name, size_t len, enum fv_kind *ret_kind);
 
 /* Forgets everything: devices, objects, hooks, failures, trace. */
 void fv_reset(void);
@@ -106,6 +161,8 @@ bool fv_fail_hit(void);
 /* Objects a caller created and has not destroyed, un-acked events included. */
 unsigned int fv_live(void);
 void fv_live_dump(FILE *to);
+/* A teardown: fails if there are any, tells which, and forgets everything. */
+int fv_nothing_left(void **state);
 
 /* The calls as text, one per line. The string is valid until the next call. */
 void fv_trace(bool on);
@@ -113,6 +170,12 @@ const char *fv_trace_get(void);
 
 /* Calls of that function never return; NULL: all do. For programs that end. */
 void fv_hang(const char *call);
+
+/*
+ * FN is called once, by the next call of CALL before that does anything: on its
+ * thread, and without a lock of the fake's.
+ */
+void fv_meanwhile(const char *call, void (*fn)(void *arg), void *arg);
 
 /* Holds all data movement: posted requests stay outstanding. */
 void fv_pause(bool on);
@@ -160,6 +223,12 @@ unsigned int fv_lookups_hanging(void);
 /* All that hang now are over, with ERR (0: found). */
 void fv_lookups_end(int err);
 
+/*
+ * The N-th fallible call from now, of whatever function, finds each open device
+ * saying so. fv_event_came(): it has. N = 0 disarms.
+ */
+void fv_event_at(unsigned int n, enum ibv_event_type type, int port_num);
+bool fv_event_came(void);
 void fv_inject_async(struct ibv_context *ctx, enum ibv_event_type type,
 		     int port_num);
 void fv_inject_async_qp(struct ibv_qp *qp, enum ibv_event_type type);

@@ -9,21 +9,14 @@
  * asserts it.
  * Rules: InfiniBand vol. 1 ch. 10 and 11, verbs man pages.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
-#include "fake_test.h"
-#include "fake_verbs.h"
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "fake_test.h"
+#include "fake_verbs.h"
 
 #define ALL_ACCESS                                          \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
@@ -332,35 +325,19 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	unsigned int n;
-
 	if (a.ctx)
 		ends_close();
-	n = fv_live();
-	if (n)
-		fv_live_dump(stderr);
-	fv_reset();
-	return n ? -1 : 0;
+	return fv_nothing_left(state);
 }
+
+#define T(name, kind, stage)                                          \
+	static const struct fixture name##_from = {FV_##kind, stage}; \
+	CASE_OF(name, void *no_state,                                 \
+		CASE_ROW(name, "", setup, teardown, &name##_from))
 
 /* ---- device ---- */
 
-static void device_list__two_devices(void **state)
-{
-	struct ibv_device **list;
-	int n = 0;
-
-	list = ibv_get_device_list(&n);
-	assert_int_equal(n, 2);
-	assert_string_equal(ibv_get_device_name(list[0]), "fake0");
-	assert_string_equal(ibv_get_device_name(list[1]), "fake1");
-	assert_null(list[2]);
-	assert_true(ibv_get_device_guid(list[0]) !=
-		    ibv_get_device_guid(list[1]));
-	ibv_free_device_list(list);
-}
-
-static void query__attributes_of_the_test(void **state)
+T(query__attributes_of_the_test, IB, DEVICES)
 {
 	struct ibv_context *ctx = open_dev(0);
 	struct ibv_device_attr_ex ex;
@@ -390,7 +367,7 @@ static void query__attributes_of_the_test(void **state)
 	assert_ok(ibv_close_device(ctx));
 }
 
-static void query__old_abi_takes_plain_symbols(void **state)
+T(query__old_abi_takes_plain_symbols, IB, DEVICES)
 {
 	struct fv_device_cfg cfg;
 	struct ibv_device_attr_ex ex;
@@ -409,7 +386,7 @@ static void query__old_abi_takes_plain_symbols(void **state)
 	assert_ok(ibv_close_device(ctx));
 }
 
-static void gid__roce_table_is_typed(void **state)
+T(gid__roce_table_is_typed, ROCE, DEVICES)
 {
 	struct ibv_context *ctx = open_dev(0);
 	struct ibv_gid_entry e;
@@ -423,7 +400,7 @@ static void gid__roce_table_is_typed(void **state)
 	assert_ok(ibv_close_device(ctx));
 }
 
-static void destroy__in_use_is_busy(void **state)
+T(destroy__in_use_is_busy, IB, ENDS)
 {
 	assert_int_equal(ibv_dealloc_pd(a.pd), EBUSY);
 	assert_int_equal(ibv_destroy_cq(a.cq), EBUSY);
@@ -435,12 +412,12 @@ static void close_deadly(void *ctx)
 	ibv_close_device(ctx);
 }
 
-static void close_device__with_objects_aborts(void **state)
+T(close_device__with_objects_aborts, IB, ENDS)
 {
 	assert_true(dies(close_deadly, a.ctx));
 }
 
-static void live__counts_and_reset_frees(void **state)
+T(live__counts_and_reset_frees, IB, ENDS)
 {
 	assert_int_equal(fv_live(), 12);
 	fv_reset();
@@ -450,7 +427,7 @@ static void live__counts_and_reset_frees(void **state)
 
 /* ---- failure injection and trace ---- */
 
-static void fake_verbs_fail_at__every_call_once(void **state)
+T(fake_verbs_fail_at__every_call_once, IB, DEVICES)
 {
 	unsigned int n;
 
@@ -481,7 +458,7 @@ static void fake_verbs_fail_at__every_call_once(void **state)
 	assert_int_equal(n, 4);
 }
 
-static void fail_from__and_fail_call(void **state)
+T(fail_from__and_fail_call, IB, DEVICES)
 {
 	struct ibv_context *ctx = open_dev(0);
 	struct ibv_pd *pd;
@@ -497,22 +474,9 @@ static void fail_from__and_fail_call(void **state)
 	assert_ok(ibv_close_device(ctx));
 }
 
-static void trace__names_calls_in_order(void **state)
-{
-	struct ibv_context *ctx;
-
-	fv_trace(true);
-	ctx = open_dev(0);
-	ibv_close_device(ctx);
-	assert_string_equal(fv_trace_get(), "ibv_get_device_list\n"
-					    "ibv_open_device\n"
-					    "ibv_free_device_list\n"
-					    "ibv_close_device\n");
-}
-
 /* ---- memory ---- */
 
-static void reg_mr__bad_arguments(void **state)
+T(reg_mr__bad_arguments, IB, DEVICES)
 {
 	struct ibv_context *ctx = open_dev(0);
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
@@ -527,7 +491,7 @@ static void reg_mr__bad_arguments(void **state)
 	assert_ok(ibv_close_device(ctx));
 }
 
-static void reg_mr__zero_based(void **state)
+T(reg_mr__zero_based, IB, CONNECTED)
 {
 	static char page[4096] __attribute__((aligned(4096)));
 	struct ibv_mr *mr;
@@ -560,31 +524,18 @@ static int bind_type1(struct end *e, struct ibv_mw *mw, uint32_t at,
 	return ibv_bind_mw(e->qp, mw, &bind);
 }
 
-static void bind_mw__type_1_range_and_new_key(void **state)
+T(bind_mw__holds_its_region, IB, CONNECTED)
 {
-	struct ibv_mw *mw;
-	uint32_t first;
+	struct ibv_mw *mw = ibv_alloc_mw(b.pd, IBV_MW_TYPE_1);
 
-	mw = ibv_alloc_mw(b.pd, IBV_MW_TYPE_1);
 	assert_non_null(mw);
 	assert_ok(bind_type1(&b, mw, 1000, 100));
-	assert_int_equal(expect_wc(&b, 9, IBV_WC_SUCCESS).opcode,
-			 IBV_WC_BIND_MW);
-	first = mw->rkey;
-	assert_int_equal(ibv_dereg_mr(b.mr), EINVAL);
-	post_rdma(&a, IBV_WR_RDMA_WRITE, &b, 1090, 10, first);
-	expect_wc(&a, 77, IBV_WC_SUCCESS);
-	/* bound again: the old key is dead */
-	assert_ok(bind_type1(&b, mw, 1000, 100));
 	expect_wc(&b, 9, IBV_WC_SUCCESS);
-	assert_true(mw->rkey != first);
-	post_rdma(&a, IBV_WR_RDMA_WRITE, &b, 1000, 10, first);
-	expect_wc(&a, 77, IBV_WC_REM_ACCESS_ERR);
-	expect_async(&b, IBV_EVENT_QP_ACCESS_ERR);
+	assert_int_equal(ibv_dereg_mr(b.mr), EINVAL);
 	assert_ok(ibv_dealloc_mw(mw));
 }
 
-static void bind_mw__outside_the_region(void **state)
+T(bind_mw__outside_the_region, IB, CONNECTED)
 {
 	struct ibv_mw *mw;
 
@@ -609,7 +560,7 @@ static void bind_type2(struct end *e, struct ibv_mw *mw, uint32_t rkey)
 	assert_ok(ibv_post_send(e->qp, &wr, &bad));
 }
 
-static void bind_mw__type_2_and_send_with_inv(void **state)
+T(bind_mw__type_2_and_send_with_inv, IB, CONNECTED)
 {
 	struct ibv_send_wr inv = signalled(3, IBV_WR_SEND_WITH_INV);
 	struct ibv_mw *mw;
@@ -634,7 +585,7 @@ static void bind_mw__type_2_and_send_with_inv(void **state)
 	assert_ok(ibv_dealloc_mw(mw));
 }
 
-static void local_inv__frees_a_type_2_window(void **state)
+T(local_inv__frees_a_type_2_window, IB, CONNECTED)
 {
 	struct ibv_send_wr inv = signalled(4, IBV_WR_LOCAL_INV);
 	struct ibv_send_wr *bad;
@@ -655,7 +606,7 @@ static void local_inv__frees_a_type_2_window(void **state)
 
 /* ---- queue pair states ---- */
 
-static void modify_qp__order_and_masks(void **state)
+T(modify_qp__order_and_masks, IB, ENDS)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
 
@@ -676,7 +627,7 @@ static void modify_qp__order_and_masks(void **state)
 	assert_ok(to_init(a.qp));
 }
 
-static void modify_qp__values_are_checked(void **state)
+T(modify_qp__values_are_checked, IB, ENDS)
 {
 	const int init = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 			 IBV_QP_ACCESS_FLAGS;
@@ -699,7 +650,7 @@ static void modify_qp__values_are_checked(void **state)
 	assert_int_equal(a.qp->state, IBV_QPS_INIT);
 }
 
-static void modify_qp__roce_needs_a_grh(void **state)
+T(modify_qp__roce_needs_a_grh, ROCE, ENDS)
 {
 	struct ibv_qp_attr attr;
 
@@ -712,7 +663,7 @@ static void modify_qp__roce_needs_a_grh(void **state)
 	assert_ok(ibv_modify_qp(a.qp, &attr, RTR_MASK));
 }
 
-static void query_qp__tells_what_was_set(void **state)
+T(query_qp__tells_what_was_set, IB, ENDS)
 {
 	struct ibv_qp_init_attr in;
 	struct ibv_qp_attr attr;
@@ -726,7 +677,7 @@ static void query_qp__tells_what_was_set(void **state)
 	assert_ptr_equal(in.send_cq, a.cq);
 }
 
-static void create_qp__limits(void **state)
+T(create_qp__limits, IB, ENDS)
 {
 	struct ibv_qp_init_attr in;
 	struct ibv_qp *qp;
@@ -749,37 +700,26 @@ static void create_qp__limits(void **state)
 
 /* ---- send and receive ---- */
 
-static void send__data_arrives(void **state)
+T(complete__names_what_it_was, IB, CONNECTED)
 {
-	struct ibv_wc wc;
+	static const struct {
+		enum ibv_wr_opcode posted;
+		enum ibv_wc_opcode done;
+	} rows[] = {{IBV_WR_SEND, IBV_WC_SEND},
+		    {IBV_WR_RDMA_WRITE, IBV_WC_RDMA_WRITE},
+		    {IBV_WR_RDMA_READ, IBV_WC_RDMA_READ}};
 
-	strcpy(a.buf, "hello");
 	assert_ok(post_recv(&b, 2, 100, 64));
-	assert_ok(post_send(&a, 1, 0, 6, IBV_SEND_SIGNALED));
-	wc = expect_wc(&a, 1, IBV_WC_SUCCESS);
-	assert_int_equal(wc.opcode, IBV_WC_SEND);
-	wc = expect_wc(&b, 2, IBV_WC_SUCCESS);
-	assert_int_equal(wc.opcode, IBV_WC_RECV);
-	assert_int_equal(wc.byte_len, 6);
-	assert_string_equal(b.buf + 100, "hello");
+	for (int i = 0; i < 3; i++) {
+		post_rdma(&a, rows[i].posted, &b, 0, 4, b.mr->rkey);
+		assert_int_equal(expect_wc(&a, 77, IBV_WC_SUCCESS).opcode,
+				 rows[i].done);
+	}
+	assert_int_equal(expect_wc(&b, 2, IBV_WC_SUCCESS).opcode, IBV_WC_RECV);
+	expect_empty(&b);
 }
 
-static void send__with_immediate(void **state)
-{
-	struct ibv_send_wr wr = {.wr_id = 1,
-				 .opcode = IBV_WR_SEND_WITH_IMM,
-				 .send_flags = IBV_SEND_SIGNALED,
-				 .imm_data = htobe32(0xcafe)};
-	struct ibv_wc wc;
-
-	assert_ok(post_recv(&b, 2, 0, 64));
-	assert_ok(post_op(&a, &wr, 0, 4));
-	wc = expect_wc(&b, 2, IBV_WC_SUCCESS);
-	assert_true(wc.wc_flags & IBV_WC_WITH_IMM);
-	assert_int_equal(be32toh(wc.imm_data), 0xcafe);
-}
-
-static void send__waits_for_a_receive(void **state)
+T(send__waits_for_a_receive, IB, CONNECTED)
 {
 	assert_ok(post_send(&a, 1, 0, 4, IBV_SEND_SIGNALED));
 	assert_ok(post_send(&a, 2, 0, 4, IBV_SEND_SIGNALED));
@@ -793,7 +733,7 @@ static void send__waits_for_a_receive(void **state)
 	expect_wc(&b, 9, IBV_WC_SUCCESS);
 }
 
-static void send__rnr_retries_exceeded(void **state)
+T(send__rnr_retries_exceeded, IB, ENDS)
 {
 	connect_ends(6);
 	assert_ok(post_send(&a, 1, 0, 4, 0));
@@ -802,7 +742,7 @@ static void send__rnr_retries_exceeded(void **state)
 	assert_int_equal(a.qp->state, IBV_QPS_RTS);
 }
 
-static void send__receive_too_small(void **state)
+T(send__receive_too_small, IB, CONNECTED)
 {
 	assert_ok(post_recv(&b, 2, 0, 3));
 	assert_ok(post_send(&a, 1, 0, 4, 0));
@@ -811,7 +751,7 @@ static void send__receive_too_small(void **state)
 	assert_int_equal(fv_qp_state(b.qp), IBV_QPS_ERR);
 }
 
-static void send__bad_local_key(void **state)
+T(send__bad_local_key, IB, CONNECTED)
 {
 	struct ibv_send_wr wr = {.wr_id = 1, .opcode = IBV_WR_SEND};
 	struct ibv_send_wr *bad;
@@ -826,7 +766,7 @@ static void send__bad_local_key(void **state)
 	expect_empty(&b);
 }
 
-static void send__receive_buffer_not_ours(void **state)
+T(send__receive_buffer_not_ours, IB, CONNECTED)
 {
 	struct ibv_recv_wr wr = {.wr_id = 2, .num_sge = 1};
 	struct ibv_recv_wr *bad;
@@ -841,7 +781,7 @@ static void send__receive_buffer_not_ours(void **state)
 	expect_wc(&a, 1, IBV_WC_REM_OP_ERR);
 }
 
-static void send__inline_is_copied_when_posted(void **state)
+T(send__inline_is_copied_when_posted, IB, CONNECTED)
 {
 	a.buf[0] = 'x';
 	assert_ok(post_send(&a, 1, 0, 1, IBV_SEND_INLINE));
@@ -852,7 +792,7 @@ static void send__inline_is_copied_when_posted(void **state)
 	assert_int_equal(post_send(&a, 1, 0, 65, IBV_SEND_INLINE), EINVAL);
 }
 
-static void send__wrong_address_never_arrives(void **state)
+T(send__wrong_address_never_arrives, IB, ENDS)
 {
 	struct ibv_qp_attr attr;
 
@@ -889,7 +829,7 @@ static void roce_path(uint8_t from, uint8_t to, enum ibv_wc_status status)
 	ends_close();
 }
 
-static void send__roce_paths_of_both_ends_match(void **state)
+T(send__roce_paths_of_both_ends_match, ROCE, DEVICES)
 {
 	struct fv_device_cfg *cfg[2];
 	struct ibv_device **list = ibv_get_device_list(NULL);
@@ -909,7 +849,7 @@ static void send__roce_paths_of_both_ends_match(void **state)
 		  IBV_WC_RETRY_EXC_ERR); /* to an address B does not use */
 }
 
-static void send__waits_for_peer_to_be_ready(void **state)
+T(send__waits_for_peer_to_be_ready, IB, ENDS)
 {
 	to_init(a.qp);
 	to_init(b.qp);
@@ -923,7 +863,7 @@ static void send__waits_for_peer_to_be_ready(void **state)
 	expect_wc(&b, 2, IBV_WC_SUCCESS);
 }
 
-static void send__peer_gone(void **state)
+T(send__peer_gone, IB, CONNECTED)
 {
 	assert_ok(post_send(&a, 1, 0, 4, 0));
 	assert_ok(ibv_destroy_qp(b.qp));
@@ -931,25 +871,21 @@ static void send__peer_gone(void **state)
 	expect_wc(&a, 1, IBV_WC_RETRY_EXC_ERR);
 }
 
-static void post__wrong_state_and_full_queue(void **state)
+T(post__wrong_state_and_full_queue, IB, ENDS)
 {
-	int i;
-
 	assert_int_equal(post_recv(&a, 1, 0, 4), EINVAL);
 	to_init(a.qp);
 	assert_int_equal(post_send(&a, 1, 0, 4, 0), EINVAL);
-	for (i = 0; i < 8; i++)
+	for (int i = 0; i < 8; i++)
 		assert_ok(post_recv(&a, 1, 0, 4));
 	assert_int_equal(post_recv(&a, 1, 0, 4), ENOMEM);
 }
 
-static void post__suppressed_slots_come_back_with_a_signalled_one(void **state)
+T(post__suppressed_slots_come_back_with_a_signalled_one, IB, CONNECTED)
 {
-	int i;
-
-	for (i = 0; i < 8; i++)
+	for (int i = 0; i < 8; i++)
 		assert_ok(post_recv(&b, 1, 0, 4));
-	for (i = 0; i < 7; i++)
+	for (int i = 0; i < 7; i++)
 		assert_ok(post_send(&a, 1, 0, 4, 0));
 	expect_empty(&a);
 	assert_ok(post_send(&a, 2, 0, 4, IBV_SEND_SIGNALED));
@@ -958,7 +894,7 @@ static void post__suppressed_slots_come_back_with_a_signalled_one(void **state)
 	assert_ok(post_send(&a, 3, 0, 4, 0));
 }
 
-static void post__sig_all_signals_everything(void **state)
+T(post__sig_all_signals_everything, IB, ENDS)
 {
 	struct ibv_qp_init_attr in;
 
@@ -972,15 +908,14 @@ static void post__sig_all_signals_everything(void **state)
 	expect_wc(&a, 1, IBV_WC_SUCCESS);
 }
 
-static void post__chain_stops_at_the_bad_one(void **state)
+T(post__chain_stops_at_the_bad_one, IB, CONNECTED)
 {
 	struct ibv_send_wr wr[3], *bad = NULL;
 	struct ibv_sge s;
-	int i;
 
 	s = sge_of(&a, 0, 4);
 	memset(wr, 0, sizeof(wr));
-	for (i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++) {
 		wr[i].wr_id = (uint64_t)i;
 		wr[i].opcode = IBV_WR_SEND;
 		wr[i].sg_list = &s;
@@ -995,22 +930,7 @@ static void post__chain_stops_at_the_bad_one(void **state)
 
 /* ---- RDMA and atomics ---- */
 
-static void fake_verbs_rdma__write_and_read(void **state)
-{
-	strcpy(a.buf, "abc");
-	post_rdma(&a, IBV_WR_RDMA_WRITE, &b, 4096, 4, b.mr->rkey);
-	assert_int_equal(expect_wc(&a, 77, IBV_WC_SUCCESS).opcode,
-			 IBV_WC_RDMA_WRITE);
-	assert_string_equal(b.buf + 4096, "abc");
-	strcpy(b.buf + 4096, "xyz");
-	post_rdma(&a, IBV_WR_RDMA_READ, &b, 4096, 4, b.mr->rkey);
-	assert_int_equal(expect_wc(&a, 77, IBV_WC_SUCCESS).opcode,
-			 IBV_WC_RDMA_READ);
-	assert_string_equal(a.buf, "xyz");
-	expect_empty(&b);
-}
-
-static void rdma__write_with_imm_takes_a_receive(void **state)
+T(rdma__write_with_imm_takes_a_receive, IB, CONNECTED)
 {
 	struct ibv_wc wc;
 
@@ -1023,16 +943,7 @@ static void rdma__write_with_imm_takes_a_receive(void **state)
 	assert_int_equal(wc.byte_len, 4);
 }
 
-static void rdma__out_of_range_breaks_both_ends(void **state)
-{
-	assert_ok(post_recv(&b, 6, 0, 4));
-	post_rdma(&a, IBV_WR_RDMA_WRITE, &b, 8190, 4, b.mr->rkey);
-	expect_wc(&a, 77, IBV_WC_REM_ACCESS_ERR);
-	expect_async(&b, IBV_EVENT_QP_ACCESS_ERR);
-	expect_wc(&b, 6, IBV_WC_WR_FLUSH_ERR);
-}
-
-static void rdma__region_without_remote_access(void **state)
+T(rdma__region_without_remote_access, IB, CONNECTED)
 {
 	struct ibv_mr *mr;
 
@@ -1044,7 +955,7 @@ static void rdma__region_without_remote_access(void **state)
 	assert_ok(ibv_dereg_mr(mr));
 }
 
-static void rdma__queue_pair_without_remote_access(void **state)
+T(rdma__queue_pair_without_remote_access, IB, CONNECTED)
 {
 	struct ibv_qp_attr attr = {.qp_access_flags = IBV_ACCESS_REMOTE_READ};
 
@@ -1053,34 +964,19 @@ static void rdma__queue_pair_without_remote_access(void **state)
 	expect_wc(&a, 77, IBV_WC_REM_ACCESS_ERR);
 }
 
-static void atomic__swap_and_add(void **state)
+T(atomic__not_aligned, IB, CONNECTED)
 {
 	struct ibv_send_wr wr = signalled(1, IBV_WR_ATOMIC_FETCH_AND_ADD);
-	uint64_t v = 40;
 
-	memcpy(b.buf + 8, &v, 8);
-	wr.wr.atomic.remote_addr = (uintptr_t)b.buf + 8;
+	wr.wr.atomic.remote_addr = (uintptr_t)b.buf + 1;
 	wr.wr.atomic.rkey = b.mr->rkey;
-	wr.wr.atomic.compare_add = 2;
-	assert_ok(post_op(&a, &wr, 0, 8));
-	expect_wc(&a, 1, IBV_WC_SUCCESS);
-	memcpy(&v, a.buf, 8);
-	assert_int_equal(v, 40);
-	wr.opcode = IBV_WR_ATOMIC_CMP_AND_SWP;
-	wr.wr.atomic.compare_add = 42;
-	wr.wr.atomic.swap = 7;
-	assert_ok(post_op(&a, &wr, 0, 8));
-	expect_wc(&a, 1, IBV_WC_SUCCESS);
-	memcpy(&v, b.buf + 8, 8);
-	assert_int_equal(v, 7);
-	wr.wr.atomic.remote_addr++;
 	assert_ok(post_op(&a, &wr, 0, 8));
 	expect_wc(&a, 1, IBV_WC_REM_INV_REQ_ERR);
 }
 
 /* ---- error and flush ---- */
 
-static void error__flushes_all_in_order(void **state)
+T(error__flushes_all_in_order, IB, CONNECTED)
 {
 	uint64_t i;
 
@@ -1101,7 +997,7 @@ static void error__flushes_all_in_order(void **state)
 }
 
 /* A device whose receive queue is memory that it does not watch in ERR. */
-static void error__late_receive_stays(void **state)
+T(error__late_receive_stays, IB, CONNECTED)
 {
 	fv_device_cfg_get(a.qp->context->device)->err_recv_stays = true;
 	assert_ok(post_recv(&a, 1, 0, 4));
@@ -1115,7 +1011,22 @@ static void error__late_receive_stays(void **state)
 	expect_wc(&a, 2, IBV_WC_WR_FLUSH_ERR);
 }
 
-static void error__first_failure_flushes_the_rest(void **state)
+/* One that flushes when it moves to ERR, and never again. */
+T(error__is_final, IB, CONNECTED)
+{
+	struct fv_device_cfg *cfg = fv_device_cfg_get(a.qp->context->device);
+
+	cfg->err_recv_stays = cfg->err_send_stays = cfg->err_is_final = true;
+	assert_ok(post_recv(&a, 1, 0, 4));
+	assert_ok(to_state(a.qp, IBV_QPS_ERR));
+	expect_wc(&a, 1, IBV_WC_WR_FLUSH_ERR);
+	assert_ok(post_recv(&a, 2, 0, 4));
+	assert_ok(post_send(&a, 3, 0, 4, 0));
+	assert_ok(to_state(a.qp, IBV_QPS_ERR));
+	expect_empty(&a);
+}
+
+T(error__first_failure_flushes_the_rest, IB, CONNECTED)
 {
 	fv_pause(true);
 	post_rdma(&a, IBV_WR_RDMA_WRITE, &b, 0, 4, 0x666);
@@ -1126,11 +1037,9 @@ static void error__first_failure_flushes_the_rest(void **state)
 	expect_wc(&a, 2, IBV_WC_WR_FLUSH_ERR);
 }
 
-static void reset__drops_silently_and_frees_slots(void **state)
+T(reset__drops_silently_and_frees_slots, IB, CONNECTED)
 {
-	int i;
-
-	for (i = 0; i < 8; i++)
+	for (int i = 0; i < 8; i++)
 		assert_ok(post_recv(&a, 1, 0, 4));
 	assert_ok(to_state(a.qp, IBV_QPS_RESET));
 	expect_empty(&a);
@@ -1138,7 +1047,7 @@ static void reset__drops_silently_and_frees_slots(void **state)
 	assert_ok(post_recv(&a, 2, 0, 4));
 }
 
-static void destroy_qp__stale_completions_stay(void **state)
+T(destroy_qp__stale_completions_stay, IB, CONNECTED)
 {
 	struct ibv_wc wc;
 
@@ -1151,7 +1060,7 @@ static void destroy_qp__stale_completions_stay(void **state)
 	assert_int_equal(wc.wr_id, 1);
 }
 
-static void destroy_qp__takes_completions_along(void **state)
+T(destroy_qp__takes_completions_along, IB, CONNECTED)
 {
 	struct ibv_wc wc = {.wr_id = 3, .status = IBV_WC_SUCCESS};
 
@@ -1174,7 +1083,7 @@ static void destroy_qp__takes_completions_along(void **state)
 	expect_empty(&b);
 }
 
-static void qp_error__flushes_late(void **state)
+T(qp_error__flushes_late, IB, CONNECTED)
 {
 	fv_device_cfg_get(a.ctx->device)->flushes_late = true;
 	post_recv(&a, 1, 0, 4);
@@ -1190,7 +1099,7 @@ static void qp_error__flushes_late(void **state)
 	post_recv(&a, 4, 0, 4);
 }
 
-static void qp_error__by_the_device(void **state)
+T(qp_error__by_the_device, IB, CONNECTED)
 {
 	post_recv(&a, 1, 0, 4);
 	fv_qp_error(a.qp);
@@ -1201,7 +1110,7 @@ static void qp_error__by_the_device(void **state)
 
 /* ---- completion queues and channels ---- */
 
-static void cq__overflow_raises_cq_err(void **state)
+T(cq__overflow_raises_cq_err, IB, DEVICES)
 {
 	struct ibv_wc wc;
 
@@ -1220,7 +1129,7 @@ static void cq__overflow_raises_cq_err(void **state)
 	assert_int_equal(fv_qp_state(a.qp), IBV_QPS_ERR);
 }
 
-static void cq__resize_keeps_entries(void **state)
+T(cq__resize_keeps_entries, IB, CONNECTED)
 {
 	for (uint64_t i = 0; i < 3; i++) {
 		post_recv(&b, 1, 0, 4);
@@ -1244,7 +1153,7 @@ static void take_cq_event(struct end *e)
 	ibv_ack_cq_events(cq, 1);
 }
 
-static void notify__once_per_arm(void **state)
+T(notify__once_per_arm, IB, CONNECTED)
 {
 	struct ibv_cq *cq;
 	void *arg;
@@ -1264,30 +1173,13 @@ static void notify__once_per_arm(void **state)
 	assert_false(readable(b.chan->fd));
 }
 
-static void notify__solicited_only(void **state)
-{
-	for (int i = 0; i < 3; i++)
-		post_recv(&b, 1, 0, 4);
-	assert_ok(ibv_req_notify_cq(b.cq, 1));
-	post_send(&a, 1, 0, 4, 0);
-	assert_false(readable(b.chan->fd));
-	post_send(&a, 1, 0, 4, IBV_SEND_SOLICITED);
-	assert_true(readable(b.chan->fd));
-	take_cq_event(&b);
-	/* an error counts as solicited */
-	assert_ok(ibv_req_notify_cq(b.cq, 1));
-	to_state(b.qp, IBV_QPS_ERR);
-	assert_true(readable(b.chan->fd));
-	take_cq_event(&b);
-}
-
 static void *wait_for_event(void *arg)
 {
 	take_cq_event(arg);
 	return NULL;
 }
 
-static void notify__blocking_reader_wakes(void **state)
+T(notify__blocking_reader_wakes, IB, CONNECTED)
 {
 	pthread_t t;
 
@@ -1309,7 +1201,7 @@ static void destroy_cq_deadly(void *arg)
 	ibv_destroy_cq(e->cq);
 }
 
-static void destroy_cq__unacked_event_aborts(void **state)
+T(destroy_cq__unacked_event_aborts, IB, CONNECTED)
 {
 	post_recv(&b, 1, 0, 4);
 	ibv_req_notify_cq(b.cq, 0);
@@ -1324,7 +1216,7 @@ static void *ack_later(void *arg)
 	return NULL;
 }
 
-static void destroy_cq__waits_for_a_late_ack(void **state)
+T(destroy_cq__waits_for_a_late_ack, IB, CONNECTED)
 {
 	struct ibv_cq *cq;
 	pthread_t t;
@@ -1358,7 +1250,7 @@ static void connect_to_srq(uint32_t limit)
 	connect_ends(7);
 }
 
-static void srq__receives_and_limit_event(void **state)
+T(srq__receives_and_limit_event, IB, ENDS)
 {
 	struct ibv_srq_attr attr;
 
@@ -1378,7 +1270,7 @@ static void srq__receives_and_limit_event(void **state)
 	expect_wc(&b, 1, IBV_WC_SUCCESS);
 }
 
-static void srq__last_wqe_and_no_flush(void **state)
+T(srq__last_wqe_and_no_flush, IB, ENDS)
 {
 	connect_to_srq(0);
 	assert_ok(post_recv(&b, 1, 0, 4));
@@ -1388,7 +1280,7 @@ static void srq__last_wqe_and_no_flush(void **state)
 	assert_int_equal(ibv_destroy_srq(b.srq), EBUSY);
 }
 
-static void srq__waiting_send_wakes(void **state)
+T(srq__waiting_send_wakes, IB, ENDS)
 {
 	connect_to_srq(0);
 	assert_ok(post_send(&a, 1, 0, 4, IBV_SEND_SIGNALED));
@@ -1418,7 +1310,7 @@ static int ud_send(struct ibv_ah *ah, uint32_t qkey, uint32_t len)
 	return post_op(&a, &wr, 0, len);
 }
 
-static void ud__datagram_and_its_losses(void **state)
+T(ud__datagram_and_its_losses, IB, DATAGRAMS)
 {
 	struct ibv_ah *ah;
 	struct ibv_wc wc;
@@ -1444,7 +1336,7 @@ static void ud__datagram_and_its_losses(void **state)
 	assert_ok(ibv_destroy_ah(ah));
 }
 
-static void ud__roce_carries_a_grh_to_answer(void **state)
+T(ud__roce_carries_a_grh_to_answer, ROCE, DATAGRAMS)
 {
 	struct ibv_ah *ah, *back;
 	struct ibv_ah_attr bad = {.dlid = 1, .port_num = 1};
@@ -1470,7 +1362,7 @@ static enum fv_verdict verdict(struct fv_ud_packet *pkt, void *arg)
 	return *v;
 }
 
-static void ud__hook_drops_repeats_holds_rewrites(void **state)
+T(ud__hook_drops_repeats_holds_rewrites, IB, DATAGRAMS)
 {
 	enum fv_verdict v = FV_DROP;
 	struct ibv_ah *ah;
@@ -1493,23 +1385,198 @@ static void ud__hook_drops_repeats_holds_rewrites(void **state)
 	assert_ok(ibv_destroy_ah(ah));
 }
 
-/* ---- asynchronous events ---- */
+/* ---- kinds ---- */
 
-static void async__nonblocking_and_injected(void **state)
+T(kinds__have_names, IB, DEVICES)
+{
+	for (int i = 0; i < FV_KINDS; i++) {
+		const char *name = fv_kind_name((enum fv_kind)i);
+		enum fv_kind kind = FV_KINDS;
+
+		assert_true(fv_kind_find(name, strlen(name), &kind));
+		assert_int_equal(kind, i);
+		fv_reset();
+		assert_true(fv_devices_named(name, 2));
+	}
+	assert_false(fv_devices_named("mlx", 1));
+	assert_false(fv_devices_named("mlx5 ", 1));
+	assert_false(fv_devices_named("mlx5+late+", 1));
+	assert_false(fv_devices_named("mlx5+fast", 1));
+	assert_true(fv_devices_named("qedr+restless+takes+slow", 1));
+}
+
+T(kinds__queues_that_do_not_grow, CXGB4, ENDS)
+{
+	assert_int_equal(ibv_resize_cq(a.cq, 128), -ENOSYS);
+	assert_int_equal(a.cq->cqe, 64);
+}
+
+T(kinds__windows_that_only_flags_know, BNXT_RE, ENDS)
+{
+	struct ibv_device_attr attr;
+
+	assert_ok(ibv_query_device(a.ctx, &attr));
+	assert_true(attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW);
+	assert_null_errno(ibv_alloc_mw(a.pd, IBV_MW_TYPE_1), EOPNOTSUPP);
+}
+
+T(kinds__windows_of_one_type, IRDMA, ENDS)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(a.pd, IBV_MW_TYPE_1);
+
+	assert_non_null(mw);
+	assert_null_errno(ibv_alloc_mw(a.pd, IBV_MW_TYPE_2), EOPNOTSUPP);
+	assert_ok(ibv_dealloc_mw(mw));
+}
+
+T(kinds__grants_and_takes_more, MLX5, ENDS)
+{
+	struct ibv_qp_init_attr in = init_attr(&a, IBV_QPT_RC);
+
+	in.cap.max_recv_wr = 5;
+	in.cap.max_recv_sge = 3;
+	assert_ok(ibv_destroy_qp(a.qp));
+	a.qp = ibv_create_qp(a.pd, &in);
+	assert_non_null(a.qp);
+	assert_int_equal(in.cap.max_recv_wr, 8);
+	assert_int_equal(in.cap.max_recv_sge, 4);
+	assert_ok(to_init(a.qp));
+	for (unsigned int i = 0; i < 8; i++)
+		assert_ok(post_recv(&a, i, 0, 4));
+	assert_int_equal(post_recv(&a, 9, 0, 4), ENOMEM);
+}
+
+T(kinds__posts_in_error_are_refused, IRDMA, CONNECTED)
+{
+	struct fv_device_cfg *cfg = fv_device_cfg_get(a.ctx->device);
+
+	cfg->err_refuses_posts = true;
+	cfg->negative_errors = true;
+	assert_ok(to_state(a.qp, IBV_QPS_ERR));
+	assert_int_equal(post_send(&a, 1, 0, 4, IBV_SEND_SIGNALED), -EINVAL);
+	assert_int_equal(post_recv(&a, 2, 0, 4), -EINVAL);
+	expect_empty(&a);
+}
+
+static void poll_deadly(void *arg)
+{
+	struct end *e = arg;
+	struct ibv_wc wc;
+
+	ibv_poll_cq(e->cq, 1, &wc);
+}
+
+T(kinds__completion_without_its_queue_pair, QEDR, CONNECTED)
+{
+	post_recv(&a, 1, 0, 4);
+	assert_ok(to_state(a.qp, IBV_QPS_ERR));
+	assert_ok(ibv_destroy_qp(a.qp));
+	a.qp = NULL;
+	assert_int_equal(fv_cq_depth(a.cq), 1);
+	assert_true(dies(poll_deadly, &a));
+}
+
+T(kinds__late_flush_is_announced, BNXT_RE, CONNECTED)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	post_recv(&a, 1, 0, 4);
+	assert_ok(ibv_req_notify_cq(a.cq, 1));
+	assert_ok(to_state(a.qp, IBV_QPS_ERR));
+	assert_int_equal(fv_cq_depth(a.cq), 0);
+	assert_ok(ibv_get_cq_event(a.chan, &cq, &context));
+	ibv_ack_cq_events(cq, 1);
+	expect_empty(&a);
+	expect_wc(&a, 1, IBV_WC_WR_FLUSH_ERR);
+}
+
+/* What failed, and what was behind it; receives go on. */
+T(kinds__datagrams_after_a_failed_one, MLX5_ROCE, DATAGRAMS)
+{
+	struct ibv_ah *ah = ah_to(&a, &b), *back = ah_to(&b, &a);
+	struct ibv_send_wr wr = signalled(5, IBV_WR_SEND);
+
+	fv_hold_sends(a.qp, true);
+	assert_ok(ud_send(ah, 0x1234, 6));
+	assert_ok(ud_send(ah, 0x1234, 6));
+	fv_request_fails(a.qp, IBV_WC_LOC_QP_OP_ERR);
+	expect_wc(&a, 1, IBV_WC_LOC_QP_OP_ERR);
+	expect_wc(&a, 1, IBV_WC_WR_FLUSH_ERR);
+	assert_int_equal(fv_qp_state(a.qp), IBV_QPS_SQE);
+	assert_ok(ud_send(ah, 0x1234, 6));
+	expect_wc(&a, 1, IBV_WC_WR_FLUSH_ERR);
+	assert_ok(post_recv(&a, 7, 0, 256));
+	wr.wr.ud.ah = back;
+	wr.wr.ud.remote_qpn = a.qp->qp_num;
+	wr.wr.ud.remote_qkey = 0x1234;
+	assert_ok(post_op(&b, &wr, 0, 6));
+	expect_wc(&b, 5, IBV_WC_SUCCESS);
+	expect_wc(&a, 7, IBV_WC_SUCCESS);
+	fv_hold_sends(a.qp, false);
+	assert_ok(to_state(a.qp, IBV_QPS_RTS));
+	assert_ok(post_recv(&b, 8, 0, 256));
+	assert_ok(ud_send(ah, 0x1234, 6));
+	expect_wc(&b, 8, IBV_WC_SUCCESS);
+	assert_ok(ibv_destroy_ah(ah));
+	assert_ok(ibv_destroy_ah(back));
+}
+
+T(kinds__restless, IB, CONNECTED)
+{
+	struct ibv_async_event ev;
+	bool seen[32] = {false};
+
+	fv_device_cfg_get(a.ctx->device)->restless = true;
+	nonblock(a.ctx->async_fd);
+	nonblock(b.ctx->async_fd);
+	for (unsigned int i = 0; i < 100; i++)
+		ibv_req_notify_cq(a.cq, 0);
+	assert_false(readable(b.ctx->async_fd));
+	while (!ibv_get_async_event(a.ctx, &ev)) {
+		seen[ev.event_type] = true;
+		ibv_ack_async_event(&ev);
+	}
+	assert_true(seen[IBV_EVENT_COMM_EST]);
+	assert_true(seen[IBV_EVENT_PORT_ERR]);
+	assert_true(seen[IBV_EVENT_GID_CHANGE]);
+	assert_false(seen[IBV_EVENT_QP_LAST_WQE_REACHED]);
+}
+
+T(kinds__without_connected_queue_pairs, EFA, DEVICES)
 {
 	struct ibv_context *ctx = open_dev(0);
-	struct ibv_async_event ev;
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_cq *cq = ibv_create_cq(ctx, 4, NULL, NULL, 0);
+	struct ibv_qp_init_attr in = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = {1, 1, 1, 1, 0},
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp *qp;
 
-	nonblock(ctx->async_fd);
-	assert_errno(ibv_get_async_event(ctx, &ev), EAGAIN);
-	fv_inject_async(ctx, IBV_EVENT_PORT_ERR, 1);
-	assert_true(readable(ctx->async_fd));
-	assert_ok(ibv_get_async_event(ctx, &ev));
-	assert_int_equal(ev.event_type, IBV_EVENT_PORT_ERR);
-	assert_int_equal(ev.element.port_num, 1);
-	ibv_ack_async_event(&ev);
+	assert_int_equal(ctx->device->transport_type,
+			 IBV_TRANSPORT_UNSPECIFIED);
+	assert_null_errno(ibv_create_qp(pd, &in), EOPNOTSUPP);
+	in.qp_type = IBV_QPT_UD;
+	qp = ibv_create_qp(pd, &in);
+	assert_non_null(qp);
+	assert_ok(ibv_destroy_qp(qp));
+	assert_ok(ibv_destroy_cq(cq));
+	assert_ok(ibv_dealloc_pd(pd));
 	assert_ok(ibv_close_device(ctx));
 }
+
+T(kinds__queues_need_an_allocator, MANA, DEVICES)
+{
+	struct ibv_context *ctx = open_dev(0);
+
+	assert_null_errno(ibv_create_cq(ctx, 4, NULL, NULL, 0), EINVAL);
+	assert_ok(ibv_close_device(ctx));
+}
+
+/* ---- asynchronous events ---- */
 
 static void destroy_qp_deadly(void *arg)
 {
@@ -1520,7 +1587,7 @@ static void destroy_qp_deadly(void *arg)
 	ibv_destroy_qp(e->qp);
 }
 
-static void async__unacked_event_holds_the_qp(void **state)
+T(async__unacked_event_holds_the_qp, IB, ENDS)
 {
 	fv_inject_async_qp(a.qp, IBV_EVENT_QP_FATAL);
 	assert_true(dies(destroy_qp_deadly, &a));
@@ -1531,92 +1598,4 @@ static void async__unacked_event_holds_the_qp(void **state)
 	assert_false(readable(a.ctx->async_fd));
 }
 
-static struct fixture ib_devices = {FV_IB, DEVICES};
-static struct fixture ib_ends = {FV_IB, ENDS};
-static struct fixture ib_connected = {FV_IB, CONNECTED};
-static struct fixture ib_datagrams = {FV_IB, DATAGRAMS};
-static struct fixture roce_devices = {FV_ROCE, DEVICES};
-static struct fixture roce_ends = {FV_ROCE, ENDS};
-static struct fixture roce_connected = {FV_ROCE, CONNECTED};
-static struct fixture roce_datagrams = {FV_ROCE, DATAGRAMS};
-
-#define T(name, fixture)                                                \
-	cmocka_unit_test_prestate_setup_teardown(name, setup, teardown, \
-						 &(fixture))
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(device_list__two_devices, ib_devices),
-		T(query__attributes_of_the_test, ib_devices),
-		T(query__old_abi_takes_plain_symbols, ib_devices),
-		T(gid__roce_table_is_typed, roce_devices),
-		T(destroy__in_use_is_busy, ib_ends),
-		T(close_device__with_objects_aborts, ib_ends),
-		T(live__counts_and_reset_frees, ib_ends),
-		T(fake_verbs_fail_at__every_call_once, ib_devices),
-		T(fail_from__and_fail_call, ib_devices),
-		T(trace__names_calls_in_order, ib_devices),
-		T(reg_mr__bad_arguments, ib_devices),
-		T(reg_mr__zero_based, ib_connected),
-		T(bind_mw__type_1_range_and_new_key, ib_connected),
-		T(bind_mw__outside_the_region, ib_connected),
-		T(bind_mw__type_2_and_send_with_inv, ib_connected),
-		T(local_inv__frees_a_type_2_window, ib_connected),
-		T(modify_qp__order_and_masks, ib_ends),
-		T(modify_qp__values_are_checked, ib_ends),
-		T(modify_qp__roce_needs_a_grh, roce_ends),
-		T(query_qp__tells_what_was_set, ib_ends),
-		T(create_qp__limits, ib_ends),
-		T(send__data_arrives, ib_connected),
-		{"send__data_arrives.roce", send__data_arrives, setup, teardown,
-		 &roce_connected},
-		T(send__with_immediate, ib_connected),
-		T(send__waits_for_a_receive, ib_connected),
-		T(send__rnr_retries_exceeded, ib_ends),
-		T(send__receive_too_small, ib_connected),
-		T(send__bad_local_key, ib_connected),
-		T(send__receive_buffer_not_ours, ib_connected),
-		T(send__inline_is_copied_when_posted, ib_connected),
-		T(send__wrong_address_never_arrives, ib_ends),
-		T(send__roce_paths_of_both_ends_match, roce_devices),
-		T(send__waits_for_peer_to_be_ready, ib_ends),
-		T(send__peer_gone, ib_connected),
-		T(post__wrong_state_and_full_queue, ib_ends),
-		T(post__suppressed_slots_come_back_with_a_signalled_one,
-		  ib_connected),
-		T(post__sig_all_signals_everything, ib_ends),
-		T(post__chain_stops_at_the_bad_one, ib_connected),
-		T(fake_verbs_rdma__write_and_read, ib_connected),
-		T(rdma__write_with_imm_takes_a_receive, ib_connected),
-		T(rdma__out_of_range_breaks_both_ends, ib_connected),
-		T(rdma__region_without_remote_access, ib_connected),
-		T(rdma__queue_pair_without_remote_access, ib_connected),
-		T(atomic__swap_and_add, ib_connected),
-		T(error__flushes_all_in_order, ib_connected),
-		T(error__late_receive_stays, ib_connected),
-		T(error__first_failure_flushes_the_rest, ib_connected),
-		T(reset__drops_silently_and_frees_slots, ib_connected),
-		T(destroy_qp__stale_completions_stay, ib_connected),
-		T(destroy_qp__takes_completions_along, ib_connected),
-		T(qp_error__flushes_late, ib_connected),
-		T(qp_error__by_the_device, ib_connected),
-		T(cq__overflow_raises_cq_err, ib_devices),
-		T(cq__resize_keeps_entries, ib_connected),
-		T(notify__once_per_arm, ib_connected),
-		T(notify__solicited_only, ib_connected),
-		T(notify__blocking_reader_wakes, ib_connected),
-		T(destroy_cq__unacked_event_aborts, ib_connected),
-		T(destroy_cq__waits_for_a_late_ack, ib_connected),
-		T(srq__receives_and_limit_event, ib_ends),
-		T(srq__last_wqe_and_no_flush, ib_ends),
-		T(srq__waiting_send_wakes, ib_ends),
-		T(ud__datagram_and_its_losses, ib_datagrams),
-		T(ud__roce_carries_a_grh_to_answer, roce_datagrams),
-		T(ud__hook_drops_repeats_holds_rewrites, ib_datagrams),
-		T(async__nonblocking_and_injected, ib_devices),
-		T(async__unacked_event_holds_the_qp, ib_ends),
-	};
-
-	return cmocka_run_group_tests_name("fake verbs", tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

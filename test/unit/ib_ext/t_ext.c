@@ -13,27 +13,15 @@
 #include "dapl/common/ib_ext/dapl_ext.h"
 #include "test/unit/kit.h"
 
-/* As dat_extension_op() of libdat2 does. */
-static DAT_RETURN op(DAT_HANDLE handle, int number, ...)
-{
-	DAT_RETURN ret;
-	va_list args;
-
-	va_start(args, number);
-	ret = V(handle_extendedop)(handle, (DAT_EXTENDED_OP)number, args);
-	va_end(args);
-	return ret;
-}
-
 static DAT_RETURN write_immed(struct world *w, size_t length, uint64_t cookie,
 			      uint32_t imm, unsigned flags)
 {
 	DAT_LMR_TRIPLET seg = world_seg(&w->client, 0, length);
 	DAT_RMR_TRIPLET to = world_target(&w->server, 0, length);
 
-	return op(w->client.ep, DAT_IB_RDMA_WRITE_IMMED_OP, (DAT_COUNT)1, &seg,
-		  world_cookie(cookie), &to, (DAT_UINT32)imm,
-		  (DAT_COMPLETION_FLAGS)flags);
+	return world_op(w->client.ep, DAT_IB_RDMA_WRITE_IMMED_OP, (DAT_COUNT)1,
+			&seg, world_cookie(cookie), &to, (DAT_UINT32)imm,
+			(DAT_COMPLETION_FLAGS)flags);
 }
 
 static DAT_EVENT expect_ext(DAT_EVD_HANDLE evd, uint64_t cookie, int dto_op,
@@ -53,112 +41,102 @@ static DAT_EVENT expect_ext(DAT_EVD_HANDLE evd, uint64_t cookie, int dto_op,
 	return ev;
 }
 
-static void write_immed__arrives(void **state)
+ON_IB_ROCE(write_immed__arrives, world_connect)
 {
-	struct world *w = *state;
 	DAT_IB_EXTENSION_EVENT_DATA *ext;
 	DAT_EVENT ev;
 
-	world_connect(w);
 	for (unsigned i = 0; i < 2; i++) {
-		memset(w->client.mem.buf, 3 + (int)i, 4096);
-		world_recv(&w->server, 8192, 64, 10);
+		memset(c->mem.buf, 3 + (int)i, 4096);
+		world_recv(s, 8192, 64, 10);
 		assert_dat_ok(write_immed(w, i ? 4000 : 20, 1, 0x12345678, 0));
-		expect_ext(w->client.req_evd, 1, DAT_IB_DTO_RDMA_WRITE_IMMED,
+		expect_ext(c->req_evd, 1, DAT_IB_DTO_RDMA_WRITE_IMMED,
 			   DAT_IB_RDMA_WRITE_IMMED, 0);
-		ev = expect_ext(w->server.recv_evd, 10, DAT_IB_DTO_RECV_IMMED,
+		ev = expect_ext(s->recv_evd, 10, DAT_IB_DTO_RECV_IMMED,
 				DAT_IB_RDMA_WRITE_IMMED_DATA, 0);
 		ext = (DAT_IB_EXTENSION_EVENT_DATA *)ev.event_extension_data;
 		assert_int_equal(ext->val.immed.data, 0x12345678);
 		assert_int_equal(ev.event_data.dto_completion_event_data
 					 .transfered_length,
 				 i ? 4000 : 20);
-		assert_int_equal(w->server.mem.buf[19], 3 + i);
+		assert_int_equal(s->mem.buf[19], 3 + i);
 	}
-	world_recv(&w->server, 8192, 64, 11);
+	world_recv(s, 8192, 64, 11);
 	assert_dat_ok(write_immed(w, 8, 2, 7, DAT_COMPLETION_SUPPRESS_FLAG));
-	expect_ext(w->server.recv_evd, 11, DAT_IB_DTO_RECV_IMMED,
+	expect_ext(s->recv_evd, 11, DAT_IB_DTO_RECV_IMMED,
 		   DAT_IB_RDMA_WRITE_IMMED_DATA, 0);
-	expect_empty(w->client.req_evd);
+	expect_empty(c->req_evd);
 }
 
-static void atomics__change_the_peers_memory(void **state)
+ON_IB_ROCE(atomics__change_the_peers_memory)
 {
-	struct world *w = *state;
-	uint64_t *there = (uint64_t *)(void *)w->server.mem.buf;
-	uint64_t *here = (uint64_t *)(void *)w->client.mem.buf;
-	DAT_LMR_TRIPLET seg = world_seg(&w->client, 0, 8);
-	DAT_RMR_TRIPLET to = world_target(&w->server, 0, 8);
+	uint64_t *there = (uint64_t *)(void *)s->mem.buf;
+	uint64_t *here = (uint64_t *)(void *)c->mem.buf;
+	DAT_LMR_TRIPLET seg = world_seg(c, 0, 8);
+	DAT_RMR_TRIPLET to = world_target(s, 0, 8);
 
 	world_connect(w);
 	*there = 40;
-	assert_dat_ok(op(w->client.ep, DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)2,
-			 &seg, world_cookie(1), &to, 0));
-	expect_ext(w->client.req_evd, 1, DAT_IB_DTO_FETCH_ADD,
-		   DAT_IB_FETCH_AND_ADD, 0);
+	assert_dat_ok(world_op(c->ep, DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)2,
+			       &seg, world_cookie(1), &to, 0));
+	expect_ext(c->req_evd, 1, DAT_IB_DTO_FETCH_ADD, DAT_IB_FETCH_AND_ADD,
+		   0);
 	assert_int_equal(*here, 40);
 	assert_int_equal(*there, 42);
-	assert_dat_ok(op(w->client.ep, DAT_IB_CMP_AND_SWAP_OP, (DAT_UINT64)42,
-			 (DAT_UINT64)7, &seg, world_cookie(2), &to, 0));
-	expect_ext(w->client.req_evd, 2, DAT_IB_DTO_CMP_SWAP,
-		   DAT_IB_CMP_AND_SWAP, 0);
+	assert_dat_ok(world_op(c->ep, DAT_IB_CMP_AND_SWAP_OP, (DAT_UINT64)42,
+			       (DAT_UINT64)7, &seg, world_cookie(2), &to, 0));
+	expect_ext(c->req_evd, 2, DAT_IB_DTO_CMP_SWAP, DAT_IB_CMP_AND_SWAP, 0);
 	assert_int_equal(*here, 42);
 	assert_int_equal(*there, 7);
-	assert_dat_ok(op(w->client.ep, DAT_IB_CMP_AND_SWAP_OP, (DAT_UINT64)1,
-			 (DAT_UINT64)9, &seg, world_cookie(3), &to, 0));
-	expect_ext(w->client.req_evd, 3, DAT_IB_DTO_CMP_SWAP,
-		   DAT_IB_CMP_AND_SWAP, 0);
+	assert_dat_ok(world_op(c->ep, DAT_IB_CMP_AND_SWAP_OP, (DAT_UINT64)1,
+			       (DAT_UINT64)9, &seg, world_cookie(3), &to, 0));
+	expect_ext(c->req_evd, 3, DAT_IB_DTO_CMP_SWAP, DAT_IB_CMP_AND_SWAP, 0);
 	assert_int_equal(*here, 7);
 	assert_int_equal(*there, 7);
 }
 
-static void op__bad_arguments(void **state)
+ON_IB(op__bad_arguments)
 {
-	struct world *w = *state;
-	DAT_LMR_TRIPLET seg = world_seg(&w->client, 0, 8);
-	DAT_RMR_TRIPLET to = world_target(&w->server, 0, 8);
-	DAT_HANDLE bad = w->client.pz;
+	DAT_LMR_TRIPLET seg = world_seg(c, 0, 8);
+	DAT_RMR_TRIPLET to = world_target(s, 0, 8);
+	DAT_HANDLE bad = c->pz;
 
 	world_eps(w);
 	assert_refused(write_immed(w, 8, 1, 1, 0), BAD_EP_STATE(UNCONNECTED));
 	world_connect(w);
-	assert_refused(op(w->client.ep, 999), DAPL_ERR(DAT_NOT_IMPLEMENTED, 0));
-	assert_refused(op(bad, DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)2, &seg,
-			  world_cookie(1), &to, 0),
+	assert_refused(world_op(c->ep, 999), DAPL_ERR(DAT_NOT_IMPLEMENTED, 0));
+	assert_refused(world_op(bad, DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)2,
+				&seg, world_cookie(1), &to, 0),
 		       DAPL_BAD_HANDLE(EP));
-	assert_refused(op(w->client.ep, DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)2,
-			  NULL, world_cookie(1), &to, 0),
+	assert_refused(world_op(c->ep, DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)2,
+				NULL, world_cookie(1), &to, 0),
 		       DAPL_BAD_ARG(4));
-	assert_refused(op(w->client.ep, DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)2,
-			  &seg, world_cookie(1), NULL, 0),
+	assert_refused(world_op(c->ep, DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)2,
+				&seg, world_cookie(1), NULL, 0),
 		       DAPL_BAD_ARG(6));
-	assert_refused(op(w->client.ep, DAT_IB_RDMA_WRITE_IMMED_OP,
-			  (DAT_COUNT)-1, &seg, world_cookie(1), &to,
-			  (DAT_UINT32)1, 0),
+	assert_refused(world_op(c->ep, DAT_IB_RDMA_WRITE_IMMED_OP,
+				(DAT_COUNT)-1, &seg, world_cookie(1), &to,
+				(DAT_UINT32)1, 0),
 		       DAPL_BAD_ARG(2));
-	expect_empty(w->client.req_evd);
+	expect_empty(c->req_evd);
 }
 
 /* Operations of endpoints for datagrams, which are not made here. */
-static void op__of_datagrams_without_a_handle(void **state)
+ON_IB(op__of_datagrams_without_a_handle, world_eps)
 {
-	struct world *w = *state;
-
-	world_eps(w);
 	for (int n = DAT_IB_UD_CM_FREE_OP; n <= DAT_IB_UD_AH_FREE_OP; n++)
-		assert_refused(op(w->client.ep, n, NULL, NULL, NULL),
+		assert_refused(world_op(c->ep, n, NULL, NULL, NULL),
 			       DAPL_ERR(DAT_NOT_IMPLEMENTED, 0));
-	assert_refused(op(w->client.ep, DAT_IB_UD_SEND_OP, (DAT_COUNT)1, NULL,
-			  NULL, world_cookie(1), 0),
+	assert_refused(world_op(c->ep, DAT_IB_UD_SEND_OP, (DAT_COUNT)1, NULL,
+				NULL, world_cookie(1), 0),
 		       DAPL_ERR(DAT_NOT_IMPLEMENTED, 0));
 }
 
 /* In the events of flushes too the operation is told. */
-static void flush__keeps_the_operation(void **state)
+ON_IB(flush__keeps_the_operation)
 {
-	struct world *w = *state;
-	DAT_LMR_TRIPLET seg = world_seg(&w->client, 0, 8);
-	DAT_RMR_TRIPLET to = world_target(&w->server, 0, 8);
+	DAT_LMR_TRIPLET seg = world_seg(c, 0, 8);
+	DAT_RMR_TRIPLET to = world_target(s, 0, 8);
 
 	world_connect(w);
 	kit_disconnect(w);
@@ -167,42 +145,28 @@ static void flush__keeps_the_operation(void **state)
 		if (i)
 			fv_fail_from(1, EINVAL);
 		assert_dat_ok(write_immed(w, 8, 1, 1, 0));
-		assert_dat_ok(op(w->client.ep, DAT_IB_FETCH_AND_ADD_OP,
-				 (DAT_UINT64)2, &seg, world_cookie(2), &to, 0));
+		assert_dat_ok(world_op(c->ep, DAT_IB_FETCH_AND_ADD_OP,
+				       (DAT_UINT64)2, &seg, world_cookie(2),
+				       &to, 0));
 		fv_fail_at(0, 0);
-		expect_ext(w->client.req_evd, 1, DAT_IB_DTO_RDMA_WRITE_IMMED,
+		expect_ext(c->req_evd, 1, DAT_IB_DTO_RDMA_WRITE_IMMED,
 			   DAT_IB_RDMA_WRITE_IMMED, DAT_DTO_ERR_FLUSHED);
-		expect_ext(w->client.req_evd, 2, DAT_IB_DTO_FETCH_ADD,
+		expect_ext(c->req_evd, 2, DAT_IB_DTO_FETCH_ADD,
 			   DAT_IB_FETCH_AND_ADD, DAT_DTO_ERR_FLUSHED);
 	}
 }
 
-static void op__iwarp_has_none(void **state)
+ON_IWARP(op__iwarp_has_none)
 {
-	struct world *w = *state;
-	DAT_LMR_TRIPLET seg = world_seg(&w->client, 0, 8);
-	DAT_RMR_TRIPLET to = world_target(&w->server, 0, 8);
+	DAT_LMR_TRIPLET seg = world_seg(c, 0, 8);
+	DAT_RMR_TRIPLET to = world_target(s, 0, 8);
 
 	world_connect(w);
 	assert_refused(write_immed(w, 8, 1, 1, 0),
 		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
-	assert_refused(op(w->client.ep, DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)2,
-			  &seg, world_cookie(1), &to, 0),
+	assert_refused(world_op(c->ep, DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)2,
+				&seg, world_cookie(1), &to, 0),
 		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		on_ib(write_immed__arrives),
-		on_roce(write_immed__arrives),
-		on_ib(atomics__change_the_peers_memory),
-		on_roce(atomics__change_the_peers_memory),
-		on_ib(op__bad_arguments),
-		on_ib(op__of_datagrams_without_a_handle),
-		on_ib(flush__keeps_the_operation),
-		on_iwarp(op__iwarp_has_none),
-	};
-
-	return world_run_both(tests);
-}
+RUN_CASES_TWICE()

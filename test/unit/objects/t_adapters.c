@@ -155,21 +155,6 @@ static void in_child(void (*test)(void))
 			 WEXITSTATUS(status));
 }
 
-static void adapters__few_descriptors(void **state)
-{
-	in_child(few);
-}
-
-static void adapters__low_soft_limit(void **state)
-{
-	in_child(few_of_many);
-}
-
-static void adapters__usual_limits(void **state)
-{
-	in_child(usual);
-}
-
 static int load(void **state)
 {
 	/* How deep the CM's own queues are makes no difference here. */
@@ -184,15 +169,21 @@ static int unload(void **state)
 	return 0;
 }
 
-#define test(f) cmocka_unit_test_setup_teardown(f, load, unload)
+#define T(name) CASE_WITH(name, load, unload)
 
-int main(void)
+T(adapters__few_descriptors)
 {
-	const struct CMUnitTest tests[] = {
-		test(adapters__few_descriptors),
-		test(adapters__low_soft_limit),
-		test(adapters__usual_limits),
-	};
-
-	return world_run(tests);
+	in_child(few);
 }
+
+T(adapters__low_soft_limit)
+{
+	in_child(few_of_many);
+}
+
+T(adapters__usual_limits)
+{
+	in_child(usual);
+}
+
+RUN_CASES(NULL, NULL)

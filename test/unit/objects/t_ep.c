@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * t_ep.c - endpoints by themselves: dat_ep_create, create_with_srq, query,
- * modify, get_status, recv_query, set_watermark, free.
+ * modify, recv_query, set_watermark.
  *
  * Connections are in t_ep_conn.c, transfers in t_ep_post.c.
  * Rules: DAT 2.0 dat_ep_*, in the order in which they list their errors.
@@ -30,10 +30,9 @@ static DAT_SRQ_HANDLE srq_of(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz)
 
 /* -------------------------------------------------- create */
 
-static void create__defaults(void **state)
+ON_EACH(create__defaults)
 {
-	struct world *w = *state;
-	DAT_EP_ATTR attr = world_ep_attr(&w->client);
+	DAT_EP_ATTR attr = world_ep_attr(c);
 
 	assert_int_equal(attr.service_type, DAT_SERVICE_TYPE_RC);
 	assert_int_equal(attr.qos, DAT_QOS_BEST_EFFORT);
@@ -68,9 +67,8 @@ static int partition_with(const char *key)
 	return attr.pkey_index;
 }
 
-static void create__partition_of_the_environment(void **state)
+ON_IB(create__partition_of_the_environment)
 {
-	struct world *w = *state;
 	struct fv_port_cfg *port = &fv_device_cfg_get(w->dev)->port[0];
 
 	port->attr.pkey_tbl_len = 3;
@@ -82,63 +80,53 @@ static void create__partition_of_the_environment(void **state)
 	assert_int_equal(partition_with("0x8002"), 0);
 }
 
-static void create__queues_against_evds(void **state)
+ON_IB(create__queues_against_evds)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->client;
-	DAT_EP_ATTR good = world_ep_attr(s), attr;
+	DAT_EP_ATTR good = world_ep_attr(c), attr;
 	DAT_EP_HANDLE ep;
 
 #define REFUSED(recv, req, field, value)                              \
 	do {                                                          \
 		attr = good;                                          \
 		attr.field = (value);                                 \
-		assert_refused(V(ep_create)(s->ia, s->pz, recv, req,  \
-					    s->conn_evd, &attr, &ep), \
+		assert_refused(V(ep_create)(c->ia, c->pz, recv, req,  \
+					    c->conn_evd, &attr, &ep), \
 			       DAPL_BAD_ARG(6));                      \
 	} while (0)
-	REFUSED(s->recv_evd, s->req_evd, max_recv_dtos, 0);
-	REFUSED(s->recv_evd, s->req_evd, max_recv_iov, 0);
-	REFUSED(s->recv_evd, s->req_evd, max_request_dtos, 0);
-	REFUSED(s->recv_evd, s->req_evd, max_recv_dtos, -1);
-	REFUSED(s->recv_evd, s->req_evd, max_request_iov, -1);
-	REFUSED(DAT_HANDLE_NULL, s->req_evd, max_recv_dtos, 1);
-	REFUSED(s->recv_evd, DAT_HANDLE_NULL, max_request_dtos, 1);
-	REFUSED(s->recv_evd, DAT_HANDLE_NULL, max_request_dtos, 0); /* iov 8 */
-	REFUSED(s->recv_evd, s->req_evd, recv_completion_flags,
-		DAT_COMPLETION_SUPPRESS_FLAG);
+	REFUSED(c->recv_evd, c->req_evd, max_recv_iov, 0);
+	REFUSED(c->recv_evd, c->req_evd, max_request_dtos, 0);
+	REFUSED(c->recv_evd, c->req_evd, max_request_iov, -1);
+	REFUSED(c->recv_evd, DAT_HANDLE_NULL, max_request_dtos, 0); /* iov 8 */
 #undef REFUSED
 
 	attr = good;
 	attr.max_request_iov = 0;
-	assert_dat_ok(create(s, &attr, &ep));
+	assert_dat_ok(create(c, &attr, &ep));
 	assert_dat_ok(V(ep_free)(ep));
 	attr = good;
 	attr.max_request_dtos = attr.max_request_iov = 0;
-	assert_dat_ok(V(ep_create)(s->ia, s->pz, s->recv_evd, DAT_HANDLE_NULL,
-				   s->conn_evd, &attr, &ep));
+	assert_dat_ok(V(ep_create)(c->ia, c->pz, c->recv_evd, DAT_HANDLE_NULL,
+				   c->conn_evd, &attr, &ep));
 	assert_dat_ok(V(ep_free)(ep));
 }
 
-static void create__beyond_limits(void **state)
+ON_EACH(create__beyond_limits)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->client;
-	DAT_EP_ATTR good = world_ep_attr(s), attr;
+	DAT_EP_ATTR good = world_ep_attr(c), attr;
 	DAT_EP_HANDLE ep;
 	DAT_IA_ATTR max;
 
 	assert_dat_ok(
-		V(ia_query)(s->ia, NULL, DAT_IA_FIELD_ALL, &max, 0, NULL));
+		V(ia_query)(c->ia, NULL, DAT_IA_FIELD_ALL, &max, 0, NULL));
 #define AT_LIMIT(field, limit)                                          \
 	do {                                                            \
 		attr = good;                                            \
 		attr.field = (limit);                                   \
-		assert_dat_ok(create(s, &attr, &ep));                   \
+		assert_dat_ok(create(c, &attr, &ep));                   \
 		assert_int_equal(kit_query(ep).ep_attr.field, limit);   \
 		assert_dat_ok(V(ep_free)(ep));                          \
 		attr.field++;                                           \
-		assert_refused(create(s, &attr, &ep), DAPL_BAD_ARG(6)); \
+		assert_refused(create(c, &attr, &ep), DAPL_BAD_ARG(6)); \
 	} while (0)
 	AT_LIMIT(max_recv_dtos, max.max_dto_per_ep);
 	AT_LIMIT(max_request_dtos, max.max_dto_per_ep);
@@ -151,56 +139,34 @@ static void create__beyond_limits(void **state)
 #undef AT_LIMIT
 	attr = good;
 	attr.max_rdma_read_in = -1;
-	assert_refused(create(s, &attr, &ep), DAPL_BAD_ARG(6));
+	assert_refused(create(c, &attr, &ep), DAPL_BAD_ARG(6));
 }
 
-static void ep_create__nth_failure(void **state)
+ON_EACH(ep_create__nth_failure)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->client;
-	DAT_EP_ATTR attr = world_ep_attr(s);
+	DAT_EP_ATTR attr = world_ep_attr(c);
 	DAT_EP_HANDLE ep;
 
 	/* More than the completion queues have room for: they must grow. */
 	attr.max_recv_dtos = attr.max_request_dtos = 4 * WORLD_QLEN;
-	assert_nth_failure(create(s, &attr, &ep), V(ep_free)(ep));
+	assert_nth_failure(create(c, &attr, &ep), V(ep_free)(ep));
 	/* A failed try must not keep its parts in use. */
-	assert_dat_ok(V(evd_free)(s->recv_evd));
-	assert_dat_ok(V(evd_free)(s->req_evd));
-	assert_dat_ok(V(evd_free)(s->conn_evd));
-}
-
-static void create__keeps_its_parts_in_use(void **state)
-{
-	struct world *w = *state;
-	struct world_side *s = &w->client;
-	DAT_PZ_HANDLE pz = world_pz(s->ia);
-	DAT_EP_HANDLE ep;
-
-	assert_dat_ok(V(ep_create)(s->ia, pz, s->recv_evd, s->req_evd,
-				   s->conn_evd, NULL, &ep));
-	assert_refused(V(pz_free)(pz), DAPL_BAD_STATE(PZ_IN_USE));
-	assert_refused(V(evd_free)(s->recv_evd), DAPL_BAD_STATE(EVD_IN_USE));
-	assert_refused(V(evd_free)(s->req_evd), DAPL_BAD_STATE(EVD_IN_USE));
-	assert_refused(V(evd_free)(s->conn_evd), DAPL_BAD_STATE(EVD_IN_USE));
-	assert_dat_ok(V(ep_free)(ep));
-	assert_dat_ok(V(pz_free)(pz));
-	assert_dat_ok(V(evd_free)(s->conn_evd));
+	assert_dat_ok(V(evd_free)(c->recv_evd));
+	assert_dat_ok(V(evd_free)(c->req_evd));
+	assert_dat_ok(V(evd_free)(c->conn_evd));
 }
 
 /* ------------------------------------------------ with SRQ */
 
-static void create_with_srq__other_zone(void **state)
+ON_IB(create_with_srq__other_zone)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->client;
-	DAT_SRQ_HANDLE srq = srq_of(s->ia, s->pz),
-		       other = srq_of(s->ia, world_pz(s->ia));
+	DAT_SRQ_HANDLE srq = srq_of(c->ia, c->pz),
+		       other = srq_of(c->ia, world_pz(c->ia));
 	DAT_EP_HANDLE ep = (DAT_EP_HANDLE)w;
 
 #define CREATE(srq_handle)                                                     \
 	V(ep_create_with_srq)                                                  \
-	(s->ia, s->pz, s->recv_evd, s->req_evd, s->conn_evd, srq_handle, NULL, \
+	(c->ia, c->pz, c->recv_evd, c->req_evd, c->conn_evd, srq_handle, NULL, \
 	 &ep)
 	/* srq_ep_pz_difference_supported is FALSE. */
 	assert_refused(CREATE(other), DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
@@ -213,218 +179,199 @@ static void create_with_srq__other_zone(void **state)
 	assert_dat_ok(V(srq_free)(srq));
 }
 
-static void create_with_srq__nth_failure(void **state)
+ON_IB(create_with_srq__nth_failure)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->client;
-	DAT_SRQ_HANDLE srq = srq_of(s->ia, s->pz);
+	DAT_SRQ_HANDLE srq = srq_of(c->ia, c->pz);
 	DAT_EP_HANDLE ep;
 
-	assert_nth_failure(V(ep_create_with_srq)(s->ia, s->pz, s->recv_evd,
-						 s->req_evd, s->conn_evd, srq,
+	assert_nth_failure(V(ep_create_with_srq)(c->ia, c->pz, c->recv_evd,
+						 c->req_evd, c->conn_evd, srq,
 						 NULL, &ep),
 			   V(ep_free)(ep));
 	assert_dat_ok(V(srq_free)(srq));
-	assert_dat_ok(V(evd_free)(s->recv_evd));
+	assert_dat_ok(V(evd_free)(c->recv_evd));
 }
 
 /* --------------------------------------------------- query */
 
-static void query__unconnected(void **state)
+/* What nobody asks for is not written; nobody counts what an SRQ has. */
+ON_IB(query__what_there_is, world_eps)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->client;
-	DAT_EP_PARAM param;
-	DAT_EP_HANDLE ep;
-
-	world_eps(w);
-	ep = s->ep;
-	param = kit_query(ep);
-	assert_ptr_equal(param.ia_handle, world_user_ia(s->ia));
-	assert_int_equal(param.ep_state, DAT_EP_STATE_UNCONNECTED);
-	assert_ptr_equal(param.pz_handle, s->pz);
-	assert_ptr_equal(param.recv_evd_handle, s->recv_evd);
-	assert_ptr_equal(param.request_evd_handle, s->req_evd);
-	assert_ptr_equal(param.connect_evd_handle, s->conn_evd);
-	assert_null(param.srq_handle);
-	assert_null(param.remote_ia_address_ptr);
-	memset(&param, 0x5a, sizeof(param));
-	assert_dat_ok(V(ep_query)(ep, 0, &param));
-	assert_int_equal(*(uint8_t *)&param.pz_handle, 0x5a);
-}
-
-static void get_status__idle_flags(void **state)
-{
-	struct world *w = *state;
-	DAT_BOOLEAN recv_idle, request_idle;
 	DAT_COUNT allocated, span;
-	DAT_EP_STATE ep_state;
+	DAT_EP_PARAM param;
 
-	world_eps(w);
-	assert_dat_ok(V(ep_get_status)(w->client.ep, &ep_state, &recv_idle,
-				       &request_idle));
-	assert_int_equal(ep_state, DAT_EP_STATE_UNCONNECTED);
-	assert_int_equal(recv_idle, DAT_TRUE);
-	assert_int_equal(request_idle, DAT_TRUE);
-	world_recv(&w->client, 0, 8, 1);
-	world_recv(&w->client, 8, 8, 2);
-	assert_dat_ok(V(ep_get_status)(w->client.ep, NULL, &recv_idle, NULL));
-	assert_int_equal(recv_idle, DAT_FALSE);
-	assert_dat_ok(V(ep_recv_query)(w->client.ep, &allocated, &span));
+	memset(&param, 0x5a, sizeof(param));
+	assert_dat_ok(V(ep_query)(c->ep, 0, &param));
+	assert_int_equal(*(uint8_t *)&param.pz_handle, 0x5a);
+	param = kit_query(c->ep);
+	assert_null(param.srq_handle);
+	assert_int_equal(param.remote_ia_address_ptr->sa_family, AF_UNSPEC);
+	world_recv(c, 0, 8, 1);
+	world_recv(c, 8, 8, 2);
+	assert_dat_ok(V(ep_recv_query)(c->ep, &allocated, &span));
 	assert_int_equal(allocated, 2);
 	assert_int_equal(span, 2);
-	assert_dat_ok(V(ep_recv_query)(w->client.ep, NULL, NULL));
-	assert_refused(
-		V(ep_get_status)((DAT_EP_HANDLE)w->client.pz, NULL, NULL, NULL),
-		DAPL_BAD_HANDLE(EP));
-	assert_refused(
-		V(ep_recv_query)((DAT_EP_HANDLE)w->client.pz, NULL, NULL),
-		DAPL_BAD_HANDLE(EP));
-}
-
-static void recv_query__with_srq(void **state)
-{
-	struct world *w = *state;
-	struct world_side *s = &w->client;
-	DAT_COUNT allocated = 7, span = 7;
-
 	assert_dat_ok(V(ep_create_with_srq)(
-		s->ia, s->pz, s->recv_evd, s->req_evd, s->conn_evd,
-		srq_of(s->ia, s->pz), NULL, &s->ep));
-	assert_dat_ok(V(ep_recv_query)(s->ep, &allocated, &span));
+		c->ia, c->pz, c->recv_evd, c->req_evd, c->conn_evd,
+		srq_of(c->ia, c->pz), NULL, &c->ep));
+	assert_dat_ok(V(ep_recv_query)(c->ep, &allocated, &span));
 	assert_int_equal(allocated, DAT_VALUE_UNKNOWN);
 	assert_int_equal(span, DAT_VALUE_UNKNOWN);
 }
 
-static void set_watermark__off_and_on(void **state)
+ON_IB(set_watermark__on, world_eps)
 {
-	struct world *w = *state;
+	assert_refused(V(ep_set_watermark)(c->ep, 4, 8),
+		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
+}
+
+/* As programs have it from both historic versions. */
+ON_IB(create__attributes_in_the_middle_of_a_word)
+{
+	DAT_EP_ATTR attr[2] = {world_ep_attr(c)};
 	DAT_EP_HANDLE ep;
 
-	world_eps(w);
-	ep = w->client.ep;
-	assert_dat_ok(V(ep_set_watermark)(ep, DAT_WATERMARK_INFINITE,
-					  DAT_WATERMARK_INFINITE));
-	assert_refused(V(ep_set_watermark)(ep, 4, 8),
-		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
+	for (int i = 1; i < 4; i++)
+		assert_refused(V(ep_create)(c->ia, c->pz, c->recv_evd,
+					    c->req_evd, c->conn_evd,
+					    (void *)((char *)attr + i), &ep),
+			       DAPL_BAD_ARG(6));
 }
 
 /* -------------------------------------------------- modify */
 
-static void modify__refused_changes_nothing(void **state)
-{
-	struct world *w = *state;
-	DAT_EP_PARAM param;
-	DAT_EP_HANDLE ep;
+struct other_thread {
+	const struct world_side *side;
+	DAT_RETURN connect, reserve, modify, free;
+};
 
-	world_eps(w);
-	ep = w->client.ep;
-	param = kit_query(ep);
-	param.ep_attr.max_recv_dtos = 1 << 20;
-	assert_refused(
-		V(ep_modify)(ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param),
-		DAPL_BAD_ARG(3));
-	assert_int_equal(kit_query(ep).ep_attr.max_recv_dtos, 16);
+/* What another thread could do while the queue pair is made anew. */
+static void in_the_middle(void *arg)
+{
+	struct other_thread *t = arg;
+	DAT_EP_HANDLE ep = t->side->ep;
+	DAT_EP_PARAM param = kit_query(ep);
+	DAT_RSP_HANDLE rsp;
+
+	t->connect = kit_connect(ep, 1000, NULL, 0);
+	t->reserve =
+		V(rsp_create)(t->side->ia, 2000, ep, t->side->cr_evd, &rsp);
+	t->modify =
+		V(ep_modify)(ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param);
+	t->free = V(ep_free)(ep);
+}
+
+ON_IB(modify__nothing_begins_in_the_middle, world_eps)
+{
+	struct other_thread t = {.side = c};
+	DAT_EP_PARAM param;
+
+	param = kit_query(c->ep);
+	param.ep_attr.max_recv_dtos = 3;
+	fv_meanwhile("ibv_create_qp", in_the_middle, &t);
+	assert_dat_ok(V(ep_modify)(c->ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS,
+				   &param));
+	/* Which has no queue pair just then. */
+	assert_int_equal(t.connect, DAPL_BAD_STATE(EP_NOTREADY));
+	assert_int_equal(t.reserve, DAPL_BAD_STATE(EP_UNCONNECTED));
+	assert_int_equal(t.modify, DAPL_BAD_STATE(EP_UNCONNECTED));
+	assert_int_equal(t.free, DAPL_BAD_STATE(EP_UNCONNECTED));
+	assert_int_equal(kit_query(c->ep).ep_attr.max_recv_dtos, 3);
 }
 
 /* An endpoint made of nothing becomes whole, and can be connected then. */
-static void modify__completes_an_endpoint(void **state)
+ON_EACH(modify__completes_an_endpoint)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->client;
-	DAT_EP_PARAM param = {.ep_attr = world_ep_attr(s)};
+	DAT_EP_PARAM param = {.ep_attr = world_ep_attr(c)};
 
-	assert_dat_ok(V(ep_create)(s->ia, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+	assert_dat_ok(V(ep_create)(c->ia, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
 				   DAT_HANDLE_NULL, DAT_HANDLE_NULL, NULL,
-				   &s->ep));
-	assert_refused(kit_connect(s->ep, 1000, NULL, 0),
+				   &c->ep));
+	assert_refused(kit_connect(c->ep, 1000, NULL, 0),
 		       DAPL_BAD_HANDLE(EVD_CONN));
-	param.connect_evd_handle = s->conn_evd;
+	param.connect_evd_handle = c->conn_evd;
 	assert_dat_ok(
-		V(ep_modify)(s->ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param));
-	assert_refused(kit_connect(s->ep, 1000, NULL, 0),
+		V(ep_modify)(c->ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param));
+	assert_refused(kit_connect(c->ep, 1000, NULL, 0),
 		       DAPL_BAD_STATE(EP_NOTREADY));
-	param.pz_handle = s->pz;
-	param.recv_evd_handle = s->recv_evd;
-	param.request_evd_handle = s->req_evd;
-	assert_dat_ok(V(ep_modify)(s->ep,
+	param.pz_handle = c->pz;
+	param.recv_evd_handle = c->recv_evd;
+	param.request_evd_handle = c->req_evd;
+	assert_dat_ok(V(ep_modify)(c->ep,
 				   DAT_EP_FIELD_PZ_HANDLE |
 					   DAT_EP_FIELD_RECV_EVD_HANDLE |
 					   DAT_EP_FIELD_REQUEST_EVD_HANDLE |
 					   DAT_EP_FIELD_EP_ATTR_ALL,
 				   &param));
 	world_connect(w);
-	world_recv(&w->server, 0, 64, 1);
-	world_send(s, 0, 64, 2, 0);
-	expect_dto(w->server.recv_evd, 1, DAT_DTO_SUCCESS);
-	expect_dto(s->req_evd, 2, DAT_DTO_SUCCESS);
+	world_recv(s, 0, 64, 1);
+	world_send(c, 0, 64, 2, 0);
+	expect_dto(s->recv_evd, 1, DAT_DTO_SUCCESS);
+	expect_dto(c->req_evd, 2, DAT_DTO_SUCCESS);
 }
 
-static void modify__depths_are_real(void **state)
+ON_IB(modify__depths_are_real)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->client;
 	DAT_EP_PARAM param;
-	DAT_LMR_TRIPLET seg = world_seg(s, 0, 8);
+	DAT_LMR_TRIPLET seg = world_seg(c, 0, 8);
 
 	world_eps(w);
-	param = kit_query(s->ep);
+	param = kit_query(c->ep);
 	param.ep_attr.max_recv_dtos = 2;
-	assert_dat_ok(V(ep_modify)(s->ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS,
+	assert_dat_ok(V(ep_modify)(c->ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS,
 				   &param));
-	assert_int_equal(kit_query(s->ep).ep_attr.max_recv_dtos, 2);
-	world_recv(s, 0, 8, 1);
-	world_recv(s, 0, 8, 2);
-	assert_refused(V(ep_post_recv)(s->ep, 1, &seg, world_cookie(3), 0),
+	assert_int_equal(kit_query(c->ep).ep_attr.max_recv_dtos, 2);
+	world_recv(c, 0, 8, 1);
+	world_recv(c, 0, 8, 2);
+	assert_refused(V(ep_post_recv)(c->ep, 1, &seg, world_cookie(3), 0),
 		       DAPL_NO_MEM);
+	param.ep_attr.max_recv_dtos = 1 << 20;
+	assert_refused(
+		V(ep_modify)(c->ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param),
+		DAPL_BAD_ARG(3));
 	/* Posted receives would be lost with their queue pair. */
 	param.ep_attr.max_recv_dtos = 3;
 	assert_refused(
-		V(ep_modify)(s->ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param),
+		V(ep_modify)(c->ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param),
 		DAPL_ERR(DAT_INVALID_STATE, 0));
 	/* What needs no new queue pair works even so. */
 	param.ep_attr.max_rdma_read_in = 1;
-	assert_dat_ok(V(ep_modify)(s->ep, DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IN,
+	assert_dat_ok(V(ep_modify)(c->ep, DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IN,
 				   &param));
-	assert_int_equal(kit_query(s->ep).ep_attr.max_recv_dtos, 2);
-	assert_int_equal(kit_query(s->ep).ep_attr.max_rdma_read_in, 1);
+	assert_int_equal(kit_query(c->ep).ep_attr.max_recv_dtos, 2);
+	assert_int_equal(kit_query(c->ep).ep_attr.max_rdma_read_in, 1);
 }
 
-static void modify__moves_users(void **state)
+ON_IB(modify__moves_users)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->client;
-	DAT_PZ_HANDLE pz = world_pz(s->ia), old = s->pz;
+	DAT_PZ_HANDLE pz = world_pz(c->ia), old = c->pz;
 	DAT_EP_PARAM param;
 
 	world_eps(w);
-	param = kit_query(s->ep);
+	param = kit_query(c->ep);
 	param.pz_handle = pz;
-	assert_dat_ok(V(ep_modify)(s->ep, DAT_EP_FIELD_PZ_HANDLE, &param));
+	assert_dat_ok(V(ep_modify)(c->ep, DAT_EP_FIELD_PZ_HANDLE, &param));
 	assert_refused(V(pz_free)(pz), DAPL_BAD_STATE(PZ_IN_USE));
-	assert_dat_ok(V(lmr_free)(s->mem.lmr));
+	assert_dat_ok(V(lmr_free)(c->mem.lmr));
 	assert_dat_ok(V(pz_free)(old));
-	param.pz_handle = w->server.pz;
-	assert_refused(V(ep_modify)(s->ep, DAT_EP_FIELD_PZ_HANDLE, &param),
+	param.pz_handle = s->pz;
+	assert_refused(V(ep_modify)(c->ep, DAT_EP_FIELD_PZ_HANDLE, &param),
 		       DAPL_BAD_ARG(3));
 }
 
 /* A failed change leaves an endpoint that works as before. */
-static void modify__nth_failure(void **state)
+ON_EACH(modify__nth_failure, world_eps)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->client;
 	DAT_EP_PARAM param;
 	DAT_RETURN ret;
 	bool hit;
 
-	world_eps(w);
-	param = kit_query(s->ep);
+	param = kit_query(c->ep);
 	param.ep_attr.max_recv_dtos = 4 * WORLD_QLEN;
 	for (unsigned n = 1;; n++) {
 		assert_in_range(n, 1, 50);
 		fv_fail_at(n, ENOMEM);
-		ret = V(ep_modify)(s->ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS,
+		ret = V(ep_modify)(c->ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS,
 				   &param);
 		hit = fv_fail_hit();
 		fv_fail_at(0, 0);
@@ -433,22 +380,19 @@ static void modify__nth_failure(void **state)
 		assert_true(hit);
 		assert_int_equal(ret & 0xc0000000u, DAT_CLASS_ERROR);
 		assert_string_not_equal(dapl__fail_text(), "");
-		assert_int_equal(kit_query(s->ep).ep_attr.max_recv_dtos, 16);
+		assert_int_equal(kit_query(c->ep).ep_attr.max_recv_dtos, 16);
 	}
-	assert_int_equal(kit_query(s->ep).ep_attr.max_recv_dtos,
+	assert_int_equal(kit_query(c->ep).ep_attr.max_recv_dtos,
 			 4 * WORLD_QLEN);
 	world_connect(w);
 }
 
 /* EVDs and attributes may still change while an RSP holds the endpoint. */
-static void modify__reserved(void **state)
+ON_IB(modify__reserved, world_eps)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_EP_PARAM param;
 	DAT_RSP_HANDLE rsp;
 
-	world_eps(w);
 	assert_dat_ok(V(rsp_create)(s->ia, WORLD_QUAL, s->ep, s->cr_evd, &rsp));
 	param = kit_query(s->ep);
 	param.ep_attr.max_request_dtos = 5;
@@ -465,15 +409,13 @@ static void modify__reserved(void **state)
 }
 
 /* Where nothing was there, a queue gets default depths with its EVD. */
-static void modify__tentative(void **state)
+ON_EACH(modify__tentative)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_EP_PARAM param;
 	DAT_CR_HANDLE cr;
 
 	kit_listen_provider(w);
-	w->client.ep = world_ep(&w->client, NULL);
+	c->ep = world_ep(c, NULL);
 	cr = kit_meet(w);
 	s->ep = kit_brought(cr);
 	param = kit_query(s->ep);
@@ -521,77 +463,4 @@ static void modify__tentative(void **state)
 	assert_refused(kit_furnish(s, s->ep), BAD_EP_STATE(CONNECTED));
 }
 
-static void modify__connected(void **state)
-{
-	struct world *w = *state;
-	DAT_EP_PARAM param;
-
-	world_connect(w);
-	param = kit_query(w->client.ep);
-	assert_refused(V(ep_modify)(w->client.ep,
-				    DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IN,
-				    &param),
-		       BAD_EP_STATE(CONNECTED));
-}
-
-/* ---------------------------------------------------- free */
-
-static void free__reserved(void **state)
-{
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-	DAT_RSP_HANDLE rsp;
-	DAT_CR_HANDLE cr;
-
-	world_eps(w);
-	assert_dat_ok(V(rsp_create)(s->ia, WORLD_QUAL, s->ep, s->cr_evd, &rsp));
-	assert_refused(V(ep_free)(s->ep), BAD_EP_STATE(RESERVED));
-	cr = kit_meet(w);
-	assert_refused(V(ep_free)(s->ep), BAD_EP_STATE(PASSCONNPENDING));
-	assert_dat_ok(V(cr_reject)(cr, 0, NULL));
-	assert_dat_ok(V(ep_free)(s->ep));
-}
-
-static void free__with_receives_posted(void **state)
-{
-	struct world *w = *state;
-
-	world_eps(w);
-	world_recv(&w->client, 0, 8, 1);
-	world_recv(&w->client, 0, 8, 2);
-	assert_dat_ok(V(ep_free)(w->client.ep));
-	/* Lost with the endpoint: nothing may name a handle that is gone. */
-	expect_empty(w->client.recv_evd);
-	/* The queue's room is free again. */
-	assert_dat_ok(V(evd_free)(w->client.recv_evd));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		on_each(create__defaults),
-		on_ib(create__partition_of_the_environment),
-		on_ib(create__queues_against_evds),
-		on_each(create__beyond_limits),
-		on_each(ep_create__nth_failure),
-		on_ib(create__keeps_its_parts_in_use),
-		on_ib(create_with_srq__other_zone),
-		on_ib(create_with_srq__nth_failure),
-		on_ib(query__unconnected),
-		on_ib(get_status__idle_flags),
-		on_ib(recv_query__with_srq),
-		on_ib(set_watermark__off_and_on),
-		on_ib(modify__refused_changes_nothing),
-		on_each(modify__completes_an_endpoint),
-		on_ib(modify__depths_are_real),
-		on_ib(modify__moves_users),
-		on_each(modify__nth_failure),
-		on_ib(modify__reserved),
-		on_each(modify__tentative),
-		on_ib(modify__connected),
-		on_ib(free__reserved),
-		on_ib(free__with_receives_posted),
-	};
-
-	return world_run_both(tests);
-}
+RUN_CASES_TWICE()

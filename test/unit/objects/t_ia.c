@@ -19,6 +19,7 @@
 #include "dapl/common/cm/base/dapl_cm.h"
 #include "dapl/common/event/dapl_evd.h"
 #include "dapl/common/plugin/dapl_register.h"
+#include "test/unit/kit.h"
 
 static struct ibv_context *verbs_of(DAT_EVD_HANDLE evd)
 {
@@ -27,7 +28,21 @@ static struct ibv_context *verbs_of(DAT_EVD_HANDLE evd)
 
 /* ---------------------------------------------- provider */
 
-static void provider_register__vector(void **state)
+static int load(void **state)
+{
+	world_load(FV_IB);
+	return 0;
+}
+
+static int unload(void **state)
+{
+	world_unload();
+	return 0;
+}
+
+#define T(name) CASE_WITH(name, load, unload)
+
+CASE(provider_register__vector)
 {
 	const void *const *slot;
 
@@ -43,7 +58,7 @@ static void provider_register__vector(void **state)
 	assert_int_equal(world_registry.removed, 1);
 }
 
-static void provider_register__refused(void **state)
+CASE(provider_register__refused)
 {
 	memset(&world_registry, 0, sizeof(world_registry));
 	world_registry.answer = DAPL_ERR(DAT_PROVIDER_ALREADY_REGISTERED, 0);
@@ -54,7 +69,7 @@ static void provider_register__refused(void **state)
 	assert_int_equal(world_registry.removed, 0);
 }
 
-static void provider_unregister__unknown(void **state)
+T(provider_unregister__unknown)
 {
 	DAT_PROVIDER_INFO other = world_info;
 
@@ -63,7 +78,7 @@ static void provider_unregister__unknown(void **state)
 	assert_int_equal(world_registry.removed, 0);
 }
 
-static void provider_register__two_names(void **state)
+T(provider_register__two_names)
 {
 	DAT_PROVIDER_INFO other = world_info;
 	const DAT_PROVIDER *first;
@@ -83,7 +98,7 @@ static void provider_register__two_names(void **state)
 
 /* -------------------------------------------------- open */
 
-static void ia_open__null_arguments(void **state)
+T(ia_open__bad_arguments)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia = NULL;
@@ -95,20 +110,13 @@ static void ia_open__null_arguments(void **state)
 	assert_refused(
 		V(ia_open)(NULL, 8, &evd, &ia),
 		DAPL_ERR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED));
-	assert_null(ia);
-}
-
-static void ia_open__unknown_name(void **state)
-{
-	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
-	DAT_IA_HANDLE ia;
-
 	assert_refused(
 		V(ia_open)("no-such-ia", 8, &evd, &ia),
 		DAPL_ERR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED));
+	assert_null(ia);
 }
 
-static void ia_open__nth_failure(void **state)
+T(ia_open__nth_failure)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia = NULL;
@@ -119,7 +127,7 @@ static void ia_open__nth_failure(void **state)
 		evd = DAT_HANDLE_NULL);
 }
 
-static void ia_open__failure_writes_nothing(void **state)
+T(ia_open__failure_writes_nothing)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia = (DAT_IA_HANDLE)&evd;
@@ -151,7 +159,7 @@ static void params_refused(const char *params)
 	dat_provider_fini(&world_info);
 }
 
-static void ia_open__wrong_params(void **state)
+CASE(ia_open__wrong_params)
 {
 	char text[4097];
 
@@ -180,8 +188,18 @@ static void ia_open__wrong_params(void **state)
 	fv_reset();
 }
 
+/* rdma_cm passes such a device over. */
+CASE(ia_open__device_without_connected_queue_pairs)
+{
+	fv_reset();
+	fv_devices_default(FV_EFA, 1);
+	params_refused("10.0.0.1 0");
+	assert_non_null(strstr(dapl__fail_text(), "fake0 (no RC)"));
+	fv_reset();
+}
+
 /* The address decides; a file that names another port works as ever. */
-static void ia_open__explicit_port(void **state)
+T(ia_open__explicit_port)
 {
 	static const char *const params[] = {"10.0.0.1 1", "10.0.0.1 2"};
 	DAT_EVD_HANDLE evd;
@@ -196,7 +214,7 @@ static void ia_open__explicit_port(void **state)
 	}
 }
 
-static void ia_open__no_device(void **state)
+T(ia_open__no_device)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
@@ -206,21 +224,6 @@ static void ia_open__no_device(void **state)
 	ret = V(ia_open)(WORLD_IA_NAME, 8, &evd, &ia);
 	assert_int_equal(ret & 0xc0000000u, DAT_CLASS_ERROR);
 	assert_string_not_equal(dapl__fail_text(), "");
-}
-
-static void ia_open__many_times(void **state)
-{
-	DAT_IA_HANDLE ia[8];
-
-	for (int round = 0; round < 10; round++) {
-		for (int i = 0; i < 8; i++)
-			ia[i] = world_ia_open(NULL);
-		for (int i = 0; i < 8; i++)
-			world_ia_close(ia[i],
-				       round & 1 ? DAT_CLOSE_ABRUPT_FLAG
-						 : DAT_CLOSE_GRACEFUL_FLAG);
-		assert_int_equal(fv_live(), 0);
-	}
 }
 
 /* --------------------------------------------- async EVD */
@@ -235,10 +238,9 @@ static DAT_IA_HANDLE open_with(DAT_EVD_HANDLE evd, DAT_EVD_HANDLE *ret_evd)
 	return ia;
 }
 
-static void ia_open__async_evd_given(void **state)
+ON_IB(ia_open__async_evd_given)
 {
-	struct world *w = *state;
-	DAT_EVD_HANDLE mine = world_evd(w->server.ia, DAT_EVD_ASYNC_FLAG), out;
+	DAT_EVD_HANDLE mine = world_evd(s->ia, DAT_EVD_ASYNC_FLAG), out;
 	DAT_IA_HANDLE ia = open_with(mine, &out);
 
 	assert_ptr_equal(out, mine);
@@ -248,23 +250,21 @@ static void ia_open__async_evd_given(void **state)
 	assert_dat_ok(V(evd_free)(mine));
 }
 
-static void ia_open__async_evd_shared(void **state)
+ON_IB(ia_open__async_evd_shared)
 {
-	struct world *w = *state;
 	DAT_EVD_HANDLE out, queried;
-	DAT_IA_HANDLE ia = open_with(w->server.async_evd, &out);
+	DAT_IA_HANDLE ia = open_with(s->async_evd, &out);
 
-	assert_ptr_equal(out, w->server.async_evd);
+	assert_ptr_equal(out, s->async_evd);
 	assert_dat_ok(V(ia_query)(ia, &queried, 0, NULL, 0, NULL));
 	assert_ptr_equal(queried, out);
 	assert_dat_ok(V(ia_close)(ia, DAT_CLOSE_ABRUPT_FLAG));
 	/* Still in service. */
-	fv_inject_async(verbs_of(w->server.recv_evd), IBV_EVENT_DEVICE_FATAL,
-			1);
-	expect_event(w->server.async_evd, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	fv_inject_async(verbs_of(s->recv_evd), IBV_EVENT_DEVICE_FATAL, 1);
+	expect_event(s->async_evd, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 }
 
-static void ia_open__async_exists(void **state)
+T(ia_open__async_exists)
 {
 	DAT_EVD_HANDLE evd, out = DAT_EVD_ASYNC_EXISTS;
 	DAT_IA_HANDLE first, ia = NULL;
@@ -305,7 +305,7 @@ static void unload_two(struct two *two)
 	world_unload();
 }
 
-static void ia_open__async_evd_of_other_adapter(void **state)
+CASE(ia_open__async_evd_of_other_adapter)
 {
 	struct two two;
 	DAT_EVD_HANDLE evd;
@@ -323,7 +323,7 @@ static void ia_open__async_evd_of_other_adapter(void **state)
 }
 
 /* The owner of a shared EVD goes first: the other IA goes on without. */
-static void ia_close__shared_async_evd_goes_first(void **state)
+T(ia_close__shared_async_evd_goes_first)
 {
 	DAT_EVD_HANDLE evd, out, dto;
 	DAT_IA_HANDLE first, ia;
@@ -340,7 +340,7 @@ static void ia_close__shared_async_evd_goes_first(void **state)
 	assert_dat_ok(V(ia_close)(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-static void ia_close__async_evd_of_other_ia_goes_first(void **state)
+T(ia_close__async_evd_of_other_ia_goes_first)
 {
 	DAT_EVD_HANDLE mine, out;
 	DAT_IA_HANDLE first, ia;
@@ -362,127 +362,132 @@ static DAT_ASYNCH_ERROR_EVENT_DATA expect_async(DAT_EVD_HANDLE evd,
 	return ev.event_data.asynch_error_event_data;
 }
 
-static void async__device_fatal(void **state)
+/* The next alarm of the adapter of S has REASON. */
+static void expect_alarm(struct world_side *s, unsigned reason)
 {
-	struct world *w = *state;
-	DAT_ASYNCH_ERROR_EVENT_DATA d;
+	DAT_ASYNCH_ERROR_EVENT_DATA d =
+		expect_async(s->async_evd, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 
-	fv_inject_async(verbs_of(w->server.recv_evd), IBV_EVENT_DEVICE_FATAL,
-			1);
-	d = expect_async(w->server.async_evd, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
-	assert_ptr_equal(d.dat_handle, world_user_ia(w->server.ia));
-	assert_int_equal(d.reason, DAT_IA_CATASTROPHIC_ERROR);
-	expect_empty(w->client.async_evd);
+	assert_ptr_equal(d.dat_handle, world_user_ia(s->ia));
+	assert_int_equal(d.reason, reason);
 }
 
-static void async__port_error(void **state)
+/* To the consumer to say what follows from it: nothing ends by itself. */
+static void at_each_call(struct world *w, enum ibv_event_type type)
 {
-	struct world *w = *state;
-	struct ibv_context *ctx = verbs_of(w->server.recv_evd);
-	DAT_ASYNCH_ERROR_EVENT_DATA d;
+	for (unsigned n = 1;; n++) {
+		bool came;
 
-	/* Another port is not this IA; the fatal event marks the end. */
-	fv_inject_async(ctx, IBV_EVENT_PORT_ERR, 2);
-	fv_inject_async(ctx, IBV_EVENT_PORT_ERR, 1);
-	fv_inject_async(ctx, IBV_EVENT_DEVICE_FATAL, 1);
-	d = expect_async(w->server.async_evd, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
-	assert_int_equal(d.reason, DAT_IA_OTHER_ERROR);
-	assert_ptr_equal(d.dat_handle, world_user_ia(w->server.ia));
-	d = expect_async(w->server.async_evd, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
-	assert_int_equal(d.reason, DAT_IA_CATASTROPHIC_ERROR);
-	expect_empty(w->server.async_evd);
+		assert_in_range(n, 1, 300);
+		fv_event_at(n, type, 1);
+		world_connect(w);
+		world_recv(&w->server, 0, 64, 1);
+		world_send(&w->client, 0, 64, 2, 0);
+		expect_dto(w->server.recv_evd, 1, DAT_DTO_SUCCESS);
+		expect_dto(w->client.req_evd, 2, DAT_DTO_SUCCESS);
+		kit_abort(w->client.ep);
+		kit_over(w);
+		assert_dat_ok(V(ep_free)(w->client.ep));
+		assert_dat_ok(V(ep_free)(w->server.ep));
+		w->client.ep = w->server.ep = NULL;
+		came = fv_event_came();
+		fv_event_at(0, type, 1);
+		if (!came)
+			break;
+		expect_event(w->server.async_evd,
+			     DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+		expect_event(w->client.async_evd,
+			     DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+		expect_empty(w->server.async_evd);
+		expect_empty(w->client.async_evd);
+	}
 }
 
-static void async__harmless_changes(void **state)
+ON_EACH(async__device_fatal_at_any_moment)
+{
+	at_each_call(w, IBV_EVENT_DEVICE_FATAL);
+}
+
+ON_EACH(async__port_error_at_any_moment)
+{
+	at_each_call(w, IBV_EVENT_PORT_ERR);
+}
+
+/* The fatal event marks the end of what is not told. */
+ON_IB(async__of_the_device)
 {
 	static const enum ibv_event_type harmless[] = {
 		IBV_EVENT_PORT_ACTIVE,	     IBV_EVENT_LID_CHANGE,
 		IBV_EVENT_PKEY_CHANGE,	     IBV_EVENT_SM_CHANGE,
 		IBV_EVENT_CLIENT_REREGISTER, IBV_EVENT_GID_CHANGE};
-	struct world *w = *state;
-	struct ibv_context *ctx = verbs_of(w->server.recv_evd);
-	DAT_ASYNCH_ERROR_EVENT_DATA d;
+	struct ibv_context *ctx = verbs_of(s->recv_evd);
 
 	for (size_t i = 0; i < sizeof(harmless) / sizeof(*harmless); i++)
 		fv_inject_async(ctx, harmless[i], 1);
+	/* Another port is not this IA. */
+	fv_inject_async(ctx, IBV_EVENT_PORT_ERR, 2);
+	fv_inject_async(ctx, IBV_EVENT_PORT_ERR, 1);
 	fv_inject_async(ctx, IBV_EVENT_DEVICE_FATAL, 1);
-	d = expect_async(w->server.async_evd, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
-	assert_int_equal(d.reason, DAT_IA_CATASTROPHIC_ERROR);
-	expect_empty(w->server.async_evd);
+	expect_alarm(s, DAT_IA_OTHER_ERROR);
+	expect_alarm(s, DAT_IA_CATASTROPHIC_ERROR);
+	expect_empty(s->async_evd);
+	expect_empty(c->async_evd);
 }
 
-static void async__qp_fault_names_the_ep(void **state)
+ON_IB(async__qp_fault_names_the_ep, world_eps)
 {
 	static const enum ibv_event_type faults[] = {IBV_EVENT_QP_FATAL,
 						     IBV_EVENT_QP_REQ_ERR,
 						     IBV_EVENT_QP_ACCESS_ERR};
-	struct world *w = *state;
 	DAT_ASYNCH_ERROR_EVENT_DATA d;
 	struct ibv_qp *qp;
 
-	world_eps(w);
-	qp = world_qp(w->server.ep);
+	qp = world_qp(s->ep);
 	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
 		fv_inject_async_qp(qp, faults[i]);
-		d = expect_async(w->server.async_evd,
-				 DAT_ASYNC_ERROR_EP_BROKEN);
-		assert_ptr_equal(d.dat_handle, w->server.ep);
+		d = expect_async(s->async_evd, DAT_ASYNC_ERROR_EP_BROKEN);
+		assert_ptr_equal(d.dat_handle, s->ep);
 		assert_int_equal(d.reason, DAT_EP_TRANSFER_TO_ERROR);
 	}
 }
 
 /* The objects say themselves when an EP has taken its last receive. */
-static void async__last_wqe_reached_is_no_fault(void **state)
+ON_IB(async__last_wqe_reached_is_no_fault, world_eps)
 {
-	struct world *w = *state;
-	DAT_ASYNCH_ERROR_EVENT_DATA d;
-	struct ibv_qp *qp;
+	struct ibv_qp *qp = world_qp(s->ep);
 
-	world_eps(w);
-	qp = world_qp(w->server.ep);
 	fv_inject_async_qp(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
 	fv_inject_async_qp(qp, IBV_EVENT_COMM_EST);
 	fv_inject_async_qp(qp, IBV_EVENT_SQ_DRAINED);
 	fv_inject_async_qp(qp, IBV_EVENT_PATH_MIG);
 	fv_inject_async(qp->context, IBV_EVENT_DEVICE_FATAL, 1);
-	d = expect_async(w->server.async_evd, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
-	assert_int_equal(d.reason, DAT_IA_CATASTROPHIC_ERROR);
+	expect_alarm(s, DAT_IA_CATASTROPHIC_ERROR);
 }
 
-static void async__cq_error_names_the_evd(void **state)
+ON_IB(async__cq_error_names_the_evd)
 {
-	struct world *w = *state;
-	struct dapl_evd *evd = (struct dapl_evd *)w->server.recv_evd;
+	struct dapl_evd *evd = (struct dapl_evd *)s->recv_evd;
 	DAT_ASYNCH_ERROR_EVENT_DATA d;
 
 	fv_inject_async_cq(evd->cq, IBV_EVENT_CQ_ERR);
-	d = expect_async(w->server.async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+	d = expect_async(s->async_evd, DAT_ASYNC_ERROR_EVD_OVERFLOW);
 	assert_ptr_equal(d.dat_handle, evd);
 	assert_int_equal(d.reason, DAT_EVD_OVERFLOW_ERROR);
 }
 
-static void evd_free__async_evd_of_open(void **state)
-{
-	struct world *w = *state;
-
-	assert_refused(V(evd_free)(w->server.async_evd),
-		       DAPL_BAD_STATE(EVD_IN_USE));
-}
-
 /* ------------------------------------------------- query */
 
-static void ia_query__attributes(void **state)
+ON_IB_IWARP(ia_query__attributes)
 {
-	struct world *w = *state;
 	const struct fv_device_cfg *cfg = fv_device_cfg_get(w->dev);
 	DAT_EVD_HANDLE evd;
 	DAT_IA_ATTR attr;
 
 	memset(&attr, 0xa5, sizeof(attr));
-	assert_dat_ok(V(ia_query)(w->server.ia, &evd, DAT_IA_FIELD_ALL, &attr,
-				  0, NULL));
-	assert_dat_ok(V(ia_query)(w->server.ia, NULL, 0, NULL, 0, NULL));
-	assert_ptr_equal(evd, w->server.async_evd);
+	assert_dat_ok(
+		V(ia_query)(s->ia, &evd, DAT_IA_FIELD_ALL, &attr, 0, NULL));
+	assert_dat_ok(V(ia_query)(s->ia, NULL, 0, NULL, 0, NULL));
+	assert_ptr_equal(evd, s->async_evd);
 	assert_string_equal(attr.adapter_name, "fake0");
 	assert_int_equal(attr.max_eps, cfg->attr.max_qp);
 	assert_int_equal(attr.max_dto_per_ep, cfg->attr.max_qp_wr);
@@ -507,14 +512,13 @@ static void ia_query__attributes(void **state)
 		&((struct sockaddr_in *)world_addr())->sin_addr, 4);
 }
 
-static void ia_query__provider_attributes(void **state)
+ON_IB_IWARP(ia_query__provider_attributes)
 {
-	struct world *w = *state;
 	DAT_PROVIDER_ATTR attr;
 
 	memset(&attr, 0xa5, sizeof(attr));
-	assert_dat_ok(V(ia_query)(w->server.ia, NULL, 0, NULL,
-				  DAT_PROVIDER_FIELD_ALL, &attr));
+	assert_dat_ok(V(ia_query)(s->ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL,
+				  &attr));
 	assert_string_equal(attr.provider_name, WORLD_IA_NAME);
 	/* libdat2 finds the registry's entry by these. */
 	assert_int_equal(attr.dapl_version_major, 2);
@@ -552,13 +556,12 @@ static const char *named_attr(const DAT_PROVIDER_ATTR *attr, const char *name)
 	return found->value;
 }
 
-static void ia_query__named_attributes(void **state)
+ON_EACH(ia_query__named_attributes)
 {
-	struct world *w = *state;
 	DAT_PROVIDER_ATTR attr;
 
-	assert_dat_ok(V(ia_query)(w->server.ia, NULL, 0, NULL,
-				  DAT_PROVIDER_FIELD_ALL, &attr));
+	assert_dat_ok(V(ia_query)(s->ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL,
+				  &attr));
 	assert_int_equal(attr.num_provider_specific_attr, 13);
 	assert_string_equal(named_attr(&attr, "DAT_IB_PROVIDER_NAME"), "CMA");
 	assert_string_equal(named_attr(&attr, "DAT_IB_DEVICE_NAME"), "fake0");
@@ -584,7 +587,7 @@ static DAT_PROVIDER_ATTR provider_attr(DAT_IA_HANDLE ia)
 }
 
 /* What one adapter says of itself stays when another is opened and closed. */
-static void ia_query__named_attributes_of_two_adapters(void **state)
+CASE(ia_query__named_attributes_of_two_adapters)
 {
 	struct two two;
 	DAT_PROVIDER_ATTR a, b;
@@ -604,33 +607,30 @@ static void ia_query__named_attributes_of_two_adapters(void **state)
 	unload_two(&two);
 }
 
-static void ia_ha_related__same_and_other(void **state)
+ON_IB(ia_ha_related__same_and_other)
 {
-	struct world *w = *state;
 	const DAT_PROVIDER *vector = world_registry.vector;
 	DAT_PROVIDER_INFO other = world_info;
 	DAT_BOOLEAN answer;
 
-	assert_dat_ok(V(ia_ha_related)(w->server.ia, WORLD_IA_NAME, &answer));
+	assert_dat_ok(V(ia_ha_related)(s->ia, WORLD_IA_NAME, &answer));
 	assert_int_equal(answer, DAT_TRUE);
 	strcpy(other.ia_name, "other-ia");
 	dat_provider_init(&other, "10.0.0.2 0");
-	assert_dat_ok(V(ia_ha_related)(w->server.ia, other.ia_name, &answer));
+	assert_dat_ok(V(ia_ha_related)(s->ia, other.ia_name, &answer));
 	assert_int_equal(answer, DAT_FALSE);
 	dat_provider_fini(&other);
 	world_registry.vector = vector;
-	assert_refused(V(ia_ha_related)(w->server.ia, NULL, &answer),
-		       DAPL_BAD_ARG(2));
-	assert_refused(V(ia_ha_related)(w->server.ia, WORLD_IA_NAME, NULL),
+	assert_refused(V(ia_ha_related)(s->ia, NULL, &answer), DAPL_BAD_ARG(2));
+	assert_refused(V(ia_ha_related)(s->ia, WORLD_IA_NAME, NULL),
 		       DAPL_BAD_ARG(3));
 }
 
 /* ------------------------------------------------- close */
 
 /* Each kind of object alone keeps a graceful close from happening. */
-static void ia_close__graceful_with_each_object(void **state)
+T(ia_close__graceful_with_each_object)
 {
-	DAT_OS_WAIT_PROXY_AGENT agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
 	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
 	DAT_IA_HANDLE ia;
 	DAT_PZ_HANDLE pz;
@@ -649,7 +649,7 @@ static void ia_close__graceful_with_each_object(void **state)
 	REFUSED;
 	assert_dat_ok(V(srq_free)(srq));
 	assert_dat_ok(V(pz_free)(pz));
-	assert_dat_ok(V(cno_create)(ia, agent, &cno));
+	cno = world_cno(ia);
 	REFUSED;
 	assert_dat_ok(V(cno_free)(cno));
 	evd = world_evd(ia, DAT_EVD_CR_FLAG);
@@ -675,12 +675,32 @@ static void expect_two(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER a,
 }
 
 /* Everything there is, in use; the fixture checks that nothing is left. */
-static void ia_close__abrupt_with_everything(void **state)
+/* Who shuts down cannot help a peer that asks in the last moment. */
+ON_EACH(ia_close__graceful_with_a_request, world_eps)
 {
-	DAT_OS_WAIT_PROXY_AGENT agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
+	DAT_PSP_HANDLE psp;
+	DAT_CONN_QUAL qual;
+
+	assert_dat_ok(V(psp_create_any)(s->ia, &qual, s->cr_evd,
+					DAT_PSP_CONSUMER_FLAG, &psp));
+	assert_dat_ok(world_ask(c->ep, world_addr(), qual));
+	world_request(s->cr_evd);
+	assert_dat_ok(V(psp_free)(psp));
+	assert_dat_ok(V(ep_free)(s->ep));
+	assert_dat_ok(V(lmr_free)(s->mem.lmr));
+	assert_dat_ok(V(pz_free)(s->pz));
+	assert_dat_ok(V(evd_free)(s->recv_evd));
+	assert_dat_ok(V(evd_free)(s->req_evd));
+	assert_dat_ok(V(evd_free)(s->conn_evd));
+	assert_dat_ok(V(evd_free)(s->cr_evd));
+	world_ia_close(s->ia, DAT_CLOSE_GRACEFUL_FLAG);
+	s->ia = NULL;
+	expect_event(c->conn_evd, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+ON_EACH(ia_close__abrupt_with_everything, world_connect)
+{
 	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_CNO_HANDLE cno;
 	DAT_FD fd;
 	DAT_SRQ_HANDLE srq;
@@ -690,13 +710,12 @@ static void ia_close__abrupt_with_everything(void **state)
 	DAT_EP_HANDLE ep;
 	DAT_CONN_QUAL qual;
 
-	world_connect(w);
 	for (int i = 0; i < 4; i++)
 		world_recv(s, 64 * (size_t)i, 64, (uint64_t)i);
 	fv_pause(true);
-	world_send(&w->client, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG);
-	assert_dat_ok(V(cno_create)(s->ia, agent, &cno));
-	world_evd_cno(s->ia, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG, cno);
+	world_send(c, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG);
+	world_evd_cno(s->ia, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG,
+		      world_cno(s->ia));
 	assert_dat_ok(V(cno_fd_create)(s->ia, &fd, &cno));
 	assert_dat_ok(V(srq_create)(s->ia, s->pz, &attr, &srq));
 	assert_dat_ok(V(rmr_create)(s->pz, &rmr));
@@ -704,54 +723,28 @@ static void ia_close__abrupt_with_everything(void **state)
 					DAT_PSP_CONSUMER_FLAG, &psp));
 	ep = world_ep(s, NULL);
 	assert_dat_ok(V(rsp_create)(s->ia, 7777, ep, s->cr_evd, &rsp));
-	ep = world_ep(&w->client, NULL);
+	ep = world_ep(c, NULL);
 	assert_dat_ok(world_ask(ep, world_addr(), qual));
 	/* A request that nobody has answered yet. */
 	expect_event(s->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
 	world_ia_close(s->ia, DAT_CLOSE_ABRUPT_FLAG);
 	s->ia = NULL;
 	fv_pause(false);
-	expect_two(w->client.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED,
+	expect_two(c->conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED,
 		   DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
-struct evd_waiter {
-	pthread_t thread;
-	DAT_EVD_HANDLE evd;
-	DAT_RETURN ret;
-};
-
-static void *wait_on_evd(void *arg)
+/* Nothing else would end those waits. */
+ON_IB(ia_close__evd_waiters_abort)
 {
-	struct evd_waiter *t = arg;
-	DAT_EVENT ev;
-	DAT_COUNT more;
-
-	t->ret = V(evd_wait)(t->evd, DAT_TIMEOUT_INFINITE, 1, &ev, &more);
-	return NULL;
-}
-
-static void waiter_start(struct evd_waiter *t, DAT_EVD_HANDLE evd)
-{
-	struct dapl_evd *e = (struct dapl_evd *)evd;
-
-	t->evd = evd;
-	assert_int_equal(pthread_create(&t->thread, NULL, wait_on_evd, t), 0);
-	world_until(__atomic_load_n(&e->waiting, __ATOMIC_ACQUIRE));
-}
-
-static void ia_close__evd_waiters_abort(void **state)
-{
-	struct world *w = *state;
-	struct evd_waiter t[4];
-	DAT_EVD_HANDLE evd[] = {w->server.conn_evd, w->server.recv_evd,
-				w->server.async_evd,
-				world_evd(w->server.ia, 0x1f1)};
+	struct waiter t[4];
+	DAT_EVD_HANDLE evd[] = {s->conn_evd, s->recv_evd, s->async_evd,
+				world_evd(s->ia, 0x1f1)};
 
 	for (int i = 0; i < 4; i++)
-		waiter_start(&t[i], evd[i]);
-	world_ia_close(w->server.ia, DAT_CLOSE_ABRUPT_FLAG);
-	w->server.ia = NULL;
+		waiter_start(&t[i], evd[i], DAT_TIMEOUT_INFINITE, 1);
+	world_ia_close(s->ia, DAT_CLOSE_ABRUPT_FLAG);
+	s->ia = NULL;
 	for (int i = 0; i < 4; i++) {
 		pthread_join(t[i].thread, NULL);
 		assert_int_equal(t[i].ret, DAPL_ERR(DAT_ABORT, 0));
@@ -782,7 +775,7 @@ static void *poll_evd(void *arg)
 	return NULL;
 }
 
-static void ia_close__evd_pollers(void **state)
+T(ia_close__evd_pollers)
 {
 	struct poller p[4];
 
@@ -811,7 +804,7 @@ static void ia_close__evd_pollers(void **state)
 
 static void *wait_on_cno(void *arg)
 {
-	struct evd_waiter *t = arg;
+	struct waiter *t = arg;
 	DAT_EVD_HANDLE evd = (DAT_EVD_HANDLE)t;
 
 	t->ret =
@@ -822,14 +815,13 @@ static void *wait_on_cno(void *arg)
 
 static void ia_close__cno_waiters(bool with_evd)
 {
-	DAT_OS_WAIT_PROXY_AGENT agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
-	struct evd_waiter t[3];
+	struct waiter t[3];
 	DAT_IA_HANDLE ia;
 	DAT_CNO_HANDLE cno;
 
 	world_load(FV_IB);
 	ia = world_ia_open(NULL);
-	assert_dat_ok(V(cno_create)(ia, agent, &cno));
+	cno = world_cno(ia);
 	if (with_evd)
 		world_evd_cno(ia, DAT_EVD_DTO_FLAG, cno);
 	for (int i = 0; i < 3; i++) {
@@ -846,12 +838,12 @@ static void ia_close__cno_waiters(bool with_evd)
 	world_unload();
 }
 
-static void ia_close__cno_waiters_with_evd(void **state)
+CASE(ia_close__cno_waiters_with_evd)
 {
 	ia_close__cno_waiters(true);
 }
 
-static void ia_close__cno_waiters_without_evd(void **state)
+CASE(ia_close__cno_waiters_without_evd)
 {
 	ia_close__cno_waiters(false);
 }
@@ -869,7 +861,7 @@ static void *close_ia(void *arg)
 	return NULL;
 }
 
-static void ia_close__two_threads(void **state)
+T(ia_close__two_threads)
 {
 	struct closer a, b;
 	pthread_t thread;
@@ -886,7 +878,7 @@ static void ia_close__two_threads(void **state)
 }
 
 /* In every build: a call would jump to nothing. */
-static void register__an_operation_is_missing(void **state)
+ON_IB(register__an_operation_is_missing)
 {
 	const struct dapl_cm_ops *whole =
 		dapl_provider_find(WORLD_IA_NAME)->ops;
@@ -920,68 +912,4 @@ static void register__an_operation_is_missing(void **state)
 	WITHOUT(addrs);
 }
 
-static int load(void **state)
-{
-	world_load(FV_IB);
-	return 0;
-}
-
-static int unload(void **state)
-{
-	world_unload();
-	return 0;
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, load, unload)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ib_test(register__an_operation_is_missing),
-		cmocka_unit_test(provider_register__vector),
-		cmocka_unit_test(provider_register__refused),
-		T(provider_unregister__unknown),
-		T(provider_register__two_names),
-		T(ia_open__null_arguments),
-		T(ia_open__unknown_name),
-		T(ia_open__nth_failure),
-		T(ia_open__failure_writes_nothing),
-		cmocka_unit_test(ia_open__wrong_params),
-		T(ia_open__explicit_port),
-		T(ia_open__no_device),
-		T(ia_open__many_times),
-		ib_test(ia_open__async_evd_given),
-		ib_test(ia_open__async_evd_shared),
-		T(ia_open__async_exists),
-		cmocka_unit_test(ia_open__async_evd_of_other_adapter),
-		T(ia_close__shared_async_evd_goes_first),
-		T(ia_close__async_evd_of_other_ia_goes_first),
-		ib_test(async__device_fatal),
-		ib_test(async__port_error),
-		ib_test(async__harmless_changes),
-		ib_test(async__qp_fault_names_the_ep),
-		ib_test(async__last_wqe_reached_is_no_fault),
-		ib_test(async__cq_error_names_the_evd),
-		ib_test(evd_free__async_evd_of_open),
-		ib_test(ia_query__attributes),
-		iwarp_test(ia_query__attributes),
-		ib_test(ia_query__provider_attributes),
-		iwarp_test(ia_query__provider_attributes),
-		ib_test(ia_query__named_attributes),
-		roce_test(ia_query__named_attributes),
-		iwarp_test(ia_query__named_attributes),
-		cmocka_unit_test(ia_query__named_attributes_of_two_adapters),
-		ib_test(ia_ha_related__same_and_other),
-		T(ia_close__graceful_with_each_object),
-		ib_test(ia_close__abrupt_with_everything),
-		roce_test(ia_close__abrupt_with_everything),
-		iwarp_test(ia_close__abrupt_with_everything),
-		ib_test(ia_close__evd_waiters_abort),
-		T(ia_close__evd_pollers),
-		cmocka_unit_test(ia_close__cno_waiters_with_evd),
-		cmocka_unit_test(ia_close__cno_waiters_without_evd),
-		T(ia_close__two_threads),
-	};
-
-	return world_run(tests);
-}
+RUN_CASES(NULL, NULL)

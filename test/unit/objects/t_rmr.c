@@ -68,10 +68,8 @@ static void write_through(struct world *w, DAT_RMR_CONTEXT key, size_t offset,
 				 w->client.mem.buf[0]);
 }
 
-static void rmr_create__nth_failure(void **state)
+ON_IB(rmr_create__nth_failure)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_RMR_HANDLE rmr;
 
 	assert_nth_failure(V(rmr_create)(s->pz, &rmr), V(rmr_free)(rmr));
@@ -81,29 +79,15 @@ static void rmr_create__nth_failure(void **state)
 	assert_dat_ok(V(rmr_free)(rmr));
 }
 
-static void rmr_create__device_without(void **state)
+ON_IB(rmr_create__device_without)
 {
-	struct world *w = *state;
 	DAT_RMR_HANDLE rmr;
 
 	fv_device_cfg_get(w->dev)->attr.device_cap_flags = 0;
-	assert_refused(V(rmr_create)(w->server.pz, &rmr),
+	assert_refused(V(rmr_create)(s->pz, &rmr),
 		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
-	assert_refused(V(rmr_create_for_ep)(w->server.pz, &rmr),
+	assert_refused(V(rmr_create_for_ep)(s->pz, &rmr),
 		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
-}
-
-static void bind__unconnected(void **state)
-{
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-	DAT_RMR_HANDLE rmr = make(s, false);
-	DAT_RMR_CONTEXT key = 0;
-
-	world_eps(w);
-	assert_refused(do_bind(s, rmr, 0, 64, 1, 0, &key),
-		       BAD_EP_STATE(UNCONNECTED));
-	assert_int_equal(key, 0);
 }
 
 static void bind_both(struct world *w, bool for_ep)
@@ -145,30 +129,27 @@ static void bind_both(struct world *w, bool for_ep)
 	assert_dat_ok(V(rmr_free)(rmr));
 }
 
-static void bind__type1(void **state)
+ON_EACH(bind__type1)
 {
-	bind_both(*state, false);
+	bind_both(w, false);
 }
 
-static void bind__type2(void **state)
+ON_EACH(bind__type2)
 {
-	bind_both(*state, true);
+	bind_both(w, true);
 }
 
 /* A bind without an event leaves nothing behind but the bound window. */
-static void bind__suppressed(void **state)
+ON_EACH(bind__suppressed, world_connect)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_RMR_CONTEXT key;
 
-	world_connect(w);
 	for (int i = 0; i < 2; i++) {
 		DAT_RMR_HANDLE rmr = make(s, i);
 
 		assert_dat_ok(do_bind(s, rmr, 0, 64, 1,
 				      DAT_COMPLETION_SUPPRESS_FLAG, &key));
-		world_recv(&w->client, 0, 64, 5);
+		world_recv(c, 0, 64, 5);
 		world_send(s, 0, 8, 2, 0);
 		expect_dto(s->req_evd, 2, DAT_DTO_SUCCESS);
 		expect_empty(s->req_evd);
@@ -178,14 +159,11 @@ static void bind__suppressed(void **state)
 }
 
 /* A bind on an endpoint that is over completes as flushed, exactly once. */
-static void bind__flushed(void **state)
+ON_EACH(bind__flushed, world_connect)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_RMR_HANDLE rmr[2];
 	DAT_RMR_CONTEXT key;
 
-	world_connect(w);
 	for (int i = 0; i < 2; i++)
 		rmr[i] = make(s, i);
 	fv_pause(true);
@@ -208,14 +186,11 @@ static void bind__flushed(void **state)
 	expect_empty(s->req_evd);
 }
 
-static void free__while_bound(void **state)
+ON_IB(free__while_bound, world_connect)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_RMR_HANDLE rmr;
 	DAT_RMR_CONTEXT key;
 
-	world_connect(w);
 	rmr = make(s, true);
 	assert_dat_ok(do_bind(s, rmr, 0, 64, 1, 0, &key));
 	expect_bind(s, rmr, 1, DAT_DTO_SUCCESS);
@@ -239,11 +214,8 @@ static void connect_again(struct world *w)
 }
 
 /* An unbind that never reached the device leaves the window bound. */
-static void lmr_free__unbind_flushed(void **state)
+ON_EACH(lmr_free__unbind_flushed)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-
 	for (int i = 0; i < 2; i++) {
 		DAT_RMR_HANDLE rmr = make(s, i);
 
@@ -273,10 +245,8 @@ static void lmr_free__unbind_flushed(void **state)
 }
 
 /* Nor does a bind to another region, which holds both then. */
-static void lmr_free__rebind_flushed(void **state)
+ON_EACH(lmr_free__rebind_flushed)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	struct world_mem mem = s->mem, other = mem;
 	DAT_RMR_HANDLE rmr[2];
 
@@ -311,10 +281,8 @@ static void lmr_free__rebind_flushed(void **state)
 }
 
 /* Nobody will hear of the unbind any more: the endpoint has gone. */
-static void lmr_free__unbind_forgotten(void **state)
+ON_EACH(lmr_free__unbind_forgotten)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_RMR_HANDLE rmr = make(s, false);
 
 	world_connect(w);
@@ -332,10 +300,8 @@ static void lmr_free__unbind_forgotten(void **state)
 }
 
 /* With the window everything is over, whatever is still to complete. */
-static void free__while_unbinding(void **state)
+ON_EACH(free__while_unbinding)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_RMR_HANDLE rmr = make(s, false);
 
 	world_connect(w);
@@ -349,11 +315,9 @@ static void free__while_unbinding(void **state)
 
 /* ------------------------------------------ invalidation */
 
-static void send_with_invalidate__type2(void **state)
+ON_EACH(send_with_invalidate__type2)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-	DAT_LMR_TRIPLET seg = world_seg(&w->client, 0, 32);
+	DAT_LMR_TRIPLET seg = world_seg(c, 0, 32);
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_RMR_HANDLE rmr;
 	DAT_RMR_CONTEXT key;
@@ -367,9 +331,8 @@ static void send_with_invalidate__type2(void **state)
 		world_recv(s, 4096, 64, 50);
 		write_through(w, key, 0, DAT_DTO_SUCCESS);
 		assert_dat_ok(V(ep_post_send_with_invalidate)(
-			w->client.ep, 1, &seg, world_cookie(60), 0, DAT_TRUE,
-			key));
-		expect_dto(w->client.req_evd, 60, DAT_DTO_SUCCESS);
+			c->ep, 1, &seg, world_cookie(60), 0, DAT_TRUE, key));
+		expect_dto(c->req_evd, 60, DAT_DTO_SUCCESS);
 		ev = expect_dto(s->recv_evd, 50, DAT_DTO_SUCCESS);
 		dto = &ev.event_data.dto_completion_event_data;
 		assert_int_equal(dto->operation,
@@ -380,7 +343,7 @@ static void send_with_invalidate__type2(void **state)
 	/* Without the flag it is a plain send. */
 	world_recv(s, 4096, 64, 51);
 	assert_dat_ok(V(ep_post_send_with_invalidate)(
-		w->client.ep, 1, &seg, world_cookie(61), 0, DAT_FALSE, key));
+		c->ep, 1, &seg, world_cookie(61), 0, DAT_FALSE, key));
 	ev = expect_dto(s->recv_evd, 51, DAT_DTO_SUCCESS);
 	assert_int_equal(ev.event_data.dto_completion_event_data.operation,
 			 DAT_DTO_RECEIVE);
@@ -392,15 +355,13 @@ static void send_with_invalidate__type2(void **state)
  * Through another endpoint the device would not find it bound, and an unbind
  * would be none.
  */
-static void bind__type2_through_another_endpoint(void **state)
+ON_EACH(bind__type2_through_another_endpoint)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_EP_HANDLE first, other = world_ep(s, NULL);
 	DAT_RMR_HANDLE rmr = make(s, true);
 	DAT_RMR_CONTEXT key;
 
-	world_connect_pair(w, other, world_ep(&w->client, NULL));
+	world_connect_pair(w, other, world_ep(c, NULL));
 	world_connect(w);
 	first = s->ep;
 	assert_dat_ok(do_bind(s, rmr, 0, 64, 1, 0, &key));
@@ -435,23 +396,19 @@ static void invalidate_by_peer(struct world *w, DAT_RMR_CONTEXT key)
 }
 
 /* Another adapter has heard of an equal key: that is not this window's. */
-static void invalidated__on_another_adapter(void **state)
+ON_EACH(invalidated__on_another_adapter)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_RMR_HANDLE rmr = make(s, true);
 	DAT_RMR_CONTEXT key, again;
 
 	world_connect(w);
 	assert_dat_ok(do_bind(s, rmr, 0, 64, 1, 0, &key));
 	expect_bind(s, rmr, 1, DAT_DTO_SUCCESS);
-	dapl_windows_invalidated(&((struct dapl_ia *)w->client.ia)->windows,
-				 key);
+	dapl_windows_invalidated(&((struct dapl_ia *)c->ia)->windows, key);
 	/* The next bind takes the key back first, as it must. */
 	assert_dat_ok(do_bind(s, rmr, 0, 64, 2, 0, &again));
 	expect_bind(s, rmr, 2, DAT_DTO_SUCCESS);
-	dapl_windows_invalidated(&((struct dapl_ia *)w->client.ia)->windows,
-				 again);
+	dapl_windows_invalidated(&((struct dapl_ia *)c->ia)->windows, again);
 	assert_dat_ok(do_bind(s, rmr, 0, 0, 3, 0, NULL));
 	expect_bind(s, rmr, 3, DAT_DTO_SUCCESS);
 	write_through(w, again, 0,
@@ -460,14 +417,11 @@ static void invalidated__on_another_adapter(void **state)
 }
 
 /* Of many windows the peer hits the one that it names. */
-static void invalidated__one_of_many(void **state)
+ON_EACH(invalidated__one_of_many, world_connect)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_RMR_CONTEXT key[100];
 	DAT_RMR_HANDLE rmr[100];
 
-	world_connect(w);
 	for (unsigned i = 0; i < 100; i++) {
 		rmr[i] = make(s, true);
 		assert_dat_ok(do_bind(s, rmr[i], 0, 64, i, 0, &key[i]));
@@ -506,14 +460,11 @@ static void *run_binder(void *arg)
 }
 
 /* The peer's message is read while a bind is on its way to the queue. */
-static void invalidated__under_a_bind(void **state)
+ON_IB(invalidated__under_a_bind)
 {
 #ifdef DAPL_PTHREAD_LOCKS
-	(void)state;
 	skip();
 #else
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	struct binder b = {.side = s, .rmr = make(s, true)};
 	struct dapl_lock *ctl;
 	DAT_RMR_CONTEXT key;
@@ -538,10 +489,8 @@ static void invalidated__under_a_bind(void **state)
 }
 
 /* A window of type 2 outlives the queue pair it was bound through. */
-static void bind__type2_after_reset(void **state)
+ON_EACH(bind__type2_after_reset)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_RMR_HANDLE rmr;
 	DAT_RMR_CONTEXT key;
 
@@ -554,32 +503,8 @@ static void bind__type2_after_reset(void **state)
 		kit_abort(s->ep);
 		kit_over(w);
 		assert_dat_ok(V(ep_reset)(s->ep));
-		assert_dat_ok(V(ep_reset)(w->client.ep));
+		assert_dat_ok(V(ep_reset)(c->ep));
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		on_ib(rmr_create__nth_failure),
-		on_ib(rmr_create__device_without),
-		on_ib(bind__unconnected),
-		on_each(bind__type1),
-		on_each(bind__type2),
-		on_each(bind__suppressed),
-		on_each(bind__flushed),
-		on_ib(free__while_bound),
-		on_each(lmr_free__unbind_flushed),
-		on_each(lmr_free__rebind_flushed),
-		on_each(lmr_free__unbind_forgotten),
-		on_each(free__while_unbinding),
-		on_each(send_with_invalidate__type2),
-		on_each(bind__type2_after_reset),
-		on_each(bind__type2_through_another_endpoint),
-		on_each(invalidated__on_another_adapter),
-		on_each(invalidated__one_of_many),
-		on_ib(invalidated__under_a_bind),
-	};
-
-	return world_run_both(tests);
-}
+RUN_CASES_TWICE()

@@ -41,10 +41,8 @@ static DAT_RETURN post(struct world_side *s, DAT_SRQ_HANDLE srq,
 	return V(srq_post_recv)(srq, 1, &seg, world_cookie(cookie));
 }
 
-static void create__too_large(void **state)
+ON_IB(create__too_large)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_SRQ_ATTR attr = {.max_recv_dtos = 1 << 30, .max_recv_iov = 1};
 	DAT_SRQ_HANDLE srq = (DAT_SRQ_HANDLE)w;
 
@@ -59,9 +57,8 @@ static void create__too_large(void **state)
 #undef CREATE
 }
 
-static void srq_create__device_without(void **state)
+ON_IB(srq_create__device_without)
 {
-	struct world *w = *state;
 	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
 	DAT_SRQ_HANDLE srq;
 	DAT_IA_HANDLE again;
@@ -71,30 +68,6 @@ static void srq_create__device_without(void **state)
 	assert_refused(V(srq_create)(again, world_pz(again), &attr, &srq),
 		       DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
 	world_ia_close(again, DAT_CLOSE_ABRUPT_FLAG);
-}
-
-static void query__counts(void **state)
-{
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-	DAT_SRQ_HANDLE srq = make_srq(s);
-	DAT_SRQ_PARAM param;
-
-	assert_dat_ok(post(s, srq, 1));
-	assert_dat_ok(post(s, srq, 2));
-	assert_dat_ok(V(srq_query)(srq, DAT_SRQ_FIELD_ALL, &param));
-	assert_ptr_equal(param.ia_handle, world_user_ia(s->ia));
-	assert_ptr_equal(param.pz_handle, s->pz);
-	assert_int_equal(param.srq_state, DAT_SRQ_STATE_OPERATIONAL);
-	assert_int_equal(param.max_recv_dtos, DEPTH);
-	assert_int_equal(param.max_recv_iov, 2);
-	assert_int_equal(param.outstanding_dto_count, 2);
-	assert_int_equal(param.available_dto_count, DAT_VALUE_UNKNOWN);
-	assert_refused(V(srq_resize)(srq, 1), DAPL_ERR(DAT_INVALID_STATE, 0));
-	assert_dat_ok(V(srq_resize)(srq, 2));
-	assert_refused(V(pz_free)(s->pz), DAPL_BAD_STATE(PZ_IN_USE));
-	assert_dat_ok(V(srq_free)(srq));
-	assert_refused(V(srq_free)(srq), DAPL_BAD_HANDLE(SRQ));
 }
 
 static DAT_SRQ_PARAM param_of(DAT_SRQ_HANDLE srq)
@@ -114,19 +87,9 @@ static uint32_t device_size(DAT_SRQ_HANDLE srq)
 	return attr.max_wr;
 }
 
-static DAT_COUNT evd_qlen(DAT_EVD_HANDLE evd)
-{
-	DAT_EVD_PARAM param;
-
-	assert_dat_ok(V(evd_query)(evd, DAT_EVD_FIELD_ALL, &param));
-	return param.evd_qlen;
-}
-
 /* Buffers that are posted already stay where they are and complete. */
-static void resize__grows_with_buffers_posted(void **state)
+ON_EACH(resize__grows_with_buffers_posted)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_SRQ_HANDLE srq = make_srq(s);
 	unsigned size = DEPTH, n = 0;
 
@@ -142,34 +105,33 @@ static void resize__grows_with_buffers_posted(void **state)
 		assert_refused(post(s, srq, 99), DAPL_NO_MEM);
 	}
 	for (unsigned i = 0; i < n; i++) {
-		world_send(&w->client, 0, 64, i, 0);
-		expect_dto(w->client.req_evd, i, DAT_DTO_SUCCESS);
+		world_send(c, 0, 64, i, 0);
+		expect_dto(c->req_evd, i, DAT_DTO_SUCCESS);
 		expect_dto(s->recv_evd, i, DAT_DTO_SUCCESS);
 	}
 	assert_int_equal(param_of(srq).outstanding_dto_count, 0);
 }
 
 /* All buffers complete before the consumer reads one: there is room. */
-static void resize__completion_queue_follows(void **state)
+ON_EACH(resize__completion_queue_follows)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_SRQ_HANDLE srq = make_srq(s);
 	DAT_COUNT size = 4 * WORLD_QLEN;
 
 	s->ep = ep_on(s, srq, s->recv_evd);
 	world_connect(w);
 	/* An iWARP device cannot resize it: it was made large. */
-	assert_true(w->kind == FV_IWARP || evd_qlen(s->recv_evd) < size);
+	assert_true(w->kind == FV_IWARP ||
+		    world_evd_param(s->recv_evd).evd_qlen < size);
 	assert_dat_ok(V(srq_resize)(srq, size));
-	assert_true(evd_qlen(s->recv_evd) >= size);
+	assert_true(world_evd_param(s->recv_evd).evd_qlen >= size);
 	for (int i = 0; i < size; i++) {
 		DAT_LMR_TRIPLET seg = world_seg(s, 0, 8);
 
 		assert_dat_ok(V(srq_post_recv)(srq, 1, &seg,
 					       world_cookie((unsigned)i)));
-		world_send(&w->client, 0, 8, (unsigned)i, 0);
-		expect_dto(w->client.req_evd, (unsigned)i, DAT_DTO_SUCCESS);
+		world_send(c, 0, 8, (unsigned)i, 0);
+		expect_dto(c->req_evd, (unsigned)i, DAT_DTO_SUCCESS);
 	}
 	for (int i = 0; i < size; i++)
 		expect_dto(s->recv_evd, (unsigned)i, DAT_DTO_SUCCESS);
@@ -177,18 +139,16 @@ static void resize__completion_queue_follows(void **state)
 }
 
 /* Each buffer completes once, whatever number of endpoints could take it. */
-static void endpoints__share_the_room_on_an_evd(void **state)
+ON_IB(endpoints__share_the_room_on_an_evd)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_SRQ_HANDLE srq = make_srq(s);
 	DAT_EVD_HANDLE evd = world_evd(s->ia, DAT_EVD_DTO_FLAG);
-	DAT_COUNT before = evd_qlen(evd);
+	DAT_COUNT before = world_evd_param(evd).evd_qlen;
 	DAT_EP_HANDLE ep[2 * WORLD_QLEN / DEPTH];
 
 	for (size_t i = 0; i < sizeof(ep) / sizeof(*ep); i++)
 		ep[i] = ep_on(s, srq, evd);
-	assert_int_equal(evd_qlen(evd), before);
+	assert_int_equal(world_evd_param(evd).evd_qlen, before);
 	for (size_t i = 0; i < sizeof(ep) / sizeof(*ep); i++)
 		assert_dat_ok(V(ep_free)(ep[i]));
 	/* Nothing is reserved any more. */
@@ -196,10 +156,8 @@ static void endpoints__share_the_room_on_an_evd(void **state)
 	assert_dat_ok(V(evd_free)(evd));
 }
 
-static void resize__shrinks(void **state)
+ON_IB(resize__shrinks)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_SRQ_HANDLE srq = make_srq(s);
 
 	for (unsigned i = 0; i < 3; i++)
@@ -208,6 +166,7 @@ static void resize__shrinks(void **state)
 	assert_refused(V(srq_resize)(srq, 3), DAPL_ERR(DAT_INVALID_STATE, 0));
 	assert_dat_ok(V(srq_resize)(srq, 4));
 	assert_int_equal(param_of(srq).max_recv_dtos, 4);
+	assert_int_equal(param_of(srq).available_dto_count, DAT_VALUE_UNKNOWN);
 	assert_int_equal(device_size(srq), 4);
 	assert_dat_ok(post(s, srq, 3));
 	assert_refused(post(s, srq, 4), DAPL_NO_MEM);
@@ -218,20 +177,18 @@ static void resize__shrinks(void **state)
 	assert_refused(post(s, srq, 99), DAPL_NO_MEM);
 }
 
-static void resize__device_cannot(void **state)
+ON_EACH(resize__device_cannot)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_SRQ_HANDLE srq = make_srq(s);
 	DAT_COUNT qlen;
 
 	s->ep = ep_on(s, srq, s->recv_evd);
 	fv_device_cfg_get(w->dev)->attr.device_cap_flags &=
 		~(unsigned)IBV_DEVICE_SRQ_RESIZE;
-	qlen = evd_qlen(s->recv_evd);
+	qlen = world_evd_param(s->recv_evd).evd_qlen;
 	assert_refused(V(srq_resize)(srq, DEPTH + 1), DAPL_NO_RES(SRQ));
 	assert_int_equal(param_of(srq).max_recv_dtos, DEPTH);
-	assert_int_equal(evd_qlen(s->recv_evd), qlen);
+	assert_int_equal(world_evd_param(s->recv_evd).evd_qlen, qlen);
 	/* A smaller queue it need not really have. */
 	assert_dat_ok(V(srq_resize)(srq, 2));
 	assert_int_equal(param_of(srq).max_recv_dtos, 2);
@@ -242,10 +199,8 @@ static void resize__device_cannot(void **state)
 }
 
 /* The queue and both EVDs grow, or all stay as they are. */
-static void resize__all_or_nothing(void **state)
+ON_IB(resize__all_or_nothing)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_SRQ_HANDLE srq = make_srq(s);
 	DAT_EVD_HANDLE evd = world_evd(s->ia, DAT_EVD_DTO_FLAG);
 	DAT_COUNT size = 4 * WORLD_QLEN;
@@ -272,18 +227,16 @@ static void resize__all_or_nothing(void **state)
 		/* What was reserved on the way is free again. */
 		assert_dat_ok(V(evd_resize)(evd, DEPTH));
 		assert_dat_ok(V(evd_resize)(s->recv_evd, DEPTH));
-		assert_int_equal(evd_qlen(evd), DEPTH);
+		assert_int_equal(world_evd_param(evd).evd_qlen, DEPTH);
 	}
 	assert_int_equal(device_size(srq), size);
-	assert_true(evd_qlen(evd) >= size);
-	assert_true(evd_qlen(s->recv_evd) >= size);
+	assert_true(world_evd_param(evd).evd_qlen >= size);
+	assert_true(world_evd_param(s->recv_evd).evd_qlen >= size);
 }
 
 /* Two endpoints, two EVDs: each buffer completes where its message came. */
-static void receive__finds_the_endpoint(void **state)
+ON_EACH(receive__finds_the_endpoint)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server, *c = &w->client;
 	DAT_SRQ_HANDLE srq = make_srq(s);
 	DAT_EVD_HANDLE evd2 = world_evd(s->ia, DAT_EVD_DTO_FLAG);
 	DAT_EP_HANDLE server[2], client[2];
@@ -324,20 +277,17 @@ static void receive__finds_the_endpoint(void **state)
 }
 
 /* Completions that nobody had read yet still name their endpoint. */
-static void reset__with_completions_unread(void **state)
+ON_EACH(reset__with_completions_unread)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_SRQ_HANDLE srq = make_srq(s);
-	DAT_SRQ_PARAM param;
 	DAT_EVENT ev;
 
 	s->ep = ep_on(s, srq, s->recv_evd);
 	world_connect(w);
 	for (unsigned i = 0; i < 3; i++)
 		assert_dat_ok(post(s, srq, i));
-	world_send(&w->client, 0, 64, 9, 0);
-	expect_dto(w->client.req_evd, 9, DAT_DTO_SUCCESS);
+	world_send(c, 0, 64, 9, 0);
+	expect_dto(c->req_evd, 9, DAT_DTO_SUCCESS);
 	kit_abort(s->ep);
 	kit_over(w);
 	assert_dat_ok(V(ep_reset)(s->ep));
@@ -346,25 +296,22 @@ static void reset__with_completions_unread(void **state)
 			 s->ep);
 	/* The others wait for the next connection. */
 	expect_empty(s->recv_evd);
-	assert_dat_ok(V(srq_query)(srq, DAT_SRQ_FIELD_ALL, &param));
-	assert_int_equal(param.outstanding_dto_count, 2);
-	assert_dat_ok(V(ep_reset)(w->client.ep));
+	assert_int_equal(param_of(srq).outstanding_dto_count, 2);
+	assert_dat_ok(V(ep_reset)(c->ep));
 	world_connect(w);
-	world_send(&w->client, 0, 64, 10, 0);
+	world_send(c, 0, 64, 10, 0);
 	expect_dto(s->recv_evd, 1, DAT_DTO_SUCCESS);
 }
 
-static void free__endpoint_with_completions_unread(void **state)
+ON_EACH(free__endpoint_with_completions_unread)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_SRQ_HANDLE srq = make_srq(s);
 
 	s->ep = ep_on(s, srq, s->recv_evd);
 	world_connect(w);
 	assert_dat_ok(post(s, srq, 0));
-	world_send(&w->client, 0, 64, 9, 0);
-	expect_dto(w->client.req_evd, 9, DAT_DTO_SUCCESS);
+	world_send(c, 0, 64, 9, 0);
+	expect_dto(c->req_evd, 9, DAT_DTO_SUCCESS);
 	assert_refused(V(srq_free)(srq), DAPL_BAD_STATE(SRQ_IN_USE));
 	assert_dat_ok(V(ep_free)(s->ep));
 	/* The buffer is the SRQ's, and comes back with what has arrived. */
@@ -390,32 +337,28 @@ static void lose_queue_pair(struct world *w)
 	cfg->attr.max_qp = max_qp;
 }
 
-static void free__endpoint_without_queue_pair(void **state)
+ON_IB(free__endpoint_without_queue_pair)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_SRQ_HANDLE srq = make_srq(s);
 	DAT_EVD_HANDLE evd = world_evd(s->ia, DAT_EVD_DTO_FLAG);
 
 	s->ep = ep_on(s, srq, evd);
 	lose_queue_pair(w);
 	assert_dat_ok(V(ep_reset)(s->ep));
-	assert_dat_ok(V(ep_reset)(w->client.ep));
+	assert_dat_ok(V(ep_reset)(c->ep));
 	lose_queue_pair(w);
 	assert_dat_ok(V(ep_free)(s->ep));
 	/* Nothing is reserved any more, and the SRQ knows the EVD no more. */
 	assert_dat_ok(V(evd_resize)(evd, 1));
-	assert_int_equal(evd_qlen(evd), 1);
+	assert_int_equal(world_evd_param(evd).evd_qlen, 1);
 	assert_dat_ok(V(evd_free)(evd));
 	assert_dat_ok(V(srq_resize)(srq, 2 * DEPTH));
 	assert_dat_ok(V(srq_free)(srq));
 }
 
 /* Many endpoints come and go: the table behind the numbers holds. */
-static void endpoints__come_and_go(void **state)
+ON_IB(endpoints__come_and_go)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_SRQ_HANDLE srq = make_srq(s);
 	DAT_EP_HANDLE ep[40];
 
@@ -424,8 +367,8 @@ static void endpoints__come_and_go(void **state)
 	for (int i = 0; i < 40; i += 2)
 		assert_dat_ok(V(ep_free)(ep[i]));
 	for (int i = 1; i < 40; i += 6) {
-		DAT_EP_HANDLE client = world_ep(&w->client, NULL);
-		DAT_LMR_TRIPLET seg = world_seg(&w->client, 0, 8);
+		DAT_EP_HANDLE client = world_ep(c, NULL);
+		DAT_LMR_TRIPLET seg = world_seg(c, 0, 8);
 		DAT_EVENT ev;
 
 		world_connect_pair(w, ep[i], client);
@@ -443,10 +386,8 @@ static void endpoints__come_and_go(void **state)
 }
 
 /* Whether or not the device says so itself, and once. */
-static void disconnect__tells_the_last_receive(void **state)
+ON_EACH(disconnect__tells_the_last_receive)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_SRQ_HANDLE srq = make_srq(s);
 	DAT_EVENT ev;
 
@@ -461,15 +402,12 @@ static void disconnect__tells_the_last_receive(void **state)
 			 DAT_EP_OTHER_ERROR);
 	expect_empty(s->async_evd);
 	/* The peer has no SRQ, and nothing of the kind to tell. */
-	expect_empty(w->client.async_evd);
+	expect_empty(c->async_evd);
 }
 
-static void set_lw__fires_once(void **state)
+ON_EACH(set_lw__fires_once)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_SRQ_HANDLE srq = make_srq(s);
-	DAT_SRQ_PARAM param;
 	DAT_EVENT ev;
 
 	assert_refused(V(srq_set_lw)(srq, DEPTH + 1), DAPL_BAD_ARG(2));
@@ -478,40 +416,16 @@ static void set_lw__fires_once(void **state)
 	for (unsigned i = 0; i < 4; i++)
 		assert_dat_ok(post(s, srq, i));
 	assert_dat_ok(V(srq_set_lw)(srq, 3));
-	assert_dat_ok(V(srq_query)(srq, DAT_SRQ_FIELD_ALL, &param));
-	assert_int_equal(param.low_watermark, 3);
+	assert_int_equal(param_of(srq).low_watermark, 3);
 	for (unsigned i = 0; i < 3; i++)
-		world_send(&w->client, 0, 8, i, 0);
+		world_send(c, 0, 8, i, 0);
 	ev = next_event(s->async_evd, WORLD_PATIENCE_US);
 	assert_ptr_equal(ev.event_data.asynch_error_event_data.dat_handle,
 			 (DAT_HANDLE)srq);
 	assert_int_equal(ev.event_data.asynch_error_event_data.reason,
 			 DAT_SRQ_LOW_WATERMARK_EVENT);
 	expect_empty(s->async_evd);
-	assert_dat_ok(V(srq_query)(srq, DAT_SRQ_FIELD_ALL, &param));
-	assert_int_equal(param.low_watermark, 0);
+	assert_int_equal(param_of(srq).low_watermark, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		on_ib(create__too_large),
-		on_ib(srq_create__device_without),
-		on_ib(query__counts),
-		on_each(resize__grows_with_buffers_posted),
-		on_each(resize__completion_queue_follows),
-		on_ib(endpoints__share_the_room_on_an_evd),
-		on_ib(resize__shrinks),
-		on_each(resize__device_cannot),
-		on_ib(resize__all_or_nothing),
-		on_each(receive__finds_the_endpoint),
-		on_each(reset__with_completions_unread),
-		on_each(free__endpoint_with_completions_unread),
-		on_ib(free__endpoint_without_queue_pair),
-		on_ib(endpoints__come_and_go),
-		on_each(disconnect__tells_the_last_receive),
-		on_each(set_lw__fires_once),
-	};
-
-	return world_run_both(tests);
-}
+RUN_CASES_TWICE()

@@ -6,17 +6,12 @@
  * only the resolver's idea of "localhost" is the machine's own.
  */
 #include <errno.h>
-#include <ifaddrs.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "dapl/openib_cma/cma_addr.h"
+#include "test/unit/made_ifs.h"
 
 static void parse_ok(const char *text, const char *name, unsigned port)
 {
@@ -38,7 +33,7 @@ static void parse_bad(const char *text, const char *expected)
 	assert_non_null(strstr(why, expected));
 }
 
-static void target_parse__two_words(void **state)
+CASE(target_parse__two_words)
 {
 	parse_ok("ib0 0", "ib0", 0);
 	parse_ok("  eth2\t 0x1 ", "eth2", 1);
@@ -47,7 +42,7 @@ static void target_parse__two_words(void **state)
 	parse_ok("eth0 255", "eth0", 255);
 }
 
-static void target_parse__malformed(void **state)
+CASE(target_parse__malformed)
 {
 	char text[400];
 
@@ -70,7 +65,7 @@ static void target_parse__malformed(void **state)
 	parse_bad(text, "too long");
 }
 
-static void cma_qual_port__rule(void **state)
+CASE(cma_qual_port__rule)
 {
 	static const struct {
 		DAT_CONN_QUAL qual;
@@ -96,40 +91,20 @@ static void cma_qual_port__rule(void **state)
 	assert_int_equal(port, 7);
 }
 
-/* A made-up list of interfaces. */
-struct entry {
-	struct ifaddrs ifa;
-	struct sockaddr_storage addr;
-};
-
-static struct ifaddrs *make(struct entry *e, int n, const char *const (*def)[2])
+CASE(host__only_addresses_of_this_host)
 {
-	for (int i = 0; i < n; i++) {
-		memset(&e[i], 0, sizeof(e[i]));
-		e[i].ifa.ifa_name = (char *)def[i][0];
-		e[i].ifa.ifa_next = i + 1 < n ? &e[i + 1].ifa : NULL;
-		if (!def[i][1])
-			continue;
-		assert_int_equal(dapl_addr_numeric(def[i][1], &e[i].addr), 0);
-		e[i].ifa.ifa_addr = (struct sockaddr *)&e[i].addr;
-	}
-	return &e[0].ifa;
-}
-
-static void host__only_addresses_of_this_host(void **state)
-{
-	static const char *const lo[][2] = {{"lo", "127.0.0.1"}, {"lo", "::1"}};
-	struct entry e[2];
+	static const struct made_if lo[] = {
+		{"lo", "127.0.0.1", 0}, {"lo", "::1", 0}, {NULL, NULL, 0}};
 	struct dapl_addrs a = {.n = -1};
 
 	assert_int_equal(cma_addr_host(NULL, "localhost", &a), -EADDRNOTAVAIL);
 	assert_int_equal(a.n, -1);
-	assert_int_equal(cma_addr_host(make(e, 2, lo), "localhost", &a), 0);
+	assert_int_equal(cma_addr_host(made_ifs(lo), "localhost", &a), 0);
 	assert_true(a.n >= 1);
-	assert_int_equal(cma_addr_host(make(e, 2, lo), "", &a), -ENOENT);
+	assert_int_equal(cma_addr_host(made_ifs(lo), "", &a), -ENOENT);
 }
 
-static void peer__port_of_the_qualifier(void **state)
+CASE(peer__port_of_the_qualifier)
 {
 	struct sockaddr_storage own, to, a = {.ss_family = 99};
 
@@ -143,15 +118,4 @@ static void peer__port_of_the_qualifier(void **state)
 	assert_int_equal(dapl_addr_port(&a), 39532);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(target_parse__two_words),
-		cmocka_unit_test(target_parse__malformed),
-		cmocka_unit_test(cma_qual_port__rule),
-		cmocka_unit_test(host__only_addresses_of_this_host),
-		cmocka_unit_test(peer__port_of_the_qualifier),
-	};
-
-	return cmocka_run_group_tests_name("t_cma_addr", tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -14,16 +14,12 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "dapl/openib_cma/cma.h"
+#include "test/unit/case.h"
 #include "test/unit/cm_world.h"
 
 #define QUAL 45248
@@ -108,6 +104,13 @@ static int teardown(void **state)
 	return 0;
 }
 
+#define T(name, kind, stage)                                          \
+	static const struct fixture name##_from = {FV_##kind, stage}; \
+	CASE_OF(name, void *no_state,                                 \
+		CASE_ROW(name, "", setup, teardown, &name##_from))
+static const struct fixture ib_listening = {FV_IB, LISTENING};
+static const struct fixture iwarp_connected = {FV_IWARP, CONNECTED};
+
 static struct ibv_qp_attr qp_attr(struct dapl_ep *ep)
 {
 	struct ibv_qp_init_attr init;
@@ -168,17 +171,20 @@ static void establish(size_t req_size, size_t rep_size)
 	assert_int_equal(near, QUAL);
 }
 
-static void cma_connect__accepted(void **state)
+T(cma_connect__accepted, ROCE, LISTENING)
 {
 	establish(56, 196);
 }
 
-static void connect__accepted_over_iwarp(void **state)
+CASE_AGAIN(cma_connect__accepted, CASE_ROW(cma_connect__accepted, ".ib", setup,
+					   teardown, &ib_listening))
+
+T(connect__accepted_over_iwarp, IWARP, LISTENING)
 {
 	establish(9, 7);
 }
 
-static void connect__access_flags_and_depths(void **state)
+T(connect__access_flags_and_depths, ROCE, LISTENING)
 {
 	struct ibv_qp_attr a, b;
 
@@ -230,12 +236,7 @@ static void attempt(enum dapl_cm_event event)
 	ep_del(ep);
 }
 
-static void cma_connect__nobody_listens(void **state)
-{
-	attempt(DAPL_CM_NON_PEER_REJECTED);
-}
-
-static void connect__host_does_not_answer(void **state)
+T(connect__host_does_not_answer, ROCE, APART)
 {
 	fv_cm_set(FV_CM_ADDR_ERROR, -ETIMEDOUT);
 	fv_trace(true);
@@ -244,7 +245,7 @@ static void connect__host_does_not_answer(void **state)
 			 params_a()->arp_retry_count);
 }
 
-static void connect__no_way_to_host(void **state)
+T(connect__no_way_to_host, ROCE, APART)
 {
 	fv_cm_set(FV_CM_ADDR_ERROR, -EHOSTUNREACH);
 	fv_trace(true);
@@ -252,13 +253,13 @@ static void connect__no_way_to_host(void **state)
 	assert_int_equal(traced("rdma_resolve_addr"), 1);
 }
 
-static void connect__no_way_to_host_known_at_once(void **state)
+T(connect__no_way_to_host_known_at_once, ROCE, APART)
 {
 	fv_fail_call("rdma_resolve_addr", 1, ENETUNREACH);
 	attempt(DAPL_CM_UNREACHABLE);
 }
 
-static void connect__route_does_not_answer(void **state)
+T(connect__route_does_not_answer, ROCE, APART)
 {
 	fv_cm_set(FV_CM_ROUTE_ERROR, -ETIMEDOUT);
 	fv_trace(true);
@@ -267,20 +268,20 @@ static void connect__route_does_not_answer(void **state)
 			 params_a()->route_retry_count);
 }
 
-static void connect__route_call_fails(void **state)
+T(connect__route_call_fails, ROCE, APART)
 {
 	fv_fail_call("rdma_resolve_route", 1, EINVAL);
 	attempt(DAPL_CM_UNREACHABLE);
 }
 
-static void connect__request_call_fails(void **state)
+T(connect__request_call_fails, ROCE, APART)
 {
 	fv_fail_call("rdma_connect", 1, EINVAL);
 	attempt(DAPL_CM_BROKEN);
 }
 
 /* iWARP shares its ports with TCP, and rdma_cm does not know of those. */
-static void connect__port_is_taken(void **state)
+T(connect__port_is_taken, IWARP, LISTENING)
 {
 	fv_cm_set(FV_CM_PORT_TAKEN, 3);
 	fv_trace(true);
@@ -289,25 +290,25 @@ static void connect__port_is_taken(void **state)
 	fv_trace(false);
 }
 
-static void connect__no_port_is_free(void **state)
+T(connect__no_port_is_free, IWARP, APART)
 {
 	fv_cm_set(FV_CM_PORT_TAKEN, 1000);
 	attempt(DAPL_CM_BROKEN);
 }
 
-static void connect__refused_inside_the_call(void **state)
+T(connect__refused_inside_the_call, IWARP, APART)
 {
 	fv_cm_set(FV_CM_REFUSE_SYNC, 1);
 	attempt(DAPL_CM_NON_PEER_REJECTED);
 }
 
-static void connect__request_unanswered(void **state)
+T(connect__request_unanswered, ROCE, APART)
 {
 	fv_cm_set(FV_CM_UNREACHABLE, -ETIMEDOUT);
 	attempt(DAPL_CM_UNREACHABLE);
 }
 
-static void connect__rejected_for_other_reasons(void **state)
+T(connect__rejected_for_other_reasons, ROCE, APART)
 {
 	static const int reasons[] = {1, 4, 8, 10, 28, 31};
 
@@ -317,7 +318,25 @@ static void connect__rejected_for_other_reasons(void **state)
 	}
 }
 
-static void connect__bad_arguments(void **state)
+/* Providers of DAT 1.2 refuse so, and programs of 1.2 hear who it was. */
+T(connect__rejected_without_a_header, ROCE, APART)
+{
+	static const int others[] = {1, 4, 8, 10, 31};
+	struct dapl_cm_ops ops = cma_ops;
+
+	assert_false(ops.bare_rejects);
+	ops.bare_rejects = true;
+	world.a.cm->ops = &ops;
+	fv_cm_set(FV_CM_REJECT, 28);
+	attempt(DAPL_CM_PEER_REJECTED);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		fv_cm_set(FV_CM_REJECT, others[i]);
+		attempt(DAPL_CM_NON_PEER_REJECTED);
+	}
+	world.a.cm->ops = &cma_ops;
+}
+
+T(connect__bad_arguments, ROCE, APART)
 {
 	struct dapl_ep *ep = ep_new(&world.a);
 	struct sockaddr_storage addr;
@@ -348,7 +367,7 @@ static void connect__bad_arguments(void **state)
 	ep_del(ep);
 }
 
-static void connect__prepared_only(void **state)
+T(connect__prepared_only, ROCE, APART)
 {
 	struct dapl_ep *ep = ep_new(&world.a);
 	struct dapl_cm_conn *conn;
@@ -360,7 +379,7 @@ static void connect__prepared_only(void **state)
 	ep_del(ep);
 }
 
-static void connect__tos_is_set(void **state)
+T(connect__tos_is_set, ROCE, APART)
 {
 	fv_trace(true);
 	pair_open(&world, &p, QUAL);
@@ -384,30 +403,30 @@ static void release_during(enum fv_cm_option phase)
 	ep_del(ep);
 }
 
-static void release__resolving_address(void **state)
+T(release__resolving_address, ROCE, APART)
 {
 	release_during(FV_CM_ADDR_SILENT);
 }
 
-static void release__resolving_route(void **state)
+T(release__resolving_route, ROCE, APART)
 {
 	release_during(FV_CM_ROUTE_SILENT);
 }
 
-static void release__waiting_for_answer(void **state)
+T(release__waiting_for_answer, ROCE, APART)
 {
 	release_during(FV_CM_BLACKHOLE);
 }
 
 /* rdma_destroy_id() would block there until the peer has answered. */
-static void release__waiting_for_answer_over_iwarp(void **state)
+T(release__waiting_for_answer_over_iwarp, IWARP, MET)
 {
 	fv_trace(true);
 	leave_a();
 	assert_int_equal(traced("rdma_destroy_id"), 0);
 }
 
-static void release__accepted_afterwards_over_iwarp(void **state)
+T(release__accepted_afterwards_over_iwarp, IWARP, MET)
 {
 	leave_a();
 	pair_accept(&p, NULL, 0);
@@ -444,7 +463,7 @@ int __wrap_rdma_disconnect(struct rdma_cm_id *id)
 }
 
 /* The call connects at once, as that of soft iWARP, and fails. */
-static void release__inside_a_request_that_fails(void **state)
+T(release__inside_a_request_that_fails, IWARP, APART)
 {
 	struct dapl_ep *ep = ep_new(&world.a);
 	struct dapl_cm_conn *conn;
@@ -470,7 +489,7 @@ static void release__inside_a_request_that_fails(void **state)
 }
 
 /* Who releases destroys the queue pair next, which must not be in use then. */
-static void release__established_disconnects_at_once(void **state)
+T(release__established_disconnects_at_once, IWARP, CONNECTED)
 {
 	disconnected_here = false;
 	world_release(p.ca);
@@ -486,7 +505,7 @@ static void attempt_meanwhile(void)
 	attempt(DAPL_CM_NON_PEER_REJECTED);
 }
 
-static void release__established_hears_of_nothing(void **state)
+T(release__established_hears_of_nothing, IWARP, CONNECTED)
 {
 	after_disconnect = attempt_meanwhile;
 	world_release(p.ca);
@@ -497,7 +516,7 @@ static void release__established_hears_of_nothing(void **state)
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 }
 
-static void release__in_event_upcall(void **state)
+T(release__in_event_upcall, ROCE, APART)
 {
 	struct dapl_ep *ep = ep_new(&world.a);
 
@@ -508,7 +527,7 @@ static void release__in_event_upcall(void **state)
 	ep_del(ep);
 }
 
-static void release__established_tells_peer(void **state)
+T(release__established_tells_peer, ROCE, CONNECTED)
 {
 	leave_a();
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
@@ -516,18 +535,18 @@ static void release__established_tells_peer(void **state)
 }
 
 /* The endpoint goes back although rdma_cm still waits for the peer. */
-static void release__established_peer_never_answers(void **state)
+T(release__established_peer_never_answers, ROCE, CONNECTED)
 {
 	fv_cm_set(FV_CM_LOSE_DREQ, 1);
 }
 
-static void release__while_disconnecting(void **state)
+T(release__while_disconnecting, ROCE, CONNECTED)
 {
 	fv_cm_set(FV_CM_LOSE_DREQ, 1);
 	assert_int_equal(cma_ops.disconnect(p.ca), 0);
 }
 
-static void reject__by_consumer(void **state)
+T(reject__by_consumer, ROCE, LISTENING)
 {
 	struct seen s;
 	uint8_t data[56];
@@ -544,7 +563,7 @@ static void reject__by_consumer(void **state)
 	assert_true(all_zero(s.pdata + 56, s.size - 56));
 }
 
-static void reject__header_as_sent_by_the_historic_provider(void **state)
+T(reject__header_as_sent_by_the_historic_provider, ROCE, MET)
 {
 	struct seen s;
 
@@ -557,7 +576,7 @@ static void reject__header_as_sent_by_the_historic_provider(void **state)
 	assert_true(all_zero(s.pdata, s.size));
 }
 
-static void reject__over_iwarp(void **state)
+T(reject__over_iwarp, IWARP, MET)
 {
 	struct seen s;
 
@@ -570,13 +589,13 @@ static void reject__over_iwarp(void **state)
 }
 
 /* A server that dies, or an SP that goes: no consumer said no. */
-static void request__released_unanswered(void **state)
+T(request__released_unanswered, ROCE, MET)
 {
 	leave_b();
 	take_event(p.ea, DAPL_CM_NON_PEER_REJECTED);
 }
 
-static void request__released_inside_upcall(void **state)
+T(request__released_inside_upcall, ROCE, APART)
 {
 	struct dapl_sp sp = {.side = &world.b, .refuse = true};
 	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
@@ -587,7 +606,7 @@ static void request__released_inside_upcall(void **state)
 }
 
 /* A service point for one request: the upcall gives the listener up. */
-static void request__unlistens_inside_upcall(void **state)
+T(request__unlistens_inside_upcall, ROCE, APART)
 {
 	struct dapl_sp sp = {.side = &world.b, .refuse = true, .once = true};
 
@@ -598,7 +617,7 @@ static void request__unlistens_inside_upcall(void **state)
 	attempt(DAPL_CM_NON_PEER_REJECTED); /* nobody listens */
 }
 
-static void accept__client_has_gone(void **state)
+T(accept__client_has_gone, ROCE, MET)
 {
 	leave_a();
 	assert_int_equal(cma_ops.accept(p.cb, &p.eb->cfg, p.eb, NULL, 0),
@@ -609,7 +628,7 @@ static void accept__client_has_gone(void **state)
 	assert_int_equal(ep_state(p.eb), IBV_QPS_INIT);
 }
 
-static void accept__too_much_private_data(void **state)
+T(accept__too_much_private_data, ROCE, MET)
 {
 	uint8_t data[57] = {1};
 
@@ -620,7 +639,7 @@ static void accept__too_much_private_data(void **state)
 }
 
 /* The queue pair is refused in each of its three steps: both sides hear it. */
-static void accept__queue_pair_refuses(void **state)
+T(accept__queue_pair_refuses, ROCE, APART)
 {
 	for (int step = 1; step <= 3; step++) {
 		pair_meet(&world, &p, QUAL);
@@ -634,7 +653,7 @@ static void accept__queue_pair_refuses(void **state)
 	}
 }
 
-static void accept__call_fails(void **state)
+T(accept__call_fails, ROCE, MET)
 {
 	fv_fail_call("rdma_accept", 1, ENOMEM);
 	pair_accept(&p, NULL, 0);
@@ -643,7 +662,7 @@ static void accept__call_fails(void **state)
 }
 
 /* Accepted, but the other side cannot use it: its provider refuses. */
-static void accept__client_queue_pair_refuses(void **state)
+T(accept__client_queue_pair_refuses, ROCE, LISTENING)
 {
 	p.ea->fail_modify = 2;
 	pair_ask(&p, NULL, 0);
@@ -652,7 +671,7 @@ static void accept__client_queue_pair_refuses(void **state)
 	take_event(p.eb, DAPL_CM_ACCEPT_FAILED);
 }
 
-static void accept__client_gives_up_before_ready(void **state)
+T(accept__client_gives_up_before_ready, ROCE, LISTENING)
 {
 	fv_cm_set(FV_CM_LOSE_REP, 1);
 	pair_ask(&p, NULL, 0);
@@ -661,7 +680,7 @@ static void accept__client_gives_up_before_ready(void **state)
 	take_event(p.eb, DAPL_CM_ACCEPT_FAILED);
 }
 
-static void accept__released_before_ready(void **state)
+T(accept__released_before_ready, ROCE, LISTENING)
 {
 	fv_cm_set(FV_CM_LOSE_REP, 1);
 	pair_ask(&p, NULL, 0);
@@ -670,7 +689,7 @@ static void accept__released_before_ready(void **state)
 	take_event(p.ea, DAPL_CM_NON_PEER_REJECTED);
 }
 
-static void accept__endpoint_freed_meanwhile(void **state)
+T(accept__endpoint_freed_meanwhile, ROCE, MET)
 {
 	struct ibv_qp *qp;
 
@@ -684,11 +703,11 @@ static void accept__endpoint_freed_meanwhile(void **state)
 	p.eb->qp = qp;
 }
 
-static void disconnect_both(bool by_active)
+T(disconnect__by_active_side, ROCE, CONNECTED)
 {
 	struct seen s;
 
-	assert_int_equal(cma_ops.disconnect(by_active ? p.ca : p.cb), 0);
+	assert_int_equal(cma_ops.disconnect(p.ca), 0);
 	s = take(SEEN_EVENT, p.ea);
 	assert_int_equal(s.event, DAPL_CM_DISCONNECTED);
 	assert_true(s.in_err);
@@ -698,17 +717,11 @@ static void disconnect_both(bool by_active)
 	assert_int_equal(cma_ops.disconnect(p.ca), -ENOTCONN);
 }
 
-static void disconnect__by_active_side(void **state)
-{
-	disconnect_both(true);
-}
+CASE_AGAIN(disconnect__by_active_side,
+	   CASE_ROW(disconnect__by_active_side, ".iwarp", setup, teardown,
+		    &iwarp_connected))
 
-static void disconnect__by_passive_side(void **state)
-{
-	disconnect_both(false);
-}
-
-static void cma_disconnect__by_both_at_once(void **state)
+T(cma_disconnect__by_both_at_once, ROCE, CONNECTED)
 {
 	assert_int_equal(cma_ops.disconnect(p.ca), 0);
 	cma_ops.disconnect(p.cb); /* may be late: the peer's has arrived */
@@ -716,7 +729,7 @@ static void cma_disconnect__by_both_at_once(void **state)
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 }
 
-static void disconnect__twice_is_one(void **state)
+T(disconnect__twice_is_one, ROCE, CONNECTED)
 {
 	fv_cm_set(FV_CM_LOSE_DREQ, 1);
 	assert_int_equal(cma_ops.disconnect(p.ca), 0);
@@ -724,7 +737,7 @@ static void disconnect__twice_is_one(void **state)
 	assert_int_equal(ep_state(p.ea), IBV_QPS_ERR);
 }
 
-static void disconnect__inside_established_upcall(void **state)
+T(disconnect__inside_established_upcall, ROCE, LISTENING)
 {
 	struct seen s;
 
@@ -739,7 +752,7 @@ static void disconnect__inside_established_upcall(void **state)
 	assert_int_equal(s.event, DAPL_CM_DISCONNECTED);
 }
 
-static void disconnect__call_fails(void **state)
+T(disconnect__call_fails, ROCE, CONNECTED)
 {
 	fv_fail_call("rdma_disconnect", 1, EINVAL);
 	assert_int_equal(cma_ops.disconnect(p.ca), 0);
@@ -748,7 +761,7 @@ static void disconnect__call_fails(void **state)
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 }
 
-static void removal__of_device(void **state)
+T(removal__of_device, ROCE, CONNECTED)
 {
 	fv_cm_device_removal(world.a.dev.ctx->device);
 	take_event(p.ea, DAPL_CM_BROKEN);
@@ -757,7 +770,7 @@ static void removal__of_device(void **state)
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 }
 
-static void removal__while_listening_and_connecting(void **state)
+T(removal__while_listening_and_connecting, ROCE, APART)
 {
 	struct dapl_sp sp = {.side = &world.a};
 	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
@@ -773,7 +786,7 @@ static void removal__while_listening_and_connecting(void **state)
 	ep_del(ep);
 }
 
-static void prepare__nth_call_fails(void **state)
+T(prepare__nth_call_fails, ROCE, APART)
 {
 	struct dapl_ep *ep;
 	struct seen s;
@@ -807,7 +820,7 @@ static void prepare__nth_call_fails(void **state)
 	}
 }
 
-static void establish__nth_call_fails(void **state)
+T(establish__nth_call_fails, ROCE, APART)
 {
 	struct seen s;
 	bool failed;
@@ -892,7 +905,7 @@ static int drain(struct dapl_ep *ep)
  * work on their events; requests are answered as they come. Each endpoint must
  * come back exactly once.
  */
-static void crowd__begin_and_release(void **state)
+T(crowd__begin_and_release, ROCE, APART)
 {
 	struct worker *w = calloc(WORKERS, sizeof(*w));
 	struct dapl_cm_listener *l;
@@ -935,7 +948,7 @@ static void *crowd_disconnect(void *arg)
 }
 
 /* Both ends hang up at the same time, again and again. */
-static void crowd__disconnect_from_both_ends(void **state)
+T(crowd__disconnect_from_both_ends, ROCE, APART)
 {
 	struct dapl_cm_conn *ca[RUNS], *cb[RUNS];
 	struct pair pairs[RUNS];
@@ -957,88 +970,4 @@ static void crowd__disconnect_from_both_ends(void **state)
 	}
 }
 
-static struct fixture ib_listening = {FV_IB, LISTENING};
-static struct fixture iwarp_apart = {FV_IWARP, APART};
-static struct fixture iwarp_connected = {FV_IWARP, CONNECTED};
-static struct fixture iwarp_listening = {FV_IWARP, LISTENING};
-static struct fixture iwarp_met = {FV_IWARP, MET};
-static struct fixture roce_apart = {FV_ROCE, APART};
-static struct fixture roce_connected = {FV_ROCE, CONNECTED};
-static struct fixture roce_listening = {FV_ROCE, LISTENING};
-static struct fixture roce_met = {FV_ROCE, MET};
-
-#define T(name, fixture)                                                \
-	cmocka_unit_test_prestate_setup_teardown(name, setup, teardown, \
-						 &(fixture))
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(cma_connect__accepted, roce_listening),
-		{"cma_connect__accepted.ib", cma_connect__accepted, setup,
-		 teardown, &ib_listening},
-		T(connect__accepted_over_iwarp, iwarp_listening),
-		T(connect__port_is_taken, iwarp_listening),
-		T(connect__no_port_is_free, iwarp_apart),
-		T(connect__access_flags_and_depths, roce_listening),
-		T(cma_connect__nobody_listens, roce_apart),
-		T(connect__host_does_not_answer, roce_apart),
-		T(connect__no_way_to_host, roce_apart),
-		T(connect__no_way_to_host_known_at_once, roce_apart),
-		T(connect__route_does_not_answer, roce_apart),
-		T(connect__route_call_fails, roce_apart),
-		T(connect__request_call_fails, roce_apart),
-		T(connect__refused_inside_the_call, iwarp_apart),
-		T(connect__request_unanswered, roce_apart),
-		T(connect__rejected_for_other_reasons, roce_apart),
-		T(connect__bad_arguments, roce_apart),
-		T(connect__prepared_only, roce_apart),
-		T(connect__tos_is_set, roce_apart),
-		T(release__resolving_address, roce_apart),
-		T(release__resolving_route, roce_apart),
-		T(release__waiting_for_answer, roce_apart),
-		T(release__waiting_for_answer_over_iwarp, iwarp_met),
-		T(release__accepted_afterwards_over_iwarp, iwarp_met),
-		T(release__inside_a_request_that_fails, iwarp_apart),
-		T(release__established_disconnects_at_once, iwarp_connected),
-		T(release__established_hears_of_nothing, iwarp_connected),
-		T(release__in_event_upcall, roce_apart),
-		T(release__established_tells_peer, roce_connected),
-		T(release__established_peer_never_answers, roce_connected),
-		T(release__while_disconnecting, roce_connected),
-		T(reject__by_consumer, roce_listening),
-		T(reject__header_as_sent_by_the_historic_provider, roce_met),
-		T(reject__over_iwarp, iwarp_met),
-		T(request__released_unanswered, roce_met),
-		T(request__released_inside_upcall, roce_apart),
-		T(request__unlistens_inside_upcall, roce_apart),
-		T(accept__client_has_gone, roce_met),
-		T(accept__too_much_private_data, roce_met),
-		T(accept__queue_pair_refuses, roce_apart),
-		T(accept__call_fails, roce_met),
-		T(accept__client_queue_pair_refuses, roce_listening),
-		T(accept__client_gives_up_before_ready, roce_listening),
-		T(accept__released_before_ready, roce_listening),
-		T(accept__endpoint_freed_meanwhile, roce_met),
-		T(disconnect__by_active_side, roce_connected),
-		T(disconnect__by_passive_side, roce_connected),
-		{"disconnect__by_active_side.iwarp", disconnect__by_active_side,
-		 setup, teardown, &iwarp_connected},
-		{"disconnect__by_passive_side.iwarp",
-		 disconnect__by_passive_side, setup, teardown,
-		 &iwarp_connected},
-		T(cma_disconnect__by_both_at_once, roce_connected),
-		T(disconnect__twice_is_one, roce_connected),
-		T(disconnect__inside_established_upcall, roce_listening),
-		T(disconnect__call_fails, roce_connected),
-		T(removal__of_device, roce_connected),
-		T(removal__while_listening_and_connecting, roce_apart),
-		T(prepare__nth_call_fails, roce_apart),
-		T(establish__nth_call_fails, roce_apart),
-		T(crowd__begin_and_release, roce_apart),
-		T(crowd__disconnect_from_both_ends, roce_apart),
-	};
-
-	alarm(300);
-	return cmocka_run_group_tests_name("t_cma_conn", tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

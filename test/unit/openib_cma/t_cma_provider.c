@@ -10,27 +10,14 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include <dat2/udat.h>
-
-#include <dat2/dat_registry.h>
-
-#include "dapl/common/plugin/dapl_register.h"
-#include "dapl/common/services/dapl_log.h"
 #include "dapl/openib_cma/cma.h"
-#include "test/unit/cm_world.h"
+#include "test/unit/entry.h"
 
 #define QUAL 45248
-
-const char *dapl__fail_text(void);
 
 static struct world world;
 
@@ -46,49 +33,11 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What the entry points hand to the core. */
-static struct {
-	const struct dapl_cm_ops *ops;
-	const DAT_PROVIDER_INFO *info;
-	const char *ia_params;
-	int registered;
-} registry;
+#define WORLD(name) CASE_WITH(name, setup, teardown)
 
-void dapl_provider_register(const struct dapl_cm_ops *ops,
-			    const DAT_PROVIDER_INFO *info,
-			    const char *ia_params)
+CASE(cma_entry__registers_a_full_table)
 {
-	registry.ops = ops;
-	registry.info = info;
-	registry.ia_params = ia_params;
-	registry.registered++;
-}
-
-void dapl_provider_unregister(const struct dapl_cm_ops *ops,
-			      const DAT_PROVIDER_INFO *info)
-{
-	assert_ptr_equal(ops, registry.ops);
-	assert_ptr_equal(info, registry.info);
-	registry.registered--;
-}
-
-static void cma_entry__registers_a_full_table(void **state)
-{
-	const DAT_PROVIDER_INFO info = {.ia_name = "ofa-v2-test"};
-	const struct dapl_cm_ops *o;
-
-	dat_provider_init(&info, "ib0 0");
-	assert_int_equal(registry.registered, 1);
-	assert_string_equal(registry.ia_params, "ib0 0");
-	o = registry.ops;
-	assert_string_equal(o->name, "CMA");
-	assert_int_equal(o->default_inline, 64);
-	assert_true(o->open && o->start && o->stop && o->close && o->max_pdata);
-	assert_true(o->listen && o->unlisten && o->prepare && o->connect);
-	assert_true(o->accept && o->reject && o->disconnect && o->release &&
-		    o->addrs);
-	dat_provider_fini(&info);
-	assert_int_equal(registry.registered, 0);
+	entry_is_full("CMA", 64);
 }
 
 static int reset_fake(void **state)
@@ -104,13 +53,7 @@ static int reset_fake(void **state)
 	return 0;
 }
 
-static int nothing_left(void **state)
-{
-	if (!fv_live())
-		return 0;
-	fv_live_dump(stderr);
-	return 1;
-}
+#define ALONE(name) CASE_WITH(name, reset_fake, fv_nothing_left)
 
 /* Opens with TEXT, expecting success on fake0 port 1. */
 static void open_ok(const char *text, int family)
@@ -123,10 +66,7 @@ static void open_ok(const char *text, int family)
 	assert_int_equal(s.cm->port, 1);
 	assert_int_equal(s.cm->addr.ss_family, family);
 	assert_int_equal(cma_ops.max_pdata(s.cm), 56);
-	cma_ops.stop(s.cm);
-	cma_ops.close(s.cm);
-	vb_close(&s.dev);
-	dapl_loop_close(s.loop);
+	entry_shut(&s);
 }
 
 /* Opens with TEXT, expecting failure RET with a reason that has WHY in it. */
@@ -135,12 +75,10 @@ static void open_bad(const char *text, int ret, const char *why)
 	struct side s;
 
 	side_params(&s);
-	assert_int_equal(side_try_open(&s, text), ret);
-	if (!strstr(dapl__fail_text(), why))
-		fail_msg("\"%s\" does not say \"%s\"", dapl__fail_text(), why);
+	entry_refuses(&s, text, ret, why);
 }
 
-static void open__numeric_address(void **state)
+ALONE(open__numeric_address)
 {
 	open_ok("10.0.0.1 0", AF_INET);
 	open_ok("10.0.0.1 1", AF_INET);
@@ -148,7 +86,7 @@ static void open__numeric_address(void **state)
 	open_ok("2001:db8::1 0", AF_INET6);
 }
 
-static void cma_open__malformed_text(void **state)
+ALONE(cma_open__malformed_text)
 {
 	open_bad("", -EINVAL, "empty");
 	open_bad(NULL, -EINVAL, "empty");
@@ -157,13 +95,13 @@ static void cma_open__malformed_text(void **state)
 	open_bad("10.0.0.1 0 colour=blue", -EINVAL, "options");
 }
 
-static void open__port_of_another_number(void **state)
+ALONE(open__port_of_another_number)
 {
 	/* The address decides; old files may say anything here. */
 	open_ok("10.0.0.1 2", AF_INET);
 }
 
-static void open__address_of_no_rdma_device(void **state)
+ALONE(open__address_of_no_rdma_device)
 {
 	fv_cm_host_addr("10.0.0.99");
 	open_bad("10.0.0.99 0", -EADDRNOTAVAIL, "devices: fake0");
@@ -172,13 +110,13 @@ static void open__address_of_no_rdma_device(void **state)
 	open_bad("localhost 0", -EADDRNOTAVAIL, "localhost");
 }
 
-static void open__unknown_name(void **state)
+ALONE(open__unknown_name)
 {
 	open_bad("no-such-name.invalid 0", -EADDRNOTAVAIL, "interfaces: ");
 	open_bad("no-such-name.invalid 0", -EADDRNOTAVAIL, "lo 127.0.0.1");
 }
 
-static void open__no_rdma_cm(void **state)
+ALONE(open__no_rdma_cm)
 {
 	fv_fail_call("rdma_create_event_channel", 1, ENOENT);
 	open_bad("10.0.0.1 0", -ENOENT, "rdma_ucm");
@@ -186,7 +124,7 @@ static void open__no_rdma_cm(void **state)
 	open_bad("10.0.0.1 0", -ENODEV, "no RDMA device");
 }
 
-static void cma_open__nth_call_fails(void **state)
+ALONE(cma_open__nth_call_fails)
 {
 	struct side s;
 	unsigned n;
@@ -209,7 +147,7 @@ static void cma_open__nth_call_fails(void **state)
 	dapl_loop_close(s.loop);
 }
 
-static void close__without_start(void **state)
+ALONE(close__without_start)
 {
 	struct dapl_cm base = {.ops = &cma_ops};
 	struct dapl_cm *cm;
@@ -238,7 +176,7 @@ int __wrap_rdma_get_cm_event(struct rdma_event_channel *chan,
 	return __real_rdma_get_cm_event(chan, ret_event);
 }
 
-static void events__channel_fails_for_a_while(void **state)
+WORLD(events__channel_fails_for_a_while)
 {
 	struct dapl_ep *ep = ep_new(&world.a);
 	struct dapl_cm_conn *conn;
@@ -251,7 +189,7 @@ static void events__channel_fails_for_a_while(void **state)
 	ep_del(ep);
 }
 
-static void stop__while_the_channel_fails(void **state)
+WORLD(stop__while_the_channel_fails)
 {
 	struct dapl_ep *ep = ep_new(&world.a);
 
@@ -272,7 +210,7 @@ static int try_listen(struct dapl_sp *sp, DAT_CONN_QUAL qual)
 	return ret;
 }
 
-static void listen__qualifier_taken(void **state)
+WORLD(listen__qualifier_taken)
 {
 	struct dapl_sp sp = {.side = &world.b}, other = {.side = &world.b};
 	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
@@ -282,7 +220,7 @@ static void listen__qualifier_taken(void **state)
 }
 
 /* The port is free when unlisten() returns, not only after the upcall. */
-static void listen__again_at_once(void **state)
+WORLD(listen__again_at_once)
 {
 	struct dapl_sp sp = {.side = &world.b};
 	struct dapl_cm_listener *l;
@@ -295,14 +233,14 @@ static void listen__again_at_once(void **state)
 		take(SEEN_UNLISTENED, &sp);
 }
 
-static void listen__qualifier_zero(void **state)
+WORLD(listen__qualifier_zero)
 {
 	struct dapl_sp sp = {.side = &world.b};
 
 	assert_int_equal(try_listen(&sp, 0), -EINVAL);
 }
 
-static void listen__folded_qualifier(void **state)
+WORLD(listen__folded_qualifier)
 {
 	struct dapl_sp sp = {.side = &world.b}, other = {.side = &world.b};
 	struct dapl_cm_listener *l = listen_on(&sp, 70000);
@@ -330,7 +268,7 @@ static enum fv_verdict on_asked(struct rdma_cm_event *ev, void *arg)
 #define CROWD 200 /* the kernel holds 1,024 */
 
 /* None is refused because the service thread is busy. */
-static void listen__crowd_while_busy(void **state)
+WORLD(listen__crowd_while_busy)
 {
 	struct dapl_sp sp = {.side = &world.b};
 	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
@@ -366,7 +304,7 @@ static void listen__crowd_while_busy(void **state)
 	sem_destroy(&asked);
 }
 
-static void listen__nth_call_fails(void **state)
+WORLD(listen__nth_call_fails)
 {
 	struct dapl_sp sp = {.side = &world.b};
 	struct dapl_cm_listener *l = NULL;
@@ -384,7 +322,7 @@ static void listen__nth_call_fails(void **state)
 	unlisten(&sp, l);
 }
 
-static void stop__gives_up_everything(void **state)
+WORLD(stop__gives_up_everything)
 {
 	struct dapl_sp sp = {.side = &world.b}, idle = {.side = &world.a};
 	struct dapl_cm_listener *l = listen_on(&sp, QUAL);
@@ -431,7 +369,7 @@ static void stop__gives_up_everything(void **state)
 	pair_del(&p);
 }
 
-static void stop__after_release(void **state)
+WORLD(stop__after_release)
 {
 	struct pair p;
 
@@ -448,32 +386,4 @@ static void stop__after_release(void **state)
 	pair_del(&p);
 }
 
-#define WORLD(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
-#define ALONE(t) cmocka_unit_test_setup_teardown(t, reset_fake, nothing_left)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cma_entry__registers_a_full_table),
-		ALONE(open__numeric_address),
-		ALONE(cma_open__malformed_text),
-		ALONE(open__port_of_another_number),
-		ALONE(open__address_of_no_rdma_device),
-		ALONE(open__unknown_name),
-		ALONE(open__no_rdma_cm),
-		ALONE(cma_open__nth_call_fails),
-		ALONE(close__without_start),
-		WORLD(listen__qualifier_taken),
-		WORLD(listen__again_at_once),
-		WORLD(listen__qualifier_zero),
-		WORLD(listen__folded_qualifier),
-		WORLD(listen__crowd_while_busy),
-		WORLD(listen__nth_call_fails),
-		WORLD(stop__gives_up_everything),
-		WORLD(stop__after_release),
-		WORLD(events__channel_fails_for_a_while),
-		WORLD(stop__while_the_channel_fails),
-	};
-
-	return cmocka_run_group_tests_name("t_cma_provider", tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -14,19 +14,13 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "dapl/common/cm/dcm/dcm_msg.h"
 #include "dapl/openib_scm/scm_frame.h"
+#include "test/unit/case.h"
 #include "test/wire/wire.h"
 
 #define RAW_PATIENCE_S 30

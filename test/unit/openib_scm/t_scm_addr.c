@@ -5,22 +5,17 @@
  * temporary directory.
  */
 #include <errno.h>
-#include <ifaddrs.h>
 #include <net/if.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "dapl/openib_scm/scm_addr.h"
+#include "test/unit/made_ifs.h"
 
-static void scm_qual_port__rule(void **state)
+CASE(scm_qual_port__rule)
 {
 	static const struct {
 		DAT_CONN_QUAL qual;
@@ -41,7 +36,7 @@ static void scm_qual_port__rule(void **state)
 	assert_int_equal(port, 7);
 }
 
-static void ports__range(void **state)
+CASE(ports__range)
 {
 	static const char *const bad[] = {
 		"",
@@ -75,106 +70,71 @@ static void ports__range(void **state)
 	assert_true(scm_ports_parse("9-9", &p));
 }
 
-/* A made-up list of interfaces: name, address, flags. */
-struct entry {
-	struct ifaddrs ifa;
-	struct sockaddr_storage addr;
-};
-
-struct def {
-	const char *name;
-	const char *addr;
-	unsigned flags;
-};
-
-#define LIST_MAX 8
-
-static struct entry list[LIST_MAX];
-
-static struct ifaddrs *make(const struct def *def)
-{
-	int i;
-
-	memset(list, 0, sizeof(list));
-	for (i = 0; def[i].name; i++) {
-		list[i].ifa.ifa_name = (char *)(uintptr_t)def[i].name;
-		list[i].ifa.ifa_flags = def[i].flags;
-		list[i].ifa.ifa_next = &list[i + 1].ifa;
-		if (!def[i].addr)
-			continue;
-		assert_int_equal(dapl_addr_numeric(def[i].addr, &list[i].addr),
-				 0);
-		list[i].ifa.ifa_addr = (struct sockaddr *)&list[i].addr;
-	}
-	list[i - 1].ifa.ifa_next = NULL;
-	return &list[0].ifa;
-}
-
-static void any_is(const struct def *def, const char *expected)
+static void any_is(const struct made_if *def, const char *expected)
 {
 	struct sockaddr_storage addr;
 	char text[64];
 
-	assert_int_equal(scm_addr_any(make(def), &addr), 0);
+	assert_int_equal(scm_addr_any(made_ifs(def), &addr), 0);
 	dapl_addr_text((struct sockaddr *)&addr, text, sizeof(text));
 	assert_string_equal(text, expected);
 }
 
 #define LO (IFF_UP | IFF_LOOPBACK)
 
-static void any__order(void **state)
+CASE(any__order)
 {
-	any_is((const struct def[]){{"lo", "127.0.0.1", LO},
-				    {"ib0", "192.0.2.1", IFF_UP},
-				    {"eth0", "2001:db8::1", IFF_UP},
-				    {"eth0", "192.0.2.2", IFF_UP},
-				    {"eth1", "192.0.2.3", IFF_UP},
-				    {NULL, NULL, 0}},
+	any_is((const struct made_if[]){{"lo", "127.0.0.1", LO},
+					{"ib0", "192.0.2.1", IFF_UP},
+					{"eth0", "2001:db8::1", IFF_UP},
+					{"eth0", "192.0.2.2", IFF_UP},
+					{"eth1", "192.0.2.3", IFF_UP},
+					{NULL, NULL, 0}},
 	       "192.0.2.2");
-	any_is((const struct def[]){{"eth0", "192.0.2.2", 0},
-				    {"eth1", "2001:db8::1", IFF_UP},
-				    {"ib0", "192.0.2.1", IFF_UP},
-				    {NULL, NULL, 0}},
+	any_is((const struct made_if[]){{"eth0", "192.0.2.2", 0},
+					{"eth1", "2001:db8::1", IFF_UP},
+					{"ib0", "192.0.2.1", IFF_UP},
+					{NULL, NULL, 0}},
 	       "192.0.2.1");
-	any_is((const struct def[]){{"eth0", "fe80::1%1", IFF_UP},
-				    {"eth1", "2001:db8::1", IFF_UP},
-				    {NULL, NULL, 0}},
+	any_is((const struct made_if[]){{"eth0", "fe80::1%1", IFF_UP},
+					{"eth1", "2001:db8::1", IFF_UP},
+					{NULL, NULL, 0}},
 	       "2001:db8::1");
 }
 
-static void any__nothing_fits(void **state)
+CASE(any__nothing_fits)
 {
-	const struct def def[] = {{"lo", "127.0.0.1", LO},
-				  {"eth0", "192.0.2.2", 0},
-				  {"eth1", NULL, IFF_UP},
-				  {NULL, NULL, 0}};
+	const struct made_if def[] = {{"lo", "127.0.0.1", LO},
+				      {"eth0", "192.0.2.2", 0},
+				      {"eth1", NULL, IFF_UP},
+				      {NULL, NULL, 0}};
 	struct sockaddr_storage addr = {.ss_family = 99};
 
-	assert_int_equal(scm_addr_any(make(def), &addr), -EADDRNOTAVAIL);
+	assert_int_equal(scm_addr_any(made_ifs(def), &addr), -EADDRNOTAVAIL);
 	assert_int_equal(scm_addr_any(NULL, &addr), -EADDRNOTAVAIL);
 	assert_int_equal(addr.ss_family, 99);
 }
 
 static void named_is(const char *name, const char *expected)
 {
-	const struct def def[] = {
+	const struct made_if def[] = {
 		{"eth0", "fe80::1%1", IFF_UP}, {"eth0", "192.0.2.1", IFF_UP},
 		{"eth0", "192.0.2.2", IFF_UP}, {"eth0", "2001:db8::1", IFF_UP},
 		{"eth1", NULL, IFF_UP},	       {NULL, NULL, 0}};
 	struct sockaddr_storage addr;
 	char text[64];
 
-	assert_int_equal(scm_addr_named(make(def), name, &addr), 0);
+	assert_int_equal(scm_addr_named(made_ifs(def), name, &addr), 0);
 	dapl_addr_text((struct sockaddr *)&addr, text, sizeof(text));
 	assert_string_equal(text, expected);
-	assert_int_equal(scm_addr_named(make(def), "eth1", &addr),
+	assert_int_equal(scm_addr_named(made_ifs(def), "eth1", &addr),
 			 -EADDRNOTAVAIL);
-	assert_int_equal(scm_addr_named(make(def), "eth2", &addr), -ENODEV);
-	assert_int_equal(scm_addr_named(make(def), "192.0.2.3", &addr),
+	assert_int_equal(scm_addr_named(made_ifs(def), "eth2", &addr), -ENODEV);
+	assert_int_equal(scm_addr_named(made_ifs(def), "192.0.2.3", &addr),
 			 -ENODEV);
 }
 
-static void named__interface_or_address(void **state)
+CASE(named__interface_or_address)
 {
 	char local[32];
 
@@ -238,14 +198,14 @@ static int remove_root(void **state)
 	return system(command);
 }
 
-static void device__interface_of_the_port(void **state)
+CASE_WITH(device__interface_of_the_port, make_root, remove_root)
 {
-	const struct def def[] = {
+	const struct made_if def[] = {
 		{"eth0", "192.0.2.2", IFF_UP}, {"down0", "192.0.2.3", 0},
 		{"bare0", NULL, IFF_UP},       {"eth1", "2001:db8::1", IFF_UP},
 		{"eth1", "192.0.2.4", IFF_UP}, {NULL, NULL, 0}};
 	struct sockaddr_storage addr = {.ss_family = 99};
-	struct ifaddrs *ifs = make(def);
+	struct ifaddrs *ifs = made_ifs(def);
 	char text[64];
 
 	ndev(0, NULL);
@@ -265,17 +225,4 @@ static void device__interface_of_the_port(void **state)
 	assert_string_equal(text, "192.0.2.4");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scm_qual_port__rule),
-		cmocka_unit_test(ports__range),
-		cmocka_unit_test(any__order),
-		cmocka_unit_test(any__nothing_fits),
-		cmocka_unit_test(named__interface_or_address),
-		cmocka_unit_test_setup_teardown(device__interface_of_the_port,
-						make_root, remove_root),
-	};
-
-	return cmocka_run_group_tests_name("t_scm_addr", tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -17,6 +17,8 @@ static int setup_ib(void **state)
 	return scm_world_open(FV_IB);
 }
 
+#define T(name) CASE_WITH(name, setup, teardown)
+
 static DAT_CONN_QUAL free_qual(void)
 {
 	return qual_of(raw_free_port());
@@ -51,7 +53,7 @@ static void addresses(struct dapl_cm_conn *ca, struct dapl_cm_conn *cb,
 					(struct sockaddr *)&b));
 }
 
-static void connect__both_sides(void **state)
+T(connect__both_sides)
 {
 	struct pair p;
 	struct seen s;
@@ -81,27 +83,8 @@ static void connect__both_sides(void **state)
 	pair_del(&p);
 }
 
-static void connect__largest_private_data(void **state)
-{
-	uint8_t data[DCM_PDATA];
-	struct pair p;
-	struct seen s;
-
-	for (size_t i = 0; i < sizeof(data); i++)
-		data[i] = (uint8_t)(i + 1);
-	assert_int_equal(scm_ops.max_pdata(world.a.cm), sizeof(data));
-	pair_listen(&world, &p, free_qual());
-	pair_ask(&p, data, sizeof(data));
-	assert_int_equal(p.request.size, sizeof(data));
-	assert_memory_equal(p.request.pdata, data, sizeof(data));
-	pair_accept(&p, data, sizeof(data));
-	s = take(SEEN_EVENT, p.ea);
-	assert_int_equal(s.size, sizeof(data));
-	assert_memory_equal(s.pdata, data, sizeof(data));
-	take_event(p.eb, DAPL_CM_ESTABLISHED);
-	part(p.ca, p.ea, p.cb, p.eb);
-	pair_end(&p);
-}
+CASE_AGAIN(connect__both_sides,
+	   CASE_ROW(connect__both_sides, ".ib", setup_ib, teardown, NULL))
 
 static void use_ipv6(struct side *s, const char *ia_params)
 {
@@ -124,7 +107,7 @@ static bool has_ipv6(void)
 	return ok;
 }
 
-static void connect__ipv6(void **state)
+T(connect__ipv6)
 {
 	struct dapl_cm_connect req = {0};
 	struct pair p;
@@ -150,7 +133,7 @@ static void connect__ipv6(void **state)
 	pair_end(&p);
 }
 
-static void connect__addresses_that_cannot_be(void **state)
+T(connect__addresses_that_cannot_be)
 {
 	struct dapl_ep *ea = ep_new(&world.a);
 	struct sockaddr_storage addr = {.ss_family = AF_INET6};
@@ -169,22 +152,7 @@ static void connect__addresses_that_cannot_be(void **state)
 	ep_del(ea);
 }
 
-static void disconnect__by_either_side(void **state)
-{
-	struct pair p;
-
-	for (int i = 0; i < 2; i++) {
-		pair_open(&world, &p, free_qual());
-		assert_int_equal(scm_ops.disconnect(i ? p.cb : p.ca), 0);
-		take_event(p.ea, DAPL_CM_DISCONNECTED);
-		take_event(p.eb, DAPL_CM_DISCONNECTED);
-		assert_int_equal(ep_state(p.ea), IBV_QPS_ERR);
-		assert_int_equal(ep_state(p.eb), IBV_QPS_ERR);
-		pair_close(&p);
-	}
-}
-
-static void disconnect__both_at_once(void **state)
+T(disconnect__both_at_once)
 {
 	struct pair p;
 
@@ -198,7 +166,7 @@ static void disconnect__both_at_once(void **state)
 	}
 }
 
-static void disconnect__inside_the_upcall(void **state)
+T(disconnect__inside_the_upcall)
 {
 	struct pair p;
 
@@ -214,50 +182,10 @@ static void disconnect__inside_the_upcall(void **state)
 	pair_over(&p);
 }
 
-static void release__of_an_established_connection(void **state)
-{
-	struct pair p;
-
-	pair_open(&world, &p, free_qual());
-	finish(p.cb, p.eb);
-	take_event(p.ea, DAPL_CM_DISCONNECTED);
-	finish(p.ca, p.ea);
-	pair_del(&p);
-}
-
-static void scm_reject__by_the_consumer(void **state)
-{
-	struct pair p;
-	struct seen s;
-
-	pair_listen(&world, &p, free_qual());
-	pair_ask(&p, "x", 1);
-	assert_int_equal(scm_ops.reject(p.cb, "no way", 7), 0);
-	world_release(p.cb);
-	s = take(SEEN_EVENT, p.ea);
-	assert_int_equal(s.event, DAPL_CM_PEER_REJECTED);
-	assert_int_equal(s.size, 7);
-	assert_memory_equal(s.pdata, "no way", 7);
-	finish(p.ca, p.ea);
-	pair_end(&p);
-}
-
-static void reject__by_the_provider(void **state)
-{
-	struct pair p;
-
-	pair_listen(&world, &p, free_qual());
-	p.sp.refuse = true;
-	pair_ask(&p, NULL, 0);
-	take_event(p.ea, DAPL_CM_NON_PEER_REJECTED);
-	finish(p.ca, p.ea);
-	pair_end(&p);
-}
-
 #define CROWD 20
 
 /* Nobody is refused, and no more are shown than there is room for. */
-static void connect__more_than_there_is_room_for(void **state)
+T(connect__more_than_there_is_room_for)
 {
 	DAT_CONN_QUAL qual = free_qual();
 	struct dapl_sp sp = {.side = &world.b};
@@ -286,7 +214,7 @@ static void connect__more_than_there_is_room_for(void **state)
 }
 
 /* Those that waited in vain do not keep others out. */
-static void connect__given_up_for_want_of_room(void **state)
+T(connect__given_up_for_want_of_room)
 {
 	DAT_CONN_QUAL qual = free_qual();
 	struct dapl_sp sp = {.side = &world.b};
@@ -320,18 +248,8 @@ static void connect__given_up_for_want_of_room(void **state)
 	ep_del(other);
 }
 
-static void scm_connect__nobody_listens(void **state)
-{
-	struct dapl_ep *ea = ep_new(&world.a);
-	struct dapl_cm_conn *ca = begin(ea, free_qual(), NULL, 0);
-
-	take_event(ea, DAPL_CM_NON_PEER_REJECTED);
-	finish(ca, ea);
-	ep_del(ea);
-}
-
 /* A port of the range that the system dials from connects to itself. */
-static void connect__not_to_itself(void **state)
+T(connect__not_to_itself)
 {
 	struct scm *cm = (struct scm *)world.a.cm;
 	uint16_t port = raw_free_port();
@@ -347,7 +265,7 @@ static void connect__not_to_itself(void **state)
 
 /* ------------------------------------------------------ listening */
 
-static void listen__qualifiers(void **state)
+T(listen__qualifiers)
 {
 	struct dapl_sp one = {.side = &world.a}, two = {.side = &world.b};
 	DAT_CONN_QUAL qual = free_qual();
@@ -366,22 +284,9 @@ static void listen__qualifiers(void **state)
 	unlisten(&two, other);
 }
 
-static void unlisten__inside_the_request(void **state)
-{
-	struct pair p;
-
-	pair_listen(&world, &p, free_qual());
-	p.sp.once = true;
-	pair_ask(&p, NULL, 0);
-	take(SEEN_UNLISTENED, &p.sp);
-	pair_accept(&p, NULL, 0);
-	pair_established(&p);
-	pair_close(&p);
-}
-
 /* ---------------------------------------------------- given up attempts */
 
-static void release__before_the_answer(void **state)
+T(release__before_the_answer)
 {
 	struct pair p;
 	int ret;
@@ -401,7 +306,7 @@ static void release__before_the_answer(void **state)
 	pair_end(&p);
 }
 
-static void release__at_once(void **state)
+T(release__at_once)
 {
 	DAT_CONN_QUAL qual = free_qual();
 	struct dapl_sp sp = {.side = &world.b};
@@ -429,7 +334,7 @@ static uint16_t black_hole(void)
 	return port;
 }
 
-static void release__while_nobody_answers(void **state)
+T(release__while_nobody_answers)
 {
 	struct dapl_ep *ea = ep_new(&world.a);
 
@@ -444,7 +349,7 @@ static void release__while_nobody_answers(void **state)
 
 static struct pair many[MANY];
 
-static void connect__a_thousand(void **state)
+T(connect__a_thousand)
 {
 	DAT_CONN_QUAL qual = free_qual();
 	struct dapl_sp sp = {.side = &world.b};
@@ -474,7 +379,7 @@ static void connect__a_thousand(void **state)
 
 /* ------------------------------------------------------------- stop */
 
-static void stop__with_everything_open(void **state)
+T(stop__with_everything_open)
 {
 	struct dapl_ep *waits = ep_new(&world.a), *dials = ep_new(&world.a),
 		       *idle = ep_new(&world.a);
@@ -511,7 +416,7 @@ static void stop__with_everything_open(void **state)
 #define HUNG_UP 16
 
 /* Each hang-up has the active side dial again, while stop() takes it down. */
-static void stop__while_peers_hang_up(void **state)
+T(stop__while_peers_hang_up)
 {
 	struct dapl_ep *ea[HUNG_UP];
 	uint16_t port;
@@ -541,7 +446,7 @@ static void stop__while_peers_hang_up(void **state)
 
 /* --------------------------------------------------------- port range */
 
-static void connect__from_a_range_of_ports(void **state)
+T(connect__from_a_range_of_ports)
 {
 	struct scm *cm = (struct scm *)world.a.cm;
 	DAT_CONN_QUAL qual = free_qual();
@@ -577,7 +482,7 @@ static void connect__from_a_range_of_ports(void **state)
 	unlisten(&sp, l);
 }
 
-static void connect__range_used_up(void **state)
+T(connect__range_used_up)
 {
 	struct scm *cm = (struct scm *)world.a.cm;
 	struct dapl_ep *other = ep_new(&world.a);
@@ -605,7 +510,7 @@ static void connect__range_used_up(void **state)
 
 /* ------------------------------------------------------------ failures */
 
-static void scm_accept__queue_pair_fails(void **state)
+T(scm_accept__queue_pair_fails)
 {
 	struct pair p;
 
@@ -617,7 +522,7 @@ static void scm_accept__queue_pair_fails(void **state)
 	pair_over(&p);
 }
 
-static void scm_connect__queue_pair_fails(void **state)
+T(scm_connect__queue_pair_fails)
 {
 	struct pair p;
 
@@ -629,41 +534,4 @@ static void scm_connect__queue_pair_fails(void **state)
 	pair_over(&p);
 }
 
-#define test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		test(connect__both_sides),
-		{"connect__both_sides.ib", connect__both_sides, setup_ib,
-		 teardown, NULL},
-		test(connect__largest_private_data),
-		test(connect__ipv6),
-		test(connect__addresses_that_cannot_be),
-		test(disconnect__by_either_side),
-		test(disconnect__both_at_once),
-		test(disconnect__inside_the_upcall),
-		test(release__of_an_established_connection),
-		test(scm_reject__by_the_consumer),
-		test(reject__by_the_provider),
-		test(connect__more_than_there_is_room_for),
-		test(connect__given_up_for_want_of_room),
-		test(scm_connect__nobody_listens),
-		test(connect__not_to_itself),
-		test(listen__qualifiers),
-		test(unlisten__inside_the_request),
-		test(release__before_the_answer),
-		test(release__at_once),
-		test(release__while_nobody_answers),
-		test(connect__a_thousand),
-		test(stop__with_everything_open),
-		test(stop__while_peers_hang_up),
-		test(connect__from_a_range_of_ports),
-		test(connect__range_used_up),
-		test(scm_accept__queue_pair_fails),
-		test(scm_connect__queue_pair_fails),
-	};
-
-	alarm(300);
-	return cmocka_run_group_tests_name("t_scm_conn", tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

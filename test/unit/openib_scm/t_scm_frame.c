@@ -3,15 +3,10 @@
  * t_scm_frame.c - scm_frame_*: golden bytes (test/wire), any segmentation,
  * every form of a message, hostile bytes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "dapl/openib_scm/scm_frame.h"
+#include "test/unit/case.h"
 #include "test/wire/wire.h"
 
 static void feed(struct scm_frame *f, const void *bytes, size_t n)
@@ -76,7 +71,7 @@ static void is_reply(const struct dcm_msg *msg)
 
 /* ------------------------------------------------------- golden bytes */
 
-static void golden__decode(void **state)
+CASE(golden__decode)
 {
 	struct scm_frame f;
 	struct dcm_msg msg;
@@ -129,7 +124,7 @@ static struct dcm_msg golden(const char *name, bool passive, unsigned op)
 	return message(&f, op);
 }
 
-static void golden__encode(void **state)
+CASE(golden__encode)
 {
 	struct dcm_msg msg = golden("scm-req", true, DCM_REQ);
 
@@ -149,7 +144,7 @@ static void golden__encode(void **state)
 	same(&msg, true, "scm-rej-user");
 }
 
-static void golden__request_with_filler(void **state)
+CASE(golden__request_with_filler)
 {
 	struct dcm_msg msg = golden("scm-req-filler", true, DCM_REQ);
 	uint8_t buf[SCM_FRAME_MAX], plain[SCM_FRAME_MAX];
@@ -208,7 +203,7 @@ static void pieces(const char *request, size_t n)
 	next_is(&f, SCM_ITEM_BYE);
 }
 
-static void pieces__of_every_size(void **state)
+CASE(pieces__of_every_size)
 {
 	for (size_t n = 1; n <= 168; n++)
 		pieces("scm-req", n);
@@ -216,7 +211,7 @@ static void pieces__of_every_size(void **state)
 		pieces("scm-v7-req", n);
 }
 
-static void pieces__everything_at_once(void **state)
+CASE(pieces__everything_at_once)
 {
 	struct scm_frame f;
 
@@ -228,7 +223,7 @@ static void pieces__everything_at_once(void **state)
 	next_is(&f, SCM_ITEM_BYE);
 }
 
-static void surplus__a_segment_late(void **state)
+CASE(surplus__a_segment_late)
 {
 	uint8_t buf[SCM_FRAME_MAX];
 	size_t len = wire_load("scm-req-filler", buf, sizeof(buf));
@@ -244,7 +239,7 @@ static void surplus__a_segment_late(void **state)
 	message(&f, DCM_RTU);
 }
 
-static void surplus__of_the_largest_message(void **state)
+CASE(surplus__of_the_largest_message)
 {
 	struct dcm_msg msg = golden("scm-req", true, DCM_REQ);
 	uint8_t buf[SCM_FRAME_MAX];
@@ -281,7 +276,7 @@ static void answer(bool our_filler, unsigned version, unsigned op,
 	nothing(&f);
 }
 
-static void answer__forms(void **state)
+CASE(answer__forms)
 {
 	answer(false, 9, DCM_REP, false);
 	answer(false, 8, DCM_REP, false);
@@ -293,7 +288,7 @@ static void answer__forms(void **state)
 	answer(false, 7, DCM_REP, false);
 }
 
-static void answer__other_ops_are_a_no(void **state)
+CASE(answer__other_ops_are_a_no)
 {
 	static const uint16_t ops[] = {0, 1, 4, 5, 6, 7, 8, 0xffff};
 	uint8_t buf[SCM_FRAME_MAX];
@@ -310,7 +305,7 @@ static void answer__other_ops_are_a_no(void **state)
 	}
 }
 
-static void answer__goodbye_instead(void **state)
+CASE(answer__goodbye_instead)
 {
 	struct scm_frame f;
 
@@ -336,7 +331,7 @@ static void bad_request(size_t offset, uint8_t high, uint8_t low, size_t len)
 	next_is(&f, SCM_ITEM_BAD);
 }
 
-static void hostile__request(void **state)
+CASE(hostile__request)
 {
 	/* Known after four bytes: version 5, and other ops. */
 	bad_request(0, 0, 5, 4);
@@ -347,7 +342,7 @@ static void hostile__request(void **state)
 	bad_request(16, 0xff, 0xff, DCM_HEADER);
 }
 
-static void hostile__answer(void **state)
+CASE(hostile__answer)
 {
 	static const struct {
 		size_t at;
@@ -366,7 +361,7 @@ static void hostile__answer(void **state)
 	}
 }
 
-static void hostile__more_than_a_peer_says(void **state)
+CASE(hostile__more_than_a_peer_says)
 {
 	struct scm_frame f;
 
@@ -388,7 +383,7 @@ static void hostile__more_than_a_peer_says(void **state)
 	next_is(&f, SCM_ITEM_BAD);
 }
 
-static void goodbye__to_an_unanswered_request(void **state)
+CASE(goodbye__to_an_unanswered_request)
 {
 	struct scm_frame f;
 
@@ -399,24 +394,4 @@ static void goodbye__to_an_unanswered_request(void **state)
 	next_is(&f, SCM_ITEM_BYE);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(golden__decode),
-		cmocka_unit_test(golden__encode),
-		cmocka_unit_test(golden__request_with_filler),
-		cmocka_unit_test(pieces__of_every_size),
-		cmocka_unit_test(pieces__everything_at_once),
-		cmocka_unit_test(surplus__a_segment_late),
-		cmocka_unit_test(surplus__of_the_largest_message),
-		cmocka_unit_test(answer__forms),
-		cmocka_unit_test(answer__other_ops_are_a_no),
-		cmocka_unit_test(answer__goodbye_instead),
-		cmocka_unit_test(hostile__request),
-		cmocka_unit_test(hostile__answer),
-		cmocka_unit_test(hostile__more_than_a_peer_says),
-		cmocka_unit_test(goodbye__to_an_unanswered_request),
-	};
-
-	return cmocka_run_group_tests_name("t_scm_frame", tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -12,14 +12,8 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 
-#include <dat2/udat.h>
-
-#include <dat2/dat_registry.h>
-
-#include "dapl/common/plugin/dapl_register.h"
-#include "dapl/common/services/dapl_log.h"
 #include "dapl/openib_scm/scm.h"
-#include "test/unit/cm_world.h"
+#include "test/unit/entry.h"
 #include "test/unit/openib_scm/scm_raw.h"
 
 /* ------------------------------------------------------ failing calls */
@@ -91,45 +85,9 @@ void *__wrap_calloc(size_t n, size_t size)
 
 /* -------------------------------------------------------------- entry */
 
-static struct {
-	const struct dapl_cm_ops *ops;
-	const char *ia_params;
-	int registered;
-} registry;
-
-void dapl_provider_register(const struct dapl_cm_ops *ops,
-			    const DAT_PROVIDER_INFO *info,
-			    const char *ia_params)
+CASE(scm_entry__registers_a_full_table)
 {
-	registry.ops = ops;
-	registry.ia_params = ia_params;
-	registry.registered++;
-}
-
-void dapl_provider_unregister(const struct dapl_cm_ops *ops,
-			      const DAT_PROVIDER_INFO *info)
-{
-	assert_ptr_equal(ops, registry.ops);
-	registry.registered--;
-}
-
-static void scm_entry__registers_a_full_table(void **state)
-{
-	const DAT_PROVIDER_INFO info = {.ia_name = "ofa-v2-test"};
-	const struct dapl_cm_ops *o;
-
-	dat_provider_init(&info, "mlx5_0 1");
-	assert_int_equal(registry.registered, 1);
-	assert_string_equal(registry.ia_params, "mlx5_0 1");
-	o = registry.ops;
-	assert_string_equal(o->name, "SCM");
-	assert_int_equal(o->default_inline, 200);
-	assert_true(o->open && o->start && o->stop && o->close && o->max_pdata);
-	assert_true(o->listen && o->unlisten && o->prepare && o->connect);
-	assert_true(o->accept && o->reject && o->disconnect && o->release &&
-		    o->addrs);
-	dat_provider_fini(&info);
-	assert_int_equal(registry.registered, 0);
+	entry_is_full("SCM", 200);
 }
 
 /* --------------------------------------------------------------- open */
@@ -141,23 +99,9 @@ static int reset_fake(void **state)
 	return 0;
 }
 
-static int nothing_left(void **state)
-{
-	if (!fv_live())
-		return 0;
-	fv_live_dump(stderr);
-	return 1;
-}
+#define ALONE(name) CASE_WITH(name, reset_fake, fv_nothing_left)
 
-static void shut(struct side *s)
-{
-	scm_ops.stop(s->cm);
-	scm_ops.close(s->cm);
-	vb_close(&s->dev);
-	dapl_loop_close(s->loop);
-}
-
-static void open__device_and_port(void **state)
+ALONE(open__device_and_port)
 {
 	struct side s;
 
@@ -167,9 +111,9 @@ static void open__device_and_port(void **state)
 	assert_int_equal(s.cm->port, 1);
 	assert_int_equal(s.cm->addr.ss_family, AF_INET);
 	assert_int_equal(dapl_addr_port(&s.cm->addr), 0);
-	shut(&s);
+	entry_shut(&s);
 	assert_int_equal(side_try_open(&s, " fake0\t0x1 gid=3"), 0);
-	shut(&s);
+	entry_shut(&s);
 }
 
 static void open_bad(const char *text, const char *netdev, int ret,
@@ -179,12 +123,10 @@ static void open_bad(const char *text, const char *netdev, int ret,
 
 	side_params(&s);
 	((struct scm_params *)s.params)->netdev = netdev;
-	assert_int_equal(side_try_open(&s, text), ret);
-	if (!strstr(dapl__fail_text(), why))
-		fail_msg("\"%s\" does not say \"%s\"", dapl__fail_text(), why);
+	entry_refuses(&s, text, ret, why);
 }
 
-static void scm_open__malformed_text(void **state)
+ALONE(scm_open__malformed_text)
 {
 	open_bad(NULL, "lo", -EINVAL, "empty");
 	open_bad("", "lo", -EINVAL, "empty");
@@ -193,18 +135,18 @@ static void scm_open__malformed_text(void **state)
 	open_bad("fake0 1 colour=blue", "lo", -EINVAL, "gid=");
 }
 
-static void open__no_such_interface(void **state)
+ALONE(open__no_such_interface)
 {
 	open_bad("fake0 1", "nope0", -EADDRNOTAVAIL, "nope0 is no network");
 	open_bad("fake0 1", "nope0", -EADDRNOTAVAIL, "lo 127.0.0.1");
 }
 
-static void open__gid_that_is_not_there(void **state)
+ALONE(open__gid_that_is_not_there)
 {
 	open_bad("fake0 1 gid=77", "lo", -EADDRNOTAVAIL, "77");
 }
 
-static void scm_open__iwarp(void **state)
+ALONE(scm_open__iwarp)
 {
 	struct side s;
 
@@ -215,7 +157,7 @@ static void scm_open__iwarp(void **state)
 	assert_non_null(strstr(dapl__fail_text(), "iWARP"));
 }
 
-static void open__range_of_ports(void **state)
+ALONE(open__range_of_ports)
 {
 	struct side s;
 	struct scm_params *params = (struct scm_params *)s.params;
@@ -224,11 +166,11 @@ static void open__range_of_ports(void **state)
 	params->port_range = "5000-5010";
 	assert_int_equal(side_try_open(&s, "fake0 1"), 0);
 	assert_int_equal(((struct scm *)s.cm)->ports.last, 5010);
-	shut(&s);
+	entry_shut(&s);
 	params->port_range = "5010-5000";
 	assert_int_equal(side_try_open(&s, "fake0 1"), 0);
 	assert_int_equal(((struct scm *)s.cm)->ports.first, 0);
-	shut(&s);
+	entry_shut(&s);
 }
 
 /* --------------------------------------------------------- n-th failure */
@@ -247,6 +189,8 @@ static int teardown(void **state)
 	world_close(&world);
 	return 0;
 }
+
+#define WORLD(name) CASE_WITH(name, setup, teardown)
 
 /* Events and requests that came, whatever they are. */
 static void take_all(struct dapl_ep *ea, struct dapl_ep *eb, struct dapl_sp *sp)
@@ -294,7 +238,7 @@ out:
 	return hit;
 }
 
-static void attempt__nth_call_fails(void **state)
+WORLD(attempt__nth_call_fails)
 {
 	int files = raw_open_files();
 
@@ -314,7 +258,7 @@ static void attempt__nth_call_fails(void **state)
  * What this host lacks is no refusal of a peer's: the call says so, and leaves
  * nothing behind.
  */
-static void connect__this_host_lacks_something(void **state)
+WORLD(connect__this_host_lacks_something)
 {
 	static const struct {
 		const char *call;
@@ -355,7 +299,7 @@ static void connect__this_host_lacks_something(void **state)
 }
 
 /* Near its soft limit the process gets more, on either side. */
-static void connect__soft_limit_is_raised(void **state)
+WORLD(connect__soft_limit_is_raised)
 {
 	struct dapl_sp sp = {.side = &world.b};
 	DAT_CONN_QUAL qual = raw_free_port() - RAW_QUAL_BASE;
@@ -393,7 +337,7 @@ static void connect__soft_limit_is_raised(void **state)
 }
 
 /* The process has run out of descriptors when a peer comes. */
-static void accept__no_descriptors(void **state)
+WORLD(accept__no_descriptors)
 {
 	struct dapl_sp sp = {.side = &world.b};
 	uint16_t port = raw_free_port();
@@ -410,26 +354,4 @@ static void accept__no_descriptors(void **state)
 	unlisten(&sp, sp.listener);
 }
 
-#define open_test(f) \
-	cmocka_unit_test_setup_teardown(f, reset_fake, nothing_left)
-#define test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scm_entry__registers_a_full_table),
-		open_test(open__device_and_port),
-		open_test(scm_open__malformed_text),
-		open_test(open__no_such_interface),
-		open_test(open__gid_that_is_not_there),
-		open_test(scm_open__iwarp),
-		open_test(open__range_of_ports),
-		test(attempt__nth_call_fails),
-		test(connect__this_host_lacks_something),
-		test(connect__soft_limit_is_raised),
-		test(accept__no_descriptors),
-	};
-
-	alarm(300);
-	return cmocka_run_group_tests_name("t_scm_open", tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

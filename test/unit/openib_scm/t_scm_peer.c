@@ -106,6 +106,8 @@ static int teardown_server(void **state)
 	return teardown(state);
 }
 
+#define AS_SERVER(name) CASE_WITH(name, setup_server, teardown_server)
+
 /* A client that says what is in the file NAME; its socket. */
 static int ask(const char *name)
 {
@@ -178,7 +180,7 @@ static void is_rep(const struct dcm_msg *msg)
 	assert_int_equal(ib.family, 0);
 	assert_int_equal(ib.qpn, server.ep->cfg.qp_num);
 	assert_int_equal(ib.qp_type, DCM_QP_RC);
-	assert_true(dcm_block_get_sockaddr(&msg->daddr, &own));
+	memcpy(&own, msg->daddr.b, sizeof(msg->daddr.b));
 	assert_int_equal(dapl_addr_port(&own), server.port);
 }
 
@@ -189,7 +191,7 @@ static void hear_every_byte(int fd, size_t filler)
 	is_rep(&msg);
 }
 
-static void server__every_byte(void **state)
+AS_SERVER(server__every_byte)
 {
 	int fd = ask("scm-req");
 
@@ -203,7 +205,7 @@ static void server__every_byte(void **state)
 	raw_ended(fd);
 }
 
-static void server__disconnects(void **state)
+AS_SERVER(server__disconnects)
 {
 	int fd = ask_until_established();
 
@@ -213,7 +215,7 @@ static void server__disconnects(void **state)
 	raw_ended(fd);
 }
 
-static void server__rejects(void **state)
+AS_SERVER(server__rejects)
 {
 	static const struct {
 		bool by_consumer;
@@ -243,7 +245,7 @@ static void server__rejects(void **state)
 	}
 }
 
-static void server__old_client(void **state)
+AS_SERVER(server__old_client)
 {
 	int fd = ask("scm-v7-req");
 
@@ -255,7 +257,7 @@ static void server__old_client(void **state)
 	raw_word(fd, RAW_BYE);
 }
 
-static void server__client_with_filler(void **state)
+AS_SERVER(server__client_with_filler)
 {
 	int fd = ask("scm-req-filler");
 
@@ -265,7 +267,7 @@ static void server__client_with_filler(void **state)
 	take_event(server.ep, DAPL_CM_ESTABLISHED);
 }
 
-static void server__slow_client(void **state)
+AS_SERVER(server__slow_client)
 {
 	uint8_t buf[SCM_FRAME_MAX];
 	size_t len = wire_load("scm-req", buf, sizeof(buf));
@@ -280,7 +282,7 @@ static void server__slow_client(void **state)
 }
 
 /* Address handles for datagrams are not offered. */
-static void server__datagram_request(void **state)
+AS_SERVER(server__datagram_request)
 {
 	uint8_t buf[SCM_FRAME_MAX];
 	size_t len = wire_load("scm-req", buf, sizeof(buf));
@@ -292,7 +294,7 @@ static void server__datagram_request(void **state)
 	raw_ended(fd);
 }
 
-static void server__address_that_is_not_the_peers(void **state)
+AS_SERVER(server__address_that_is_not_the_peers)
 {
 	uint8_t buf[SCM_FRAME_MAX];
 	size_t len = wire_load("scm-req", buf, sizeof(buf));
@@ -336,7 +338,7 @@ static void end(int fd, const struct ending *e)
 }
 
 /* After its request was accepted. */
-static void server__client_ends_before_rtu(void **state)
+AS_SERVER(server__client_ends_before_rtu)
 {
 	static const struct ending rows[] = {
 		{NULL, 0, false},
@@ -352,7 +354,7 @@ static void server__client_ends_before_rtu(void **state)
 	}
 }
 
-static void server__client_ends_without_a_word(void **state)
+AS_SERVER(server__client_ends_without_a_word)
 {
 	static const struct ending rows[] = {
 		{NULL, 0, false},
@@ -411,13 +413,13 @@ static void in_order(bool late)
 	server_release();
 }
 
-static void server__hears_in_the_order_of_the_words(void **state)
+AS_SERVER(server__hears_in_the_order_of_the_words)
 {
 	in_order(false);
 	in_order(true);
 }
 
-static void server__client_gone_before_the_answer(void **state)
+AS_SERVER(server__client_gone_before_the_answer)
 {
 	static const struct ending rows[] = {{.reset = false}, {.reset = true}};
 	struct seen r;
@@ -451,7 +453,7 @@ static void set_half_open(size_t max, uint64_t grace_us)
 	gate_open();
 }
 
-static void half__time_is_over(void **state)
+AS_SERVER(half__time_is_over)
 {
 	int fd[3];
 
@@ -464,7 +466,7 @@ static void half__time_is_over(void **state)
 		raw_ended(fd[i]);
 }
 
-static void half__oldest_makes_room(void **state)
+AS_SERVER(half__oldest_makes_room)
 {
 	int fd[6];
 
@@ -499,7 +501,7 @@ int __wrap_dapl_timer_arm(struct dapl_loop *loop, struct dapl_timer *t,
 }
 
 /* A crowd that came at once waits in the system's queue; nobody is lost. */
-static void half__crowd_waits(void **state)
+AS_SERVER(half__crowd_waits)
 {
 	int fd[20];
 
@@ -566,7 +568,9 @@ static int setup_parked(void **state)
 	return 0;
 }
 
-static void half__request_waits_for_room(void **state)
+#define WITH_PARKED(name) CASE_WITH(name, setup_parked, teardown_server)
+
+WITH_PARKED(half__request_waits_for_room)
 {
 	/* The time of silent ones passes; these do not count as such. */
 	set_limits(200000, 2);
@@ -585,7 +589,7 @@ static void half__request_waits_for_room(void **state)
 		hear_no(parked.fd[i]);
 }
 
-static void half__no_room_and_the_listener_goes(void **state)
+WITH_PARKED(half__no_room_and_the_listener_goes)
 {
 	server_unlisten();
 	for (int i = 0; i < PARKED; i++)
@@ -595,7 +599,7 @@ static void half__no_room_and_the_listener_goes(void **state)
 	hear_no(parked.first);
 }
 
-static void half__no_room_and_the_end(void **state)
+WITH_PARKED(half__no_room_and_the_end)
 {
 	server_stop();
 	for (int i = 0; i < PARKED; i++)
@@ -603,7 +607,7 @@ static void half__no_room_and_the_end(void **state)
 	hear_no(parked.first);
 }
 
-static void half__listener_gone(void **state)
+AS_SERVER(half__listener_gone)
 {
 	int fd = raw_connect(server.port);
 
@@ -616,7 +620,7 @@ static void half__listener_gone(void **state)
 	raw_ended(fd);
 }
 
-static void half__hostile_bytes(void **state)
+AS_SERVER(half__hostile_bytes)
 {
 	uint8_t buf[600];
 	unsigned x = 1;
@@ -694,6 +698,8 @@ static int teardown_client(void **state)
 	return teardown(state);
 }
 
+#define AS_CLIENT(name) CASE_WITH(name, setup_client, teardown_client)
+
 static void is_req(const struct dcm_msg *msg)
 {
 	struct sockaddr_storage named, peer;
@@ -711,7 +717,7 @@ static void is_req(const struct dcm_msg *msg)
 	dcm_block_get_ib(&msg->saddr, &ib);
 	assert_int_equal(ib.qpn, client.ep->cfg.qp_num);
 	assert_int_equal(ib.qp_type, DCM_QP_RC);
-	assert_true(dcm_block_get_sockaddr(&msg->daddr, &named));
+	memcpy(&named, msg->daddr.b, sizeof(msg->daddr.b));
 	getpeername(client.fd, (struct sockaddr *)&peer, &len);
 	assert_int_equal(dapl_addr_port(&named), dapl_addr_port(&peer));
 	assert_true(dapl_addr_same_host((struct sockaddr *)&named,
@@ -731,7 +737,7 @@ static void say_yes(unsigned version, bool filler)
 	raw_write(client.fd, buf, scm_frame_encode(&rep, filler, buf));
 }
 
-static void client__every_byte(void **state)
+AS_CLIENT(client__every_byte)
 {
 	struct seen s;
 
@@ -748,7 +754,7 @@ static void client__every_byte(void **state)
 	raw_ended(client.fd);
 }
 
-static void client__answer_in_pieces(void **state)
+AS_CLIENT(client__answer_in_pieces)
 {
 	uint8_t buf[SCM_FRAME_MAX];
 
@@ -763,7 +769,7 @@ static void client__answer_in_pieces(void **state)
 }
 
 /* A server of version 7 hangs up on the current form and takes the other. */
-static void client__old_server(void **state)
+AS_CLIENT(client__old_server)
 {
 	raw_close(client.fd);
 	client_dials(SCM_FILLER);
@@ -775,7 +781,7 @@ static void client__old_server(void **state)
 	take_event(client.ep, DAPL_CM_DISCONNECTED);
 }
 
-static void client__server_ends_without_a_word(void **state)
+AS_CLIENT(client__server_ends_without_a_word)
 {
 	static const struct ending rows[] = {
 		{NULL, 0, false},
@@ -793,14 +799,14 @@ static void client__server_ends_without_a_word(void **state)
 	}
 }
 
-static void client__server_process_dies(void **state)
+AS_CLIENT(client__server_process_dies)
 {
 	raw_close(client.listener);
 	raw_close(client.fd);
 	take_event(client.ep, DAPL_CM_NON_PEER_REJECTED);
 }
 
-static void client__answers_no(void **state)
+AS_CLIENT(client__answers_no)
 {
 	static const struct {
 		uint8_t op, size;
@@ -840,7 +846,7 @@ static void say_nonsense(size_t at, uint8_t byte)
 	raw_ended(client.fd);
 }
 
-static void client__hostile_answers(void **state)
+AS_CLIENT(client__hostile_answers)
 {
 	static const struct {
 		size_t at;
@@ -857,7 +863,7 @@ static void client__hostile_answers(void **state)
 	}
 }
 
-static void client__released_while_the_server_thinks(void **state)
+AS_CLIENT(client__released_while_the_server_thinks)
 {
 	client_release();
 	raw_ended(client.fd);
@@ -887,7 +893,7 @@ static void until_barrier(void)
  * What the consumer hears last comes in the middle of a callback, which frees
  * its own connection and then goes on with the instance.
  */
-static void stop__while_a_callback_goes_on(void **state)
+AS_CLIENT(stop__while_a_callback_goes_on)
 {
 	sem_init(&at_barrier, 0, 0);
 	barrier_came = false;
@@ -910,7 +916,7 @@ static void stop__while_a_callback_goes_on(void **state)
  * dat_ep_connect() dials by itself: the streams of many are not set up in the
  * service thread's time, which others' requests would wait for.
  */
-static void client__dials_without_the_service_thread(void **state)
+CASE_WITH(client__dials_without_the_service_thread, setup, teardown)
 {
 	struct dapl_ep *ep[DIALED];
 	struct dapl_cm_conn *conn[DIALED];
@@ -947,7 +953,7 @@ static int option_of(int fd, int level, int name)
 	return value;
 }
 
-static void socket__options(void **state)
+AS_CLIENT(socket__options)
 {
 	int fd = ((struct scm_conn *)client.conn)->fd;
 
@@ -990,7 +996,7 @@ static void child_end(void)
 	close(child.life[0]);
 }
 
-static void fork__peer_hears_of_a_release(void **state)
+AS_CLIENT(fork__peer_hears_of_a_release)
 {
 	child_begin();
 	client_release();
@@ -998,7 +1004,7 @@ static void fork__peer_hears_of_a_release(void **state)
 	child_end();
 }
 
-static void fork__peer_hears_of_a_reject(void **state)
+AS_SERVER(fork__peer_hears_of_a_reject)
 {
 	int fd = ask("scm-req");
 	struct seen r = take(SEEN_REQUEST, &server.sp);
@@ -1010,7 +1016,7 @@ static void fork__peer_hears_of_a_reject(void **state)
 	child_end();
 }
 
-static void fork__peer_hears_of_a_stop(void **state)
+AS_SERVER(fork__peer_hears_of_a_stop)
 {
 	int fd = ask("scm-req");
 
@@ -1022,7 +1028,7 @@ static void fork__peer_hears_of_a_stop(void **state)
 	child_end();
 }
 
-static void fork__port_is_free_after_unlisten(void **state)
+AS_SERVER(fork__port_is_free_after_unlisten)
 {
 	struct sockaddr_in addr = raw_addr(server.port);
 	int fd = raw_socket();
@@ -1036,54 +1042,4 @@ static void fork__port_is_free_after_unlisten(void **state)
 	child_end();
 }
 
-#define test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-#define as_server(f) \
-	cmocka_unit_test_setup_teardown(f, setup_server, teardown_server)
-#define with_parked(f) \
-	cmocka_unit_test_setup_teardown(f, setup_parked, teardown_server)
-#define as_client(f) \
-	cmocka_unit_test_setup_teardown(f, setup_client, teardown_client)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		as_server(server__every_byte),
-		as_server(server__disconnects),
-		as_server(server__rejects),
-		as_server(server__old_client),
-		as_server(server__client_with_filler),
-		as_server(server__slow_client),
-		as_server(server__datagram_request),
-		as_server(server__address_that_is_not_the_peers),
-		as_server(server__client_ends_before_rtu),
-		as_server(server__client_ends_without_a_word),
-		as_server(server__hears_in_the_order_of_the_words),
-		as_server(server__client_gone_before_the_answer),
-		as_server(half__time_is_over),
-		as_server(half__oldest_makes_room),
-		as_server(half__crowd_waits),
-		with_parked(half__request_waits_for_room),
-		with_parked(half__no_room_and_the_listener_goes),
-		with_parked(half__no_room_and_the_end),
-		as_server(half__listener_gone),
-		as_server(half__hostile_bytes),
-		as_client(client__every_byte),
-		as_client(client__answer_in_pieces),
-		as_client(client__old_server),
-		as_client(client__server_ends_without_a_word),
-		as_client(client__server_process_dies),
-		as_client(client__answers_no),
-		as_client(client__hostile_answers),
-		as_client(client__released_while_the_server_thinks),
-		as_client(stop__while_a_callback_goes_on),
-		test(client__dials_without_the_service_thread),
-		as_client(socket__options),
-		as_client(fork__peer_hears_of_a_release),
-		as_server(fork__peer_hears_of_a_reject),
-		as_server(fork__peer_hears_of_a_stop),
-		as_server(fork__port_is_free_after_unlisten),
-	};
-
-	alarm(300);
-	return cmocka_run_group_tests_name("t_scm_peer", tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -21,7 +21,7 @@
 
 /* ------------------------------------------------------- ia_params */
 
-static void parse__good(void **state)
+CASE(parse__good)
 {
 	static const struct {
 		const char *text, *name;
@@ -47,7 +47,7 @@ static void parse__good(void **state)
 	}
 }
 
-static void parse__bad(void **state)
+CASE(parse__bad)
 {
 	static const char *const bad[] = {
 		NULL,
@@ -103,11 +103,10 @@ static void add_device(enum fv_kind kind, enum ibv_port_state port_state)
 static int nothing_left(void **state)
 {
 	unsetenv("DAPL_UCM_QP_SIZE");
-	if (!fv_live())
-		return 0;
-	fv_live_dump(stderr);
-	return -1;
+	return fv_nothing_left(state);
 }
+
+#define BARE(name) CASE_WITH(name, no_device, nothing_left)
 
 static DAT_RETURN try_open(DAT_IA_HANDLE *ret_ia)
 {
@@ -128,7 +127,7 @@ static void open_refuses(const char *text, DAT_RETURN code, const char *why)
 	dat_provider_fini(&world_info);
 }
 
-static void entry__full_table(void **state)
+BARE(entry__full_table)
 {
 	assert_string_equal(ucm_ops.name, "UCM");
 	/* It asserts that every op is there. */
@@ -138,7 +137,7 @@ static void entry__full_table(void **state)
 	assert_int_equal(world_registry.removed, 1);
 }
 
-static void open__malformed(void **state)
+BARE(open__malformed)
 {
 	add_device(FV_IB, IBV_PORT_ACTIVE);
 	open_refuses("", IS_MALFORMED, "empty");
@@ -146,7 +145,7 @@ static void open__malformed(void **state)
 	open_refuses("fake0 1 2", IS_MALFORMED, "gid=");
 }
 
-static void open__no_such_device_or_port(void **state)
+BARE(open__no_such_device_or_port)
 {
 	open_refuses("fake0 1", dapl_err_dat(-ENODEV), "no RDMA device");
 	add_device(FV_IB, IBV_PORT_ACTIVE);
@@ -156,19 +155,19 @@ static void open__no_such_device_or_port(void **state)
 	open_refuses("fake0 1 gid=7", BAD_ADDRESS, "index 7");
 }
 
-static void open__port_is_down(void **state)
+BARE(open__port_is_down)
 {
 	add_device(FV_IB, IBV_PORT_DOWN);
 	open_refuses("fake0 1", BAD_ADDRESS, "must be active");
 }
 
-static void ucm_open__iwarp(void **state)
+BARE(ucm_open__iwarp)
 {
 	add_device(FV_IWARP, IBV_PORT_ACTIVE);
 	open_refuses("fake0 1", BAD_ADDRESS, "libdaplofa");
 }
 
-static void ucm_open__nth_failure(void **state)
+BARE(ucm_open__nth_failure)
 {
 	DAT_IA_HANDLE ia;
 
@@ -205,7 +204,7 @@ static struct dcm_rules rules_of(const char *text)
 	return ucm_rules(&params);
 }
 
-static void rules__defaults(void **state)
+CASE(rules__defaults)
 {
 	struct dcm_rules r = rules_of("");
 
@@ -220,7 +219,7 @@ static void rules__defaults(void **state)
 }
 
 /* What somebody asks for is what he gets: the historic schedule. */
-static void rules__asked_for(void **state)
+CASE(rules__asked_for)
 {
 	struct dcm_rules r = rules_of("RETRY=2");
 
@@ -251,7 +250,7 @@ static enum fv_verdict black_hole(struct fv_ud_packet *pkt, void *arg)
 	return FV_DROP;
 }
 
-static void env__schedule_of_repeats(void **state)
+CASE(env__schedule_of_repeats)
 {
 	struct world w;
 	uint64_t begin;
@@ -277,7 +276,7 @@ static void env__schedule_of_repeats(void **state)
 	world_close(&w);
 }
 
-static void env__limit_on_connections(void **state)
+CASE(env__limit_on_connections)
 {
 	struct world w;
 
@@ -298,24 +297,4 @@ static void env__limit_on_connections(void **state)
 	world_close(&w);
 }
 
-#define BARE(f) cmocka_unit_test_setup_teardown(f, no_device, nothing_left)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parse__good),
-		cmocka_unit_test(parse__bad),
-		BARE(entry__full_table),
-		BARE(open__malformed),
-		BARE(open__no_such_device_or_port),
-		BARE(open__port_is_down),
-		BARE(ucm_open__iwarp),
-		BARE(ucm_open__nth_failure),
-		cmocka_unit_test(rules__defaults),
-		cmocka_unit_test(rules__asked_for),
-		cmocka_unit_test(env__schedule_of_repeats),
-		cmocka_unit_test(env__limit_on_connections),
-	};
-
-	return world_run(tests);
-}
+RUN_CASES(NULL, NULL)

@@ -84,68 +84,11 @@ static void close_ia(struct world_side *s)
 	s->ia = NULL;
 }
 
-static void ucm_connect__private_data(void **state)
+ON_IB(ucm_disconnect__by_both_at_once, world_connect)
 {
-	struct world *w = *state;
-	uint8_t out[DCM_PDATA], back[DCM_PDATA];
-	DAT_CONNECTION_EVENT_DATA *data;
-	DAT_CR_PARAM param;
-	DAT_CR_HANDLE cr;
-	DAT_EVENT ev;
-
-	memset(out, 0x11, sizeof(out));
-	memset(back, 0x77, sizeof(back));
-	kit_ready(w);
-	assert_dat_ok(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, out,
-				  sizeof(out)));
-	cr = kit_request(w);
-	assert_dat_ok(V(cr_query)(cr, DAT_CR_FIELD_ALL, &param));
-	assert_int_equal(param.private_data_size, sizeof(out));
-	assert_memory_equal(param.private_data, out, sizeof(out));
-	assert_dat_ok(V(cr_accept)(cr, w->server.ep, 10, back));
-	ev = kit_conn(&w->client, EV(ESTABLISHED));
-	data = &ev.event_data.connect_event_data;
-	/* The size of the reply, not of the request as it used to be. */
-	assert_int_equal(data->private_data_size, 10);
-	assert_memory_equal(data->private_data, back, 10);
-	kit_conn(&w->server, EV(ESTABLISHED));
-}
-
-static void connect__more_private_data_than_fits(void **state)
-{
-	struct world *w = *state;
-	uint8_t out[DCM_PDATA + 1] = {0};
-
-	world_eps(w);
-	assert_refused(kit_connect(w->client.ep, DAT_TIMEOUT_INFINITE, out,
-				   sizeof(out)),
-		       DAPL_BAD_ARG(5));
-	kit_state(w->client.ep, DAT_EP_STATE_UNCONNECTED);
-}
-
-static void connect__rejected_with_data(void **state)
-{
-	struct world *w = *state;
-	DAT_CONNECTION_EVENT_DATA *data;
-	DAT_EVENT ev;
-
-	kit_ready(w);
-	assert_dat_ok(V(cr_reject)(kit_meet(w), 5, (DAT_PVOID) "never"));
-	ev = kit_conn(&w->client, EV(PEER_REJECTED));
-	data = &ev.event_data.connect_event_data;
-	assert_int_equal(data->private_data_size, 5);
-	assert_memory_equal(data->private_data, "never", 5);
-	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
-}
-
-static void ucm_disconnect__by_both_at_once(void **state)
-{
-	struct world *w = *state;
-
-	world_connect(w);
 	plan_for(DCM_DREQ, FV_HOLD, 2);
-	kit_abort(w->client.ep);
-	kit_abort(w->server.ep);
+	kit_abort(c->ep);
+	kit_abort(s->ep);
 	world_until(seen() >= 2);
 	fv_ud_release(10);
 	kit_over(w);
@@ -163,9 +106,8 @@ static struct dcm_ib address_of(DAT_IA_ADDRESS_PTR addr)
 	return ib;
 }
 
-static void address__is_a_block(void **state)
+ON_IB_ROCE(address__is_a_block)
 {
-	struct world *w = *state;
 	struct dcm_ib ib = address_of(world_addr());
 	static const uint8_t null[16];
 
@@ -178,9 +120,8 @@ static void address__is_a_block(void **state)
 }
 
 /* The address that a request shows leads to the client's own listeners. */
-static void address__of_a_request_can_be_called(void **state)
+ON_IB_ROCE(address__of_a_request_can_be_called)
 {
-	struct world *w = *state;
 	DAT_EP_HANDLE caller, called;
 	DAT_CR_PARAM param;
 	DAT_PSP_HANDLE psp;
@@ -189,19 +130,17 @@ static void address__of_a_request_can_be_called(void **state)
 	kit_ready(w);
 	cr = kit_meet(w);
 	assert_dat_ok(V(cr_query)(cr, DAT_CR_FIELD_ALL, &param));
-	assert_dat_ok(V(psp_create)(w->client.ia, WORLD_QUAL + 1,
-				    w->client.cr_evd, DAT_PSP_CONSUMER_FLAG,
-				    &psp));
-	caller = world_ep(&w->server, NULL);
-	called = world_ep(&w->client, NULL);
+	assert_dat_ok(V(psp_create)(c->ia, WORLD_QUAL + 1, c->cr_evd,
+				    DAT_PSP_CONSUMER_FLAG, &psp));
+	caller = world_ep(s, NULL);
+	called = world_ep(c, NULL);
 	assert_dat_ok(
 		world_ask(caller, param.remote_ia_address_ptr, WORLD_QUAL + 1));
-	assert_dat_ok(
-		V(cr_accept)(world_request(w->client.cr_evd), called, 0, NULL));
-	expect_event(w->server.conn_evd, EV(ESTABLISHED));
-	expect_event(w->client.conn_evd, EV(ESTABLISHED));
+	assert_dat_ok(V(cr_accept)(world_request(c->cr_evd), called, 0, NULL));
+	expect_event(s->conn_evd, EV(ESTABLISHED));
+	expect_event(c->conn_evd, EV(ESTABLISHED));
 	assert_dat_ok(V(cr_reject)(cr, 0, NULL));
-	kit_conn(&w->client, EV(PEER_REJECTED));
+	kit_conn(c, EV(PEER_REJECTED));
 }
 
 /* ADDR and QUAL are refused before anything is sent. */
@@ -267,9 +206,8 @@ static DAT_RETURN connect_cut(struct world *w, int n)
 }
 
 /* Where the path goes by LID, that and the number are all that is needed. */
-static void address__cut_short_leads_by_lid(void **state)
+ON_IB(address__cut_short_leads_by_lid)
 {
-	struct world *w = *state;
 	DAT_EP_PARAM param;
 	struct dcm_ib ib;
 
@@ -280,7 +218,7 @@ static void address__cut_short_leads_by_lid(void **state)
 		kit_established(w);
 		data_both_ways(w);
 		/* What it was called by can be passed on. */
-		param = kit_query(w->client.ep);
+		param = kit_query(c->ep);
 		ib = address_of(param.remote_ia_address_ptr);
 		assert_int_equal(ib.qp_type, DCM_QP_UD);
 		assert_int_equal(ib.lid, address_of(world_addr()).lid);
@@ -292,25 +230,21 @@ static void address__cut_short_leads_by_lid(void **state)
 }
 
 /* Where it goes by GID, the program is told what it did. */
-static void address__cut_short_has_no_gid(void **state)
+ON_ROCE(address__cut_short_has_no_gid, world_eps)
 {
-	struct world *w = *state;
-
-	world_eps(w);
 	plan_for(OP_ANY, FV_DELIVER, 0);
 	for (int n = 0; n < 4; n++) {
 		assert_refused(connect_cut(w, n),
 			       DAPL_ERR(DAT_INVALID_ADDRESS,
 					DAT_INVALID_ADDRESS_UNREACHABLE));
 		assert_non_null(strstr(dapl__fail_text(), "16 of its 28"));
-		kit_state(w->client.ep, DAT_EP_STATE_UNCONNECTED);
+		kit_state(c->ep, DAT_EP_STATE_UNCONNECTED);
 	}
 	assert_int_equal(seen(), 0);
 }
 
-static void address__unusable(void **state)
+ON_IB_ROCE(address__unusable)
 {
-	struct world *w = *state;
 	struct dcm_ib good = address_of(world_addr()), ib;
 
 	world_eps(w);
@@ -345,53 +279,45 @@ static void address__unusable(void **state)
 }
 
 /* InfiniBand: a handle that fails once is made with the next repeat. */
-static void connect__no_handle_at_first(void **state)
+ON_IB(connect__no_handle_at_first, world_eps)
 {
-	struct world *w = *state;
-
-	world_eps(w);
 	fv_fail_call("ibv_create_ah", 1, ENOMEM);
 	world_connect(w);
 	assert_true(fv_fail_hit());
 }
 
-static void connect__no_way_to_the_peer(void **state)
+ON_ROCE(connect__no_way_to_the_peer, world_eps)
 {
-	struct world *w = *state;
-
-	world_eps(w);
 	fv_fail_call("ibv_create_ah", 1, EINVAL);
 	kit_ask(w);
-	kit_conn(&w->client, EV(UNREACHABLE));
+	kit_conn(c, EV(UNREACHABLE));
 	fv_fail_at(0, 0);
-	assert_dat_ok(V(ep_reset)(w->client.ep));
+	assert_dat_ok(V(ep_reset)(c->ep));
 	world_connect(w);
 }
 
-static void listen__port_is_16_bits(void **state)
+ON_IB(listen__port_is_16_bits)
 {
-	struct world *w = *state;
 	DAT_PSP_HANDLE psp = NULL, other;
 	DAT_EVENT ev;
 
-	assert_refused(V(psp_create)(w->server.ia, 0x10000, w->server.cr_evd,
+	assert_refused(V(psp_create)(s->ia, 0x10000, s->cr_evd,
 				     DAT_PSP_CONSUMER_FLAG, &psp),
 		       DAPL_BAD_ARG(2));
-	assert_dat_ok(V(psp_create)(w->server.ia, 70000, w->server.cr_evd,
+	assert_dat_ok(V(psp_create)(s->ia, 70000, s->cr_evd,
 				    DAT_PSP_CONSUMER_FLAG, &psp));
-	assert_refused(V(psp_create)(w->server.ia, 70000 & 0xffff,
-				     w->server.cr_evd, DAT_PSP_CONSUMER_FLAG,
-				     &other),
+	assert_refused(V(psp_create)(s->ia, 70000 & 0xffff, s->cr_evd,
+				     DAT_PSP_CONSUMER_FLAG, &other),
 		       DAT_CLASS_ERROR | DAT_CONN_QUAL_IN_USE);
 	/* The space of ports is the IA's own. */
-	assert_dat_ok(V(psp_create)(w->client.ia, 70000, w->client.cr_evd,
+	assert_dat_ok(V(psp_create)(c->ia, 70000, c->cr_evd,
 				    DAT_PSP_CONSUMER_FLAG, &other));
 	world_eps(w);
-	assert_dat_ok(world_ask(w->client.ep, world_addr(), 70000 & 0xffff));
-	ev = expect_event(w->server.cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	assert_dat_ok(world_ask(c->ep, world_addr(), 70000 & 0xffff));
+	ev = expect_event(s->cr_evd, DAT_CONNECTION_REQUEST_EVENT);
 	assert_ptr_equal(
 		ev.event_data.cr_arrival_event_data.sp_handle.psp_handle, psp);
-	expect_empty(w->client.cr_evd);
+	expect_empty(c->cr_evd);
 }
 
 /* What another thread does while the port of a listener becomes free. */
@@ -411,10 +337,9 @@ static void listen_meanwhile(struct dcm_cm_listener *l)
 }
 
 /* Either the port is still taken, or whoever gets it is heard. */
-static void listen__while_the_port_becomes_free(void **state)
+ON_IB(listen__while_the_port_becomes_free)
 {
-	struct world *w = *state;
-	struct dcm *dcm = dcm_from(((struct dapl_ia *)w->server.ia)->cm);
+	struct dcm *dcm = dcm_from(((struct dapl_ia *)s->ia)->cm);
 	struct dcm_transport tp = *dcm->tp;
 	DAT_PSP_HANDLE psp = kit_listen(w);
 
@@ -430,7 +355,7 @@ static void listen__while_the_port_becomes_free(void **state)
 	}
 	world_eps(w);
 	assert_dat_ok(V(cr_reject)(kit_meet(w), 0, NULL));
-	kit_conn(&w->client, EV(PEER_REJECTED));
+	kit_conn(c, EV(PEER_REJECTED));
 }
 
 /* An IA of another name, with all that a side has but the EP. */
@@ -452,9 +377,8 @@ static void side_open(struct world_side *s, char *name)
 }
 
 /* One end knows GID 0 only; the other has better ones, and takes the like. */
-static void address__of_a_peer_with_one_gid(void **state)
+ON_ROCE(address__of_a_peer_with_one_gid)
 {
-	struct world *w = *state;
 	const DAT_PROVIDER *vector = world_registry.vector;
 	struct world_side plain = w->server;
 	DAT_PROVIDER_INFO info = world_info;
@@ -462,36 +386,34 @@ static void address__of_a_peer_with_one_gid(void **state)
 
 	strcpy(info.ia_name, "fake-gid0");
 	dat_provider_init(&info, "fake0 1 gid=0");
-	side_open(&w->server, info.ia_name);
+	side_open(s, info.ia_name);
 	kit_ready(w);
-	assert_dat_ok(V(ia_query)(w->server.ia, NULL,
-				  DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL));
-	assert_dat_ok(world_ask(w->client.ep, attr.ia_address_ptr, WORLD_QUAL));
+	assert_dat_ok(V(ia_query)(s->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
+				  &attr, 0, NULL));
+	assert_dat_ok(world_ask(c->ep, attr.ia_address_ptr, WORLD_QUAL));
 	kit_accept(w, kit_request(w));
 	kit_established(w);
 	data_both_ways(w);
-	assert_dat_ok(V(ia_close)(w->server.ia, DAT_CLOSE_ABRUPT_FLAG));
-	free(w->server.mem.buf);
+	assert_dat_ok(V(ia_close)(s->ia, DAT_CLOSE_ABRUPT_FLAG));
+	free(s->mem.buf);
 	dat_provider_fini(&info);
 	world_registry.vector = vector;
 	w->server = plain;
 }
 
 /* A block has no port, whatever an IPv6 address may have in its place. */
-static void address__is_none_of_a_socket(void **state)
+ON_IB(address__is_none_of_a_socket, world_eps)
 {
-	struct world *w = *state;
 	DAT_COMM comm = {.domain = AF_INET6, .type = SOCK_STREAM};
 	DAT_CSP_HANDLE csp;
 
-	world_eps(w);
-	assert_refused(V(csp_create)(w->server.ia, &comm, world_addr(),
-				     w->server.cr_evd, &csp),
-		       DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED);
-	assert_refused(V(ep_common_connect)(w->client.ep, world_addr(),
+	assert_refused(
+		V(csp_create)(s->ia, &comm, world_addr(), s->cr_evd, &csp),
+		DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED);
+	assert_refused(V(ep_common_connect)(c->ep, world_addr(),
 					    DAT_TIMEOUT_INFINITE, 0, NULL),
 		       DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED);
-	kit_state(w->client.ep, DAT_EP_STATE_UNCONNECTED);
+	kit_state(c->ep, DAT_EP_STATE_UNCONNECTED);
 }
 
 /* --------------------------------------------------- a bad network */
@@ -513,10 +435,10 @@ static void weather(struct world *w, unsigned op, enum fv_verdict verdict,
 	world_until(seen() > 0);
 }
 
-#define WEATHER(name, op, verdict, times)                            \
-	static void name(void **state)                               \
-	{                                                            \
-		weather((struct world *)*state, op, verdict, times); \
+#define WEATHER(name, op, verdict, times)       \
+	ON_IB(name)                             \
+	{                                       \
+		weather(w, op, verdict, times); \
 	}
 
 WEATHER(lost__req_once, DCM_REQ, FV_DROP, 1)
@@ -624,84 +546,77 @@ static void clear_up(struct jam *jam)
 }
 
 /* No message is one that must not be dropped. */
-static void credits__used_up_for_req_rep_dreq(void **state)
+ON_IB(credits__used_up_for_req_rep_dreq)
 {
-	struct world *w = *state;
 	DAT_CR_HANDLE cr;
 	struct jam jam;
 
 	kit_ready(w);
-	jam_up(&jam, &w->client);
+	jam_up(&jam, c);
 	kit_ask(w);
 	clear_up(&jam);
 	cr = kit_request(w);
-	jam_up(&jam, &w->server);
+	jam_up(&jam, s);
 	kit_accept(w, cr);
 	clear_up(&jam);
 	kit_established(w);
 	data_both_ways(w);
-	jam_up(&jam, &w->client);
-	kit_abort(w->client.ep);
+	jam_up(&jam, c);
+	kit_abort(c->ep);
 	clear_up(&jam);
 	kit_over(w);
 }
 
-static void credits__used_up_for_rtu_drep(void **state)
+ON_IB(credits__used_up_for_rtu_drep)
 {
-	struct world *w = *state;
 	DAT_CR_HANDLE cr;
 	struct jam jam;
 
 	kit_ready(w);
 	cr = kit_meet(w);
-	jam_up(&jam, &w->client);
+	jam_up(&jam, c);
 	kit_accept(w, cr);
-	kit_conn(&w->client, EV(ESTABLISHED));
+	kit_conn(c, EV(ESTABLISHED));
 	clear_up(&jam);
-	kit_conn(&w->server, EV(ESTABLISHED));
-	jam_up(&jam, &w->server);
-	kit_abort(w->client.ep);
+	kit_conn(s, EV(ESTABLISHED));
+	jam_up(&jam, s);
+	kit_abort(c->ep);
 	clear_up(&jam);
 	kit_over(w);
 }
 
-static void credits__used_up_for_rejects(void **state)
+ON_IB(credits__used_up_for_rejects)
 {
-	struct world *w = *state;
 	DAT_PSP_HANDLE psp = kit_listen(w);
 	DAT_CR_HANDLE cr;
 	struct jam jam;
 
 	world_eps(w);
 	cr = kit_meet(w);
-	jam_up(&jam, &w->server);
+	jam_up(&jam, s);
 	assert_dat_ok(V(cr_reject)(cr, 0, NULL));
 	clear_up(&jam);
-	kit_conn(&w->client, EV(PEER_REJECTED));
+	kit_conn(c, EV(PEER_REJECTED));
 	assert_dat_ok(V(psp_free)(psp));
-	assert_dat_ok(V(ep_reset)(w->client.ep));
-	jam_up(&jam, &w->server);
+	assert_dat_ok(V(ep_reset)(c->ep));
+	jam_up(&jam, s);
 	kit_ask(w);
 	clear_up(&jam);
-	kit_conn(&w->client, EV(NON_PEER_REJECTED));
+	kit_conn(c, EV(NON_PEER_REJECTED));
 }
 
-static void lost__reject(void **state)
+ON_IB(lost__reject)
 {
-	struct world *w = *state;
-
 	plan_for(DCM_REJ_USER, FV_DROP, 1);
 	kit_ready(w);
 	assert_dat_ok(V(cr_reject)(kit_meet(w), 3, (DAT_PVOID) "no"));
-	kit_conn(&w->client, EV(PEER_REJECTED));
-	expect_empty(w->server.cr_evd);
+	kit_conn(c, EV(PEER_REJECTED));
+	expect_empty(s->cr_evd);
 }
 
 /* A request that comes again after all is over is nobody's. */
-static void late__request(void **state)
+ON_IB(late__request)
 {
-	struct world *w = *state;
-
 	plan_for(DCM_REQ, FV_HOLD, 1);
 	world_connect(w);
 	all_is_well(w);
@@ -712,20 +627,19 @@ static void late__request(void **state)
 	kit_reset(w);
 	kit_accept(w, kit_meet(w));
 	kit_established(w);
-	expect_empty(w->server.cr_evd);
+	expect_empty(s->cr_evd);
 }
 
 /*
  * No device will tell of data that overtakes a lost RTU (COMM_EST), since that
  * needs a queue pair in RTR: before the answer leaves it is beyond that.
  */
-static void accept__queue_pair_sends_before_the_answer_leaves(void **state)
+ON_IB(accept__queue_pair_sends_before_the_answer_leaves)
 {
-	struct world *w = *state;
 	struct dapl_ep *ep;
 
 	kit_ready(w);
-	ep = (struct dapl_ep *)w->server.ep;
+	ep = (struct dapl_ep *)s->ep;
 	plan_for(DCM_REP, FV_HOLD, 1);
 	kit_accept(w, kit_meet(w));
 	world_until(seen() > 0);
@@ -735,16 +649,14 @@ static void accept__queue_pair_sends_before_the_answer_leaves(void **state)
 }
 
 /* DREQ overtakes RTU: the server hears of both ends of its connection. */
-static void late__rtu(void **state)
+ON_IB(late__rtu)
 {
-	struct world *w = *state;
-
 	kit_ready(w);
 	plan_for(DCM_RTU, FV_HOLD, 1000);
 	kit_accept(w, kit_meet(w));
-	kit_conn(&w->client, EV(ESTABLISHED));
-	kit_abort(w->client.ep);
-	kit_conn(&w->server, EV(ESTABLISHED));
+	kit_conn(c, EV(ESTABLISHED));
+	kit_abort(c->ep);
+	kit_conn(s, EV(ESTABLISHED));
 	kit_over(w);
 	fv_ud_release(1000);
 	plan_for(OP_ANY, FV_DELIVER, 0);
@@ -753,31 +665,27 @@ static void late__rtu(void **state)
 	kit_established(w);
 }
 
-static void silence__consumers_timeout(void **state)
+ON_IB(silence__consumers_timeout)
 {
-	struct world *w = *state;
 	uint64_t begin = world_now_us();
 
 	plan_for(DCM_REQ, FV_DROP, 1000000);
 	world_eps(w);
-	assert_dat_ok(kit_connect(w->client.ep, 100000, NULL, 0));
-	kit_conn(&w->client, EV(TIMED_OUT));
+	assert_dat_ok(kit_connect(c->ep, 100000, NULL, 0));
+	kit_conn(c, EV(TIMED_OUT));
 	assert_in_range(world_now_us() - begin, 100000,
 			100000 + WORLD_PATIENCE_US);
-	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
+	kit_state(c->ep, DAT_EP_STATE_DISCONNECTED);
 }
 
 /* The peer vanishes: the disconnect ends by itself. */
-static void silence__disconnect(void **state)
+ON_IB(silence__disconnect, world_connect)
 {
-	struct world *w = *state;
-
-	world_connect(w);
 	plan_for(OP_ANY, FV_DROP, 1000000);
-	kit_abort(w->client.ep);
-	kit_conn(&w->client, EV(DISCONNECTED));
-	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
-	kit_state(w->server.ep, DAT_EP_STATE_CONNECTED);
+	kit_abort(c->ep);
+	kit_conn(c, EV(DISCONNECTED));
+	kit_state(c->ep, DAT_EP_STATE_DISCONNECTED);
+	kit_state(s->ep, DAT_EP_STATE_CONNECTED);
 }
 
 /* One of two requests says that it comes from elsewhere. */
@@ -795,9 +703,8 @@ static enum fv_verdict forger(struct fv_ud_packet *pkt, void *arg)
 	return FV_DELIVER;
 }
 
-static void forged__address(void **state)
+ON_IB_ROCE(forged__address)
 {
-	struct world *w = *state;
 	DAT_IA_ATTR attr;
 	DAT_CR_PARAM param;
 	struct dcm_ib own, told;
@@ -809,8 +716,8 @@ static void forged__address(void **state)
 	cr = kit_meet(w);
 	assert_int_equal(seen(), 2);
 	assert_dat_ok(V(cr_query)(cr, DAT_CR_FIELD_ALL, &param));
-	assert_dat_ok(V(ia_query)(w->client.ia, NULL,
-				  DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL));
+	assert_dat_ok(V(ia_query)(c->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
+				  &attr, 0, NULL));
 	own = address_of(attr.ia_address_ptr);
 	told = address_of(param.remote_ia_address_ptr);
 	assert_int_equal(told.lid, own.lid);
@@ -818,7 +725,7 @@ static void forged__address(void **state)
 	kit_accept(w, cr);
 	kit_established(w);
 	data_both_ways(w);
-	expect_empty(w->server.cr_evd);
+	expect_empty(s->cr_evd);
 }
 
 /* Every message is cut, padded or changed somewhere, once each way. */
@@ -836,20 +743,18 @@ static enum fv_verdict vandal(struct fv_ud_packet *pkt, void *arg)
 	return FV_DELIVER;
 }
 
-static void hostile__damaged_messages(void **state)
+ON_ROCE(hostile__damaged_messages)
 {
-	struct world *w = *state;
-
 	plan.seen = 0;
 	plan.times = 100;
 	world_eps(w);
 	fv_hook_ud(vandal, NULL);
 	/* Whatever becomes of these attempts, none may do harm. */
 	for (int i = 0; i < 20; i++) {
-		DAT_EP_HANDLE ep = world_ep(&w->client, NULL);
+		DAT_EP_HANDLE ep = world_ep(c, NULL);
 
 		assert_dat_ok(kit_connect(ep, 20000, "data", 4));
-		next_event(w->client.conn_evd, WORLD_PATIENCE_US);
+		next_event(c->conn_evd, WORLD_PATIENCE_US);
 		assert_dat_ok(V(ep_free)(ep));
 	}
 	plan.times = 0;
@@ -872,18 +777,15 @@ static enum fv_verdict group(struct fv_ud_packet *pkt, void *arg)
 }
 
 /* No answer goes there: an error of the queue pair would hold up everybody. */
-static void hostile__group_for_an_address(void **state)
+ON_IB_ROCE(hostile__group_for_an_address, world_eps)
 {
-	struct world *w = *state;
-
-	world_eps(w);
 	plan.seen = 0;
 	fv_hook_ud(group, w);
 	kit_ask(w);
-	kit_conn(&w->client, EV(NON_PEER_REJECTED));
+	kit_conn(c, EV(NON_PEER_REJECTED));
 	fv_hook_ud(NULL, NULL);
 	assert_in_range(plan.seen, 3, 100);
-	assert_int_equal(resets_of(&w->server), 0);
+	assert_int_equal(resets_of(s), 0);
 }
 
 /* ------------------------------------- the manager's own queue pair */
@@ -904,14 +806,14 @@ static void cm_survives(struct world *w, void (*blow)(struct ibv_qp *qp))
 	expect_empty(w->client.async_evd);
 }
 
-static void fatal__flushed(void **state)
+ON_IB(fatal__flushed)
 {
-	cm_survives(*state, fv_qp_error);
+	cm_survives(w, fv_qp_error);
 }
 
-static void fatal__without_a_word(void **state)
+ON_IB_ROCE(fatal__without_a_word)
 {
-	cm_survives(*state, fv_qp_dies);
+	cm_survives(w, fv_qp_dies);
 }
 
 /* The event is all that is wrong. */
@@ -924,32 +826,27 @@ static void fault(struct ibv_qp *qp)
 	fv_inject_async_cq(qp->send_cq, IBV_EVENT_CQ_ERR);
 }
 
-static void fatal__other_faults(void **state)
+ON_IB(fatal__other_faults)
 {
-	cm_survives(*state, fault);
+	cm_survives(w, fault);
 }
 
 /* Its endpoints' faults are still heard. */
-static void fatal__of_an_endpoint(void **state)
+ON_IB(fatal__of_an_endpoint, world_connect)
 {
-	struct world *w = *state;
 	DAT_EVENT ev;
 
-	world_connect(w);
-	fv_qp_dies(world_qp(w->client.ep));
-	ev = expect_event(w->client.async_evd, DAT_ASYNC_ERROR_EP_BROKEN);
+	fv_qp_dies(world_qp(c->ep));
+	ev = expect_event(c->async_evd, DAT_ASYNC_ERROR_EP_BROKEN);
 	assert_ptr_equal(ev.event_data.asynch_error_event_data.dat_handle,
-			 w->client.ep);
-	expect_empty(w->client.async_evd);
+			 c->ep);
+	expect_empty(c->async_evd);
 }
 
-static void fatal__while_closing(void **state)
+ON_IB(fatal__while_closing, world_connect)
 {
-	struct world *w = *state;
-
-	world_connect(w);
-	fv_qp_dies(cm_qp(&w->client)->verbs);
-	close_ia(&w->client);
+	fv_qp_dies(cm_qp(c)->verbs);
+	close_ia(c);
 }
 
 /* --------------------------------------------------------- quantity */
@@ -957,11 +854,10 @@ static void fatal__while_closing(void **state)
 #define MANY	1000
 #define AT_ONCE 50 /* the EVDs hold 64 events */
 
-static void many__connections(void **state)
+ON_ROCE(many__connections)
 {
-	struct world *w = *state;
 	static DAT_EP_HANDLE client[MANY], server[MANY];
-	DAT_EP_ATTR attr = world_ep_attr(&w->client);
+	DAT_EP_ATTR attr = world_ep_attr(c);
 	DAT_EVENT ev;
 
 	fv_device_cfg_get(w->dev)->attr.max_qp = 2 * MANY + 10;
@@ -970,8 +866,8 @@ static void many__connections(void **state)
 	attr.max_request_dtos = 1;
 	kit_listen(w);
 	for (int i = 0; i < MANY; i++) {
-		client[i] = world_ep(&w->client, &attr);
-		server[i] = world_ep(&w->server, &attr);
+		client[i] = world_ep(c, &attr);
+		server[i] = world_ep(s, &attr);
 	}
 	for (int from = 0; from < MANY; from += AT_ONCE) {
 		for (int i = from; i < from + AT_ONCE; i++)
@@ -981,8 +877,8 @@ static void many__connections(void **state)
 			assert_dat_ok(V(cr_accept)(kit_request(w), server[i], 0,
 						   NULL));
 		for (int i = 0; i < AT_ONCE; i++) {
-			expect_event(w->client.conn_evd, EV(ESTABLISHED));
-			expect_event(w->server.conn_evd, EV(ESTABLISHED));
+			expect_event(c->conn_evd, EV(ESTABLISHED));
+			expect_event(s->conn_evd, EV(ESTABLISHED));
 		}
 	}
 	for (int i = 0; i < MANY; i++) {
@@ -991,101 +887,82 @@ static void many__connections(void **state)
 	}
 	for (int i = 0; i < MANY; i++) {
 		kit_abort(client[i]);
-		expect_event(w->client.conn_evd, EV(DISCONNECTED));
-		ev = expect_event(w->server.conn_evd, EV(DISCONNECTED));
+		expect_event(c->conn_evd, EV(DISCONNECTED));
+		ev = expect_event(s->conn_evd, EV(DISCONNECTED));
 		assert_non_null(ev.event_data.connect_event_data.ep_handle);
 	}
 }
 
 /* Both IAs are closed with connections in every state. */
-static void close__with_everything_open(void **state)
+ON_IB_ROCE(close__with_everything_open, world_connect)
 {
-	struct world *w = *state;
 	DAT_EP_HANDLE ep;
 
-	world_connect(w);
 	kit_listen(w);
-	ep = w->client.ep;
-	w->client.ep = world_ep(&w->client, NULL);
+	ep = c->ep;
+	c->ep = world_ep(c, NULL);
 	kit_meet(w);
-	w->client.ep = world_ep(&w->client, NULL);
-	assert_dat_ok(
-		V(cr_accept)(kit_meet(w), world_ep(&w->server, NULL), 0, NULL));
+	c->ep = world_ep(c, NULL);
+	assert_dat_ok(V(cr_accept)(kit_meet(w), world_ep(s, NULL), 0, NULL));
 	plan_for(OP_ANY, FV_DROP, 1000000);
-	assert_dat_ok(kit_connect(world_ep(&w->client, NULL),
-				  DAT_TIMEOUT_INFINITE, NULL, 0));
+	assert_dat_ok(
+		kit_connect(world_ep(c, NULL), DAT_TIMEOUT_INFINITE, NULL, 0));
 	kit_abort(ep);
 }
 
 /* The last word of a closing IA still leaves. */
-static void close__tells_the_peer(void **state)
+ON_IB_ROCE(close__tells_the_peer, world_connect)
 {
-	struct world *w = *state;
-
-	world_connect(w);
-	close_ia(&w->client);
-	kit_conn(&w->server, EV(DISCONNECTED));
+	close_ia(c);
+	kit_conn(s, EV(DISCONNECTED));
 }
 
 /* And is said again until it is heard, in both roles. */
-static void close__tells_the_peer_again(void **state)
+ON_IB(close__tells_the_peer_again, world_connect)
 {
-	struct world *w = *state;
-
-	world_connect(w);
 	plan_for(DCM_DREQ, FV_DROP, 2);
-	close_ia(&w->client);
-	kit_conn(&w->server, EV(DISCONNECTED));
+	close_ia(c);
+	kit_conn(s, EV(DISCONNECTED));
 	assert_in_range(seen(), 3, 1000);
 }
 
-static void close__tells_the_active_side_again(void **state)
+ON_IB(close__tells_the_active_side_again, world_connect)
 {
-	struct world *w = *state;
-
-	world_connect(w);
 	plan_for(DCM_DREQ, FV_DROP, 2);
-	close_ia(&w->server);
-	kit_conn(&w->client, EV(DISCONNECTED));
+	close_ia(s);
+	kit_conn(c, EV(DISCONNECTED));
 	assert_in_range(seen(), 3, 1000);
 }
 
 /* Endpoints that were freed just before, which leaves nothing to wait for. */
-static void close__after_the_endpoint_was_freed(void **state)
+ON_IB(close__after_the_endpoint_was_freed, world_connect)
 {
-	struct world *w = *state;
-
-	world_connect(w);
 	plan_for(DCM_DREQ, FV_DROP, 2);
-	assert_dat_ok(V(ep_free)(w->client.ep));
-	w->client.ep = DAT_HANDLE_NULL;
-	close_ia(&w->client);
-	kit_conn(&w->server, EV(DISCONNECTED));
+	assert_dat_ok(V(ep_free)(c->ep));
+	c->ep = DAT_HANDLE_NULL;
+	close_ia(c);
+	kit_conn(s, EV(DISCONNECTED));
 	assert_in_range(seen(), 3, 1000);
 }
 
 /* Nobody answers: it is said several times, and then the close goes on. */
-static void close__peer_has_vanished(void **state)
+ON_IB(close__peer_has_vanished, world_connect)
 {
-	struct world *w = *state;
-
-	world_connect(w);
 	plan_for(OP_ANY, FV_DROP, 1000000);
-	close_ia(&w->client);
+	close_ia(c);
 	assert_in_range(seen(), 3, 1000);
-	kit_state(w->server.ep, DAT_EP_STATE_CONNECTED);
+	kit_state(s->ep, DAT_EP_STATE_CONNECTED);
 }
 
 /* ------------------------------------------------------ what fails */
 
-static void ucm_connect__nth_failure(void **state)
+ON_IB(ucm_connect__nth_failure)
 {
-	struct world *w = *state;
 	bool hit = true;
 
 	kit_listen(w);
 	for (unsigned n = 1; hit; n++) {
-		DAT_EP_HANDLE ep = world_ep(&w->client, NULL);
+		DAT_EP_HANDLE ep = world_ep(c, NULL);
 		DAT_RETURN ret;
 
 		assert_in_range(n, 1, 60);
@@ -1096,7 +973,7 @@ static void ucm_connect__nth_failure(void **state)
 
 			/* Sends and receives of the CM may fail as well; it
 			 * gets over that or gives up. */
-			ev = next_event(w->client.conn_evd, WORLD_PATIENCE_US);
+			ev = next_event(c->conn_evd, WORLD_PATIENCE_US);
 			assert_int_equal(ev.event_number, EV(TIMED_OUT));
 		} else {
 			assert_int_equal(ret & 0xc0000000u, DAT_CLASS_ERROR);
@@ -1105,7 +982,7 @@ static void ucm_connect__nth_failure(void **state)
 		hit = fv_fail_hit();
 		fv_fail_at(0, 0);
 		assert_dat_ok(V(ep_free)(ep));
-		while (V(evd_dequeue)(w->server.cr_evd, &(DAT_EVENT){0}) ==
+		while (V(evd_dequeue)(s->cr_evd, &(DAT_EVENT){0}) ==
 		       DAT_SUCCESS)
 			;
 	}
@@ -1115,7 +992,7 @@ static void ucm_connect__nth_failure(void **state)
 static int setup_by_gid(void **state)
 {
 	setenv("DAPL_GLOBAL_ROUTING", "1", 1);
-	return world_setup_ib(state);
+	return world_setup(state);
 }
 
 static int teardown_by_gid(void **state)
@@ -1124,81 +1001,21 @@ static int teardown_by_gid(void **state)
 	return world_teardown(state);
 }
 
-#define on_both(f) on_ib(f), on_roce(f)
-#define by_gid(f)                                                    \
-	{                                                            \
-#f ".by_gid", f, setup_by_gid, teardown_by_gid, NULL \
-	}
+#define BY_GID(name)                                             \
+	CASE_AGAIN(name, CASE_ROW(name, ".by_gid", setup_by_gid, \
+				  teardown_by_gid, NULL))
 
-static void ucm_requests__more_than_the_queue_is_long(void **state)
+BY_GID(address__cut_short_has_no_gid)
+BY_GID(hostile__group_for_an_address)
+
+ON_IB(ucm_requests__more_than_the_queue_is_long)
 {
-	kit_crowd(*state);
+	kit_crowd(w);
 }
 
-static void ucm_psp_create_any__all_round(void **state)
+ON_IB(ucm_psp_create_any__all_round)
 {
-	kit_listen_all_round(*state);
+	kit_listen_all_round(w);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		on_both(ucm_connect__private_data),
-		on_ib(connect__more_private_data_than_fits),
-		on_both(connect__rejected_with_data),
-		on_ib(ucm_disconnect__by_both_at_once),
-		on_both(address__is_a_block),
-		on_ib(ucm_psp_create_any__all_round),
-		on_ib(ucm_requests__more_than_the_queue_is_long),
-		on_both(address__of_a_request_can_be_called),
-		on_both(address__unusable),
-		on_ib(address__cut_short_leads_by_lid),
-		on_roce(address__cut_short_has_no_gid),
-		by_gid(address__cut_short_has_no_gid),
-		on_roce(address__of_a_peer_with_one_gid),
-		on_ib(address__is_none_of_a_socket),
-		on_ib(connect__no_handle_at_first),
-		on_roce(connect__no_way_to_the_peer),
-		on_ib(listen__port_is_16_bits),
-		on_ib(listen__while_the_port_becomes_free),
-		on_ib(lost__req_once),
-		on_ib(lost__req_twice),
-		on_ib(lost__rep),
-		on_ib(lost__rtu),
-		on_ib(lost__dreq),
-		on_ib(lost__drep),
-		on_ib(lost__reject),
-		on_ib(credits__used_up_for_req_rep_dreq),
-		on_ib(credits__used_up_for_rtu_drep),
-		on_ib(credits__used_up_for_rejects),
-		on_ib(twice__req),
-		on_ib(twice__rep),
-		on_ib(twice__rtu),
-		on_ib(twice__dreq),
-		on_ib(twice__everything),
-		on_ib(late__request),
-		on_ib(accept__queue_pair_sends_before_the_answer_leaves),
-		on_ib(late__rtu),
-		on_ib(silence__consumers_timeout),
-		on_ib(silence__disconnect),
-		on_both(forged__address),
-		on_roce(hostile__damaged_messages),
-		on_both(hostile__group_for_an_address),
-		by_gid(hostile__group_for_an_address),
-		on_ib(fatal__flushed),
-		on_both(fatal__without_a_word),
-		on_ib(fatal__other_faults),
-		on_ib(fatal__of_an_endpoint),
-		on_ib(fatal__while_closing),
-		on_roce(many__connections),
-		on_both(close__with_everything_open),
-		on_both(close__tells_the_peer),
-		on_ib(close__tells_the_peer_again),
-		on_ib(close__tells_the_active_side_again),
-		on_ib(close__after_the_endpoint_was_freed),
-		on_ib(close__peer_has_vanished),
-		on_ib(ucm_connect__nth_failure),
-	};
-
-	return world_run(tests);
-}
+RUN_CASES(NULL, NULL)

@@ -11,19 +11,15 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "dapl/common/services/dapl_log.h"
 #include "dapl/openib_ucm/ucm_source.h"
+#include "test/unit/case.h"
 #include "test/unit/fake/fake_verbs.h"
 
 #define PATIENCE_S 30
@@ -262,17 +258,15 @@ static int small(void **state)
 	return setup(FV_IB, 16, 16);
 }
 
+/* The same of a device on which a request that fails leads to SQE. */
+static int small_sqe(void **state)
+{
+	return setup(FV_MLX5, 16, 16);
+}
+
 static int small_sender(void **state)
 {
 	return setup(FV_IB, 16, -1);
-}
-
-static int nothing_left(void **state)
-{
-	if (!fv_live())
-		return 0;
-	fv_live_dump(stderr);
-	return -1;
 }
 
 static int teardown(void **state)
@@ -280,8 +274,11 @@ static int teardown(void **state)
 	fv_pause(false);
 	end_close(&a);
 	end_close(&b);
-	return nothing_left(state);
+	return fv_nothing_left(state);
 }
+
+#define T(name, setup) CASE_WITH(name, setup, teardown)
+#define ON_ROCE(name)  CASE_ROW(name, ".roce", roce, teardown, NULL)
 
 static int bare(void **state)
 {
@@ -289,6 +286,8 @@ static int bare(void **state)
 	fv_devices_default(FV_IB, 1);
 	return 0;
 }
+
+#define BARE(name) CASE_WITH(name, bare, fv_nothing_left)
 
 /* --------------------------------------------------------- helpers */
 
@@ -407,7 +406,7 @@ static void let_go(struct job *job)
 
 /* --------------------------------------------------- in quiet times */
 
-static void ucm_qp_send__arrives(void **state)
+T(ucm_qp_send__arrives, ib)
 {
 	static const size_t lengths[] = {DCM_HEADER, DCM_HEADER + 1, DCM_MSG};
 	struct salvo s = {.n = 1};
@@ -424,8 +423,10 @@ static void ucm_qp_send__arrives(void **state)
 	assert_int_equal(stats_of(&a).sent, 3);
 }
 
+CASE_AGAIN(ucm_qp_send__arrives, ON_ROCE(ucm_qp_send__arrives))
+
 /* What devices leave before a message, and what is made of it. */
-static void source__of_a_message(void **state)
+CASE_OF(source__of_a_message, void *no_state, ON_ROCE(source__of_a_message))
 {
 	static const uint8_t v4[16] = {[10] = 0xff, [11] = 0xff, [12] = 10,
 				       [13] = 0,    [14] = 2,	 [15] = 15};
@@ -462,7 +463,7 @@ static void source__of_a_message(void **state)
 	assert_false(src.has_gid);
 }
 
-static void send__many_times_the_ring(void **state)
+T(send__many_times_the_ring, small)
 {
 	for (uint32_t i = 0; i < 100; i++) {
 		send_n(i * 10, 10);
@@ -472,7 +473,7 @@ static void send__many_times_the_ring(void **state)
 	assert_int_equal(stats_of(&a).dropped, 0);
 }
 
-static void open__as_the_historic_one(void **state)
+T(open__as_the_historic_one, ib)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
@@ -490,7 +491,7 @@ static void open__as_the_historic_one(void **state)
 
 /* ----------------------------------------------------------- credits */
 
-static void credits__exhausted(void **state)
+T(credits__exhausted, small_sender)
 {
 	struct ucm_qp_stats stats;
 
@@ -527,7 +528,7 @@ static void burst(void *arg)
 	fire(&rest);
 }
 
-static void credits__come_back_in_a_burst(void **state)
+T(credits__come_back_in_a_burst, small_sender)
 {
 	struct ucm_qp_stats stats;
 	size_t waited = 0;
@@ -545,7 +546,7 @@ static void credits__come_back_in_a_burst(void **state)
 }
 
 /* Who waits is served when there is room though nothing more is sent. */
-static void credits__come_back_in_a_lull(void **state)
+T(credits__come_back_in_a_lull, small_sender)
 {
 	fv_hold_sends(a.qp.verbs, true);
 	send_n(0, 100);
@@ -563,7 +564,7 @@ static enum fv_verdict only_whole_messages(struct fv_ud_packet *pkt, void *arg)
 }
 
 /* Said once for each time that it happens. */
-static void credits__no_room_to_wait(void **state)
+T(credits__no_room_to_wait, small_sender)
 {
 	fv_hook_ud(only_whole_messages, NULL);
 	for (uint32_t round = 1; round <= 2; round++) {
@@ -585,7 +586,7 @@ static void credits__no_room_to_wait(void **state)
 }
 
 /* The limit of the program is there for a close that does not give up. */
-static void close__while_sends_hang(void **state)
+T(close__while_sends_hang, small)
 {
 	fv_pause(true);
 	send_n(0, 100);
@@ -597,7 +598,7 @@ static void close__while_sends_hang(void **state)
 }
 
 /* What is sent after stop() leaves before close() returns. */
-static void close__after_the_last_words(void **state)
+T(close__after_the_last_words, small)
 {
 	send_n(0, 3);
 	expect_n(&b, 3);
@@ -611,7 +612,7 @@ static void close__after_the_last_words(void **state)
 
 /* ---------------------------------------------------------- receiving */
 
-static void receive__overflow(void **state)
+T(receive__overflow, small)
 {
 	int packets = 0, depth;
 	struct job job;
@@ -636,7 +637,7 @@ static void receive__overflow(void **state)
 	}
 }
 
-static void receive__others_get_their_turn(void **state)
+T(receive__others_get_their_turn, ib)
 {
 	struct job job;
 
@@ -659,7 +660,7 @@ static enum fv_verdict lengthen(struct fv_ud_packet *pkt, void *arg)
 	return FV_DELIVER;
 }
 
-static void receive__any_length(void **state)
+T(receive__any_length, ib)
 {
 	int n = 0;
 
@@ -688,7 +689,7 @@ static void all_works(void)
 	}
 }
 
-static void fail__receiver(void **state)
+T(fail__receiver, small)
 {
 	send_n(0, 1);
 	expect_n(&b, 1);
@@ -698,7 +699,7 @@ static void fail__receiver(void **state)
 	all_works();
 }
 
-static void fail__sender_with_sends_under_way(void **state)
+T(fail__sender_with_sends_under_way, small)
 {
 	fv_pause(true);
 	send_n(0, 40);
@@ -709,7 +710,20 @@ static void fail__sender_with_sends_under_way(void **state)
 	all_works();
 }
 
-static void fail__each_call_of_a_message(void **state)
+/* Requests are flushed, receives are not: the next message finds it out. */
+T(fail__one_send_of_several, small_sqe)
+{
+	fv_hold_sends(a.qp.verbs, true);
+	send_n(0, 4);
+	fv_request_fails(a.qp.verbs, IBV_WC_LOC_QP_OP_ERR);
+	fv_hold_sends(a.qp.verbs, false);
+	assert_int_equal(fv_qp_state(a.qp.verbs), IBV_QPS_SQE);
+	send_n(4, 1);
+	expect_resets(&a, 1);
+	all_works();
+}
+
+T(fail__each_call_of_a_message, small)
 {
 	struct salvo last = {.n = 1, .len = DCM_MSG};
 
@@ -734,7 +748,7 @@ static void fail__each_call_of_a_message(void **state)
 	all_works();
 }
 
-static void fail__reset_fails_too(void **state)
+T(fail__reset_fails_too, small)
 {
 	fv_fail_call("ibv_modify_qp", 1, EIO);
 	fv_qp_error(b.qp.verbs);
@@ -745,7 +759,7 @@ static void fail__reset_fails_too(void **state)
 
 /* ------------------------------------------------------------- depth */
 
-static void open__shallow_device(void **state)
+BARE(open__shallow_device)
 {
 	struct fv_device_cfg cfg;
 
@@ -759,7 +773,7 @@ static void open__shallow_device(void **state)
 	end_close(&a);
 }
 
-static void open__little_memory_to_lock(void **state)
+BARE(open__little_memory_to_lock)
 {
 	struct ucm_qp_cfg cfg;
 
@@ -771,7 +785,7 @@ static void open__little_memory_to_lock(void **state)
 	end_close(&a);
 }
 
-static void ucm_qp_open__nth_failure(void **state)
+BARE(ucm_qp_open__nth_failure)
 {
 	struct ucm_qp_cfg cfg;
 	bool hit = true;
@@ -852,7 +866,7 @@ static void touch_n(uint16_t n)
 	ucm_ah_put(hold_n(n));
 }
 
-static void ah__kept_while_there_is_room(void **state)
+T(ah__kept_while_there_is_room, ib)
 {
 	unsigned live = fv_live();
 
@@ -869,7 +883,7 @@ static void ah__kept_while_there_is_room(void **state)
 }
 
 /* One after the other, each would drive out the next to be wanted. */
-static void ah__more_peers_in_turn_than_room(void **state)
+T(ah__more_peers_in_turn_than_room, ib)
 {
 	unsigned live = fv_live();
 
@@ -886,7 +900,7 @@ static void ah__more_peers_in_turn_than_room(void **state)
 }
 
 /* Who is talked to now takes the place of who was. */
-static void ah__other_peers_later(void **state)
+T(ah__other_peers_later, ib)
 {
 	unsigned before;
 
@@ -905,7 +919,7 @@ static void ah__other_peers_later(void **state)
 	cache_close();
 }
 
-static void ah__held_ones_stay(void **state)
+T(ah__held_ones_stay, ib)
 {
 	struct ucm_ah *held[10];
 	unsigned live = fv_live();
@@ -922,7 +936,7 @@ static void ah__held_ones_stay(void **state)
 }
 
 /* A send for which there is no way is dropped, and nothing else is. */
-static void ah__cannot_be_made_for_a_send(void **state)
+T(ah__cannot_be_made_for_a_send, ib)
 {
 	fv_fail_call("ibv_create_ah", 1, EINVAL);
 	send_n(0, 2);
@@ -987,7 +1001,7 @@ static void until_hanging(unsigned n)
 }
 
 /* Others are sent to meanwhile; what waits is sent in its order. */
-static void lookup__hangs_for_one_peer(void **state)
+T(lookup__hangs_for_one_peer, roce)
 {
 	look(FV_LOOKUP_HANGS);
 	say_to(peer_at(200), 0, 3);
@@ -1002,7 +1016,7 @@ static void lookup__hangs_for_one_peer(void **state)
 }
 
 /* One search for all that is said to somebody who is not there. */
-static void lookup__failure_is_remembered(void **state)
+T(lookup__failure_is_remembered, roce)
 {
 	look(ETIMEDOUT);
 	say_to(peer_at(200), 0, 3);
@@ -1014,7 +1028,7 @@ static void lookup__failure_is_remembered(void **state)
 }
 
 /* Not more at a time than leave helpers for others, and few for strangers. */
-static void lookup__strangers_share(void **state)
+T(lookup__strangers_share, roce)
 {
 	look(FV_LOOKUP_HANGS);
 	for (uint8_t i = 0; i < 20; i++)
@@ -1028,7 +1042,7 @@ static void lookup__strangers_share(void **state)
 		sched_yield();
 }
 
-static void lookup__few_at_a_time(void **state)
+T(lookup__few_at_a_time, roce)
 {
 	look(FV_LOOKUP_HANGS);
 	for (uint8_t i = 0; i < 20; i++)
@@ -1042,7 +1056,7 @@ static void lookup__few_at_a_time(void **state)
 }
 
 /* Nothing is left behind, and nobody waits longer than the kernel. */
-static void lookup__hangs_at_the_end(void **state)
+T(lookup__hangs_at_the_end, roce)
 {
 	look(FV_LOOKUP_HANGS);
 	say_to(peer_at(200), 0, 3);
@@ -1061,7 +1075,7 @@ static void doubt(void *arg)
 }
 
 /* Unanswered: the peer's hardware address may be another one. */
-static void lookup__once_more_when_unanswered(void **state)
+T(lookup__once_more_when_unanswered, roce)
 {
 	look(0);
 	send_n(0, 1);
@@ -1077,50 +1091,4 @@ static void lookup__once_more_when_unanswered(void **state)
 	expect_n(&b, 10);
 }
 
-#define T(f, s) cmocka_unit_test_setup_teardown(f, s, teardown)
-#define BARE(f) cmocka_unit_test_setup_teardown(f, bare, nothing_left)
-#define ON_ROCE(f)                                  \
-	{                                           \
-#f ".roce", f, roce, teardown, NULL \
-	}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(ucm_qp_send__arrives, ib),
-		ON_ROCE(ucm_qp_send__arrives),
-		ON_ROCE(source__of_a_message),
-		T(send__many_times_the_ring, small),
-		T(open__as_the_historic_one, ib),
-		T(credits__exhausted, small_sender),
-		T(credits__come_back_in_a_burst, small_sender),
-		T(credits__come_back_in_a_lull, small_sender),
-		T(credits__no_room_to_wait, small_sender),
-		T(close__while_sends_hang, small),
-		T(close__after_the_last_words, small),
-		T(receive__overflow, small),
-		T(receive__others_get_their_turn, ib),
-		T(receive__any_length, ib),
-		T(fail__receiver, small),
-		T(fail__sender_with_sends_under_way, small),
-		T(fail__each_call_of_a_message, small),
-		T(fail__reset_fails_too, small),
-		BARE(open__shallow_device),
-		BARE(open__little_memory_to_lock),
-		BARE(ucm_qp_open__nth_failure),
-		T(ah__kept_while_there_is_room, ib),
-		T(ah__more_peers_in_turn_than_room, ib),
-		T(ah__other_peers_later, ib),
-		T(ah__held_ones_stay, ib),
-		T(ah__cannot_be_made_for_a_send, ib),
-		T(lookup__hangs_for_one_peer, roce),
-		T(lookup__failure_is_remembered, roce),
-		T(lookup__strangers_share, roce),
-		T(lookup__few_at_a_time, roce),
-		T(lookup__hangs_at_the_end, roce),
-		T(lookup__once_more_when_unanswered, roce),
-	};
-
-	alarm(300);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -82,6 +82,14 @@ static void try(const char *name, DAT_RETURN (*call)(void), DAT_RETURN want)
 	assert_ptr_equal(end, PTHREAD_CANCELED);
 }
 
+static void begin(struct world *w)
+{
+	memset(&o, 0, sizeof(o));
+	o.w = w;
+	o.s = &w->server;
+	o.c = &w->client;
+}
+
 #define CALL(name, expr)                    \
 	static DAT_RETURN call_##name(void) \
 	{                                   \
@@ -109,11 +117,8 @@ static DAT_RETURN call_rmr_free(void)
 	return V(rmr_free)(o.rmr) | V(rmr_free)(o.rmr2);
 }
 
-static void calls__adapter(void **state)
+ON_EACH(calls__adapter, begin)
 {
-	memset(&o, 0, sizeof(o));
-	o.w = *state;
-	o.s = &o.w->server;
 	TRY(ia_open);
 	TRY(ia_close);
 	TRY(pz_create);
@@ -169,11 +174,8 @@ static DAT_RETURN call_a_failure(void)
 	return ret;
 }
 
-static void calls__events(void **state)
+ON_EACH(calls__events, begin)
 {
-	memset(&o, 0, sizeof(o));
-	o.w = *state;
-	o.s = &o.w->server;
 	TRY(cno_create);
 	TRY(cno_fd_create);
 	TRY(cno_modify_agent);
@@ -263,12 +265,8 @@ static void check_data(void)
 	expect_dto(o.s->recv_evd, 1, DAT_DTO_ERR_FLUSHED);
 }
 
-static void calls__connection(void **state)
+ON_EACH(calls__connection, begin)
 {
-	memset(&o, 0, sizeof(o));
-	o.w = *state;
-	o.s = &o.w->server;
-	o.c = &o.w->client;
 	o.c->ep = world_ep(o.c, NULL);
 	TRY(ep_create);
 	TRY(ep_modify);
@@ -313,11 +311,8 @@ static DAT_RETURN call_srq_create(void)
 	return V(srq_create)(o.s->ia, o.s->pz, &attr, &o.srq);
 }
 
-static void calls__srq(void **state)
+ON_IB_ROCE(calls__srq, begin)
 {
-	memset(&o, 0, sizeof(o));
-	o.w = *state;
-	o.s = &o.w->server;
 	TRY(srq_create);
 	TRY(ep_create_with_srq);
 	o.seg = world_seg(o.s, 0, 64);
@@ -355,8 +350,7 @@ static void *sleep_in_call(void *arg)
 
 static bool in_call(const struct sleeper *t)
 {
-	return t->evd ? __atomic_load_n(&((struct dapl_evd *)t->evd)->waiting,
-					__ATOMIC_ACQUIRE)
+	return t->evd ? world_evd_is_waited_for(t->evd)
 		      : world_cno_waiters(t->cno) == 1;
 }
 
@@ -400,12 +394,10 @@ static void check_evd_wait(struct world *w, unsigned flags, DAT_CNO_HANDLE cno)
 	}
 }
 
-static void evd_wait__cancelled(void **state)
+ON_IB_IWARP(evd_wait__cancelled)
 {
-	struct world *w = *state;
-	DAT_CNO_HANDLE cno = NULL;
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
 
-	assert_dat_ok(V(cno_create)(w->server.ia, no_agent, &cno));
 	check_evd_wait(w, DAT_EVD_SOFTWARE_FLAG, NULL);
 	check_evd_wait(w, DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG, NULL);
 	check_evd_wait(w, DAT_EVD_SOFTWARE_FLAG, cno);
@@ -413,15 +405,14 @@ static void evd_wait__cancelled(void **state)
 	assert_dat_ok(V(cno_free)(cno));
 }
 
-static void cno_wait__cancelled(void **state)
+ON_IB(cno_wait__cancelled)
 {
-	struct world *w = *state;
 	DAT_CNO_HANDLE cno = NULL;
 	DAT_EVD_HANDLE evd, got;
 
 	for (int i = 0; i < 2; i++) {
-		assert_dat_ok(V(cno_create)(w->server.ia, no_agent, &cno));
-		evd = world_evd_cno(w->server.ia, DAT_EVD_SOFTWARE_FLAG, cno);
+		cno = world_cno(s->ia);
+		evd = world_evd_cno(s->ia, DAT_EVD_SOFTWARE_FLAG, cno);
 		cancel_sleeper(NULL, cno, types[i]);
 		assert_int_equal(world_cno_waiters(cno), 0);
 		world_post_se(evd, w);
@@ -433,17 +424,15 @@ static void cno_wait__cancelled(void **state)
 }
 
 /* Closing abruptly does not wait for threads that are no more. */
-static void ia_close__after_cancelled_waits(void **state)
+ON_IB(ia_close__after_cancelled_waits)
 {
-	struct world *w = *state;
-	DAT_CNO_HANDLE cno = NULL;
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
 
-	assert_dat_ok(V(cno_create)(w->server.ia, no_agent, &cno));
-	cancel_sleeper(w->server.cr_evd, NULL, PTHREAD_CANCEL_ASYNCHRONOUS);
-	cancel_sleeper(w->server.recv_evd, NULL, PTHREAD_CANCEL_DEFERRED);
+	cancel_sleeper(s->cr_evd, NULL, PTHREAD_CANCEL_ASYNCHRONOUS);
+	cancel_sleeper(s->recv_evd, NULL, PTHREAD_CANCEL_DEFERRED);
 	cancel_sleeper(NULL, cno, PTHREAD_CANCEL_ASYNCHRONOUS);
-	world_ia_close(w->server.ia, DAT_CLOSE_ABRUPT_FLAG);
-	w->server.ia = DAT_HANDLE_NULL;
+	world_ia_close(s->ia, DAT_CLOSE_ABRUPT_FLAG);
+	s->ia = DAT_HANDLE_NULL;
 }
 
 static void *wait_uncancellable(void *arg)
@@ -457,37 +446,19 @@ static void *wait_uncancellable(void *arg)
 }
 
 /* A thread that does not let itself be cancelled is not. */
-static void evd_wait__not_cancellable(void **state)
+ON_IB(evd_wait__not_cancellable)
 {
-	struct world *w = *state;
-	DAT_EVD_HANDLE evd = world_evd(w->server.ia, DAT_EVD_SOFTWARE_FLAG);
+	DAT_EVD_HANDLE evd = world_evd(s->ia, DAT_EVD_SOFTWARE_FLAG);
 	pthread_t thread;
 	void *end = w;
 
 	assert_int_equal(pthread_create(&thread, NULL, wait_uncancellable, evd),
 			 0);
-	world_until(__atomic_load_n(&((struct dapl_evd *)evd)->waiting,
-				    __ATOMIC_ACQUIRE));
+	world_until(world_evd_is_waited_for(evd));
 	assert_int_equal(pthread_cancel(thread), 0);
 	world_post_se(evd, w);
 	pthread_join(thread, &end);
 	assert_int_equal((uintptr_t)end, DAT_SUCCESS);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		on_each(calls__adapter),
-		on_each(calls__events),
-		on_each(calls__connection),
-		on_ib(calls__srq),
-		on_roce(calls__srq),
-		on_ib(evd_wait__cancelled),
-		on_iwarp(evd_wait__cancelled),
-		on_ib(cno_wait__cancelled),
-		on_ib(ia_close__after_cancelled_waits),
-		on_ib(evd_wait__not_cancellable),
-	};
-
-	return world_run(tests);
-}
+RUN_CASES(NULL, NULL)

@@ -167,7 +167,7 @@ static int run_case(const char *name)
 
 /* --------------------------------------------------------- the parent */
 
-static void exit__with_adapters_open(void **state)
+static void run_alone(void **state)
 {
 	int status;
 	pid_t pid = fork();
@@ -184,21 +184,18 @@ static void exit__with_adapters_open(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-#define A_CASE(case)                                                  \
-	{                                                             \
-		"exit__" #case, exit__with_adapters_open, NULL, NULL, \
-			(void *)#case                                 \
+#define EXIT(how)                                              \
+	{                                                      \
+		.name = "exit__" #how, .test_func = run_alone, \
+		.initial_state = (void *)#how                  \
 	}
+
+CASE_ROWS(exit__with_adapters_open, EXIT(program_calls), EXIT(request_comes),
+	  EXIT(thread_calls))
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		A_CASE(program_calls),
-		A_CASE(request_comes),
-		A_CASE(thread_calls),
-	};
-
 	if (argc > 1)
 		return run_case(argv[1]);
-	return world_run(tests);
+	return cases_run(NULL, NULL);
 }

@@ -126,38 +126,18 @@ static void child_calls(struct world *w, DAT_CNO_HANDLE cno)
 	child_ends(&w->client, cno);
 }
 
-struct sleeper {
-	DAT_EVD_HANDLE evd;
-	DAT_EVENT ev;
-	DAT_RETURN ret;
-};
-
-static void *sleep_on(void *arg)
-{
-	struct sleeper *s = arg;
-	DAT_COUNT more;
-
-	s->ret = V(evd_wait)(s->evd, WORLD_PATIENCE_US, 1, &s->ev, &more);
-	return NULL;
-}
-
 /* A thread of the parent sleeps; the child neither wakes nor joins it. */
-static void child__every_call_fails(void **state)
+ON_IB_IWARP(child__every_call_fails, world_connect)
 {
-	struct world *w = *state;
-	struct sleeper s = {.evd = w->server.recv_evd};
-	DAT_CNO_HANDLE cno;
-	pthread_t thread;
+	struct waiter waiter;
+	DAT_CNO_HANDLE cno = world_cno(c->ia);
 	DAT_EVENT ev;
 	pid_t pid;
 
-	world_connect(w);
-	assert_dat_ok(V(cno_create)(w->client.ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
-				    &cno));
-	assert_dat_ok(V(evd_modify_cno)(w->client.recv_evd, cno));
-	world_recv(&w->server, 0, 64, 5);
-	assert_int_equal(pthread_create(&thread, NULL, sleep_on, &s), 0);
-	world_until(DAT_GET_TYPE(V(evd_dequeue)(s.evd, &ev)) ==
+	assert_dat_ok(V(evd_modify_cno)(c->recv_evd, cno));
+	world_recv(s, 0, 64, 5);
+	waiter_start(&waiter, s->recv_evd, WORLD_PATIENCE_US, 1);
+	world_until(DAT_GET_TYPE(V(evd_dequeue)(waiter.evd, &ev)) ==
 		    DAT_INVALID_STATE);
 	pid = child_start();
 	if (!pid) {
@@ -166,12 +146,9 @@ static void child__every_call_fails(void **state)
 	}
 	child_ended_well(pid);
 	/* All is as it was. */
-	world_send(&w->client, 0, 8, 6, 0);
-	expect_dto(w->client.req_evd, 6, DAT_DTO_SUCCESS);
-	pthread_join(thread, NULL);
-	assert_dat_ok(s.ret);
-	assert_int_equal(
-		s.ev.event_data.dto_completion_event_data.user_cookie.as_64, 5);
+	world_send(c, 0, 8, 6, 0);
+	expect_dto(c->req_evd, 6, DAT_DTO_SUCCESS);
+	waiter_got(&waiter, 5, 0);
 	kit_disconnect(w);
 }
 
@@ -200,16 +177,12 @@ static void *make_noise(void *arg)
 	return NULL;
 }
 
-static void child__of_a_busy_parent(void **state)
+ON_IB(child__of_a_busy_parent, world_connect)
 {
-	struct world *w = *state;
 	struct noise n = {.w = w};
 	pthread_t threads[2];
-	DAT_CNO_HANDLE cno;
+	DAT_CNO_HANDLE cno = world_cno(c->ia);
 
-	world_connect(w);
-	assert_dat_ok(V(cno_create)(w->client.ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
-				    &cno));
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(
 			pthread_create(&threads[i], NULL, make_noise, &n), 0);
@@ -225,10 +198,10 @@ static void child__of_a_busy_parent(void **state)
 	__atomic_store_n(&n.over, true, __ATOMIC_RELEASE);
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-	world_recv(&w->server, 0, 64, 1);
-	world_send(&w->client, 0, 8, 2, 0);
-	expect_dto(w->client.req_evd, 2, DAT_DTO_SUCCESS);
-	expect_dto(w->server.recv_evd, 1, DAT_DTO_SUCCESS);
+	world_recv(s, 0, 64, 1);
+	world_send(c, 0, 8, 2, 0);
+	expect_dto(c->req_evd, 2, DAT_DTO_SUCCESS);
+	expect_dto(s->recv_evd, 1, DAT_DTO_SUCCESS);
 }
 
 /* Descriptors that an exec would pass on. RET_ALL: and all there are. */
@@ -251,12 +224,11 @@ static int fds_inherited(int *ret_all)
 }
 
 /* No descriptor of ours is the business of another program. */
-static void exec__inherits_nothing(void **state)
+CASE(exec__inherits_nothing)
 {
 	int before, before_all, all;
 	struct world w = {0};
 
-	(void)state;
 	before = fds_inherited(&before_all);
 	world_open(&w, FV_IB);
 	world_connect(&w);
@@ -266,13 +238,12 @@ static void exec__inherits_nothing(void **state)
 }
 
 /* Nothing was open: the child is a process like any other. */
-static void child__of_a_parent_without_adapters(void **state)
+CASE(child__of_a_parent_without_adapters)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
 	pid_t pid;
 
-	(void)state;
 	world_load(FV_IB);
 	world_ia_close(world_ia_open(NULL), DAT_CLOSE_GRACEFUL_FLAG);
 	pid = child_start();
@@ -287,15 +258,4 @@ static void child__of_a_parent_without_adapters(void **state)
 	world_unload();
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		on_ib(child__every_call_fails),
-		on_iwarp(child__every_call_fails),
-		on_ib(child__of_a_busy_parent),
-		cmocka_unit_test(exec__inherits_nothing),
-		cmocka_unit_test(child__of_a_parent_without_adapters),
-	};
-
-	return world_run(tests);
-}
+RUN_CASES(NULL, NULL)

@@ -6,20 +6,16 @@
  * Needs top_srcdir in the environment, as make check sets it.
  */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/cm/dcm/dcm_path.h"
 #include "dapl/common/services/dapl_log.h"
 #include "dapl/openib_cma/cma.h"
 #include "dapl/openib_ucm/ucm_qp.h"
+#include "test/unit/case.h"
 
 /* Its header does not go with cma.h. */
 extern const struct dapl_param_table scm_param_table;
@@ -63,7 +59,7 @@ static int gather(void **state)
 	return rows < 10;
 }
 
-static void defaults__of_the_core(void **state)
+CASE(defaults__of_the_core)
 {
 	struct dapl_ia_params p;
 
@@ -73,7 +69,7 @@ static void defaults__of_the_core(void **state)
 	assert_int_equal(p.pkey, 0);
 }
 
-static void defaults__of_cma(void **state)
+CASE(defaults__of_cma)
 {
 	struct cma_params p;
 
@@ -85,7 +81,7 @@ static void defaults__of_cma(void **state)
 	assert_int_equal(p.tos, 0);
 }
 
-static void defaults__of_paths_and_ucm(void **state)
+CASE(defaults__of_paths_and_ucm)
 {
 	struct ucm_params p;
 
@@ -128,7 +124,7 @@ static int with(const struct dapl_param_table *table,
 	return v;
 }
 
-static void range__of_each_number(void **state)
+CASE(range__of_each_number)
 {
 	for (size_t i = 0; i < TABLES; i++) {
 		struct dapl_param_table t = table_of(i);
@@ -148,7 +144,7 @@ static void range__of_each_number(void **state)
 }
 
 /* A variable sets its own field and no other, and those inside the struct. */
-static void field__each_number_has_its_own(void **state)
+CASE(field__each_number_has_its_own)
 {
 	for (size_t i = 0; i < TABLES; i++) {
 		struct dapl_param_table t = table_of(i);
@@ -171,7 +167,7 @@ static void field__each_number_has_its_own(void **state)
 	}
 }
 
-static void table__sane_rows(void **state)
+CASE(table__sane_rows)
 {
 	for (size_t i = 0; i < rows; i++) {
 		assert_memory_equal(row[i]->name, "DAPL_", 5);
@@ -213,7 +209,7 @@ static void page_line(const struct dapl_param *r, char *buf, size_t size)
 		 def);
 }
 
-static void page__lists_exactly_the_rows_of_the_tables(void **state)
+CASE(page__lists_exactly_the_rows_of_the_tables)
 {
 	const char *top = getenv("top_srcdir");
 	char path[4096], want[256], line[1024];
@@ -235,17 +231,4 @@ static void page__lists_exactly_the_rows_of_the_tables(void **state)
 	assert_int_equal(next, rows);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults__of_the_core),
-		cmocka_unit_test(defaults__of_cma),
-		cmocka_unit_test(defaults__of_paths_and_ucm),
-		cmocka_unit_test(range__of_each_number),
-		cmocka_unit_test(field__each_number_has_its_own),
-		cmocka_unit_test(table__sane_rows),
-		cmocka_unit_test(page__lists_exactly_the_rows_of_the_tables),
-	};
-
-	return cmocka_run_group_tests(tests, gather, NULL);
-}
+RUN_CASES(gather, NULL)

@@ -9,19 +9,15 @@
  * overwritten by malloc, so that a use after free shows without a sanitizer.
  * Rule: dat_registry.h; dat.conf(5).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/udat.h>
 
+#include "test/unit/case.h"
 #include "test/unit/fake/fake_verbs.h"
 
 #define PLUGIN(dir, lib) DAPL_TEST_BUILDDIR "/dapl/" dir "/.libs/" lib ".so.2"
@@ -68,10 +64,23 @@ static DAT_BOOLEAN is_thread_safe(DAT_IA_HANDLE ia)
 	return attr.is_thread_safe;
 }
 
-/* The file has each name twice, once for either kind of thread safety. */
-static void open__registrations_of_one_name(void **state)
+static int setup(void **state)
 {
-	const struct plugin *plugin = *state;
+	fv_reset();
+	fv_devices_default(FV_ROCE, 1);
+	return 0;
+}
+
+#define PLUGIN_ROW(name, i, label) \
+	CASE_ROW(name, label, setup, NULL, &plugins[i])
+#define EACH(name)                                                        \
+	CASE_OF(name, const struct plugin *plugin,                        \
+		PLUGIN_ROW(name, 0, ".cma"), PLUGIN_ROW(name, 1, ".scm"), \
+		PLUGIN_ROW(name, 2, ".ucm"))
+
+/* The file has each name twice, once for either kind of thread safety. */
+EACH(open__registrations_of_one_name)
+{
 	DAT_IA_HANDLE safe = open_ia(plugin->name, DAT_TRUE);
 	DAT_IA_HANDLE unsafe = open_ia(plugin->name, DAT_FALSE);
 	DAT_PZ_HANDLE pz;
@@ -90,9 +99,8 @@ static void open__registrations_of_one_name(void **state)
 }
 
 /* A call with a stale handle goes through the table of its registration. */
-static void close__stale_handle_after_the_last(void **state)
+EACH(close__stale_handle_after_the_last)
 {
-	const struct plugin *plugin = *state;
 	DAT_IA_HANDLE ia = open_ia(plugin->name, DAT_TRUE);
 	DAT_PZ_HANDLE pz;
 
@@ -105,9 +113,8 @@ static void close__stale_handle_after_the_last(void **state)
 }
 
 /* An IA for its attributes only: they are those of an IA that is open. */
-static void query__as_an_open_ia(void **state)
+EACH(query__as_an_open_ia)
 {
-	const struct plugin *plugin = *state;
 	DAT_IA_HANDLE ia = open_ia(plugin->name, DAT_FALSE);
 	DAT_PROVIDER_ATTR prov, open_prov;
 	DAT_HANDLE query = DAT_HANDLE_NULL;
@@ -136,9 +143,8 @@ static void query__as_an_open_ia(void **state)
 }
 
 /* The handle is good for close only, and the IA has no events for anybody. */
-static void query__nothing_but_attributes(void **state)
+EACH(query__nothing_but_attributes)
 {
-	const struct plugin *plugin = *state;
 	DAT_EVD_HANDLE async = DAT_EVD_ASYNC_EXISTS;
 	DAT_HANDLE query = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
@@ -158,9 +164,8 @@ static void query__nothing_but_attributes(void **state)
 	close_ia(ia);
 }
 
-static void query__bad_arguments(void **state)
+EACH(query__bad_arguments)
 {
-	const struct plugin *plugin = *state;
 	DAT_HANDLE query = DAT_HANDLE_NULL;
 	DAT_IA_ATTR attr;
 	const DAT_IA_ATTR_MASK all = DAT_IA_FIELD_ALL;
@@ -219,29 +224,8 @@ static int start_again(char **argv)
 	return 99;
 }
 
-static int setup(void **state)
-{
-	fv_reset();
-	fv_devices_default(FV_ROCE, 1);
-	return 0;
-}
-
-#define EACH(test)                                                      \
-	{#test ".cma", test, setup, NULL, (void *)&plugins[0]},         \
-		{#test ".scm", test, setup, NULL, (void *)&plugins[1]}, \
-	{                                                               \
-#test ".ucm", test, setup, NULL, (void *)&plugins[2]    \
-	}
-
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		EACH(close__stale_handle_after_the_last),
-		EACH(open__registrations_of_one_name),
-		EACH(query__as_an_open_ia),
-		EACH(query__nothing_but_attributes),
-		EACH(query__bad_arguments),
-	};
 	const char *dir = getenv("DAPL_TEST_DIR");
 	int failed;
 
@@ -252,7 +236,7 @@ int main(int argc, char **argv)
 		     "libraries");
 		return 0;
 	}
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	failed = cases_run(NULL, NULL);
 	unlink(getenv("DAT_OVERRIDE"));
 	rmdir(dir);
 	return failed;

@@ -14,12 +14,8 @@
 
 #include "test/unit/stress.h"
 
-#define SEND_THREADS 3
-#define RECV_THREADS 2
-#define READ_THREADS 2 /* of each of the two EVDs */
 #define LIFE_THREADS 2
 #define MESSAGE_MAX  (WORLD_MEM_SIZE / sizeof(uint64_t))
-#define STEP_US	     2000
 /* All threads must have ended by then, in microseconds. */
 #define LIMIT_US 50000000
 
@@ -52,16 +48,6 @@ struct stress {
 	DAT_CNO_HANDLE cno;
 	DAT_EVD_HANDLE soft_evd;
 	DAT_IA_ADDRESS_PTR addr;
-	int working; /* atomic: threads that still post */
-};
-
-struct worker {
-	struct stress *st;
-	void (*fn)(struct worker *me);
-	int nr;
-	bool posts; /* counts in st->working */
-	uint64_t random;
-	pthread_t thread;
 };
 
 /* ------------------------------------------------ helpers */
@@ -134,7 +120,7 @@ static DAT_LMR_TRIPLET slot_seg(const struct world_side *s, int i)
 	return world_seg(s, (size_t)i * sizeof(uint64_t), sizeof(uint64_t));
 }
 
-static void post_receives(struct worker *me)
+static void post_receives(struct stress_worker *me)
 {
 	struct stress *st = me->st;
 	struct world_side *s = &st->w->server;
@@ -177,7 +163,7 @@ static bool take_receive(struct stress *st)
 	}
 }
 
-static void post_sends(struct worker *me)
+static void post_sends(struct stress_worker *me)
 {
 	struct stress *st = me->st;
 	struct world_side *s = &st->w->client;
@@ -216,7 +202,8 @@ static bool judge_dto(struct stress *st, const DAT_EVENT *ev)
 }
 
 /* Some wait and some dequeue, and get into each other's way. */
-static void read_evd(struct worker *me, DAT_EVD_HANDLE evd, enum kind kind)
+static void read_evd(struct stress_worker *me, DAT_EVD_HANDLE evd,
+		     enum kind kind)
 {
 	struct stress *st = me->st;
 	DAT_COUNT more;
@@ -224,8 +211,9 @@ static void read_evd(struct worker *me, DAT_EVD_HANDLE evd, enum kind kind)
 	DAT_RETURN ret;
 
 	while (tally_got(st, kind) < st->messages && !late(st)) {
-		ret = dice(me, 3) ? V(evd_wait)(evd, STEP_US, 1, &ev, &more)
-				  : V(evd_dequeue)(evd, &ev);
+		ret = dice(me, 3)
+			      ? V(evd_wait)(evd, STRESS_STEP_US, 1, &ev, &more)
+			      : V(evd_dequeue)(evd, &ev);
 		if (!need(st, harmless(ret)))
 			return;
 		if (ret == DAT_SUCCESS && !judge_dto(st, &ev))
@@ -235,12 +223,12 @@ static void read_evd(struct worker *me, DAT_EVD_HANDLE evd, enum kind kind)
 	}
 }
 
-static void read_sends(struct worker *me)
+static void read_sends(struct stress_worker *me)
 {
 	read_evd(me, me->st->w->client.req_evd, SENT);
 }
 
-static void read_receives(struct worker *me)
+static void read_receives(struct stress_worker *me)
 {
 	read_evd(me, me->st->w->server.recv_evd, RECEIVED);
 }
@@ -248,24 +236,12 @@ static void read_receives(struct worker *me)
 /* ---------------------------- connections come and go */
 
 struct life {
-	struct worker *me;
+	struct stress_worker *me;
 	DAT_EVD_HANDLE server_conn, client_conn, cr_evd;
 	DAT_PSP_HANDLE psp;
 	DAT_CONN_QUAL qual;
 	DAT_EP_HANDLE server, client;
 };
-
-/* The next event of a thread's own EVD; 0 when there was none in time. */
-static unsigned own_event(struct stress *st, DAT_EVD_HANDLE evd, DAT_EVENT *ev)
-{
-	DAT_RETURN ret;
-	DAT_COUNT more;
-
-	do {
-		ret = V(evd_wait)(evd, STEP_US, 1, ev, &more);
-	} while (ret != DAT_SUCCESS && !late(st));
-	return ret == DAT_SUCCESS ? (unsigned)ev->event_number : 0;
-}
 
 static bool life_connect(struct life *l)
 {
@@ -273,22 +249,20 @@ static bool life_connect(struct life *l)
 	DAT_CR_HANDLE cr;
 	DAT_EVENT ev;
 
-	if (!need(st, world_ask(l->client, st->addr, l->qual) == DAT_SUCCESS) ||
+	if (!ok(st, world_ask(l->client, st->addr, l->qual)) ||
 	    !need(st, own_event(st, l->cr_evd, &ev) ==
 			      DAT_CONNECTION_REQUEST_EVENT))
 		return false;
 	cr = ev.event_data.cr_arrival_event_data.cr_handle;
 	if (!dice(l->me, 4)) {
-		need(st, V(cr_reject)(cr, 0, NULL) == DAT_SUCCESS);
+		ok(st, V(cr_reject)(cr, 0, NULL));
 		need(st, own_event(st, l->client_conn, &ev) ==
 				 DAT_CONNECTION_EVENT_PEER_REJECTED);
 		return false;
 	}
-	return need(st, V(cr_accept)(cr, l->server, 0, NULL) == DAT_SUCCESS) &&
-	       need(st, own_event(st, l->client_conn, &ev) ==
-				DAT_CONNECTION_EVENT_ESTABLISHED) &&
-	       need(st, own_event(st, l->server_conn, &ev) ==
-				DAT_CONNECTION_EVENT_ESTABLISHED);
+	return ok(st, V(cr_accept)(cr, l->server, 0, NULL)) &&
+	       stress_told(&st->run, l->client_conn, l->server_conn,
+			   DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
 /* Requests whose completions another thread will find in its EVD. */
@@ -317,16 +291,13 @@ static void life_transfer(struct life *l)
 static bool life_disconnect(struct life *l)
 {
 	struct stress *st = l->me->st;
-	DAT_EVENT ev;
 
 	need(st, V(ep_disconnect)(dice(l->me, 2) ? l->client : l->server,
 				  dice(l->me, 2) ? DAT_CLOSE_ABRUPT_FLAG
 						 : DAT_CLOSE_GRACEFUL_FLAG) ==
 			 DAT_SUCCESS);
-	return need(st, own_event(st, l->client_conn, &ev) ==
-				DAT_CONNECTION_EVENT_DISCONNECTED) &&
-	       need(st, own_event(st, l->server_conn, &ev) ==
-				DAT_CONNECTION_EVENT_DISCONNECTED);
+	return stress_told(&st->run, l->client_conn, l->server_conn,
+			   DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 static void life_turn(struct life *l)
@@ -335,14 +306,12 @@ static void life_turn(struct life *l)
 	struct world *w = st->w;
 	DAT_EVENT ev;
 
-	if (!need(st,
-		  V(ep_create)(w->server.ia, w->server.pz, w->server.recv_evd,
-			       w->server.req_evd, l->server_conn, NULL,
-			       &l->server) == DAT_SUCCESS) ||
-	    !need(st,
-		  V(ep_create)(w->client.ia, w->client.pz, w->client.recv_evd,
-			       w->client.req_evd, l->client_conn, NULL,
-			       &l->client) == DAT_SUCCESS))
+	if (!ok(st, V(ep_create)(w->server.ia, w->server.pz, w->server.recv_evd,
+				 w->server.req_evd, l->server_conn, NULL,
+				 &l->server)) ||
+	    !ok(st, V(ep_create)(w->client.ia, w->client.pz, w->client.recv_evd,
+				 w->client.req_evd, l->client_conn, NULL,
+				 &l->client)))
 		return;
 	for (unsigned n = dice(l->me, 3); n--;) {
 		if (life_connect(l)) {
@@ -350,30 +319,29 @@ static void life_turn(struct life *l)
 			if (!life_disconnect(l))
 				break;
 		}
-		need(st, V(ep_reset)(l->client) == DAT_SUCCESS);
-		need(st, V(ep_reset)(l->server) == DAT_SUCCESS);
+		ok(st, V(ep_reset)(l->client));
+		ok(st, V(ep_reset)(l->server));
 	}
 	/* Sometimes one end is freed while it is connected. */
 	if (!stress_stopped(&st->run) && dice(l->me, 2) && life_connect(l)) {
 		life_transfer(l);
-		need(st, V(ep_free)(l->client) == DAT_SUCCESS);
+		ok(st, V(ep_free)(l->client));
 		need(st, own_event(st, l->server_conn, &ev) ==
 				 DAT_CONNECTION_EVENT_DISCONNECTED);
 	} else {
-		need(st, V(ep_free)(l->client) == DAT_SUCCESS);
+		ok(st, V(ep_free)(l->client));
 	}
-	need(st, V(ep_free)(l->server) == DAT_SUCCESS);
+	ok(st, V(ep_free)(l->server));
 }
 
 static bool own_evd(struct stress *st, DAT_IA_HANDLE ia, unsigned flags,
 		    DAT_EVD_HANDLE *ret_evd)
 {
-	return need(st, V(evd_create)(ia, WORLD_QLEN, DAT_HANDLE_NULL,
-				      (DAT_EVD_FLAGS)flags,
-				      ret_evd) == DAT_SUCCESS);
+	return ok(st, V(evd_create)(ia, WORLD_QLEN, DAT_HANDLE_NULL,
+				    (DAT_EVD_FLAGS)flags, ret_evd));
 }
 
-static void lives(struct worker *me)
+static void lives(struct stress_worker *me)
 {
 	struct stress *st = me->st;
 	struct world *w = st->w;
@@ -384,24 +352,23 @@ static void lives(struct worker *me)
 	    !own_evd(st, w->client.ia, DAT_EVD_CONNECTION_FLAG,
 		     &l.client_conn) ||
 	    !own_evd(st, w->server.ia, DAT_EVD_CR_FLAG, &l.cr_evd) ||
-	    !need(st,
-		  V(psp_create)(w->server.ia, l.qual, l.cr_evd,
-				DAT_PSP_CONSUMER_FLAG, &l.psp) == DAT_SUCCESS))
+	    !ok(st, V(psp_create)(w->server.ia, l.qual, l.cr_evd,
+				  DAT_PSP_CONSUMER_FLAG, &l.psp)))
 		return;
 	for (int i = 0; i < st->life_turns && !late(st); i++)
 		life_turn(&l);
 	if (stress_stopped(&st->run))
 		return; /* closing the IA cleans up */
-	need(st, V(psp_free)(l.psp) == DAT_SUCCESS);
-	need(st, V(evd_free)(l.cr_evd) == DAT_SUCCESS);
-	need(st, V(evd_free)(l.client_conn) == DAT_SUCCESS);
-	need(st, V(evd_free)(l.server_conn) == DAT_SUCCESS);
+	ok(st, V(psp_free)(l.psp));
+	ok(st, V(evd_free)(l.cr_evd));
+	ok(st, V(evd_free)(l.client_conn));
+	ok(st, V(evd_free)(l.server_conn));
 }
 
 /* ------------------------------------ EVDs, CNOs, the rest */
 
 /* Switches of EVDs that others are using at this moment. */
-static void switches(struct worker *me)
+static void switches(struct stress_worker *me)
 {
 	struct stress *st = me->st;
 	struct world_side *s = &st->w->server;
@@ -434,11 +401,11 @@ static void switches(struct worker *me)
 		if (!need(st, harmless(ret)))
 			return;
 	}
-	need(st, V(evd_clear_unwaitable)(s->recv_evd) == DAT_SUCCESS);
+	ok(st, V(evd_clear_unwaitable)(s->recv_evd));
 }
 
 /* Software events of one thread's making, taken by others. */
-static void post_soft(struct worker *me)
+static void post_soft(struct stress_worker *me)
 {
 	struct stress *st = me->st;
 	DAT_EVENT ev = {.event_number = DAT_SOFTWARE_EVENT};
@@ -472,14 +439,16 @@ static bool take_soft(struct stress *st)
  * The EVD that a CNO names may be taken from it, or be freed, by now: only
  * those that live as long as the test are looked at.
  */
-static void wait_cno(struct worker *me)
+static void wait_cno(struct stress_worker *me)
 {
 	struct stress *st = me->st;
 	DAT_EVD_HANDLE evd;
 	DAT_RETURN ret;
 
-	while (__atomic_load_n(&st->working, __ATOMIC_ACQUIRE) && !late(st)) {
-		ret = V(cno_wait)(st->cno, dice(me, 4) ? STEP_US : 0, &evd);
+	while (__atomic_load_n(&st->run.working, __ATOMIC_ACQUIRE) &&
+	       !late(st)) {
+		ret = V(cno_wait)(st->cno, dice(me, 4) ? STRESS_STEP_US : 0,
+				  &evd);
 		if (!need(st, harmless(ret)))
 			return;
 		while (take_soft(st))
@@ -488,7 +457,7 @@ static void wait_cno(struct worker *me)
 }
 
 /* EVDs and CNOs of the thread's own. */
-static void dispatchers(struct worker *me)
+static void dispatchers(struct stress_worker *me)
 {
 	struct stress *st = me->st;
 	DAT_IA_HANDLE ia = st->w->server.ia;
@@ -498,34 +467,32 @@ static void dispatchers(struct worker *me)
 		DAT_CNO_HANDLE cno;
 		DAT_EVD_HANDLE evd, from;
 
-		if (!need(st, V(cno_create)(ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
-					    &cno) == DAT_SUCCESS) ||
+		if (!ok(st, V(cno_create)(ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
+					  &cno)) ||
 		    !own_evd(st, ia,
 			     DAT_EVD_SOFTWARE_FLAG |
 				     (dice(me, 2) ? DAT_EVD_DTO_FLAG : 0),
 			     &evd))
 			return;
-		need(st, V(evd_modify_cno)(evd, cno) == DAT_SUCCESS);
-		need(st, V(evd_post_se)(evd, &ev) == DAT_SUCCESS);
-		need(st,
-		     V(cno_wait)(cno, WORLD_PATIENCE_US, &from) == DAT_SUCCESS);
+		ok(st, V(evd_modify_cno)(evd, cno));
+		ok(st, V(evd_post_se)(evd, &ev));
+		ok(st, V(cno_wait)(cno, WORLD_PATIENCE_US, &from));
 		need(st, from == evd);
-		need(st, V(evd_resize)(evd, 100) == DAT_SUCCESS);
+		ok(st, V(evd_resize)(evd, 100));
 		need(st, DAT_GET_TYPE(V(cno_free)(cno)) == DAT_INVALID_STATE);
 		if (dice(me, 2))
-			need(st,
-			     V(evd_modify_cno)(evd, st->cno) == DAT_SUCCESS);
+			ok(st, V(evd_modify_cno)(evd, st->cno));
 		else
-			need(st, V(evd_dequeue)(evd, &ev) == DAT_SUCCESS);
-		need(st, V(evd_disable)(evd) == DAT_SUCCESS);
-		need(st, V(evd_free)(evd) == DAT_SUCCESS);
-		need(st, V(cno_free)(cno) == DAT_SUCCESS);
+			ok(st, V(evd_dequeue)(evd, &ev));
+		ok(st, V(evd_disable)(evd));
+		ok(st, V(evd_free)(evd));
+		ok(st, V(cno_free)(cno));
 		ev = (DAT_EVENT){.event_number = DAT_SOFTWARE_EVENT};
 	}
 }
 
 /* Memory, with the PZ and with others' LMRs under way. */
-static void regions(struct worker *me)
+static void regions(struct stress_worker *me)
 {
 	struct stress *st = me->st;
 	struct world_side *s = &st->w->client;
@@ -535,23 +502,22 @@ static void regions(struct worker *me)
 	DAT_PZ_HANDLE pz;
 
 	for (int i = 0; i < st->turns / 2 && !late(st); i++) {
-		if (!need(st, V(pz_create)(s->ia, &pz) == DAT_SUCCESS) ||
-		    !need(st,
-			  V(lmr_create)(s->ia, DAT_MEM_TYPE_VIRTUAL, desc,
-					1 + dice(me, WORLD_MEM_SIZE), pz,
-					WORLD_PRIV_ALL, DAT_VA_TYPE_VA, &lmr,
-					NULL, NULL, NULL, NULL) == DAT_SUCCESS))
+		if (!ok(st, V(pz_create)(s->ia, &pz)) ||
+		    !ok(st, V(lmr_create)(s->ia, DAT_MEM_TYPE_VIRTUAL, desc,
+					  1 + dice(me, WORLD_MEM_SIZE), pz,
+					  WORLD_PRIV_ALL, DAT_VA_TYPE_VA, &lmr,
+					  NULL, NULL, NULL, NULL)))
 			return;
 		need(st, V(lmr_query)(lmr, DAT_LMR_FIELD_ALL, &param) ==
 				 DAT_SUCCESS);
 		need(st, param.pz_handle == pz);
 		need(st, DAT_GET_TYPE(V(pz_free)(pz)) == DAT_INVALID_STATE);
-		need(st, V(lmr_free)(lmr) == DAT_SUCCESS);
-		need(st, V(pz_free)(pz) == DAT_SUCCESS);
+		ok(st, V(lmr_free)(lmr));
+		ok(st, V(pz_free)(pz));
 	}
 }
 
-static void queries(struct worker *me)
+static void queries(struct stress_worker *me)
 {
 	struct stress *st = me->st;
 	struct world_side *s = &st->w->server;
@@ -562,23 +528,21 @@ static void queries(struct worker *me)
 	DAT_COUNT n[2];
 
 	for (int i = 0; i < st->turns && !late(st); i++) {
-		need(st,
-		     V(ep_query)(s->ep, DAT_EP_FIELD_ALL, &ep) == DAT_SUCCESS);
+		ok(st, V(ep_query)(s->ep, DAT_EP_FIELD_ALL, &ep));
 		need(st, ep.recv_evd_handle == s->recv_evd);
-		need(st, V(ep_get_status)(st->w->client.ep, &state, &idle[0],
-					  &idle[1]) == DAT_SUCCESS);
+		ok(st, V(ep_get_status)(st->w->client.ep, &state, &idle[0],
+					&idle[1]));
 		need(st, state == DAT_EP_STATE_CONNECTED);
-		need(st, V(ep_recv_query)(s->ep, &n[0], &n[1]) == DAT_SUCCESS);
+		ok(st, V(ep_recv_query)(s->ep, &n[0], &n[1]));
 		need(st, V(evd_query)(s->recv_evd, DAT_EVD_FIELD_ALL, &evd) ==
 				 DAT_SUCCESS);
 		need(st, evd.cno_handle == NULL || evd.cno_handle == st->cno);
-		need(st,
-		     V(ia_query)(s->ia, NULL, 0, NULL, 0, NULL) == DAT_SUCCESS);
+		ok(st, V(ia_query)(s->ia, NULL, 0, NULL, 0, NULL));
 	}
 }
 
 /* A whole IA beside the others, closed in order or as it is. */
-static void adapters(struct worker *me)
+static void adapters(struct stress_worker *me)
 {
 	struct stress *st = me->st;
 
@@ -591,11 +555,11 @@ static void adapters(struct worker *me)
 		if (!need(st, V(ia_open)(WORLD_IA_NAME, 8, &async, &ia) ==
 				      DAT_SUCCESS))
 			return;
-		need(st, V(pz_create)(ia, &pz) == DAT_SUCCESS);
+		ok(st, V(pz_create)(ia, &pz));
 		own_evd(st, ia, DAT_EVD_DTO_FLAG, &evd);
 		if (!abrupt) {
-			need(st, V(evd_free)(evd) == DAT_SUCCESS);
-			need(st, V(pz_free)(pz) == DAT_SUCCESS);
+			ok(st, V(evd_free)(evd));
+			ok(st, V(pz_free)(pz));
 		}
 		need(st, V(ia_close)(ia, abrupt ? DAT_CLOSE_ABRUPT_FLAG
 						: DAT_CLOSE_GRACEFUL_FLAG) ==
@@ -605,59 +569,15 @@ static void adapters(struct worker *me)
 
 /* ------------------------------------------------ the test */
 
-static const struct {
-	void (*fn)(struct worker *me);
-	int threads;
-	bool posts;
-} crew[] = {
-	{post_sends, SEND_THREADS, true},
-	{post_receives, RECV_THREADS, true},
-	{read_sends, READ_THREADS, true},
-	{read_receives, READ_THREADS, true},
-	{lives, LIFE_THREADS, true},
-	{post_soft, 1, true},
-	{switches, 1, true},
-	{dispatchers, 1, true},
-	{regions, 1, true},
-	{queries, 1, true},
-	{adapters, 1, true},
-	{wait_cno, 2, false},
+static const stress_fn crew[] = {
+	post_sends, post_sends, post_sends,    post_receives, post_receives,
+	read_sends, read_sends, read_receives, read_receives, lives,
+	lives,	    post_soft,	switches,      dispatchers,   regions,
+	queries,    adapters,	wait_cno,      wait_cno,
 };
 
-static void *worker_main(void *arg)
-{
-	struct worker *me = arg;
-
-	me->fn(me);
-	if (me->posts)
-		__atomic_sub_fetch(&me->st->working, 1, __ATOMIC_RELEASE);
-	return NULL;
-}
-
-static void crew_run(struct stress *st, uint64_t seed)
-{
-	struct worker workers[32];
-	int n = 0;
-
-	for (size_t i = 0; i < sizeof(crew) / sizeof(crew[0]); i++)
-		for (int j = 0; j < crew[i].threads; j++, n++)
-			workers[n] = (struct worker){
-				.st = st,
-				.fn = crew[i].fn,
-				.nr = n,
-				.posts = crew[i].posts,
-				.random = stress_series(seed, n),
-			};
-	for (int i = 0; i < n; i++)
-		st->working += workers[i].posts;
-	for (int i = 0; i < n; i++)
-		assert_int_equal(pthread_create(&workers[i].thread, NULL,
-						worker_main, &workers[i]),
-				 0);
-	for (int i = 0; i < n; i++)
-		pthread_join(workers[i].thread, NULL);
-	assert_stress_ok(st);
-}
+#define CREW  ((int)(sizeof(crew) / sizeof(crew[0])))
+#define WAITS 2 /* at its end */
 
 /* Each message arrived once, in whichever receive. */
 static void check_payloads(const struct stress *st)
@@ -675,11 +595,9 @@ static void check_payloads(const struct stress *st)
 	free(seen);
 }
 
-static void all_calls__from_many_threads(void **state)
+ON_EACH(all_calls__from_many_threads)
 {
-	struct world *w = *state;
 	struct stress st = {.w = w, .addr = world_addr()};
-	uint64_t seed = stress_seed();
 
 	st.messages = stress_portion(3000);
 	if (st.messages > (int)MESSAGE_MAX)
@@ -691,13 +609,11 @@ static void all_calls__from_many_threads(void **state)
 	tally_init(&st.tally[LIFE], st.life_turns * LIFE_THREADS * 16);
 	tally_init(&st.tally[SOFT], st.turns);
 	world_connect(w);
-	assert_dat_ok(V(cno_create)(w->server.ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
-				    &st.cno));
-	st.soft_evd =
-		world_evd_cno(w->server.ia, DAT_EVD_SOFTWARE_FLAG, st.cno);
+	st.cno = world_cno(s->ia);
+	st.soft_evd = world_evd_cno(s->ia, DAT_EVD_SOFTWARE_FLAG, st.cno);
 	st.run.deadline_us = world_now_us() + LIMIT_US;
 
-	crew_run(&st, seed);
+	stress_crew(&st, crew, CREW, WAITS, stress_seed());
 
 	while (take_soft(&st))
 		;
@@ -757,20 +673,17 @@ static void free_at_once(DAT_RETURN (*call)(DAT_HANDLE handle),
 	assert_int_equal(won, 1);
 }
 
-static void free__by_several_threads(void **state)
+ON_IB(free__by_several_threads)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->client;
 	DAT_CNO_HANDLE cno;
 
 	for (int i = 0; i < stress_portion(60); i++) {
-		free_at_once(V(evd_free), world_evd(s->ia, DAT_EVD_DTO_FLAG));
-		free_at_once(V(ep_free), world_ep(s, NULL));
-		free_at_once(V(pz_free), world_pz(s->ia));
-		free_at_once(V(lmr_free), world_lmr(s->ia, s->pz, s->mem.buf,
+		free_at_once(V(evd_free), world_evd(c->ia, DAT_EVD_DTO_FLAG));
+		free_at_once(V(ep_free), world_ep(c, NULL));
+		free_at_once(V(pz_free), world_pz(c->ia));
+		free_at_once(V(lmr_free), world_lmr(c->ia, c->pz, c->mem.buf,
 						    4096, NULL, NULL));
-		assert_dat_ok(V(cno_create)(s->ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
-					    &cno));
+		cno = world_cno(c->ia);
 		free_at_once(V(cno_free), cno);
 	}
 }
@@ -823,7 +736,7 @@ static void evd_is(struct calling *c, DAT_EVD_HANDLE evd, bool over)
 	pthread_mutex_unlock(&c->mutex);
 }
 
-static DAT_RETURN call_some(struct calling *c, struct worker *me,
+static DAT_RETURN call_some(struct calling *c, struct stress_worker *me,
 			    DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT ev = {.event_number = DAT_SOFTWARE_EVENT};
@@ -858,7 +771,7 @@ static void *call_main(void *arg)
 {
 	struct calling *c = arg;
 	int nr = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
-	struct worker me = {.random = stress_series(c->seed, nr)};
+	struct stress_worker me = {.random = stress_series(c->seed, nr)};
 	DAT_EVD_HANDLE evd;
 
 	while (evd_now(c, &evd)) {
@@ -888,42 +801,32 @@ static void free_under_calls(struct calling *c)
 	assert_dat_ok(ret);
 }
 
-static void evd_free__while_others_call(void **state)
+ON_EACH(evd_free__while_others_call)
 {
-	struct world *w = *state;
-	struct calling c = {.s = &w->client, .seed = stress_seed()};
+	struct calling calls = {.s = c, .seed = stress_seed()};
 	pthread_t threads[CALL_THREADS];
 	unsigned flags = DAT_EVD_SOFTWARE_FLAG;
 
-	pthread_mutex_init(&c.mutex, NULL);
-	assert_dat_ok(
-		V(cno_create)(c.s->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &c.cno));
-	c.evd = world_evd(c.s->ia, flags);
+	pthread_mutex_init(&calls.mutex, NULL);
+	calls.cno = world_cno(calls.s->ia);
+	calls.evd = world_evd(calls.s->ia, flags);
 	for (int i = 0; i < CALL_THREADS; i++)
 		assert_int_equal(
-			pthread_create(&threads[i], NULL, call_main, &c), 0);
+			pthread_create(&threads[i], NULL, call_main, &calls),
+			0);
 	for (int i = 0; i < stress_portion(2000); i++) {
-		free_under_calls(&c);
+		free_under_calls(&calls);
 		flags ^= DAT_EVD_DTO_FLAG;
-		evd_is(&c, world_evd(c.s->ia, flags), false);
+		evd_is(&calls, world_evd(calls.s->ia, flags), false);
 	}
-	evd_is(&c, c.evd, true);
+	evd_is(&calls, calls.evd, true);
 	for (int i = 0; i < CALL_THREADS; i++)
 		pthread_join(threads[i], NULL);
-	assert_int_equal(c.wrong, 0);
-	assert_dat_ok(V(evd_free)(c.evd));
-	pthread_mutex_destroy(&c.mutex);
+	assert_int_equal(calls.wrong, 0);
+	assert_dat_ok(V(evd_free)(calls.evd));
+	pthread_mutex_destroy(&calls.mutex);
 	/* No EVD has left the CNO in use. */
-	assert_dat_ok(V(cno_free)(c.cno));
+	assert_dat_ok(V(cno_free)(calls.cno));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		on_each(all_calls__from_many_threads),
-		on_ib(free__by_several_threads),
-		on_each(evd_free__while_others_call),
-	};
-
-	return world_run(tests);
-}
+RUN_CASES(NULL, NULL)

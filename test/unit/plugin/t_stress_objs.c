@@ -15,13 +15,11 @@
 
 #include "test/unit/stress.h"
 
-#define PAIR_THREADS 3
-#define SRQ_MIN	     32
-#define SRQ_MAX	     200
-#define STEP_US	     2000
-#define LIMIT_US     40000000
-#define COUNTER	     0 /* offset in the server's memory */
-#define SCRATCH	     4096
+#define SRQ_MIN	 32
+#define SRQ_MAX	 200
+#define LIMIT_US 40000000
+#define COUNTER	 0 /* offset in the server's memory */
+#define SCRATCH	 4096
 
 struct stress {
 	struct stress_run run;
@@ -35,38 +33,15 @@ struct stress {
 	int added;     /* atomic: to the counter in the server's memory */
 	int triggered; /* atomic: calls of the agent */
 	int turns;     /* of a thread */
-	int working;   /* atomic: threads that connect */
-};
-
-struct worker {
-	struct stress *st;
-	void (*fn)(struct worker *me);
-	int nr;
-	uint64_t random;
-	pthread_t thread;
 };
 
 /* A thread's own EVDs, and the pair of the moment. */
 struct pair {
-	struct worker *me;
+	struct stress_worker *me;
 	DAT_CONN_QUAL qual;
 	DAT_EVD_HANDLE server_dto, client_dto, server_conn, client_conn, cr_evd;
 	DAT_EP_HANDLE server, client;
 };
-
-#define ok(st, call) need((st), (call) == DAT_SUCCESS)
-
-/* The next event of a thread's own EVD; 0 when there was none in time. */
-static unsigned own_event(struct stress *st, DAT_EVD_HANDLE evd, DAT_EVENT *ev)
-{
-	DAT_RETURN ret;
-	DAT_COUNT more;
-
-	do {
-		ret = V(evd_wait)(evd, STEP_US, 1, ev, &more);
-	} while (ret != DAT_SUCCESS && !late(st));
-	return ret == DAT_SUCCESS ? (unsigned)ev->event_number : 0;
-}
 
 static bool own_dto(struct stress *st, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep)
 {
@@ -188,23 +163,18 @@ static bool connect_by(struct pair *p, enum point kind)
 				   kind == PSP || kind == CSP ? p->server
 							      : DAT_HANDLE_NULL,
 				   0, NULL)) &&
-	       need(st, own_event(st, p->client_conn, &ev) ==
-				DAT_CONNECTION_EVENT_ESTABLISHED) &&
-	       need(st, own_event(st, p->server_conn, &ev) ==
-				DAT_CONNECTION_EVENT_ESTABLISHED);
+	       stress_told(&st->run, p->client_conn, p->server_conn,
+			   DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
 static void end_pair(struct pair *p)
 {
 	struct stress *st = p->me->st;
-	DAT_EVENT ev;
 
 	ok(st, V(ep_disconnect)(dice(p->me, 2) ? p->client : p->server,
 				DAT_CLOSE_ABRUPT_FLAG));
-	need(st, own_event(st, p->client_conn, &ev) ==
-			 DAT_CONNECTION_EVENT_DISCONNECTED);
-	need(st, own_event(st, p->server_conn, &ev) ==
-			 DAT_CONNECTION_EVENT_DISCONNECTED);
+	stress_told(&st->run, p->client_conn, p->server_conn,
+		    DAT_CONNECTION_EVENT_DISCONNECTED);
 	ok(st, V(ep_free)(p->client));
 	ok(st, V(ep_free)(p->server));
 }
@@ -242,17 +212,6 @@ static void use_srq(struct pair *p)
 	}
 }
 
-static DAT_RETURN extension(DAT_HANDLE handle, int number, ...)
-{
-	DAT_RETURN ret;
-	va_list args;
-
-	va_start(args, number);
-	ret = V(handle_extendedop)(handle, (DAT_EXTENDED_OP)number, args);
-	va_end(args);
-	return ret;
-}
-
 static void use_extension(struct pair *p)
 {
 	struct stress *st = p->me->st;
@@ -261,8 +220,8 @@ static void use_extension(struct pair *p)
 	DAT_RMR_TRIPLET to = world_target(&st->w->server, COUNTER, 8);
 	DAT_EVENT ev;
 
-	if (!ok(st, extension(p->client, DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)1,
-			      &seg, world_cookie(2), &to, 0)))
+	if (!ok(st, world_op(p->client, DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)1,
+			     &seg, world_cookie(2), &to, 0)))
 		return;
 	need(st,
 	     own_event(st, p->client_dto, &ev) == (unsigned)DAT_IB_DTO_EVENT);
@@ -323,7 +282,7 @@ static bool pair_evds(struct pair *p)
 	       own_evd(p, &w->server, DAT_EVD_CR_FLAG, &p->cr_evd);
 }
 
-static void pairs(struct worker *me)
+static void pairs(struct stress_worker *me)
 {
 	struct stress *st = me->st;
 	struct pair p = {.me = me, .qual = WORLD_QUAL + 100 + me->nr};
@@ -350,17 +309,16 @@ static void pairs(struct worker *me)
 		ok(st, V(evd_free)(p.client_conn));
 		ok(st, V(evd_free)(p.cr_evd));
 	}
-	__atomic_sub_fetch(&st->working, 1, __ATOMIC_RELEASE);
 }
 
 /* ------------------------------------------ beside them */
 
 static bool working(struct stress *st)
 {
-	return __atomic_load_n(&st->working, __ATOMIC_ACQUIRE) && !late(st);
+	return __atomic_load_n(&st->run.working, __ATOMIC_ACQUIRE) && !late(st);
 }
 
-static void resizes(struct worker *me)
+static void resizes(struct stress_worker *me)
 {
 	struct stress *st = me->st;
 	DAT_SRQ_PARAM param;
@@ -399,7 +357,7 @@ static void agent(DAT_PVOID instance, DAT_EVD_HANDLE evd)
 	ok(st, V(cno_modify_agent)(st->cno, again));
 }
 
-static void post_to_agent(struct worker *me)
+static void post_to_agent(struct stress_worker *me)
 {
 	struct stress *st = me->st;
 	DAT_EVENT ev = {.event_number = DAT_SOFTWARE_EVENT};
@@ -418,67 +376,34 @@ static void post_to_agent(struct worker *me)
 
 /* ------------------------------------------------ the test */
 
-static void *worker_main(void *arg)
+static const stress_fn crew[] = {
+	pairs, pairs, pairs, resizes, post_to_agent, post_to_agent,
+};
+
+#define CREW   ((int)(sizeof(crew) / sizeof(crew[0])))
+#define BESIDE 3 /* at its end */
+
+ON_EACH(all_objects__from_many_threads)
 {
-	struct worker *me = arg;
-
-	me->fn(me);
-	return NULL;
-}
-
-static void crew_run(struct stress *st, uint64_t seed)
-{
-	static void (*const fns[])(struct worker * me) = {
-		pairs, pairs, pairs, resizes, post_to_agent, post_to_agent,
-	};
-	enum {
-		N = sizeof(fns) / sizeof(fns[0])
-	};
-	struct worker workers[N];
-
-	for (int i = 0; i < N; i++) {
-		workers[i] = (struct worker){
-			.st = st,
-			.fn = fns[i],
-			.nr = i,
-			.random = stress_series(seed, i),
-		};
-		assert_int_equal(pthread_create(&workers[i].thread, NULL,
-						worker_main, &workers[i]),
-				 0);
-	}
-	for (int i = 0; i < N; i++)
-		pthread_join(workers[i].thread, NULL);
-	assert_stress_ok(st);
-}
-
-static void all_objects__from_many_threads(void **state)
-{
-	struct world *w = *state;
-	struct stress st = {
-		.w = w, .turns = stress_portion(300), .working = PAIR_THREADS};
+	struct stress st = {.w = w, .turns = stress_portion(300)};
 	DAT_SRQ_ATTR attr = {.max_recv_dtos = SRQ_MIN, .max_recv_iov = 1};
 	DAT_OS_WAIT_PROXY_AGENT start = {&st, agent};
 	DAT_SRQ_PARAM param;
 	uint64_t count;
 
-	assert_dat_ok(
-		V(srq_create)(w->server.ia, w->server.pz, &attr, &st.srq));
-	assert_dat_ok(V(cno_create)(w->server.ia, DAT_OS_WAIT_PROXY_AGENT_NULL,
-				    &st.cno));
-	st.agent_evd =
-		world_evd_cno(w->server.ia, DAT_EVD_SOFTWARE_FLAG, st.cno);
+	assert_dat_ok(V(srq_create)(s->ia, s->pz, &attr, &st.srq));
+	st.cno = world_cno(s->ia);
+	st.agent_evd = world_evd_cno(s->ia, DAT_EVD_SOFTWARE_FLAG, st.cno);
 	assert_dat_ok(V(cno_modify_agent)(st.cno, start));
 	st.addr = world_addr();
 	st.run.deadline_us = world_now_us() + LIMIT_US;
 
-	crew_run(&st, stress_seed());
-
+	stress_crew(&st, crew, CREW, BESIDE, stress_seed());
 	assert_true(__atomic_load_n(&st.triggered, __ATOMIC_ACQUIRE) > 0);
 	assert_int_equal(st.posted, st.taken);
 	assert_dat_ok(V(srq_query)(st.srq, DAT_SRQ_FIELD_ALL, &param));
 	assert_int_equal(param.outstanding_dto_count, 0);
-	memcpy(&count, w->server.mem.buf + COUNTER, sizeof(count));
+	memcpy(&count, s->mem.buf + COUNTER, sizeof(count));
 	assert_int_equal(count, st.added);
 	assert_dat_ok(V(srq_free)(st.srq));
 	/* Its agent may run until the EVD is gone. */
@@ -487,11 +412,4 @@ static void all_objects__from_many_threads(void **state)
 		V(cno_modify_agent)(st.cno, DAT_OS_WAIT_PROXY_AGENT_NULL));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		on_each(all_objects__from_many_threads),
-	};
-
-	return world_run(tests);
-}
+RUN_CASES(NULL, NULL)

@@ -11,15 +11,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 #define PATIENCE_S 30
 #define MANY	   (3 * DAPL_JOBS_HELPERS)
@@ -103,7 +100,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void start__runs_on_a_helper_and_ends_on_the_loop(void **state)
+#define T(name) CASE_WITH(name, setup, teardown)
+
+T(start__runs_on_a_helper_and_ends_on_the_loop)
 {
 	struct task t;
 
@@ -113,7 +112,7 @@ static void start__runs_on_a_helper_and_ends_on_the_loop(void **state)
 	assert_true(t.done_on_loop);
 }
 
-static void start__one_that_hangs_holds_up_no_other(void **state)
+T(start__one_that_hangs_holds_up_no_other)
 {
 	struct task hangs, other;
 
@@ -128,7 +127,7 @@ static void start__one_that_hangs_holds_up_no_other(void **state)
 	assert_true(hangs.was_done);
 }
 
-static void start__no_more_at_once_than_helpers(void **state)
+T(start__no_more_at_once_than_helpers)
 {
 	static struct task t[MANY];
 	int i;
@@ -151,7 +150,7 @@ static void start__no_more_at_once_than_helpers(void **state)
 		await(&done);
 }
 
-static void start__without_threads(void **state)
+T(start__without_threads)
 {
 	struct task t[2];
 
@@ -168,25 +167,21 @@ static void start__without_threads(void **state)
 
 static void fill(struct task *t)
 {
-	int i;
-
-	for (i = 0; i < DAPL_JOBS_HELPERS; i++)
+	for (int i = 0; i < DAPL_JOBS_HELPERS; i++)
 		start(&t[i], true);
-	for (i = 0; i < DAPL_JOBS_HELPERS; i++)
+	for (int i = 0; i < DAPL_JOBS_HELPERS; i++)
 		await(&began);
 }
 
 static void empty(void)
 {
-	int i;
-
-	for (i = 0; i < DAPL_JOBS_HELPERS; i++)
+	for (int i = 0; i < DAPL_JOBS_HELPERS; i++)
 		sem_post(&gate);
-	for (i = 0; i < DAPL_JOBS_HELPERS; i++)
+	for (int i = 0; i < DAPL_JOBS_HELPERS; i++)
 		await(&done);
 }
 
-static void skip__only_what_has_not_begun(void **state)
+T(skip__only_what_has_not_begun)
 {
 	struct task t[DAPL_JOBS_HELPERS], late;
 
@@ -200,7 +195,7 @@ static void skip__only_what_has_not_begun(void **state)
 	empty();
 }
 
-static void cancel__of_what_waits(void **state)
+T(cancel__of_what_waits)
 {
 	struct task t[DAPL_JOBS_HELPERS], late;
 
@@ -219,7 +214,7 @@ static void *let_go(void *arg)
 	return NULL;
 }
 
-static void cancel__waits_for_what_runs(void **state)
+T(cancel__waits_for_what_runs)
 {
 	struct task t;
 	pthread_t thread;
@@ -232,7 +227,7 @@ static void cancel__waits_for_what_runs(void **state)
 	pthread_join(thread, NULL);
 }
 
-static void cancel__never_started(void **state)
+T(cancel__never_started)
 {
 	struct task t = {.ran = false};
 
@@ -242,7 +237,7 @@ static void cancel__never_started(void **state)
 }
 
 /* Nothing runs there, nor waits for what will never be. */
-static void fork__child(void **state)
+T(fork__child)
 {
 	struct task t, late;
 	int status;
@@ -268,22 +263,4 @@ static void fork__child(void **state)
 	await(&done);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(start__runs_on_a_helper_and_ends_on_the_loop),
-		TEST(start__one_that_hangs_holds_up_no_other),
-		TEST(start__no_more_at_once_than_helpers),
-		TEST(start__without_threads),
-		TEST(skip__only_what_has_not_begun),
-		TEST(cancel__of_what_waits),
-		TEST(cancel__waits_for_what_runs),
-		TEST(cancel__never_started),
-		TEST(fork__child),
-	};
-
-	alarm(120);
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

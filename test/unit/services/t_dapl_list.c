@@ -6,13 +6,7 @@
  * _for_each_safe, dapl_container_of. One thread; nothing is allocated.
  */
 #include "dapl/common/services/dapl_list.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 struct item {
 	int before; /* so that a wrong offset is seen */
@@ -25,16 +19,14 @@ static struct item items[4];
 /* A list of items 0 to N-1. */
 static void fill(struct dapl_list *head, int n)
 {
-	int i;
-
 	dapl_list_init(head);
-	for (i = 0; i < n; i++) {
+	for (int i = 0; i < n; i++) {
 		items[i].value = i;
 		dapl_list_add_tail(head, &items[i].link);
 	}
 }
 
-static void init__is_empty(void **state)
+CASE(init__is_empty)
 {
 	struct dapl_list head;
 
@@ -42,7 +34,7 @@ static void init__is_empty(void **state)
 	assert_true(dapl_list_empty(&head));
 }
 
-static void add_tail__keeps_order_both_ways(void **state)
+CASE(add_tail__keeps_order_both_ways)
 {
 	struct dapl_list head, *l;
 	struct item *it;
@@ -59,7 +51,7 @@ static void add_tail__keeps_order_both_ways(void **state)
 	assert_int_equal(n, 0);
 }
 
-static void first__is_the_oldest(void **state)
+CASE(first__is_the_oldest)
 {
 	struct dapl_list head;
 
@@ -69,7 +61,7 @@ static void first__is_the_oldest(void **state)
 	assert_ptr_equal(dapl_list_first(&head, struct item, link), &items[1]);
 }
 
-static void del__from_the_middle(void **state)
+CASE(del__from_the_middle)
 {
 	struct dapl_list head;
 	struct item *it;
@@ -82,7 +74,7 @@ static void del__from_the_middle(void **state)
 	assert_int_equal(sum, 23); /* 0, 2, 3 */
 }
 
-static void del__twice_is_harmless(void **state)
+CASE(del__twice_is_harmless)
 {
 	struct dapl_list head;
 
@@ -95,7 +87,7 @@ static void del__twice_is_harmless(void **state)
 	assert_true(dapl_list_empty(&head));
 }
 
-static void for_each__of_an_empty_list(void **state)
+CASE(for_each__of_an_empty_list)
 {
 	struct dapl_list head;
 	struct item *it, *tmp;
@@ -107,7 +99,7 @@ static void for_each__of_an_empty_list(void **state)
 		fail();
 }
 
-static void for_each_safe__body_removes_all(void **state)
+CASE(for_each_safe__body_removes_all)
 {
 	struct dapl_list head;
 	struct item *it, *tmp;
@@ -123,17 +115,4 @@ static void for_each_safe__body_removes_all(void **state)
 	assert_true(dapl_list_empty(&head));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(init__is_empty),
-		cmocka_unit_test(add_tail__keeps_order_both_ways),
-		cmocka_unit_test(first__is_the_oldest),
-		cmocka_unit_test(del__from_the_middle),
-		cmocka_unit_test(del__twice_is_harmless),
-		cmocka_unit_test(for_each__of_an_empty_list),
-		cmocka_unit_test(for_each_safe__body_removes_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -12,19 +12,15 @@
 #include "dapl/common/services/dapl_lock.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 #define THREADS 4
 #define ROUNDS	20000
@@ -34,9 +30,7 @@ static long counter; /* plain on purpose: the lock is what is tested */
 
 static void *count_up(void *arg)
 {
-	int i;
-
-	for (i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		dapl_lock(&lock);
 		counter++;
 		dapl_unlock(&lock);
@@ -44,17 +38,16 @@ static void *count_up(void *arg)
 	return NULL;
 }
 
-static void lock__excludes_other_threads(void **state)
+CASE(lock__excludes_other_threads)
 {
 	pthread_t t[THREADS];
-	int i;
 
 	counter = 0;
 	dapl_lock_init(&lock, DAPL_LOCK_EP);
-	for (i = 0; i < THREADS; i++)
+	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&t[i], NULL, count_up, NULL),
 				 0);
-	for (i = 0; i < THREADS; i++)
+	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_join(t[i], NULL), 0);
 	assert_int_equal(counter, (long)THREADS * ROUNDS);
 	dapl_lock_fini(&lock);
@@ -71,7 +64,7 @@ static void *take_and_leave(void *arg)
 }
 
 /* The word says 2 once the other thread is in the slow path. */
-static void unlock__wakes_a_sleeper(void **state)
+CASE(unlock__wakes_a_sleeper)
 {
 	void *err;
 	pthread_t t;
@@ -101,7 +94,7 @@ static void *open_gate(void *arg)
 	return NULL;
 }
 
-static void futex_wait__ends_when_the_word_changes(void **state)
+CASE(futex_wait__ends_when_the_word_changes)
 {
 	pthread_t t;
 
@@ -115,10 +108,11 @@ static void futex_wait__ends_when_the_word_changes(void **state)
 	assert_int_equal(errno, EXDEV);
 }
 
-/* Runs FN in a child that must abort; its stderr goes to TEXT. */
-static void aborts(void (*fn)(void), char *text, size_t size)
+/* Runs FN in a child that must abort, and say SO on stderr. */
+static void aborts(void (*fn)(void), const char *so)
 {
 	struct rlimit no_core = {0, 0};
+	char text[512];
 	size_t len = 0;
 	int fds[2], status;
 	ssize_t n;
@@ -135,14 +129,16 @@ static void aborts(void (*fn)(void), char *text, size_t size)
 		_exit(0);
 	}
 	close(fds[1]);
-	while (len + 1 < size &&
-	       (n = read(fds[0], text + len, size - len - 1)) > 0)
+	while (len + 1 < sizeof(text) &&
+	       (n = read(fds[0], text + len, sizeof(text) - len - 1)) > 0)
 		len += (size_t)n;
 	text[len] = '\0';
 	close(fds[0]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGABRT);
+	if (!strstr(text, so))
+		fail_msg("'%s' is not in '%s'", so, text);
 }
 
 static void two(enum dapl_lock_role first, enum dapl_lock_role second)
@@ -167,20 +163,14 @@ static void same_role(void)
 	two(DAPL_LOCK_EVD, DAPL_LOCK_EVD);
 }
 
-static void order__inversion_aborts_and_names_both(void **state)
+CASE(order__inversion_aborts_and_names_both)
 {
-	char text[512];
-
-	aborts(inverted, text, sizeof(text));
-	assert_non_null(strstr(text, "'ep' taken while role 'cno' is held"));
+	aborts(inverted, "'ep' taken while role 'cno' is held");
 }
 
-static void order__two_of_a_role_abort(void **state)
+CASE(order__two_of_a_role_abort)
 {
-	char text[512];
-
-	aborts(same_role, text, sizeof(text));
-	assert_non_null(strstr(text, "'evd' taken while role 'evd' is held"));
+	aborts(same_role, "'evd' taken while role 'evd' is held");
 }
 
 static void upcall(void)
@@ -192,12 +182,9 @@ static void upcall(void)
 	dapl__lock_assert_none();
 }
 
-static void order__assert_none_aborts_under_a_lock(void **state)
+CASE(order__assert_none_aborts_under_a_lock)
 {
-	char text[512];
-
-	aborts(upcall, text, sizeof(text));
-	assert_non_null(strstr(text, "'conn'"));
+	aborts(upcall, "'conn'");
 }
 
 static void foreign_unlock(void)
@@ -208,12 +195,9 @@ static void foreign_unlock(void)
 	dapl_unlock(&a);
 }
 
-static void order__unlock_without_lock_aborts(void **state)
+CASE(order__unlock_without_lock_aborts)
 {
-	char text[512];
-
-	aborts(foreign_unlock, text, sizeof(text));
-	assert_non_null(strstr(text, "'ia'"));
+	aborts(foreign_unlock, "'ia'");
 }
 
 static void not_held(void)
@@ -237,14 +221,10 @@ static void not_any_more(void)
 	dapl_lock_assert_held(&a);
 }
 
-static void order__assert_held_aborts_without_the_lock(void **state)
+CASE(order__assert_held_aborts_without_the_lock)
 {
-	char text[512];
-
-	aborts(not_held, text, sizeof(text));
-	assert_non_null(strstr(text, "without the lock of role 'ep'"));
-	aborts(not_any_more, text, sizeof(text));
-	assert_non_null(strstr(text, "without the lock of role 'ep'"));
+	aborts(not_held, "without the lock of role 'ep'");
+	aborts(not_any_more, "without the lock of role 'ep'");
 }
 
 static void no_role(void)
@@ -255,30 +235,26 @@ static void no_role(void)
 	dapl_lock(&a);
 }
 
-static void order__lock_without_init_aborts(void **state)
+CASE(order__lock_without_init_aborts)
 {
-	char text[512];
-
-	aborts(no_role, text, sizeof(text));
-	assert_non_null(strstr(text, "not initialised"));
+	aborts(no_role, "not initialised");
 }
 
 /* Every ascending pair is fine, in either order of release. */
-static void order__ascending_is_fine(void **state)
+CASE(order__ascending_is_fine)
 {
 	struct dapl_lock l[DAPL_LOCK_N];
-	int i;
 
-	for (i = 0; i < DAPL_LOCK_N; i++) {
+	for (int i = 0; i < DAPL_LOCK_N; i++) {
 		dapl_lock_init(&l[i], (enum dapl_lock_role)i);
 		dapl_lock(&l[i]);
 	}
-	for (i = 0; i < DAPL_LOCK_N; i++)
+	for (int i = 0; i < DAPL_LOCK_N; i++)
 		dapl_unlock(&l[i]);
 	dapl__lock_assert_none();
-	for (i = 0; i + 1 < DAPL_LOCK_N; i++)
+	for (int i = 0; i + 1 < DAPL_LOCK_N; i++)
 		two((enum dapl_lock_role)i, (enum dapl_lock_role)(i + 1));
-	for (i = 0; i < DAPL_LOCK_N; i++)
+	for (int i = 0; i < DAPL_LOCK_N; i++)
 		dapl_lock_fini(&l[i]);
 }
 
@@ -288,7 +264,7 @@ static void *leaf_only(void *arg)
 	return NULL;
 }
 
-static void order__is_per_thread(void **state)
+CASE(order__is_per_thread)
 {
 	struct dapl_lock cno;
 	pthread_t t;
@@ -301,24 +277,4 @@ static void order__is_per_thread(void **state)
 	dapl_lock_fini(&cno);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lock__excludes_other_threads),
-#ifndef DAPL_PTHREAD_LOCKS
-		cmocka_unit_test(unlock__wakes_a_sleeper),
-#endif
-		cmocka_unit_test(futex_wait__ends_when_the_word_changes),
-		cmocka_unit_test(order__inversion_aborts_and_names_both),
-		cmocka_unit_test(order__two_of_a_role_abort),
-		cmocka_unit_test(order__assert_none_aborts_under_a_lock),
-		cmocka_unit_test(order__assert_held_aborts_without_the_lock),
-		cmocka_unit_test(order__unlock_without_lock_aborts),
-		cmocka_unit_test(order__lock_without_init_aborts),
-		cmocka_unit_test(order__ascending_is_fine),
-		cmocka_unit_test(order__is_per_thread),
-	};
-
-	alarm(300); /* a lost wake-up must not hang the run */
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -14,18 +14,14 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <regex.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 void dats_set_error_detail(const char *text);
 void __wrap_syslog(int level, const char *fmt, ...);
@@ -100,6 +96,8 @@ static int clean(void **state)
 	return 0;
 }
 
+#define T(name) CASE_WITH(name, clean, NULL)
+
 static void set(const char *type, const char *level, const char *dest)
 {
 	if (type)
@@ -122,7 +120,7 @@ static bool matches(const char *text, const char *pattern)
 	return yes;
 }
 
-static void setup__silent_by_default(void **state)
+T(setup__silent_by_default)
 {
 	struct capture out, err;
 	char o[256], e[256];
@@ -138,13 +136,13 @@ static void setup__silent_by_default(void **state)
 	assert_int_equal(dapl__log_mask, 0);
 }
 
-static void setup__type_and_level_are_ored(void **state)
+T(setup__type_and_level_are_ored)
 {
 	set("0x3", "8", NULL);
 	assert_int_equal(dapl__log_mask, 0xb);
 }
 
-static void setup__all_bits(void **state)
+T(setup__all_bits)
 {
 	set("-1", NULL, NULL);
 	assert_true(dapl__log_mask == ~0u);
@@ -152,7 +150,7 @@ static void setup__all_bits(void **state)
 	assert_true(dapl__log_mask == ~0u);
 }
 
-static void setup__bad_values_are_not_guessed_at(void **state)
+T(setup__bad_values_are_not_guessed_at)
 {
 	static const char *const bad[] = {"",
 					  "x",
@@ -164,9 +162,8 @@ static void setup__bad_values_are_not_guessed_at(void **state)
 					  "1 2"};
 	struct capture out;
 	char o[4096];
-	size_t i;
 
-	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		set(bad[i], NULL, NULL);
 		assert_int_equal(dapl__log_mask, 0);
 	}
@@ -178,7 +175,7 @@ static void setup__bad_values_are_not_guessed_at(void **state)
 	assert_non_null(strstr(o, "DAPL_DBG_TYPE is not a number"));
 }
 
-static void log__line_format(void **state)
+T(log__line_format)
 {
 	struct capture out;
 	char o[1024], pattern[256];
@@ -195,7 +192,7 @@ static void log__line_format(void **state)
 		fail_msg("'%s' is not like '%s'", o, pattern);
 }
 
-static void log__class_off(void **state)
+T(log__class_off)
 {
 	struct capture out;
 	char o[64];
@@ -207,7 +204,7 @@ static void log__class_off(void **state)
 	assert_string_equal(o, "");
 }
 
-static void log__destinations(void **state)
+T(log__destinations)
 {
 	static const struct {
 		const char *dest;
@@ -220,9 +217,8 @@ static void log__destinations(void **state)
 	};
 	struct capture out, err;
 	char o[512], e[512];
-	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		set("1", NULL, rows[i].dest);
 		syslog_count = 0;
 		capture_start(&out, 1);
@@ -238,7 +234,7 @@ static void log__destinations(void **state)
 	}
 }
 
-static void log__errno_is_printed_and_preserved(void **state)
+T(log__errno_is_printed_and_preserved)
 {
 	struct capture out;
 	char o[512];
@@ -253,7 +249,7 @@ static void log__errno_is_printed_and_preserved(void **state)
 }
 
 /* Nothing can be written to a descriptor that is open for reading. */
-static void log__errno_survives_a_failed_write(void **state)
+T(log__errno_survives_a_failed_write)
 {
 	int saved, fd, after_log, after_fail;
 
@@ -274,7 +270,7 @@ static void log__errno_survives_a_failed_write(void **state)
 	assert_int_equal(after_fail, ENOLCK);
 }
 
-static void log__long_text_is_one_bounded_line(void **state)
+T(log__long_text_is_one_bounded_line)
 {
 	struct capture out;
 	char o[8192], big[5000];
@@ -290,7 +286,7 @@ static void log__long_text_is_one_bounded_line(void **state)
 	assert_string_equal(o + strlen(o) - 5, "y...\n");
 }
 
-static void log__control_characters_are_replaced(void **state)
+T(log__control_characters_are_replaced)
 {
 	struct capture out;
 	char o[512];
@@ -304,15 +300,13 @@ static void log__control_characters_are_replaced(void **state)
 
 static void *one_line(void *arg)
 {
-	int i;
-
-	for (i = 0; i < 50; i++)
+	for (int i = 0; i < 50; i++)
 		dapl_log(DAPL_LOG_ERR, "%s",
 			 "0123456789012345678901234567890123456789 end");
 	return NULL;
 }
 
-static void log__lines_of_threads_do_not_mix(void **state)
+T(log__lines_of_threads_do_not_mix)
 {
 	static char o[65536];
 	struct capture out;
@@ -337,7 +331,7 @@ static void log__lines_of_threads_do_not_mix(void **state)
 }
 
 /* In a child: the table is shown once in the life of a process. */
-static void setup__help_is_shown_once(void **state)
+T(setup__help_is_shown_once)
 {
 	struct capture out;
 	char o[4096], *first;
@@ -361,7 +355,7 @@ static void setup__help_is_shown_once(void **state)
 	assert_non_null(strstr(o, "0x1  errors\n"));
 }
 
-static void fail__returns_stores_and_hands_over(void **state)
+T(fail__returns_stores_and_hands_over)
 {
 	DAT_RETURN ret = (DAT_RETURN)DAT_CLASS_ERROR | DAT_INVALID_STATE;
 
@@ -375,14 +369,14 @@ static void fail__returns_stores_and_hands_over(void **state)
 	assert_string_equal(detail, dapl__fail_text());
 }
 
-static void fail__may_quote_the_text_before(void **state)
+T(fail__may_quote_the_text_before)
 {
 	dapl_fail(DAT_ABORT, "inner");
 	dapl_fail(DAT_ABORT, "outer: %s", dapl__fail_text());
 	assert_string_equal(dapl__fail_text(), "outer: inner");
 }
 
-static void fail__is_logged_as_an_error(void **state)
+T(fail__is_logged_as_an_error)
 {
 	struct capture out;
 	char o[512];
@@ -394,7 +388,7 @@ static void fail__is_logged_as_an_error(void **state)
 	assert_non_null(strstr(o, "): why\n"));
 }
 
-static void fail__is_bounded(void **state)
+T(fail__is_bounded)
 {
 	char big[4000];
 
@@ -413,7 +407,7 @@ static void *other_thread(void *arg)
 	return before;
 }
 
-static void fail__text_is_per_thread(void **state)
+T(fail__text_is_per_thread)
 {
 	void *before;
 	pthread_t t;
@@ -426,7 +420,7 @@ static void fail__text_is_per_thread(void **state)
 	assert_string_equal(dapl__fail_text(), "mine");
 }
 
-static void err_dat__table(void **state)
+T(err_dat__table)
 {
 	static const struct {
 		int err;
@@ -472,9 +466,8 @@ static void err_dat__table(void **state)
 		{4095, DAT_INTERNAL_ERROR, 0},
 	};
 	DAT_RETURN ret;
-	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		ret = dapl_err_dat(-rows[i].err);
 		assert_int_equal(ret & DAT_CLASS_ERROR, DAT_CLASS_ERROR);
 		assert_int_equal(DAT_GET_TYPE(ret), rows[i].type);
@@ -483,7 +476,7 @@ static void err_dat__table(void **state)
 }
 
 /* A forgotten minus sign upstream, or nonsense, never turns into success. */
-static void err_dat__every_other_value_is_an_error(void **state)
+T(err_dat__every_other_value_is_an_error)
 {
 	int err;
 
@@ -495,33 +488,4 @@ static void err_dat__every_other_value_is_an_error(void **state)
 			 (DAT_RETURN)DAT_CLASS_ERROR | DAT_INTERNAL_ERROR);
 }
 
-#define T(f) cmocka_unit_test_setup(f, clean)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(setup__silent_by_default),
-		T(setup__type_and_level_are_ored),
-		T(setup__all_bits),
-		T(setup__bad_values_are_not_guessed_at),
-		T(log__line_format),
-		T(log__class_off),
-		T(log__destinations),
-		T(log__errno_is_printed_and_preserved),
-		T(log__errno_survives_a_failed_write),
-		T(log__long_text_is_one_bounded_line),
-		T(log__control_characters_are_replaced),
-		T(log__lines_of_threads_do_not_mix),
-		T(setup__help_is_shown_once),
-		T(fail__returns_stores_and_hands_over),
-		T(fail__may_quote_the_text_before),
-		T(fail__is_logged_as_an_error),
-		T(fail__is_bounded),
-		T(fail__text_is_per_thread),
-		T(err_dat__table),
-		T(err_dat__every_other_value_is_an_error),
-	};
-
-	alarm(300);
-	return cmocka_run_group_tests(tests, NULL, clean);
-}
+RUN_CASES(NULL, clean)

@@ -17,10 +17,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 #define MS(n)	 ((n)*UINT64_C(1000))
 #define PATIENCE 20 /* seconds until a test gives up on an event */
@@ -255,6 +252,8 @@ static int close_loop(void **state)
 	return 0;
 }
 
+#define T(name) CASE_WITH(name, open_loop, close_loop)
+
 static void add(struct dapl_watch *w, void (*fn)(struct dapl_watch *, uint32_t),
 		int fd, uint32_t events)
 {
@@ -311,9 +310,8 @@ static void sync_work(struct dapl_work *w)
 static void settle(void)
 {
 	struct dapl_work w;
-	int i;
 
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		defer(&w, sync_work);
 		wait_entered();
 		dapl_work_cancel(loop, &w);
@@ -345,7 +343,7 @@ static void consume(struct dapl_watch *w, uint32_t events)
 	sem_post(&entered);
 }
 
-static void add__calls_back_on_the_service_thread(void **state)
+T(add__calls_back_on_the_service_thread)
 {
 	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	uint64_t one = 1;
@@ -364,7 +362,7 @@ static void add__calls_back_on_the_service_thread(void **state)
 	close(fd);
 }
 
-static void add__is_level_triggered(void **state)
+T(add__is_level_triggered)
 {
 	int fd = readable_fd();
 	uint64_t v;
@@ -380,7 +378,7 @@ static void add__is_level_triggered(void **state)
 	close(fd);
 }
 
-static void add__errors_leave_nothing(void **state)
+T(add__errors_leave_nothing)
 {
 	int fd = readable_fd(), file;
 
@@ -398,7 +396,7 @@ static void add__errors_leave_nothing(void **state)
 	close(fd);
 }
 
-static void mod__switches_events(void **state)
+T(mod__switches_events)
 {
 	int fd = readable_fd();
 
@@ -412,7 +410,7 @@ static void mod__switches_events(void **state)
 	close(fd);
 }
 
-static void del__waits_for_a_running_callback(void **state)
+T(del__waits_for_a_running_callback)
 {
 	struct caller c = {.call = call_del, .arg = &watch};
 	int fd = readable_fd();
@@ -423,7 +421,7 @@ static void del__waits_for_a_running_callback(void **state)
 }
 
 /* Another object's callback is no reason to wait. */
-static void del__does_not_wait_for_others(void **state)
+T(del__does_not_wait_for_others)
 {
 	int fd = eventfd(0, EFD_CLOEXEC);
 
@@ -445,12 +443,11 @@ static int quiet_fds[2]; /* never readable */
 static void del_other(struct dapl_watch *w, uint32_t events)
 {
 	struct dapl_watch *other = w == &pair[0] ? &pair[1] : &pair[0];
-	int i;
 
 	dapl_loop_del(loop, other);
 	dapl_loop_del(loop, w); /* itself: must return at once */
 	/* These get the places of the two, and must not get their events. */
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		heirs[i] = (struct dapl_watch){.fn = consume, .fd = -1};
 		dapl_loop_add(loop, &heirs[i], quiet_fds[i], EPOLLIN);
 	}
@@ -460,28 +457,27 @@ static void del_other(struct dapl_watch *w, uint32_t events)
 	sem_post(&entered);
 }
 
-static void del__in_a_callback_drops_fetched_events(void **state)
+T(del__in_a_callback_drops_fetched_events)
 {
 	int fds[2] = {readable_fd(), readable_fd()};
-	int i;
 
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 		quiet_fds[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	block(&work); /* both get ready meanwhile */
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 		add(&pair[i], del_other, fds[i], EPOLLIN);
 	sem_post(&gate);
 	wait_entered();
 	settle();
 	assert_int_equal(runs, 2); /* the work and one of the pair */
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		dapl_loop_del(loop, &heirs[i]);
 		close(quiet_fds[i]);
 		close(fds[i]);
 	}
 }
 
-static void add__many_and_reuse(void **state)
+T(add__many_and_reuse)
 {
 	enum {
 		N = 100
@@ -505,7 +501,7 @@ static void add__many_and_reuse(void **state)
 	free(w);
 }
 
-static void add__without_memory(void **state)
+T(add__without_memory)
 {
 	int fd = readable_fd(), i;
 
@@ -533,7 +529,7 @@ static void record(struct dapl_timer *t)
 		sem_post(&entered);
 }
 
-static void timer__fires_once_and_not_early(void **state)
+T(timer__fires_once_and_not_early)
 {
 	uint64_t deadline = dapl_now_us() + MS(5);
 
@@ -546,7 +542,7 @@ static void timer__fires_once_and_not_early(void **state)
 	assert_int_equal(timer.heap_index, 0);
 }
 
-static void timer__many_fire_in_order(void **state)
+T(timer__many_fire_in_order)
 {
 	enum {
 		N = 300
@@ -584,7 +580,7 @@ static void timer__many_fire_in_order(void **state)
 }
 
 /* It would have to wake the thread out of a sleep that is hours long. */
-static void timer__earlier_one_shortens_the_sleep(void **state)
+T(timer__earlier_one_shortens_the_sleep)
 {
 	struct dapl_timer far, near;
 
@@ -598,7 +594,7 @@ static void timer__earlier_one_shortens_the_sleep(void **state)
 	assert_int_equal(far.heap_index, 0);
 }
 
-static void timer__extreme_deadlines(void **state)
+T(timer__extreme_deadlines)
 {
 	struct dapl_timer past, never;
 
@@ -611,7 +607,7 @@ static void timer__extreme_deadlines(void **state)
 	dapl_timer_cancel(loop, &never);
 }
 
-static void timer__cancel_waits_for_a_running_callback(void **state)
+T(timer__cancel_waits_for_a_running_callback)
 {
 	struct caller c = {.call = call_timer_cancel, .arg = &timer};
 
@@ -620,7 +616,7 @@ static void timer__cancel_waits_for_a_running_callback(void **state)
 }
 
 /* The callback has armed it again: cancel must take that back too. */
-static void timer__cancel_beats_rearming(void **state)
+T(timer__cancel_beats_rearming)
 {
 	struct caller c = {.call = call_timer_cancel, .arg = &timer};
 
@@ -639,7 +635,7 @@ static void free_timer(struct dapl_timer *t)
 	sem_post(&entered);
 }
 
-static void timer__callback_may_free_it(void **state)
+T(timer__callback_may_free_it)
 {
 	struct dapl_timer *t = calloc(1, sizeof(*t));
 
@@ -664,7 +660,7 @@ static void rearm_past(struct dapl_timer *t)
 		sem_post(&entered);
 }
 
-static void timer__does_not_starve_others(void **state)
+T(timer__does_not_starve_others)
 {
 	dapl_work_init(&work, set_done);
 	arm(&timer, rearm_past, 0);
@@ -674,17 +670,16 @@ static void timer__does_not_starve_others(void **state)
 }
 
 /* Else it would spin through the last fraction of a millisecond. */
-static void timer__sleep_covers_the_deadline(void **state)
+T(timer__sleep_covers_the_deadline)
 {
 	uint64_t deadline, until;
-	int i;
 
 	dapl_timer_init(&timer, record);
 	__atomic_store_n(&last_timeout, -2, __ATOMIC_RELEASE);
 	settle();
 	while (__atomic_load_n(&last_timeout, __ATOMIC_ACQUIRE) != -1)
 		sched_yield();
-	for (i = 0; i < 50; i++) {
+	for (int i = 0; i < 50; i++) {
 		__atomic_store_n(&sleep_until, 0, __ATOMIC_RELEASE);
 		deadline = dapl_now_us() + MS(3600000) + 20 * (unsigned)i;
 		assert_int_equal(dapl_timer_arm(loop, &timer, deadline), 0);
@@ -720,7 +715,7 @@ static uint64_t shaped(unsigned i)
 	return MS(10) + i;
 }
 
-static void timer__cancel_keeps_the_order(void **state)
+T(timer__cancel_keeps_the_order)
 {
 	enum {
 		N = 63,
@@ -728,21 +723,20 @@ static void timer__cancel_keeps_the_order(void **state)
 	};
 	uint64_t base = dapl_now_us() + MS(20);
 	struct dapl_timer t[N + 1];
-	unsigned i;
 
 	fired_goal = N - GONE;
-	for (i = 1; i <= N; i++)
+	for (unsigned i = 1; i <= N; i++)
 		arm(&t[i], record, base + shaped(i));
-	for (i = 32; i < 32 + GONE; i++)
+	for (unsigned i = 32; i < 32 + GONE; i++)
 		dapl_timer_cancel(loop, &t[i]);
 	wait_entered();
 	settle();
 	assert_int_equal(fired_count, N - GONE);
-	for (i = 1; i < fired_count; i++)
+	for (unsigned i = 1; i < fired_count; i++)
 		assert_true(fired[i - 1].deadline <= fired[i].deadline);
 }
 
-static void timer__without_memory(void **state)
+T(timer__without_memory)
 {
 	dapl_timer_init(&timer, record);
 	fail_in = 1;
@@ -760,7 +754,7 @@ static void count_work(struct dapl_work *w)
 	sem_post(&gate);
 }
 
-static void defer__twice_is_one_run(void **state)
+T(defer__twice_is_one_run)
 {
 	struct dapl_work blocker;
 
@@ -775,7 +769,7 @@ static void defer__twice_is_one_run(void **state)
 	assert_int_equal(errno, EAGAIN);
 }
 
-static void defer__again_is_another_run(void **state)
+T(defer__again_is_another_run)
 {
 	defer(&work, count_work);
 	assert_true(wait_sem(&gate));
@@ -786,7 +780,7 @@ static void defer__again_is_another_run(void **state)
 	assert_true(seen_here);
 }
 
-static void work_cancel__before_the_run(void **state)
+T(work_cancel__before_the_run)
 {
 	struct dapl_work blocker;
 
@@ -799,7 +793,7 @@ static void work_cancel__before_the_run(void **state)
 	assert_false(work.queued);
 }
 
-static void work_cancel__waits_for_a_running_callback(void **state)
+T(work_cancel__waits_for_a_running_callback)
 {
 	struct caller c = {.call = call_work_cancel, .arg = &work};
 
@@ -807,7 +801,7 @@ static void work_cancel__waits_for_a_running_callback(void **state)
 	must_wait_for_callback(&c);
 }
 
-static void work_cancel__beats_requeueing(void **state)
+T(work_cancel__beats_requeueing)
 {
 	struct caller c = {.call = call_work_cancel, .arg = &work};
 
@@ -827,7 +821,7 @@ static void free_and_stay(struct dapl_timer *t)
 }
 
 /* Nothing is done to what the callback has freed. */
-static void barrier__waits_for_a_callback_that_freed_its_object(void **state)
+T(barrier__waits_for_a_callback_that_freed_its_object)
 {
 	struct caller c = {.call = call_barrier};
 	struct dapl_timer *t = calloc(1, sizeof(*t));
@@ -840,7 +834,7 @@ static void barrier__waits_for_a_callback_that_freed_its_object(void **state)
 
 /* Open, close, idleness. */
 
-static void idle__sleeps_without_timeout(void **state)
+T(idle__sleeps_without_timeout)
 {
 	int before;
 
@@ -862,7 +856,7 @@ static void chain(struct dapl_work *w)
 		dapl_loop_defer(loop, w);
 }
 
-static void close__runs_what_is_queued(void **state)
+CASE_WITH(close__runs_what_is_queued, setup, NULL)
 {
 	struct dapl_work blocker, last;
 
@@ -875,7 +869,7 @@ static void close__runs_what_is_queued(void **state)
 	dapl_loop_close(NULL);
 }
 
-static void loop_open__nth_call_fails(void **state)
+CASE_WITH(loop_open__nth_call_fails, setup, NULL)
 {
 	struct dapl_loop *l = (void *)&fired;
 	int before = open_fds(), n, ret;
@@ -896,7 +890,7 @@ static void loop_open__nth_call_fails(void **state)
 	assert_int_equal(open_fds(), before);
 }
 
-static void open__thread_takes_no_signals(void **state)
+CASE_WITH(open__thread_takes_no_signals, setup, NULL)
 {
 	struct timespec patience = {.tv_sec = PATIENCE};
 	sigset_t set, old;
@@ -946,7 +940,7 @@ static int in_child(int fd)
  * The service thread is inside a callback at the time of the fork, and the
  * child's copy of the loop says so for ever.
  */
-static void fork__child_can_clean_up_and_parent_goes_on(void **state)
+CASE_WITH(fork__child_can_clean_up_and_parent_goes_on, setup, NULL)
 {
 	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), status;
 	struct dapl_work blocker;
@@ -1053,62 +1047,19 @@ static void *stress(void *arg)
 	return (void *)bad;
 }
 
-static void stress__nothing_runs_after_del_and_cancel(void **state)
+T(stress__nothing_runs_after_del_and_cancel)
 {
 	pthread_t t[STRESS_THREADS];
 	void *bad;
-	int i;
 
 	stress_runs = 0;
-	for (i = 0; i < STRESS_THREADS; i++)
+	for (int i = 0; i < STRESS_THREADS; i++)
 		assert_int_equal(pthread_create(&t[i], NULL, stress, NULL), 0);
-	for (i = 0; i < STRESS_THREADS; i++) {
+	for (int i = 0; i < STRESS_THREADS; i++) {
 		assert_int_equal(pthread_join(t[i], &bad), 0);
 		assert_null(bad);
 	}
 	assert_true(stress_ran());
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, open_loop, close_loop)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(add__calls_back_on_the_service_thread),
-		T(add__is_level_triggered),
-		T(add__errors_leave_nothing),
-		T(mod__switches_events),
-		T(del__waits_for_a_running_callback),
-		T(del__does_not_wait_for_others),
-		T(del__in_a_callback_drops_fetched_events),
-		T(add__many_and_reuse),
-		T(add__without_memory),
-		T(timer__fires_once_and_not_early),
-		T(timer__many_fire_in_order),
-		T(timer__earlier_one_shortens_the_sleep),
-		T(timer__extreme_deadlines),
-		T(timer__cancel_waits_for_a_running_callback),
-		T(timer__cancel_beats_rearming),
-		T(timer__callback_may_free_it),
-		T(timer__does_not_starve_others),
-		T(timer__sleep_covers_the_deadline),
-		T(timer__cancel_keeps_the_order),
-		T(timer__without_memory),
-		T(defer__twice_is_one_run),
-		T(defer__again_is_another_run),
-		T(work_cancel__before_the_run),
-		T(work_cancel__waits_for_a_running_callback),
-		T(work_cancel__beats_requeueing),
-		T(barrier__waits_for_a_callback_that_freed_its_object),
-		T(idle__sleeps_without_timeout),
-		cmocka_unit_test_setup(close__runs_what_is_queued, setup),
-		cmocka_unit_test_setup(loop_open__nth_call_fails, setup),
-		cmocka_unit_test_setup(open__thread_takes_no_signals, setup),
-		cmocka_unit_test_setup(
-			fork__child_can_clean_up_and_parent_goes_on, setup),
-		T(stress__nothing_runs_after_del_and_cancel),
-	};
-
-	alarm(300); /* a lost wake-up must not hang the run */
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

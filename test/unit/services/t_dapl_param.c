@@ -11,14 +11,11 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 struct low {
 	int number;
@@ -71,6 +68,8 @@ static int clean(void **state)
 	return 0;
 }
 
+#define T(name) CASE_WITH(name, clean, clean)
+
 static struct all read_all(void)
 {
 	struct all p;
@@ -80,7 +79,7 @@ static struct all read_all(void)
 	return p;
 }
 
-static void read__defaults(void **state)
+T(read__defaults)
 {
 	struct all p = read_all();
 
@@ -92,7 +91,7 @@ static void read__defaults(void **state)
 }
 
 /* Both tables of a struct that begins with another. */
-static void read__values(void **state)
+T(read__values)
 {
 	struct all p;
 
@@ -109,7 +108,7 @@ static void read__values(void **state)
 	assert_string_equal(said, "");
 }
 
-static void read__out_of_range(void **state)
+T(read__out_of_range)
 {
 	struct all p;
 
@@ -130,7 +129,7 @@ static void read__out_of_range(void **state)
 		"DAPL_T_UNSET: '0' is not a number from 1 to 9; ignored\n");
 }
 
-static void read__nobody_listens(void **state)
+T(read__nobody_listens)
 {
 	struct all p;
 
@@ -139,7 +138,7 @@ static void read__nobody_listens(void **state)
 	assert_int_equal(p.low.number, 20);
 }
 
-static void read__hex_and_octal(void **state)
+T(read__hex_and_octal)
 {
 	setenv("DAPL_T_NUMBER", "0x41", 1);
 	assert_int_equal(read_all().low.number, 0x41);
@@ -147,20 +146,19 @@ static void read__hex_and_octal(void **state)
 	assert_int_equal(read_all().low.number, 63);
 }
 
-static void read__garbage_gives_the_default(void **state)
+T(read__garbage_gives_the_default)
 {
 	static const char *const bad[] = {
 		"",    " ",   "x",   "7x",  "0x",
 		"1.5", "1 1", "--1", "1e3", "99999999999999999999999"};
-	size_t i;
 
-	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		setenv("DAPL_T_NUMBER", bad[i], 1);
 		assert_int_equal(read_all().low.number, 20);
 	}
 }
 
-static void read__mask_of_all_bits(void **state)
+T(read__mask_of_all_bits)
 {
 	setenv("DAPL_T_MASK", "-1", 1);
 	assert_int_equal(read_all().mask, UINT32_MAX);
@@ -170,13 +168,13 @@ static void read__mask_of_all_bits(void **state)
 	assert_int_equal(read_all().mask, 3);
 }
 
-static void read__empty_text(void **state)
+T(read__empty_text)
 {
 	setenv("DAPL_T_TEXT", "", 1);
 	assert_null(read_all().text);
 }
 
-static void number__blanks_around_and_errno(void **state)
+T(number__blanks_around_and_errno)
 {
 	long long v = 5;
 
@@ -189,21 +187,4 @@ static void number__blanks_around_and_errno(void **state)
 	assert_int_equal(errno, EXDEV);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, clean, clean)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(read__defaults),
-		T(read__values),
-		T(read__out_of_range),
-		T(read__nobody_listens),
-		T(read__hex_and_octal),
-		T(read__garbage_gives_the_default),
-		T(read__mask_of_all_bits),
-		T(read__empty_text),
-		T(number__blanks_around_and_errno),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

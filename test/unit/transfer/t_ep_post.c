@@ -3,10 +3,10 @@
  * t_ep_post.c - transfers: dat_ep_post_send, recv, rdma_read, rdma_write,
  * send_with_invalidate, rdma_read_to_rmr, and their completions.
  *
- * Bind and invalidation are in t_rmr.c, the IB operations in t_ext.c, the
- * states on the way to a connection and failures of the peer in
- * connect/t_broken.c. fv_pause() keeps requests outstanding where a test needs
- * that. Rules: DAT 2.0 dat_ep_post_*, completion statuses of DTO events.
+ * Bind and invalidation are in t_rmr.c, the IB operations in t_ext.c, failures
+ * of the peer in connect/t_broken.c. fv_pause() keeps requests outstanding
+ * where a test needs that. Rules: DAT 2.0 dat_ep_post_*, completion statuses of
+ * DTO events.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -52,224 +52,165 @@ static void fill(struct world_side *s, uint8_t byte)
 
 /* --------------------------------------------- good cases */
 
-static void send__arrives(void **state)
+/* How much it was is told for requests as well. */
+ON_EACH(post__lengths, world_connect)
 {
-	static const size_t sizes[] = {0, 1, 64, 65, 1000, WORLD_MEM_SIZE};
-	struct world *w = *state;
-	DAT_EVENT ev;
-
-	world_connect(w);
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		fill(&w->client, (uint8_t)(i + 1));
-		fill(&w->server, 0);
-		world_recv(&w->server, 0, WORLD_MEM_SIZE, 10 + i);
-		world_send(&w->client, 0, sizes[i], 20 + i, 0);
-		ev = expect_dto(w->server.recv_evd, 10 + i, DAT_DTO_SUCCESS);
-		check_dto(&ev, w->server.ep, DAT_DTO_RECEIVE, sizes[i]);
-		ev = expect_dto(w->client.req_evd, 20 + i, DAT_DTO_SUCCESS);
-		check_dto(&ev, w->client.ep, DAT_DTO_SEND, sizes[i]);
-		assert_memory_equal(w->client.mem.buf, w->server.mem.buf,
-				    sizes[i]);
-		if (sizes[i] < WORLD_MEM_SIZE)
-			assert_int_equal(w->server.mem.buf[sizes[i]], 0);
-	}
-}
-
-static void send__many_segments_in_order(void **state)
-{
-	struct world *w = *state;
-	DAT_LMR_TRIPLET seg[4];
-
-	world_connect(w);
-	for (unsigned i = 0; i < 4; i++) {
-		seg[i] = world_seg(&w->client, 4096 * (size_t)(3 - i), 100);
-		memset(w->client.mem.buf + 4096 * (size_t)(3 - i), 'a' + (int)i,
-		       100);
-	}
-	for (unsigned i = 0; i < 12; i++)
-		world_recv(&w->server, 512 * (size_t)i, 400, i);
-	for (unsigned i = 0; i < 12; i++)
-		assert_dat_ok(V(ep_post_send)(w->client.ep, 1 + (int)i % 4, seg,
-					      world_cookie(100 + i), 0));
-	for (unsigned i = 0; i < 12; i++) {
-		DAT_EVENT ev = expect_dto(w->server.recv_evd, i, 0);
-
-		check_dto(&ev, w->server.ep, DAT_DTO_RECEIVE,
-			  100 * (1 + i % 4));
-		ev = expect_dto(w->client.req_evd, 100 + i, 0);
-		assert_int_equal(
-			w->server.mem.buf[512 * (size_t)i + 100 * (i % 4)],
-			'a' + i % 4);
-	}
-}
-
-static void rdma__write_and_read(void **state)
-{
-	struct world *w = *state;
 	DAT_LMR_TRIPLET seg;
 	DAT_RMR_TRIPLET remote;
 	DAT_EVENT ev;
 
-	world_connect(w);
-	fill(&w->client, 7);
-	seg = world_seg(&w->client, 0, 3000);
-	remote = world_target(&w->server, 1000, 3000);
-	assert_dat_ok(V(ep_post_rdma_write)(w->client.ep, 1, &seg,
-					    world_cookie(1), &remote, 0));
-	ev = expect_dto(w->client.req_evd, 1, DAT_DTO_SUCCESS);
-	check_dto(&ev, w->client.ep, DAT_DTO_RDMA_WRITE, 3000);
-	assert_int_equal(w->server.mem.buf[999], 0);
-	assert_int_equal(w->server.mem.buf[1000], 7);
-	assert_int_equal(w->server.mem.buf[3999], 7);
-	assert_int_equal(w->server.mem.buf[4000], 0);
+	world_recv(s, 0, WORLD_MEM_SIZE, 3);
+	world_send(c, 0, WORLD_MEM_SIZE, 4, 0);
+	ev = expect_dto(s->recv_evd, 3, DAT_DTO_SUCCESS);
+	check_dto(&ev, s->ep, DAT_DTO_RECEIVE, WORLD_MEM_SIZE);
+	ev = expect_dto(c->req_evd, 4, DAT_DTO_SUCCESS);
+	check_dto(&ev, c->ep, DAT_DTO_SEND, WORLD_MEM_SIZE);
+	fill(c, 7);
+	seg = world_seg(c, 0, 3000);
+	remote = world_target(s, 1000, 3000);
+	assert_dat_ok(V(ep_post_rdma_write)(c->ep, 1, &seg, world_cookie(1),
+					    &remote, 0));
+	ev = expect_dto(c->req_evd, 1, DAT_DTO_SUCCESS);
+	check_dto(&ev, c->ep, DAT_DTO_RDMA_WRITE, 3000);
+	assert_int_equal(s->mem.buf[999], 0);
+	assert_int_equal(s->mem.buf[1000], 7);
+	assert_int_equal(s->mem.buf[3999], 7);
+	assert_int_equal(s->mem.buf[4000], 0);
 
-	fill(&w->server, 9);
-	seg = world_seg(&w->client, 100, 32); /* not to be taken inline */
-	assert_dat_ok(V(ep_post_rdma_read)(w->client.ep, 1, &seg,
-					   world_cookie(2), &remote,
+	fill(s, 9);
+	seg = world_seg(c, 100, 32); /* not to be taken inline */
+	assert_dat_ok(V(ep_post_rdma_read)(c->ep, 1, &seg, world_cookie(2),
+					   &remote,
 					   DAT_COMPLETION_BARRIER_FENCE_FLAG));
-	ev = expect_dto(w->client.req_evd, 2, DAT_DTO_SUCCESS);
-	check_dto(&ev, w->client.ep, DAT_DTO_RDMA_READ, 32);
-	assert_int_equal(w->client.mem.buf[100], 9);
-	assert_int_equal(w->client.mem.buf[132], 7);
-	expect_empty(w->server.recv_evd);
+	ev = expect_dto(c->req_evd, 2, DAT_DTO_SUCCESS);
+	check_dto(&ev, c->ep, DAT_DTO_RDMA_READ, 32);
+	assert_int_equal(c->mem.buf[100], 9);
+	assert_int_equal(c->mem.buf[132], 7);
+	expect_empty(s->recv_evd);
 }
 
-static void rdma_read_to_rmr__by_context(void **state)
+ON_EACH(rdma_read_to_rmr__by_context, world_connect)
 {
-	struct world *w = *state;
 	DAT_RMR_TRIPLET local, remote;
 
-	world_connect(w);
-	fill(&w->server, 5);
-	local = world_target(&w->client, 64, 128);
-	remote = world_target(&w->server, 0, 128);
-	assert_refused(V(ep_post_rdma_read_to_rmr)(w->client.ep, NULL,
-						   world_cookie(1), &remote, 0),
-		       DAPL_BAD_ARG(2));
-	assert_dat_ok(V(ep_post_rdma_read_to_rmr)(w->client.ep, &local,
+	fill(s, 5);
+	local = world_target(c, 64, 128);
+	remote = world_target(s, 0, 128);
+	assert_dat_ok(V(ep_post_rdma_read_to_rmr)(c->ep, &local,
 						  world_cookie(1), &remote, 0));
-	expect_dto(w->client.req_evd, 1, DAT_DTO_SUCCESS);
-	assert_int_equal(w->client.mem.buf[64], 5);
-	assert_int_equal(w->client.mem.buf[191], 5);
-	assert_int_equal(w->client.mem.buf[192], 0);
+	expect_dto(c->req_evd, 1, DAT_DTO_SUCCESS);
+	assert_int_equal(c->mem.buf[64], 5);
+	assert_int_equal(c->mem.buf[191], 5);
+	assert_int_equal(c->mem.buf[192], 0);
 }
 
 /* Short messages are taken at once, long ones only when they leave. */
-static void send__inline(void **state)
+ON_EACH(send__inline, world_connect)
 {
-	struct world *w = *state;
 	uint32_t max;
 
-	world_connect(w);
-	max = ((struct dapl_qp *)w->client.ep)->max_inline;
+	max = ((struct dapl_qp *)c->ep)->max_inline;
 	assert_true(max >= 64);
-	world_recv(&w->server, 0, 4096, 1);
-	world_recv(&w->server, 8192, 4096, 2);
+	world_recv(s, 0, 4096, 1);
+	world_recv(s, 8192, 4096, 2);
 	fv_pause(true);
-	fill(&w->client, 1);
-	world_send(&w->client, 0, max, 3, 0);
-	world_send(&w->client, 0, max + 1, 4, 0);
-	fill(&w->client, 2);
+	fill(c, 1);
+	world_send(c, 0, max, 3, 0);
+	world_send(c, 0, max + 1, 4, 0);
+	fill(c, 2);
 	fv_pause(false);
-	expect_dto(w->server.recv_evd, 1, DAT_DTO_SUCCESS);
-	expect_dto(w->server.recv_evd, 2, DAT_DTO_SUCCESS);
-	assert_int_equal(w->server.mem.buf[max - 1], 1);
-	assert_int_equal(w->server.mem.buf[8192 + max], 2);
+	expect_dto(s->recv_evd, 1, DAT_DTO_SUCCESS);
+	expect_dto(s->recv_evd, 2, DAT_DTO_SUCCESS);
+	assert_int_equal(s->mem.buf[max - 1], 1);
+	assert_int_equal(s->mem.buf[8192 + max], 2);
 }
 
 /* ----------------------------------------------- arguments */
 
 /* Old programs leave it unset; the peer's device knows its region. */
-static void rdma__remote_length_is_not_looked_at(void **state)
+ON_EACH(rdma__remote_length_is_not_looked_at, world_connect)
 {
 	static const DAT_VLEN lengths[] = {0, 1, UINT32_MAX};
-	struct world *w = *state;
 	DAT_LMR_TRIPLET seg;
 	DAT_RMR_TRIPLET remote;
 
-	world_connect(w);
-	seg = world_seg(&w->client, 0, 64);
-	remote = world_target(&w->server, 0, 64);
+	seg = world_seg(c, 0, 64);
+	remote = world_target(s, 0, 64);
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		remote.segment_length = (DAT_SEG_LENGTH)lengths[i];
-		fill(&w->client, (uint8_t)(20 + i));
+		fill(c, (uint8_t)(20 + i));
 		assert_dat_ok(V(ep_post_rdma_write)(
-			w->client.ep, 1, &seg, world_cookie(1), &remote, 0));
-		expect_dto(w->client.req_evd, 1, DAT_DTO_SUCCESS);
-		assert_memory_equal(w->server.mem.buf, w->client.mem.buf, 64);
+			c->ep, 1, &seg, world_cookie(1), &remote, 0));
+		expect_dto(c->req_evd, 1, DAT_DTO_SUCCESS);
+		assert_memory_equal(s->mem.buf, c->mem.buf, 64);
 		assert_dat_ok(V(ep_post_rdma_read)(
-			w->client.ep, 1, &seg, world_cookie(2), &remote, 0));
-		expect_dto(w->client.req_evd, 2, DAT_DTO_SUCCESS);
+			c->ep, 1, &seg, world_cookie(2), &remote, 0));
+		expect_dto(c->req_evd, 2, DAT_DTO_SUCCESS);
 	}
 }
 
 /* The historic dapltest has no attributes and posts as many. */
-static void rdma__eight_segments_without_attributes(void **state)
+ON_EACH(rdma__eight_segments_without_attributes, world_connect)
 {
-	struct world *w = *state;
 	DAT_LMR_TRIPLET seg[8];
 	DAT_RMR_TRIPLET remote;
+	DAT_EVENT ev;
 
-	world_connect(w);
-	fill(&w->client, 30);
+	fill(c, 30);
 	for (uint32_t i = 0; i < 8; i++)
-		seg[i] = world_seg(&w->client, i * 8, 8);
-	remote = world_target(&w->server, 0, 64);
-	assert_dat_ok(V(ep_post_rdma_write)(w->client.ep, 8, seg,
-					    world_cookie(1), &remote, 0));
-	expect_dto(w->client.req_evd, 1, DAT_DTO_SUCCESS);
-	assert_memory_equal(w->server.mem.buf, w->client.mem.buf, 64);
+		seg[i] = world_seg(c, i * 8, 8);
+	remote = world_target(s, 0, 64);
+	assert_dat_ok(V(ep_post_rdma_write)(c->ep, 8, seg, world_cookie(1),
+					    &remote, 0));
+	ev = expect_dto(c->req_evd, 1, DAT_DTO_SUCCESS);
+	check_dto(&ev, c->ep, DAT_DTO_RDMA_WRITE, 64);
+	assert_memory_equal(s->mem.buf, c->mem.buf, 64);
 }
 
 /* Exactly as many as were asked for, and all of them again afterwards. */
-static void post__limits_are_exact(void **state)
+ON_EACH(post__limits_are_exact)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->client;
-	DAT_EP_ATTR attr = world_ep_attr(s);
+	DAT_EP_ATTR attr = world_ep_attr(c);
 
 	attr.max_request_dtos = 3;
 	attr.max_recv_dtos = 5;
-	s->ep = world_ep(s, &attr);
+	c->ep = world_ep(c, &attr);
 	world_connect(w);
 	for (int round = 0; round < 3; round++) {
 		for (unsigned i = 0; i < 3; i++)
-			world_recv(&w->server, 0, 64, 50 + i);
+			world_recv(s, 0, 64, 50 + i);
 		fv_pause(true);
 		for (unsigned i = 0; i < 3; i++)
-			assert_dat_ok(post_send(s, 64, i, 0));
-		assert_refused(post_send(s, 64, 9, 0), DAPL_NO_MEM);
+			assert_dat_ok(post_send(c, 64, i, 0));
+		assert_refused(post_send(c, 64, 9, 0), DAPL_NO_MEM);
 		fv_pause(false);
 		/* Completed but not seen yet is still outstanding. */
-		assert_refused(post_send(s, 64, 9, 0), DAPL_NO_MEM);
+		assert_refused(post_send(c, 64, 9, 0), DAPL_NO_MEM);
 		for (unsigned i = 0; i < 3; i++) {
-			expect_dto(w->server.recv_evd, 50 + i, 0);
-			expect_dto(s->req_evd, i, DAT_DTO_SUCCESS);
+			expect_dto(s->recv_evd, 50 + i, 0);
+			expect_dto(c->req_evd, i, DAT_DTO_SUCCESS);
 		}
 	}
 	for (unsigned i = 0; i < 5; i++)
-		assert_dat_ok(post_recv(s, 8, i));
-	assert_refused(post_recv(s, 8, 9), DAPL_NO_MEM);
+		assert_dat_ok(post_recv(c, 8, i));
+	assert_refused(post_recv(c, 8, 9), DAPL_NO_MEM);
 }
 
-static void post__without_an_evd(void **state)
+ON_EACH(post__without_an_evd)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->client;
-	DAT_EP_ATTR attr = world_ep_attr(s);
+	DAT_EP_ATTR attr = world_ep_attr(c);
 
 	attr.max_request_dtos = attr.max_request_iov = 0;
 	attr.max_recv_dtos = attr.max_recv_iov = 0;
-	assert_dat_ok(V(ep_create)(s->ia, s->pz, DAT_HANDLE_NULL,
-				   DAT_HANDLE_NULL, s->conn_evd, &attr,
-				   &s->ep));
+	assert_dat_ok(V(ep_create)(c->ia, c->pz, DAT_HANDLE_NULL,
+				   DAT_HANDLE_NULL, c->conn_evd, &attr,
+				   &c->ep));
 	world_connect(w);
-	assert_refused(V(ep_post_send)(s->ep, 0, NULL, world_cookie(1), 0),
+	assert_refused(V(ep_post_send)(c->ep, 0, NULL, world_cookie(1), 0),
 		       DAPL_NO_MEM);
-	assert_refused(V(ep_post_recv)(s->ep, 0, NULL, world_cookie(1), 0),
+	assert_refused(V(ep_post_recv)(c->ep, 0, NULL, world_cookie(1), 0),
 		       DAPL_NO_MEM);
-	assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_GRACEFUL_FLAG));
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_GRACEFUL_FLAG));
 	kit_over(w);
 }
 
@@ -277,32 +218,30 @@ static void post__without_an_evd(void **state)
  * A suppressed request gives its place back with a later completion, and that
  * need not have been read for it.
  */
-static void post__suppressed(void **state)
+ON_EACH(post__suppressed)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->client;
-	DAT_EP_ATTR attr = world_ep_attr(s);
+	DAT_EP_ATTR attr = world_ep_attr(c);
 
 	attr.max_request_dtos = 4;
-	s->ep = world_ep(s, &attr);
+	c->ep = world_ep(c, &attr);
 	world_connect(w);
 	for (unsigned round = 0; round < 5; round++) {
 		for (unsigned i = 0; i < 5; i++)
-			world_recv(&w->server, 0, 64, i);
+			world_recv(s, 0, 64, i);
 		fv_pause(true);
 		for (unsigned i = 0; i < 3; i++)
-			assert_dat_ok(post_send(s, 64, 10 + i,
+			assert_dat_ok(post_send(c, 64, 10 + i,
 						DAT_COMPLETION_SUPPRESS_FLAG));
-		expect_empty(s->req_evd);
-		assert_dat_ok(post_send(s, 64, 20 + round, 0));
-		assert_refused(post_send(s, 64, 9, 0), DAPL_NO_MEM);
+		expect_empty(c->req_evd);
+		assert_dat_ok(post_send(c, 64, 20 + round, 0));
+		assert_refused(post_send(c, 64, 9, 0), DAPL_NO_MEM);
 		fv_pause(false);
-		assert_dat_ok(post_send(s, 64, 9, 0));
-		expect_dto(s->req_evd, 20 + round, DAT_DTO_SUCCESS);
-		expect_dto(s->req_evd, 9, DAT_DTO_SUCCESS);
-		expect_empty(s->req_evd);
+		assert_dat_ok(post_send(c, 64, 9, 0));
+		expect_dto(c->req_evd, 20 + round, DAT_DTO_SUCCESS);
+		expect_dto(c->req_evd, 9, DAT_DTO_SUCCESS);
+		expect_empty(c->req_evd);
 		for (unsigned i = 0; i < 5; i++)
-			expect_dto(w->server.recv_evd, i, DAT_DTO_SUCCESS);
+			expect_dto(s->recv_evd, i, DAT_DTO_SUCCESS);
 	}
 }
 
@@ -322,26 +261,24 @@ static DAT_RETURN post_write(struct world *w, uint8_t value, uint64_t cookie,
  * As programs do that look at the memory alone: nothing is ever read from the
  * EVD, and there is nothing to be read.
  */
-static void post__suppressed_only(void **state)
+ON_EACH(post__suppressed_only)
 {
 	static const DAT_COUNT depths[] = {1, 2, 3, 4, 5, 16, 100};
-	struct world *w = *state;
-	struct world_side *s = &w->client;
-	DAT_EP_ATTR attr = world_ep_attr(s);
+	DAT_EP_ATTR attr = world_ep_attr(c);
 
 	for (size_t d = 0; d < sizeof(depths) / sizeof(*depths); d++) {
 		attr.max_request_dtos = depths[d];
-		s->ep = world_ep(s, &attr);
+		c->ep = world_ep(c, &attr);
 		world_connect(w);
 		for (int i = 0; i < 20 * depths[d]; i++) {
 			assert_dat_ok(post_write(w, (uint8_t)i, 1,
 						 DAT_COMPLETION_SUPPRESS_FLAG));
-			assert_int_equal(w->server.mem.buf[7], (uint8_t)i);
+			assert_int_equal(s->mem.buf[7], (uint8_t)i);
 		}
-		expect_empty(s->req_evd);
+		expect_empty(c->req_evd);
 		assert_dat_ok(post_write(w, 0, 2, 0));
-		expect_dto(s->req_evd, 2, DAT_DTO_SUCCESS);
-		expect_empty(s->req_evd);
+		expect_dto(c->req_evd, 2, DAT_DTO_SUCCESS);
+		expect_empty(c->req_evd);
 		/* Full is full. */
 		fv_pause(true);
 		for (int i = 0; i < depths[d]; i++)
@@ -353,25 +290,20 @@ static void post__suppressed_only(void **state)
 		fv_pause(false);
 		assert_dat_ok(
 			post_write(w, 5, 5, DAT_COMPLETION_SUPPRESS_FLAG));
-		assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_ABRUPT_FLAG));
+		assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
 		kit_over(w);
+		assert_dat_ok(V(ep_free)(c->ep));
 		assert_dat_ok(V(ep_free)(s->ep));
-		assert_dat_ok(V(ep_free)(w->server.ep));
-		s->ep = w->server.ep = NULL;
+		c->ep = s->ep = NULL;
 	}
 }
 
 /* Who lets events lie is told so, and finds each of them later. */
-static void post__suppressed_and_never_read(void **state)
+ON_EACH(post__suppressed_and_never_read, world_connect)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->client;
-	DAT_EVD_PARAM param;
 	unsigned posted = 0, limit;
 
-	world_connect(w);
-	assert_dat_ok(V(evd_query)(s->req_evd, DAT_EVD_FIELD_ALL, &param));
-	limit = 4 * ((unsigned)param.evd_qlen + 16);
+	limit = 4 * ((unsigned)world_evd_param(c->req_evd).evd_qlen + 16);
 	while (posted < limit &&
 	       post_write(w, 1, posted,
 			  posted % 2 ? 0 : DAT_COMPLETION_SUPPRESS_FLAG) ==
@@ -379,71 +311,58 @@ static void post__suppressed_and_never_read(void **state)
 		posted++;
 	assert_in_range(posted, 17, limit - 1);
 	for (unsigned i = 1; i < posted; i += 2)
-		expect_dto(s->req_evd, i, DAT_DTO_SUCCESS);
-	expect_empty(s->req_evd);
+		expect_dto(c->req_evd, i, DAT_DTO_SUCCESS);
+	expect_empty(c->req_evd);
 	assert_dat_ok(post_write(w, 1, 7, 0));
-	expect_dto(s->req_evd, 7, DAT_DTO_SUCCESS);
+	expect_dto(c->req_evd, 7, DAT_DTO_SUCCESS);
 }
 
-static void post__every_completion_flag(void **state)
+ON_EACH(post__every_completion_flag, world_connect)
 {
-	struct world *w = *state;
-
-	world_connect(w);
 	for (unsigned flags = 0; flags < 64; flags++) {
 		bool quiet = flags & DAT_COMPLETION_SUPPRESS_FLAG;
 
-		world_recv(&w->server, 0, 64, flags);
-		assert_dat_ok(post_send(&w->client, 64, flags, flags));
-		expect_dto(w->server.recv_evd, flags, DAT_DTO_SUCCESS);
+		world_recv(s, 0, 64, flags);
+		assert_dat_ok(post_send(c, 64, flags, flags));
+		expect_dto(s->recv_evd, flags, DAT_DTO_SUCCESS);
 		if (!quiet)
-			expect_dto(w->client.req_evd, flags, DAT_DTO_SUCCESS);
-		expect_empty(w->client.req_evd);
+			expect_dto(c->req_evd, flags, DAT_DTO_SUCCESS);
+		expect_empty(c->req_evd);
 	}
 }
 
-static void post__refused_by_the_device(void **state)
+ON_IB(post__refused_by_the_device, world_connect)
 {
-	struct world *w = *state;
-
-	world_connect(w);
 	fv_fail_call("ibv_post_send", 1, EINVAL);
-	assert_int_equal(DAT_GET_TYPE(post_send(&w->client, 64, 1, 0)),
+	assert_int_equal(DAT_GET_TYPE(post_send(c, 64, 1, 0)),
 			 DAT_INVALID_PARAMETER);
 	fv_fail_call("ibv_post_recv", 1, ENOMEM);
-	assert_int_equal(DAT_GET_TYPE(post_recv(&w->client, 64, 1)),
+	assert_int_equal(DAT_GET_TYPE(post_recv(c, 64, 1)),
 			 DAT_INSUFFICIENT_RESOURCES);
 	fv_fail_at(0, 0);
-	expect_empty(w->client.req_evd);
-	expect_empty(w->client.recv_evd);
+	expect_empty(c->req_evd);
+	expect_empty(c->recv_evd);
 	/* Their places are free: all of them can be used. */
 	for (unsigned i = 0; i < 16; i++)
-		assert_dat_ok(post_recv(&w->client, 64, i));
+		assert_dat_ok(post_recv(c, 64, i));
 }
 
 /* --------------------------------------------------- states */
 
-static void post__disconnected(void **state)
+ON_EACH(post__disconnected, world_connect)
 {
-	struct world *w = *state;
-	struct world_side *c = &w->client;
 	DAT_EVENT ev;
 
-	world_connect(w);
 	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
 	kit_over(w);
-	assert_dat_ok(post_send(c, 64, 1, 0));
-	ev = expect_dto(c->req_evd, 1, DAT_DTO_ERR_FLUSHED);
-	assert_ptr_equal(ev.event_data.dto_completion_event_data.ep_handle,
-			 c->ep);
-	assert_dat_ok(post_recv(c, 64, 2));
-	expect_dto(c->recv_evd, 2, DAT_DTO_ERR_FLUSHED);
-	/* The same from a device that takes no posts in the error state. */
+	/* The device takes no posts in the error state. */
 	fv_fail_from(1, EINVAL);
 	assert_dat_ok(post_send(c, 64, 3, 0));
 	assert_dat_ok(post_recv(c, 64, 4));
 	fv_fail_at(0, 0);
 	ev = expect_dto(c->req_evd, 3, DAT_DTO_ERR_FLUSHED);
+	assert_ptr_equal(ev.event_data.dto_completion_event_data.ep_handle,
+			 c->ep);
 	assert_int_equal(ev.event_data.dto_completion_event_data.operation,
 			 DAT_DTO_SEND);
 	ev = expect_dto(c->recv_evd, 4, DAT_DTO_ERR_FLUSHED);
@@ -453,17 +372,13 @@ static void post__disconnected(void **state)
 }
 
 /* Each comes back once and in order, and not again after a reset. */
-static void post__before_and_after_the_end(void **state)
+ON_EACH(post__before_and_after_the_end, world_connect)
 {
-	struct world *w = *state;
-	struct world_side *c = &w->client;
-
-	world_connect(w);
 	for (unsigned i = 0; i < 3; i++)
 		assert_dat_ok(post_recv(c, 64, i));
-	assert_dat_ok(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
+	assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_ABRUPT_FLAG));
 	kit_conn(c, DAT_CONNECTION_EVENT_DISCONNECTED);
-	kit_conn(&w->server, DAT_CONNECTION_EVENT_DISCONNECTED);
+	kit_conn(s, DAT_CONNECTION_EVENT_DISCONNECTED);
 	for (unsigned i = 3; i < 6; i++) {
 		assert_dat_ok(post_recv(c, 64, i));
 		assert_dat_ok(post_send(
@@ -475,13 +390,13 @@ static void post__before_and_after_the_end(void **state)
 		expect_dto(c->req_evd, i, DAT_DTO_ERR_FLUSHED);
 	assert_dat_ok(post_recv(c, 64, 6));
 	assert_dat_ok(V(ep_reset)(c->ep));
-	assert_dat_ok(V(ep_reset)(w->server.ep));
+	assert_dat_ok(V(ep_reset)(s->ep));
 	expect_dto(c->recv_evd, 6, DAT_DTO_ERR_FLUSHED);
 	expect_empty(c->recv_evd);
 	expect_empty(c->req_evd);
 	assert_dat_ok(post_recv(c, 64, 7));
 	world_connect(w);
-	world_send(&w->server, 0, 64, 8, 0);
+	world_send(s, 0, 64, 8, 0);
 	expect_dto(c->recv_evd, 7, DAT_DTO_SUCCESS);
 	expect_empty(c->recv_evd);
 }
@@ -516,49 +431,43 @@ static void flushed_by(struct world *w, bool by_peer, bool reset)
 	fv_pause(false);
 }
 
-static void flush__own_disconnect(void **state)
+ON_EACH(flush__own_disconnect)
 {
-	flushed_by(*state, false, false);
+	flushed_by(w, false, false);
 }
 
-static void flush__peers_disconnect(void **state)
+ON_EACH(flush__peers_disconnect)
 {
-	flushed_by(*state, true, false);
+	flushed_by(w, true, false);
 }
 
-static void flush__reset(void **state)
+ON_EACH(flush__reset)
 {
-	struct world *w = *state;
-
 	flushed_by(w, false, true);
 	/* All places are free again. */
-	assert_dat_ok(V(ep_free)(w->server.ep));
-	w->server.ep = NULL;
+	assert_dat_ok(V(ep_free)(s->ep));
+	s->ep = NULL;
 	world_connect(w);
 	for (unsigned i = 0; i < 16; i++)
-		assert_dat_ok(post_recv(&w->client, 64, i));
+		assert_dat_ok(post_recv(c, 64, i));
 }
 
 /*
  * The device has not flushed yet when the queue pair is destroyed: successes
  * stay successes, what is silent stays so, and all the rest is flushed, once.
  */
-static void flush__reset_before_it_came(void **state)
+ON_EACH(flush__reset_before_it_came, world_connect)
 {
-	struct world *w = *state;
-	struct world_side *c = &w->client;
-
-	world_connect(w);
 	fv_device_cfg_get(w->dev)->flushes_late = true;
 	for (unsigned i = 0; i < 3; i++)
 		assert_dat_ok(post_recv(c, 64, i));
 	for (unsigned i = 0; i < 3; i++)
-		world_recv(&w->server, 512, 512, i);
-	world_send(&w->server, 0, 64, 9, 0);
+		world_recv(s, 512, 512, i);
+	world_send(s, 0, 64, 9, 0);
 	assert_dat_ok(post_send(c, 8, 10, 0));
 	assert_dat_ok(post_send(c, 8, 11, DAT_COMPLETION_SUPPRESS_FLAG));
 	assert_dat_ok(post_send(c, 8, 12, DAT_COMPLETION_SUPPRESS_FLAG));
-	expect_dto(w->server.recv_evd, 0, DAT_DTO_SUCCESS);
+	expect_dto(s->recv_evd, 0, DAT_DTO_SUCCESS);
 	fv_pause(true);
 	for (unsigned i = 0; i < 6; i++)
 		assert_dat_ok(post_send(
@@ -579,12 +488,8 @@ static void flush__reset_before_it_came(void **state)
 }
 
 /* The first flush has been read, and with it that there is no more success. */
-static void flush__reset_while_it_comes(void **state)
+ON_EACH(flush__reset_while_it_comes, world_connect)
 {
-	struct world *w = *state;
-	struct world_side *c = &w->client;
-
-	world_connect(w);
 	fv_device_cfg_get(w->dev)->flushes_late = true;
 	fv_pause(true);
 	assert_dat_ok(post_send(c, 8, 1, 0));
@@ -600,12 +505,40 @@ static void flush__reset_while_it_comes(void **state)
 	fv_pause(false);
 }
 
-static void flush__free(void **state)
+/* A driver knows that the connection has ended before its event does. */
+ON_EACH(flush__device_refuses_what_comes_late, world_connect)
 {
-	struct world *w = *state;
-	struct world_side *c = &w->client;
+	struct fv_device_cfg *cfg = fv_device_cfg_get(w->dev);
 
-	world_connect(w);
+	cfg->err_refuses_posts = true;
+	fv_qp_error(world_qp(c->ep));
+	for (unsigned i = 0; i < 2; i++) {
+		cfg->negative_errors = i;
+		assert_dat_ok(post_recv(c, 64, 1));
+		assert_dat_ok(post_send(c, 8, 2, 0));
+		assert_dat_ok(post_send(c, 8, 3, DAT_COMPLETION_SUPPRESS_FLAG));
+		expect_dto(c->recv_evd, 1, DAT_DTO_ERR_FLUSHED);
+		expect_dto(c->req_evd, 2, DAT_DTO_ERR_FLUSHED);
+		expect_dto(c->req_evd, 3, DAT_DTO_ERR_FLUSHED);
+	}
+	cfg->err_refuses_posts = false;
+}
+
+/* What is wrong with the request itself stays wrong. */
+ON_EACH(error__device_refuses_a_request, world_connect)
+{
+	fv_fail_call("ibv_post_send", 1, EINVAL);
+	assert_refused(post_send(c, 8, 1, 0),
+		       DAT_CLASS_ERROR | DAT_INVALID_PARAMETER);
+	fv_fail_call("ibv_post_recv", 1, EINVAL);
+	assert_refused(post_recv(c, 64, 1),
+		       DAT_CLASS_ERROR | DAT_INVALID_PARAMETER);
+	expect_empty(c->req_evd);
+	expect_empty(c->recv_evd);
+}
+
+ON_EACH(flush__free, world_connect)
+{
 	fv_pause(true);
 	for (unsigned i = 0; i < 5; i++) {
 		assert_dat_ok(post_recv(c, 64, i));
@@ -616,57 +549,33 @@ static void flush__free(void **state)
 	expect_empty(c->req_evd);
 	/* And the EVD is good for another. */
 	fv_pause(false);
-	kit_conn(&w->server, DAT_CONNECTION_EVENT_DISCONNECTED);
-	assert_dat_ok(V(ep_free)(w->server.ep));
-	c->ep = w->server.ep = NULL;
+	kit_conn(s, DAT_CONNECTION_EVENT_DISCONNECTED);
+	assert_dat_ok(V(ep_free)(s->ep));
+	c->ep = s->ep = NULL;
 	world_connect(w);
-	world_recv(&w->server, 0, 64, 1);
+	world_recv(s, 0, 64, 1);
 	world_send(c, 0, 64, 2, 0);
 	expect_dto(c->req_evd, 2, DAT_DTO_SUCCESS);
 }
 
 /* -------------------------------------------------- errors */
 
-/* BROKEN, or, when the other side was quicker to end it, DISCONNECTED. */
-static DAT_EP_HANDLE ended(DAT_EVD_HANDLE evd, bool broken)
+ON_EACH(error__local_protection, world_connect)
 {
-	DAT_EVENT ev = next_event(evd, WORLD_PATIENCE_US);
-
-	if (broken ||
-	    (unsigned)ev.event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
-		assert_int_equal(ev.event_number, DAT_CONNECTION_EVENT_BROKEN);
-	return ev.event_data.connect_event_data.ep_handle;
-}
-
-/* A failed queue pair of an RNIC closes its connection by itself. */
-static void broken_once(struct world *w, bool client_first)
-{
-	ended(w->client.conn_evd, client_first && w->kind != FV_IWARP);
-	ended(w->server.conn_evd, false);
-	kit_state(w->client.ep, DAT_EP_STATE_DISCONNECTED);
-	kit_state(w->server.ep, DAT_EP_STATE_DISCONNECTED);
-	expect_empty(w->client.conn_evd);
-	expect_empty(w->server.conn_evd);
-}
-
-static void error__local_protection(void **state)
-{
-	struct world *w = *state;
 	DAT_LMR_TRIPLET seg;
 
-	world_connect(w);
-	world_recv(&w->server, 0, 4096, 1);
-	seg = world_seg(&w->client, 0, 2000);
+	world_recv(s, 0, 4096, 1);
+	seg = world_seg(c, 0, 2000);
 	seg.lmr_context ^= 0x100000;
 	/* Suppressed or not: failures are reported. */
-	assert_dat_ok(V(ep_post_send)(w->client.ep, 1, &seg, world_cookie(2),
+	assert_dat_ok(V(ep_post_send)(c->ep, 1, &seg, world_cookie(2),
 				      DAT_COMPLETION_SUPPRESS_FLAG));
-	expect_dto(w->client.req_evd, 2, DAT_DTO_ERR_LOCAL_PROTECTION);
-	broken_once(w, true);
+	expect_dto(c->req_evd, 2, DAT_DTO_ERR_LOCAL_PROTECTION);
+	kit_broken(w, true);
 }
 
 /* Rule: DAT 2.0, DAT_DTO_COMPLETION_STATUS. */
-static void error__every_status(void **state)
+ON_IB(error__every_status)
 {
 	static const struct {
 		enum ibv_wc_status verbs;
@@ -694,11 +603,9 @@ static void error__every_status(void **state)
 		{IBV_WC_RESP_TIMEOUT_ERR, DAT_DTO_ERR_RECEIVER_NOT_READY},
 		{IBV_WC_GENERAL_ERR, DAT_DTO_ERR_TRANSPORT},
 	};
-	struct world *w = *state;
-	struct world_side *c = &w->client;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		c->ep = w->server.ep = NULL;
+		c->ep = s->ep = NULL;
 		world_connect(w);
 		fv_pause(true);
 		assert_dat_ok(post_send(c, 64, i, 0));
@@ -706,7 +613,7 @@ static void error__every_status(void **state)
 		expect_dto(c->req_evd, i, rows[i].dat);
 		fv_pause(false);
 		if (rows[i].dat != DAT_DTO_ERR_FLUSHED) {
-			broken_once(w, true);
+			kit_broken(w, true);
 			continue;
 		}
 		/* A flush tells of an end, it is none. */
@@ -722,7 +629,6 @@ static void error__every_status(void **state)
 
 struct poster {
 	struct world_side *s;
-	unsigned failed;
 };
 
 static void *post_receives(void *arg)
@@ -745,10 +651,9 @@ static void *post_sends(void *arg)
 	return NULL;
 }
 
-static void threads__post_and_reap(void **state)
+ON_IB(threads__post_and_reap)
 {
-	struct world *w = *state;
-	struct poster to = {.s = &w->server}, from = {.s = &w->client};
+	struct poster to = {.s = s}, from = {.s = c};
 	unsigned sent = 0, received = 0;
 	uint64_t end = world_now_us() + WORLD_PATIENCE_US;
 	pthread_t t[2];
@@ -758,13 +663,13 @@ static void threads__post_and_reap(void **state)
 	assert_int_equal(pthread_create(&t[0], NULL, post_receives, &to), 0);
 	assert_int_equal(pthread_create(&t[1], NULL, post_sends, &from), 0);
 	while ((sent < ROUNDS || received < ROUNDS) && world_now_us() < end) {
-		while (V(evd_dequeue)(w->client.req_evd, &ev) == DAT_SUCCESS) {
+		while (V(evd_dequeue)(c->req_evd, &ev) == DAT_SUCCESS) {
 			assert_int_equal(ev.event_data.dto_completion_event_data
 						 .user_cookie.as_64,
 					 sent);
 			sent++;
 		}
-		while (V(evd_dequeue)(w->server.recv_evd, &ev) == DAT_SUCCESS) {
+		while (V(evd_dequeue)(s->recv_evd, &ev) == DAT_SUCCESS) {
 			assert_int_equal(ev.event_data.dto_completion_event_data
 						 .user_cookie.as_64,
 					 received);
@@ -777,35 +682,4 @@ static void threads__post_and_reap(void **state)
 	pthread_join(t[1], NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		on_each(send__arrives),
-		on_each(send__many_segments_in_order),
-		on_each(rdma__write_and_read),
-		on_each(rdma__remote_length_is_not_looked_at),
-		on_each(rdma__eight_segments_without_attributes),
-		on_each(rdma_read_to_rmr__by_context),
-		on_each(send__inline),
-		on_each(post__limits_are_exact),
-		on_each(post__without_an_evd),
-		on_each(post__suppressed),
-		on_each(post__suppressed_only),
-		on_each(post__suppressed_and_never_read),
-		on_each(post__every_completion_flag),
-		on_ib(post__refused_by_the_device),
-		on_each(post__disconnected),
-		on_each(post__before_and_after_the_end),
-		on_each(flush__own_disconnect),
-		on_each(flush__peers_disconnect),
-		on_each(flush__reset),
-		on_each(flush__reset_before_it_came),
-		on_each(flush__reset_while_it_comes),
-		on_each(flush__free),
-		on_each(error__local_protection),
-		on_ib(error__every_status),
-		on_ib(threads__post_and_reap),
-	};
-
-	return world_run_both(tests);
-}
+RUN_CASES_TWICE()

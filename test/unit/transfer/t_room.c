@@ -24,14 +24,6 @@ int __wrap_ibv_resize_cq(struct ibv_cq *cq, int cqe)
 	return no_resize ? ENOSYS : __real_ibv_resize_cq(cq, cqe);
 }
 
-static DAT_COUNT qlen_of(DAT_EVD_HANDLE evd)
-{
-	DAT_EVD_PARAM p;
-
-	assert_dat_ok(V(evd_query)(evd, DAT_EVD_FIELD_ALL, &p));
-	return p.evd_qlen;
-}
-
 static void ep_with(struct world_side *s, DAT_EVD_HANDLE evd, DAT_COUNT recvs,
 		    DAT_COUNT sends, DAT_EP_HANDLE *ret_ep)
 {
@@ -43,10 +35,8 @@ static void ep_with(struct world_side *s, DAT_EVD_HANDLE evd, DAT_COUNT recvs,
 				   ret_ep));
 }
 
-static void ep_create__grows_the_queue(void **state)
+ON_IB(ep_create__grows_the_queue)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep[8];
 	struct ibv_cq *cq;
@@ -56,17 +46,15 @@ static void ep_create__grows_the_queue(void **state)
 	for (int i = 0; i < 8; i++) {
 		ep_with(s, evd, 20, 20, &ep[i]);
 		assert_true(cq->cqe >= 40 * (i + 1));
-		assert_true(qlen_of(evd) >= cq->cqe);
+		assert_true(world_evd_param(evd).evd_qlen >= cq->cqe);
 	}
 	for (int i = 0; i < 8; i++)
 		assert_dat_ok(V(ep_free)(ep[i]));
 	assert_dat_ok(V(evd_free)(evd));
 }
 
-static void ep_create__nth_failure_gives_room_back(void **state)
+ON_IB(ep_create__nth_failure_gives_room_back)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	struct dapl_evd *evd = (struct dapl_evd *)s->recv_evd;
 	DAT_EP_HANDLE ep;
 
@@ -79,12 +67,10 @@ static void ep_create__nth_failure_gives_room_back(void **state)
 }
 
 /* Credits are few: also the suppressed requests bring theirs back. */
-static void ep_post__credits_of_suppressed_requests(void **state)
+ON_IB(ep_post__credits_of_suppressed_requests)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_LMR_TRIPLET seg = world_seg(s, 0, 64);
-	DAT_RMR_TRIPLET to = world_target(&w->client, 0, 64);
+	DAT_RMR_TRIPLET to = world_target(c, 0, 64);
 	DAT_EP_HANDLE first, second;
 	DAT_EVD_HANDLE evd;
 
@@ -92,8 +78,7 @@ static void ep_post__credits_of_suppressed_requests(void **state)
 	assert_dat_ok(V(evd_create)(s->ia, 40, NULL, DAT_EVD_DTO_FLAG, &evd));
 	ep_with(s, evd, 16, 16, &first);
 	ep_with(s, evd, 16, 16, &second);
-	world_connect_pair(w, second,
-			   w->client.ep = world_ep(&w->client, NULL));
+	world_connect_pair(w, second, c->ep = world_ep(c, NULL));
 	for (int i = 0; i < 1000; i++)
 		assert_dat_ok(V(ep_post_rdma_write)(
 			second, 1, &seg, world_cookie(1), &to,
@@ -108,10 +93,8 @@ static void ep_post__credits_of_suppressed_requests(void **state)
  * A queue of 40 that cannot grow, for two EPs of 16 and 16 requests: posts are
  * refused before it overruns, and go on as soon as events were taken.
  */
-static void ep_post__credits_of_a_fixed_queue(void **state)
+ON_IB(ep_post__credits_of_a_fixed_queue)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_LMR_TRIPLET seg = world_seg(s, 0, 64);
 	DAT_EP_HANDLE first, second;
 	DAT_EVD_HANDLE evd;
@@ -122,7 +105,7 @@ static void ep_post__credits_of_a_fixed_queue(void **state)
 	assert_dat_ok(V(evd_create)(s->ia, 40, NULL, DAT_EVD_DTO_FLAG, &evd));
 	ep_with(s, evd, 16, 16, &first);
 	ep_with(s, evd, 16, 16, &second);
-	assert_int_equal(qlen_of(evd), 40);
+	assert_int_equal(world_evd_param(evd).evd_qlen, 40);
 	for (ret = DAT_SUCCESS; posted < 17; posted++) {
 		ret = V(ep_post_recv)(second, 1, &seg, world_cookie(posted),
 				      DAT_COMPLETION_DEFAULT_FLAG);
@@ -135,9 +118,8 @@ static void ep_post__credits_of_a_fixed_queue(void **state)
 	for (int i = 0; i < 16; i++)
 		assert_dat_ok(V(ep_post_recv)(first, 1, &seg, world_cookie(100),
 					      DAT_COMPLETION_DEFAULT_FLAG));
-	world_connect_pair(w, second,
-			   w->client.ep = world_ep(&w->client, NULL));
-	world_send(&w->client, 0, 64, 7, DAT_COMPLETION_DEFAULT_FLAG);
+	world_connect_pair(w, second, c->ep = world_ep(c, NULL));
+	world_send(c, 0, 64, 7, DAT_COMPLETION_DEFAULT_FLAG);
 	expect_dto(evd, 0, DAT_DTO_SUCCESS);
 	assert_dat_ok(V(ep_post_recv)(second, 1, &seg, world_cookie(50),
 				      DAT_COMPLETION_DEFAULT_FLAG));
@@ -158,10 +140,8 @@ static void ep_post__credits_of_a_fixed_queue(void **state)
 }
 
 /* More endpoints than there are promises of room: they can be made. */
-static void ep_create__many_on_a_fixed_queue(void **state)
+ON_IWARP(ep_create__many_on_a_fixed_queue)
 {
-	struct world *w = *state;
-	struct world_side *s = &w->server;
 	DAT_LMR_TRIPLET seg = world_seg(s, 0, 64);
 	DAT_EP_HANDLE ep[300];
 	DAT_EVD_HANDLE evd;
@@ -224,55 +204,48 @@ static void expect_many(struct world *w)
 }
 
 /* The end of a queue pair needs no memory to keep what has arrived. */
-static void ep_reset__no_memory_loses_nothing(void **state)
+ON_IB(ep_reset__no_memory_loses_nothing)
 {
-	struct world *w = *state;
-
 	receive_many(w);
-	assert_dat_ok(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
+	assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_ABRUPT_FLAG));
 	no_memory = true;
-	assert_dat_ok(V(ep_reset)(w->server.ep));
+	assert_dat_ok(V(ep_reset)(s->ep));
 	no_memory = false;
 	expect_many(w);
 }
 
 /* Nor to tell of what has not been heard of. */
-static void ep_reset__no_memory_for_flushes(void **state)
+ON_IB(ep_reset__no_memory_for_flushes)
 {
-	struct world *w = *state;
-
 	fv_device_cfg_get(w->dev)->flushes_late = true;
 	post_receives(w);
-	assert_dat_ok(V(ep_disconnect)(w->server.ep, DAT_CLOSE_ABRUPT_FLAG));
+	assert_dat_ok(V(ep_disconnect)(s->ep, DAT_CLOSE_ABRUPT_FLAG));
 	no_memory = true;
-	assert_dat_ok(V(ep_reset)(w->server.ep));
+	assert_dat_ok(V(ep_reset)(s->ep));
 	no_memory = false;
 	for (uint64_t i = 0; i < MANY; i++)
-		expect_dto(w->server.recv_evd, i, DAT_DTO_ERR_FLUSHED);
-	expect_empty(w->server.recv_evd);
+		expect_dto(s->recv_evd, i, DAT_DTO_ERR_FLUSHED);
+	expect_empty(s->recv_evd);
 }
 
 /* Nor does a waiter lose what he cannot gather. */
-static void evd_wait__no_memory_loses_nothing(void **state)
+ON_IB(evd_wait__no_memory_loses_nothing)
 {
-	struct world *w = *state;
 	DAT_COUNT more;
 	DAT_EVENT ev;
 
 	receive_many(w);
 	no_memory = true;
-	assert_refused(V(evd_wait)(w->server.recv_evd, WORLD_PATIENCE_US, MANY,
-				   &ev, &more),
-		       DAPL_NO_MEM);
+	assert_refused(
+		V(evd_wait)(s->recv_evd, WORLD_PATIENCE_US, MANY, &ev, &more),
+		DAPL_NO_MEM);
 	no_memory = false;
 	expect_many(w);
 }
 
-static void ep_create__no_memory_for_the_ring(void **state)
+ON_IB(ep_create__no_memory_for_the_ring)
 {
-	struct world *w = *state;
 	DAT_EP_HANDLE ep = NULL;
-	struct world_side *s = &w->server;
 	unsigned live = fv_live();
 
 	no_memory = true;
@@ -284,51 +257,4 @@ static void ep_create__no_memory_for_the_ring(void **state)
 	world_connect(w);
 }
 
-/* One EVD for both directions of two EPs that talk to each other. */
-static void merged_streams__two_eps(void **state)
-{
-	struct world *w = *state;
-	struct world_side *s = &w->server;
-	DAT_EVENT ev;
-	unsigned sends = 0, recvs = 0;
-
-	s->req_evd = s->recv_evd;
-	world_connect(w);
-	for (int i = 0; i < 8; i++) {
-		world_recv(s, 64 * (size_t)i, 64, 100);
-		world_recv(&w->client, 64 * (size_t)i, 64, 100);
-	}
-	for (int i = 0; i < 8; i++) {
-		world_send(s, 0, 64, 200, DAT_COMPLETION_DEFAULT_FLAG);
-		world_send(&w->client, 0, 64, 200, DAT_COMPLETION_DEFAULT_FLAG);
-	}
-	for (int i = 0; i < 16; i++) {
-		ev = expect_event(s->recv_evd, DAT_DTO_COMPLETION_EVENT);
-		if (ev.event_data.dto_completion_event_data.user_cookie.as_64 ==
-		    100)
-			recvs++;
-		else
-			sends++;
-	}
-	assert_int_equal(recvs, 8);
-	assert_int_equal(sends, 8);
-	expect_empty(s->recv_evd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ib_test(ep_create__grows_the_queue),
-		ib_test(ep_create__nth_failure_gives_room_back),
-		ib_test(ep_post__credits_of_a_fixed_queue),
-		ib_test(ep_post__credits_of_suppressed_requests),
-		iwarp_test(ep_create__many_on_a_fixed_queue),
-		ib_test(ep_reset__no_memory_loses_nothing),
-		ib_test(ep_reset__no_memory_for_flushes),
-		ib_test(evd_wait__no_memory_loses_nothing),
-		ib_test(ep_create__no_memory_for_the_ring),
-		ib_test(merged_streams__two_eps),
-	};
-
-	return world_run(tests);
-}
+RUN_CASES(NULL, NULL)

@@ -10,15 +10,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "test/unit/case.h"
 #include "test/unit/fake/fake_verbs.h"
 
 static struct vb_dev dev;
@@ -32,13 +28,14 @@ static int no_device(void **state)
 	return 0;
 }
 
-/* A device of KIND with two ports, open on the first. */
-static int setup_kind(enum fv_kind kind)
+/* A device of the kind that the state is, with two ports, open on the first. */
+static int setup(void **state)
 {
 	struct fv_device_cfg cfg;
 
 	fv_reset();
-	fv_device_cfg_init(&cfg, kind, "fake0", "10.0.0.1");
+	fv_device_cfg_init(&cfg, (enum fv_kind)(intptr_t)*state, "fake0",
+			   "10.0.0.1");
 	cfg.attr.phys_port_cnt = 2;
 	cfg.max_inline = 100;
 	cfg.attr.max_cqe = 1 << 16;
@@ -47,34 +44,14 @@ static int setup_kind(enum fv_kind kind)
 	       vb_cq_create(&dev, 16, NULL, NULL, &cq);
 }
 
-static int roce(void **state)
-{
-	return setup_kind(FV_ROCE);
-}
+#define BARE(name) CASE_WITH(name, no_device, fv_nothing_left)
 
-static int ib(void **state)
+static struct ibv_device *first_device(void)
 {
-	return setup_kind(FV_IB);
-}
+	struct ibv_device **list = ibv_get_device_list(NULL), *first = list[0];
 
-static int iwarp(void **state)
-{
-	return setup_kind(FV_IWARP);
-}
-
-static int siw(void **state)
-{
-	return setup_kind(FV_SIW);
-}
-
-static int nothing_left(void **state)
-{
-	fv_fail_at(0, 0);
-	if (fv_live())
-		fv_live_dump(stderr);
-	assert_int_equal(fv_live(), 0);
-	fv_reset();
-	return 0;
+	ibv_free_device_list(list);
+	return first;
 }
 
 static int teardown(void **state)
@@ -82,12 +59,16 @@ static int teardown(void **state)
 	vb_cq_destroy(cq);
 	vb_pd_destroy(pd);
 	vb_close(&dev);
-	return nothing_left(state);
+	return fv_nothing_left(state);
 }
+
+#define ON_ROW(kind, name, label) \
+	CASE_ROW(name, label, setup, teardown, (intptr_t)FV_##kind)
+#define ON(kind, name) CASE_OF(name, void *no_state, ON_ROW(kind, name, ""))
 
 /* Device. */
 
-static void open__says_what_the_device_is(void **state)
+BARE(open__says_what_the_device_is)
 {
 	static const struct {
 		enum fv_kind kind;
@@ -97,9 +78,8 @@ static void open__says_what_the_device_is(void **state)
 		{FV_ROCE, true, true},
 		{FV_IWARP, true, false},
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		fv_reset();
 		fv_devices_default(rows[i].kind, 2);
 		assert_int_equal(vb_open("fake1", 1, &dev), 0);
@@ -126,7 +106,7 @@ static void open__says_what_the_device_is(void **state)
 	}
 }
 
-static void open__no_such_device(void **state)
+BARE(open__no_such_device)
 {
 	struct vb_dev d;
 
@@ -138,7 +118,7 @@ static void open__no_such_device(void **state)
 	assert_int_equal(d.port, 0x5a); /* not written */
 }
 
-static void open__no_verbs_in_the_kernel(void **state)
+BARE(open__no_verbs_in_the_kernel)
 {
 	struct vb_dev d;
 
@@ -149,7 +129,7 @@ static void open__no_verbs_in_the_kernel(void **state)
 	assert_int_equal(vb_open("fake0", 1, &d), -EPERM);
 }
 
-static void open__no_such_port(void **state)
+BARE(open__no_such_port)
 {
 	struct vb_dev d;
 
@@ -159,13 +139,76 @@ static void open__no_such_port(void **state)
 	assert_int_equal(vb_open("fake0", 255, &d), -EINVAL);
 }
 
-static void vb_open__nth_call_fails(void **state)
+static void refused(enum fv_kind kind)
 {
-	unsigned n;
+	char names[64];
+	struct vb_dev d;
+
+	fv_reset();
+	fv_devices_default(kind, 2);
+	assert_int_equal(vb_open("fake1", 1, &d), -EOPNOTSUPP);
+	assert_int_equal(fv_live(), 0);
+	vb_device_names(names, sizeof(names));
+	assert_string_equal(names, "fake0 (no RC) fake1 (no RC)");
+}
+
+BARE(open__device_without_connected_queue_pairs)
+{
+	refused(FV_EFA);
+	refused(FV_MANA);
+}
+
+/* Of InfiniBand and RoCE, too. */
+BARE(open__device_whose_queues_do_not_grow)
+{
+	static const enum fv_kind kinds[] = {FV_HNS, FV_QEDR};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		fv_reset();
+		fv_devices_default(kinds[i], 1);
+		assert_int_equal(vb_open("fake0", 1, &dev), 0);
+		assert_false(dev.cq_resize);
+		vb_close(&dev);
+	}
+}
+
+BARE(open__device_that_only_promises_windows)
+{
+	static const struct {
+		enum fv_kind kind;
+		bool windows;
+	} rows[] = {
+		{FV_BNXT_RE, false},
+		{FV_QEDR, false},
+		{FV_IRDMA, true}, /* of type 1 */
+		{FV_MLX5, true},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		fv_reset();
+		fv_devices_default(rows[i].kind, 1);
+		assert_int_equal(vb_open("fake0", 1, &dev), 0);
+		assert_int_equal(dev.attr.max_mw > 0, rows[i].windows);
+		vb_close(&dev);
+	}
+}
+
+/* Another time it may: only who asks for an endpoint is to hear of it. */
+BARE(open__no_room_for_a_queue_pair)
+{
+	fv_devices_default(FV_IB, 1);
+	fv_device_cfg_get(first_device())->attr.max_qp = 0;
+	assert_int_equal(vb_open("fake0", 1, &dev), 0);
+	assert_int_equal(dev.max_inline, 0);
+	vb_close(&dev);
+}
+
+BARE(vb_open__nth_call_fails)
+{
 	int ret, refused = 0, without_inline = 0;
 
 	fv_devices_default(FV_IB, 1);
-	for (n = 1;; n++) {
+	for (unsigned n = 1;; n++) {
 		assert_true(n < 100);
 		fv_fail_at(n, ENOMEM);
 		ret = vb_open("fake0", 1, &dev);
@@ -184,14 +227,13 @@ static void vb_open__nth_call_fails(void **state)
 	assert_int_equal(without_inline, 2);
 }
 
-static void open__finds_the_inline_limit(void **state)
+BARE(open__finds_the_inline_limit)
 {
 	static const uint32_t limit[] = {0,   15,   16,	  63,  64,
 					 100, 1023, 1024, 4096};
 	struct fv_device_cfg cfg;
-	size_t i;
 
-	for (i = 0; i < sizeof(limit) / sizeof(*limit); i++) {
+	for (size_t i = 0; i < sizeof(limit) / sizeof(*limit); i++) {
 		fv_reset();
 		fv_device_cfg_init(&cfg, FV_IB, "fake0", "10.0.0.1");
 		cfg.max_inline = limit[i];
@@ -206,7 +248,7 @@ static void open__finds_the_inline_limit(void **state)
 	}
 }
 
-static void names__lists_whole_names(void **state)
+BARE(names__lists_whole_names)
 {
 	char buf[64] = "old";
 
@@ -228,7 +270,7 @@ static void names__lists_whole_names(void **state)
 	assert_string_equal(buf, "");
 }
 
-static void gid__of_the_port(void **state)
+ON(ROCE, gid__of_the_port)
 {
 	struct fv_device_cfg *cfg = fv_device_cfg_get(dev.ctx->device);
 	union ibv_gid gid, before;
@@ -240,7 +282,7 @@ static void gid__of_the_port(void **state)
 	assert_memory_equal(&gid, &before, sizeof(gid));
 }
 
-static void gid_table__of_the_port_without_holes(void **state)
+ON(ROCE, gid_table__of_the_port_without_holes)
 {
 	struct fv_device_cfg *cfg = fv_device_cfg_get(dev.ctx->device);
 	struct ibv_gid_entry *gids;
@@ -260,7 +302,7 @@ static void gid_table__of_the_port_without_holes(void **state)
 	free(gids);
 }
 
-static void gid_table__of_another_port(void **state)
+ON(ROCE, gid_table__of_another_port)
 {
 	struct fv_device_cfg *cfg = fv_device_cfg_get(dev.ctx->device);
 	struct vb_dev second = dev;
@@ -274,7 +316,7 @@ static void gid_table__of_another_port(void **state)
 	free(gids);
 }
 
-static void gid_table__empty_or_unreadable(void **state)
+ON(ROCE, gid_table__empty_or_unreadable)
 {
 	struct fv_device_cfg *cfg = fv_device_cfg_get(dev.ctx->device);
 	struct ibv_gid_entry *gids = NULL;
@@ -287,7 +329,7 @@ static void gid_table__empty_or_unreadable(void **state)
 	assert_null(gids);
 }
 
-static void pkey__found_by_its_value(void **state)
+ON(IB, pkey__found_by_its_value)
 {
 	struct fv_device_cfg *cfg = fv_device_cfg_get(dev.ctx->device);
 	uint16_t index = 77;
@@ -304,7 +346,7 @@ static void pkey__found_by_its_value(void **state)
 	assert_int_equal(vb_pkey_find(&dev, 0x8001, &index), -ENOENT);
 }
 
-static void async__event_or_eagain(void **state)
+ON(IB, async__event_or_eagain)
 {
 	struct ibv_async_event event;
 
@@ -319,7 +361,7 @@ static void async__event_or_eagain(void **state)
 
 /* Protection domain, channel, completion queue. */
 
-static void create__nth_call_fails_pd_channel_cq_srq_mw(void **state)
+ON(IB, create__nth_call_fails_pd_channel_cq_srq_mw)
 {
 	struct ibv_comp_channel *chan = (void *)memory;
 	struct ibv_pd *pd2 = (void *)memory;
@@ -353,7 +395,7 @@ static void create__nth_call_fails_pd_channel_cq_srq_mw(void **state)
 	assert_ptr_equal(mw, memory);
 }
 
-static void channel__does_not_block(void **state)
+ON(IB, channel__does_not_block)
 {
 	struct ibv_comp_channel *chan;
 	struct ibv_cq *cq2;
@@ -384,7 +426,7 @@ int __wrap_ibv_get_cq_event(struct ibv_comp_channel *chan,
 	return ret;
 }
 
-static void cq__notifications_are_counted(void **state)
+ON(IB, cq__notifications_are_counted)
 {
 	struct ibv_wc wc = {.wr_id = 1};
 	struct ibv_comp_channel *chan;
@@ -415,7 +457,7 @@ static void cq__notifications_are_counted(void **state)
 	vb_channel_destroy(chan);
 }
 
-static void cq_resize__errors(void **state)
+ON(IB, cq_resize__errors)
 {
 	static const struct {
 		int err, ret;
@@ -423,9 +465,8 @@ static void cq_resize__errors(void **state)
 		    {EOPNOTSUPP, -EOPNOTSUPP},
 		    {ENOMEM, -ENOMEM},
 		    {EINVAL, -EINVAL}};
-	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		fv_fail_at(1, rows[i].err);
 		assert_int_equal(vb_cq_resize(cq, 64), rows[i].ret);
 	}
@@ -436,7 +477,7 @@ static void cq_resize__errors(void **state)
 
 /* Memory. */
 
-static void mr__plain_and_zero_based(void **state)
+ON(IB, mr__plain_and_zero_based)
 {
 	struct ibv_mr *mr, *zero;
 
@@ -453,7 +494,7 @@ static void mr__plain_and_zero_based(void **state)
 	vb_mr_destroy(mr);
 }
 
-static void mr__errors_write_nothing(void **state)
+ON(IB, mr__errors_write_nothing)
 {
 	struct ibv_mr *mr = (void *)memory;
 	int err;
@@ -473,7 +514,7 @@ static void mr__errors_write_nothing(void **state)
 	assert_ptr_equal(mr, memory);
 }
 
-static void mr__zero_based_within_a_page(void **state)
+ON(IB, mr__zero_based_within_a_page)
 {
 	struct ibv_mr *mr;
 
@@ -482,12 +523,12 @@ static void mr__zero_based_within_a_page(void **state)
 }
 
 /* Soft iWARP would take the request and keep the address. */
-static void open__siw_is_not_zero_based(void **state)
+ON(SIW, open__siw_is_not_zero_based)
 {
 	assert_false(dev.zero_based);
 }
 
-static void mr__zero_based_on_other_iwarp(void **state)
+ON(IWARP, mr__zero_based_on_other_iwarp)
 {
 	struct ibv_mr *mr;
 
@@ -496,7 +537,7 @@ static void mr__zero_based_on_other_iwarp(void **state)
 	vb_mr_destroy(mr);
 }
 
-static void mw__both_types(void **state)
+ON(IB, mw__both_types)
 {
 	struct ibv_mw *one, *two;
 
@@ -508,7 +549,7 @@ static void mw__both_types(void **state)
 
 /* Shared receive queue. */
 
-static void srq__create_resize_arm(void **state)
+ON(IB, srq__create_resize_arm)
 {
 	struct ibv_srq_attr attr;
 	struct ibv_srq *srq;
@@ -547,7 +588,7 @@ static struct vb_qp_cfg qp_cfg(uint32_t max_inline)
 	return cfg;
 }
 
-static void qp__inline_wish_is_lowered(void **state)
+ON(IB, qp__inline_wish_is_lowered)
 {
 	/* the device takes 100 at most */
 	static const struct {
@@ -558,9 +599,8 @@ static void qp__inline_wish_is_lowered(void **state)
 	struct vb_qp_cfg cfg;
 	struct ibv_qp *qp;
 	uint32_t granted;
-	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		cfg = qp_cfg(rows[i].wish);
 		assert_int_equal(vb_qp_create(pd, &cfg, &qp, &granted), 0);
 		assert_true(granted >= rows[i].least && granted <= 100);
@@ -569,7 +609,7 @@ static void qp__inline_wish_is_lowered(void **state)
 	}
 }
 
-static void qp__other_refusals_are_reported(void **state)
+ON(IB, qp__other_refusals_are_reported)
 {
 	struct vb_qp_cfg cfg = qp_cfg(1024);
 	struct ibv_qp *qp = (void *)memory;
@@ -587,7 +627,7 @@ static void qp__other_refusals_are_reported(void **state)
 	assert_int_equal(granted, 77);
 }
 
-static void qp__nth_call_fails(void **state)
+ON(IB, qp__nth_call_fails)
 {
 	struct vb_qp_cfg cfg = qp_cfg(0);
 	unsigned live = fv_live();
@@ -627,7 +667,7 @@ static void states_of(struct ibv_qp *qp)
 	assert_int_equal(ibv_poll_cq(cq, 1, &wc), 0);
 }
 
-static void qp_init__rc(void **state)
+ON(IB, qp_init__rc)
 {
 	int access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 	struct vb_qp_cfg cfg = qp_cfg(0);
@@ -652,7 +692,10 @@ static void qp_init__rc(void **state)
 	vb_qp_destroy(qp);
 }
 
-static void qp_init__masks(void **state)
+CASE_AGAIN(qp_init__rc, ON_ROW(ROCE, qp_init__rc, "_on_roce"),
+	   ON_ROW(IWARP, qp_init__rc, "_on_iwarp"))
+
+ON(IB, qp_init__masks)
 {
 	struct vb_qp_cfg cfg = qp_cfg(0);
 	struct ibv_qp *qp;
@@ -671,7 +714,9 @@ static void qp_init__masks(void **state)
 	vb_qp_destroy(qp);
 }
 
-static void qp_init__ud(void **state)
+CASE_AGAIN(qp_init__masks, ON_ROW(IWARP, qp_init__masks, "_on_iwarp"))
+
+ON(IB, qp_init__ud)
 {
 	struct vb_qp_cfg cfg = qp_cfg(0);
 	struct ibv_qp_init_attr init;
@@ -688,7 +733,7 @@ static void qp_init__ud(void **state)
 	vb_qp_destroy(qp);
 }
 
-static void qp_init__bad_pkey(void **state)
+ON(IB, qp_init__bad_pkey)
 {
 	struct vb_qp_cfg cfg = qp_cfg(0);
 	struct ibv_qp *qp;
@@ -700,7 +745,7 @@ static void qp_init__bad_pkey(void **state)
 	vb_qp_destroy(qp);
 }
 
-static void qp__with_srq(void **state)
+ON(IB, qp__with_srq)
 {
 	struct vb_qp_cfg cfg = qp_cfg(0);
 	struct ibv_srq *srq;
@@ -715,7 +760,7 @@ static void qp__with_srq(void **state)
 	vb_srq_destroy(srq);
 }
 
-static void qp_modify__passes_the_error(void **state)
+ON(IB, qp_modify__passes_the_error)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS};
 	struct vb_qp_cfg cfg = qp_cfg(0);
@@ -728,63 +773,15 @@ static void qp_modify__passes_the_error(void **state)
 }
 
 /* A mapping across the offset that siw's library takes for an error. */
-static void open__siw_pads_its_offsets(void **state)
+ON(SIW, open__siw_pads_its_offsets)
 {
 	assert_non_null(dev.siw_pad);
 	assert_true(dev.siw_pad->cqe * 32 > 0x90000);
 }
 
-static void open__no_padding_elsewhere(void **state)
+ON(IWARP, open__no_padding_elsewhere)
 {
 	assert_null(dev.siw_pad);
 }
 
-#define BARE(f)	 cmocka_unit_test_setup_teardown(f, no_device, nothing_left)
-#define ON(k, f) cmocka_unit_test_setup_teardown(f, k, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		BARE(open__says_what_the_device_is),
-		BARE(open__no_such_device),
-		BARE(open__no_verbs_in_the_kernel),
-		BARE(open__no_such_port),
-		BARE(vb_open__nth_call_fails),
-		BARE(open__finds_the_inline_limit),
-		ON(siw, open__siw_pads_its_offsets),
-		ON(iwarp, open__no_padding_elsewhere),
-		BARE(names__lists_whole_names),
-		ON(roce, gid__of_the_port),
-		ON(roce, gid_table__of_the_port_without_holes),
-		ON(roce, gid_table__of_another_port),
-		ON(roce, gid_table__empty_or_unreadable),
-		ON(ib, pkey__found_by_its_value),
-		ON(ib, async__event_or_eagain),
-		ON(ib, create__nth_call_fails_pd_channel_cq_srq_mw),
-		ON(ib, channel__does_not_block),
-		ON(ib, cq__notifications_are_counted),
-		ON(ib, cq_resize__errors),
-		ON(ib, mr__plain_and_zero_based),
-		ON(ib, mr__errors_write_nothing),
-		ON(ib, mr__zero_based_within_a_page),
-		ON(siw, open__siw_is_not_zero_based),
-		ON(iwarp, mr__zero_based_on_other_iwarp),
-		ON(ib, mw__both_types),
-		ON(ib, srq__create_resize_arm),
-		ON(ib, qp__inline_wish_is_lowered),
-		ON(ib, qp__other_refusals_are_reported),
-		ON(ib, qp__nth_call_fails),
-		ON(ib, qp_init__rc),
-		{"qp_init__rc_on_roce", qp_init__rc, roce, teardown, NULL},
-		{"qp_init__rc_on_iwarp", qp_init__rc, iwarp, teardown, NULL},
-		ON(ib, qp_init__masks),
-		{"qp_init__masks_on_iwarp", qp_init__masks, iwarp, teardown,
-		 NULL},
-		ON(ib, qp_init__ud),
-		ON(ib, qp_init__bad_pkey),
-		ON(ib, qp__with_srq),
-		ON(ib, qp_modify__passes_the_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

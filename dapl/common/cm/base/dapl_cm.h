@@ -192,6 +192,9 @@ struct dapl_cm_ops {
 	/* Addresses are no socket addresses, whatever their family says: there
 	 * is no port in them. */
 	bool addr_without_port;
+	/* Peers may be older than the header of rejects: who refuses without
+	 * one, for the consumer's reason, is taken for the consumer. */
+	bool bare_rejects;
 	/* dat_psp_create_any() picks from 1024 to this; none of these stands
 	 * for a privileged port. */
 	uint16_t any_qual_last;

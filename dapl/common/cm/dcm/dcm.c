@@ -306,6 +306,13 @@ static void engine_left(struct dcm_engine *eng)
 		dapl_loop_defer(dcm->base.loop, &dcm->base.work);
 }
 
+static void engine_comes(const struct dcm_conn *dc, enum dcm_input in)
+{
+	dapl_log(DAPL_LOG_CM, "conn %p, %s: %s",
+		 (const void *)dapl_container_of(dc, struct dcm_cm_conn, dcm),
+		 dcm_state_name(dc->proto.state), dcm_input_name(in));
+}
+
 static const struct dcm_engine_ops engine_ops = {
 	.dial = engine_dial,
 	.send = engine_send,
@@ -322,6 +329,7 @@ static const struct dcm_engine_ops engine_ops = {
 	.room = engine_room,
 	.freed = engine_freed,
 	.left = engine_left,
+	.comes = engine_comes,
 };
 
 /* -------------------------------------------------- for the transports */

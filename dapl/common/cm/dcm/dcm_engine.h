@@ -141,6 +141,8 @@ struct dcm_engine_ops {
 	void (*freed)(struct dcm_conn *conn);
 	/* The last goodbye has had its answer: leaving_n is 0. Optional. */
 	void (*left)(struct dcm_engine *eng);
+	/* For the log: IN comes to CONN, as it finds it. Optional. */
+	void (*comes)(const struct dcm_conn *conn, enum dcm_input in);
 };
 
 /* How long answers of one peer take. */

@@ -203,16 +203,3 @@ void dcm_block_set_sockaddr(struct dcm_block *block,
 	else if (addr->sa_family == AF_INET6)
 		memcpy(block->b, addr, sizeof(struct sockaddr_in6));
 }
-
-bool dcm_block_get_sockaddr(const struct dcm_block *block,
-			    struct sockaddr_storage *ret_addr)
-{
-	sa_family_t family;
-
-	memset(ret_addr, 0, sizeof(*ret_addr));
-	memcpy(&family, block->b, sizeof(family));
-	if (family != AF_INET && family != AF_INET6)
-		return false;
-	memcpy(ret_addr, block->b, sizeof(*block));
-	return true;
-}

@@ -113,8 +113,5 @@ void dcm_block_get_ib(const struct dcm_block *block, struct dcm_ib *ret_ib);
 /* ADDR is IPv4 or IPv6; other families give an empty block. */
 void dcm_block_set_sockaddr(struct dcm_block *block,
 			    const struct sockaddr *addr);
-/* False, and a cleared address, when the block is no socket address. */
-bool dcm_block_get_sockaddr(const struct dcm_block *block,
-			    struct sockaddr_storage *ret_addr);
 
 #endif

@@ -6,45 +6,20 @@
  * Pure functions: no device, no thread. Lists of interfaces are made up here.
  */
 #include <errno.h>
-#include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test/unit/made_ifs.h"
 
-#include "dapl/common/cm/base/dapl_addr.h"
-
-/* A made-up list of interfaces. */
-struct entry {
-	struct ifaddrs ifa;
-	struct sockaddr_storage addr;
+static const struct made_if some[] = {
+	{"bare0", NULL, 0},	   {"lo", "127.0.0.1", 0},
+	{"ib0", NULL, 0},	   {"ib0", "fe80::1", 0},
+	{"ib0", "2001:db8::1", 0}, {"ib0", "192.0.2.1", 0},
+	{"ib0", "192.0.2.2", 0},   {"ib0:1", "192.0.2.3", 0},
+	{"v6", "fe80::2", 0},	   {NULL, NULL, 0},
 };
-
-static struct ifaddrs *make(struct entry *e, int n, const char *const (*def)[2])
-{
-	for (int i = 0; i < n; i++) {
-		memset(&e[i], 0, sizeof(e[i]));
-		e[i].ifa.ifa_name = (char *)def[i][0];
-		e[i].ifa.ifa_next = i + 1 < n ? &e[i + 1].ifa : NULL;
-		if (!def[i][1])
-			continue;
-		assert_int_equal(dapl_addr_numeric(def[i][1], &e[i].addr), 0);
-		e[i].ifa.ifa_addr = (struct sockaddr *)&e[i].addr;
-	}
-	return &e[0].ifa;
-}
-
-static const char *const some[][2] = {
-	{"bare0", NULL},      {"lo", "127.0.0.1"},    {"ib0", NULL},
-	{"ib0", "fe80::1"},   {"ib0", "2001:db8::1"}, {"ib0", "192.0.2.1"},
-	{"ib0", "192.0.2.2"}, {"ib0:1", "192.0.2.3"}, {"v6", "fe80::2"},
-};
-#define SOME 9
 
 static void is_addr(const struct sockaddr_storage *addr, const char *text)
 {
@@ -54,10 +29,9 @@ static void is_addr(const struct sockaddr_storage *addr, const char *text)
 	assert_string_equal(buf, text);
 }
 
-static void netdev__order_of_addresses(void **state)
+CASE(netdev__order_of_addresses)
 {
-	struct entry e[SOME];
-	struct ifaddrs *ifs = make(e, SOME, some);
+	struct ifaddrs *ifs = made_ifs(some);
 	struct dapl_addrs a;
 
 	assert_int_equal(dapl_addr_netdev(ifs, "ib0", &a), 0);
@@ -71,10 +45,9 @@ static void netdev__order_of_addresses(void **state)
 	is_addr(&a.addr[0], "192.0.2.3");
 }
 
-static void netdev__missing_or_bare(void **state)
+CASE(netdev__missing_or_bare)
 {
-	struct entry e[SOME];
-	struct ifaddrs *ifs = make(e, SOME, some);
+	struct ifaddrs *ifs = made_ifs(some);
 	struct dapl_addrs a = {.n = -1};
 
 	assert_int_equal(dapl_addr_netdev(ifs, "ib1", &a), -ENODEV);
@@ -83,26 +56,20 @@ static void netdev__missing_or_bare(void **state)
 	assert_int_equal(a.n, -1);
 }
 
-static void netdev__more_addresses_than_room(void **state)
+CASE(netdev__more_addresses_than_room)
 {
-	const char *many[DAPL_ADDRS_MAX + 3][2];
-	struct entry e[DAPL_ADDRS_MAX + 3];
+	struct made_if many[DAPL_ADDRS_MAX + 4] = {{NULL, NULL, 0}};
 	struct dapl_addrs a;
 
-	for (int i = 0; i < DAPL_ADDRS_MAX + 3; i++) {
-		many[i][0] = "x";
-		many[i][1] = "192.0.2.9";
-	}
-	assert_int_equal(
-		dapl_addr_netdev(make(e, DAPL_ADDRS_MAX + 3, many), "x", &a),
-		0);
+	for (int i = 0; i < DAPL_ADDRS_MAX + 3; i++)
+		many[i] = (struct made_if){"x", "192.0.2.9", 0};
+	assert_int_equal(dapl_addr_netdev(made_ifs(many), "x", &a), 0);
 	assert_int_equal(a.n, DAPL_ADDRS_MAX);
 }
 
-static void netdevs_text__lists_and_cuts(void **state)
+CASE(netdevs_text__lists_and_cuts)
 {
-	struct entry e[SOME];
-	struct ifaddrs *ifs = make(e, SOME, some);
+	struct ifaddrs *ifs = made_ifs(some);
 	char buf[512], small[12];
 
 	dapl_addr_netdevs_text(ifs, buf, sizeof(buf));
@@ -115,7 +82,7 @@ static void netdevs_text__lists_and_cuts(void **state)
 	assert_string_equal(buf, "none");
 }
 
-static void numeric__forms(void **state)
+CASE(numeric__forms)
 {
 	struct sockaddr_storage a;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&a;
@@ -131,7 +98,7 @@ static void numeric__forms(void **state)
 	assert_int_equal(v6->sin6_scope_id, if_nametoindex("lo"));
 }
 
-static void numeric__not_an_address(void **state)
+CASE(numeric__not_an_address)
 {
 	static const char *const bad[] = {
 		"",
@@ -169,7 +136,7 @@ static int peer(const char *own, const char *to, uint16_t port,
 	return dapl_addr_peer(&o, (struct sockaddr *)&t, port, ret);
 }
 
-static void peer__address_and_port(void **state)
+CASE(peer__address_and_port)
 {
 	struct sockaddr_storage a;
 
@@ -181,7 +148,7 @@ static void peer__address_and_port(void **state)
 	assert_int_equal(dapl_addr_port(&a), 5);
 }
 
-static void peer__link_local_gets_our_scope(void **state)
+CASE(peer__link_local_gets_our_scope)
 {
 	struct sockaddr_storage a;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&a;
@@ -194,7 +161,7 @@ static void peer__link_local_gets_our_scope(void **state)
 	assert_int_equal(v6->sin6_scope_id, 0);
 }
 
-static void peer__family_left_out_is_ipv4(void **state)
+CASE(peer__family_left_out_is_ipv4)
 {
 	struct sockaddr_storage own, to, a;
 
@@ -206,7 +173,7 @@ static void peer__family_left_out_is_ipv4(void **state)
 	is_addr(&a, "192.0.2.2");
 }
 
-static void peer__unusable(void **state)
+CASE(peer__unusable)
 {
 	struct sockaddr_storage own, to, a = {.ss_family = 99};
 
@@ -228,20 +195,4 @@ static void peer__unusable(void **state)
 	assert_int_equal(a.ss_family, 99);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(netdev__order_of_addresses),
-		cmocka_unit_test(netdev__missing_or_bare),
-		cmocka_unit_test(netdev__more_addresses_than_room),
-		cmocka_unit_test(netdevs_text__lists_and_cuts),
-		cmocka_unit_test(numeric__forms),
-		cmocka_unit_test(numeric__not_an_address),
-		cmocka_unit_test(peer__address_and_port),
-		cmocka_unit_test(peer__link_local_gets_our_scope),
-		cmocka_unit_test(peer__family_left_out_is_ipv4),
-		cmocka_unit_test(peer__unusable),
-	};
-
-	return cmocka_run_group_tests_name("t_dapl_addr", tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

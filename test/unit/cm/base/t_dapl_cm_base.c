@@ -10,15 +10,11 @@
 
 #include <errno.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "dapl/common/services/dapl_log.h"
+#include "test/unit/case.h"
 
 #define ASK_A DAPL_CM_ASK_OWN
 #define ASK_B (DAPL_CM_ASK_OWN << 1)
@@ -238,6 +234,8 @@ static int teardown(void **state)
 	return did.finis != did.inits;
 }
 
+#define T(name) CASE_WITH(name, setup, teardown)
+
 static struct dapl_cm_conn *prepare(void)
 {
 	struct dapl_cm_conn *conn;
@@ -248,7 +246,7 @@ static struct dapl_cm_conn *prepare(void)
 
 /* ------------------------------------------------------- connections */
 
-static void release__gives_the_endpoint_back(void **state)
+T(release__gives_the_endpoint_back)
 {
 	struct dapl_cm_conn *conn = prepare();
 
@@ -261,7 +259,7 @@ static void release__gives_the_endpoint_back(void **state)
 	assert_false(did.ep_left);
 }
 
-static void ask__each_thing_is_done(void **state)
+T(ask__each_thing_is_done)
 {
 	struct dapl_cm_conn *conn = prepare();
 
@@ -272,7 +270,7 @@ static void ask__each_thing_is_done(void **state)
 	assert_int_equal(did.released, 0);
 }
 
-static void upcalls__for_the_endpoint_it_has(void **state)
+T(upcalls__for_the_endpoint_it_has)
 {
 	struct vb_qp_step step = {.mask = 0};
 	struct dapl_cm_conn *conn = prepare(), *passive;
@@ -289,7 +287,7 @@ static void upcalls__for_the_endpoint_it_has(void **state)
 	assert_ptr_equal(did.moved, &ep);
 }
 
-static void check__what_cannot_be(void **state)
+T(check__what_cannot_be)
 {
 	struct dapl_cm_conn *conn = prepare();
 
@@ -309,7 +307,7 @@ static void check__what_cannot_be(void **state)
 
 /* --------------------------------------------------------- listening */
 
-static void unlisten__once(void **state)
+T(unlisten__once)
 {
 	struct dapl_cm_listener *l;
 	struct dapl_sp sp = {0};
@@ -323,7 +321,7 @@ static void unlisten__once(void **state)
 }
 
 /* As the first request of a service point for one does it. */
-static void unlisten__inside_listen(void **state)
+T(unlisten__inside_listen)
 {
 	struct dapl_cm_listener *l;
 	struct dapl_sp sp = {0};
@@ -336,7 +334,7 @@ static void unlisten__inside_listen(void **state)
 	assert_int_equal(sp.unlistened, 1);
 }
 
-static void request__goes_up(void **state)
+T(request__goes_up)
 {
 	struct dapl_cm_listener *l;
 	struct dapl_sp sp = {0};
@@ -349,7 +347,7 @@ static void request__goes_up(void **state)
 	assert_int_equal(did.released, 0);
 }
 
-static void request__not_once_it_is_closing(void **state)
+T(request__not_once_it_is_closing)
 {
 	struct dapl_cm_listener *l;
 	struct dapl_sp sp = {0};
@@ -363,7 +361,7 @@ static void request__not_once_it_is_closing(void **state)
 	assert_int_equal(did.released, 1);
 }
 
-static void listen__fails_and_nobody_hears(void **state)
+T(listen__fails_and_nobody_hears)
 {
 	struct dapl_cm_listener *l = NULL;
 	struct dapl_sp sp = {0};
@@ -378,7 +376,7 @@ static void listen__fails_and_nobody_hears(void **state)
 
 /* -------------------------------------------------------------- stop */
 
-static void stop__gives_up_all_and_frees_nothing(void **state)
+T(stop__gives_up_all_and_frees_nothing)
 {
 	struct dapl_cm_conn *conn = prepare(), *passive;
 	struct dapl_cm_listener *l;
@@ -421,13 +419,13 @@ static void refuses(void)
 	assert_null(l);
 }
 
-static void stop__nothing_new_after_it(void **state)
+T(stop__nothing_new_after_it)
 {
 	dapl_cm_stop(&cm);
 	refuses();
 }
 
-static void leave__nothing_new_before_the_stop(void **state)
+T(leave__nothing_new_before_the_stop)
 {
 	dapl_lock(&cm.lock);
 	cm.leaving = true;
@@ -435,7 +433,7 @@ static void leave__nothing_new_before_the_stop(void **state)
 	refuses();
 }
 
-static void start__fails(void **state)
+T(start__fails)
 {
 	dapl_cm_fini(&cm);
 	did.start_ret = -EIO;
@@ -447,25 +445,4 @@ static void start__fails(void **state)
 	assert_int_equal(did.quiesced, 0);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		T(release__gives_the_endpoint_back),
-		T(ask__each_thing_is_done),
-		T(upcalls__for_the_endpoint_it_has),
-		T(check__what_cannot_be),
-		T(unlisten__once),
-		T(unlisten__inside_listen),
-		T(request__goes_up),
-		T(request__not_once_it_is_closing),
-		T(listen__fails_and_nobody_hears),
-		T(stop__gives_up_all_and_frees_nothing),
-		T(stop__nothing_new_after_it),
-		T(leave__nothing_new_before_the_stop),
-		T(start__fails),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

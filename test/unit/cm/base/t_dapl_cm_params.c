@@ -7,16 +7,12 @@
 #include "dapl/common/cm/base/dapl_cm_params.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "dapl/common/services/dapl_log.h"
+#include "test/unit/case.h"
 
-static void place__name_and_port(void **state)
+CASE(place__name_and_port)
 {
 	const char *text = "\tib0  0x11 rest";
 	char name[4];
@@ -28,7 +24,7 @@ static void place__name_and_port(void **state)
 	assert_string_equal(text + strspn(text, " "), "rest");
 }
 
-static void place__anything_else(void **state)
+CASE(place__anything_else)
 {
 	static const struct {
 		const char *text, *why;
@@ -56,7 +52,7 @@ static void place__anything_else(void **state)
 	}
 }
 
-static void wrong__says_what_and_how(void **state)
+CASE(wrong__says_what_and_how)
 {
 	assert_int_equal(dapl_cm_params_wrong("ib0", "no", "\"yes\""), -EINVAL);
 	assert_string_equal(dapl__fail_text(),
@@ -66,13 +62,4 @@ static void wrong__says_what_and_how(void **state)
 			    "ia_params \"\": no; write \"yes\"");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(place__name_and_port),
-		cmocka_unit_test(place__anything_else),
-		cmocka_unit_test(wrong__says_what_and_how),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -6,15 +6,9 @@
  * t_dcm_path's.
  */
 #include "dapl/common/cm/base/dapl_cm_qp.h"
+#include "test/unit/case.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static void depths__of_endpoint_and_device(void **state)
+CASE(depths__of_endpoint_and_device)
 {
 	struct dapl_cm_qp qp = {.responder_resources = 4, .initiator_depth = 5};
 	struct vb_dev dev = {
@@ -37,7 +31,7 @@ static void depths__of_endpoint_and_device(void **state)
 	assert_int_equal(d.initiator_depth, 0);
 }
 
-static void steps__as_the_way_says(void **state)
+CASE(steps__as_the_way_says)
 {
 	const struct dapl_cm_way way = {
 		.av = {.dlid = 7, .port_num = 2},
@@ -74,12 +68,4 @@ static void steps__as_the_way_says(void **state)
 	assert_int_equal(s[1].attr.timeout, 21);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(depths__of_endpoint_and_device),
-		cmocka_unit_test(steps__as_the_way_says),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

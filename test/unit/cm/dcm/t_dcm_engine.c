@@ -12,16 +12,11 @@
 #include "dapl/common/cm/dcm/dcm_engine.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "test/sim/fake_engine.h"
+#include "test/unit/case.h"
 #include "test/wire/wire.h"
 
 #define CLIENT 0x18 /* CM queue pairs of the captured exchange */
@@ -85,6 +80,8 @@ static struct {
 	enum dapl_cm_event event;
 	uint8_t pdata[DCM_PDATA];
 	size_t size;
+	enum dcm_input came; /* last, and the state that it found */
+	enum dcm_state found;
 	struct dcm_conn *conn; /* of the last request */
 	struct dcm_conn *moving;
 	bool no_memory;
@@ -198,6 +195,12 @@ static void on_freed(struct dcm_conn *conn)
 	conn_free(conn);
 }
 
+static void on_comes(const struct dcm_conn *conn, enum dcm_input in)
+{
+	w.came = in;
+	w.found = conn->proto.state;
+}
+
 static const struct dcm_engine_ops ops = {
 	.dial = fake_dial,
 	.send = on_send,
@@ -212,6 +215,7 @@ static const struct dcm_engine_ops ops = {
 	.event = on_event,
 	.room = on_room,
 	.freed = on_freed,
+	.comes = on_comes,
 };
 
 /* -------------------------------------------------------- helpers */
@@ -342,7 +346,6 @@ static struct dcm_conn *client(void)
 {
 	struct dcm_conn *conn = conn_new();
 	struct dcm_ib ib = {.qpn = 0x19, .qp_type = DCM_QP_RC};
-	int i;
 
 	fake_qp_new(fake_conn_of(conn), SIM_QP_ACTIVE);
 	memcpy(ib.gid, gid, sizeof(gid));
@@ -354,7 +357,7 @@ static struct dcm_conn *client(void)
 	conn->own.responder_resources = 4;
 	conn->own.mtu = 3;
 	conn->own.p_size = 20;
-	for (i = 0; i < 20; i++)
+	for (int i = 0; i < 20; i++)
 		conn->own.pdata[i] = (uint8_t)(0x50 + i % 16);
 	conn->peer.qpn = SERVER;
 	assert_int_equal(dcm_engine_connect(&w.eng, conn, PORT, 1), 0);
@@ -382,6 +385,10 @@ static int start_stream(void **state)
 	assert_int_equal(dcm_engine_listen(&w.eng, &w.listener, 0), 0);
 	return 0;
 }
+
+#define AS_CLIENT(name) CASE_WITH(name, start_client, stop)
+#define AS_SERVER(name) CASE_WITH(name, start_server, stop)
+#define AS_STREAM(name) CASE_WITH(name, start_stream, stop)
 
 static void start_server_again(void)
 {
@@ -411,13 +418,12 @@ static struct packet request_of_id(uint8_t id)
 static void accept_with(struct dcm_conn *conn, uint32_t qpn)
 {
 	struct dcm_answer answer = fake_answer(fake_conn_of(conn));
-	int i;
 
 	answer.responder_resources = 4;
 	answer.mtu = 3;
 	answer.p_size = 10;
 	answer.ib.qpn = qpn;
-	for (i = 0; i < 10; i++)
+	for (int i = 0; i < 10; i++)
 		answer.pdata[i] = (uint8_t)(0xa0 + i);
 	dcm_engine_accept(conn, &answer, 3);
 	qp_ready();
@@ -425,10 +431,12 @@ static void accept_with(struct dcm_conn *conn, uint32_t qpn)
 
 /* -------------------------------------------- the captured exchange */
 
-static void client__of_the_captured_exchange(void **state)
+AS_CLIENT(client__of_the_captured_exchange)
 {
 	struct dcm_conn *conn = client();
 
+	assert_int_equal(w.came, DCM_IN_CONNECT);
+	assert_int_equal(w.found, DCM_IDLE);
 	assert_sent("ucm-req");
 	assert_int_equal(w.sent[0].to.qpn, SERVER);
 	feed_golden("ucm-rep", SERVER);
@@ -443,10 +451,12 @@ static void client__of_the_captured_exchange(void **state)
 	fake_disconnect(fake_conn_of(conn), 10);
 	assert_sent("ucm-dreq");
 	feed_golden("ucm-drep", SERVER);
+	assert_int_equal(w.came, DCM_IN_DREP);
+	assert_int_equal(w.found, DCM_DREQ_SENT);
 	assert_int_equal(w.event, DAPL_CM_DISCONNECTED);
 }
 
-static void server__of_the_captured_exchange(void **state)
+AS_SERVER(server__of_the_captured_exchange)
 {
 	struct dcm_conn *conn = requested();
 
@@ -464,7 +474,7 @@ static void server__of_the_captured_exchange(void **state)
 	assert_sent("ucm-drep");
 }
 
-static void server__rejects_as_captured(void **state)
+AS_SERVER(server__rejects_as_captured)
 {
 	struct packet req = load("ucm-req");
 	uint8_t pdata[12];
@@ -481,7 +491,7 @@ static void server__rejects_as_captured(void **state)
 }
 
 /* As captured, but of the type that was asked for: old clients go by that. */
-static void server__nobody_listens(void **state)
+AS_CLIENT(server__nobody_listens)
 {
 	struct packet req = load("ucm-req"), want = load("ucm-rej-no-listener");
 
@@ -499,7 +509,7 @@ static void server__nobody_listens(void **state)
 	assert_memory_equal(w.sent[0].bytes, want.b, want.len);
 }
 
-static void client__nobody_listens(void **state)
+AS_CLIENT(client__nobody_listens)
 {
 	struct packet rej = load("ucm-rej-no-listener");
 	struct dcm_conn *conn = client();
@@ -516,7 +526,7 @@ static void client__nobody_listens(void **state)
 }
 
 /* Version 7 leaves the upper bits of ports and the repeats as they were. */
-static void server__request_of_version_7(void **state)
+AS_SERVER(server__request_of_version_7)
 {
 	struct packet req = load("ucm-v7-req");
 
@@ -549,7 +559,7 @@ static void feed_lie(const char *name, const struct lie *lie)
 	feed(&p, lie->src_qpn);
 }
 
-static void reply__forged_is_not_believed(void **state)
+AS_CLIENT(reply__forged_is_not_believed)
 {
 	static const struct lie lies[] = {
 		{AT_VERSION, 5, SERVER},      {AT_SPORT, 0xc1, SERVER},
@@ -572,7 +582,7 @@ static void reply__forged_is_not_believed(void **state)
 }
 
 /* What a message says of its sender, and what the device does. */
-static void source__that_the_message_does_not_name(void **state)
+AS_SERVER(source__that_the_message_does_not_name)
 {
 	static const struct {
 		uint16_t lid; /* the device's word; 0: none, as on Ethernet */
@@ -608,7 +618,7 @@ static void source__that_the_message_does_not_name(void **state)
 }
 
 /* Who was told a number names it. */
-static void goodbye__forged_is_not_believed(void **state)
+AS_SERVER(goodbye__forged_is_not_believed)
 {
 	static const struct lie lies[] = {
 		{AT_D_ID, 0, CLIENT},	   {AT_D_ID, 3, CLIENT},
@@ -630,7 +640,7 @@ static void goodbye__forged_is_not_believed(void **state)
 }
 
 /* From the other side: the GID of the answer is the peer's from then on. */
-static void goodbye__to_the_active_side(void **state)
+AS_CLIENT(goodbye__to_the_active_side)
 {
 	static const struct lie lies[] = {
 		{AT_D_ID, 0, SERVER},	      {AT_SADDR_QPN, 0, SERVER},
@@ -658,7 +668,7 @@ static void goodbye__to_the_active_side(void **state)
 }
 
 /* Old peers go on until they hear of a connection: it is theirs, then. */
-static void reply__to_what_was_given_up(void **state)
+AS_CLIENT(reply__to_what_was_given_up)
 {
 	struct packet rep = load("ucm-rep");
 	struct dcm_conn *conn = client();
@@ -679,7 +689,7 @@ static void reply__to_what_was_given_up(void **state)
 }
 
 /* Old peers match such, too. */
-static void reply__without_our_id_is_matched_by_the_port(void **state)
+AS_CLIENT(reply__without_our_id_is_matched_by_the_port)
 {
 	struct packet rep = load("ucm-rep");
 
@@ -692,7 +702,7 @@ static void reply__without_our_id_is_matched_by_the_port(void **state)
 }
 
 /* What the connection is does not change by a late or forged copy. */
-static void reply__second_one_changes_nothing(void **state)
+AS_CLIENT(reply__second_one_changes_nothing)
 {
 	struct packet rep = load("ucm-rep");
 	struct dcm_conn *conn = client();
@@ -709,7 +719,7 @@ static void reply__second_one_changes_nothing(void **state)
 }
 
 /* A reject of the attempt before, that had the same id. */
-static void reply__of_an_id_used_before(void **state)
+AS_CLIENT(reply__of_an_id_used_before)
 {
 	struct packet rej = load("ucm-rej-user");
 	struct dcm_conn *conn = client();
@@ -725,7 +735,7 @@ static void reply__of_an_id_used_before(void **state)
 	release_all_over(conn);
 }
 
-static void nobody__knows_the_connection(void **state)
+AS_CLIENT(nobody__knows_the_connection)
 {
 	feed_golden("ucm-rtu", SERVER);
 	feed_golden("ucm-drep", SERVER);
@@ -748,7 +758,7 @@ static void nobody__knows_the_connection(void **state)
 
 /* ---------------------------------------------------------- requests */
 
-static void request__repeated(void **state)
+AS_SERVER(request__repeated)
 {
 	struct packet req = load("ucm-req");
 
@@ -766,7 +776,7 @@ static void request__repeated(void **state)
 }
 
 /* A peer that started anew counts from 1 again. */
-static void request__of_another_endpoint_with_the_same_id(void **state)
+AS_SERVER(request__of_another_endpoint_with_the_same_id)
 {
 	struct packet req = load("ucm-req");
 	struct dcm_conn *first = requested();
@@ -836,7 +846,7 @@ static void expect_second_life(struct dcm_conn *first, uint8_t life)
 	accept_and_hear(w.conn, 1);
 }
 
-static void life__new_while_the_old_is_up(void **state)
+AS_SERVER(life__new_while_the_old_is_up)
 {
 	struct dcm_conn *conn = first_life_up();
 
@@ -854,7 +864,7 @@ static void life__new_while_the_old_is_up(void **state)
 }
 
 /* Its first request was lost. */
-static void life__new_by_a_repeat(void **state)
+AS_SERVER(life__new_by_a_repeat)
 {
 	struct dcm_conn *conn = first_life();
 
@@ -874,7 +884,7 @@ static void life__new_by_a_repeat(void **state)
 	expect_second_life(conn, 1);
 }
 
-static void life__new_by_what_it_says(void **state)
+AS_SERVER(life__new_by_what_it_says)
 {
 	struct dcm_conn *conn = first_life();
 
@@ -888,7 +898,7 @@ static void life__new_by_what_it_says(void **state)
 	expect_second_life(NULL, 2);
 }
 
-static void life__new_while_the_old_ends(void **state)
+AS_SERVER(life__new_while_the_old_ends)
 {
 	struct dcm_conn *conn = first_life_up();
 
@@ -909,7 +919,7 @@ static void life__new_while_the_old_ends(void **state)
 	expect_second_life(NULL, 2);
 }
 
-static void life__new_before_the_old_is_answered(void **state)
+AS_SERVER(life__new_before_the_old_is_answered)
 {
 	struct dcm_conn *conn = first_life();
 
@@ -935,7 +945,7 @@ static void life__new_before_the_old_is_answered(void **state)
 }
 
 /* Such do not count what they repeat. */
-static void life__of_a_peer_of_version_7(void **state)
+AS_SERVER(life__of_a_peer_of_version_7)
 {
 	feed_golden("ucm-v7-req", CLIENT);
 	w.now_us += DCM_LIFETIME_US;
@@ -944,7 +954,7 @@ static void life__of_a_peer_of_version_7(void **state)
 }
 
 /* New peers begin anywhere; but the queue pair may be the same. */
-static void life__new_with_another_id(void **state)
+AS_SERVER(life__new_with_another_id)
 {
 	struct dcm_conn *conn = first_life_up();
 	struct packet req = request_of_id(9);
@@ -960,7 +970,7 @@ static void life__new_with_another_id(void **state)
 }
 
 /* The same of a server: its queue pair has another peer now. */
-static void life__new_of_the_passive_side(void **state)
+AS_CLIENT(life__new_of_the_passive_side)
 {
 	struct packet rep = load("ucm-rep");
 	struct dcm_conn *first = client(), *second;
@@ -974,7 +984,7 @@ static void life__new_of_the_passive_side(void **state)
 	release_all_over(first);
 }
 
-static void connect__ids_begin_anywhere(void **state)
+AS_CLIENT(connect__ids_begin_anywhere)
 {
 	uint32_t first[8];
 	unsigned same = 0;
@@ -997,7 +1007,7 @@ static void connect__ids_begin_anywhere(void **state)
 	assert_int_equal(same, 0);
 }
 
-static void request__of_another_host_with_the_same_numbers(void **state)
+AS_SERVER(request__of_another_host_with_the_same_numbers)
 {
 	static const size_t at[] = {AT_SADDR_LID, AT_SADDR_GID};
 
@@ -1013,7 +1023,7 @@ static void request__of_another_host_with_the_same_numbers(void **state)
 }
 
 /* In another subnet. */
-static void request__of_another_host_with_the_same_lid(void **state)
+AS_SERVER(request__of_another_host_with_the_same_lid)
 {
 	struct packet req = load("ucm-req");
 
@@ -1046,7 +1056,7 @@ static void expect_taken(const struct packet *req)
 	assert_int_equal(w.requests, requests + 1);
 }
 
-static void request__no_room_for_it(void **state)
+AS_SERVER(request__no_room_for_it)
 {
 	struct packet req = request_of_id(9);
 
@@ -1068,7 +1078,7 @@ static void request__no_room_for_it(void **state)
 }
 
 /* One listener that nobody serves leaves room for another. */
-static void request__room_of_one_listener_and_of_all(void **state)
+AS_SERVER(request__room_of_one_listener_and_of_all)
 {
 	struct packet first = request_of_id(10), second = request_of_id(11),
 		      third = request_of_id(20), fourth = request_of_id(21);
@@ -1091,7 +1101,7 @@ static void request__room_of_one_listener_and_of_all(void **state)
 	assert_int_equal(w.eng.waiting_n, 0);
 }
 
-static void request__for_an_unreliable_endpoint(void **state)
+AS_SERVER(request__for_an_unreliable_endpoint)
 {
 	struct packet req = load("ucm-req");
 
@@ -1104,7 +1114,7 @@ static void request__for_an_unreliable_endpoint(void **state)
 	assert_int_equal(w.sent[0].bytes[AT_SADDR_TYPE], DCM_QP_UD);
 }
 
-static void listen__twice_and_not_any_more(void **state)
+AS_SERVER(listen__twice_and_not_any_more)
 {
 	struct dcm_listener other;
 
@@ -1122,7 +1132,7 @@ static void listen__twice_and_not_any_more(void **state)
 
 /* ------------------------------------------------------------ bounds */
 
-static void connect__ids_are_used_up_and_left_free_for_listeners(void **state)
+AS_CLIENT(connect__ids_are_used_up_and_left_free_for_listeners)
 {
 	struct dcm_listener listener;
 	struct dcm_conn *more;
@@ -1138,7 +1148,7 @@ static void connect__ids_are_used_up_and_left_free_for_listeners(void **state)
 }
 
 /* All ids are of connections that are over: the oldest one's is taken. */
-static void connect__ids_are_in_timewait(void **state)
+AS_SERVER(connect__ids_are_in_timewait)
 {
 	struct dcm_conn *slow = NULL;
 	struct packet req;
@@ -1167,7 +1177,7 @@ static void connect__ids_are_in_timewait(void **state)
 }
 
 /* Requests that are refused by the consumer leave no more than so many. */
-static void timewait__is_bounded(void **state)
+AS_SERVER(timewait__is_bounded)
 {
 	struct packet golden = load("ucm-req");
 	struct dcm_msg req;
@@ -1228,7 +1238,7 @@ static uint64_t connect_and_wait(uint32_t qpn, uint64_t us)
 #define FIRST_US 400000
 #define MOST_US	 (FIRST_US * 5 / 4)
 
-static void wait__for_a_slow_consumer_is_its_own(void **state)
+AS_CLIENT(wait__for_a_slow_consumer_is_its_own)
 {
 	struct dcm_conn *conn;
 
@@ -1276,7 +1286,7 @@ static struct dcm_conn *stream_requested(const struct dcm_msg *req)
 }
 
 /* The request, sent back. */
-static void stream__reject(void **state)
+AS_STREAM(stream__reject)
 {
 	struct dcm_msg req = stream_req();
 	struct dcm_conn *conn = stream_requested(&req);
@@ -1292,7 +1302,7 @@ static void stream__reject(void **state)
 	release_all_over(conn);
 }
 
-static void stream__refused(void **state)
+AS_STREAM(stream__refused)
 {
 	struct dcm_conn *conn = conn_new();
 	struct dcm_msg ud = stream_req();
@@ -1308,7 +1318,7 @@ static void stream__refused(void **state)
 }
 
 /* Room is announced once to whom it was refused, and some at a time. */
-static void stream__waits_for_room(void **state)
+AS_STREAM(stream__waits_for_room)
 {
 	struct dcm_msg req = stream_req();
 	struct dcm_conn *conn[16];
@@ -1343,7 +1353,7 @@ static void stream__waits_for_room(void **state)
 		release_all_over(conn[i]);
 }
 
-static void stream__rtu_has_the_version_of_the_rep(void **state)
+AS_STREAM(stream__rtu_has_the_version_of_the_rep)
 {
 	struct dcm_conn *conn = client();
 	struct dcm_msg rep = stream_req();
@@ -1367,55 +1377,4 @@ static void stream__rtu_has_the_version_of_the_rep(void **state)
 	release_all_over(conn);
 }
 
-#define begun_by(start, f) cmocka_unit_test_setup_teardown(f, start, stop)
-#define as_client(f)	   begun_by(start_client, f)
-#define as_server(f)	   begun_by(start_server, f)
-#define as_stream(f)	   begun_by(start_stream, f)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		as_client(client__of_the_captured_exchange),
-		as_server(server__of_the_captured_exchange),
-		as_server(server__rejects_as_captured),
-		as_client(server__nobody_listens),
-		as_client(client__nobody_listens),
-		as_server(server__request_of_version_7),
-		as_client(reply__forged_is_not_believed),
-		as_server(source__that_the_message_does_not_name),
-		as_server(goodbye__forged_is_not_believed),
-		as_client(goodbye__to_the_active_side),
-		as_client(reply__to_what_was_given_up),
-		as_client(reply__without_our_id_is_matched_by_the_port),
-		as_client(reply__second_one_changes_nothing),
-		as_client(reply__of_an_id_used_before),
-		as_client(nobody__knows_the_connection),
-		as_server(request__repeated),
-		as_server(request__of_another_endpoint_with_the_same_id),
-		as_server(request__of_another_host_with_the_same_numbers),
-		as_server(request__of_another_host_with_the_same_lid),
-		as_server(life__new_while_the_old_is_up),
-		as_server(life__new_by_a_repeat),
-		as_server(life__new_by_what_it_says),
-		as_server(life__new_while_the_old_ends),
-		as_server(life__new_before_the_old_is_answered),
-		as_server(life__of_a_peer_of_version_7),
-		as_server(life__new_with_another_id),
-		as_client(life__new_of_the_passive_side),
-		as_client(connect__ids_begin_anywhere),
-		as_server(request__no_room_for_it),
-		as_server(request__room_of_one_listener_and_of_all),
-		as_server(request__for_an_unreliable_endpoint),
-		as_server(listen__twice_and_not_any_more),
-		as_client(connect__ids_are_used_up_and_left_free_for_listeners),
-		as_server(connect__ids_are_in_timewait),
-		as_server(timewait__is_bounded),
-		as_client(wait__for_a_slow_consumer_is_its_own),
-		as_stream(stream__reject),
-		as_stream(stream__refused),
-		as_stream(stream__waits_for_room),
-		as_stream(stream__rtu_has_the_version_of_the_rep),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -7,14 +7,10 @@
  */
 #include "dapl/common/cm/dcm/dcm_map.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 #define N 5000
 
@@ -44,6 +40,8 @@ static int end(void **state)
 	return map.bucket || map.n;
 }
 
+#define T(name) CASE_WITH(name, begin, end)
+
 static size_t count(uint64_t key)
 {
 	struct dcm_map_node *node;
@@ -57,40 +55,36 @@ static size_t count(uint64_t key)
 	return n;
 }
 
-static void find__in_an_empty_map(void **state)
+T(find__in_an_empty_map)
 {
 	assert_null(dcm_map_find(&map, 0));
 	dcm_map_del(&map, &nodes[0]); /* is not in: no harm */
 	assert_int_equal(map.n, 0);
 }
 
-static void find__each_of_many(void **state)
+T(find__each_of_many)
 {
-	size_t i;
-
-	for (i = 0; i < N; i++)
+	for (size_t i = 0; i < N; i++)
 		dcm_map_add(&map, &nodes[i], i << 32 | (i & 7));
 	assert_int_equal(map.n, N);
 	/* Grown with its contents, so that chains stay short. */
 	assert_true(map.mask + 1 >= N);
-	for (i = 0; i < N; i++)
+	for (size_t i = 0; i < N; i++)
 		assert_ptr_equal(dcm_map_find(&map, nodes[i].key), &nodes[i]);
 	assert_null(dcm_map_find(&map, 8));
-	for (i = 0; i < N; i += 2)
+	for (size_t i = 0; i < N; i += 2)
 		dcm_map_del(&map, &nodes[i]);
 	assert_int_equal(map.n, N / 2);
-	for (i = 0; i < N; i++)
+	for (size_t i = 0; i < N; i++)
 		assert_ptr_equal(dcm_map_find(&map, nodes[i].key),
 				 i % 2 ? &nodes[i] : NULL);
 }
 
-static void next__all_of_one_key(void **state)
+T(next__all_of_one_key)
 {
-	size_t i;
-
-	for (i = 0; i < 300; i++)
+	for (size_t i = 0; i < 300; i++)
 		dcm_map_add(&map, &nodes[i], i % 3);
-	for (i = 0; i < 3; i++)
+	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(count(i), 100);
 	/* From the middle of a chain, its head and its end. */
 	dcm_map_del(&map, &nodes[150]);
@@ -100,7 +94,7 @@ static void next__all_of_one_key(void **state)
 	assert_int_equal(count(1), 100);
 }
 
-static void del__twice_is_once(void **state)
+T(del__twice_is_once)
 {
 	dcm_map_add(&map, &nodes[0], 1);
 	dcm_map_add(&map, &nodes[1], 2);
@@ -111,20 +105,18 @@ static void del__twice_is_once(void **state)
 	assert_ptr_equal(dcm_map_find(&map, 2), &nodes[1]);
 }
 
-static void del__of_all_empties_the_map(void **state)
+T(del__of_all_empties_the_map)
 {
-	size_t i;
-
-	for (i = 0; i < N; i++)
+	for (size_t i = 0; i < N; i++)
 		dcm_map_add(&map, &nodes[i], i * 977);
-	for (i = 0; i < N; i++)
+	for (size_t i = 0; i < N; i++)
 		dcm_map_del(&map, dcm_map_find(&map, i * 977));
 	assert_int_equal(map.n, 0);
-	for (i = 0; i < N; i++)
+	for (size_t i = 0; i < N; i++)
 		assert_null(dcm_map_find(&map, i * 977));
 }
 
-static void add__without_memory_is_slower_only(void **state)
+T(add__without_memory_is_slower_only)
 {
 	size_t i;
 
@@ -144,7 +136,7 @@ static void add__without_memory_is_slower_only(void **state)
 }
 
 /* Thousands of additions and removals in an order that has no pattern. */
-static void any_order__agrees_with_an_array(void **state)
+T(any_order__agrees_with_an_array)
 {
 	uint32_t random = 1;
 	size_t i, in = 0, step;
@@ -165,22 +157,4 @@ static void any_order__agrees_with_an_array(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(find__in_an_empty_map, begin,
-						end),
-		cmocka_unit_test_setup_teardown(find__each_of_many, begin, end),
-		cmocka_unit_test_setup_teardown(next__all_of_one_key, begin,
-						end),
-		cmocka_unit_test_setup_teardown(del__twice_is_once, begin, end),
-		cmocka_unit_test_setup_teardown(del__of_all_empties_the_map,
-						begin, end),
-		cmocka_unit_test_setup_teardown(
-			add__without_memory_is_slower_only, begin, end),
-		cmocka_unit_test_setup_teardown(any_order__agrees_with_an_array,
-						begin, end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

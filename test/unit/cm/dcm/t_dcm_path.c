@@ -9,16 +9,12 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "dapl/common/services/dapl_log.h"
+#include "test/unit/case.h"
 #include "test/unit/fake/fake_verbs.h"
 
 #define MASK_RTR "mask 0x129181"
@@ -111,12 +107,13 @@ static int teardown(void **state)
 	dcm_path_fini(&path);
 	fv_fail_at(0, 0);
 	vb_close(&dev);
-	if (fv_live())
-		fv_live_dump(stderr);
-	assert_int_equal(fv_live(), 0);
-	fv_reset();
-	return 0;
+	return fv_nothing_left(state);
 }
+
+#define ON_ROW(name, kind) CASE_ROW(name, "." #kind, kind, teardown, NULL)
+#define ON(kind, name)	   CASE_OF(name, void *no_state, ON_ROW(name, kind))
+#define ON_BOTH(name) \
+	CASE_OF(name, void *no_state, ON_ROW(name, ib), ON_ROW(name, roce))
 
 static void open_as(const struct dcm_path_wish *wish)
 {
@@ -184,7 +181,7 @@ static int own_index(const char *peer)
 
 /* ---------------------------------------------------- MTU */
 
-static void mtu__limit_of_the_environment(void **state)
+ON(ib, mtu__limit_of_the_environment)
 {
 	static const struct {
 		enum ibv_mtu active;
@@ -212,7 +209,7 @@ static void mtu__limit_of_the_environment(void **state)
 	}
 }
 
-static void mtu__the_lesser_of_both(void **state)
+ON(ib, mtu__the_lesser_of_both)
 {
 	for (uint8_t own = IBV_MTU_256; own <= IBV_MTU_4096; own++) {
 		dev.port_attr.active_mtu = own;
@@ -223,7 +220,7 @@ static void mtu__the_lesser_of_both(void **state)
 	}
 }
 
-static void mtu__peer_that_does_not_say(void **state)
+ON(ib, mtu__peer_that_does_not_say)
 {
 	dev.port_attr.active_mtu = IBV_MTU_4096;
 	open_path();
@@ -242,7 +239,7 @@ static void mtu__peer_that_does_not_say(void **state)
 
 /* ------------------------------------------ GIDs on RoCE */
 
-static void gid__best_first(void **state)
+ON(roce, gid__best_first)
 {
 	static const struct {
 		struct entry table[5];
@@ -276,7 +273,7 @@ static void gid__best_first(void **state)
 	}
 }
 
-static void gid__address_of_the_adapter_first(void **state)
+ON(roce, gid__address_of_the_adapter_first)
 {
 	static const struct entry table[] = {
 		{0, V2, "::ffff:10.0.0.1"},
@@ -303,13 +300,13 @@ static void gid__address_of_the_adapter_first(void **state)
 	assert_int_equal(own_index(NULL), 0);
 }
 
-static void gid__none(void **state)
+ON(roce, gid__none)
 {
 	memset(port->gid, 0, sizeof(port->gid));
 	assert_no_path(&no_wish, "has no GID");
 }
 
-static void gid__wish(void **state)
+ON(roce, gid__wish)
 {
 	struct dcm_path_wish wish = {.gid_index = 1};
 
@@ -322,7 +319,7 @@ static void gid__wish(void **state)
 	assert_int_equal(own_index("::ffff:10.0.0.2"), 1);
 }
 
-static void gid__wish_not_there(void **state)
+ON(roce, gid__wish_not_there)
 {
 	struct dcm_path_wish wish = {.gid_index = 4}; /* null */
 
@@ -336,7 +333,7 @@ static void gid__wish_not_there(void **state)
 }
 
 /* Devices have longer tables than queue pairs can name entries of. */
-static void gid__index_beyond_8_bits(void **state)
+ON(roce, gid__index_beyond_8_bits)
 {
 	static const struct entry table[] = {{255, V2, "fe80::1"},
 					     {256, V2, "::ffff:10.0.0.1"},
@@ -349,7 +346,7 @@ static void gid__index_beyond_8_bits(void **state)
 	assert_no_path(&wish, "index 256, which ia_params asks");
 }
 
-static void own__of_the_peers_kind(void **state)
+ON(roce, own__of_the_peers_kind)
 {
 	static const struct entry table[] = {
 		{0, V1, "fe80::1"},
@@ -370,7 +367,7 @@ static void own__of_the_peers_kind(void **state)
 	assert_int_equal(own_index("fe80::2"), 0);
 }
 
-static void own__nearest_network(void **state)
+ON(roce, own__nearest_network)
 {
 	static const struct entry table[] = {
 		{0, V2, "fe80::1"},
@@ -392,7 +389,7 @@ static void own__nearest_network(void **state)
 	assert_int_equal(own_index("2001:db8:1::9"), 4);
 }
 
-static void own__link_local_only(void **state)
+ON(roce, own__link_local_only)
 {
 	static const struct entry table[] = {
 		{0, V1, "fe80::1"}, {1, V2, "fe80::1"}, {0, V1, NULL}};
@@ -413,7 +410,7 @@ static const struct entry two_kinds[] = {
 	{0, V1, NULL},
 };
 
-static void offer__best_beside_index_0(void **state)
+ON(roce, offer__best_beside_index_0)
 {
 	static const struct dcm_block none;
 	struct dcm_path_ends ends;
@@ -444,7 +441,7 @@ static void offer__best_beside_index_0(void **state)
 	assert_memory_equal(&block, &none, sizeof(none));
 }
 
-static void offer__one_kind_only(void **state)
+ON(roce, offer__one_kind_only)
 {
 	static const struct dcm_block none;
 	static const struct entry table[] = {
@@ -482,7 +479,7 @@ static int meet(const struct dcm_ib *saddr, const struct dcm_ib *alt,
 	return ends.own_index;
 }
 
-static void meet__takes_the_offer(void **state)
+ON(roce, meet__takes_the_offer)
 {
 	struct dcm_ib saddr = {.qpn = 7, .qp_type = DCM_QP_RC};
 	struct dcm_ib alt = saddr, bad;
@@ -507,7 +504,7 @@ static void meet__takes_the_offer(void **state)
 	assert_int_equal(meet(&saddr, &alt, "fe80::2"), 0);
 }
 
-static void own__what_the_message_says(void **state)
+ON(ib, own__what_the_message_says)
 {
 	struct dcm_path_ends ends;
 
@@ -525,7 +522,7 @@ static void own__what_the_message_says(void **state)
 
 /* -------------------------------- GIDs on other devices */
 
-static void gid__infiniband_takes_index_0(void **state)
+ON(ib, gid__infiniband_takes_index_0)
 {
 	struct dcm_path_wish wish = {.gid_index = 1};
 
@@ -543,12 +540,12 @@ static void gid__infiniband_takes_index_0(void **state)
 	assert_no_path(&no_wish, "index 0, which InfiniBand asks");
 }
 
-static void init__refuses_iwarp(void **state)
+ON(iwarp, init__refuses_iwarp)
 {
 	assert_no_path(&no_wish, "iWARP");
 }
 
-static void init__nth_call_fails(void **state)
+ON_BOTH(init__nth_call_fails)
 {
 	for (unsigned n = 1;; n++) {
 		assert_in_range(n, 1, 10);
@@ -571,7 +568,7 @@ static void init__nth_call_fails(void **state)
 
 /* ------------------------------------------------- depths */
 
-static void depths__lowered_to_the_peers(void **state)
+ON(ib, depths__lowered_to_the_peers)
 {
 	struct dapl_cm_depths d = {.responder_resources = 8,
 				   .initiator_depth = 8};
@@ -672,14 +669,14 @@ static void connect_and_transfer(void)
 	pair_close();
 }
 
-static void connect__data_goes_both_ways(void **state)
+ON_BOTH(connect__data_goes_both_ways)
 {
 	connect_and_transfer();
 	params.global_routing = 1; /* no difference on Ethernet */
 	connect_and_transfer();
 }
 
-static void connect__lid_route_without_grh(void **state)
+ON(ib, connect__lid_route_without_grh)
 {
 	struct ibv_qp_attr attr;
 	dev.port_attr.lid = 0x77;
@@ -689,7 +686,7 @@ static void connect__lid_route_without_grh(void **state)
 	assert_int_equal(attr.ah_attr.port_num, 1);
 }
 
-static void connect__grh_on_infiniband_by_request(void **state)
+ON(ib, connect__grh_on_infiniband_by_request)
 {
 	struct ibv_qp_attr attr;
 	params.global_routing = 1;
@@ -700,7 +697,7 @@ static void connect__grh_on_infiniband_by_request(void **state)
 	assert_memory_equal(&attr.ah_attr.grh.dgid, &port->gid[0], 16);
 }
 
-static void connect__default_attributes(void **state)
+ON(roce, connect__default_attributes)
 {
 	struct ibv_qp_attr attr;
 	pair_open();
@@ -732,7 +729,7 @@ static void connect__default_attributes(void **state)
 	assert_int_equal(attr.ah_attr.grh.flow_label, 0);
 }
 
-static void connect__attributes_of_the_environment(void **state)
+ON(roce, connect__attributes_of_the_environment)
 {
 	struct ibv_qp_attr attr;
 	params.sl = 5;
@@ -752,7 +749,7 @@ static void connect__attributes_of_the_environment(void **state)
 	assert_int_equal(attr.rnr_retry, 0);
 }
 
-static void connect__timeout_covers_the_ack_delay(void **state)
+ON(roce, connect__timeout_covers_the_ack_delay)
 {
 	dev.attr.local_ca_ack_delay = 15;
 	params.ack_timer = 10;
@@ -768,7 +765,7 @@ static void assert_peer_refused(void)
 	assert_int_equal(fv_qp_state(pair.ep[0].qp), IBV_QPS_INIT);
 }
 
-static void connect__hostile_peer(void **state)
+ON(roce, connect__hostile_peer)
 {
 	pair_open();
 	pair.ends[0].peer.qpn = 0x1000000;
@@ -780,7 +777,7 @@ static void connect__hostile_peer(void **state)
 	assert_peer_refused();
 }
 
-static void connect__hostile_peer_on_infiniband(void **state)
+ON(ib, connect__hostile_peer_on_infiniband)
 {
 	pair_open();
 	memset(pair.ends[0].peer.gid, 0, 16); /* not used */
@@ -795,7 +792,7 @@ static void connect__hostile_peer_on_infiniband(void **state)
 }
 
 /* As kernels do: they look the peer up through IP. */
-static void connect__ipv4_and_ipv6_do_not_mix(void **state)
+ON(roce, connect__ipv4_and_ipv6_do_not_mix)
 {
 	pair_open();
 	gid_of("fe80::2", pair.ends[0].peer.gid);
@@ -805,7 +802,7 @@ static void connect__ipv4_and_ipv6_do_not_mix(void **state)
 	assert_int_equal(connect_end(0), 0);
 }
 
-static void connect__nth_call_fails(void **state)
+ON_BOTH(connect__nth_call_fails)
 {
 	static const enum ibv_qp_state left[] = {IBV_QPS_INIT, IBV_QPS_RTR};
 	open_path();
@@ -823,48 +820,4 @@ static void connect__nth_call_fails(void **state)
 	assert_false(fv_fail_hit());
 }
 
-#define ON(k, f)                                \
-	{                                       \
-#f "." #k, f, k, teardown, NULL \
-	}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ON(ib, mtu__limit_of_the_environment),
-		ON(ib, mtu__the_lesser_of_both),
-		ON(ib, mtu__peer_that_does_not_say),
-		ON(roce, gid__best_first),
-		ON(roce, gid__address_of_the_adapter_first),
-		ON(roce, gid__none),
-		ON(roce, gid__wish),
-		ON(roce, gid__wish_not_there),
-		ON(roce, gid__index_beyond_8_bits),
-		ON(roce, own__of_the_peers_kind),
-		ON(roce, own__nearest_network),
-		ON(roce, own__link_local_only),
-		ON(roce, offer__best_beside_index_0),
-		ON(roce, offer__one_kind_only),
-		ON(roce, meet__takes_the_offer),
-		ON(ib, own__what_the_message_says),
-		ON(ib, gid__infiniband_takes_index_0),
-		ON(iwarp, init__refuses_iwarp),
-		ON(roce, init__nth_call_fails),
-		ON(ib, init__nth_call_fails),
-		ON(ib, depths__lowered_to_the_peers),
-		ON(ib, connect__data_goes_both_ways),
-		ON(roce, connect__data_goes_both_ways),
-		ON(ib, connect__lid_route_without_grh),
-		ON(ib, connect__grh_on_infiniband_by_request),
-		ON(roce, connect__default_attributes),
-		ON(roce, connect__attributes_of_the_environment),
-		ON(roce, connect__timeout_covers_the_ack_delay),
-		ON(roce, connect__hostile_peer),
-		ON(ib, connect__hostile_peer_on_infiniband),
-		ON(roce, connect__ipv4_and_ipv6_do_not_mix),
-		ON(ib, connect__nth_call_fails),
-		ON(roce, connect__nth_call_fails),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * t_dcm_proto.c - the table of one connection: situations that have a name, and
- * all sequences of inputs to a depth.
+ * times. All sequences of inputs are the simulator's; what a stream says, byte
+ * by byte, is in t_scm_peer.c.
  *
  * Calls covered: dcm_proto_step, dcm_rtt_sample, dcm_input_of, the two names.
  * Each case reads as a talk: does(INPUT, EFFECTS) makes a step and compares
@@ -11,14 +12,10 @@
  */
 #include "dapl/common/cm/dcm/dcm_proto.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test/unit/case.h"
 
 #define MS    1000ull
 #define BEGIN (7000 * MS)
@@ -80,6 +77,11 @@ static int begin_stream_passive(void **state)
 	t.rules = over_stream;
 	return 0;
 }
+
+#define ACTIVE(name)	     CASE_WITH(name, begin, NULL)
+#define PASSIVE(name)	     CASE_WITH(name, begin_passive, NULL)
+#define STREAM(name)	     CASE_WITH(name, begin_stream, NULL)
+#define PASSIVE_STREAM(name) CASE_WITH(name, begin_stream_passive, NULL)
 
 static unsigned ms_of(uint64_t us)
 {
@@ -147,10 +149,9 @@ static void step(enum dcm_input in)
 		.now_us = t.now_us,
 		.msg = in >= DCM_IN_REQ ? &t.msg : NULL,
 	};
-	int i;
 
 	dcm_proto_step(&t.p, in, &s, &t.out);
-	for (i = 0; i < t.out.n; i++) {
+	for (int i = 0; i < t.out.n; i++) {
 		if (t.out.e[i].type == DCM_DO_ARM)
 			t.deadline_us = t.out.e[i].deadline_us;
 		if (t.out.e[i].type == DCM_DO_DISARM)
@@ -163,10 +164,9 @@ static void does(enum dcm_input in, const char *effects)
 {
 	char text[256] = "";
 	size_t used = 0;
-	int i;
 
 	step(in);
-	for (i = 0; i < t.out.n; i++) {
+	for (int i = 0; i < t.out.n; i++) {
 		if (i)
 			used += (size_t)snprintf(text + used,
 						 sizeof(text) - used, ", ");
@@ -263,13 +263,13 @@ static int say_goodbye_in_vain(unsigned *ret_told)
 
 /* ------------------------------------------------- active side */
 
-static void connect__accepted(void **state)
+ACTIVE(connect__accepted)
 {
 	be_up_active();
 	assert_int_equal(t.p.state, DCM_UP);
 }
 
-static void connect__nobody_answers(void **state)
+ACTIVE(connect__nobody_answers)
 {
 	does(DCM_IN_CONNECT, "send REQ, arm 800");
 	repeats("REQ");
@@ -279,7 +279,7 @@ static void connect__nobody_answers(void **state)
 }
 
 /* DAPL_UCM_RETRY=2: one repeat at 0.8 s, failure at 1.6 s. */
-static void connect__two_tries(void **state)
+ACTIVE(connect__two_tries)
 {
 	t.rules.rep_patience_us = 1600 * MS;
 	does(DCM_IN_CONNECT, "send REQ, arm 800");
@@ -287,7 +287,7 @@ static void connect__two_tries(void **state)
 	due(1600, "UNREACHABLE, disarm");
 }
 
-static void connect__req_lost_twice(void **state)
+ACTIVE(connect__req_lost_twice)
 {
 	does(DCM_IN_CONNECT, "send REQ, arm 800");
 	due(800, "send REQ 1, arm 1600");
@@ -298,7 +298,7 @@ static void connect__req_lost_twice(void **state)
 	does(DCM_IN_QP_READY, "send RTU, ESTABLISHED");
 }
 
-static void connect__refused(void **state)
+ACTIVE(connect__refused)
 {
 	static const struct {
 		enum dcm_input in;
@@ -310,7 +310,7 @@ static void connect__refused(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		begin(state);
+		begin(NULL);
 		does(DCM_IN_CONNECT, "send REQ, arm 800");
 		does(rows[i].in, rows[i].effects);
 		does(DCM_IN_REJ_USER, ""); /* repeated */
@@ -318,7 +318,7 @@ static void connect__refused(void **state)
 	}
 }
 
-static void proto_connect__queue_pair_fails(void **state)
+ACTIVE(proto_connect__queue_pair_fails)
 {
 	does(DCM_IN_CONNECT, "send REQ, arm 800");
 	does(DCM_IN_REP, "disarm, qp connect");
@@ -329,7 +329,7 @@ static void proto_connect__queue_pair_fails(void **state)
 	due(60000, "free");
 }
 
-static void connect__rtu_lost(void **state)
+ACTIVE(connect__rtu_lost)
 {
 	be_up_active();
 	does(DCM_IN_REP, "send RTU");
@@ -337,7 +337,7 @@ static void connect__rtu_lost(void **state)
 }
 
 /* The peer accepted, its REP was lost, and it has had enough already. */
-static void connect__disconnected_before_rep(void **state)
+ACTIVE(connect__disconnected_before_rep)
 {
 	does(DCM_IN_CONNECT, "send REQ, arm 800");
 	does(DCM_IN_DREQ, "NON_PEER_REJECTED, send DREP, arm 60000");
@@ -345,7 +345,7 @@ static void connect__disconnected_before_rep(void **state)
 }
 
 /* The consumer's own timeout, or dat_ep_free() while connecting. */
-static void connect__given_up(void **state)
+ACTIVE(connect__given_up)
 {
 	does(DCM_IN_CONNECT, "send REQ, arm 800");
 	at(100);
@@ -356,7 +356,7 @@ static void connect__given_up(void **state)
 	due(60100, "free");
 }
 
-static void connect__given_up_but_accepted(void **state)
+ACTIVE(connect__given_up_but_accepted)
 {
 	does(DCM_IN_CONNECT, "send REQ, arm 800");
 	does(DCM_IN_RELEASE, "send DREQ, arm 200");
@@ -369,7 +369,7 @@ static void connect__given_up_but_accepted(void **state)
 	does(DCM_IN_REP, "send RTU, send DREQ");
 }
 
-static void connect__rejected_after_it_was_given_up(void **state)
+ACTIVE(connect__rejected_after_it_was_given_up)
 {
 	does(DCM_IN_CONNECT, "send REQ, arm 800");
 	does(DCM_IN_RELEASE, "send DREQ, arm 200");
@@ -377,14 +377,14 @@ static void connect__rejected_after_it_was_given_up(void **state)
 	due(60000, "free");
 }
 
-static void release__of_what_never_began(void **state)
+ACTIVE(release__of_what_never_began)
 {
 	does(DCM_IN_RELEASE, "free");
 }
 
 /* ------------------------------------------------ passive side */
 
-static void accept__rtu_comes(void **state)
+PASSIVE(accept__rtu_comes)
 {
 	be_up_passive();
 	assert_int_equal(t.p.state, DCM_UP);
@@ -392,14 +392,14 @@ static void accept__rtu_comes(void **state)
 	does(DCM_IN_RTU, "");
 }
 
-static void request__repeated_before_the_answer(void **state)
+PASSIVE(request__repeated_before_the_answer)
 {
 	does(DCM_IN_REQ, "");
 	does(DCM_IN_REQ, "");
 	accepts("send REP, arm 800");
 }
 
-static void accept__rep_lost(void **state)
+PASSIVE(accept__rep_lost)
 {
 	accepts("send REP, arm 800");
 	at(300);
@@ -410,7 +410,7 @@ static void accept__rep_lost(void **state)
 	does(DCM_IN_RTU, "disarm, ESTABLISHED");
 }
 
-static void accept__nobody_answers(void **state)
+PASSIVE(accept__nobody_answers)
 {
 	accepts("send REP, arm 800");
 	repeats("REP");
@@ -421,7 +421,7 @@ static void accept__nobody_answers(void **state)
 }
 
 /* Lost RTU, and the peer disconnects: for it the connection existed. */
-static void accept__rtu_lost_then_dreq(void **state)
+PASSIVE(accept__rtu_lost_then_dreq)
 {
 	accepts("send REP, arm 800");
 	t.msg.d_id = 2;
@@ -434,20 +434,20 @@ static void accept__rtu_lost_then_dreq(void **state)
 }
 
 /* The same from a peer that never had the REP: it had given up. */
-static void accept__given_up_by_the_peer(void **state)
+PASSIVE(accept__given_up_by_the_peer)
 {
 	accepts("send REP, arm 800");
 	t.msg.d_id = 0;
 	does(DCM_IN_DREQ, "qp error, ACCEPT_FAILED, send DREP, arm 60000");
 }
 
-static void accept__queue_pair_of_the_peer_fails(void **state)
+PASSIVE(accept__queue_pair_of_the_peer_fails)
 {
 	accepts("send REP, arm 800");
 	does(DCM_IN_REJ_CM, "qp error, ACCEPT_FAILED, arm 60000");
 }
 
-static void request__withdrawn(void **state)
+PASSIVE(request__withdrawn)
 {
 	does(DCM_IN_DREQ, "gone, send DREP, arm 60000");
 	/* The consumer was about to accept. */
@@ -456,7 +456,7 @@ static void request__withdrawn(void **state)
 	due(60000, "free");
 }
 
-static void reject__lost(void **state)
+PASSIVE(reject__lost)
 {
 	does(DCM_IN_REJECT, "send REJ_USER, arm 60000");
 	does(DCM_IN_RELEASE, "");
@@ -464,7 +464,7 @@ static void reject__lost(void **state)
 	due(60000, "free");
 }
 
-static void request__dropped_by_the_consumer(void **state)
+PASSIVE(request__dropped_by_the_consumer)
 {
 	does(DCM_IN_RELEASE, "send REJ_CM, arm 60000");
 	does(DCM_IN_REQ, "send REJ_CM");
@@ -472,7 +472,7 @@ static void request__dropped_by_the_consumer(void **state)
 }
 
 /* The consumer leaves between its accept and the RTU. */
-static void accept__released_at_once(void **state)
+PASSIVE(accept__released_at_once)
 {
 	accepts("send REP, arm 800");
 	does(DCM_IN_RELEASE, "send DREQ, arm 200");
@@ -483,7 +483,7 @@ static void accept__released_at_once(void **state)
 
 /* -------------------------------------------------- disconnect */
 
-static void disconnect__answered(void **state)
+ACTIVE(disconnect__answered)
 {
 	be_up_active();
 	does(DCM_IN_DISCONNECT, "qp error, send DREQ, arm 210");
@@ -494,7 +494,7 @@ static void disconnect__answered(void **state)
 }
 
 /* A copy of the request that was long under way is no answer. */
-static void disconnect__late_request(void **state)
+PASSIVE(disconnect__late_request)
 {
 	be_up_passive();
 	does(DCM_IN_RELEASE, "send DREQ, arm 210");
@@ -502,7 +502,7 @@ static void disconnect__late_request(void **state)
 	due(210, "send DREQ 1, arm 410");
 }
 
-static void disconnect__by_the_peer(void **state)
+PASSIVE(disconnect__by_the_peer)
 {
 	be_up_passive();
 	does(DCM_IN_DREQ, "qp error, DISCONNECTED, send DREP, arm 60010");
@@ -514,7 +514,7 @@ static void disconnect__by_the_peer(void **state)
 	does(DCM_IN_RELEASE, "free");
 }
 
-static void disconnect__crossing(void **state)
+ACTIVE(disconnect__crossing)
 {
 	be_up_active();
 	does(DCM_IN_DISCONNECT, "qp error, send DREQ, arm 210");
@@ -523,7 +523,7 @@ static void disconnect__crossing(void **state)
 }
 
 /* Old: two tries; the consumer hears of it right after the second. */
-static void disconnect__nobody_answers(void **state)
+ACTIVE(disconnect__nobody_answers)
 {
 	be_up_active();
 	does(DCM_IN_DISCONNECT, "qp error, send DREQ, arm 210");
@@ -535,7 +535,7 @@ static void disconnect__nobody_answers(void **state)
 	does(DCM_IN_DREP, "arm 60810");
 }
 
-static void disconnect__more_tries_than_there_are(void **state)
+ACTIVE(disconnect__more_tries_than_there_are)
 {
 	unsigned told;
 
@@ -545,7 +545,7 @@ static void disconnect__more_tries_than_there_are(void **state)
 	assert_int_equal(told, 1);
 }
 
-static void disconnect__without_waiting(void **state)
+ACTIVE(disconnect__without_waiting)
 {
 	t.rules.dreq_repeats = 0;
 	be_up_active();
@@ -553,7 +553,7 @@ static void disconnect__without_waiting(void **state)
 	does(DCM_IN_DREP, "arm 60010");
 }
 
-static void disconnect__peer_is_dead(void **state)
+ACTIVE(disconnect__peer_is_dead)
 {
 	unsigned told;
 
@@ -566,7 +566,7 @@ static void disconnect__peer_is_dead(void **state)
 	does(DCM_IN_TIMER, "free");
 }
 
-static void disconnect__peer_has_not_had_the_rtu(void **state)
+ACTIVE(disconnect__peer_has_not_had_the_rtu)
 {
 	be_up_active();
 	does(DCM_IN_DISCONNECT, "qp error, send DREQ, arm 210");
@@ -575,7 +575,7 @@ static void disconnect__peer_has_not_had_the_rtu(void **state)
 	does(DCM_IN_DREP, "DISCONNECTED, arm 60010");
 }
 
-static void release__of_an_established_one(void **state)
+PASSIVE(release__of_an_established_one)
 {
 	be_up_passive();
 	/* Its queue pair is the consumer's, and no event comes. */
@@ -584,7 +584,7 @@ static void release__of_an_established_one(void **state)
 	due(60010, "free");
 }
 
-static void up__messages_that_mean_nothing(void **state)
+ACTIVE(up__messages_that_mean_nothing)
 {
 	be_up_active();
 	does(DCM_IN_DREP, "");
@@ -614,7 +614,7 @@ static unsigned first_wait(uint32_t random)
 	return ms_of(t.deadline_us);
 }
 
-static void adaptive__before_anything_was_measured(void **state)
+ACTIVE(adaptive__before_anything_was_measured)
 {
 	uint32_t random;
 
@@ -625,26 +625,24 @@ static void adaptive__before_anything_was_measured(void **state)
 	assert_int_not_equal(first_wait(1u << 20), first_wait(77u << 20));
 }
 
-static void adaptive__follows_the_answers(void **state)
+ACTIVE(adaptive__follows_the_answers)
 {
-	int i;
-
 	be_adaptive();
-	for (i = 0; i < 100; i++)
+	for (int i = 0; i < 100; i++)
 		dcm_rtt_sample(&t.consumer, 200 * MS);
 	assert_in_range(t.consumer.mean_us, 190 * MS, 210 * MS);
 	assert_in_range(t.consumer.dev_us, 0, 5 * MS);
 	assert_in_range(first_wait(5), 295, 380);
 	/* Faster than this is no reason to hurry: it waits for people. */
-	for (i = 0; i < 200; i++)
+	for (int i = 0; i < 200; i++)
 		dcm_rtt_sample(&t.consumer, 1);
 	assert_in_range(first_wait(5), 50, 63);
-	for (i = 0; i < 200; i++)
+	for (int i = 0; i < 200; i++)
 		dcm_rtt_sample(&t.consumer, 100000 * MS);
 	assert_in_range(first_wait(5), 4000, 5000);
 }
 
-static void adaptive__pauses_are_bounded_and_so_is_patience(void **state)
+ACTIVE(adaptive__pauses_are_bounded_and_so_is_patience)
 {
 	uint64_t last = BEGIN, pause;
 	int repeats = 0;
@@ -663,7 +661,7 @@ static void adaptive__pauses_are_bounded_and_so_is_patience(void **state)
 	assert_in_range(repeats, 20, 40);
 }
 
-static void rtt__first_sample_and_zero(void **state)
+ACTIVE(rtt__first_sample_and_zero)
 {
 	struct dcm_rtt rtt = {0};
 
@@ -683,59 +681,14 @@ static void be_asking(void)
 	does(DCM_IN_DIALED, "send REQ");
 }
 
-/* A peer of version 7 hangs up without a word, and is asked its way. */
-static void be_asking_with_filler(void)
-{
-	be_asking();
-	does(DCM_IN_LOST, "hangup, dial");
-	does(DCM_IN_DIALED, "send REQ filler");
-}
-
-static void be_up_stream(void)
-{
-	accepts("send REP, arm 30000");
-	does(DCM_IN_RTU, "disarm, ESTABLISHED");
-}
-
-static void stream__accepted(void **state)
-{
-	be_asking();
-	does(DCM_IN_REP, "qp connect");
-	does(DCM_IN_QP_READY, "send RTU, ESTABLISHED");
-	/* A goodbye is answered, and the stream closed. */
-	does(DCM_IN_DREQ, "qp error, DISCONNECTED, send DREP, hangup");
-	does(DCM_IN_LOST, "");
-	does(DCM_IN_RELEASE, "free");
-}
-
-static void stream__nobody_listens(void **state)
+STREAM(stream__nobody_listens)
 {
 	does(DCM_IN_CONNECT, "dial");
 	does(DCM_IN_LOST, "NON_PEER_REJECTED, hangup");
 	does(DCM_IN_RELEASE, "free");
 }
 
-static void stream__second_attempt_with_filler(void **state)
-{
-	be_asking_with_filler();
-	does(DCM_IN_REP, "qp connect");
-	does(DCM_IN_QP_READY, "send RTU filler, ESTABLISHED");
-}
-
-static void stream__lost_twice(void **state)
-{
-	be_asking_with_filler();
-	does(DCM_IN_LOST, "BROKEN, hangup");
-}
-
-static void stream__rejected(void **state)
-{
-	be_asking();
-	does(DCM_IN_REJ_USER, "PEER_REJECTED, hangup");
-	does(DCM_IN_RELEASE, "free");
-}
-
-static void stream__queue_pair_fails(void **state)
+STREAM(stream__queue_pair_fails)
 {
 	be_asking();
 	does(DCM_IN_REP, "qp connect");
@@ -743,75 +696,32 @@ static void stream__queue_pair_fails(void **state)
 	does(DCM_IN_QP_FAILED, "qp error, BROKEN, disarm, hangup");
 }
 
-static void stream__given_up(void **state)
-{
-	does(DCM_IN_CONNECT, "dial");
-	does(DCM_IN_RELEASE, "hangup, free");
-}
-
-static void stream__client_dies_before_the_answer(void **state)
-{
-	does(DCM_IN_LOST, "gone, hangup");
-	does(DCM_IN_ACCEPT, "qp error, ACCEPT_FAILED");
-	does(DCM_IN_RELEASE, "free");
-}
-
-static void stream__client_dies_before_the_rtu(void **state)
-{
-	accepts("send REP, arm 30000");
-	does(DCM_IN_LOST, "qp error, ACCEPT_FAILED, disarm, hangup");
-}
-
-static void stream__client_leaves_before_the_rtu(void **state)
+PASSIVE_STREAM(stream__client_leaves_before_the_rtu)
 {
 	accepts("send REP, arm 30000");
 	t.msg.d_id = 0;
 	does(DCM_IN_DREQ, "qp error, ACCEPT_FAILED, send DREP, disarm, hangup");
+	does(DCM_IN_LOST, "");
 	does(DCM_IN_RELEASE, "free");
 }
 
-static void stream__server_leaves_before_the_rtu(void **state)
-{
-	accepts("send REP, arm 30000");
-	does(DCM_IN_RELEASE, "send DREQ, disarm, hangup, free");
-}
-
-static void stream__no_rtu(void **state)
+PASSIVE_STREAM(stream__no_rtu)
 {
 	accepts("send REP, arm 30000");
 	due(30000, "qp error, ACCEPT_FAILED, send DREQ, disarm, hangup");
 	does(DCM_IN_RELEASE, "free");
 }
 
-static void stream__peer_dies(void **state)
-{
-	be_up_stream();
-	does(DCM_IN_LOST, "qp error, DISCONNECTED, hangup");
-}
-
-static void stream__disconnect(void **state)
-{
-	be_up_stream();
-	does(DCM_IN_DISCONNECT, "qp error, DISCONNECTED, send DREQ, hangup");
-	does(DCM_IN_RELEASE, "free");
-}
-
-static void proto_stream__reject(void **state)
-{
-	does(DCM_IN_REJECT, "send REJ_USER, hangup");
-	does(DCM_IN_RELEASE, "free");
-}
-
 /* ------------------------------- while the queue pair is being moved */
 
-static void moving__rep_repeated(void **state)
+ACTIVE(moving__rep_repeated)
 {
 	be_answered();
 	does(DCM_IN_REP, "");
 	does(DCM_IN_QP_READY, "send RTU, ESTABLISHED");
 }
 
-static void moving__peer_ends_it(void **state)
+ACTIVE(moving__peer_ends_it)
 {
 	be_answered();
 	does(DCM_IN_DREQ, "qp error, NON_PEER_REJECTED, send DREP, arm 60010");
@@ -822,14 +732,14 @@ static void moving__peer_ends_it(void **state)
 	due(60010, "free");
 }
 
-static void moving__peer_rejects_after_all(void **state)
+ACTIVE(moving__peer_rejects_after_all)
 {
 	be_answered();
 	does(DCM_IN_REJ_CM, "qp error, NON_PEER_REJECTED, arm 60010");
 	does(DCM_IN_QP_FAILED, "");
 }
 
-static void moving__all_is_stopped(void **state)
+ACTIVE(moving__all_is_stopped)
 {
 	be_answered();
 	does(DCM_IN_RELEASE, "send DREQ, arm 210");
@@ -837,7 +747,7 @@ static void moving__all_is_stopped(void **state)
 }
 
 /* No hardware address: once more, as long as the peer waits for the RTU. */
-static void moving__silent_then_ready(void **state)
+ACTIVE(moving__silent_then_ready)
 {
 	be_answered();
 	at(1010);
@@ -847,7 +757,7 @@ static void moving__silent_then_ready(void **state)
 	does(DCM_IN_QP_READY, "send RTU, ESTABLISHED");
 }
 
-static void moving__silent_for_ever(void **state)
+ACTIVE(moving__silent_for_ever)
 {
 	be_answered();
 	at(1010);
@@ -861,21 +771,21 @@ static void moving__silent_for_ever(void **state)
 	     "qp error, UNREACHABLE, send REJ_CM, arm 469610");
 }
 
-static void moving__peer_ends_it_between_two_tries(void **state)
+ACTIVE(moving__peer_ends_it_between_two_tries)
 {
 	be_answered();
 	silent();
 	does(DCM_IN_DREQ, "qp error, NON_PEER_REJECTED, send DREP, arm 60010");
 }
 
-static void moving__released_between_two_tries(void **state)
+ACTIVE(moving__released_between_two_tries)
 {
 	be_answered();
 	silent();
 	does(DCM_IN_RELEASE, "send DREQ, arm 210");
 }
 
-static void proto_accept__queue_pair_fails(void **state)
+PASSIVE(proto_accept__queue_pair_fails)
 {
 	does(DCM_IN_ACCEPT, "qp connect");
 	does(DCM_IN_REQ, "");
@@ -884,7 +794,7 @@ static void proto_accept__queue_pair_fails(void **state)
 	does(DCM_IN_REQ, "send REJ_CM");
 }
 
-static void accept__given_up_while_moving(void **state)
+PASSIVE(accept__given_up_while_moving)
 {
 	does(DCM_IN_ACCEPT, "qp connect");
 	t.msg.d_id = 0;
@@ -892,7 +802,7 @@ static void accept__given_up_while_moving(void **state)
 	does(DCM_IN_QP_READY, "");
 }
 
-static void accept__silent_then_ready(void **state)
+PASSIVE(accept__silent_then_ready)
 {
 	does(DCM_IN_ACCEPT, "qp connect");
 	silent();
@@ -901,7 +811,7 @@ static void accept__silent_then_ready(void **state)
 	does(DCM_IN_QP_READY, "send REP, arm 2800");
 }
 
-static void stream__lost_while_moving(void **state)
+STREAM(stream__lost_while_moving)
 {
 	be_asking();
 	does(DCM_IN_REP, "qp connect");
@@ -910,7 +820,7 @@ static void stream__lost_while_moving(void **state)
 	does(DCM_IN_RELEASE, "free");
 }
 
-static void stream__client_dies_while_moving(void **state)
+PASSIVE_STREAM(stream__client_dies_while_moving)
 {
 	does(DCM_IN_ACCEPT, "qp connect");
 	does(DCM_IN_LOST, "qp error, ACCEPT_FAILED, disarm, hangup");
@@ -918,317 +828,21 @@ static void stream__client_dies_while_moving(void **state)
 	does(DCM_IN_RELEASE, "free");
 }
 
-static void stream__queue_pair_fails_on_accept(void **state)
-{
-	does(DCM_IN_ACCEPT, "qp connect");
-	does(DCM_IN_QP_FAILED,
-	     "qp error, ACCEPT_FAILED, send REJ_CM, disarm, hangup");
-}
-
-/* ----------------------------------------- all sequences of inputs */
-
-/*
- * What the layers above and below know. Any message may come at any time, with
- * or without the other side's id, first or repeated.
- */
-struct around {
-	struct dcm_proto p;
-	uint64_t now_us, deadline_us; /* 0: not armed */
-	bool qp_pending, dialing, open;
-	bool answered, disconnecting;
-	bool established, told, freed;
-};
-
-static unsigned long steps;
-
-static void check_event(struct around *a, enum dapl_cm_event event,
-			bool released)
-{
-	assert_false(a->told);
-	assert_false(released);
-	if (event == DAPL_CM_ESTABLISHED) {
-		assert_false(a->established);
-		a->established = true;
-		return;
-	}
-	if (event == DAPL_CM_DISCONNECTED)
-		assert_true(a->established);
-	else
-		assert_false(a->established);
-	assert_true((event == DAPL_CM_ACCEPT_FAILED) ==
-		    (a->p.passive && event != DAPL_CM_DISCONNECTED));
-	a->told = true;
-}
-
-static void check_effect(struct around *a, const struct dcm_effect *e,
-			 bool stream, bool released)
-{
-	assert_false(a->freed); /* nothing after it */
-	switch (e->type) {
-	case DCM_DO_DIAL:
-		assert_true(stream && !a->open);
-		a->dialing = a->open = true;
-		break;
-	case DCM_DO_ARM:
-		a->deadline_us = e->deadline_us;
-		break;
-	case DCM_DO_DISARM:
-		a->deadline_us = 0;
-		break;
-	case DCM_DO_QP_CONNECT:
-		assert_false(released || a->told || a->qp_pending);
-		a->qp_pending = true;
-		break;
-	case DCM_DO_QP_ERROR:
-		assert_false(released);
-		break;
-	case DCM_DO_EVENT:
-		check_event(a, e->event, released);
-		break;
-	case DCM_DO_GONE:
-		assert_true(a->p.passive && !released && !a->told);
-		break;
-	case DCM_DO_HANGUP:
-		assert_true(stream);
-		a->open = a->dialing = false;
-		break;
-	case DCM_DO_FREE:
-		assert_true(a->p.released);
-		a->freed = true;
-		break;
-	case DCM_DO_SEND:
-	case DCM_DO_SAMPLE:
-		break;
-	}
-}
-
-static bool may_call(const struct around *a, enum dcm_input in)
-{
-	if (a->p.released)
-		return false;
-	switch (in) {
-	case DCM_IN_CONNECT:
-		return a->p.state == DCM_IDLE;
-	case DCM_IN_ACCEPT:
-	case DCM_IN_REJECT:
-		return a->p.passive && !a->answered;
-	case DCM_IN_DISCONNECT:
-		return a->established && !a->disconnecting;
-	default:
-		return true;
-	}
-}
-
-static bool may_come(const struct around *a, enum dcm_input in, bool stream)
-{
-	if (in <= DCM_IN_RELEASE)
-		return may_call(a, in);
-	switch (in) {
-	case DCM_IN_DIALED:
-		return a->dialing;
-	case DCM_IN_LOST:
-		return stream ? a->open : a->p.passive || a->p.state == DCM_UP;
-	case DCM_IN_QP_READY:
-	case DCM_IN_QP_FAILED:
-	case DCM_IN_QP_SILENT:
-		return a->qp_pending;
-	case DCM_IN_NO_WAY:
-		return !stream && a->p.state == DCM_REQ_SENT;
-	case DCM_IN_TIMER:
-		return a->deadline_us;
-	default:
-		return stream ? a->open && !a->dialing : a->p.state != DCM_IDLE;
-	}
-}
-
-/* A connection that its consumer left does not stay for ever. */
-static void check_alive(const struct around *a, bool stream)
-{
-	if (a->p.released && !a->freed)
-		assert_true(a->deadline_us || (stream && a->open));
-	if (a->told)
-		assert_true(a->p.told);
-}
-
-static void try_all(const struct around *before, int depth);
-
-static void try_one(const struct around *before, enum dcm_input in,
-		    unsigned variant, int depth)
-{
-	struct around a = *before;
-	bool released = a.p.released;
-	struct dcm_msg msg = {.d_id = variant & 1, .rtns = variant & 2 ? 3 : 0};
-	const struct dcm_step s = {
-		.rules = &t.rules,
-		.rtt_consumer = &t.consumer,
-		.rtt_peer = &t.peer,
-		.now_us = in == DCM_IN_TIMER ? a.deadline_us : a.now_us + 1,
-		.msg = in >= DCM_IN_REQ ? &msg : NULL,
-	};
-	struct dcm_effects out;
-	int i;
-
-	a.now_us = s.now_us;
-	a.answered |= in == DCM_IN_ACCEPT || in == DCM_IN_REJECT;
-	a.disconnecting |= in == DCM_IN_DISCONNECT;
-	a.dialing &= in != DCM_IN_DIALED;
-	/* Released meanwhile: all is being stopped, and it never ends. */
-	if ((in >= DCM_IN_QP_READY && in <= DCM_IN_QP_SILENT) ||
-	    in == DCM_IN_RELEASE)
-		a.qp_pending = false;
-	if (in == DCM_IN_TIMER)
-		a.deadline_us = 0;
-	if (in == DCM_IN_LOST)
-		a.open = a.dialing = false;
-	dcm_proto_step(&a.p, in, &s, &out);
-	for (i = 0; i < out.n; i++)
-		check_effect(&a, &out.e[i], t.rules.stream, released);
-	check_alive(&a, t.rules.stream);
-	steps++;
-	if (!a.freed)
-		try_all(&a, depth - 1);
-}
-
-static void try_all(const struct around *before, int depth)
-{
-	unsigned in, variant, variants;
-
-	if (!depth)
-		return;
-	for (in = 0; in < DCM_IN_N; in++) {
-		if (!may_come(before, in, t.rules.stream))
-			continue;
-		variants = in == DCM_IN_REP || in == DCM_IN_DREQ ? 4 : 1;
-		for (variant = 0; variant < variants; variant++)
-			try_one(before, in, variant, depth);
-	}
-}
-
-static void try_both_sides(int depth)
-{
-	struct around a = {.now_us = BEGIN};
-
-	steps = 0;
-	try_all(&a, depth);
-	a.p.passive = true;
-	a.p.state = DCM_REQ_RCVD;
-	a.open = t.rules.stream;
-	try_all(&a, depth);
-	print_message("# %lu steps\n", steps);
-	assert_true(steps > 1000);
-}
-
-static void any_sequence__of_datagrams(void **state)
-{
-	try_both_sides(5);
-	be_adaptive();
-	t.rules.dreq_repeats = 0;
-	try_both_sides(5);
-}
-
-static void any_sequence__of_a_stream(void **state)
-{
-	try_both_sides(6);
-}
-
 /* ------------------------------------------------------- names */
 
-static void proto_names__of_all(void **state)
+ACTIVE(proto_names__of_all)
 {
-	int i;
-
-	for (i = 0; i < DCM_STATE_N; i++)
+	for (int i = 0; i < DCM_STATE_N; i++)
 		assert_string_not_equal(dcm_state_name(i), "?");
 	assert_string_equal(dcm_state_name(DCM_STATE_N), "?");
-	for (i = 0; i < DCM_IN_N; i++)
+	for (int i = 0; i < DCM_IN_N; i++)
 		assert_string_not_equal(dcm_input_name(i), "?");
 	assert_string_equal(dcm_input_name(DCM_IN_N), "?");
 	assert_int_equal(dcm_input_of(0), DCM_IN_N);
 	assert_int_equal(dcm_input_of(UINT16_MAX), DCM_IN_N);
-	for (i = DCM_REQ; i < DCM_OP_N; i++)
+	for (int i = DCM_REQ; i < DCM_OP_N; i++)
 		assert_string_equal(dcm_input_name(dcm_input_of((uint16_t)i)),
 				    dcm_op_name((uint16_t)i));
 }
 
-#define active(f)	  cmocka_unit_test_setup(f, begin)
-#define passive(f)	  cmocka_unit_test_setup(f, begin_passive)
-#define stream(f)	  cmocka_unit_test_setup(f, begin_stream)
-#define passive_stream(f) cmocka_unit_test_setup(f, begin_stream_passive)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		active(connect__accepted),
-		active(connect__nobody_answers),
-		active(connect__two_tries),
-		active(connect__req_lost_twice),
-		active(connect__refused),
-		active(proto_connect__queue_pair_fails),
-		active(connect__rtu_lost),
-		active(connect__disconnected_before_rep),
-		active(connect__given_up),
-		active(connect__given_up_but_accepted),
-		active(connect__rejected_after_it_was_given_up),
-		active(release__of_what_never_began),
-		passive(accept__rtu_comes),
-		passive(request__repeated_before_the_answer),
-		passive(accept__rep_lost),
-		passive(accept__nobody_answers),
-		passive(accept__rtu_lost_then_dreq),
-		passive(accept__given_up_by_the_peer),
-		passive(accept__queue_pair_of_the_peer_fails),
-		passive(request__withdrawn),
-		passive(reject__lost),
-		passive(request__dropped_by_the_consumer),
-		passive(accept__released_at_once),
-		active(disconnect__answered),
-		passive(disconnect__late_request),
-		passive(disconnect__by_the_peer),
-		active(disconnect__crossing),
-		active(disconnect__nobody_answers),
-		active(disconnect__more_tries_than_there_are),
-		active(disconnect__without_waiting),
-		active(disconnect__peer_is_dead),
-		active(disconnect__peer_has_not_had_the_rtu),
-		passive(release__of_an_established_one),
-		active(up__messages_that_mean_nothing),
-		active(adaptive__before_anything_was_measured),
-		active(adaptive__follows_the_answers),
-		active(adaptive__pauses_are_bounded_and_so_is_patience),
-		active(rtt__first_sample_and_zero),
-		stream(stream__accepted),
-		stream(stream__nobody_listens),
-		stream(stream__second_attempt_with_filler),
-		stream(stream__lost_twice),
-		stream(stream__rejected),
-		stream(stream__queue_pair_fails),
-		stream(stream__given_up),
-		passive_stream(stream__client_dies_before_the_answer),
-		passive_stream(stream__client_leaves_before_the_rtu),
-		passive_stream(stream__server_leaves_before_the_rtu),
-		passive_stream(stream__client_dies_before_the_rtu),
-		passive_stream(stream__no_rtu),
-		passive_stream(stream__peer_dies),
-		passive_stream(stream__disconnect),
-		passive_stream(proto_stream__reject),
-		active(moving__rep_repeated),
-		active(moving__peer_ends_it),
-		active(moving__peer_rejects_after_all),
-		active(moving__all_is_stopped),
-		active(moving__silent_then_ready),
-		active(moving__silent_for_ever),
-		active(moving__peer_ends_it_between_two_tries),
-		active(moving__released_between_two_tries),
-		passive(proto_accept__queue_pair_fails),
-		passive(accept__given_up_while_moving),
-		passive(accept__silent_then_ready),
-		stream(stream__lost_while_moving),
-		passive_stream(stream__client_dies_while_moving),
-		passive_stream(stream__queue_pair_fails_on_accept),
-		active(any_sequence__of_datagrams),
-		stream(any_sequence__of_a_stream),
-		active(proto_names__of_all),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_CASES(NULL, NULL)
