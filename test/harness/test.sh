@@ -10,14 +10,15 @@
 # name|seconds|skipped by|title. Order is the order of running.
 test_stages="native|900||unit and ABI tests, gcc
 tidy|900||the source itself: format, layers, analysers
-clang|900||unit and ABI tests, clang
-san|1200||unit tests, address and undefined-behaviour sanitizers
-tsan|600||many threads, thread sanitizer
-helgrind|600||many threads, valgrind's helgrind
-fuzz|1200||parsers and connection protocol, fuzzed
-dist|1200|quick|make distcheck
+clang|1500||unit and ABI tests, clang
+san|1800||unit tests, address and undefined-behaviour sanitizers
+tsan|1500||many threads, thread sanitizer
+helgrind|900||many threads, valgrind's helgrind
+fuzz|1800||parsers and connection protocol, fuzzed
+walk|600||random walks, held against a model
+dist|1800|quick|make distcheck
 vmself|400|no-vm|the guest harness itself
-interop|2700|no-vm|real devices: soft-RoCE and soft-iWARP
+interop|3700|no-vm|real devices: soft-RoCE and soft-iWARP
 regress|900|no-vm|the tools over each provider"
 
 test_packages="clang clang-format git llvm shellcheck valgrind xz-utils"
@@ -158,16 +159,35 @@ stage_fuzz()
 
     [ "$test_quick" = no ] || runs=100000
     have clang || { rec S "fuzz: all targets" "clang is not installed"; return; }
+    # A target has one thread.
+    sh "$script" --list | xargs -P "$build_jobs" -I{} sh -c \
+        'sh "$0" {} "$1" >"$2/fuzz-{}.out" 2>&1; echo $? >"$2/fuzz-{}.rc"' "$script" "$runs" "$h_tmp"
     for target in $(sh "$script" --list); do
         log=$h_tmp/fuzz-$target.out
-        sh "$script" "$target" "$runs" 2>&1 | tee "$log"
-        rc=${PIPESTATUS[0]}
+        cat "$log"
+        rc=$(cat "$h_tmp/fuzz-$target.rc")
         if [ "$rc" = 0 ] && grep -qE "Done $runs runs" "$log"; then
             rec P "fuzz: $target, $runs executions"
         else
             rec F "fuzz: $target, $runs executions" "exit code $rc"
         fi
     done
+}
+
+# Some four million calls without connections; a tenth when it is to be quick.
+stage_walk()
+{
+    local dir=$h_top/build-gcc seeds=300 rc
+
+    [ "$test_quick" = no ] || seeds=30
+    if ! build_tree "$dir" gcc CC=gcc CXX=g++ --enable-werror ||
+        ! make -C "$dir" -j"$build_jobs" test/walk/walk; then
+        rec F "walk: build" "see the log"
+        return
+    fi
+    walk_run "$dir" "$seeds" 500 1 "$walk_rows" | tee "$h_tmp/walk.tap"
+    rc=${PIPESTATUS[0]}
+    awk -v src=walk -v rc="$rc" -f "$h_top/test/harness/tap.awk" "$h_tmp/walk.tap" >>"$test_rec"
 }
 
 stage_dist()
@@ -232,7 +252,7 @@ stage_interop()
     mkdir -p "$logs"
     (
         vm_defaults
-        vm_opt_timeout=2600
+        vm_opt_timeout=3600
         vm_opt_out=$logs
         cd "$h_top" || exit 1
         vm_run_guest env STAGE="$dir/stage/usr/local" BUILD="$dir" DEBIAN_DAPL="$interop_debian" \

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# walk.sh: `./run walk`: builds the random walks and runs them over each
+# provider. What they check is in test/walk/; nothing is here.
+
+# Every provider, and every kind of device that a driver makes.
+walk_rows="cma-ib scm-ib ucm-ib cma-roce scm-roce ucm-roce cma-iwarp
+    cma-mlx5 cma-mlx4 cma-mlx5-roce cma-irdma cma-bnxt_re cma-hns cma-qedr cma-rxe
+    cma-irdma-iwarp cma-erdma cma-cxgb4 cma-siw"
+
+walk_usage()
+{
+    cat <<'U'
+usage: ./run walk [--seeds N] [--calls M] [--seed S] [--rows 'CM-KIND ...']
+
+  --seeds N   walks of each row, default 300
+  --calls M   calls of each walk, default 500
+  --seed S    the first seed, default 1
+  --rows R    provider and kind of device, default
+              'cma-ib scm-ib ucm-ib cma-roce scm-roce ucm-roce'
+U
+}
+
+# walk_run DIR SEEDS CALLS FIRST ROWS [ALL]: TAP; ALL: with connections
+walk_run()
+{
+    top_srcdir=$h_top top_builddir=$1 WALK_SEEDS=$2 WALK_CALLS=$3 WALK_FIRST=$4 \
+        WALK_ROWS=$5 WALK_ALL=${6-} CC=gcc sh "$h_top/test/walk/t_walk.sh"
+}
+
+cmd_walk()
+{
+    local dir=$h_top/build-gcc seeds=300 calls=500 first=1 rows=""
+
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --seeds) seeds=${2-}; shift ;;
+        --calls) calls=${2-}; shift ;;
+        --seed) first=${2-}; shift ;;
+        --rows) rows=${2-}; shift ;;
+        -h | --help) walk_usage; return 0 ;;
+        *) usage_error "walk: unknown option $1 (see ./run walk --help)" ;;
+        esac
+        shift
+    done
+    # shellcheck disable=SC2086
+    need_packages "build" $build_packages || return 1
+    build_tree "$dir" gcc CC=gcc CXX=g++ --enable-werror || return 1
+    logged "$dir/make.out" "walks: make" \
+        make -C "$dir" -j"$build_jobs" test/walk/walk || return 1
+    walk_run "$dir" "$seeds" "$calls" "$first" "$rows" yes
+}

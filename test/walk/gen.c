@@ -1,0 +1,692 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * gen.c - random calls.
+ *
+ * One function per kind of object fills in a sensible call; spoil() then takes
+ * one of its handles away now and then: NULL, a small number, one that was
+ * freed, one of another kind or of another adapter. Numbers that are wrong are
+ * among those that are drawn.
+ * Threads, ownership: gen.h. Rule: what callers may do, DAT; what the model
+ * cannot judge is not done: model_can().
+ */
+#include "test/walk/gen.h"
+
+#include <string.h>
+
+#define QUALS 6
+
+uint32_t gen_below(struct gen *g, uint32_t n)
+{
+	g->state += UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t z = g->state;
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return (uint32_t)((z ^ z >> 31) >> 16) % n;
+}
+
+static bool one_in(struct gen *g, uint32_t n)
+{
+	return gen_below(g, n) == 0;
+}
+
+#define PICK(g, ...)                                \
+	((const uint64_t[]){__VA_ARGS__}[gen_below( \
+		g, sizeof((const uint64_t[]){__VA_ARGS__}) / 8)])
+
+/* ---------------------------------------------------- finding objects */
+
+struct want {
+	enum kind kind;
+	int ia;		/* or OBJ_NULL: any */
+	unsigned flags; /* of an EVD */
+	int pz;		/* of a region, an endpoint; OBJ_NULL: any */
+};
+
+static bool fits(const struct obj *o, const struct want *want)
+{
+	if (!o->live || o->kind != want->kind)
+		return false;
+	if (want->ia != OBJ_NULL && o->ia != want->ia)
+		return false;
+	if (want->flags && !(o->evd.flags & want->flags))
+		return false;
+	return want->pz == OBJ_NULL || o->uses[USE_PZ] == want->pz;
+}
+
+static int count(const struct model *m, const struct want *want)
+{
+	int n = 0;
+
+	for (int i = 0; i < m->n_obj; i++)
+		n += fits(&m->obj[i], want);
+	return n;
+}
+
+static int find(struct gen *g, const struct model *m, struct want want)
+{
+	int n = count(m, &want), at;
+
+	if (!n)
+		return OBJ_NULL;
+	at = (int)gen_below(g, (uint32_t)n);
+	for (int i = 0; i < m->n_obj; i++)
+		if (fits(&m->obj[i], &want) && !at--)
+			return i;
+	return OBJ_NULL;
+}
+
+#define ANY(kind)      ((struct want){kind, OBJ_NULL, 0, OBJ_NULL})
+#define OF(kind, ia)   ((struct want){kind, ia, 0, OBJ_NULL})
+#define EVD(ia, flags) ((struct want){K_EVD, ia, flags, OBJ_NULL})
+
+static int how_many(const struct model *m, enum kind kind, int ia)
+{
+	struct want want = OF(kind, ia);
+
+	return count(m, &want);
+}
+
+/* Nothing is to overflow: that is another test's. */
+static bool has_room(const struct model *m, int evd, int events)
+{
+	if (evd < 0)
+		return true;
+	/* Those of connections that nothing can come of yet will come. */
+	for (int i = 0; i < m->n_conn; i++)
+		for (int s = 0; s < 2; s++)
+			if (m->conn[i].evd[s] == evd && !m->conn[i].over[s])
+				events += 2;
+	return model_may_have(m, evd) + events <= m->obj[evd].evd.asked;
+}
+
+/* ------------------------------------------------------ sensible calls */
+
+static bool gen_ia(struct gen *g, const struct model *m, struct call *c)
+{
+	c->h[0] = (int16_t)find(g, m, ANY(K_IA));
+	switch (c->op) {
+	case OP_IA_OPEN:
+		c->h[0] = OBJ_NULL;
+		c->n[0] = PICK(g, 1, 8, 8, 8, 0);
+		c->no_out = one_in(g, 20);
+		c->out = (int16_t)g->next;
+		return how_many(m, K_IA, OBJ_NULL) < 3;
+	case OP_IA_CLOSE:
+		c->n[0] = PICK(g, DAT_CLOSE_GRACEFUL_FLAG, 2,
+			       DAT_CLOSE_GRACEFUL_FLAG, DAT_CLOSE_GRACEFUL_FLAG,
+			       DAT_CLOSE_ABRUPT_FLAG);
+		break;
+	}
+	return true;
+}
+
+static bool gen_any(struct gen *g, const struct model *m, struct call *c)
+{
+	c->h[0] = (int16_t)find(
+		g, m, ANY((enum kind)(K_IA + gen_below(g, K_CR - K_IA + 1))));
+	c->n[0] = gen_below(g, 1000);
+	return c->h[0] >= 0;
+}
+
+static bool gen_pz(struct gen *g, const struct model *m, struct call *c)
+{
+	c->h[0] = (int16_t)find(g, m, ANY(K_PZ));
+	c->no_out = one_in(g, 20);
+	if (c->op == OP_PZ_CREATE) {
+		c->h[0] = (int16_t)find(g, m, ANY(K_IA));
+		c->out = (int16_t)g->next;
+		return how_many(m, K_PZ, c->h[0]) < 2;
+	}
+	c->n[0] = PICK(g, 0, 1, 1, 2);
+	return true;
+}
+
+static bool gen_evd_create(struct gen *g, const struct model *m, struct call *c)
+{
+	c->h[0] = (int16_t)find(g, m, ANY(K_IA));
+	c->h[1] = one_in(g, 3) ? (int16_t)find(g, m, OF(K_CNO, c->h[0]))
+			       : OBJ_NULL;
+	c->n[0] =
+		PICK(g, 24, 24, 24, 24, 24, 4, 1, 0, (uint64_t)-1, 0x7fffffff);
+	c->n[1] = PICK(g, DAT_EVD_SOFTWARE_FLAG, DAT_EVD_CR_FLAG,
+		       DAT_EVD_CR_FLAG, DAT_EVD_DTO_FLAG, DAT_EVD_DTO_FLAG,
+		       DAT_EVD_CONNECTION_FLAG, DAT_EVD_CONNECTION_FLAG,
+		       DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
+		       DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG,
+		       DAT_EVD_SOFTWARE_FLAG | DAT_EVD_CR_FLAG,
+		       DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG,
+		       DAT_EVD_DEFAULT_FLAG, 0, 0x800);
+	c->no_out = one_in(g, 30);
+	c->out = (int16_t)g->next;
+	return how_many(m, K_EVD, c->h[0]) < 10;
+}
+
+/* Mostly one that has something. */
+static int busy_evd(struct gen *g, const struct model *m)
+{
+	int id = OBJ_NULL;
+
+	for (int i = 0; i < 4; i++) {
+		id = find(g, m, ANY(K_EVD));
+		if (id >= 0 && model_may_have(m, id))
+			break;
+	}
+	return id;
+}
+
+static bool gen_take(struct gen *g, const struct model *m, struct call *c)
+{
+	const struct obj *o;
+
+	c->h[0] = (int16_t)busy_evd(g, m);
+	if (c->h[0] < 0)
+		return false;
+	o = &m->obj[c->h[0]];
+	c->no_out = one_in(g, 40);
+	if (o->evd.flags & DAT_EVD_CR_FLAG)
+		c->out = (int16_t)g->next;
+	c->n[1] = one_in(g, 8) ? PICK(g, 0, 2, 3, (uint64_t)-1, 1000) : 1;
+	c->n[0] = one_in(g, 30) ? 1000 : 0;
+	if (model_owes(m, c->h[0]) && c->n[1] == 1)
+		c->n[0] = PICK(g, 0, PATIENCE_US);
+	return true;
+}
+
+static bool gen_evd(struct gen *g, const struct model *m, struct call *c)
+{
+	if (c->op == OP_EVD_CREATE)
+		return gen_evd_create(g, m, c);
+	if (c->op == OP_EVD_WAIT || c->op == OP_EVD_DEQUEUE)
+		return gen_take(g, m, c);
+	c->h[0] = (int16_t)find(g, m, ANY(K_EVD));
+	c->no_out = one_in(g, 30);
+	switch (c->op) {
+	case OP_EVD_QUERY:
+		c->n[0] =
+			PICK(g, DAT_EVD_FIELD_ALL, DAT_EVD_FIELD_ALL, 0, 0x80);
+		break;
+	case OP_EVD_RESIZE:
+		c->n[0] = PICK(g, 24, 30, 40, 0, (uint64_t)-1, 0x7fffffff);
+		break;
+	case OP_EVD_POST_SE:
+		c->h[0] = (int16_t)find(
+			g, m,
+			EVD(OBJ_NULL,
+			    one_in(g, 20) ? 0 : DAT_EVD_SOFTWARE_FLAG));
+		if (c->h[0] >= 0 &&
+		    m->obj[c->h[0]].evd.flags != DAT_EVD_SOFTWARE_FLAG &&
+		    !has_room(m, c->h[0], 1))
+			return false;
+		c->n[0] = gen_below(g, 100000);
+		c->n[1] = one_in(g, 30) ? DAT_DTO_COMPLETION_EVENT
+					: DAT_SOFTWARE_EVENT;
+		break;
+	case OP_EVD_MODIFY_CNO:
+		if (c->h[0] >= 0 && !one_in(g, 3))
+			c->h[1] = (int16_t)find(g, m,
+						OF(K_CNO, m->obj[c->h[0]].ia));
+		break;
+	}
+	return c->h[0] >= 0;
+}
+
+static bool gen_cno(struct gen *g, const struct model *m, struct call *c)
+{
+	c->no_out = one_in(g, 30);
+	c->h[0] = (int16_t)find(g, m, ANY(K_CNO));
+	c->n[0] = 0;
+	if (c->op == OP_CNO_CREATE || c->op == OP_CNO_FD_CREATE) {
+		c->h[0] = (int16_t)find(g, m, ANY(K_IA));
+		c->out = (int16_t)g->next;
+		return how_many(m, K_CNO, c->h[0]) < 3;
+	}
+	if (c->op == OP_CNO_QUERY)
+		c->n[0] = PICK(g, DAT_CNO_FIELD_ALL, DAT_CNO_FIELD_ALL, 1, 9);
+	if (c->op == OP_CNO_WAIT && one_in(g, 30))
+		c->n[0] = 1000;
+	return c->h[0] >= 0;
+}
+
+static bool gen_lmr(struct gen *g, const struct model *m, struct call *c)
+{
+	c->h[0] = (int16_t)find(g, m, ANY(K_LMR));
+	c->no_out = one_in(g, 30);
+	if (c->op == OP_LMR_CREATE) {
+		c->h[0] = (int16_t)find(g, m, ANY(K_IA));
+		c->h[1] = (int16_t)find(g, m, OF(K_PZ, c->h[0]));
+		c->n[0] = one_in(g, 40) ? 9 : DAT_MEM_TYPE_VIRTUAL;
+		c->n[1] = one_in(g, 40) ? 0 : WALK_MEM;
+		c->n[2] = PICK(g, DAT_MEM_PRIV_ALL_FLAG, DAT_MEM_PRIV_ALL_FLAG,
+			       DAT_MEM_PRIV_ALL_FLAG, DAT_MEM_PRIV_ALL_FLAG,
+			       DAT_MEM_PRIV_LOCAL_READ_FLAG,
+			       DAT_MEM_PRIV_REMOTE_WRITE_FLAG, 0x800);
+		c->n[3] = one_in(g, 40) ? 7 : DAT_VA_TYPE_VA;
+		c->out = (int16_t)g->next;
+		return how_many(m, K_LMR, c->h[0]) < 4;
+	}
+	c->n[0] = PICK(g, DAT_LMR_FIELD_ALL, DAT_LMR_FIELD_ALL, 0, 0x8000);
+	return c->h[0] >= 0;
+}
+
+static void ep_parts(struct gen *g, const struct model *m, struct call *c,
+		     int ia)
+{
+	c->h[1] = (int16_t)find(g, m, OF(K_PZ, ia));
+	c->h[2] = (int16_t)find(g, m, EVD(ia, DAT_EVD_DTO_FLAG));
+	c->h[3] = (int16_t)find(g, m, EVD(ia, DAT_EVD_DTO_FLAG));
+	c->h[4] = (int16_t)find(g, m, EVD(ia, DAT_EVD_CONNECTION_FLAG));
+	if (one_in(g, 8))
+		c->h[1 + gen_below(g, 4)] = OBJ_NULL;
+}
+
+static bool gen_ep(struct gen *g, const struct model *m, struct call *c)
+{
+	c->h[0] = (int16_t)find(g, m, ANY(K_EP));
+	c->no_out = one_in(g, 40);
+	switch (c->op) {
+	case OP_EP_CREATE:
+		c->h[0] = (int16_t)find(g, m, ANY(K_IA));
+		ep_parts(g, m, c, c->h[0]);
+		c->n[0] = PICK(g, ATTR_NULL, ATTR_NULL, ATTR_SMALL, ATTR_SMALL,
+			       ATTR_SMALL, ATTR_NO_RECV, ATTR_SUPPRESS_RECV,
+			       ATTR_HUGE);
+		c->out = (int16_t)g->next;
+		return how_many(m, K_EP, c->h[0]) < 6;
+	case OP_EP_QUERY:
+		c->n[0] = PICK(g, DAT_EP_FIELD_ALL, DAT_EP_FIELD_ALL, 0,
+			       UINT64_C(1) << 40);
+		break;
+	case OP_EP_MODIFY:
+		if (c->h[0] < 0)
+			return false;
+		ep_parts(g, m, c, m->obj[c->h[0]].ia);
+		c->n[0] = PICK(
+			g, DAT_EP_FIELD_PZ_HANDLE, DAT_EP_FIELD_RECV_EVD_HANDLE,
+			DAT_EP_FIELD_REQUEST_EVD_HANDLE,
+			DAT_EP_FIELD_CONNECT_EVD_HANDLE,
+			DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE |
+				DAT_EP_FIELD_REQUEST_EVD_HANDLE |
+				DAT_EP_FIELD_CONNECT_EVD_HANDLE,
+			DAT_EP_FIELD_EP_STATE, DAT_EP_FIELD_SRQ_HANDLE);
+		/* Posted work forbids it: that is not walked. */
+		return !m->obj[c->h[0]].ep.n[0] && !m->obj[c->h[0]].ep.n[1];
+	}
+	return c->h[0] >= 0;
+}
+
+/* Whose private data cannot say whose it is: one at a time. */
+static bool nameless_asks(const struct model *m)
+{
+	for (int i = 0; i < m->n_conn; i++)
+		if (m->conn[i].size[0] < 4 &&
+		    (m->conn[i].request_may || m->conn[i].phase <= NOBODY))
+			return true;
+	return false;
+}
+
+static uint64_t private_size(struct gen *g, const struct model *m, bool named)
+{
+	uint64_t max = (uint64_t)m->prov.max_private_data_size;
+
+	return one_in(g, 30)   ? max + 1
+	       : one_in(g, 40) ? (uint64_t)-1
+			       : PICK(g, 4, 8, 20, max, named ? 4 : 0);
+}
+
+static bool rsp_is_asked(const struct model *m, uint64_t qual)
+{
+	for (int i = 0; i < m->n_obj; i++)
+		if (m->obj[i].live && m->obj[i].kind == K_RSP &&
+		    m->obj[i].sp.qual == qual && m->obj[i].sp.spent)
+			return true;
+	return false;
+}
+
+static bool gen_connect(struct gen *g, const struct model *m, struct call *c)
+{
+	const struct obj *o;
+	int sp;
+
+	c->h[0] = (int16_t)find(g, m, ANY(K_EP));
+	if (c->h[0] < 0 || m->n_conn >= MAX_CONNS - 1)
+		return false;
+	o = &m->obj[c->h[0]];
+	sp = find(g, m, ANY(one_in(g, 3) ? K_RSP : K_PSP));
+	c->n[0] = sp < 0 || one_in(g, 12) ? gen_below(g, QUALS)
+					  : m->obj[sp].sp.qual;
+	c->h[1] = (int16_t)(sp < 0 || one_in(g, 12) ? find(g, m, ANY(K_IA))
+						    : m->obj[sp].ia);
+	c->n[1] = one_in(g, 30)	  ? 0
+		  : one_in(g, 60) ? 3000
+				  : PICK(g, DAT_TIMEOUT_INFINITE, 60000000);
+	c->n[2] = private_size(g, m, nameless_asks(m));
+	c->n[3] = g->serial + 1;
+	c->n[4] = one_in(g, 40) ? DAT_QOS_PREMIUM : 0;
+	c->n[5] = one_in(g, 40) ? 1 : 0;
+	c->no_out = one_in(g, 40);
+	if (rsp_is_asked(m, c->n[0]))
+		return false;
+	if (sp >= 0 && !has_room(m, m->obj[sp].uses[USE_EVD], 1))
+		return false;
+	return has_room(m, o->uses[USE_CONN], 3);
+}
+
+static bool gen_dup(struct gen *g, const struct model *m, struct call *c)
+{
+	if (!gen_connect(g, m, c))
+		return false;
+	c->h[1] = (int16_t)find(g, m, ANY(K_EP));
+	c->no_out = false; /* there is none */
+	/* What a passive end is connected to has no qualifier. */
+	if (m->obj[c->h[1]].ep.conn < 0)
+		return true;
+	return !m->obj[c->h[1]].ep.side &&
+	       !rsp_is_asked(m, m->conn[m->obj[c->h[1]].ep.conn].qual);
+}
+
+static bool gen_sp(struct gen *g, const struct model *m, struct call *c)
+{
+	bool psp = c->op >= OP_PSP_CREATE && c->op <= OP_PSP_FREE;
+
+	c->no_out = one_in(g, 40);
+	c->h[0] = (int16_t)find(g, m, ANY(psp ? K_PSP : K_RSP));
+	c->n[0] = PICK(g, 0, 0xf, 0xf, 0x10);
+	if (c->op != OP_PSP_CREATE && c->op != OP_RSP_CREATE)
+		return c->h[0] >= 0;
+	c->h[0] = (int16_t)find(g, m, ANY(K_IA));
+	c->n[0] = gen_below(g, QUALS);
+	c->h[psp ? 1 : 2] = (int16_t)find(g, m, EVD(c->h[0], DAT_EVD_CR_FLAG));
+	c->out = (int16_t)g->next;
+	if (psp)
+		c->n[1] = one_in(g, 30) ? 2 : PICK(g, 0, 0, 1);
+	else if (!one_in(g, 4))
+		c->h[1] = (int16_t)find(g, m, OF(K_EP, c->h[0]));
+	return how_many(m, psp ? K_PSP : K_RSP, OBJ_NULL) < 3;
+}
+
+static bool gen_cr(struct gen *g, const struct model *m, struct call *c)
+{
+	const struct obj *o;
+	int ep;
+
+	c->h[0] = (int16_t)find(g, m, ANY(K_CR));
+	if (c->h[0] < 0)
+		return false;
+	o = &m->obj[c->h[0]];
+	c->no_out = false;
+	c->n[0] = c->op == OP_CR_QUERY ? PICK(g, 0x1f, 0x1f, 0x20)
+				       : private_size(g, m, false);
+	c->n[1] = m->conn[o->cr.conn].serial;
+	if (c->op != OP_CR_ACCEPT)
+		return true;
+	if (o->uses[USE_EP] >= 0 && !one_in(g, 10))
+		return true;
+	ep = find(g, m, OF(K_EP, o->ia));
+	c->h[1] = (int16_t)ep;
+	return ep < 0 || has_room(m, m->obj[ep].uses[USE_CONN], 3);
+}
+
+static int free_chunk(struct gen *g, const struct model *m, int lmr)
+{
+	int at = (int)gen_below(g, CHUNKS);
+
+	for (int i = 0; i < CHUNKS; i++, at = (at + 1) % CHUNKS)
+		if (!m->obj[lmr].lmr.busy[at])
+			return at;
+	return -1;
+}
+
+static bool gen_post(struct gen *g, const struct model *m, struct call *c)
+{
+	const struct obj *o;
+	int chunk, peer;
+
+	/* Mostly of one that is connected. */
+	for (int i = 0; i < 5; i++) {
+		c->h[0] = (int16_t)find(g, m, ANY(K_EP));
+		if (c->h[0] >= 0 && model_states(m, c->h[0]) & ST(CONNECTED))
+			break;
+	}
+	if (c->h[0] < 0)
+		return false;
+	o = &m->obj[c->h[0]];
+	c->h[1] = (int16_t)find(
+		g, m, (struct want){K_LMR, o->ia, 0, o->uses[USE_PZ]});
+	if (o->uses[USE_PZ] < 0 || c->h[1] < 0 ||
+	    !has_room(m,
+		      o->uses[c->op == OP_POST_RECV ? USE_RECV : USE_REQUEST],
+		      1))
+		return false;
+	chunk = free_chunk(g, m, c->h[1]);
+	c->n[0] =
+		one_in(g, 50) ? PICK(g, 9, (uint64_t)-1) : 1 + gen_below(g, 2);
+	/* Receives are for whatever may come. */
+	c->n[2] =
+		c->op == OP_POST_RECV ? WALK_CHUNK / c->n[0] : gen_below(g, 33);
+	if (c->n[0] > 2)
+		c->n[2] = 1;
+	c->n[1] = (uint64_t)chunk * WALK_CHUNK;
+	c->n[3] = m->cookies;
+	c->n[4] = c->op == OP_POST_RECV
+			  ? 0
+			  : PICK(g, 0, 0, 0, DAT_COMPLETION_SUPPRESS_FLAG,
+				 DAT_COMPLETION_SOLICITED_WAIT_FLAG,
+				 DAT_COMPLETION_BARRIER_FENCE_FLAG);
+	if (c->op != OP_POST_WRITE && c->op != OP_POST_READ)
+		return chunk >= 0;
+	peer = conn_peer(m, c->h[0]);
+	c->h[2] =
+		(int16_t)(peer < 0 ? find(g, m, ANY(K_LMR))
+				   : find(g, m,
+					  (struct want){
+						  K_LMR, m->obj[peer].ia, 0,
+						  m->obj[peer].uses[USE_PZ]}));
+	if (c->h[2] < 0 || chunk < 0)
+		return false;
+	if (c->op == OP_POST_READ)
+		c->n[0] = 1;
+	chunk = free_chunk(g, m, c->h[2]);
+	c->n[5] = (uint64_t)chunk * WALK_CHUNK;
+	return chunk >= 0 && !(c->h[2] == c->h[1] && c->n[5] == c->n[1]);
+}
+
+/* --------------------------------------------------------- choosing */
+
+static const struct {
+	uint8_t op, weight;
+	bool (*fill)(struct gen *g, const struct model *m, struct call *c);
+} menu[] = {
+	{OP_IA_OPEN, 4, gen_ia},
+	{OP_IA_QUERY, 1, gen_ia},
+	{OP_IA_CLOSE, 1, gen_ia},
+	{OP_SET_CONTEXT, 4, gen_any},
+	{OP_GET_CONTEXT, 4, gen_any},
+	{OP_HANDLE_TYPE, 4, gen_any},
+	{OP_PZ_CREATE, 12, gen_pz},
+	{OP_PZ_QUERY, 2, gen_pz},
+	{OP_PZ_FREE, 3, gen_pz},
+	{OP_EVD_CREATE, 24, gen_evd},
+	{OP_EVD_QUERY, 5, gen_evd},
+	{OP_EVD_RESIZE, 5, gen_evd},
+	{OP_EVD_POST_SE, 24, gen_evd},
+	{OP_EVD_DEQUEUE, 40, gen_evd},
+	{OP_EVD_WAIT, 40, gen_evd},
+	{OP_EVD_ENABLE, 4, gen_evd},
+	{OP_EVD_DISABLE, 2, gen_evd},
+	{OP_EVD_SET_UNWAITABLE, 2, gen_evd},
+	{OP_EVD_CLEAR_UNWAITABLE, 5, gen_evd},
+	{OP_EVD_MODIFY_CNO, 6, gen_evd},
+	{OP_EVD_FREE, 5, gen_evd},
+	{OP_CNO_CREATE, 6, gen_cno},
+	{OP_CNO_FD_CREATE, 4, gen_cno},
+	{OP_CNO_QUERY, 2, gen_cno},
+	{OP_CNO_WAIT, 10, gen_cno},
+	{OP_CNO_TRIGGER, 8, gen_cno},
+	{OP_CNO_FREE, 3, gen_cno},
+	{OP_LMR_CREATE, 14, gen_lmr},
+	{OP_LMR_QUERY, 2, gen_lmr},
+	{OP_LMR_FREE, 3, gen_lmr},
+	{OP_EP_CREATE, 24, gen_ep},
+	{OP_EP_QUERY, 6, gen_ep},
+	{OP_EP_MODIFY, 8, gen_ep},
+	{OP_EP_STATUS, 8, gen_ep},
+	{OP_EP_CONNECT, 40, gen_connect},
+	{OP_EP_DUP_CONNECT, 8, gen_dup},
+	{OP_EP_DISCONNECT, 10, gen_ep},
+	{OP_EP_RESET, 14, gen_ep},
+	{OP_EP_FREE, 5, gen_ep},
+	{OP_POST_SEND, 30, gen_post},
+	{OP_POST_RECV, 36, gen_post},
+	{OP_POST_WRITE, 14, gen_post},
+	{OP_POST_READ, 14, gen_post},
+	{OP_PSP_CREATE, 12, gen_sp},
+	{OP_PSP_QUERY, 2, gen_sp},
+	{OP_PSP_FREE, 3, gen_sp},
+	{OP_RSP_CREATE, 10, gen_sp},
+	{OP_RSP_QUERY, 2, gen_sp},
+	{OP_RSP_FREE, 3, gen_sp},
+	{OP_CR_QUERY, 4, gen_cr},
+	{OP_CR_ACCEPT, 40, gen_cr},
+	{OP_CR_REJECT, 5, gen_cr},
+	{OP_SETTLE, 8, NULL},
+};
+#define MENU (int)(sizeof(menu) / sizeof(*menu))
+
+/* How many of h[] the call has, from the first one on. */
+static int handles(int op)
+{
+	switch (op) {
+	case OP_IA_OPEN:
+	case OP_SETTLE:
+		return 0;
+	case OP_EVD_CREATE:
+	case OP_EVD_MODIFY_CNO:
+	case OP_LMR_CREATE:
+	case OP_PSP_CREATE:
+	case OP_CR_ACCEPT:
+		return 2;
+	case OP_RSP_CREATE:
+		return 3;
+	case OP_EP_CREATE:
+		return 4; /* not the connect EVD, which may be another IA's */
+	default:
+		return 1;
+	}
+}
+
+/* A freed CR or endpoint may be alive again, and not be known yet. */
+static bool may_be_new(const struct model *m, int id)
+{
+	return m->obj[id].kind == K_CR || m->obj[id].kind == K_EP;
+}
+
+static void spoil(struct gen *g, const struct model *m, struct call *c)
+{
+	int n = handles(c->op), id;
+
+	if (!n || !m->n_obj)
+		return;
+	n = (int)gen_below(g, (uint32_t)n);
+	id = (int)gen_below(g, (uint32_t)m->n_obj);
+	if (one_in(g, 4))
+		id = one_in(g, 2) ? OBJ_NULL : OBJ_SMALL;
+	else if (m->obj[id].kind == K_NONE ||
+		 (!m->obj[id].live &&
+		  (model_aliased(m, id) || may_be_new(m, id))))
+		return;
+	c->h[n] = (int16_t)id;
+}
+
+static void blank(struct call *c, int op)
+{
+	memset(c, 0, sizeof(*c));
+	c->op = (uint8_t)op;
+	for (int i = 0; i < 6; i++)
+		c->h[i] = OBJ_NULL;
+}
+
+static int choose(struct gen *g)
+{
+	uint32_t sum = 0;
+
+	for (int i = 0; i < MENU; i++)
+		sum += menu[i].weight;
+	sum = gen_below(g, sum);
+	for (int i = 0; i < MENU; i++) {
+		if (sum < menu[i].weight)
+			return i;
+		sum -= menu[i].weight;
+	}
+	return 0;
+}
+
+/* What the call changes whatever is answered is not the one to spoil. */
+static bool may_spoil(const struct call *c)
+{
+	return c->op != OP_EP_DUP_CONNECT && c->op != OP_IA_CLOSE &&
+	       c->op != OP_EVD_WAIT && c->op != OP_EVD_DEQUEUE;
+}
+
+void gen_next(struct gen *g, const struct model *m, struct call *c)
+{
+	for (;;) {
+		int i = choose(g);
+
+		/* Without an adapter little can be done. */
+		if (!how_many(m, K_IA, OBJ_NULL) && !one_in(g, 4))
+			i = 0;
+		if (g->still && (menu[i].op == OP_EP_CONNECT ||
+				 menu[i].op == OP_EP_DUP_CONNECT))
+			continue;
+		blank(c, menu[i].op);
+		if (menu[i].fill && !menu[i].fill(g, m, c))
+			continue;
+		if (may_spoil(c) && one_in(g, 15))
+			spoil(g, m, c);
+		if (model_can(m, c))
+			return;
+	}
+}
+
+/* ------------------------------------------------------------ the end */
+
+bool gen_end(struct gen *g, const struct model *m, bool graceful,
+	     struct call *c)
+{
+	static const struct {
+		uint8_t kind, op;
+	} order[] = {
+		{K_CR, OP_CR_REJECT}, {K_RSP, OP_RSP_FREE},
+		{K_PSP, OP_PSP_FREE}, {K_EP, OP_EP_FREE},
+		{K_LMR, OP_LMR_FREE}, {K_EVD, OP_EVD_FREE},
+		{K_CNO, OP_CNO_FREE}, {K_PZ, OP_PZ_FREE},
+	};
+
+	for (size_t i = 0; graceful && i < sizeof(order) / sizeof(*order); i++)
+		for (int id = 0; id < m->n_obj; id++) {
+			const struct obj *o = &m->obj[id];
+
+			bool stays = m->obj[o->ia].uses[USE_EVD] == id;
+
+			if (!o->live || o->kind != order[i].kind ||
+			    (stays && o->uses[USE_CNO] < 0) ||
+			    (order[i].op == OP_EVD_FREE && model_asks(m, id)) ||
+			    (o->kind == K_EP && o->ep.reserved) ||
+			    (!stays && model_in_use(m, id)))
+				continue;
+			/* The asynchronous EVD only lets its CNO go. */
+			blank(c, stays ? OP_EVD_MODIFY_CNO : order[i].op);
+			c->h[0] = (int16_t)id;
+			if (model_can(m, c))
+				return true;
+		}
+	blank(c, OP_IA_CLOSE);
+	c->h[0] = (int16_t)find(g, m, ANY(K_IA));
+	for (int id = 0; id < m->n_obj; id++)
+		if (m->obj[id].live && m->obj[id].ia == c->h[0] &&
+		    id != c->h[0] && m->obj[c->h[0]].uses[USE_EVD] != id)
+			graceful = false;
+	c->n[0] = graceful ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG;
+	return c->h[0] >= 0;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * model.h - what DAT says of its objects: who uses whom, what each call may
+ * answer, which events are owed.
+ *
+ * It is the second opinion: written from the specification and the public
+ * headers, it knows nothing of how a provider does it, and makes no call.
+ * Where an answer depends on what another party does meanwhile, the model holds
+ * a set of answers; what it then sees narrows the set.
+ * Threads: one. Ownership: nothing is allocated.
+ * Rule: uDAPL 1.2 specification with the DAT 2.0 additions; what
+ * doc/conformance.md decides is quoted where it counts.
+ */
+#ifndef WALK_MODEL_H
+#define WALK_MODEL_H
+
+#include "test/walk/call.h"
+
+enum kind {
+	K_NONE,
+	K_IA,
+	K_PZ,
+	K_EVD,
+	K_CNO,
+	K_LMR,
+	K_RMR,
+	K_SRQ,
+	K_EP,
+	K_PSP,
+	K_RSP,
+	K_CR,
+};
+
+#define MAX_SE	  128 /* software events in a queue */
+#define MAX_DTO	  64  /* transfers that an endpoint has outstanding */
+#define MAX_CONNS 256
+
+/* The places of uses[]. */
+enum {
+	USE_PZ,
+	USE_RECV, /* EVDs */
+	USE_REQUEST,
+	USE_CONN,
+	USE_SRQ,
+	USE_CNO = 0, /* of an EVD */
+	USE_EVD = 1, /* of an IA or a service point */
+	USE_EP = 2,  /* of a service point or a request */
+	USE_LMR = 1, /* of a window */
+	USES = 5
+};
+
+/* A transfer that was posted and whose event was not read. */
+struct dto {
+	uint64_t cookie;
+	uint8_t op;
+	bool silent;	/* no event if it succeeds */
+	bool done;	/* has succeeded, for sure */
+	bool tried;	/* may have succeeded */
+	bool may_flush; /* the connection ended: if not done, then flushed */
+	bool late;	/* posted while the connection may have ended */
+	bool may_fail;	/* posted to a peer that had left already */
+	uint64_t match; /* of a receive: cookie of the send; 0: none yet */
+	int16_t lmr, remote;
+	uint8_t chunk, remote_chunk;
+	uint32_t len, room;
+};
+
+struct evd {
+	unsigned flags;
+	int qlen;  /* that it has */
+	int asked; /* that was asked for: beyond it is an overflow */
+	bool disabled, unwaitable;
+	uint64_t se[MAX_SE];
+	int n_se;
+};
+
+enum latch {
+	LATCH_NO,
+	LATCH_MAYBE,
+	LATCH_SET
+};
+
+struct ep {
+	int16_t conn; /* that it is part of, or -1 */
+	uint8_t side;
+	bool reserved, asked;	  /* by an RSP; its request has been read */
+	bool tentative;		  /* the provider made it for a request */
+	struct dto q[2][MAX_DTO]; /* requests, receives */
+	int n[2];
+	int depth[2], iov[2];
+};
+
+struct obj {
+	enum kind kind;
+	bool live;
+	int16_t ia;
+	int16_t uses[USES];
+	DAT_HANDLE handle;
+	uint64_t context;
+	union {
+		struct evd evd;
+		struct ep ep;
+		struct sockaddr_storage address; /* of an IA */
+		struct {
+			enum latch latch;
+			int16_t by;  /* the EVD that set it, or -1: some */
+			bool others; /* more than one EVD has */
+			bool fd;
+		} cno;
+		struct {
+			unsigned priv;
+			uint64_t length;
+			uint8_t busy[CHUNKS]; /* transfers to or from it */
+		} lmr;
+		struct {
+			uint64_t qual;
+			unsigned flags;
+			bool spent; /* an RSP whose request may have come */
+		} sp;
+		struct {
+			int16_t conn;
+		} cr;
+	};
+};
+
+enum phase {
+	ASKING,	 /* the request is on its way, or on the EVD */
+	NOBODY,	 /* no one listened */
+	PENDING, /* the consumer has the request */
+	ACCEPTED,
+	REJECTED,
+	DROPPED, /* the request died unanswered */
+};
+
+/* One attempt at a connection; side 0 is the active one. */
+struct conn {
+	enum phase phase;
+	uint32_t serial;     /* first bytes of the private data */
+	int16_t ep[2];	     /* or -1 */
+	int16_t evd[2];	     /* where its events come */
+	int when[2];	     /* an endpoint's events come in this order */
+	unsigned may[2];     /* bits: events that may come */
+	bool first[2];	     /* the first event is owed */
+	bool last[2];	     /* the last event is owed */
+	bool up[2], over[2]; /* ESTABLISHED was read, the last event was */
+	bool ghost[2];	     /* the endpoint is gone: events are optional */
+	bool closing[2];     /* its own end was asked for */
+	bool raced[2];	     /* when another one may have been on its way */
+	bool request_may, request_owed;
+	int16_t sp, cr_evd, cr;
+	uint64_t qual;
+	struct sockaddr_storage to;
+	int size[2]; /* private data, of request and answer */
+};
+
+/* Bit of a connection event. */
+#define EV_BIT(x)	(1u << (DAT_CONNECTION_EVENT_##x & 0xf))
+#define EV_ESTABLISHED	EV_BIT(ESTABLISHED)
+#define EV_DISCONNECTED EV_BIT(DISCONNECTED)
+#define EV_LAST		(0xffffu & ~EV_ESTABLISHED)
+
+struct model {
+	struct obj obj[WALK_OBJS];
+	int n_obj;
+	struct conn conn[MAX_CONNS];
+	int n_conn;
+	DAT_IA_ATTR ia_attr;
+	DAT_PROVIDER_ATTR prov;
+	uint64_t cookies;
+	int clock;
+	char wrong[512]; /* the first complaint */
+	int lie; /* an op that the model tells nonsense of, to test it */
+};
+
+#define ANY_SUB (-1)
+
+/* What a call may answer. */
+struct answers {
+	struct {
+		DAT_RETURN type;
+		int sub;
+	} no[24];
+	int n;
+	bool sure; /* it must be one of these */
+};
+
+void model_init(struct model *m);
+/* False: it names an object that was never made, so it cannot be made here. */
+bool model_can(const struct model *m, const struct call *c);
+void model_ask(struct model *m, const struct call *c, struct answers *a);
+/* Holds the result against the answers, and takes over what it means. */
+bool model_take(struct model *m, const struct world *w, const struct call *c,
+		const struct answers *a, const struct result *r);
+
+/* For the generator and for a settling walk. */
+bool model_owes(const struct model *m, int evd);
+/* Events that are there, for sure. */
+int model_has(const struct model *m, int evd);
+/* Events that there may be, at most. */
+int model_may_have(const struct model *m, int evd);
+unsigned model_states(const struct model *m, int ep); /* bits */
+bool model_in_use(const struct model *m, int id);
+/* A request that the consumer has not read may be on the EVD. */
+bool model_asks(const struct model *m, int evd);
+bool model_aliased(const struct model *m, int id);
+bool model_wrong(struct model *m, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Between the files of the model. */
+const struct obj *obj_of(const struct model *m, int id, enum kind kind);
+bool evd_event(struct model *m, const struct world *w, int evd,
+	       const struct result *r, int out);
+void conn_ask(struct model *m, const struct call *c, struct answers *a);
+void conn_take(struct model *m, const struct world *w, const struct call *c,
+	       const struct result *r);
+/* Who asked may be gone: then a refused accept ends the request. */
+bool conn_doubtful(const struct model *m, int cr);
+void conn_refused(struct model *m, const struct call *c);
+void conn_ep_gone(struct model *m, int ep);
+void conn_cr_gone(struct model *m, int cr);
+void conn_ia_gone(struct model *m, int ia);
+void conn_sp_gone(struct model *m, int sp);
+bool conn_event(struct model *m, int evd, const struct result *r);
+/* Whether ESTABLISHED was read at both ends, and nothing ended it. */
+bool conn_sure(const struct model *m, int ep);
+/* The endpoint at the other end, if the connection may be up; or -1. */
+int conn_peer(const struct model *m, int ep);
+/* Whether the other end has left, and this one may not know. */
+bool conn_deserted(const struct model *m, int ep);
+/* A completion shows that the connection is over, before an event does. */
+void conn_seen_over(struct model *m, int ep);
+bool conn_request(struct model *m, int evd, const struct result *r, int out);
+/* In words, the first thing that is owed to an EVD. */
+bool conn_owed(const struct model *m, int evd, char *text, size_t size);
+bool dto_owed(const struct model *m, int evd, char *text, size_t size);
+bool conn_owes(const struct model *m, int evd);
+int conn_may_have(const struct model *m, int evd);
+void dto_ask(struct model *m, const struct call *c, struct answers *a);
+void dto_take(struct model *m, const struct world *w, const struct call *c);
+bool dto_event(struct model *m, const struct world *w, int evd,
+	       const DAT_EVENT *ev);
+bool dto_owes(const struct model *m, int evd, int *now, int *most);
+void dto_end(struct model *m, int ep);	    /* its connection is over */
+void dto_progress(struct model *m, int ep); /* what can succeed does */
+void dto_purge(struct model *m); /* nothing of freed endpoints is left */
+void conn_purge(struct model *m);
+int new_object(struct model *m, int id, int kind, int ia, DAT_HANDLE h);
+void object_dies(struct model *m, int id);
+bool dto_deserted(struct model *m, int ep);
+void dto_forget(struct model *m, int ep); /* the endpoint is gone */
+
+void refuse(struct answers *a, DAT_RETURN type, int sub);
+void maybe(struct answers *a, DAT_RETURN type, int sub);
+int state_sub(int state);
+/* EPst of each of the states that are not in ALLOWED. */
+void refuse_states(struct answers *a, unsigned states, unsigned allowed);
+
+#define ST(x)	   (1u << DAT_EP_STATE_##x)
+#define ST_ACTIVE  ST(ACTIVE_CONNECTION_PENDING)
+#define ST_PASSIVE ST(PASSIVE_CONNECTION_PENDING)
+#define ST_TENT	   ST(TENTATIVE_CONNECTION_PENDING)
+
+#endif /* WALK_MODEL_H */

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * walk.c - one walk: makes calls, holds each against the model, and in the end
+ * looks whether anything is left.
+ *
+ * It decides nothing of what is right. Threads: the walk's own has all calls.
+ * Ownership: walk.h. Rule: doc/testing.md.
+ */
+#include "test/walk/walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test/device.h"
+#include "test/unit/fake/fake_verbs.h"
+
+/*
+ * Repetitions of one walk, to see memory grow: first so many that a library
+ * which keeps freed objects for a while has as many as it keeps.
+ */
+#define RUNS_WARM  40
+#define RUNS_AGAIN 4
+#define FREED_MS   10000
+/* What is known to fail is not waited for so long: it is tried often. */
+#define AGAIN_US   1500000
+#define LESS_CALLS 8 /* so many times fewer, in a walk that is repeated */
+
+struct walk {
+	struct model m;
+	struct world w;
+	struct gen g;
+	struct trail *t;
+	DAT_TIMEOUT patience_us;
+	bool loud;
+};
+
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/* ------------------------------------------------------------- steps */
+
+static bool step(struct walk *k, const struct call *c, struct result *r)
+{
+	struct call made = *c;
+	struct answers a;
+
+	r->ret = DAT_ABORT;
+	if (!model_can(&k->m, c))
+		return true;
+	model_ask(&k->m, c, &a);
+	if (made.op == OP_EVD_WAIT && made.n[0] == PATIENCE_US && c->h[0] >= 0)
+		made.n[0] = model_owes(&k->m, c->h[0]) ? k->patience_us : 0;
+	if (k->loud)
+		call_print(stderr, &k->w, c);
+	call_make(&k->w, &made, r);
+	if (k->loud)
+		fprintf(stderr, "\t\t0x%08x %p, event 0x%x\n", r->ret, r->made,
+			r->ev.event_number);
+	k->t->at++;
+	return model_take(&k->m, &k->w, c, &a, r);
+}
+
+static void blank(struct call *c, int op, int id)
+{
+	memset(c, 0, sizeof(*c));
+	c->op = (uint8_t)op;
+	for (int i = 0; i < 6; i++)
+		c->h[i] = OBJ_NULL;
+	c->h[0] = (int16_t)id;
+}
+
+/* Takes all that is owed to an EVD, and all that has come. */
+static bool drain(struct walk *k, int evd)
+{
+	bool closed = k->m.obj[evd].evd.unwaitable;
+	struct result r;
+	struct call c;
+
+	if (closed) {
+		blank(&c, OP_EVD_CLEAR_UNWAITABLE, evd);
+		if (!step(k, &c, &r))
+			return false;
+	}
+	do {
+		blank(&c, OP_EVD_WAIT, evd);
+		c.n[0] = model_owes(&k->m, evd) ? PATIENCE_US : 0;
+		c.n[1] = 1;
+		if (!step(k, &c, &r))
+			return false;
+	} while (r.ret == DAT_SUCCESS);
+	if (closed) {
+		blank(&c, OP_EVD_SET_UNWAITABLE, evd);
+		return step(k, &c, &r);
+	}
+	return true;
+}
+
+/*
+ * Everything owed has come, and nothing else. Requests stay for the calls that
+ * answer them.
+ */
+static bool settle(struct walk *k)
+{
+	struct result r;
+	struct call c;
+
+	for (int id = 0; id < k->m.n_obj; id++) {
+		const struct obj *o = &k->m.obj[id];
+
+		if (o->live && o->kind == K_EVD &&
+		    !(o->evd.flags & DAT_EVD_CR_FLAG) && !drain(k, id))
+			return false;
+	}
+	for (int id = 0; id < k->m.n_obj; id++) {
+		if (!k->m.obj[id].live || k->m.obj[id].kind != K_EP)
+			continue;
+		blank(&c, OP_EP_STATUS, id);
+		if (!step(k, &c, &r))
+			return false;
+	}
+	return true;
+}
+
+static bool one(struct walk *k, const struct call *c)
+{
+	struct result r;
+	bool ok;
+
+	if (c->op == OP_SETTLE)
+		return settle(k);
+	ok = step(k, c, &r);
+	/* Numbers are for what was made. */
+	if (c->out && k->m.obj[c->out].kind != K_NONE && c->out >= k->g.next)
+		k->g.next = c->out + 2;
+	if (c->op == OP_EP_CONNECT || c->op == OP_EP_DUP_CONNECT)
+		k->g.serial++;
+	if (c->op >= OP_POST_SEND && c->op <= OP_POST_READ)
+		k->m.cookies++;
+	return ok;
+}
+
+static bool record(struct walk *k, const struct call *c)
+{
+	if (k->t->n < WALK_CALLS)
+		k->t->calls[k->t->n++] = *c;
+	return one(k, c);
+}
+
+static bool full(const struct walk *k)
+{
+	return k->g.next >= WALK_OBJS - 4 || k->t->n >= WALK_CALLS - 300;
+}
+
+static bool wander(struct walk *k, int calls)
+{
+	bool graceful = gen_below(&k->g, 2);
+	struct call c;
+
+	while (k->t->at < calls && !full(k)) {
+		gen_next(&k->g, &k->m, &c);
+		if (!record(k, &c))
+			return false;
+	}
+	/* Each frees one object, if the order is right. */
+	for (int i = 0; gen_end(&k->g, &k->m, graceful, &c); i++)
+		if (i > WALK_OBJS)
+			return model_wrong(&k->m, "the end has no end: %s",
+					   call_name(c.op));
+		else if (!record(k, &c))
+			return false;
+	return true;
+}
+
+static bool repeat(struct walk *k)
+{
+	struct call c;
+
+	for (int i = 0; i < k->t->n; i++)
+		if (!one(k, &k->t->calls[i]))
+			return false;
+	/* What a part of a walk leaves open. */
+	while (gen_end(&k->g, &k->m, false, &c))
+		if (!one(k, &c))
+			return false;
+	return true;
+}
+
+/* ------------------------------------------------------------ the end */
+
+static int entries(const char *dir)
+{
+	DIR *d = opendir(dir);
+	int n = 0;
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+struct left {
+	int files, threads;
+	size_t bytes;
+};
+
+static struct left left_now(void)
+{
+	return (struct left){entries("/proc/self/fd"),
+			     entries("/proc/self/task"), mallinfo2().uordblks};
+}
+
+/*
+ * What the service thread is to free may wait for a processor, for as long as
+ * the walk does not; and a thread that was joined is still the kernel's for a
+ * moment (pthread_join() is woken before the task is taken from the list).
+ */
+static struct left left_soon(int threads, size_t bytes)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	struct left now = left_now();
+
+	for (int ms = 0; ms < FREED_MS; ms++) {
+		if (now.threads <= threads && now.bytes <= bytes)
+			break;
+		nanosleep(&pause, NULL);
+		now = left_now();
+	}
+	return now;
+}
+
+static bool nothing_left(struct walk *k, const struct left *before)
+{
+	struct left after = left_soon(before->threads, SIZE_MAX);
+
+	if (fv_live())
+		return model_wrong(&k->m, "%u objects of the device are left",
+				   fv_live());
+	if (after.threads > before->threads)
+		return model_wrong(&k->m, "%d threads are left",
+				   after.threads - before->threads);
+	if (after.files != before->files)
+		return model_wrong(&k->m, "%d descriptors are left",
+				   after.files - before->files);
+	return true;
+}
+
+static void begin(struct walk *k, const struct options *opt, uint64_t seed,
+		  int slot)
+{
+	k->m.lie = opt->lie;
+	model_init(&k->m);
+	k->w.adapter = opt->provider;
+	k->w.qual = opt->qual + (DAT_CONN_QUAL)slot * 16;
+	k->patience_us = seed ? PATIENCE_US : AGAIN_US;
+	k->loud = opt->loud;
+	k->g = (struct gen){.state = seed, .next = 1, .still = opt->still};
+}
+
+/* Memory of regions is the walk's, not the library's. */
+static void finish(struct walk *k)
+{
+	for (int i = 0; i < WALK_OBJS; i++) {
+		free(k->w.mem[i]);
+		k->w.mem[i] = NULL;
+	}
+}
+
+/* Memory that grows with each repetition is lost. */
+static bool grows(struct walk *k, const struct options *opt, int slot)
+{
+	size_t bytes[RUNS_AGAIN];
+
+	for (int i = 0; i < RUNS_WARM + RUNS_AGAIN; i++) {
+		begin(k, opt, 0, slot);
+		if (!repeat(k))
+			return false;
+		finish(k);
+		if (i >= RUNS_WARM)
+			bytes[i - RUNS_WARM] = left_now().bytes;
+	}
+	for (int i = 1; i < RUNS_AGAIN; i++)
+		if (bytes[i] <= bytes[i - 1])
+			return true;
+	if (left_soon(INT_MAX, bytes[0]).bytes <= bytes[0])
+		return true;
+	return model_wrong(&k->m, "memory grows: %zu, %zu, %zu, %zu bytes",
+			   bytes[0], bytes[1], bytes[2], bytes[3]);
+}
+
+static bool walk(struct walk *k, const struct options *opt, uint64_t seed,
+		 int slot)
+{
+	struct left before = left_now();
+	bool ok;
+
+	begin(k, opt, seed, slot);
+	ok = seed ? wander(k, opt->again ? opt->calls / LESS_CALLS : opt->calls)
+		  : repeat(k);
+	if (ok)
+		finish(k);
+	return ok && nothing_left(k, &before) &&
+	       (!opt->again || grows(k, opt, slot));
+}
+
+/* Loads the library and starts what stays for the life of a process. */
+static void warm_up(const struct options *opt)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+
+	if (!dat_ia_open((char *)(uintptr_t)opt->provider, 8, &evd, &ia))
+		dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static _Noreturn void child(const struct options *opt, struct trail *t,
+			    uint64_t seed, int slot)
+{
+	static struct walk k;
+
+	if (!device_make(opt->kind)) {
+		fprintf(stderr, "walk: no device of kind %s\n", opt->kind);
+		_exit(2);
+	}
+	k.t = t;
+	warm_up(opt);
+	if (!walk(&k, opt, seed, slot)) {
+		memcpy(t->wrong, k.m.wrong, sizeof(t->wrong));
+		_exit(EXIT_FAILURE);
+	}
+	/* not _exit(): a leak checker runs then */
+	exit(EXIT_SUCCESS);
+}
+
+/* --------------------------------------------------------- the parent */
+
+pid_t walk_start(const struct options *opt, struct trail *t, uint64_t seed,
+		 int slot)
+{
+	sigset_t set;
+	pid_t pid;
+
+	t->at = 0;
+	t->wrong[0] = 0;
+	if (seed)
+		t->n = 0;
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		sigemptyset(&set);
+		sigprocmask(SIG_SETMASK, &set, NULL);
+		child(opt, t, seed, slot);
+	}
+	if (pid < 0) {
+		perror("walk: fork");
+		exit(2);
+	}
+	return pid;
+}
+
+static enum verdict judge(const struct trail *t, int status)
+{
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return WALK_OK;
+	return t->wrong[0] ? WALK_WRONG : WALK_CRASHED;
+}
+
+bool walk_poll(const struct options *opt, struct trail *t, pid_t pid, int *seen,
+	       uint64_t *since_us, enum verdict *v)
+{
+	int status;
+
+	if (waitpid(pid, &status, WNOHANG) == pid) {
+		*v = judge(t, status);
+		if (*v == WALK_CRASHED)
+			snprintf(t->wrong, sizeof(t->wrong),
+				 WIFSIGNALED(status) ? "died of signal %d"
+						     : "exit code %d",
+				 WIFSIGNALED(status) ? WTERMSIG(status)
+						     : WEXITSTATUS(status));
+		return true;
+	}
+	if (t->at != *seen || !*since_us) {
+		*seen = t->at;
+		*since_us = now_us();
+	}
+	if (now_us() - *since_us < (uint64_t)opt->patience_s * 1000000)
+		return false;
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	snprintf(t->wrong, sizeof(t->wrong), "a call does not return");
+	*v = WALK_HUNG;
+	return true;
+}
+
+void walk_pause(void)
+{
+	static const struct timespec tick = {.tv_nsec = 200000000};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigtimedwait(&set, NULL, &tick);
+}
+
+enum verdict walk_join(const struct options *opt, struct trail *t, pid_t pid)
+{
+	uint64_t since_us = 0;
+	enum verdict v;
+	int seen = -1;
+
+	while (!walk_poll(opt, t, pid, &seen, &since_us, &v))
+		walk_pause();
+	return v;
+}
