@@ -14,6 +14,7 @@ clang|1500||unit and ABI tests, clang
 san|1800||unit tests, address and undefined-behaviour sanitizers
 tsan|1500||many threads, thread sanitizer
 helgrind|900||many threads, valgrind's helgrind
+sched|600||threads that meet, under a seeded scheduler
 fuzz|1800||parsers and connection protocol, fuzzed
 walk|600||random walks, held against a model
 dist|1800|quick|make distcheck
@@ -151,6 +152,19 @@ stage_helgrind()
     sh "$h_top/test/unit/helgrind.sh" "$dir" | tee "$h_tmp/helgrind.tap"
     rc=${PIPESTATUS[0]}
     awk -v src=t_stress -v rc="$rc" -f "$h_top/test/harness/tap.awk" "$h_tmp/helgrind.tap" >>"$test_rec"
+}
+
+stage_sched()
+{
+    local rc
+
+    if ! sched_build; then
+        rec F "sched: build" "see the log"
+        return
+    fi
+    "$sched_dir/test/sched/sched" --seeds 1000 | tee "$h_tmp/sched.tap"
+    rc=${PIPESTATUS[0]}
+    awk -v src=sched -v rc="$rc" -f "$h_top/test/harness/tap.awk" "$h_tmp/sched.tap" >>"$test_rec"
 }
 
 stage_fuzz()

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# sched.sh: `./run sched`: builds the tree with a point at each atomic, and runs
+# scenarios of threads that meet, with the options given. What is checked is in
+# test/sched/; nothing is here.
+# The build directory has only what the program needs.
+
+# sched_build: the program, $sched_dir/test/sched/sched.
+sched_dir=$h_top/build-sched
+sched_build()
+{
+    build_only "$sched_dir" "scheduler" \
+        "CPPFLAGS=-include $h_top/test/sched/points.h" test/sched/sched \
+        -- CC=gcc CXX=g++ --enable-werror --enable-debug
+}
+
+cmd_sched()
+{
+    # shellcheck disable=SC2086
+    need_packages "build" $build_packages || return 1
+    sched_build || return 1
+    "$sched_dir/test/sched/sched" "$@"
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * s_post.c - posts of several threads, whose slots are used again at once, and
+ * the end of the connection in between: each request that was taken completes
+ * once, with its own cookie.
+ */
+#include "test/sched/scenario.h"
+
+#define POSTS	4 /* of a thread */
+#define THREADS 2
+
+static struct {
+	struct world *w;
+	int out[2][THREADS * POSTS]; /* requests, receives: posted, and back */
+	bool patient;		     /* a full queue has room again */
+	int posters;
+	int back;
+} st;
+
+static void read_all(struct world_side *s, DAT_EVD_HANDLE evd, int which)
+{
+	uint64_t cookie;
+	DAT_EVENT ev;
+
+	while (V(evd_dequeue)(evd, &ev) == DAT_SUCCESS) {
+		need((unsigned)ev.event_number == DAT_DTO_COMPLETION_EVENT);
+		cookie = ev.event_data.dto_completion_event_data.user_cookie
+				 .as_64;
+		need(cookie < THREADS * POSTS);
+		need(st.out[which][cookie]-- == 1);
+		st.back++;
+	}
+}
+
+static DAT_RETURN post_one(struct world_side *s, int which, unsigned nr)
+{
+	DAT_LMR_TRIPLET seg = world_seg(s, 0, 8);
+	DAT_RMR_TRIPLET to = world_target(&st.w->server, 64, 8);
+	DAT_DTO_COOKIE cookie = world_cookie(nr);
+
+	return which ? V(ep_post_recv)(s->ep, 1, &seg, cookie, 0)
+		     : V(ep_post_rdma_write)(s->ep, 1, &seg, cookie, &to, 0);
+}
+
+static void post(struct world_side *s, int which, unsigned nr)
+{
+	DAT_RETURN ret;
+
+	st.out[which][nr] = 1;
+	while ((ret = post_one(s, which, nr)) != DAT_SUCCESS) {
+		need_type(ret, DAT_INSUFFICIENT_RESOURCES, DAT_INVALID_STATE);
+		if (!st.patient ||
+		    DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES) {
+			st.out[which][nr] = 0;
+			return;
+		}
+		world_pause();
+	}
+}
+
+static void posts_requests(void *arg)
+{
+	unsigned nr = (unsigned)(uintptr_t)arg;
+
+	for (unsigned i = 0; i < POSTS; i++)
+		post(&st.w->client, 0, nr * POSTS + i);
+	st.posters--;
+}
+
+static void posts_receives(void *arg)
+{
+	unsigned nr = (unsigned)(uintptr_t)arg;
+
+	for (unsigned i = 0; i < POSTS; i++)
+		post(&st.w->client, 1, nr * POSTS + i);
+	st.posters--;
+}
+
+static void reads(void *arg)
+{
+	while (st.posters) {
+		read_all(&st.w->client, st.w->client.req_evd, 0);
+		read_all(&st.w->client, st.w->client.recv_evd, 1);
+		world_pause();
+	}
+}
+
+static void nothing_is_out(struct world_side *s)
+{
+	read_all(s, s->req_evd, 0);
+	read_all(s, s->recv_evd, 1);
+	for (int i = 0; i < THREADS * POSTS; i++)
+		need(!st.out[0][i] && !st.out[1][i]);
+}
+
+/* A queue of two: each slot is another request's soon. */
+static void make(struct world *w, bool patient)
+{
+	DAT_EP_ATTR attr = world_ep_attr(&w->client);
+
+	st.w = w;
+	st.patient = patient;
+	attr.max_request_dtos = 2;
+	attr.max_recv_dtos = 2;
+	w->client.ep = world_ep(&w->client, &attr);
+	world_connect(w);
+}
+
+SCENARIO(post__of_two_threads_and_a_reader)
+{
+	make(w, true);
+	st.posters = 2;
+	actor(posts_requests, (void *)0);
+	actor(posts_requests, (void *)1);
+	actor(reads, NULL);
+	play();
+	nothing_is_out(c);
+	need(st.back == THREADS * POSTS);
+}
+
+static void disconnects(void *ep)
+{
+	need_ok(V(ep_disconnect)(ep, sched_dice(2) ? DAT_CLOSE_ABRUPT_FLAG
+						   : DAT_CLOSE_GRACEFUL_FLAG));
+}
+
+SCENARIO(post__against_disconnect)
+{
+	make(w, false);
+	st.posters = 2;
+	actor(posts_requests, (void *)0);
+	actor(posts_receives, (void *)1);
+	actor(reads, NULL);
+	actor(disconnects, c->ep);
+	play();
+	kit_over(w);
+	/* What comes late from a device comes with the end of all. */
+	need_ok(V(ep_reset)(c->ep));
+	nothing_is_out(c);
+}
+
+SCENARIO(post__against_disconnect_of_the_peer)
+{
+	make(w, false);
+	st.posters = 2;
+	actor(posts_requests, (void *)0);
+	actor(posts_receives, (void *)1);
+	actor(disconnects, s->ep);
+	play();
+	/* A request may have failed before that was heard. */
+	kit_ended(c->conn_evd, false);
+	kit_ended(s->conn_evd, false);
+	expect_empty(c->conn_evd);
+	expect_empty(s->conn_evd);
+	need_ok(V(ep_reset)(c->ep));
+	nothing_is_out(c);
+}
+
+/* ------------------------------------ a shared receive queue */
+
+#define DEPTH 4
+
+static DAT_SRQ_HANDLE srq;
+static int srq_posted;
+
+static DAT_EP_HANDLE ep_on_srq(struct world_side *s)
+{
+	DAT_EP_HANDLE ep = NULL;
+
+	need_ok(V(ep_create_with_srq)(s->ia, s->pz, s->recv_evd, s->req_evd,
+				      s->conn_evd, srq, NULL, &ep));
+	return ep;
+}
+
+static void resizes(void *arg)
+{
+	static const DAT_COUNT sizes[] = {3 * DEPTH, DEPTH, 5 * DEPTH,
+					  2 * DEPTH};
+
+	for (int i = 0; i < 4; i++)
+		need_type(V(srq_resize)(srq, sizes[i]), DAT_SUCCESS,
+			  DAT_INVALID_STATE, DAT_INSUFFICIENT_RESOURCES);
+}
+
+static void joins_and_leaves(void *arg)
+{
+	for (int i = 0; i < 2; i++)
+		need_ok(V(ep_free)(ep_on_srq(&st.w->server)));
+}
+
+static void posts_buffers(void *arg)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		DAT_LMR_TRIPLET seg = world_seg(&st.w->server, 0, 8);
+
+		if (V(srq_post_recv)(srq, 1, &seg, world_cookie(i)) ==
+		    DAT_SUCCESS)
+			srq_posted++;
+	}
+}
+
+static void make_srq(struct world *w)
+{
+	DAT_SRQ_ATTR attr = {.max_recv_dtos = DEPTH, .max_recv_iov = 1};
+
+	st.w = w;
+	need_ok(V(srq_create)(w->server.ia, w->server.pz, &attr, &srq));
+}
+
+/* As many buffers as it is said to have. */
+static void is_whole(void)
+{
+	DAT_SRQ_PARAM param;
+	DAT_LMR_TRIPLET seg = world_seg(&st.w->server, 0, 8);
+
+	need_ok(V(srq_query)(srq, DAT_SRQ_FIELD_ALL, &param));
+	need(param.outstanding_dto_count == srq_posted);
+	while (V(srq_post_recv)(srq, 1, &seg, world_cookie(9)) == DAT_SUCCESS)
+		srq_posted++;
+	need(param.max_recv_dtos == srq_posted);
+	need_ok(V(srq_free)(srq));
+}
+
+SCENARIO_IB(srq_resize__against_join_and_leave)
+{
+	make_srq(w);
+	actor(resizes, NULL);
+	actor(joins_and_leaves, NULL);
+	actor(joins_and_leaves, NULL);
+	actor(posts_buffers, NULL);
+	play();
+	is_whole();
+	need_ok(V(evd_resize)(s->recv_evd, 1));
+	need_ok(V(evd_free)(s->recv_evd));
+}
+
+static void sends(void *arg)
+{
+	for (unsigned i = 0; i < 3; i++)
+		world_send(&st.w->client, 0, 8, i, 0);
+}
+
+static void receives(void *arg)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		DAT_EVENT ev = await_event(st.w->server.recv_evd);
+
+		need(ev.event_data.dto_completion_event_data.status ==
+		     DAT_DTO_SUCCESS);
+		srq_posted--;
+	}
+}
+
+SCENARIO_IB(srq__buffers_taken_while_it_is_resized)
+{
+	make_srq(w);
+	s->ep = ep_on_srq(s);
+	world_connect(w);
+	actor(posts_buffers, NULL);
+	actor(sends, NULL);
+	actor(receives, NULL);
+	actor(resizes, NULL);
+	play();
+	need_ok(V(ep_free)(s->ep));
+	is_whole();
+}
