@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# t_differ.sh: the same program on Debian's libraries and on ours, and all that
+# the two answer differently. A difference is known (a row of test/differ/
+# known.tsv, with its reason) or a fault; so is a row that no run shows.
+
+# shellcheck source=test/interop/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+known=$(dirname "$0")/../differ/known.tsv
+program=$BUILD/test/differ/attributes
+qualifier=7001
+
+# answers WHOSE: what the program prints on these libraries, into a file.
+answers()
+{
+    use_stack "$1" "$1"
+    timeout -k 5 300 "${it_env[@]}" "$program" "$IT_PROVIDER" $qualifier \
+        >"$it_logs/$IT_PROVIDER.$1" 2>"$it_logs/$IT_PROVIDER.$1.err"
+}
+
+differ()
+{
+    local p=$IT_PROVIDER bad
+
+    [ "$it_old" = peers ] || return 0
+    if lacks_debian debian; then
+        skip "$1: attributes and defaults" "$DEBIAN_DAPL_REASON"
+        return
+    fi
+    check "$1: our libraries answer" answers ours
+    check "$1: Debian's libraries answer" answers debian
+    awk -f "$(dirname "$0")/../differ/differ.awk" -v adapter="$p" \
+        "$known" "$it_logs/$p.debian" "$it_logs/$p.ours" >"$it_logs/$p.differ"
+    bad=$(grep -c '^not ok' "$it_logs/$p.differ")
+    if [ "$bad" = 0 ] && [ -s "$it_logs/$p.differ" ]; then
+        ok "$1: attributes, defaults and events: $(tail -n 1 "$it_logs/$p.differ")"
+    else
+        not_ok "$1: attributes, defaults and events: $bad differences that no row explains"
+        grep '^not ok' "$it_logs/$p.differ" | head -n 40 | diag
+    fi
+}
+
+each_adapter differ
+done_testing
