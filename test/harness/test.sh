@@ -188,14 +188,15 @@ stage_fuzz()
     done
 }
 
-# Some four million calls without connections; a tenth when it is to be quick.
+# Some eight million calls without connections; a tenth when it is to be quick.
 stage_walk()
 {
     local dir=$h_top/build-gcc seeds=300 rc
 
     [ "$test_quick" = no ] || seeds=30
+    # shellcheck disable=SC2086
     if ! build_tree "$dir" gcc CC=gcc CXX=g++ --enable-werror ||
-        ! make -C "$dir" -j"$build_jobs" test/walk/walk; then
+        ! make -C "$dir" -j"$build_jobs" $walk_programs; then
         rec F "walk: build" "see the log"
         return
     fi

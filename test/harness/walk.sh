@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# walk.sh: `./run walk`: builds the random walks and runs them over each
-# provider. What they check is in test/walk/; nothing is here.
+# walk.sh: `./run walk`: builds the random walks of both versions of DAT and
+# runs them over each provider. What they check is in test/walk/; nothing is here.
 
 # Every provider, and every kind of device that a driver makes.
 walk_rows="cma-ib scm-ib ucm-ib cma-roce scm-roce ucm-roce cma-iwarp
@@ -12,25 +12,29 @@ walk_usage()
 {
     cat <<'U'
 usage: ./run walk [--seeds N] [--calls M] [--seed S] [--rows 'CM-KIND ...']
+                  [--dat VERSION]
 
-  --seeds N   walks of each row, default 300
+  --seeds N   walks of each row and version, default 300
   --calls M   calls of each walk, default 500
   --seed S    the first seed, default 1
   --rows R    provider and kind of device, default
               'cma-ib scm-ib ucm-ib cma-roce scm-roce ucm-roce'
+  --dat V     2.0 or 1.2, default both
 U
 }
 
-# walk_run DIR SEEDS CALLS FIRST ROWS [ALL]: TAP; ALL: with connections
+walk_programs="test/walk/walk test/walk/walk1"
+
+# walk_run DIR SEEDS CALLS FIRST ROWS [ALL [PROGRAMS]]: TAP; ALL: with connections
 walk_run()
 {
     top_srcdir=$h_top top_builddir=$1 WALK_SEEDS=$2 WALK_CALLS=$3 WALK_FIRST=$4 \
-        WALK_ROWS=$5 WALK_ALL=${6-} CC=gcc sh "$h_top/test/walk/t_walk.sh"
+        WALK_ROWS=$5 WALK_ALL=${6-} WALK_PROGRAMS=${7-} CC=gcc sh "$h_top/test/walk/t_walk.sh"
 }
 
 cmd_walk()
 {
-    local dir=$h_top/build-gcc seeds=300 calls=500 first=1 rows=""
+    local dir=$h_top/build-gcc seeds=300 calls=500 first=1 rows="" programs=""
 
     while [ $# -gt 0 ]; do
         case $1 in
@@ -38,6 +42,14 @@ cmd_walk()
         --calls) calls=${2-}; shift ;;
         --seed) first=${2-}; shift ;;
         --rows) rows=${2-}; shift ;;
+        --dat)
+            case ${2-} in
+            2.0) programs=walk ;;
+            1.2) programs=walk1 ;;
+            *) usage_error "walk: --dat is 2.0 or 1.2" ;;
+            esac
+            shift
+            ;;
         -h | --help) walk_usage; return 0 ;;
         *) usage_error "walk: unknown option $1 (see ./run walk --help)" ;;
         esac
@@ -46,7 +58,8 @@ cmd_walk()
     # shellcheck disable=SC2086
     need_packages "build" $build_packages || return 1
     build_tree "$dir" gcc CC=gcc CXX=g++ --enable-werror || return 1
+    # shellcheck disable=SC2086
     logged "$dir/make.out" "walks: make" \
-        make -C "$dir" -j"$build_jobs" test/walk/walk || return 1
-    walk_run "$dir" "$seeds" "$calls" "$first" "$rows" yes
+        make -C "$dir" -j"$build_jobs" $walk_programs || return 1
+    walk_run "$dir" "$seeds" "$calls" "$first" "$rows" yes "$programs"
 }

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/walk/face.h"
+
 static const char *const names[] = {
 #define X(name) #name,
 	WALK_OPS(X)
@@ -60,7 +62,7 @@ static DAT_LMR_TRIPLET *segments(struct making *k)
 				(DAT_VADDR)(uintptr_t)((id >= 0 ? k->w->mem[id]
 								: NULL) +
 						       c->n[1] + i * c->n[2]),
-			.segment_length = (DAT_SEG_LENGTH)c->n[2],
+			.segment_length = (FACE_SEG_LENGTH)c->n[2],
 			.lmr_context = id >= 0 ? k->w->lkey[id] : 0,
 		};
 	}
@@ -74,9 +76,9 @@ static DAT_RMR_TRIPLET *remote(struct making *k)
 	int by = c->h[3] >= 0 ? c->h[3] : c->h[2];
 
 	k->remote = (DAT_RMR_TRIPLET){
-		.virtual_address =
+		.face_remote_address =
 			(DAT_VADDR)(uintptr_t)(k->w->mem[c->h[2]] + c->n[5]),
-		.segment_length = (DAT_SEG_LENGTH)(c->n[0] * c->n[2]),
+		.segment_length = (FACE_SEG_LENGTH)(c->n[0] * c->n[2]),
 		.rmr_context = k->w->rkey[by],
 	};
 	return &k->remote;
@@ -184,21 +186,30 @@ static void one_of_objects(struct making *k, const char **text)
 		CALL(PZ_QUERY,
 		     dat_pz_query(H(0), (DAT_PZ_PARAM_MASK)N(0), PARAM(pz)));
 		CALL(PZ_FREE, dat_pz_free(H(0)));
-		CALL(LMR_CREATE,
-		     dat_lmr_create(H(0), (DAT_MEM_TYPE)N(0), REGION, N(1),
-				    H(1), (DAT_MEM_PRIV_FLAGS)N(2),
-				    (DAT_VA_TYPE)N(3), MADE, LKEY, RKEY, NULL,
-				    NULL));
+		CALL_20(LMR_CREATE,
+			dat_lmr_create(H(0), (DAT_MEM_TYPE)N(0), REGION, N(1),
+				       H(1), (DAT_MEM_PRIV_FLAGS)N(2),
+				       (DAT_VA_TYPE)N(3), MADE, LKEY, RKEY,
+				       NULL, NULL));
+		CALL_12(LMR_CREATE,
+			dat_lmr_create(H(0), (DAT_MEM_TYPE)N(0), REGION, N(1),
+				       H(1), (DAT_MEM_PRIV_FLAGS)N(2), MADE,
+				       LKEY, RKEY, NULL, NULL));
 		CALL(LMR_QUERY,
 		     dat_lmr_query(H(0), (DAT_LMR_PARAM_MASK)N(0), PARAM(lmr)));
 		CALL(LMR_FREE, dat_lmr_free(H(0)));
 		CALL(RMR_CREATE, dat_rmr_create(H(0), MADE));
 		CALL(RMR_QUERY,
 		     dat_rmr_query(H(0), (DAT_RMR_PARAM_MASK)N(0), PARAM(rmr)));
-		CALL(RMR_BIND, dat_rmr_bind(H(0), H(1), SEGMENTS,
-					    (DAT_MEM_PRIV_FLAGS)N(5),
-					    DAT_VA_TYPE_VA, H(2), cookie(N(3)),
-					    (DAT_COMPLETION_FLAGS)N(4), BOUND));
+		CALL_20(RMR_BIND,
+			dat_rmr_bind(H(0), H(1), SEGMENTS,
+				     (DAT_MEM_PRIV_FLAGS)N(5), DAT_VA_TYPE_VA,
+				     H(2), cookie(N(3)),
+				     (DAT_COMPLETION_FLAGS)N(4), BOUND));
+		CALL_12(RMR_BIND,
+			dat_rmr_bind(H(0), SEGMENTS, (DAT_MEM_PRIV_FLAGS)N(5),
+				     H(2), cookie(N(3)),
+				     (DAT_COMPLETION_FLAGS)N(4), BOUND));
 		CALL(RMR_FREE, dat_rmr_free(H(0)));
 		CALL(SRQ_CREATE,
 		     dat_srq_create(H(0), H(1), SRQ_ATTR(N(0), N(1), N(2)),
@@ -232,11 +243,12 @@ static void one_of_events(struct making *k, const char **text)
 		CALL(EVD_FREE, dat_evd_free(H(0)));
 		CALL(CNO_CREATE,
 		     dat_cno_create(H(0), DAT_OS_WAIT_PROXY_AGENT_NULL, MADE));
-		CALL(CNO_FD_CREATE, dat_cno_fd_create(H(0), RES(more), MADE));
+		CALL_20(CNO_FD_CREATE,
+			dat_cno_fd_create(H(0), RES(more), MADE));
 		CALL(CNO_QUERY,
 		     dat_cno_query(H(0), (DAT_CNO_PARAM_MASK)N(0), PARAM(cno)));
 		CALL(CNO_WAIT, dat_cno_wait(H(0), (DAT_TIMEOUT)N(0), RES(evd)));
-		CALL(CNO_TRIGGER, dat_cno_trigger(H(0), RES(evd)));
+		CALL_20(CNO_TRIGGER, dat_cno_trigger(H(0), RES(evd)));
 		CALL(CNO_FREE, dat_cno_free(H(0)));
 	}
 }
@@ -293,8 +305,9 @@ static void one_of_endpoints(struct making *k, const char **text)
 		     dat_cr_query(H(0), (DAT_CR_PARAM_MASK)N(0), PARAM(cr)));
 		CALL(CR_ACCEPT, dat_cr_accept(H(0), H(1), (DAT_COUNT)N(0),
 					      PDATA(N(0), N(1))));
-		CALL(CR_REJECT,
-		     dat_cr_reject(H(0), (DAT_COUNT)N(0), PDATA(N(0), N(1))));
+		CALL_20(CR_REJECT, dat_cr_reject(H(0), (DAT_COUNT)N(0),
+						 PDATA(N(0), N(1))));
+		CALL_12(CR_REJECT, dat_cr_reject(H(0)));
 	}
 }
 
@@ -308,6 +321,14 @@ static const char *dispatch(struct making *k)
 	if (!text)
 		one_of_endpoints(k, &text);
 	return text;
+}
+
+bool call_exists(int op)
+{
+	struct call c = {.op = (uint8_t)op};
+	struct making k = {.c = &c};
+
+	return dispatch(&k);
 }
 
 static void fill_chunk(uint8_t *chunk, uint64_t cookie, uint64_t len)
@@ -575,9 +596,10 @@ void call_print(FILE *to, const struct world *w, const struct call *c)
 static const char prelude[] =
 	"/*\n"
 	" * %s\n"
-	" * cc PROGRAM.c -ldat2; the argument is the name of an adapter.\n"
+	" * cc PROGRAM.c " WALK_LIBRARY
+	"; the argument is the name of an adapter.\n"
 	" */\n"
-	"#include <dat2/udat.h>\n"
+	"#include <" WALK_HEADER ">\n"
 	"#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n\n"
 	"static char *adapter;\n"
 	"static DAT_HANDLE h[%d], evds[%d];\n"
@@ -619,14 +641,17 @@ static const char helpers[] =
 	"static inline DAT_LMR_TRIPLET *seg(int id, size_t at, size_t n)\n"
 	"{\n\tstatic DAT_LMR_TRIPLET s[16];\n\n"
 	"\tfor (int i = 0; i < 16 && id >= 0; i++)\n"
-	"\t\ts[i] = (DAT_LMR_TRIPLET){(DAT_VADDR)(uintptr_t)(mem[id] + at + "
-	"i * n),\n\t\t\t\t\t(DAT_SEG_LENGTH)n, lkey[id]};\n"
+	"\t\ts[i] = (DAT_LMR_TRIPLET){\n"
+	"\t\t\t.virtual_address = (DAT_VADDR)(uintptr_t)(mem[id] + at + "
+	"i * n),\n"
+	"\t\t\t.segment_length = n, .lmr_context = lkey[id]};\n"
 	"\treturn s;\n}\n\n"
 	"static inline DAT_RMR_TRIPLET *target(int id, int by, size_t at, "
 	"size_t n)\n"
 	"{\n\tstatic DAT_RMR_TRIPLET t;\n\n"
-	"\tt = (DAT_RMR_TRIPLET){(DAT_VADDR)(uintptr_t)(mem[id] + at),\n"
-	"\t\t\t\t(DAT_SEG_LENGTH)n, rkey[by]};\n"
+	"\tt = (DAT_RMR_TRIPLET){\n"
+	"\t\t." WALK_TARGET " = (DAT_VADDR)(uintptr_t)(mem[id] + at),\n"
+	"\t\t.segment_length = n, .rmr_context = rkey[by]};\n"
 	"\treturn &t;\n}\n\n"
 	"static inline DAT_EP_ATTR *attr(int recvs, int requests, int flags)\n"
 	"{\n\tstatic DAT_EP_ATTR a;\n\n"

@@ -157,6 +157,8 @@ struct world {
 };
 
 const char *call_name(int op);
+/* False: this version of DAT has no such call. */
+bool call_exists(int op);
 void call_make(struct world *w, const struct call *c, struct result *r);
 /* As one statement of the program that call_program() begins and ends. */
 void call_print(FILE *to, const struct world *w, const struct call *c);

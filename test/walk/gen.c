@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#include "test/walk/face.h"
+
 #define QUALS 6
 
 uint32_t gen_below(struct gen *g, uint32_t n)
@@ -156,7 +158,7 @@ static bool gen_evd_create(struct gen *g, const struct model *m, struct call *c)
 		       DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG,
 		       DAT_EVD_SOFTWARE_FLAG | DAT_EVD_CR_FLAG,
 		       DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG,
-		       DAT_EVD_DEFAULT_FLAG, 0, 0x800);
+		       DAT_EVD_DEFAULT_FLAG, 0, 0x200, 0x800);
 	c->no_out = one_in(g, 30);
 	c->out = (int16_t)g->next;
 	return how_many(m, K_EVD, c->h[0]) < 10;
@@ -261,7 +263,7 @@ static bool gen_lmr(struct gen *g, const struct model *m, struct call *c)
 			       DAT_MEM_PRIV_ALL_FLAG, DAT_MEM_PRIV_ALL_FLAG,
 			       DAT_MEM_PRIV_LOCAL_READ_FLAG,
 			       DAT_MEM_PRIV_REMOTE_WRITE_FLAG, 0x800);
-		c->n[3] = one_in(g, 40) ? 7 : DAT_VA_TYPE_VA;
+		c->n[3] = one_in(g, 40) ? 7 : 0; /* DAT_VA_TYPE_VA */
 		c->out = (int16_t)g->next;
 		return how_many(m, K_LMR, c->h[0]) < 4;
 	}
@@ -417,6 +419,8 @@ static bool gen_cr(struct gen *g, const struct model *m, struct call *c)
 	c->no_out = false;
 	c->n[0] = c->op == OP_CR_QUERY ? PICK(g, 0x1f, 0x1f, 0x20)
 				       : private_size(g, m, false);
+	if (c->op == OP_CR_REJECT && c->n[0] > WALK_REJECT_MAX)
+		c->n[0] = 0;
 	c->n[1] = m->conn[o->cr.conn].serial;
 	if (c->op != OP_CR_ACCEPT)
 		return true;
@@ -464,6 +468,8 @@ static bool gen_post(struct gen *g, const struct model *m, struct call *c)
 	/* Receives are for whatever may come. */
 	c->n[2] =
 		c->op == OP_POST_RECV ? WALK_CHUNK / c->n[0] : gen_below(g, 33);
+	if (WALK_LONG && one_in(g, 50))
+		c->n[2] = WALK_LONG;
 	if (c->n[0] > 2)
 		c->n[2] = 1;
 	c->n[1] = (uint64_t)chunk * WALK_CHUNK;
@@ -638,6 +644,8 @@ void gen_next(struct gen *g, const struct model *m, struct call *c)
 			i = 0;
 		if (g->still && (menu[i].op == OP_EP_CONNECT ||
 				 menu[i].op == OP_EP_DUP_CONNECT))
+			continue;
+		if (menu[i].fill && !call_exists(menu[i].op))
 			continue;
 		blank(c, menu[i].op);
 		if (menu[i].fill && !menu[i].fill(g, m, c))

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "test/conform/ports.h"
+#include "test/walk/face.h"
 
 #define MAX_JOBS 16
 
@@ -35,7 +36,7 @@ struct slot {
 
 static _Noreturn void usage(FILE *to, int code)
 {
-	fprintf(to, "usage: walk --provider NAME [OPTION...]\n"
+	fprintf(to, "usage: " WALK_NAME " --provider NAME [OPTION...]\n"
 		    "  --provider NAME  adapter, a name in dat.conf\n"
 		    "  --kind KIND      fake device: a row of fake_kinds.c\n"
 		    "  --seeds N        so many walks, default 100\n"
@@ -132,8 +133,8 @@ static void report(const struct plan *p, struct slot *s, enum verdict v)
 {
 	static struct world w;
 
-	printf("not ok %d - walk: %s\n", 1, s->t->wrong);
-	printf("# SEED=%llu: walk --provider %s --kind %s --calls %d "
+	printf("not ok 1 - " WALK_NAME ": %s\n", s->t->wrong);
+	printf("# SEED=%llu: " WALK_NAME " --provider %s --kind %s --calls %d "
 	       "--seeds 1 --seed %llu%s\n",
 	       (unsigned long long)s->seed, p->opt.provider, p->opt.kind,
 	       p->opt.calls, (unsigned long long)s->seed,
@@ -224,7 +225,7 @@ int main(int argc, char **argv)
 	calls = run(&p, slots, &bad);
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	if (!bad)
-		printf("ok 1 - walk: %s %s, %d seeds from %llu\n",
+		printf("ok 1 - " WALK_NAME ": %s %s, %d seeds from %llu\n",
 		       p.opt.provider, p.opt.kind, p.seeds,
 		       (unsigned long long)p.seed);
 	printf("# %llu calls in %lld s\n1..1\n", (unsigned long long)calls,

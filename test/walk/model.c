@@ -13,6 +13,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "test/walk/face.h"
+
 /* ------------------------------------------------------------- answers */
 
 bool model_wrong(struct model *m, const char *fmt, ...)
@@ -319,8 +321,7 @@ static void ask_evd_create(struct model *m, const struct call *c,
 		refuse(a, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	if (c->h[1] != OBJ_NULL && !of_ia(m, c->h[1], K_CNO, c->h[0]))
 		BAD_HANDLE(CNO);
-	if (!c->n[1] || c->n[1] & ~UINT64_C(0x3f1) ||
-	    !streams_merge(m, c->n[1]))
+	if (!c->n[1] || c->n[1] & ~WALK_EVD_FLAGS || !streams_merge(m, c->n[1]))
 		BAD_ARG(4);
 	if (c->no_out)
 		BAD_ARG(5);
@@ -431,7 +432,7 @@ static void ask_cno(struct model *m, const struct call *c, struct answers *a)
 	if (!o || (c->op == OP_CNO_TRIGGER && !o->cno.fd))
 		BAD_HANDLE(CNO);
 	if (c->op == OP_CNO_QUERY) {
-		if (c->n[0] > DAT_CNO_FIELD_ALL)
+		if (c->n[0] > WALK_CNO_FIELDS)
 			BAD_ARG(2);
 		if (c->no_out)
 			BAD_ARG(3);
@@ -459,15 +460,15 @@ static void ask_lmr_create(struct model *m, const struct call *c,
 		BAD_ARG(2);
 	if (!c->n[1])
 		refuse(a, DAT_LENGTH_ERROR, 0);
-	if (c->n[2] & ~UINT64_C(0x73))
+	if (c->n[2] & ~WALK_PRIVS)
 		BAD_ARG(6);
 	if (c->n[2] & DAT_MEM_PRIV_REMOTE_WRITE_FLAG &&
 	    !(c->n[2] & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
 		refuse(a, DAT_PRIVILEGES_VIOLATION, ANY_SUB);
-	if (c->n[3] > 1)
+	if (c->n[3] & ~WALK_VA_TYPES)
 		BAD_ARG(7);
 	if (c->no_out)
-		BAD_ARG(8);
+		refuse(a, DAT_INVALID_PARAMETER, WALK_LMR_OUT);
 }
 
 static void ask_lmr(struct model *m, const struct call *c, struct answers *a)
@@ -481,7 +482,7 @@ static void ask_lmr(struct model *m, const struct call *c, struct answers *a)
 	else if (c->op == OP_LMR_FREE && model_in_use(m, c->h[0]))
 		BAD_STATE(LMR_IN_USE);
 	if (c->op == OP_LMR_QUERY)
-		ask_query(a, c, DAT_LMR_FIELD_ALL);
+		ask_query(a, c, WALK_LMR_FIELDS);
 }
 
 /* An EVD for a stream, or none. */
@@ -894,7 +895,7 @@ static void take_memory(struct model *m, const struct call *c,
 	case OP_LMR_CREATE:
 		o = make(m, c->out, K_LMR, c->h[0], r->made);
 		o->uses[USE_PZ] = c->h[1];
-		o->lmr.priv = (unsigned)c->n[2];
+		o->lmr.priv = (unsigned)(c->n[2] & WALK_PRIVS_KEPT);
 		o->lmr.length = c->n[1];
 		break;
 	case OP_LMR_QUERY:

@@ -14,18 +14,34 @@
 
 #include <string.h>
 
+#include "test/walk/face.h"
+
 #define is_recv(op) ((op) == OP_POST_RECV)
+
+/* A length that no device has, of a segment or of the remote part. */
+static bool too_long(const struct call *c)
+{
+	bool rdma = c->op == OP_POST_WRITE || c->op == OP_POST_READ;
+
+	return WALK_LONG && (c->n[2] > UINT32_MAX ||
+			     (rdma && c->n[0] * c->n[2] > UINT32_MAX));
+}
 
 void dto_ask(struct model *m, const struct call *c, struct answers *a)
 {
 	const struct obj *o = obj_of(m, c->h[0], K_EP);
 	int q = is_recv(c->op), done = 0, n;
+	int segments = (int32_t)c->n[0];
 
+	if (too_long(c))
+		refuse(a, DAT_LENGTH_ERROR, 0);
 	if (!o) {
 		refuse(a, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 		return;
 	}
-	if ((int32_t)c->n[0] < 0 || (int32_t)c->n[0] > o->ep.iov[q])
+	if (WALK_SKIPS && segments > 0 && !c->n[2])
+		segments = 0;
+	if (segments < 0 || segments > o->ep.iov[q])
 		refuse(a, DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	n = o->ep.n[q];
 	for (int i = 0; i < n; i++)
@@ -266,22 +282,17 @@ static bool bytes_are(struct model *m, const uint8_t *at, uint64_t cookie,
 static bool data_came(struct model *m, const struct world *w,
 		      const struct dto *d, const DAT_EVENT *ev)
 {
-	static const DAT_DTOS kinds[] = {
-		[OP_POST_SEND] = DAT_DTO_SEND,
-		[OP_POST_RECV] = DAT_DTO_RECEIVE,
-		[OP_POST_WRITE] = DAT_DTO_RDMA_WRITE,
-		[OP_POST_READ] = DAT_DTO_RDMA_READ,
-	};
 	const DAT_DTO_COMPLETION_EVENT_DATA *data =
 		&ev->event_data.dto_completion_event_data;
 	const uint8_t *local = NULL, *remote = NULL;
 
-	if (data->operation != kinds[d->op])
-		return model_wrong(m, "operation %d, posted was %s",
-				   data->operation, call_name(d->op));
+	if (!walk_operation_is(data, d->op))
+		return model_wrong(m, "another operation, posted was %s",
+				   call_name(d->op));
 	if (data->transfered_length != d->len)
-		return model_wrong(m, "%u bytes came, %u were sent",
-				   data->transfered_length, d->len);
+		return model_wrong(m, "%llu bytes came, %u were sent",
+				   (unsigned long long)data->transfered_length,
+				   d->len);
 	if (d->lmr >= 0)
 		local = w->mem[d->lmr] + d->chunk * WALK_CHUNK;
 	if (d->remote >= 0)

@@ -1,31 +1,33 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# t_walk.sh: random walks over each provider on the fake device, held against
-# the model: without connections, where every answer is certain, or with
+# t_walk.sh: random walks over each provider on the fake device, by both
+# versions of DAT, held against the model: without connections, where every answer is certain, or with
 # WALK_ALL=yes all. And that a model which is wrong is found out: the walk is
 # shrunk to a few calls, which are a C program.
 # TAP. Input: top_srcdir, top_builddir, CC, as `make check` sets them;
 # WALK_SEEDS, walks of each row; WALK_CALLS, calls of each walk; WALK_ROWS,
-# PROVIDER-KIND...; WALK_FIRST, the first seed.
+# PROVIDER-KIND...; WALK_FIRST, the first seed; WALK_PROGRAMS, walk and walk1.
 
 top_srcdir=${top_srcdir:-.}
 top_builddir=${top_builddir:-.}
 tmp=$(mktemp -d) || exit 99
 trap 'rm -rf "$tmp"' EXIT
-walk=$top_builddir/test/walk/walk
+programs=${WALK_PROGRAMS:-walk walk1}
 
 if [ ! -e "$top_builddir/dapl/openib_cma/.libs/libdaplofa.so.2" ]; then
     echo "1..0 # SKIP the providers were built without shared libraries"
     exit 0
 fi
-while read -r name lib params; do
-    printf '%s %s default %s/dapl/%s %s "%s" ""\n' "$name" "u2.0 threadsafe" \
-        "$top_builddir" "$lib" dapl.2.0 "$params"
+# Each version finds its own under the same name.
+while read -r name lib2 lib1 params; do
+    printf '%s %s default %s/dapl/%s %s "%s" ""\n' \
+        "$name" "u2.0 threadsafe" "$top_builddir" "$lib2" dapl.2.0 "$params" \
+        "$name" "u1.2 nonthreadsafe" "$top_builddir" "$lib1" dapl.1.2 "$params"
 done >"$tmp/dat.conf" <<E2
-cma openib_cma/.libs/libdaplofa.so.2 10.0.0.1 0
-scm openib_scm/.libs/libdaploscm.so.2 fake0 1
-ucm openib_ucm/.libs/libdaploucm.so.2 fake0 1
+cma openib_cma/.libs/libdaplofa.so.2 compat12/.libs/libdaplcma.so.1 10.0.0.1 0
+scm openib_scm/.libs/libdaploscm.so.2 compat12/.libs/libdaplscm.so.1 fake0 1
+ucm openib_ucm/.libs/libdaploucm.so.2 compat12/.libs/libdaplucm.so.1 fake0 1
 E2
 DAT_OVERRIDE=$tmp/dat.conf
 export DAT_OVERRIDE
@@ -37,41 +39,51 @@ still=--still
 [ -z "$WALK_ALL" ] || still=
 n=0
 bad=0
-for row in ${WALK_ROWS:-cma-ib scm-ib ucm-ib cma-roce scm-roce ucm-roce}; do
+
+# row PROGRAM PROVIDER-KIND
+row()
+{
     n=$((n + 1))
     # shellcheck disable=SC2086
-    "$walk" --provider "${row%%-*}" --kind "${row#*-}" \
+    "$top_builddir/test/walk/$1" --provider "${2%%-*}" --kind "${2#*-}" \
         $still --seeds "${WALK_SEEDS:-8}" --calls "${WALK_CALLS:-500}" \
         --seed "${WALK_FIRST:-1}" >"$tmp/out" 2>"$tmp/err" || bad=1
     # The program of a failing walk is no TAP.
     sed -e "s/^\(not ok\|ok\) 1 - /\1 $n - /" -e '/^1\.\./d' \
         -e '/^\(not ok\|ok\|#\) /!s/^/# /' "$tmp/out"
-    grep -qE '^(not )?ok 1' "$tmp/out" || { sed 's/^/# /' "$tmp/err"; echo "Bail out! $row"; exit 1; }
-done
+    grep -qE '^(not )?ok 1' "$tmp/out" ||
+        { sed 's/^/# /' "$tmp/err"; echo "Bail out! $1 $2"; exit 1; }
+}
 
-# lie CALL: the model refuses what is right.
+# lie PROGRAM CALL: the model refuses what is right.
 lie()
 {
     n=$((n + 1))
-    if "$walk" --provider ucm --seeds 20 --lie "$1" >"$tmp/lie.out" 2>&1; then
-        echo "not ok $n - a model that is wrong about $1 is found out"
+    if "$top_builddir/test/walk/$1" --provider ucm --seeds 20 --lie "$2" >"$tmp/lie.out" 2>&1; then
+        echo "not ok $n - $1: a model that is wrong about $2 is found out"
         bad=1
         return
     fi
     : >"$tmp/cc.err"
     sed -n '/^#include/,/^# [0-9]* calls in/p' "$tmp/lie.out" | sed '$d' >"$tmp/lie.c"
     lines=$(grep -c '	CALL(' "$tmp/lie.c")
+    # The headers of each version as they are installed.
     if [ "$lines" -gt 0 ] && [ "$lines" -le 10 ] &&
-        ${CC:-cc} -I"$top_srcdir/dat/include" -Wno-unused -fsyntax-only "$tmp/lie.c" 2>"$tmp/cc.err"; then
-        echo "ok $n - a model that is wrong about $1 is found out, in $lines calls"
+        ${CC:-cc} -I"$top_builddir/dat/headers" -Wno-unused -fsyntax-only "$tmp/lie.c" 2>"$tmp/cc.err"; then
+        echo "ok $n - $1: a model that is wrong about $2 is found out, in $lines calls"
     else
-        echo "not ok $n - the program has $lines calls, or is none"
+        echo "not ok $n - $1: the program has $lines calls, or is none"
         sed 's/^/# /' "$tmp/cc.err" "$tmp/lie.out"
         bad=1
     fi
 }
 
-lie evd_free
-lie ep_create
+for program in $programs; do
+    for row in ${WALK_ROWS:-cma-ib scm-ib ucm-ib cma-roce scm-roce ucm-roce}; do
+        row "$program" "$row"
+    done
+    lie "$program" evd_free
+    lie "$program" ep_create
+done
 echo "1..$n"
 exit $bad
