@@ -26,27 +26,30 @@
 #define WALK_VA_TYPES	UINT64_MAX
 /* Of the privileges, those that a region can have. */
 #define WALK_PRIVS_KEPT UINT64_C(0x33)
-#define WALK_LMR_OUT	DAT_INVALID_ARG7    /* of dat_lmr_create() */
-#define WALK_REJECT_MAX 0		    /* private data of a reject */
-#define WALK_SKIPS	true		    /* segments of no bytes */
-#define WALK_LONG	(UINT64_C(1) << 32) /* bytes: too many */
+#define WALK_LMR_OUT	DAT_INVALID_ARG7 /* of dat_lmr_create() */
+#define WALK_REJECT_MAX 0		 /* private data of a reject */
+/* Of who was refused by nobody's wish, too: a reject may be bare. */
+#define WALK_BARE_REJECT EV_BIT(PEER_REJECTED)
+#define WALK_SKIPS	 true		     /* segments of no bytes */
+#define WALK_LONG	 (UINT64_C(1) << 32) /* bytes: too many */
 #else
 #define WALK_NAME    "walk"
 #define WALK_HEADER  "dat2/udat.h"
 #define WALK_LIBRARY "-ldat2"
 #define WALK_TARGET  "virtual_address"
 #define CALL_12(...)
-#define CALL_20		CALL
-#define WALK_EVD_FLAGS	UINT64_C(0x3f1)
-#define WALK_LMR_FIELDS DAT_LMR_FIELD_ALL
-#define WALK_CNO_FIELDS DAT_CNO_FIELD_ALL /* the last one, no mask */
-#define WALK_PRIVS	UINT64_C(0x73)
-#define WALK_VA_TYPES	UINT64_C(1)
-#define WALK_PRIVS_KEPT UINT64_MAX
-#define WALK_LMR_OUT	DAT_INVALID_ARG8
-#define WALK_REJECT_MAX INT32_MAX
-#define WALK_SKIPS	false
-#define WALK_LONG	UINT64_C(0) /* cannot be said in 32 bits */
+#define CALL_20		 CALL
+#define WALK_EVD_FLAGS	 UINT64_C(0x3f1)
+#define WALK_LMR_FIELDS	 DAT_LMR_FIELD_ALL
+#define WALK_CNO_FIELDS	 DAT_CNO_FIELD_ALL /* the last one, no mask */
+#define WALK_PRIVS	 UINT64_C(0x73)
+#define WALK_VA_TYPES	 UINT64_C(1)
+#define WALK_PRIVS_KEPT	 UINT64_MAX
+#define WALK_LMR_OUT	 DAT_INVALID_ARG8
+#define WALK_REJECT_MAX	 INT32_MAX
+#define WALK_BARE_REJECT 0u
+#define WALK_SKIPS	 false
+#define WALK_LONG	 UINT64_C(0) /* cannot be said in 32 bits */
 #endif
 
 /* Whether a completion says that it is of OP: 1.2 does not tell. */

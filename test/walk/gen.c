@@ -424,8 +424,9 @@ static bool gen_cr(struct gen *g, const struct model *m, struct call *c)
 	c->n[1] = m->conn[o->cr.conn].serial;
 	if (c->op != OP_CR_ACCEPT)
 		return true;
-	if (o->uses[USE_EP] >= 0 && !one_in(g, 10))
-		return true;
+	ep = o->uses[USE_EP];
+	if (ep >= 0 && !one_in(g, 10))
+		return has_room(m, m->obj[ep].uses[USE_CONN], 3);
 	ep = find(g, m, OF(K_EP, o->ia));
 	c->h[1] = (int16_t)ep;
 	return ep < 0 || has_room(m, m->obj[ep].uses[USE_CONN], 3);

@@ -879,8 +879,8 @@ static void take_cno(struct model *m, const struct call *c,
 	}
 }
 
-static void take_memory(struct model *m, const struct call *c,
-			const struct result *r)
+static void take_memory(struct model *m, const struct world *w,
+			const struct call *c, const struct result *r)
 {
 	struct obj *o;
 
@@ -903,6 +903,9 @@ static void take_memory(struct model *m, const struct call *c,
 		if (c->n[0] == DAT_LMR_FIELD_ALL &&
 		    (r->lmr_param.length != o->lmr.length ||
 		     r->lmr_param.mem_priv != (DAT_MEM_PRIV_FLAGS)o->lmr.priv ||
+		     r->lmr_param.lmr_context != w->lkey[c->h[0]] ||
+		     r->lmr_param.rmr_context != w->rkey[c->h[0]] ||
+		     r->lmr_param.region_desc.for_va != w->mem[c->h[0]] ||
 		     r->lmr_param.pz_handle != m->obj[o->uses[USE_PZ]].handle))
 			model_wrong(m, "the region is not what was registered");
 		break;
@@ -1071,7 +1074,7 @@ bool model_take(struct model *m, const struct world *w, const struct call *c,
 		take_any(m, c, r);
 	else if (c->op <= OP_PZ_FREE ||
 		 (c->op >= OP_LMR_CREATE && c->op <= OP_LMR_FREE))
-		take_memory(m, c, r);
+		take_memory(m, w, c, r);
 	else if (c->op <= OP_EVD_FREE)
 		take_evd(m, w, c, r);
 	else if (c->op <= OP_CNO_FREE)

@@ -13,8 +13,12 @@
 
 #include <string.h>
 
+#include "test/walk/face.h"
+
+/* Refused, not by the consumer. */
+#define EV_REFUSED (EV_BIT(NON_PEER_REJECTED) | WALK_BARE_REJECT)
 /* Nobody answers any more: by a refusal, or by the end of the transport. */
-#define EV_DROPPED (EV_BIT(NON_PEER_REJECTED) | EV_BIT(BROKEN))
+#define EV_DROPPED (EV_REFUSED | EV_BIT(BROKEN))
 
 #define BAD_HANDLE(x) refuse(a, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_##x)
 #define BAD_ARG(n)    refuse(a, DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
@@ -382,12 +386,12 @@ static void take_connect(struct model *m, const struct call *c)
 	k->request_owed = !k->first[0];
 	if (sp->kind == K_RSP && sp->sp.spent) {
 		/* Which of the two comes first is not known. */
-		k->may[0] |= EV_BIT(NON_PEER_REJECTED);
+		k->may[0] |= EV_REFUSED;
 		k->request_owed = false;
 		for (int i = 0; i < m->n_conn - 1; i++)
 			if (m->conn[i].sp == id && m->conn[i].request_may) {
 				m->conn[i].request_owed = false;
-				m->conn[i].may[0] |= EV_BIT(NON_PEER_REJECTED);
+				m->conn[i].may[0] |= EV_REFUSED;
 			}
 	}
 	m->obj[id].sp.spent = sp->kind == K_RSP;
@@ -831,7 +835,8 @@ static bool end_event(struct model *m, struct conn *k, int s, unsigned bit)
 static bool take_conn_event(struct model *m, struct conn *k, int s,
 			    unsigned bit, const DAT_CONNECTION_EVENT_DATA *d)
 {
-	if (bit == EV_BIT(PEER_REJECTED) || (bit == EV_ESTABLISHED && !s))
+	if ((bit == EV_BIT(PEER_REJECTED) && WALK_REJECT_MAX) ||
+	    (bit == EV_ESTABLISHED && !s))
 		answer_came(m, k, d);
 	if (bit != EV_ESTABLISHED)
 		return end_event(m, k, s, bit);
