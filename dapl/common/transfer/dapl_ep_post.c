@@ -76,9 +76,11 @@ __attribute__((cold, noinline)) static bool is_over(struct dapl_qp *qp, int err)
 {
 	int state = __atomic_load_n(&qp->state, __ATOMIC_RELAXED);
 	bool over = state == DAT_EP_STATE_DISCONNECTED;
+	/* EIO: erdma */
+	bool perhaps = abs(err) == EINVAL || abs(err) == EIO;
 	int cancel;
 
-	if (over || state != DAT_EP_STATE_CONNECTED || abs(err) != EINVAL)
+	if (over || state != DAT_EP_STATE_CONNECTED || !perhaps)
 		return over;
 	cancel = dapl_cancel_off();
 	dapl_lock(&qp->ctl);

@@ -37,10 +37,9 @@ enum way {
 	UD_SQE = 1 << 10,
 	NEGATIVE_ERRORS = 1 << 11,
 	DANGLING_CQES = 1 << 12,
-	ERR_REFUSES_POSTS = 1 << 13,
-	QUEUES_NOT_EMPTY = 1 << 14,
-	CQ_NEEDS_ALLOCATOR = 1 << 15,
-	ERR_IS_FINAL = 1 << 16,
+	QUEUES_NOT_EMPTY = 1 << 13,
+	CQ_NEEDS_ALLOCATOR = 1 << 14,
+	ERR_IS_FINAL = 1 << 15,
 };
 
 #define WINDOWS_1 IBV_DEVICE_MEM_WINDOW
@@ -63,8 +62,9 @@ struct kind {
 	unsigned int flags;
 	unsigned int mw_types; /* of struct fv_device_cfg */
 	int max_mw;
-	int resize_error; /* of ibv_resize_cq(); 0: queues can grow */
-	uint16_t lid;	  /* that an Ethernet port shows */
+	int resize_error;      /* of ibv_resize_cq(); 0: queues can grow */
+	int err_refuses_posts; /* of struct fv_device_cfg */
+	uint16_t lid;	       /* that an Ethernet port shows */
 	unsigned int ways;
 };
 
@@ -275,8 +275,9 @@ static const struct kind kinds[FV_KINDS] = {
 		.inline_data = 112,
 		.atomics = IBV_ATOMIC_NONE,
 		.flags = WINDOWS_1 | KEYS, .resize_error = -ENOSYS,
+		.err_refuses_posts = EINVAL,
 		.ways = TAKES_CQES_ALONG | FLUSHES_LATE | READ_SINK_RW |
-			NEGATIVE_ERRORS | ERR_REFUSES_POSTS,
+			NEGATIVE_ERRORS,
 	},
 	/*
 	 * k: hw/efa/efa_verbs.c: queue pairs of type UD and its own, EOPNOTSUPP
@@ -404,6 +405,7 @@ static void cfg_limits_init(struct fv_device_cfg *cfg, const struct kind *k)
 	cfg->read_sge = k->read_sge ? k->read_sge : a->max_sge_rd;
 	cfg->cqe_min = k->cqe_min;
 	cfg->resize_error = k->resize_error;
+	cfg->err_refuses_posts = k->err_refuses_posts;
 	if (k->vendor_id)
 		a->vendor_id = k->vendor_id;
 	if (!k->qp_wr) {
@@ -437,7 +439,6 @@ static void cfg_ways_init(struct fv_device_cfg *cfg, unsigned int ways)
 	cfg->ud_sqe = ways & UD_SQE;
 	cfg->negative_errors = ways & NEGATIVE_ERRORS;
 	cfg->dangling_cqes = ways & DANGLING_CQES;
-	cfg->err_refuses_posts = ways & ERR_REFUSES_POSTS;
 	cfg->queues_not_empty = ways & QUEUES_NOT_EMPTY;
 	cfg->cq_needs_allocator = ways & CQ_NEEDS_ALLOCATOR;
 	cfg->err_is_final = ways & ERR_IS_FINAL;

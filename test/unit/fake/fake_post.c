@@ -153,18 +153,20 @@ static int post_error(const struct fv_qp *q, int err)
 	return fv__device(q->qp.context)->cfg.negative_errors ? -err : err;
 }
 
-static bool refused_in_error(const struct fv_qp *q)
+static int refused_in_error(const struct fv_qp *q)
 {
-	return q->attr.qp_state == IBV_QPS_ERR &&
-	       fv__device(q->qp.context)->cfg.err_refuses_posts;
+	return q->attr.qp_state == IBV_QPS_ERR
+		       ? fv__device(q->qp.context)->cfg.err_refuses_posts
+		       : 0;
 }
 
 static int check_send(const struct fv_qp *q, const struct ibv_send_wr *wr)
 {
 	enum ibv_qp_state st = q->attr.qp_state;
 
-	if (st == IBV_QPS_RESET || st == IBV_QPS_INIT || st == IBV_QPS_RTR ||
-	    refused_in_error(q))
+	if (refused_in_error(q))
+		return refused_in_error(q);
+	if (st == IBV_QPS_RESET || st == IBV_QPS_INIT || st == IBV_QPS_RTR)
 		return EINVAL;
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > q->cap.max_send_sge)
 		return EINVAL;
@@ -251,11 +253,13 @@ int fv__post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
 		return err;
 	}
 	for (; wr; wr = wr->next) {
-		err = qp->srq || q->attr.qp_state == IBV_QPS_RESET ||
-				      refused_in_error(q) ||
-				      (!wr->num_sge && cfg->recv_needs_segment)
-			      ? EINVAL
-			      : fv__rq_post(&q->rq, wr);
+		err = refused_in_error(q);
+		if (!err)
+			err = qp->srq || q->attr.qp_state == IBV_QPS_RESET ||
+					      (!wr->num_sge &&
+					       cfg->recv_needs_segment)
+				      ? EINVAL
+				      : fv__rq_post(&q->rq, wr);
 		if (err) {
 			*bad = wr;
 			break;

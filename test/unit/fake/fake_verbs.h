@@ -83,8 +83,9 @@ struct fv_device_cfg {
 	bool cq_needs_allocator; /* no completion queue for anybody (mana) */
 	bool queues_not_empty;	 /* work queues have entries (siw, erdma) */
 	bool negative_errors;	 /* of posts (bnxt_re, qedr, cxgb4, siw) */
-	/* a post to a queue pair in ERR is refused with EINVAL (cxgb4) */
-	bool err_refuses_posts;
+	/* the errno that a post to a queue pair in ERR is refused with, or 0
+	 * (cxgb4: EINVAL, erdma: EIO) */
+	int err_refuses_posts;
 	/*
 	 * to poll a completion of a queue pair that was destroyed ends the
 	 * program: the driver would look into freed memory (qedr)

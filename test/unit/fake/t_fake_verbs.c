@@ -1450,11 +1450,11 @@ T(kinds__posts_in_error_are_refused, IRDMA, CONNECTED)
 {
 	struct fv_device_cfg *cfg = fv_device_cfg_get(a.ctx->device);
 
-	cfg->err_refuses_posts = true;
+	cfg->err_refuses_posts = EIO;
 	cfg->negative_errors = true;
 	assert_ok(to_state(a.qp, IBV_QPS_ERR));
-	assert_int_equal(post_send(&a, 1, 0, 4, IBV_SEND_SIGNALED), -EINVAL);
-	assert_int_equal(post_recv(&a, 2, 0, 4), -EINVAL);
+	assert_int_equal(post_send(&a, 1, 0, 4, IBV_SEND_SIGNALED), -EIO);
+	assert_int_equal(post_recv(&a, 2, 0, 4), -EIO);
 	expect_empty(&a);
 }
 

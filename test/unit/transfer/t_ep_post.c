@@ -510,10 +510,10 @@ ON_EACH(flush__device_refuses_what_comes_late, world_connect)
 {
 	struct fv_device_cfg *cfg = fv_device_cfg_get(w->dev);
 
-	cfg->err_refuses_posts = true;
 	fv_qp_error(world_qp(c->ep));
-	for (unsigned i = 0; i < 2; i++) {
-		cfg->negative_errors = i;
+	for (unsigned i = 0; i < 4; i++) {
+		cfg->err_refuses_posts = i < 2 ? EINVAL : EIO;
+		cfg->negative_errors = i % 2;
 		assert_dat_ok(post_recv(c, 64, 1));
 		assert_dat_ok(post_send(c, 8, 2, 0));
 		assert_dat_ok(post_send(c, 8, 3, DAT_COMPLETION_SUPPRESS_FLAG));
@@ -521,7 +521,7 @@ ON_EACH(flush__device_refuses_what_comes_late, world_connect)
 		expect_dto(c->req_evd, 2, DAT_DTO_ERR_FLUSHED);
 		expect_dto(c->req_evd, 3, DAT_DTO_ERR_FLUSHED);
 	}
-	cfg->err_refuses_posts = false;
+	cfg->err_refuses_posts = 0;
 }
 
 /* What is wrong with the request itself stays wrong. */
