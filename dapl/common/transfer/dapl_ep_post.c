@@ -291,6 +291,7 @@ dapl_transfer_slow(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 		   uint32_t imm, DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_qp *qp = dapl_qp_from(handle);
+	DAT_LMR_TRIPLET nothing = {0};
 	struct ibv_send_wr wr;
 	uint32_t length;
 
@@ -303,6 +304,9 @@ dapl_transfer_slow(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 	if (op != DAT_DTO_SEND && !remote)
 		return dapl_fail(DAPL_BAD_ARG(5), "ep %p: no remote buffer",
 				 (void *)qp);
+	/* erdma takes a segment of a read whether there is one or not. */
+	if (op == DAT_DTO_RDMA_READ && !segments)
+		iov = &nothing;
 	length = dapl_wr_fill(qp, &wr, opcode, op, segments, iov, remote, imm);
 	return dapl_qp_post_request(qp, &wr, op, length, cookie, flags);
 }

@@ -191,6 +191,16 @@ static inline uint32_t dapl_wr_fill(const struct dapl_qp *qp,
 	return (uint32_t)length;
 }
 
+/* A read of no segments is not plain: see dapl_transfer_slow(). */
+static inline bool dapl_segments_plain(const struct dapl_qp *qp, unsigned op,
+				       DAT_COUNT segments)
+{
+	uint32_t most = (uint32_t)qp->attr.max_request_iov;
+
+	return op == DAT_DTO_RDMA_READ ? (uint32_t)segments - 1 < most
+				       : (uint32_t)segments <= most;
+}
+
 /* A request of OPCODE, whose event will report OP. IMM: or what to invalidate.
  */
 __attribute__((always_inline)) static inline DAT_RETURN
@@ -206,8 +216,8 @@ dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 
 	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) ||
 		     !__atomic_load_n(&qp->ready, __ATOMIC_RELAXED) ||
-		     (uint32_t)segments > (uint32_t)qp->attr.max_request_iov ||
-		     !iov || (op != DAT_DTO_SEND && !remote)))
+		     !dapl_segments_plain(qp, op, segments) || !iov ||
+		     (op != DAT_DTO_SEND && !remote)))
 		return dapl_transfer_slow(handle, opcode, op, segments, iov,
 					  cookie, remote, imm, flags);
 	length = dapl_wr_fill(qp, &wr, opcode, op, segments, iov, remote, imm);

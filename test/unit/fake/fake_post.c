@@ -200,7 +200,11 @@ static void queue_send(struct fv_qp *q, const struct ibv_send_wr *wr)
 	s->wr = *wr;
 	s->wr.next = NULL;
 	s->wr.sg_list = s->sge;
-	if (wr->num_sge)
+	if (wr->opcode == IBV_WR_RDMA_READ &&
+	    fv__device(q->qp.context)->cfg.read_has_segment) {
+		s->wr.num_sge = 1;
+		s->sge[0] = wr->sg_list[0];
+	} else if (wr->num_sge)
 		memcpy(s->sge, wr->sg_list,
 		       (size_t)wr->num_sge * sizeof(s->sge[0]));
 	if (wr->send_flags & IBV_SEND_INLINE)

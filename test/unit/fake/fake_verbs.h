@@ -102,6 +102,8 @@ struct fv_device_cfg {
 	/* successes are seen when a queue pair of their queue moves to ERR */
 	bool late_completions;
 	bool recv_needs_segment; /* one without is refused (siw) */
+	/* a read has the segment at sg_list, whatever num_sge says (erdma) */
+	bool read_has_segment;
 	bool posts_enter_kernel; /* a post of requests can be cancelled in */
 	/* grant more than asked for, and take as much, as hardware does */
 	bool round_up;

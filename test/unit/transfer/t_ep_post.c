@@ -89,6 +89,25 @@ ON_EACH(post__lengths, world_connect)
 	expect_empty(s->recv_evd);
 }
 
+/* Drivers may take a segment where there is none, too. */
+ON_EACH(rdma_read__no_segments, world_connect)
+{
+	DAT_LMR_TRIPLET seg = world_seg(c, 100, 32);
+	DAT_RMR_TRIPLET remote = world_target(s, 0, 32);
+	DAT_EVENT ev;
+
+	fv_device_cfg_get(w->dev)->read_has_segment = true;
+	fill(s, 9);
+	for (int i = 0; i < 2; i++) {
+		assert_dat_ok(V(ep_post_rdma_read)(c->ep, 0, i ? NULL : &seg,
+						   world_cookie(1), &remote,
+						   0));
+		ev = expect_dto(c->req_evd, 1, DAT_DTO_SUCCESS);
+		check_dto(&ev, c->ep, DAT_DTO_RDMA_READ, 0);
+	}
+	assert_int_equal(c->mem.buf[100], 0);
+}
+
 ON_EACH(rdma_read_to_rmr__by_context, world_connect)
 {
 	DAT_RMR_TRIPLET local, remote;
