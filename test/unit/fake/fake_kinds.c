@@ -40,6 +40,7 @@ enum way {
 	QUEUES_NOT_EMPTY = 1 << 13,
 	CQ_NEEDS_ALLOCATOR = 1 << 14,
 	ERR_IS_FINAL = 1 << 15,
+	READ_HAS_SEGMENT = 1 << 16,
 };
 
 #define WINDOWS_1 IBV_DEVICE_MEM_WINDOW
@@ -198,7 +199,8 @@ static const struct kind kinds[FV_KINDS] = {
 	/*
 	 * k: hw/bnxt_re/ib_verbs.c: limits, flags of windows that
 	 * u: bnxt_re/main.c has no calls for; bnxt_re/verbs.c: flushes are made
-	 * by polls, errors of posts are negative, an end takes completions along
+	 * by polls, bnxt_re_destroy_qp() takes completions along; errors of
+	 * bnxt_re_post_send() and _recv() are positive, but for an unknown opcode
 	 */
 	[FV_BNXT_RE] = {
 		.name = "bnxt_re", .family = ROCE, .vendor_id = 0x14e4,
@@ -208,12 +210,11 @@ static const struct kind kinds[FV_KINDS] = {
 		.srq = 65536, .srq_wr = 1048575, .srq_sge = 6,
 		.atomics = IBV_ATOMIC_NONE,
 		.flags = WINDOWS | KEYS | RNR, .max_mw = 262144,
-		.ways = TAKES_CQES_ALONG | ROUND_UP | FLUSHES_LATE |
-			NEGATIVE_ERRORS,
+		.ways = TAKES_CQES_ALONG | ROUND_UP | FLUSHES_LATE,
 	},
 	/*
-	 * k: hw/hns/hns_roce_main.c: one segment of a read is what it says, and
-	 * no windows; hns_roce_hw_v2.h: limits; hns_roce_qp.c: COMM_EST;
+	 * k: hw/hns/hns_roce_main.c: one segment of a read is what it says,
+	 * before Linux 6.15, and no windows; hns_roce_hw_v2.h: limits; hns_roce_qp.c: COMM_EST;
 	 * u: hns/hns_roce_u.c: queues cannot grow; hns_roce_u_hw_v2.c: a read
 	 * takes as many as others, an end takes completions along
 	 */
@@ -229,10 +230,13 @@ static const struct kind kinds[FV_KINDS] = {
 	},
 	/*
 	 * k: hw/erdma/erdma_verbs.c, erdma_main.c: limits, one segment of a
-	 * receive, which the core takes for all; no SRQ, no windows, no queue
-	 * without entries; u: erdma/erdma_verbs.c: no completion queue below 64
-	 * entries, nor one that grows, and completions without a queue pair are
-	 * passed over
+	 * receive, which the core takes for all; no SRQ, a number of windows
+	 * that nothing makes, no queue without entries
+	 * (erdma_qp_validate_cap()); u: erdma/erdma_verbs.c: no completion queue
+	 * below 64 entries, nor one that grows; completions without a queue pair
+	 * are passed over (__erdma_poll_one_cqe()); errors of posts are negative,
+	 * -EIO in ERR (erdma_post_send(), _recv()); a read takes its segment
+	 * without a look at their number (erdma_push_one_sqe())
 	 */
 	[FV_ERDMA] = {
 		.name = "erdma", .family = IWARP, .vendor_id = 0x1ded,
@@ -241,8 +245,10 @@ static const struct kind kinds[FV_KINDS] = {
 		.rd_atom = 128, .init_rd_atom = 128,
 		.inline_data = 96,
 		.atomics = IBV_ATOMIC_NONE,
-		.flags = KEYS, .resize_error = EOPNOTSUPP,
-		.ways = TAKES_CQES_ALONG | READ_SINK_RW | QUEUES_NOT_EMPTY,
+		.flags = KEYS, .max_mw = 131072, .resize_error = EOPNOTSUPP,
+		.err_refuses_posts = EIO,
+		.ways = TAKES_CQES_ALONG | READ_SINK_RW | QUEUES_NOT_EMPTY |
+			NEGATIVE_ERRORS | READ_HAS_SEGMENT,
 	},
 	/*
 	 * k: hw/qedr/verbs.c: limits, a number of windows that nothing makes;
@@ -263,16 +269,18 @@ static const struct kind kinds[FV_KINDS] = {
 		.ways = ROUND_UP | NEGATIVE_ERRORS | DANGLING_CQES,
 	},
 	/*
-	 * k: hw/cxgb4/provider.c: limits, windows that no command makes;
+	 * k: hw/cxgb4/provider.c: limits, windows that no command makes, SRQs
+	 * only of a T6 (this is a T5); device.c, c4iw_alloc(): depths of queues;
+	 * t4.h: T4_MAX_SEND_INLINE, four segments of a receive;
 	 * u: cxgb4/verbs.c: resizing gives -ENOSYS; qp.c: what is posted to a
 	 * queue pair in ERR is refused with -EINVAL; cq.c: flushes are made by
 	 * polls, completions without a queue pair are passed over
 	 */
 	[FV_CXGB4] = {
 		.name = "cxgb4", .family = IWARP, .vendor_id = 0x1425,
-		.qp_wr = 1023, .sge = 4, .sge_rd = 1,
-		.cqe = 65535, .rd_atom = 32, .init_rd_atom = 32,
-		.inline_data = 112,
+		.qp_wr = 8190, .sge = 4, .sge_rd = 1,
+		.cqe = 65518, .rd_atom = 32, .init_rd_atom = 32,
+		.inline_data = 280,
 		.atomics = IBV_ATOMIC_NONE,
 		.flags = WINDOWS_1 | KEYS, .resize_error = -ENOSYS,
 		.err_refuses_posts = EINVAL,
@@ -442,6 +450,7 @@ static void cfg_ways_init(struct fv_device_cfg *cfg, unsigned int ways)
 	cfg->queues_not_empty = ways & QUEUES_NOT_EMPTY;
 	cfg->cq_needs_allocator = ways & CQ_NEEDS_ALLOCATOR;
 	cfg->err_is_final = ways & ERR_IS_FINAL;
+	cfg->read_has_segment = ways & READ_HAS_SEGMENT;
 }
 
 static void cfg_transport_init(struct fv_device_cfg *cfg, const struct kind *k)

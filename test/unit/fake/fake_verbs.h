@@ -82,7 +82,7 @@ struct fv_device_cfg {
 		     */
 	bool cq_needs_allocator; /* no completion queue for anybody (mana) */
 	bool queues_not_empty;	 /* work queues have entries (siw, erdma) */
-	bool negative_errors;	 /* of posts (bnxt_re, qedr, cxgb4, siw) */
+	bool negative_errors;	 /* of posts (qedr, erdma, cxgb4, siw) */
 	/* the errno that a post to a queue pair in ERR is refused with, or 0
 	 * (cxgb4: EINVAL, erdma: EIO) */
 	int err_refuses_posts;
