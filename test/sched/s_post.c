@@ -12,7 +12,9 @@
 static struct {
 	struct world *w;
 	int out[2][THREADS * POSTS]; /* requests, receives: posted, and back */
+	uint64_t next[2];	     /* least cookie that may come next */
 	bool patient;		     /* a full queue has room again */
+	bool ordered;		     /* one thread's come in its order */
 	int posters;
 	int back;
 } st;
@@ -28,6 +30,8 @@ static void read_all(struct world_side *s, DAT_EVD_HANDLE evd, int which)
 				 .as_64;
 		need(cookie < THREADS * POSTS);
 		need(st.out[which][cookie]-- == 1);
+		need(!st.ordered || cookie >= st.next[which]);
+		st.next[which] = cookie + 1;
 		st.back++;
 	}
 }
@@ -153,6 +157,25 @@ SCENARIO(post__against_disconnect_of_the_peer)
 	expect_empty(c->conn_evd);
 	expect_empty(s->conn_evd);
 	need_ok(V(ep_reset)(c->ep));
+	nothing_is_out(c);
+}
+
+/*
+ * What is posted while somebody moves the queue pair to ERR comes behind what
+ * that flushes, on devices that do so at once.
+ */
+SCENARIO_IB(post__behind_what_a_disconnect_flushes)
+{
+	make(w, false);
+	st.ordered = true;
+	st.posters = 2;
+	actor(posts_requests, (void *)0);
+	actor(posts_receives, (void *)1);
+	actor(reads, NULL);
+	actor(disconnects, sched_dice(2) ? c->ep : s->ep);
+	play();
+	kit_ended(c->conn_evd, false);
+	kit_ended(s->conn_evd, false);
 	nothing_is_out(c);
 }
 

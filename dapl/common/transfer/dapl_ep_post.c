@@ -45,7 +45,8 @@ dapl_post_refused(struct dapl_qp *qp, const struct dapl_wq *wq, int err,
 /*
  * Devices that take no posts on a queue pair in error, or forget them, still
  * owe the consumer a flush in DISCONNECTED. It goes behind those of the device
- * that are there.
+ * that are there: who has just marked the queues, and has yet to move the queue
+ * pair, is waited for, since what that flushes was posted earlier.
  */
 __attribute__((cold, noinline)) static int post_flushed(struct dapl_qp *qp,
 							struct dapl_evd *evd,
@@ -58,6 +59,8 @@ __attribute__((cold, noinline)) static int post_flushed(struct dapl_qp *qp,
 
 	if (op == DAPL_OP_MARKER)
 		return 0;
+	dapl_lock(&qp->ctl);
+	dapl_unlock(&qp->ctl);
 	dapl_completion_flush(qp, op, cookie, &event);
 	dapl_evd_poll_all(evd, NULL, &after);
 	posted = dapl_evd_post(evd, &event);
