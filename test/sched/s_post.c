@@ -179,6 +179,32 @@ SCENARIO_IB(post__behind_what_a_disconnect_flushes)
 	nothing_is_out(c);
 }
 
+static void posts_too_early(void *arg)
+{
+	struct world_side *s = &st.w->client;
+
+	for (int i = 0; i < 8; i++) {
+		DAT_RETURN ret = post_one(s, 0, 0);
+
+		if (ret == DAT_SUCCESS)
+			return;
+		need_type(ret, DAT_INVALID_STATE);
+		need(DAT_GET_SUBTYPE(ret) != DAT_INVALID_STATE_EP_CONNECTED &&
+		     DAT_GET_SUBTYPE(ret) != DAT_INVALID_STATE_EP_DISCONNECTED);
+	}
+}
+
+/* A refusal names the state that it is for, whatever comes meanwhile. */
+SCENARIO(post__refused_while_the_attempt_fails)
+{
+	st.w = w;
+	c->ep = world_ep(c, NULL);
+	need_ok(kit_connect(c->ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	actor(posts_too_early, NULL);
+	play();
+	need_ok(V(ep_free)(c->ep));
+}
+
 /* ------------------------------------ a shared receive queue */
 
 #define DEPTH 4

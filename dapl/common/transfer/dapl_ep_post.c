@@ -167,13 +167,16 @@ int dapl_post_no_slot(struct dapl_qp *qp, DAT_DTO_COOKIE cookie, unsigned op)
 			: -ENOBUFS;
 }
 
-/* Why an endpoint in STATE takes no request: without an EVD it never does. */
-static int not_now(int state)
+/*
+ * An endpoint in STATE takes no request; without an EVD it never does. STATE is
+ * what was decided by: the endpoint's may be another one by now.
+ */
+static DAT_RETURN not_now(struct dapl_qp *qp, int state, DAT_COUNT segments)
 {
-	return state == DAT_EP_STATE_CONNECTED ||
-			       state == DAT_EP_STATE_DISCONNECTED
-		       ? -ENOBUFS
-		       : -ENOTCONN;
+	if (state == DAT_EP_STATE_CONNECTED ||
+	    state == DAT_EP_STATE_DISCONNECTED)
+		return dapl_post_refused(qp, qp->sq, -ENOBUFS, segments);
+	return dapl_qp_bad_state(qp, state, "posting a request");
 }
 
 /* The mark of a request that is to wake nobody: only where configured. */
@@ -194,8 +197,7 @@ DAT_RETURN dapl_qp_post_request(struct dapl_qp *qp, struct ibv_send_wr *wr,
 
 	if (!qp->sq || (state != DAT_EP_STATE_CONNECTED &&
 			state != DAT_EP_STATE_DISCONNECTED))
-		return dapl_post_refused(qp, qp->sq, not_now(state),
-					 wr->num_sge);
+		return not_now(qp, state, wr->num_sge);
 	wr->next = NULL;
 	wr->send_flags |= dapl_verbs_flags(flags);
 	if (qp->slow_posts)
@@ -271,7 +273,7 @@ DAT_RETURN dapl_qp_post_bind(struct dapl_qp *qp, struct ibv_mw *mw,
 
 	if (!wq || (state != DAT_EP_STATE_CONNECTED &&
 		    state != DAT_EP_STATE_DISCONNECTED))
-		return dapl_post_refused(qp, wq, not_now(state), 0);
+		return not_now(qp, state, 0);
 	bind->send_flags = dapl_verbs_flags(flags);
 	if (qp->slow_posts)
 		cancel = dapl_cancel_off();
