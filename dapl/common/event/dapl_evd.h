@@ -53,6 +53,16 @@ enum dapl_evd_config {
 	DAPL_EVD_THRESHOLD = 3, /* all; a waiter may ask for several */
 };
 
+/*
+ * What the completion queue was asked to notify of: it will, or it has and its
+ * notification is in the channel or on its way there.
+ */
+enum dapl_evd_armed {
+	DAPL_EVD_UNARMED,
+	DAPL_EVD_ARMED_SOLICITED,
+	DAPL_EVD_ARMED_ALL,
+};
+
 struct dapl_evd {
 	struct dapl_obj obj;
 
@@ -90,6 +100,7 @@ struct dapl_evd {
 	int config_users[4];	/* queues of endpoints, per configuration */
 	uint32_t notifications; /* events that notify, ever put into the ring */
 	uint32_t cno_notifications; /* the same when the CNO was last told */
+	enum dapl_evd_armed armed;
 
 	/* Room in the completion queue; see dapl_evd_attach(). */
 	int cq_reserved; /* slots promised to work queues */
@@ -314,9 +325,12 @@ void dapl_evd_poll_on_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 /* To the end, taking the lock; EVD may be NULL, and have no queue. */
 void dapl_evd_poll_all(struct dapl_evd *evd, const struct dapl_obj *drop,
 		       struct dapl_evd_after *after);
-/* Asks for a notification of the next completion. No-op without a queue. */
+/*
+ * Sees to it that the next completion notifies, if none has that nobody took.
+ * No-op without a queue.
+ */
 void dapl_evd_cq_arm_locked(struct dapl_evd *evd);
-/* Takes notifications that have arrived. True if there was one. */
+/* Takes a notification that has arrived. True if there was one. */
 bool dapl_evd_cq_ack_locked(struct dapl_evd *evd);
 /* The device has given EVD's queue up. True the first time, to report it. */
 static inline bool dapl_evd_cq_gave_up(struct dapl_evd *evd)

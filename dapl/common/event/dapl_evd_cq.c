@@ -119,15 +119,22 @@ void dapl_evd_poll_all(struct dapl_evd *evd, const struct dapl_obj *drop,
 
 void dapl_evd_cq_arm_locked(struct dapl_evd *evd)
 {
+	bool solicited = evd->config == DAPL_EVD_SOLICITED;
+	enum dapl_evd_armed armed =
+		solicited ? DAPL_EVD_ARMED_SOLICITED : DAPL_EVD_ARMED_ALL;
 	int ret;
 
 	dapl_lock_assert_held(&evd->lock);
 	/* No endpoint, no completion: the first one will know what to arm. */
 	if (!evd->cq || evd->config == DAPL_EVD_UNUSED)
 		return;
-	ret = vb_op_error(
-		evd->ops.arm(evd->cq, evd->config == DAPL_EVD_SOLICITED));
-	if (ret)
+	/* On some devices it is a system call. */
+	if (evd->armed >= armed)
+		return;
+	ret = vb_op_error(evd->ops.arm(evd->cq, solicited));
+	if (!ret)
+		evd->armed = armed;
+	else
 		dapl_log(DAPL_LOG_ERR,
 			 "evd %p: cannot arm the completion queue: %s",
 			 (void *)evd, strerror(-ret));
@@ -136,7 +143,10 @@ void dapl_evd_cq_arm_locked(struct dapl_evd *evd)
 bool dapl_evd_cq_ack_locked(struct dapl_evd *evd)
 {
 	dapl_lock_assert_held(&evd->lock);
-	return evd->cq && vb_cq_events_take(evd->cq, evd->chan) > 0;
+	if (!evd->cq || vb_cq_event_take(evd->cq, evd->chan) <= 0)
+		return false;
+	evd->armed = DAPL_EVD_UNARMED;
+	return true;
 }
 
 static void run_call(const struct dapl_evd_call *call)

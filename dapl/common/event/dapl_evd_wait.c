@@ -237,22 +237,32 @@ bool dapl_evd_notified_locked(const struct dapl_evd *evd, uint32_t threshold,
 	return cq_notified && evd->config == DAPL_EVD_SOLICITED;
 }
 
+/* What ends a sleep. */
+enum {
+	BY_WAKEUP,
+	BY_CQ,
+	BY_N
+};
+
 /* A thread that sleeps, or is about to. */
 struct evd_waiter {
 	struct dapl_evd *evd;
 	int cancel; /* what dapl_cancel_off() has returned */
-	int wakeup_fd;
 	bool slept;
+	struct pollfd fds[BY_N];
 	struct dapl_evd_after after;
 };
 
-/* Takes what woke it. True if the completion queue had notified. */
+/*
+ * Takes what woke it, and looks at nothing else: that would be a system call
+ * for nothing. True if the completion queue had notified.
+ */
 static bool awake_locked(const struct evd_waiter *me)
 {
 	dapl_lock_assert_held(&me->evd->lock);
-	if (me->wakeup_fd >= 0)
-		dapl_wakeup_clear(me->wakeup_fd);
-	return dapl_evd_cq_ack_locked(me->evd);
+	if (me->fds[BY_WAKEUP].revents)
+		dapl_wakeup_clear(me->fds[BY_WAKEUP].fd);
+	return me->fds[BY_CQ].revents && dapl_evd_cq_ack_locked(me->evd);
 }
 
 /* From here on others may wait, and the CNO is triggered again. */
@@ -271,13 +281,15 @@ static void sleeper_left(struct evd_waiter *me)
 		sleeper_has_left(me->evd);
 }
 
-/* The thread ends in its sleep. ARG: the struct evd_waiter. */
+/*
+ * The thread ends in its sleep. ARG: the struct evd_waiter. What was to wake it
+ * wakes the next one.
+ */
 static void sleeper_cancelled(void *arg)
 {
 	struct evd_waiter *me = arg;
 
 	dapl_lock(&me->evd->lock);
-	awake_locked(me);
 	stop_waiting_locked(me->evd);
 	dapl_evd_cno_enter_locked(me->evd, &me->after);
 	dapl_unlock(&me->evd->lock);
@@ -291,17 +303,15 @@ static void sleeper_cancelled(void *arg)
 static int evd_sleep(struct evd_waiter *me, uint64_t deadline)
 {
 	const struct dapl_sleeper sleeper = {me->cancel, sleeper_cancelled, me};
-	struct pollfd fds[2] = {
-		{.fd = me->wakeup_fd, .events = POLLIN},
-		{.fd = me->evd->chan ? me->evd->chan->fd : -1,
-		 .events = POLLIN},
-	};
-	uint64_t until = deadline, look = dapl_now_us() + DEAF_US;
+	uint64_t until = deadline, look;
 	int ret;
 
-	if (me->wakeup_fd < 0 && look < deadline)
-		until = look;
-	ret = dapl_sleep(&sleeper, fds, 2, until);
+	if (me->fds[BY_WAKEUP].fd < 0) {
+		look = dapl_now_us() + DEAF_US;
+		if (look < deadline)
+			until = look;
+	}
+	ret = dapl_sleep(&sleeper, me->fds, BY_N, until);
 	if (ret == -ETIMEDOUT && until != deadline)
 		return 0;
 	return ret == -EINTR || ret == -ETIMEDOUT ? ret : 0;
@@ -314,10 +324,24 @@ static bool no_room_locked(struct dapl_evd *evd, uint32_t threshold)
 	return dapl_evd_queued(evd) < threshold && !dapl_evd_room_locked(evd);
 }
 
+/* What may end the next sleep; nothing has yet. */
+static void prepare_sleep_locked(struct evd_waiter *me)
+{
+	const struct dapl_evd *evd = me->evd;
+
+	dapl_lock_assert_held(&evd->lock);
+	me->fds[BY_WAKEUP] =
+		(struct pollfd){.fd = evd->wakeup_fd, .events = POLLIN};
+	me->fds[BY_CQ] = (struct pollfd){.fd = evd->chan ? evd->chan->fd : -1,
+					 .events = POLLIN};
+}
+
 /*
  * Waits with DAPL_EVD_WAITING set until THRESHOLD events are in the ring and,
  * where not every event notifies, one of those that came since does. A
  * completion that came just before the queue was armed may have been solicited.
+ * The queue is armed for a sleep only, and read again then: who wakes to find
+ * what it wants leaves it unarmed.
  */
 static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 				   uint32_t threshold)
@@ -338,7 +362,7 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 			return DAT_SUCCESS;
 		if (no_room_locked(evd, threshold))
 			return DAPL_NO_MEM;
-		me->wakeup_fd = evd->wakeup_fd;
+		prepare_sleep_locked(me);
 		dapl_unlock(&evd->lock);
 		/* A broken connection posts an event, perhaps to this EVD. */
 		dapl_evd_after(&me->after);
@@ -350,13 +374,13 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 			return DAPL_ERR(DAT_ABORT, 0);
 		if (evd->dismissals != dismissals)
 			return DAPL_BAD_STATE(EVD_UNWAITABLE);
-		if (!reason)
-			continue;
 		dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL,
 				     &me->after);
 		if (dapl_evd_notified_locked(evd, threshold, notifications,
 					     cq_notified))
 			return DAT_SUCCESS;
+		if (!reason)
+			continue;
 		return dapl_evd_nothing_came(
 			evd, reason == -EINTR ? DAT_INTERRUPTED_CALL
 					      : DAT_TIMEOUT_EXPIRED);
@@ -445,7 +469,7 @@ wait_rest(struct dapl_evd *evd, const struct ibv_wc *wc, int n, int cancel,
 	  DAT_TIMEOUT timeout, DAT_COUNT threshold, void *event,
 	  DAT_COUNT *nmore, dapl_evd_give_fn *give)
 {
-	struct evd_waiter me = {.evd = evd, .cancel = cancel, .wakeup_fd = -1};
+	struct evd_waiter me = {.evd = evd, .cancel = cancel};
 	DAT_RETURN ret;
 
 	if (n)

@@ -488,19 +488,28 @@ void vb_cq_destroy(struct ibv_cq *cq)
 	log_destroy("completion queue", cq, ibv_destroy_cq(cq));
 }
 
-int vb_cq_events_take(struct ibv_cq *cq, struct ibv_comp_channel *chan)
+int vb_cq_event_take(struct ibv_cq *cq, struct ibv_comp_channel *chan)
 {
 	struct ibv_cq *which;
 	void *context;
-	int n = 0, ret;
+	int ret;
 
 	errno = 0;
-	while (!ibv_get_cq_event(chan, &which, &context))
-		n++;
+	if (!ibv_get_cq_event(chan, &which, &context)) {
+		ibv_ack_cq_events(cq, 1);
+		return 1;
+	}
 	ret = null_error();
-	if (n)
-		ibv_ack_cq_events(cq, (unsigned)n);
-	return n || ret == -EAGAIN || ret == -EINTR ? n : ret;
+	return ret == -EAGAIN || ret == -EINTR ? 0 : ret;
+}
+
+int vb_cq_events_take(struct ibv_cq *cq, struct ibv_comp_channel *chan)
+{
+	int n = 0, ret;
+
+	while ((ret = vb_cq_event_take(cq, chan)) > 0)
+		n++;
+	return n ? n : ret;
 }
 
 /* Memory. */

@@ -112,10 +112,12 @@ int vb_cq_create(struct vb_dev *dev, int cqe, struct ibv_comp_channel *chan,
 int vb_cq_resize(struct ibv_cq *cq, int cqe);
 void vb_cq_destroy(struct ibv_cq *cq);
 /*
- * Takes the notifications of CQ that have come to its channel: how many. -errno
- * when there is none, and the channel is of no use any more.
+ * Takes the notifications of CQ that have come to its channel, or one of them,
+ * which costs one system call: how many. -errno when there is none, and the
+ * channel is of no use any more.
  */
 int vb_cq_events_take(struct ibv_cq *cq, struct ibv_comp_channel *chan);
+int vb_cq_event_take(struct ibv_cq *cq, struct ibv_comp_channel *chan);
 
 struct vb_cq_ops {
 	/* How many of N completions were read; or negative. */

@@ -11,10 +11,13 @@
 #include "test/unit/world.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "dapl/common/event/dapl_evd.h"
 
@@ -107,6 +110,136 @@ ON_IB(evd_wait__completion_wakes_after_the_cno_is_gone)
 		waiter_end(&t, DAT_SUCCESS);
 		assert_int_equal(t.ev.event_number, DAT_DTO_COMPLETION_EVENT);
 	}
+}
+
+/* --------------------------------- what a sleep costs */
+
+/* Calls that enter the kernel, or do on some devices. Atomic. */
+static struct {
+	int sleeps, channel_reads, eventfd_reads, arms;
+} calls;
+static int (*arm)(struct ibv_cq *cq, int solicited_only);
+
+static void count(int *which)
+{
+	__atomic_add_fetch(which, 1, __ATOMIC_RELAXED);
+}
+
+int __real_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *ts,
+		 const sigset_t *mask);
+int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *ts,
+		 const sigset_t *mask);
+int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *ts,
+		 const sigset_t *mask)
+{
+	count(&calls.sleeps);
+	return __real_ppoll(fds, n, ts, mask);
+}
+
+int __real_ibv_get_cq_event(struct ibv_comp_channel *chan, struct ibv_cq **cq,
+			    void **context);
+int __wrap_ibv_get_cq_event(struct ibv_comp_channel *chan, struct ibv_cq **cq,
+			    void **context);
+int __wrap_ibv_get_cq_event(struct ibv_comp_channel *chan, struct ibv_cq **cq,
+			    void **context)
+{
+	count(&calls.channel_reads);
+	return __real_ibv_get_cq_event(chan, cq, context);
+}
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+/* No call has more arguments, and one too many is nobody's. */
+long __wrap_syscall(long number, ...)
+{
+	va_list args;
+	long arg[6];
+
+	va_start(args, number);
+	for (int i = 0; i < 6; i++)
+		arg[i] = va_arg(args, long);
+	va_end(args);
+	if (number == SYS_read)
+		count(&calls.eventfd_reads);
+	return __real_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4],
+			      arg[5]);
+}
+
+static int count_arm(struct ibv_cq *cq, int solicited_only)
+{
+	count(&calls.arms);
+	return arm(cq, solicited_only);
+}
+
+#define assert_calls(sleeps_, channel_, eventfd_, arms_)         \
+	do {                                                     \
+		assert_int_equal(calls.sleeps, sleeps_);         \
+		assert_int_equal(calls.channel_reads, channel_); \
+		assert_int_equal(calls.eventfd_reads, eventfd_); \
+		assert_int_equal(calls.arms, arms_);             \
+		memset(&calls, 0, sizeof(calls));                \
+	} while (0)
+
+/* It is connected, with receives, and what a wait on its EVD does is counted.
+ */
+static void count_calls(struct world *w)
+{
+	struct dapl_evd *evd;
+
+	w->server.recv_evd = world_evd(w->server.ia, WITH_CQ);
+	world_connect(w);
+	for (uint64_t i = 0; i < 3; i++)
+		world_recv(&w->server, 0, 64, i);
+	evd = (struct dapl_evd *)w->server.recv_evd;
+	arm = evd->ops.arm;
+	evd->ops.arm = count_arm;
+	memset(&calls, 0, sizeof(calls));
+}
+
+ON_IB_IWARP(evd_wait__sleep_until_a_completion_reads_one_descriptor)
+{
+	struct waiter t;
+
+	count_calls(w);
+	for (uint64_t i = 0; i < 3; i++) {
+		waiter_start(&t, s->recv_evd, DAT_TIMEOUT_INFINITE, 1);
+		world_send(c, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG);
+		waiter_got(&t, i, 0);
+		assert_calls(1, 1, 0, 1);
+	}
+}
+
+/* And who comes next finds the queue armed. */
+ON_IB_IWARP(evd_wait__sleep_until_a_post_reads_one_descriptor)
+{
+	struct waiter t;
+
+	count_calls(w);
+	for (int i = 0; i < 3; i++) {
+		waiter_start(&t, s->recv_evd, DAT_TIMEOUT_INFINITE, 1);
+		world_post_se(s->recv_evd, w);
+		waiter_end(&t, DAT_SUCCESS);
+		assert_calls(1, 0, 1, i == 0);
+	}
+}
+
+/* One that comes while nobody sleeps has been notified of nevertheless. */
+ON_IB_IWARP(evd_wait__notification_of_before_is_found_once)
+{
+	struct waiter t;
+	DAT_COUNT more;
+
+	count_calls(w);
+	assert_int_equal(DAT_GET_TYPE(wait_for(s->recv_evd, 1, 1, &more)),
+			 DAT_TIMEOUT_EXPIRED);
+	world_send(c, 0, 64, 0, DAT_COMPLETION_DEFAULT_FLAG);
+	expect_dto(s->recv_evd, 0, DAT_DTO_SUCCESS);
+	memset(&calls, 0, sizeof(calls));
+	waiter_start(&t, s->recv_evd, DAT_TIMEOUT_INFINITE, 1);
+	world_until(__atomic_load_n(&calls.sleeps, __ATOMIC_RELAXED) == 2);
+	world_send(c, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG);
+	waiter_got(&t, 1, 0);
+	assert_calls(2, 2, 0, 1);
 }
 
 /* --------------------------------------------- threshold */
