@@ -94,17 +94,17 @@ DAT_RETURN c12_evd_dequeue(DAT_EVD_HANDLE handle, struct c12_event *to)
 
 /* What ends at once is a plain completion, or a code of both versions. */
 __attribute__((always_inline)) static inline DAT_RETURN
-wait_any(struct dapl_evd *evd, int cancel, DAT_TIMEOUT timeout,
-	 DAT_COUNT threshold, struct c12_event *to, DAT_COUNT *nmore)
+wait_any(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+	 struct c12_event *to, DAT_COUNT *nmore)
 {
-	struct ibv_wc wc[2];
+	struct ibv_wc wc[DAPL_EVD_BATCH];
 	DAT_EVENT event;
 	DAT_RETURN ret;
 	int n;
 
 	if (unlikely(!dapl_evd_wait_fast(evd, timeout, threshold, &event, nmore,
 					 wc, &n, &ret)))
-		return c12_ret(dapl_evd_wait_slow(evd, wc, n, cancel, timeout,
+		return c12_ret(dapl_evd_wait_slow(evd, wc, n, timeout,
 						  threshold, to, nmore,
 						  event_to_12));
 	if (ret == DAT_SUCCESS)
@@ -113,13 +113,13 @@ wait_any(struct dapl_evd *evd, int cancel, DAT_TIMEOUT timeout,
 }
 
 __attribute__((noinline)) static DAT_RETURN
-wait_shielded(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+wait_deferred(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
 	      struct c12_event *to, DAT_COUNT *nmore)
 {
-	int cancel = dapl_cancel_off();
-	DAT_RETURN ret = wait_any(evd, cancel, timeout, threshold, to, nmore);
+	int type = dapl_cancel_defer();
+	DAT_RETURN ret = wait_any(evd, timeout, threshold, to, nmore);
 
-	dapl_cancel_restore(cancel);
+	dapl_cancel_defer_end(type);
 	return ret;
 }
 
@@ -131,9 +131,9 @@ DAT_RETURN c12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 
 	if (!dapl_evd_wait_asks(handle, to, nmore, threshold))
 		return c12_ret(dapl_evd_bad_wait(handle, to, nmore, threshold));
-	if (timeout)
-		return wait_shielded(evd, timeout, threshold, to, nmore);
-	return wait_any(evd, PTHREAD_CANCEL_DISABLE, 0, threshold, to, nmore);
+	if (dapl_evd_wait_defers(evd, timeout))
+		return wait_deferred(evd, timeout, threshold, to, nmore);
+	return wait_any(evd, timeout, threshold, to, nmore);
 }
 
 /* ---------------------------------------------------------- post_se */

@@ -31,6 +31,7 @@
 
 static int evd_open_cq(struct dapl_evd *evd, struct dapl_ia *ia, DAT_COUNT qlen)
 {
+	struct ibv_cq *cq;
 	int depth = qlen, ret;
 
 	/*
@@ -45,13 +46,14 @@ static int evd_open_cq(struct dapl_evd *evd, struct dapl_ia *ia, DAT_COUNT qlen)
 	ret = vb_channel_create(&ia->dev, &evd->chan);
 	if (ret)
 		return ret;
-	ret = vb_cq_create(&ia->dev, depth, evd->chan, evd, &evd->cq);
+	ret = vb_cq_create(&ia->dev, depth, evd->chan, evd, &cq);
 	if (ret) {
 		vb_channel_destroy(evd->chan);
 		evd->chan = NULL;
 		return ret;
 	}
-	evd->ops = vb_cq_ops_of(evd->cq);
+	__atomic_store_n(&evd->cq, cq, __ATOMIC_RELAXED);
+	evd->ops = vb_cq_ops_of(cq);
 	return 0;
 }
 
@@ -104,7 +106,8 @@ static const struct dapl_obj_ops evd_ops = {
 static void evd_clear(struct dapl_evd *evd)
 {
 	dapl_lock(&evd->lock);
-	memset(&evd->slow, 0, sizeof(*evd) - offsetof(struct dapl_evd, slow));
+	__atomic_store_n(&evd->cq, NULL, __ATOMIC_RELAXED);
+	memset(&evd->ops, 0, sizeof(*evd) - offsetof(struct dapl_evd, ops));
 	evd->slow = DAPL_EVD_DEAD;
 	dapl_unlock(&evd->lock);
 }

@@ -75,7 +75,8 @@ struct dapl_evd {
 	int qlen;	      /* what query says; also read without the lock */
 
 	int slow;	      /* DAPL_EVD_* */
-	struct ibv_cq *cq;    /* constant; NULL when no stream needs one */
+	struct ibv_cq *cq;    /* constant; NULL when no stream needs one; also
+				 read without the lock */
 	struct vb_cq_ops ops; /* of cq; constant */
 	struct dapl_ring ring;
 	int sleepers; /* atomic; threads that have slept and not left yet */
@@ -171,7 +172,8 @@ bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event);
  */
 void dapl_evd_post_completion(struct dapl_evd *evd, const DAT_EVENT *event);
 /*
- * From now on room for so many COMPLETIONS is kept. False: no memory, and what
+ * From now on room for so many COMPLETIONS is kept, besides that of a batch.
+ * False: no memory, and what
  * was kept before still is.
  */
 bool dapl_evd_keep_room(struct dapl_evd *evd, int completions);
@@ -187,6 +189,9 @@ static inline bool dapl_evd_room_locked(struct dapl_evd *evd)
 	return ring->size - (ring->head - ring->tail) > evd->kept ||
 	       dapl_evd_room_more_locked(evd);
 }
+
+/* How many completions are read at once; an empty ring has room for them. */
+#define DAPL_EVD_BATCH 16
 
 static inline DAT_EVENT *dapl_evd_slot_next(struct dapl_evd *evd)
 {
@@ -319,9 +324,10 @@ enum dapl_evd_reach {
 void dapl_evd_poll_locked(struct dapl_evd *evd, enum dapl_evd_reach reach,
 			  const struct dapl_obj *drop,
 			  struct dapl_evd_after *after);
-/* While there is room, behind the N completions of WC that are read already. */
-void dapl_evd_poll_on_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
-			     int n, struct dapl_evd_after *after);
+/* So many completions into the ring, that are in WC already; or N is negative.
+ */
+void dapl_evd_take_locked(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
+			  struct dapl_evd_after *after);
 /* To the end, taking the lock; EVD may be NULL, and have no queue. */
 void dapl_evd_poll_all(struct dapl_evd *evd, const struct dapl_obj *drop,
 		       struct dapl_evd_after *after);
@@ -338,7 +344,12 @@ static inline bool dapl_evd_cq_gave_up(struct dapl_evd *evd)
 	return !__atomic_exchange_n(&evd->cq_broken, true, __ATOMIC_RELAXED);
 }
 /* Does what a reading has left to do. No lock held. */
-void dapl_evd_after(struct dapl_evd_after *after);
+void dapl_evd_after_do(struct dapl_evd_after *after);
+static inline void dapl_evd_after(struct dapl_evd_after *after)
+{
+	if (after->broken.fn || after->drained.fn || after->async)
+		dapl_evd_after_do(after);
+}
 
 static inline uint32_t dapl_evd_queued(const struct dapl_evd *evd)
 {

@@ -79,32 +79,70 @@ static void take_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 		dapl_evd_push_completion_locked(evd, event, unnotified, after);
 }
 
-void dapl_evd_poll_locked(struct dapl_evd *evd, enum dapl_evd_reach reach,
-			  const struct dapl_obj *drop,
+/* Slots for events that no other completion was promised. */
+static int free_slots(const struct dapl_evd *evd)
+{
+	const struct dapl_ring *ring = &evd->ring;
+
+	return (int)(ring->size - (ring->head - ring->tail) - evd->kept);
+}
+
+void dapl_evd_take_locked(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
 			  struct dapl_evd_after *after)
 {
-	struct ibv_wc wc;
-	int n = 0;
+	bool all_notify = evd->config != DAPL_EVD_SOLICITED;
 
 	dapl_lock_assert_held(&evd->lock);
-	if (!evd->cq || dapl_evd_is_dead_locked(evd))
-		return;
-	while ((reach == DAPL_EVD_TO_END || dapl_evd_room_locked(evd)) &&
-	       (n = evd->ops.poll(evd->cq, 1, &wc)) > 0)
+	for (int i = 0; i < n; i++) {
+		if (likely(all_notify && free_slots(evd) > 0) &&
+		    likely(dapl_evd_cq_fast(evd, &wc[i],
+					    dapl_evd_slot_next(evd))))
+			dapl_evd_slot_filled_locked(evd, false);
+		else
+			take_locked(evd, &wc[i], NULL, after);
+	}
+	if (n < 0)
+		dapl_evd_cq_failed_locked(evd, n, after);
+}
+
+static void poll_to_end_locked(struct dapl_evd *evd,
+			       const struct dapl_obj *drop,
+			       struct dapl_evd_after *after)
+{
+	struct ibv_wc wc;
+	int n;
+
+	dapl_lock_assert_held(&evd->lock);
+	while ((n = evd->ops.poll(evd->cq, 1, &wc)) > 0)
 		take_locked(evd, &wc, drop, after);
 	if (n < 0)
 		dapl_evd_cq_failed_locked(evd, n, after);
 }
 
-void dapl_evd_poll_on_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
-			     int n, struct dapl_evd_after *after)
+void dapl_evd_poll_locked(struct dapl_evd *evd, enum dapl_evd_reach reach,
+			  const struct dapl_obj *drop,
+			  struct dapl_evd_after *after)
 {
+	struct ibv_wc wc[DAPL_EVD_BATCH];
+	int want, n;
+
 	dapl_lock_assert_held(&evd->lock);
-	for (int i = 0; i < n; i++)
-		take_locked(evd, &wc[i], NULL, after);
-	if (n < 0)
-		dapl_evd_cq_failed_locked(evd, n, after);
-	dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, after);
+	if (!evd->cq || dapl_evd_is_dead_locked(evd))
+		return;
+	if (reach == DAPL_EVD_TO_END) {
+		poll_to_end_locked(evd, drop, after);
+		return;
+	}
+	do {
+		if (!dapl_evd_room_locked(evd))
+			return;
+		want = free_slots(evd);
+		if (want > DAPL_EVD_BATCH)
+			want = DAPL_EVD_BATCH;
+		n = evd->ops.poll(evd->cq, want, wc);
+		if (n)
+			dapl_evd_take_locked(evd, wc, n, after);
+	} while (n == want); /* else it was empty */
 }
 
 void dapl_evd_poll_all(struct dapl_evd *evd, const struct dapl_obj *drop,
@@ -157,14 +195,11 @@ static void run_call(const struct dapl_evd_call *call)
 	dapl_obj_put(call->obj);
 }
 
-void dapl_evd_after(struct dapl_evd_after *after)
+void dapl_evd_after_do(struct dapl_evd_after *after)
 {
-	int cancel;
-
-	if (!after->broken.fn && !after->drained.fn && !after->async)
-		return;
 	/* The data path leads here. */
-	cancel = dapl_cancel_off();
+	int cancel = dapl_cancel_off();
+
 	if (after->async) {
 		dapl_evd_tell_overflow(after->async, after->overflowed);
 		dapl_obj_put(&after->async->obj);

@@ -140,9 +140,30 @@ static inline bool dapl_evd_wait_asks(DAT_EVD_HANDLE handle, const void *event,
 }
 
 /*
+ * A wait for events that are no completions may be of a thread that is to be
+ * cancelled at any time: programs do so that wait for requests. It is deferred
+ * from before the lock is taken.
+ */
+static inline bool dapl_evd_wait_defers(const struct dapl_evd *evd,
+					DAT_TIMEOUT timeout)
+{
+	return timeout && !__atomic_load_n(&evd->cq, __ATOMIC_RELAXED);
+}
+
+/*
+ * The wait takes the first of N completions in WC. All others that are there
+ * are read ahead, and counted in *RET_MORE. Called with the lock held, returns
+ * without it.
+ */
+__attribute__((noinline)) void dapl_evd_wait_ahead(struct dapl_evd *evd,
+						   const struct ibv_wc *wc,
+						   int n, DAT_COUNT *ret_more);
+
+/*
  * A wait that ends at once: true, and *RET is what it returns; it has taken the
- * event if that is DAT_SUCCESS. False: WC and *RET_N are what was polled, and
- * the lock is held, for dapl_evd_wait_slow().
+ * event if that is DAT_SUCCESS. False: the lock is held, for
+ * dapl_evd_wait_slow(); *RET_N completions were read to WC, which has room for
+ * DAPL_EVD_BATCH.
  */
 __attribute__((always_inline)) static inline bool
 dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout,
@@ -155,20 +176,15 @@ dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout,
 	*ret_n = 0;
 	if (unlikely(evd->slow || !evd->waitable || threshold > 1))
 		return false;
-	n = evd->ops.poll(evd->cq, 2, wc);
+	/* The ring is empty, and has room for them. */
+	n = evd->ops.poll(evd->cq, DAPL_EVD_BATCH, wc);
 	if (likely(n > 0) && likely(dapl_evd_cq_fast(evd, &wc[0], event))) {
 		*ret = DAT_SUCCESS;
 		*nmore = 0;
-		if (n > 1) {
-			struct dapl_evd_after after = {0};
-
-			dapl_evd_poll_on_locked(evd, &wc[1], 1, &after);
-			*nmore = (DAT_COUNT)dapl_evd_queued(evd);
+		if (n > 1)
+			dapl_evd_wait_ahead(evd, wc, n, nmore);
+		else
 			dapl_unlock(&evd->lock);
-			dapl_evd_after(&after);
-			return true;
-		}
-		dapl_unlock(&evd->lock);
 		return true;
 	}
 	if (n == 0 && !timeout) {
@@ -182,13 +198,12 @@ dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout,
 }
 
 /*
- * The rest of wait, which GIVEs the event to the caller. CANCEL: what
- * dapl_cancel_off() has returned. Called with the lock held, returns without
- * it.
+ * The rest of wait, which GIVEs the event to the caller. Called with the lock
+ * held, returns without it.
  */
 __attribute__((noinline)) DAT_RETURN
 dapl_evd_wait_slow(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
-		   int cancel, DAT_TIMEOUT timeout, DAT_COUNT threshold,
-		   void *event, DAT_COUNT *nmore, dapl_evd_give_fn *give);
+		   DAT_TIMEOUT timeout, DAT_COUNT threshold, void *event,
+		   DAT_COUNT *nmore, dapl_evd_give_fn *give);
 
 #endif

@@ -51,7 +51,7 @@ bool dapl_evd_keep_room(struct dapl_evd *evd, int completions)
 	bool ok;
 
 	dapl_lock(&evd->lock);
-	ok = ring_room(&evd->ring, (uint32_t)completions + 1);
+	ok = ring_room(&evd->ring, (uint32_t)completions + DAPL_EVD_BATCH);
 	if (ok)
 		evd->kept = (uint32_t)completions;
 	dapl_unlock(&evd->lock);

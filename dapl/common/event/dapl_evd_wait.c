@@ -11,7 +11,7 @@
  * held, so a signal ends the wait (DAT_INTERRUPTED_CALL). The timeout is one
  * deadline, whatever number of events arrives before it. A thread that is
  * cancelled ends where it sleeps and leaves the EVD as a wait without an event
- * does (dapl_cancel.h); a wait that may not sleep pays nothing for that.
+ * does (dapl_cancel.h); a wait that need not sleep pays nothing for that.
  *
  * The EVD's eventfd and completion channel sit in the CNO's epoll set while
  * the EVD is enabled and nobody waits on it directly. Entering the set arms
@@ -248,7 +248,6 @@ enum {
 struct evd_waiter {
 	struct dapl_evd *evd;
 	int cancel; /* what dapl_cancel_off() has returned */
-	bool slept;
 	struct pollfd fds[BY_N];
 	struct dapl_evd_after after;
 };
@@ -277,8 +276,7 @@ static void stop_waiting_locked(struct dapl_evd *evd)
 static void sleeper_left(struct evd_waiter *me)
 {
 	dapl_evd_after(&me->after);
-	if (me->slept)
-		sleeper_has_left(me->evd);
+	sleeper_has_left(me->evd);
 }
 
 /*
@@ -387,10 +385,8 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 	}
 }
 
-/* Nothing came yet: sleeps. */
-__attribute__((noinline)) static DAT_RETURN
-evd_wait_on_locked(struct evd_waiter *me, DAT_TIMEOUT timeout,
-		   uint32_t threshold)
+static DAT_RETURN evd_wait_on_locked(struct evd_waiter *me, DAT_TIMEOUT timeout,
+				     uint32_t threshold)
 {
 	struct dapl_evd *evd = me->evd;
 	uint64_t deadline = UINT64_MAX;
@@ -405,38 +401,11 @@ evd_wait_on_locked(struct evd_waiter *me, DAT_TIMEOUT timeout,
 			 "waiter (see ulimit -n); it looks every %d ms",
 			 (void *)evd, DEAF_US / 1000);
 	dapl_evd_cno_leave_locked(evd);
-	me->slept = true;
 	__atomic_add_fetch(&evd->sleepers, 1, __ATOMIC_RELAXED);
 	evd->slow |= DAPL_EVD_WAITING;
 	ret = evd_block_locked(me, deadline, threshold);
 	stop_waiting_locked(evd);
 	return ret;
-}
-
-__attribute__((always_inline)) static inline DAT_RETURN
-evd_wait_locked(struct evd_waiter *me, DAT_TIMEOUT timeout, uint32_t threshold)
-{
-	struct dapl_evd *evd = me->evd;
-	DAT_RETURN ret;
-
-	dapl_lock_assert_held(&evd->lock);
-	if (dapl_evd_is_dead_locked(evd))
-		return DAPL_ERR(DAT_ABORT, 0);
-	if (dapl_evd_is_waited_for_locked(evd))
-		return DAPL_BAD_STATE(EVD_WAITER);
-	if (!evd->waitable)
-		return DAPL_BAD_STATE(EVD_UNWAITABLE);
-	if (threshold > 1) {
-		ret = dapl_evd_config_refuses(evd);
-		if (ret != DAT_SUCCESS)
-			return ret;
-	}
-	dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, &me->after);
-	if (likely(dapl_evd_queued(evd) >= threshold))
-		return DAT_SUCCESS;
-	if (!timeout)
-		return dapl_evd_nothing_came(evd, DAT_TIMEOUT_EXPIRED);
-	return evd_wait_on_locked(me, timeout, threshold);
 }
 
 /* ------------------------------------------------------- waiting */
@@ -464,72 +433,129 @@ static void wait_failed(const struct dapl_evd *evd, DAT_RETURN ret,
 			  (const void *)evd, threshold);
 }
 
-__attribute__((always_inline)) static inline DAT_RETURN
-wait_rest(struct dapl_evd *evd, const struct ibv_wc *wc, int n, int cancel,
-	  DAT_TIMEOUT timeout, DAT_COUNT threshold, void *event,
-	  DAT_COUNT *nmore, dapl_evd_give_fn *give)
+/* Whether a wait may begin, or a code. */
+static DAT_RETURN may_wait_locked(const struct dapl_evd *evd,
+				  uint32_t threshold)
 {
-	struct evd_waiter me = {.evd = evd, .cancel = cancel};
+	dapl_lock_assert_held(&evd->lock);
+	if (dapl_evd_is_dead_locked(evd))
+		return DAPL_ERR(DAT_ABORT, 0);
+	if (dapl_evd_is_waited_for_locked(evd))
+		return DAPL_BAD_STATE(EVD_WAITER);
+	if (!evd->waitable)
+		return DAPL_BAD_STATE(EVD_UNWAITABLE);
+	return threshold > 1 ? dapl_evd_config_refuses(evd) : DAT_SUCCESS;
+}
+
+/*
+ * Nothing came yet: sleeps, or is cancelled there. Called with the lock held,
+ * returns without it.
+ */
+__attribute__((noinline)) static DAT_RETURN
+wait_asleep(struct dapl_evd *evd, const struct dapl_evd_after *after,
+	    DAT_TIMEOUT timeout, DAT_COUNT threshold, void *event,
+	    DAT_COUNT *nmore, dapl_evd_give_fn *give)
+{
+	struct evd_waiter me = {.evd = evd, .after = *after};
 	DAT_RETURN ret;
 
-	if (n)
-		dapl_evd_poll_on_locked(evd, wc, n, &me.after);
-	ret = evd_wait_locked(&me, timeout, (uint32_t)threshold);
+	me.cancel = dapl_cancel_off();
+	ret = evd_wait_on_locked(&me, timeout, (uint32_t)threshold);
 	if (ret == DAT_SUCCESS)
 		dapl_evd_pop_to_locked(evd, event, give);
 	*nmore = (DAT_COUNT)dapl_evd_queued(evd);
-	if (me.slept)
-		dapl_evd_cno_enter_locked(evd, &me.after);
+	dapl_evd_cno_enter_locked(evd, &me.after);
 	dapl_unlock(&evd->lock);
 	sleeper_left(&me);
+	if (unlikely(ret != DAT_SUCCESS))
+		wait_failed(evd, ret, threshold);
+	dapl_cancel_restore(me.cancel);
+	return ret;
+}
+
+__attribute__((always_inline)) static inline DAT_RETURN
+wait_rest(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
+	  DAT_TIMEOUT timeout, DAT_COUNT threshold, void *event,
+	  DAT_COUNT *nmore, dapl_evd_give_fn *give)
+{
+	DAT_RETURN ret = may_wait_locked(evd, (uint32_t)threshold);
+	struct dapl_evd_after after = {0};
+
+	if (n)
+		dapl_evd_take_locked(evd, wc, n, &after);
+	if (unlikely(ret != DAT_SUCCESS))
+		goto out;
+	dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, &after);
+	if (likely(dapl_evd_queued(evd) >= (uint32_t)threshold))
+		dapl_evd_pop_to_locked(evd, event, give);
+	else if (timeout)
+		return wait_asleep(evd, &after, timeout, threshold, event,
+				   nmore, give);
+	else
+		ret = dapl_evd_nothing_came(evd, DAT_TIMEOUT_EXPIRED);
+out:
+	*nmore = (DAT_COUNT)dapl_evd_queued(evd);
+	dapl_unlock(&evd->lock);
+	dapl_evd_after(&after);
 	if (unlikely(ret != DAT_SUCCESS))
 		wait_failed(evd, ret, threshold);
 	return ret;
 }
 
-DAT_RETURN dapl_evd_wait_slow(struct dapl_evd *evd, const struct ibv_wc *wc,
-			      int n, int cancel, DAT_TIMEOUT timeout,
-			      DAT_COUNT threshold, void *event,
-			      DAT_COUNT *nmore, dapl_evd_give_fn *give)
+void dapl_evd_wait_ahead(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
+			 DAT_COUNT *ret_more)
 {
-	return wait_rest(evd, wc, n, cancel, timeout, threshold, event, nmore,
-			 give);
+	struct dapl_evd_after after = {0};
+
+	dapl_evd_take_locked(evd, &wc[1], n - 1, &after);
+	/* Fewer than asked for: there are no more. */
+	if (n == DAPL_EVD_BATCH)
+		dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, &after);
+	*ret_more = (DAT_COUNT)dapl_evd_queued(evd);
+	dapl_unlock(&evd->lock);
+	dapl_evd_after(&after);
+}
+
+DAT_RETURN dapl_evd_wait_slow(struct dapl_evd *evd, const struct ibv_wc *wc,
+			      int n, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+			      void *event, DAT_COUNT *nmore,
+			      dapl_evd_give_fn *give)
+{
+	return wait_rest(evd, wc, n, timeout, threshold, event, nmore, give);
 }
 
 /* The same for an event of 2.0, without a call for it. */
 __attribute__((noinline)) static DAT_RETURN
-wait_slow(struct dapl_evd *evd, const struct ibv_wc *wc, int n, int cancel,
+wait_slow(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
 	  DAT_TIMEOUT timeout, DAT_COUNT threshold, DAT_EVENT *event,
 	  DAT_COUNT *nmore)
 {
-	return wait_rest(evd, wc, n, cancel, timeout, threshold, event, nmore,
+	return wait_rest(evd, wc, n, timeout, threshold, event, nmore,
 			 dapl_evd_give);
 }
 
 __attribute__((always_inline)) static inline DAT_RETURN
-evd_wait(struct dapl_evd *evd, int cancel, DAT_TIMEOUT timeout,
-	 DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore)
+evd_wait(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+	 DAT_EVENT *event, DAT_COUNT *nmore)
 {
-	struct ibv_wc wc[2];
+	struct ibv_wc wc[DAPL_EVD_BATCH];
 	DAT_RETURN ret;
 	int n;
 
 	if (likely(dapl_evd_wait_fast(evd, timeout, threshold, event, nmore, wc,
 				      &n, &ret)))
 		return ret;
-	return wait_slow(evd, wc, n, cancel, timeout, threshold, event, nmore);
+	return wait_slow(evd, wc, n, timeout, threshold, event, nmore);
 }
 
-/* A wait that may sleep. */
 __attribute__((noinline)) static DAT_RETURN
-evd_wait_shielded(struct dapl_evd *evd, DAT_TIMEOUT timeout,
+evd_wait_deferred(struct dapl_evd *evd, DAT_TIMEOUT timeout,
 		  DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore)
 {
-	int cancel = dapl_cancel_off();
-	DAT_RETURN ret;
+	int type = dapl_cancel_defer();
+	DAT_RETURN ret = evd_wait(evd, timeout, threshold, event, nmore);
 
-	ret = evd_wait(evd, cancel, timeout, threshold, event, nmore);
-	dapl_cancel_restore(cancel);
+	dapl_cancel_defer_end(type);
 	return ret;
 }
 
@@ -541,8 +567,7 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 
 	if (!dapl_evd_wait_asks(handle, event, nmore, threshold))
 		return dapl_evd_bad_wait(handle, event, nmore, threshold);
-	if (timeout)
-		return evd_wait_shielded(evd, timeout, threshold, event, nmore);
-	return evd_wait(evd, PTHREAD_CANCEL_DISABLE, 0, threshold, event,
-			nmore);
+	if (dapl_evd_wait_defers(evd, timeout))
+		return evd_wait_deferred(evd, timeout, threshold, event, nmore);
+	return evd_wait(evd, timeout, threshold, event, nmore);
 }

@@ -33,6 +33,24 @@ static inline void dapl_cancel_restore(int was)
 	pthread_setcancelstate(was, NULL);
 }
 
+/*
+ * The same for what makes no call that is a cancellation point: a thread that
+ * is to be cancelled at any time is not, for now.
+ */
+static inline int dapl_cancel_defer(void)
+{
+	int was;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &was);
+	return was;
+}
+
+/* May end the thread, as above. */
+static inline void dapl_cancel_defer_end(int was)
+{
+	pthread_setcanceltype(was, NULL);
+}
+
 /* write(2) and read(2) of a descriptor that does not block. -1 and errno. */
 static inline ssize_t dapl_fd_write(int fd, const void *buf, size_t size)
 {

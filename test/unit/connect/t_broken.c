@@ -15,10 +15,10 @@
 /* Where a thread that has read a failure can be held before it tells. */
 static int held; /* atomic; 1: hold it, 2: it is held, 0: let it go */
 
-void __real_dapl_evd_after(struct dapl_evd_after *after);
-void __wrap_dapl_evd_after(struct dapl_evd_after *after);
+void __real_dapl_evd_after_do(struct dapl_evd_after *after);
+void __wrap_dapl_evd_after_do(struct dapl_evd_after *after);
 
-void __wrap_dapl_evd_after(struct dapl_evd_after *after)
+void __wrap_dapl_evd_after_do(struct dapl_evd_after *after)
 {
 	int one = 1;
 
@@ -27,7 +27,7 @@ void __wrap_dapl_evd_after(struct dapl_evd_after *after)
 					__ATOMIC_ACQUIRE))
 		while (__atomic_load_n(&held, __ATOMIC_ACQUIRE))
 			world_pause();
-	__real_dapl_evd_after(after);
+	__real_dapl_evd_after_do(after);
 }
 
 static void *read_failure(void *arg)

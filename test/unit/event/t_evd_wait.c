@@ -282,6 +282,110 @@ ON_IB(evd_wait__threshold_of_completions, world_connect)
 		expect_dto(s->recv_evd, i, DAT_DTO_SUCCESS);
 }
 
+/* ------------------------------------- completions read ahead */
+
+#define MOST 40 /* more than twice as many as are read at once */
+
+static DAT_EVENT wait_at_once(DAT_EVD_HANDLE evd, DAT_COUNT *ret_more)
+{
+	DAT_EVENT ev;
+
+	assert_dat_ok(V(evd_wait)(evd, 0, 1, &ev, ret_more));
+	return ev;
+}
+
+static uint64_t cookie_of(const DAT_EVENT *ev)
+{
+	return ev->event_data.dto_completion_event_data.user_cookie.as_64;
+}
+
+#define PAIRS 3 /* of endpoints, whose queues have 16 requests each */
+
+static struct {
+	DAT_EP_HANDLE server, client;
+} pairs[PAIRS];
+
+/* All receives of the server complete to one EVD. */
+static void connect_pairs(struct world *w)
+{
+	w->server.recv_evd = world_evd(w->server.ia, WITH_CQ);
+	for (int i = 0; i < PAIRS; i++) {
+		pairs[i].server = world_ep(&w->server, NULL);
+		pairs[i].client = world_ep(&w->client, NULL);
+		world_connect_pair(w, pairs[i].server, pairs[i].client);
+	}
+}
+
+/* Messages FIRST to END, complete at both ends. */
+static void exchange(struct world *w, uint64_t first, uint64_t end)
+{
+	for (uint64_t i = first; i < end; i++) {
+		w->server.ep = pairs[i % PAIRS].server;
+		w->client.ep = pairs[i % PAIRS].client;
+		world_recv(&w->server, 0, 8, i);
+		world_send(&w->client, 0, 8, i, DAT_COMPLETION_DEFAULT_FLAG);
+		expect_dto(w->client.req_evd, i, DAT_DTO_SUCCESS);
+	}
+}
+
+/* However many there are, each wait tells how many are left, in their order. */
+ON_IB_IWARP(evd_wait__counts_what_it_has_read_ahead, connect_pairs)
+{
+	static const int counts[] = {1, 2, 15, 16, 17, 31, 32, 33, MOST};
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		exchange(w, 0, (uint64_t)counts[i]);
+		for (int j = 0; j < counts[i]; j++) {
+			ev = wait_at_once(s->recv_evd, &more);
+			assert_int_equal(cookie_of(&ev), j);
+			assert_int_equal(more, counts[i] - j - 1);
+		}
+		expect_empty(s->recv_evd);
+	}
+}
+
+/* What comes later is behind them, and counted; dequeue goes on with them. */
+ON_IB_IWARP(evd_wait__later_ones_are_behind_what_was_read_ahead, connect_pairs)
+{
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	exchange(w, 0, 20);
+	ev = wait_at_once(s->recv_evd, &more);
+	assert_int_equal(cookie_of(&ev), 0);
+	assert_int_equal(more, 19);
+	world_post_se(s->recv_evd, w);
+	exchange(w, 20, 30);
+	expect_dto(s->recv_evd, 1, DAT_DTO_SUCCESS);
+	ev = wait_at_once(s->recv_evd, &more);
+	assert_int_equal(cookie_of(&ev), 2);
+	assert_int_equal(more, 28);
+	for (uint64_t i = 3; i < 20; i++)
+		expect_dto(s->recv_evd, i, DAT_DTO_SUCCESS);
+	expect_event(s->recv_evd, DAT_SOFTWARE_EVENT);
+	for (uint64_t i = 20; i < 30; i++)
+		expect_dto(s->recv_evd, i, DAT_DTO_SUCCESS);
+	expect_empty(s->recv_evd);
+}
+
+/* They are events of the EVD: they count for a threshold, and for a resize. */
+ON_IB(evd_resize__counts_what_was_read_ahead, connect_pairs)
+{
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	exchange(w, 0, 20);
+	ev = wait_at_once(s->recv_evd, &more);
+	assert_refused(V(evd_resize)(s->recv_evd, 18),
+		       DAPL_ERR(DAT_INVALID_STATE, 0));
+	assert_dat_ok(V(evd_wait)(s->recv_evd, 0, 19, &ev, &more));
+	assert_int_equal(cookie_of(&ev), 1);
+	assert_int_equal(more, 18);
+	assert_dat_ok(V(evd_resize)(s->recv_evd, 18));
+}
+
 /* ----------------------------------------------- timeout */
 
 static void check_timeout(struct world *w, DAT_EVD_HANDLE evd)
