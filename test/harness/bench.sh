@@ -1,17 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# bench.sh: `./run bench WHAT`: measures, never judges. Figures of one boot can
+# bench.sh: `./run bench WHAT`: measures, never judges. Times of one boot can
 # be compared with one another, and with nothing else. Sourced by ./run.
 
 bench_usage()
 {
     cat <<'E'
 usage: ./run bench connect [--eps N,N,...] [--rounds N] [--real]
+       ./run bench path [--pairs N,N,...]
 
-Connections and disconnections per second and memory per connected endpoint,
-of each provider over soft-RoCE in one guest, and of the historic providers
-beside them (Debian's packages, unpacked, not installed; ucm of theirs cannot
-run on RoCE). "burst": all at once; "serial": one after the other.
+path: what a call of the data path costs on a device that costs nothing:
+instructions of the libraries alone, and over those of a program of verbs that
+does the same; of them such as lock the bus; nanoseconds by either; and misses of
+a cache of 32 KiB for a message sent and received, by so many pairs of endpoints
+in turn. No guest is needed. Counts are those of the compiler that is there;
+nanoseconds are this machine's of this moment. What counts may be at most is in
+doc/architecture.md, and judged by `./run test --only path`. The figures are
+left in .cache/log/bench-path.json, one object per line.
+  --pairs   numbers of pairs (1,10,100,1000)
+
+connect: connections and disconnections per second and memory per connected
+endpoint, of each provider over soft-RoCE in one guest, and of the historic
+providers beside them (Debian's packages, unpacked, not installed; ucm of theirs
+cannot run on RoCE). "burst": all at once; "serial": one after the other.
   --eps     numbers of endpoints (16,256,1000)
   --rounds  repetitions; medians are shown (3)
   --real    real time; by default the guest's clock counts instructions, so
@@ -83,6 +94,42 @@ bench_connect()
     return $rc
 }
 
+bench_path_table()
+{
+    jq -rs '
+        (["call", "alone", "over verbs", "locked", "ns", "ns of verbs"],
+         (.[] | select(.call) | [.call, .alone, .over, .locked, .ns // "-", .ns_verbs // "-"]))
+        | map(tostring) | @tsv' "$1" | column -t -s "$(printf '\t')"
+    echo
+    jq -rs '
+        (["pairs in turn", "misses a message"], (.[] | select(.pairs) | [.pairs, .d1_misses]))
+        | map(tostring) | @tsv' "$1" | column -t -s "$(printf '\t')"
+}
+
+bench_path()
+{
+    local pairs=1,10,100,1000 dir=$h_top/build-gcc out=$h_tmp/path n
+
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --pairs) [[ ${2-} =~ ^[0-9]+(,[0-9]+)*$ ]] || usage_error "bench: --pairs N,N,..."; pairs=$2; shift ;;
+        *) usage_error "bench: unknown option $1" ;;
+        esac
+        shift
+    done
+    # shellcheck disable=SC2086
+    need_packages "build and measure" $build_packages valgrind binutils jq bsdextrautils || return 1
+    build_tree "$dir" gcc CC=gcc CXX=g++ --enable-werror && path_prepare "$dir" "$out" || return 1
+    path_run "$dir" "$out" "$dir/test/bench/.libs/path" time >"$out/times" || return 1
+    path_counts "$dir" "$out" >"$out/json" || return 1
+    for n in ${pairs//,/ }; do
+        path_pairs "$dir" "$out" "$n" >>"$out/json" || return 1
+    done
+    mkdir -p "$h_cache/log"
+    cp "$out/json" "$h_cache/log/bench-path.json"
+    bench_path_table "$out/json"
+}
+
 # The guest's remarks: progress, and what the user should see.
 bench_follow()
 {
@@ -101,6 +148,7 @@ cmd_bench()
     case ${1-} in
     -h | --help) bench_usage ;;
     connect) shift; bench_connect "$@" ;;
+    path) shift; bench_path "$@" ;;
     '') bench_usage >&2; return 2 ;;
     *) usage_error "bench: unknown benchmark '$1'" ;;
     esac

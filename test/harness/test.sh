@@ -17,6 +17,7 @@ helgrind|900||many threads, valgrind's helgrind
 sched|600||threads that meet, under a seeded scheduler
 fuzz|1800||parsers and connection protocol, fuzzed
 walk|600||random walks, held against a model
+path|600||what a call of the data path costs, against its budget
 dist|1800|quick|make distcheck
 vmself|400|no-vm|the guest harness itself
 interop|3700|no-vm|real devices: soft-RoCE and soft-iWARP
@@ -203,6 +204,22 @@ stage_walk()
     walk_run "$dir" "$seeds" 500 1 "$walk_rows" | tee "$h_tmp/walk.tap"
     rc=${PIPESTATUS[0]}
     awk -v src=walk -v rc="$rc" -f "$h_top/test/harness/tap.awk" "$h_tmp/walk.tap" >>"$test_rec"
+}
+
+# Counts, which do not depend on what else the machine does.
+stage_path()
+{
+    local dir=$h_top/build-gcc out=$h_tmp/path rc
+
+    have valgrind || { rec S "path: all" "valgrind is not installed"; return; }
+    if ! build_tree "$dir" gcc CC=gcc CXX=g++ --enable-werror ||
+        ! path_prepare "$dir" "$out" || ! path_counts "$dir" "$out" >"$out/json"; then
+        rec F "path: counts" "see the log"
+        return
+    fi
+    path_check "$out/json" | tee "$h_tmp/path.tap"
+    rc=${PIPESTATUS[0]}
+    awk -v src=path -v rc="$rc" -f "$h_top/test/harness/tap.awk" "$h_tmp/path.tap" >>"$test_rec"
 }
 
 stage_dist()

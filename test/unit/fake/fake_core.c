@@ -29,6 +29,7 @@ bool fv__paused;
 static struct fv_link objects = {&objects, &objects};
 static pthread_cond_t acked_cond = PTHREAD_COND_INITIALIZER;
 static uint32_t next_num = FIRST_NUM;
+static uint32_t lowest_qp = FIRST_NUM; /* below it, all numbers are taken */
 static unsigned int patience_ms = 2000;
 static const char *_Atomic hanging; /* name of a call that never returns */
 static struct {
@@ -307,13 +308,11 @@ const char *fv_trace_get(void)
  */
 static uint32_t new_num(enum fv_obj_kind kind)
 {
-	uint32_t num = FIRST_NUM;
-
 	if (kind != FV_OBJ_QP)
 		return next_num++;
-	while (fv__find(kind, num))
-		num++;
-	return num;
+	while (fv__find(kind, lowest_qp))
+		lowest_qp++;
+	return lowest_qp;
 }
 
 void *fv__new(size_t size, size_t obj_offset, enum fv_obj_kind kind,
@@ -332,6 +331,8 @@ void *fv__new(size_t size, size_t obj_offset, enum fv_obj_kind kind,
 void fv__drop(struct fv_obj *obj)
 {
 	fv_link_del(&obj->link);
+	if (obj->kind == FV_OBJ_QP && obj->num < lowest_qp)
+		lowest_qp = obj->num;
 	obj->free(obj);
 }
 

@@ -17,6 +17,7 @@
 #undef ibv_get_device_list
 
 struct fv_link fv__devices = {&fv__devices, &fv__devices};
+static void (*data_path)(struct ibv_context_ops *ops);
 
 struct dev_list {
 	struct fv_obj obj;
@@ -150,6 +151,7 @@ void fv__devices_reset(void)
 {
 	int p, i;
 
+	data_path = NULL;
 	while (!fv_link_empty(&fv__devices)) {
 		struct fv_device *d =
 			fv_container(fv__devices.next, struct fv_device, link);
@@ -264,6 +266,11 @@ static void free_context(struct fv_obj *obj)
 	free(c);
 }
 
+void fv_data_path(void (*set)(struct ibv_context_ops *ops))
+{
+	data_path = set;
+}
+
 struct fv_context *fv__context_new(struct fv_device *fdev, bool hidden)
 {
 	struct fv_context *c =
@@ -291,6 +298,8 @@ struct fv_context *fv__context_new(struct fv_device *fdev, bool hidden)
 	ctx->ops.post_srq_recv = fv__post_srq_recv;
 	ctx->ops.post_send = fv__post_send;
 	ctx->ops.post_recv = fv__post_recv;
+	if (data_path)
+		data_path(&ctx->ops);
 	return c;
 }
 

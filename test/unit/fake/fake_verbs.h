@@ -145,6 +145,13 @@ bool fv_devices_named(const char *text, int n);
 const char *fv_kind_name(enum fv_kind kind);
 bool fv_kind_find(const char *name, size_t len, enum fv_kind *ret_kind);
 
+/*
+ * SET puts other operations of the data path into the contexts that are opened
+ * from now on, those of rdma_cm too; NULL: the fake's own. They see queues that
+ * are made and connected here, whose completions are theirs to tell.
+ */
+void fv_data_path(void (*set)(struct ibv_context_ops *ops));
+
 /* Forgets everything: devices, objects, hooks, failures, trace. */
 void fv_reset(void);
 

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# path.awk: what `path` was counted and timed to do, as JSON, one object per
+# line. Input files, in any order:
+#   lines "locked OBJECT ADDRESS"      instructions that lock the bus
+#   lines "time<TAB>CALL<TAB>DAT<TAB>VERBS"   nanoseconds
+#   dumps of callgrind, with --compress-strings=no --compress-pos=no
+# Variables: batch, calls in a dump; rounds, turns in a dump of pairs; pairs, how
+# many.
+#
+# alone: instructions of libdat2, the provider and the C library below them;
+# over: with those of the program, less those of the program that does it by
+# verbs. The device's (null_*) are in neither.
+
+function group(ob, fn)
+{
+    if (ob ~ /^libda(t2|pl)/)
+        return "ours"
+    if (ob != "path")
+        return "libc"
+    return fn ~ /^null_/ ? "device" : "program"
+}
+
+function base(path)
+{
+    sub(/.*\//, "", path)
+    return path
+}
+
+function text(name)
+{
+    return "\"" name "\""
+}
+
+$1 == "locked" { locked[$2, $3] = 1; next }
+/^time\t/ { split($0, t, "\t"); ns[t[2]] = t[3]; ns_verbs[t[2]] = t[4]; next }
+
+/^# callgrind format/ { label = ""; ob = fn = "" }
+/^desc: Trigger: Client Request: / {
+    label = substr($0, length("desc: Trigger: Client Request: ") + 1)
+    side = label
+    sub(/.*\|/, "", side)
+    sub(/\|.*/, "", label)
+    if (label != "pairs" && side == "dat")
+        names[++n] = label
+    next
+}
+/^positions:/ { positions = NF - 1; by_address = $2 == "instr"; next }
+/^events:/ { delete column; for (i = 2; i <= NF; i++) column[$i] = i - 1 + positions; next }
+/^ob=/ { ob = base(substr($0, 4)); next }
+/^fn=/ { fn = substr($0, 4); next }
+/^calls=/ { inclusive = 1; next }
+/^[0-9]/ && label != "" {
+    if (inclusive) {
+        inclusive = 0
+        next
+    }
+    g = group(ob, fn)
+    cost[label, side, g] += $column["Ir"]
+    if (g == "ours" && by_address && (ob, $1) in locked)
+        locks[label] += $column["Ir"]
+    if (g == "ours" && "D1mr" in column)
+        misses += $column["D1mr"] + $column["D1mw"]
+}
+
+END {
+    for (i = 1; i <= n; i++) {
+        c = names[i]
+        alone = cost[c, "dat", "ours"] + cost[c, "dat", "libc"]
+        over = alone + cost[c, "dat", "program"] - cost[c, "verbs", "program"]
+        printf "{\"call\":%s,\"alone\":%.0f,\"over\":%.0f,\"locked\":%.1f", text(c),
+            alone / batch, over / batch, locks[c] / batch
+        if (c in ns)
+            printf ",\"ns\":%s,\"ns_verbs\":%s", ns[c], ns_verbs[c]
+        print "}"
+    }
+    if (pairs)
+        printf "{\"pairs\":%d,\"d1_misses\":%.1f}\n", pairs, misses / (rounds * pairs)
+}
