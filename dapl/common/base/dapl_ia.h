@@ -45,6 +45,7 @@ struct dapl_ia {
 	struct vb_dev dev;
 	struct dapl_watch async_watch;
 	struct dapl_wakeups wakeups; /* for those who wait on EVDs */
+	bool spins; /* waits may look again before they sleep */
 	struct sockaddr_storage addr;
 	uint32_t max_inline; /* wish for every queue pair */
 	/*

@@ -102,6 +102,7 @@ struct dapl_evd {
 	uint32_t notifications; /* events that notify, ever put into the ring */
 	uint32_t cno_notifications; /* the same when the CNO was last told */
 	enum dapl_evd_armed armed;
+	uint32_t spin; /* see dapl_evd_spin.c */
 
 	/* Room in the completion queue; see dapl_evd_attach(). */
 	int cq_reserved; /* slots promised to work queues */
@@ -289,6 +290,16 @@ DAT_RETURN dapl_evd_config_refuses(const struct dapl_evd *evd);
  */
 bool dapl_evd_notified_locked(const struct dapl_evd *evd, uint32_t threshold,
 			      uint32_t notifications, bool cq_notified);
+
+/* dapl_evd_spin.c: looking again before a sleep. */
+
+/* Whether that makes sense here at all. */
+bool dapl_evd_may_spin(void);
+/* Whether THRESHOLD events came meanwhile. TIMEOUT: the whole wait's. */
+bool dapl_evd_spin_locked(struct dapl_evd *evd, DAT_TIMEOUT timeout,
+			  uint32_t threshold, struct dapl_evd_after *after);
+/* A waiter slept so long, until a completion came or for nothing. */
+void dapl_evd_slept_locked(struct dapl_evd *evd, uint64_t us);
 
 /* dapl_evd_cno.c: a CNO reads the EVD. */
 

@@ -12,6 +12,7 @@
  * deadline, whatever number of events arrives before it. A thread that is
  * cancelled ends where it sleeps and leaves the EVD as a wait without an event
  * does (dapl_cancel.h); a wait that need not sleep pays nothing for that.
+ * Before a first sleep it may look again a few times (dapl_evd_spin.c).
  *
  * The EVD's eventfd and completion channel sit in the CNO's epoll set while
  * the EVD is enabled and nobody waits on it directly. Entering the set arms
@@ -347,7 +348,8 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 	struct dapl_evd *evd = me->evd;
 	uint32_t notifications = evd->notifications;
 	unsigned dismissals = evd->dismissals;
-	bool cq_notified = true;
+	bool cq_notified = true, came;
+	uint64_t since;
 	int reason;
 
 	dapl_lock_assert_held(&evd->lock);
@@ -365,6 +367,7 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 		/* A broken connection posts an event, perhaps to this EVD. */
 		dapl_evd_after(&me->after);
 		me->after = (struct dapl_evd_after){0};
+		since = dapl_now_us();
 		reason = evd_sleep(me, deadline);
 		dapl_lock(&evd->lock);
 		cq_notified = awake_locked(me);
@@ -374,8 +377,11 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 			return DAPL_BAD_STATE(EVD_UNWAITABLE);
 		dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL,
 				     &me->after);
-		if (dapl_evd_notified_locked(evd, threshold, notifications,
-					     cq_notified))
+		came = dapl_evd_notified_locked(evd, threshold, notifications,
+						cq_notified);
+		if (cq_notified ? came : reason == -ETIMEDOUT)
+			dapl_evd_slept_locked(evd, dapl_now_us() - since);
+		if (came)
 			return DAT_SUCCESS;
 		if (!reason)
 			continue;
@@ -486,7 +492,8 @@ wait_rest(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
 	if (unlikely(ret != DAT_SUCCESS))
 		goto out;
 	dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, &after);
-	if (likely(dapl_evd_queued(evd) >= (uint32_t)threshold))
+	if (likely(dapl_evd_queued(evd) >= (uint32_t)threshold) ||
+	    dapl_evd_spin_locked(evd, timeout, (uint32_t)threshold, &after))
 		dapl_evd_pop_to_locked(evd, event, give);
 	else if (timeout)
 		return wait_asleep(evd, &after, timeout, threshold, event,

@@ -256,6 +256,7 @@ static struct dapl_ia *ia_alloc(const struct dapl_provider *prov)
 	dapl_lock_init(&ia->lock, DAPL_LOCK_IA);
 	dapl_windows_init(&ia->windows);
 	dapl_wakeups_init(&ia->wakeups);
+	ia->spins = dapl_evd_may_spin();
 	for (int i = 0; i < DAPL_OBJ_TYPES; i++)
 		dapl_list_init(&ia->objs[i]);
 	ia->async_watch.fd = -1;

@@ -19,6 +19,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/event/dapl_evd.h"
 
 #define PLAIN	DAT_EVD_SOFTWARE_FLAG
@@ -240,6 +241,100 @@ ON_IB_IWARP(evd_wait__notification_of_before_is_found_once)
 	world_send(c, 0, 64, 1, DAT_COMPLETION_DEFAULT_FLAG);
 	waiter_got(&t, 1, 0);
 	assert_calls(2, 2, 0, 1);
+}
+
+/* ----------------------------------- looking before a sleep */
+
+static int polls, shown_at;
+static int (*real_poll)(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+
+/* What is there is seen by the one that is SHOWN_AT, and later ones. */
+static int poll_late(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	return ++polls < shown_at ? 0 : real_poll(cq, n, wc);
+}
+
+static void count_polls(struct dapl_evd *evd, int when)
+{
+	polls = 0;
+	shown_at = when;
+	real_poll = evd->ops.poll;
+	evd->ops.poll = poll_late;
+	memset(&calls, 0, sizeof(calls));
+}
+
+/* One that would be told by no notification any more. */
+static void check_found_awake(struct world *w, DAT_COUNT threshold)
+{
+	struct dapl_evd *evd = (struct dapl_evd *)w->server.recv_evd;
+	DAT_COUNT more;
+
+	for (DAT_COUNT i = 0; i < threshold; i++) {
+		world_recv(&w->server, 0, 64, 0);
+		world_send(&w->client, 0, 64, 0, DAT_COMPLETION_DEFAULT_FLAG);
+	}
+	count_polls(evd, 20);
+	assert_dat_ok(wait_for(w->server.recv_evd, DAT_TIMEOUT_INFINITE,
+			       threshold, &more));
+	assert_int_equal(more, threshold - 1);
+	assert_calls(0, 0, 0, 0);
+	evd->ops.poll = real_poll;
+	for (DAT_COUNT i = 1; i < threshold; i++)
+		expect_dto(w->server.recv_evd, 0, DAT_DTO_SUCCESS);
+}
+
+ON_IB(evd_wait__looks_again_where_sleeps_were_short, count_calls)
+{
+	struct dapl_evd *evd = (struct dapl_evd *)s->recv_evd;
+	DAT_EVENT ev;
+
+	for (int i = 0; i < 3; i++) {
+		world_send(c, 0, 64, 0, DAT_COMPLETION_DEFAULT_FLAG);
+		assert_dat_ok(V(evd_dequeue)(s->recv_evd, &ev));
+	}
+	evd->obj.ia->spins = true;
+	dapl_lock(&evd->lock);
+	dapl_evd_slept_locked(evd, 1);
+	dapl_unlock(&evd->lock);
+	check_found_awake(w, 1);
+	check_found_awake(w, 3);
+}
+
+/* And stops to, bit by bit, if it was for nothing. */
+ON_IB(evd_wait__looks_in_vain_less_and_less, count_calls)
+{
+	struct dapl_evd *evd = (struct dapl_evd *)s->recv_evd;
+	DAT_COUNT more;
+	int last = 256;
+
+	evd->obj.ia->spins = true;
+	dapl_lock(&evd->lock);
+	for (int i = 0; i < 20; i++)
+		dapl_evd_slept_locked(evd, 1);
+	dapl_unlock(&evd->lock);
+	count_polls(evd, 0);
+	for (int i = 0; i < 10; i++) {
+		polls = 0;
+		assert_int_equal(
+			DAT_GET_TYPE(wait_for(s->recv_evd, 1000, 1, &more)),
+			DAT_TIMEOUT_EXPIRED);
+		assert_in_range(polls, last, last + 4);
+		assert_int_equal(calls.sleeps, i + 1);
+		last /= 2;
+	}
+	/* One that is over before is not worth it, and one processor none. */
+	dapl_lock(&evd->lock);
+	for (int i = 0; i < 20; i++)
+		dapl_evd_slept_locked(evd, 1);
+	dapl_unlock(&evd->lock);
+	polls = 0;
+	wait_for(s->recv_evd, 1, 1, &more);
+	assert_in_range(polls, 1, 4);
+	evd->obj.ia->spins = false;
+	polls = 0;
+	wait_for(s->recv_evd, 1000, 1, &more);
+	assert_in_range(polls, 1, 4);
+	evd->ops.poll = real_poll;
 }
 
 /* --------------------------------------------- threshold */
