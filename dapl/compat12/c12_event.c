@@ -98,16 +98,18 @@ wait_any(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
 	 struct c12_event *to, DAT_COUNT *nmore)
 {
 	struct ibv_wc wc[DAPL_EVD_BATCH];
+	enum dapl_wait_way way;
 	DAT_EVENT event;
 	DAT_RETURN ret;
 	int n;
 
-	if (unlikely(!dapl_evd_wait_fast(evd, timeout, threshold, &event, nmore,
-					 wc, &n, &ret)))
+	way = dapl_evd_wait_fast(evd, timeout, threshold, &event, to,
+				 event_to_12, nmore, wc, &n, &ret);
+	if (unlikely(way == DAPL_WAIT_ON))
 		return c12_ret(dapl_evd_wait_slow(evd, wc, n, timeout,
 						  threshold, to, nmore,
 						  event_to_12));
-	if (ret == DAT_SUCCESS)
+	if (way == DAPL_WAIT_MADE)
 		dto_to_12(&event, to);
 	return ret;
 }

@@ -181,14 +181,20 @@ bool dapl_evd_keep_room(struct dapl_evd *evd, int completions);
 /* The same as below, where the ring must grow for it. */
 bool dapl_evd_room_more_locked(struct dapl_evd *evd);
 
-/* Whether an event finds room besides those. */
-static inline bool dapl_evd_room_locked(struct dapl_evd *evd)
+/* Slots that no completion was promised; negative when some of those are taken.
+ */
+static inline int dapl_evd_free_slots(const struct dapl_evd *evd)
 {
 	const struct dapl_ring *ring = &evd->ring;
 
+	return (int)(ring->size - (ring->head - ring->tail) - evd->kept);
+}
+
+/* Whether an event finds room besides those. */
+static inline bool dapl_evd_room_locked(struct dapl_evd *evd)
+{
 	dapl_lock_assert_held(&evd->lock);
-	return ring->size - (ring->head - ring->tail) > evd->kept ||
-	       dapl_evd_room_more_locked(evd);
+	return dapl_evd_free_slots(evd) > 0 || dapl_evd_room_more_locked(evd);
 }
 
 /* How many completions are read at once; an empty ring has room for them. */

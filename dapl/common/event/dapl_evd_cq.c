@@ -79,14 +79,6 @@ static void take_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 		dapl_evd_push_completion_locked(evd, event, unnotified, after);
 }
 
-/* Slots for events that no other completion was promised. */
-static int free_slots(const struct dapl_evd *evd)
-{
-	const struct dapl_ring *ring = &evd->ring;
-
-	return (int)(ring->size - (ring->head - ring->tail) - evd->kept);
-}
-
 void dapl_evd_take_locked(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
 			  struct dapl_evd_after *after)
 {
@@ -94,7 +86,7 @@ void dapl_evd_take_locked(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
 
 	dapl_lock_assert_held(&evd->lock);
 	for (int i = 0; i < n; i++) {
-		if (likely(all_notify && free_slots(evd) > 0) &&
+		if (likely(all_notify && dapl_evd_free_slots(evd) > 0) &&
 		    likely(dapl_evd_cq_fast(evd, &wc[i],
 					    dapl_evd_slot_next(evd))))
 			dapl_evd_slot_filled_locked(evd, false);
@@ -136,7 +128,7 @@ void dapl_evd_poll_locked(struct dapl_evd *evd, enum dapl_evd_reach reach,
 	do {
 		if (!dapl_evd_room_locked(evd))
 			return;
-		want = free_slots(evd);
+		want = dapl_evd_free_slots(evd);
 		if (want > DAPL_EVD_BATCH)
 			want = DAPL_EVD_BATCH;
 		n = evd->ops.poll(evd->cq, want, wc);

@@ -159,42 +159,72 @@ __attribute__((noinline)) void dapl_evd_wait_ahead(struct dapl_evd *evd,
 						   const struct ibv_wc *wc,
 						   int n, DAT_COUNT *ret_more);
 
+/* How a wait goes on. */
+enum dapl_wait_way {
+	DAPL_WAIT_ON,	/* with dapl_evd_wait_slow(); the lock is held */
+	DAPL_WAIT_OVER, /* it returns what it is to; the event was given */
+	DAPL_WAIT_MADE, /* the same, and there is an event to give */
+};
+
 /*
- * A wait that ends at once: true, and *RET is what it returns; it has taken the
- * event if that is DAT_SUCCESS. False: the lock is held, for
- * dapl_evd_wait_slow(); *RET_N completions were read to WC, which has room for
- * DAPL_EVD_BATCH.
+ * One that was read ahead, if nothing else has come that is to be counted:
+ * what has is N completions in WC.
  */
-__attribute__((always_inline)) static inline bool
+__attribute__((always_inline)) static inline enum dapl_wait_way
+dapl_evd_wait_ring(struct dapl_evd *evd, void *to, dapl_evd_give_fn *give,
+		   DAT_COUNT *nmore, struct ibv_wc *wc, int *ret_n)
+{
+	if (unlikely(dapl_evd_free_slots(evd) < DAPL_EVD_BATCH))
+		return DAPL_WAIT_ON;
+	*ret_n = evd->ops.poll(evd->cq, DAPL_EVD_BATCH, wc);
+	if (unlikely(*ret_n))
+		return DAPL_WAIT_ON;
+	dapl_evd_pop_to_locked(evd, to, give);
+	*nmore = (DAT_COUNT)dapl_evd_queued(evd);
+	dapl_unlock(&evd->lock);
+	return DAPL_WAIT_OVER;
+}
+
+/*
+ * A wait that ends at once, with *RET. A plain completion is made in EVENT,
+ * another event GIVEn TO. Otherwise *RET_N completions were read to WC, which
+ * has room for DAPL_EVD_BATCH.
+ */
+__attribute__((always_inline)) static inline enum dapl_wait_way
 dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout,
-		   DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore,
-		   struct ibv_wc *wc, int *ret_n, DAT_RETURN *ret)
+		   DAT_COUNT threshold, DAT_EVENT *event, void *to,
+		   dapl_evd_give_fn *give, DAT_COUNT *nmore, struct ibv_wc *wc,
+		   int *ret_n, DAT_RETURN *ret)
 {
 	int n;
 
 	dapl_lock(&evd->lock);
 	*ret_n = 0;
-	if (unlikely(evd->slow || !evd->waitable || threshold > 1))
-		return false;
+	*ret = DAT_SUCCESS;
+	if (unlikely(evd->slow || !evd->waitable || threshold > 1)) {
+		if (evd->slow != DAPL_EVD_RING || !evd->waitable ||
+		    threshold > 1)
+			return DAPL_WAIT_ON;
+		return dapl_evd_wait_ring(evd, to, give, nmore, wc, ret_n);
+	}
 	/* The ring is empty, and has room for them. */
 	n = evd->ops.poll(evd->cq, DAPL_EVD_BATCH, wc);
 	if (likely(n > 0) && likely(dapl_evd_cq_fast(evd, &wc[0], event))) {
-		*ret = DAT_SUCCESS;
 		*nmore = 0;
 		if (n > 1)
 			dapl_evd_wait_ahead(evd, wc, n, nmore);
 		else
 			dapl_unlock(&evd->lock);
-		return true;
+		return DAPL_WAIT_MADE;
 	}
 	if (n == 0 && !timeout) {
 		*ret = dapl_evd_nothing_came(evd, DAT_TIMEOUT_EXPIRED);
 		*nmore = 0;
 		dapl_unlock(&evd->lock);
-		return true;
+		return DAPL_WAIT_OVER;
 	}
 	*ret_n = n;
-	return false;
+	return DAPL_WAIT_ON;
 }
 
 /*

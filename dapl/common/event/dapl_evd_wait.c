@@ -549,10 +549,11 @@ evd_wait(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
 	DAT_RETURN ret;
 	int n;
 
-	if (likely(dapl_evd_wait_fast(evd, timeout, threshold, event, nmore, wc,
-				      &n, &ret)))
-		return ret;
-	return wait_slow(evd, wc, n, timeout, threshold, event, nmore);
+	if (unlikely(dapl_evd_wait_fast(evd, timeout, threshold, event, event,
+					dapl_evd_give, nmore, wc, &n,
+					&ret) == DAPL_WAIT_ON))
+		return wait_slow(evd, wc, n, timeout, threshold, event, nmore);
+	return ret;
 }
 
 __attribute__((noinline)) static DAT_RETURN
