@@ -63,6 +63,7 @@ DAT_RETURN dapl_evd_dequeue_slow(struct dapl_evd *evd, DAT_EVENT *event, int n,
 				 const struct ibv_wc *wc)
 {
 	struct dapl_evd_after after = {0};
+	DAT_RETURN nothing;
 	bool got = false;
 
 	if (dapl_evd_is_dead_locked(evd)) {
@@ -84,11 +85,11 @@ DAT_RETURN dapl_evd_dequeue_slow(struct dapl_evd *evd, DAT_EVENT *event, int n,
 		got = dapl_evd_pop_locked(evd, event);
 	if (!got && evd->cq)
 		got = dapl_evd_cq_next_locked(evd, event, &after);
+	/* Without the lock it may be another EVD. */
+	nothing = evd->cq ? DAT_QUEUE_EMPTY : DAPL_ERR(DAT_QUEUE_EMPTY, 0);
 	dapl_unlock(&evd->lock);
 	dapl_evd_after(&after);
-	if (got)
-		return DAT_SUCCESS;
-	return evd->cq ? DAT_QUEUE_EMPTY : DAPL_ERR(DAT_QUEUE_EMPTY, 0);
+	return got ? DAT_SUCCESS : nothing;
 }
 
 __attribute__((noinline)) static DAT_RETURN
