@@ -31,7 +31,7 @@ static bool complete(struct dapl_evd *evd, const struct ibv_wc *wc,
 	DAT_DTO_COMPLETION_EVENT_DATA *dto =
 		&ev->event_data.dto_completion_event_data;
 	struct dapl_slot *slot = (struct dapl_slot *)(uintptr_t)wc->wr_id;
-	struct dapl_wq *wq = dapl_slot_wq(slot);
+	struct dapl_wq *wq = slot->wq;
 
 	memset(ev, 0, sizeof(*ev));
 	ev->event_number = DAT_DTO_COMPLETION_EVENT;
@@ -62,8 +62,8 @@ static DAT_RETURN post(struct end *e, int recv, const DAT_LMR_TRIPLET *seg,
 	slot = &wq->slots[wq->head++ & wq->mask];
 	slot->cookie = cookie;
 	slot->length = sge.length;
-	slot->what = dapl_slot_index(slot) << 8 |
-		     (recv ? DAT_DTO_RECEIVE : DAT_DTO_SEND);
+	slot->end = wq->head;
+	slot->op = recv ? DAT_DTO_RECEIVE : DAT_DTO_SEND;
 	send.wr_id = receive.wr_id = (uintptr_t)slot;
 	if (recv)
 		assert_int_equal(e->io.post_recv(e->ibv, &receive, &bad_recv),

@@ -35,7 +35,7 @@ static inline bool dapl_evd_cq_fast(struct dapl_evd *evd,
 
 	if (unlikely(wc->status != IBV_WC_SUCCESS))
 		return false;
-	op = slot->what & 0xff;
+	op = slot->op;
 	length = slot->length;
 	if (op >= DAT_DTO_RECEIVE) {
 		if (unlikely(op > DAT_DTO_RECEIVE ||
@@ -43,7 +43,7 @@ static inline bool dapl_evd_cq_fast(struct dapl_evd *evd,
 			return false;
 		length = wc->byte_len;
 	}
-	wq = dapl_slot_wq(slot);
+	wq = slot->wq;
 	dto->user_cookie = slot->cookie;
 	/* From here on a post may use the slot again. */
 	dapl_wq_complete(wq, slot);
@@ -64,7 +64,7 @@ static inline bool dapl_evd_cq_other(struct dapl_evd *evd,
 {
 	struct dapl_slot *slot = (struct dapl_slot *)(uintptr_t)wc->wr_id;
 
-	return dapl_slot_wq(slot)->complete(evd, wc, event, after);
+	return slot->wq->complete(evd, wc, event, after);
 }
 
 /* ---------------------------------------------------------- dequeue */

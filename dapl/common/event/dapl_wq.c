@@ -28,6 +28,9 @@ struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit,
 	wq->owner = owner;
 	wq->complete = complete;
 	for (uint32_t i = 0; i < size; i++)
-		wq->slots[i].what = i << 8 | DAT_DTO_RECEIVE;
+		wq->slots[i] = (struct dapl_slot){
+			.wq = wq,
+			.op = DAT_DTO_RECEIVE,
+		};
 	return wq;
 }

@@ -22,7 +22,6 @@
 #include <stdint.h>
 
 #include "dapl/common/base/dapl_obj.h"
-#include "dapl/common/services/dapl_list.h"
 #include "dapl/common/services/dapl_lock.h"
 
 struct dapl_evd;
@@ -38,12 +37,14 @@ typedef bool dapl_complete_fn(struct dapl_evd *evd, const struct ibv_wc *wc,
 			      DAT_EVENT *event, struct dapl_evd_after *after);
 
 struct dapl_slot {
+	struct dapl_wq *wq; /* whose it is; constant */
 	DAT_DTO_COOKIE cookie;
 	uint32_t length; /* bytes posted */
-	uint32_t what;	 /* index << 8 | op, see below; index finds the ring */
+	uint32_t end;	 /* the ring's tail once it has completed */
+	uint32_t op;	 /* see below */
 };
 
-_Static_assert(sizeof(struct dapl_slot) == 16, "four slots in a cache line");
+_Static_assert(sizeof(struct dapl_slot) == 32, "no slot is in two cache lines");
 
 /*
  * The op of a slot is the DAT_DTOS that its event will report, and
@@ -88,22 +89,11 @@ _Static_assert(sizeof(struct dapl_lock) > sizeof(int) ||
 		       offsetof(struct dapl_wq, slots) <= 72,
 	       "a cache line, and who is told of a completion");
 
-static inline uint32_t dapl_slot_index(const struct dapl_slot *slot)
-{
-	return slot->what >> 8;
-}
-
 /* Whether a suppressed request in SLOT is signalled: one in so many is. */
 static inline bool dapl_slot_signals(const struct dapl_wq *wq,
 				     const struct dapl_slot *slot)
 {
-	return !(dapl_slot_index(slot) & wq->signals);
-}
-
-static inline struct dapl_wq *dapl_slot_wq(struct dapl_slot *slot)
-{
-	return dapl_container_of(slot - dapl_slot_index(slot), struct dapl_wq,
-				 slots);
+	return !(slot->end & wq->signals);
 }
 
 /* Whether one of the outstanding requests may be suppressed. Lock held. */
@@ -138,7 +128,7 @@ static inline void dapl_wq_use_credits(struct dapl_wq *wq, int *credits)
 	wq->slow_op = DAPL_OP_SLOW;
 	wq->signals = 0;
 	for (uint32_t i = 0; i <= wq->mask; i++)
-		wq->slots[i].what |= DAPL_OP_SLOW;
+		wq->slots[i].op |= DAPL_OP_SLOW;
 }
 
 static inline void dapl_wq_choose_way_locked(struct dapl_wq *wq)
@@ -186,10 +176,9 @@ static inline void dapl_wq_set_flushing(struct dapl_wq *wq, bool flushing)
 static inline uint32_t dapl_wq_complete(struct dapl_wq *wq,
 					const struct dapl_slot *slot)
 {
-	uint32_t tail = wq->tail;
-	uint32_t n = ((dapl_slot_index(slot) - tail) & wq->mask) + 1;
+	uint32_t n = slot->end - wq->tail;
 
-	__atomic_store_n(&wq->tail, tail + n, __ATOMIC_RELEASE);
+	__atomic_store_n(&wq->tail, slot->end, __ATOMIC_RELEASE);
 	return n;
 }
 

@@ -205,12 +205,12 @@ bool dapl_completion(struct dapl_evd *evd, const struct ibv_wc *wc,
 	DAT_DTO_COMPLETION_EVENT_DATA *dto =
 		&ev->event_data.dto_completion_event_data;
 	struct dapl_slot *slot = (struct dapl_slot *)(uintptr_t)wc->wr_id;
-	struct dapl_wq *wq = dapl_slot_wq(slot);
-	unsigned op = slot->what & DAPL_OP_MASK;
+	struct dapl_wq *wq = slot->wq;
+	unsigned op = slot->op & DAPL_OP_MASK;
 	struct dapl_qp *qp = (struct dapl_qp *)wq->owner;
 	bool ok = wc->status == IBV_WC_SUCCESS;
-	bool unnotified = slot->what & DAPL_OP_UNNOTIFIED;
-	bool silent = ok && (slot->what & DAPL_OP_SUPPRESSED);
+	bool unnotified = slot->op & DAPL_OP_UNNOTIFIED;
+	bool silent = ok && (slot->op & DAPL_OP_SUPPRESSED);
 
 	dapl_lock_assert_held(&evd->lock);
 	ev->event_number = DAT_DTO_COMPLETION_EVENT;
@@ -224,7 +224,7 @@ bool dapl_completion(struct dapl_evd *evd, const struct ibv_wc *wc,
 							    : wc->byte_len;
 	/* Receives are posted again without a look at the mark. */
 	if (unnotified)
-		slot->what &= ~(uint32_t)DAPL_OP_UNNOTIFIED;
+		slot->op &= ~(uint32_t)DAPL_OP_UNNOTIFIED;
 	if (wq->kind == DAPL_WQ_SRQ) {
 		qp = dapl_srq_complete(wq, slot, wc->qp_num);
 		after->shared = true;

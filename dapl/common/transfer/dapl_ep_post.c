@@ -427,8 +427,8 @@ struct dapl_slot *dapl_slot_recv_slow_locked(struct dapl_wq *wq,
 	else if (!wq->flushing)
 		slot = dapl_slot_next_locked(wq, wq->limit);
 	if (slot)
-		slot->what = (slot->what & ~(uint32_t)DAPL_OP_UNNOTIFIED) |
-			     unnotified(wq, flags);
+		slot->op = (slot->op & ~(uint32_t)DAPL_OP_UNNOTIFIED) |
+			   unnotified(wq, flags);
 	return slot;
 }
 

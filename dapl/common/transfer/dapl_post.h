@@ -94,6 +94,7 @@ static inline struct dapl_slot *dapl_slot_next_locked(struct dapl_wq *wq,
 						      uint32_t limit)
 {
 	uint32_t head = wq->head;
+	struct dapl_slot *slot;
 
 	dapl_lock_assert_held(&wq->lock);
 	if (unlikely(head - __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE) >=
@@ -101,7 +102,9 @@ static inline struct dapl_slot *dapl_slot_next_locked(struct dapl_wq *wq,
 		return NULL;
 	/* Before the post: its completion may be read at once. */
 	__atomic_store_n(&wq->head, head + 1, __ATOMIC_RELAXED);
-	return &wq->slots[head & wq->mask];
+	slot = &wq->slots[head & wq->mask];
+	slot->end = head + 1;
+	return slot;
 }
 
 static inline void dapl_slot_fill(struct dapl_slot *slot, unsigned op,
@@ -110,7 +113,7 @@ static inline void dapl_slot_fill(struct dapl_slot *slot, unsigned op,
 {
 	slot->cookie = cookie;
 	slot->length = length;
-	slot->what = (slot->what & ~0xffu) | op | wq->slow_op;
+	slot->op = op | wq->slow_op;
 }
 
 /* WR, in SLOT, is to have no event: it is signalled now and then only. */

@@ -146,10 +146,10 @@ static void wq_forget(struct dapl_qp *qp, struct dapl_wq *wq,
 	flushed = wq->failed;
 	for (; wq->tail != wq->head; wq->tail++, left++) {
 		struct dapl_slot *slot = &wq->slots[wq->tail & wq->mask];
-		unsigned op = slot->what & DAPL_OP_MASK;
+		unsigned op = slot->op & DAPL_OP_MASK;
 
-		slot->what &= ~(uint32_t)DAPL_OP_UNNOTIFIED;
-		if (!(slot->what & DAPL_OP_SUPPRESSED) ||
+		slot->op &= ~(uint32_t)DAPL_OP_UNNOTIFIED;
+		if (!(slot->op & DAPL_OP_SUPPRESSED) ||
 		    dapl_slot_signals(wq, slot))
 			flushed = true;
 		if (!evd && op == DAT_DTO_BIND_MW)

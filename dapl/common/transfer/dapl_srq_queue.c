@@ -228,7 +228,7 @@ int dapl_srq_slots_add_ctl(struct dapl_srq *srq, uint32_t count)
 	dapl_lock(&srq->lock);
 	for (uint32_t i = chunk->wq->mask + 1; i--;) {
 		slot = &chunk->wq->slots[i];
-		slot->what |= DAPL_OP_SLOW;
+		slot->op |= DAPL_OP_SLOW;
 		slot->cookie.as_ptr = srq->free;
 		srq->free = slot;
 	}
