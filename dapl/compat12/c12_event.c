@@ -71,23 +71,22 @@ dequeue_slow(struct dapl_evd *evd, void *to, int n, const struct ibv_wc *wc)
 	return c12_ret(ret);
 }
 
-__attribute__((noinline)) static DAT_RETURN
-dequeue_polled(struct dapl_evd *evd, void *to, int n, const struct ibv_wc *wc)
+static inline bool dequeue_make(struct dapl_evd *evd, const struct ibv_wc *wc,
+				void *to)
 {
 	DAT_EVENT event;
 
-	if (unlikely(n < 0 || !dapl_evd_cq_fast(evd, wc, &event)))
-		return dequeue_slow(evd, to, n, wc);
-	dapl_unlock(&evd->lock);
+	if (unlikely(!dapl_evd_cq_fast(evd, wc, &event)))
+		return false;
 	dto_to_12(&event, to);
-	return DAT_SUCCESS;
+	return true;
 }
 
 DAT_RETURN c12_evd_dequeue(DAT_EVD_HANDLE handle, struct c12_event *to)
 {
 	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EVD) || !to))
 		return c12_ret(dapl_evd_bad_dequeue(handle, to));
-	return dapl_evd_dequeue_by(handle, to, dequeue_polled, dequeue_slow);
+	return dapl_evd_dequeue_by(handle, to, dequeue_make, dequeue_slow);
 }
 
 /* ------------------------------------------------------------- wait */

@@ -59,10 +59,9 @@ static DAT_RETURN post(struct end *e, int recv, const DAT_LMR_TRIPLET *seg,
 
 	dapl_lock(&wq->lock);
 	assert_true(dapl_wq_used(wq) < wq->limit);
-	slot = &wq->slots[wq->head++ & wq->mask];
+	slot = dapl_wq_advance_locked(wq);
 	slot->cookie = cookie;
 	slot->length = sge.length;
-	slot->end = wq->head;
 	slot->op = recv ? DAT_DTO_RECEIVE : DAT_DTO_SEND;
 	send.wr_id = receive.wr_id = (uintptr_t)slot;
 	if (recv)

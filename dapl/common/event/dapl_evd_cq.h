@@ -69,36 +69,44 @@ static inline bool dapl_evd_cq_other(struct dapl_evd *evd,
 
 /* ---------------------------------------------------------- dequeue */
 
+/* As dapl_evd_cq_fast(), for an event of the caller's form. */
+typedef bool dapl_dequeue_make_fn(struct dapl_evd *evd, const struct ibv_wc *wc,
+				  void *event);
 /*
- * What dequeue does with EVENT, which is of the caller's form, when it has
- * polled: N and WC are what that gave (0 and NULL: not polled). Called with the
- * lock held, returns without it.
+ * The rest of dequeue, for whatever is not simple: N and WC are what was
+ * polled, with the lock, which is not held any more on return. WC NULL: nothing
+ * was yet; and with N 0 the lock is not held, since somebody else has it.
  */
 typedef DAT_RETURN dapl_dequeue_fn(struct dapl_evd *evd, void *event, int n,
 				   const struct ibv_wc *wc);
 
-/* The rest of dequeue, for whatever is not simple. */
+/* It, for an event of 2.0. */
 __attribute__((noinline)) DAT_RETURN
 dapl_evd_dequeue_slow(struct dapl_evd *evd, DAT_EVENT *event, int n,
 		      const struct ibv_wc *wc);
 
 /* HANDLE is of an EVD, and EVENT is not NULL. */
 __attribute__((always_inline)) static inline DAT_RETURN
-dapl_evd_dequeue_by(DAT_EVD_HANDLE handle, void *event, dapl_dequeue_fn *polled,
-		    dapl_dequeue_fn *slow)
+dapl_evd_dequeue_by(DAT_EVD_HANDLE handle, void *event,
+		    dapl_dequeue_make_fn *make, dapl_dequeue_fn *slow)
 {
 	struct dapl_evd *evd = (struct dapl_evd *)handle;
 	struct ibv_wc wc;
 	int n;
 
-	dapl_lock(&evd->lock);
-	if (unlikely(evd->slow))
+	if (unlikely(!dapl_trylock(&evd->lock)))
 		return slow(evd, event, 0, NULL);
+	if (unlikely(evd->slow))
+		return slow(evd, event, 1, NULL);
 	n = evd->ops.poll(evd->cq, 1, &wc);
-	if (n != 0)
-		return polled(evd, event, n, &wc);
+	if (n == 0) {
+		dapl_unlock(&evd->lock);
+		return DAT_QUEUE_EMPTY;
+	}
+	if (unlikely(n < 0 || !make(evd, &wc, event)))
+		return slow(evd, event, n, &wc);
 	dapl_unlock(&evd->lock);
-	return DAT_QUEUE_EMPTY;
+	return DAT_SUCCESS;
 }
 
 /* ------------------------------------------------------------- wait */

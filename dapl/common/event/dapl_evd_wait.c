@@ -66,6 +66,8 @@ DAT_RETURN dapl_evd_dequeue_slow(struct dapl_evd *evd, DAT_EVENT *event, int n,
 	DAT_RETURN nothing;
 	bool got = false;
 
+	if (!wc && !n)
+		dapl_lock(&evd->lock);
 	if (dapl_evd_is_dead_locked(evd)) {
 		dapl_unlock(&evd->lock);
 		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
@@ -77,7 +79,7 @@ DAT_RETURN dapl_evd_dequeue_slow(struct dapl_evd *evd, DAT_EVENT *event, int n,
 				 "evd %p: another thread waits on it",
 				 (void *)evd);
 	}
-	if (n > 0)
+	if (wc && n > 0)
 		got = dapl_evd_cq_other(evd, wc, event, &after);
 	else if (n < 0)
 		dapl_evd_cq_failed_locked(evd, n, &after);
@@ -98,22 +100,17 @@ dequeue_slow(struct dapl_evd *evd, void *event, int n, const struct ibv_wc *wc)
 	return dapl_evd_dequeue_slow(evd, event, n, wc);
 }
 
-/* Apart from dequeue, so that finding nothing need not save registers. */
-__attribute__((noinline)) static DAT_RETURN
-dequeue_polled(struct dapl_evd *evd, void *event, int n,
-	       const struct ibv_wc *wc)
+static inline bool dequeue_make(struct dapl_evd *evd, const struct ibv_wc *wc,
+				void *event)
 {
-	if (unlikely(n < 0 || !dapl_evd_cq_fast(evd, wc, event)))
-		return dapl_evd_dequeue_slow(evd, event, n, wc);
-	dapl_unlock(&evd->lock);
-	return DAT_SUCCESS;
+	return dapl_evd_cq_fast(evd, wc, event);
 }
 
 DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
 	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EVD) || !event))
 		return dapl_evd_bad_dequeue(handle, event);
-	return dapl_evd_dequeue_by(handle, event, dequeue_polled, dequeue_slow);
+	return dapl_evd_dequeue_by(handle, event, dequeue_make, dequeue_slow);
 }
 
 /* ------------------------------------- who is woken: the waiter, or the CNO */

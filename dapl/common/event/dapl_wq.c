@@ -21,7 +21,6 @@ struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit,
 	dapl_lock_init(&wq->lock, DAPL_LOCK_WQ);
 	wq->kind = kind;
 	wq->limit = limit;
-	wq->fast_limit = limit;
 	wq->mask = size - 1;
 	while ((wq->signals + 1) * 4 <= limit)
 		wq->signals = wq->signals * 2 + 1;

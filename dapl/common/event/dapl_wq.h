@@ -67,11 +67,12 @@ enum dapl_wq_kind {
 struct dapl_wq {
 	struct dapl_lock lock; /* role WQ */
 	enum dapl_wq_kind kind;
-	uint32_t limit;	     /* requests the consumer may have outstanding */
-	uint32_t fast_limit; /* the same, or 0: the slow way finds the slot */
-	bool notify;   /* posts may be UNSIGNALLED; see dapl_wq_set_notify() */
-	bool flushing; /* posts are flushed; see dapl_wq_set_flushing() */
-	bool failed;   /* a request has: all behind it will; the EVD's lock */
+	uint32_t limit; /* requests the consumer may have outstanding */
+	uint32_t stop;	/* the fast way ends where head is this; lock */
+	bool open;	/* there is a queue pair to post to; lock */
+	bool notify;	/* posts may be UNSIGNALLED; see dapl_wq_set_notify() */
+	bool flushing;	/* posts are flushed; see dapl_wq_set_flushing() */
+	bool failed;	/* a request has: all behind it will; the EVD's lock */
 	uint32_t slow_op;	/* DAPL_OP_SLOW with credits, else 0 */
 	uint32_t mask;		/* ring size - 1 */
 	uint32_t head;		/* posted so far; lock */
@@ -124,20 +125,70 @@ struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit,
 static inline void dapl_wq_use_credits(struct dapl_wq *wq, int *credits)
 {
 	wq->credits = credits;
-	wq->fast_limit = 0;
 	wq->slow_op = DAPL_OP_SLOW;
 	wq->signals = 0;
 	for (uint32_t i = 0; i <= wq->mask; i++)
 		wq->slots[i].op |= DAPL_OP_SLOW;
 }
 
+/* How far the fast way goes: as far as it can see, or not at all. */
 static inline void dapl_wq_choose_way_locked(struct dapl_wq *wq)
 {
-	bool slow = wq->flushing || wq->credits ||
+	bool slow = !wq->open || wq->flushing || wq->credits ||
 		    (wq->notify && wq->kind == DAPL_WQ_RECV);
 
 	dapl_lock_assert_held(&wq->lock);
-	wq->fast_limit = slow ? 0 : wq->limit;
+	wq->stop =
+		slow ? wq->head
+		     : __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE) + wq->limit;
+}
+
+/* Takes the next slot, which is free. */
+static inline struct dapl_slot *dapl_wq_advance_locked(struct dapl_wq *wq)
+{
+	uint32_t head = wq->head;
+	struct dapl_slot *slot = &wq->slots[head & wq->mask];
+
+	dapl_lock_assert_held(&wq->lock);
+	slot->end = head + 1;
+	/* Before the post: its completion may be read at once. */
+	__atomic_store_n(&wq->head, head + 1, __ATOMIC_RELAXED);
+	return slot;
+}
+
+/*
+ * Takes the next slot without a look at the fast way, which may go on from
+ * there; or NULL, when as many are out as may be.
+ */
+static inline struct dapl_slot *dapl_wq_take_locked(struct dapl_wq *wq)
+{
+	struct dapl_slot *slot = NULL;
+
+	if (dapl_wq_used(wq) < wq->limit)
+		slot = dapl_wq_advance_locked(wq);
+	dapl_wq_choose_way_locked(wq);
+	return slot;
+}
+
+/* What was taken last is free again. */
+static inline void dapl_wq_give_back_locked(struct dapl_wq *wq)
+{
+	__atomic_store_n(&wq->head, wq->head - 1, __ATOMIC_RELAXED);
+	dapl_wq_choose_way_locked(wq);
+}
+
+/*
+ * Whether there is a queue pair. When it is going to be hidden, who still saw
+ * it has left once this returns. Role WQ.
+ */
+static inline void dapl_wq_set_open(struct dapl_wq *wq, bool open)
+{
+	if (!wq)
+		return;
+	dapl_lock(&wq->lock);
+	wq->open = open;
+	dapl_wq_choose_way_locked(wq);
+	dapl_unlock(&wq->lock);
 }
 
 /*

@@ -20,6 +20,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdbool.h>
 
 enum dapl_lock_role {
 	DAPL_LOCK_PROVIDER, /* the plugin's list of registered names */
@@ -107,6 +108,14 @@ static inline void dapl_lock(struct dapl_lock *l)
 	pthread_mutex_lock(&l->mutex);
 }
 
+static inline bool dapl_trylock(struct dapl_lock *l)
+{
+	if (pthread_mutex_trylock(&l->mutex))
+		return false;
+	DAPL_LOCK_ENTER(l);
+	return true;
+}
+
 static inline void dapl_unlock(struct dapl_lock *l)
 {
 	DAPL_LOCK_LEAVE(l);
@@ -116,16 +125,31 @@ static inline void dapl_unlock(struct dapl_lock *l)
 void dapl__lock_wait(struct dapl_lock *l);
 void dapl__lock_wake(struct dapl_lock *l);
 
-static inline void dapl_lock(struct dapl_lock *l)
+static inline bool dapl__lock_take(struct dapl_lock *l)
 {
 	int free = 0;
 
+	return __atomic_compare_exchange_n(&l->word, &free, 1, 0,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static inline void dapl_lock(struct dapl_lock *l)
+{
 	DAPL_LOCK_ENTER(l);
-	if (__builtin_expect(!__atomic_compare_exchange_n(&l->word, &free, 1, 0,
-							  __ATOMIC_ACQUIRE,
-							  __ATOMIC_RELAXED),
-			     0))
+	if (__builtin_expect(!dapl__lock_take(l), 0))
 		dapl__lock_wait(l);
+}
+
+/*
+ * Takes L if that can be done at once. For the fast paths, which leave waiting
+ * to the slow ones, so that there is no call in them.
+ */
+static inline bool dapl_trylock(struct dapl_lock *l)
+{
+	if (__builtin_expect(!dapl__lock_take(l), 0))
+		return false;
+	DAPL_LOCK_ENTER(l);
+	return true;
 }
 
 static inline void dapl_unlock(struct dapl_lock *l)

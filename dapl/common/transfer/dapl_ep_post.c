@@ -20,9 +20,10 @@
 #include "dapl/common/transfer/dapl_completion.h"
 #include "dapl/common/transfer/dapl_post.h"
 
-DAT_RETURN
-dapl_post_refused(struct dapl_qp *qp, const struct dapl_wq *wq, int err,
-		  DAT_COUNT segments)
+/* Everything that can be wrong with a post, found slowly. */
+__attribute__((cold, noinline)) static DAT_RETURN
+post_refused(struct dapl_qp *qp, const struct dapl_wq *wq, int err,
+	     DAT_COUNT segments)
 {
 	int state = __atomic_load_n(&qp->state, __ATOMIC_RELAXED);
 
@@ -93,17 +94,18 @@ __attribute__((cold, noinline)) static bool is_over(struct dapl_qp *qp, int err)
 	return over;
 }
 
-/* The same for a queue that needs a credit per request. */
-__attribute__((noinline)) static struct dapl_slot *
-slot_credit_locked(struct dapl_wq *wq, uint32_t limit)
+/* A slot where the fast path found none, for which there may be a credit. */
+static struct dapl_slot *slot_find_locked(struct dapl_wq *wq)
 {
 	struct dapl_slot *slot;
 
 	dapl_lock_assert_held(&wq->lock);
-	if (!wq->credits || wq->flushing)
+	if (wq->flushing)
 		return NULL;
+	if (!wq->credits)
+		return dapl_wq_take_locked(wq);
 	if (__atomic_sub_fetch(wq->credits, 1, __ATOMIC_RELAXED) >= 0) {
-		slot = dapl_slot_next_locked(wq, limit);
+		slot = dapl_wq_take_locked(wq);
 		if (slot)
 			return slot;
 	}
@@ -111,10 +113,11 @@ slot_credit_locked(struct dapl_wq *wq, uint32_t limit)
 	return NULL;
 }
 
-void dapl_slot_undo_locked(struct dapl_wq *wq)
+/* The post was refused: its slot is free again. */
+static void slot_undo_locked(struct dapl_wq *wq)
 {
 	dapl_lock_assert_held(&wq->lock);
-	__atomic_store_n(&wq->head, wq->head - 1, __ATOMIC_RELAXED);
+	dapl_wq_give_back_locked(wq);
 	if (wq->credits)
 		__atomic_add_fetch(wq->credits, 1, __ATOMIC_RELAXED);
 }
@@ -131,7 +134,6 @@ slot_reclaim_locked(struct dapl_qp *qp)
 	struct dapl_wq *wq = qp->sq;
 	struct dapl_evd *evd = qp->request_evd;
 	struct dapl_evd_after after = {0};
-	struct dapl_slot *slot;
 
 	dapl_lock_assert_held(&qp->sq->lock);
 	if (!dapl_wq_suppressed_locked(wq))
@@ -144,20 +146,33 @@ slot_reclaim_locked(struct dapl_qp *qp)
 	dapl_unlock(&evd->lock);
 	dapl_evd_after(&after);
 	dapl_lock(&wq->lock);
-	slot = dapl_slot_next_locked(wq, wq->fast_limit);
-	return slot ? slot : slot_credit_locked(wq, wq->limit);
+	return slot_find_locked(wq);
 }
 
-struct dapl_slot *dapl_slot_slow_locked(struct dapl_qp *qp)
+/* A slot for a request, filled with OP and what else its event reports. */
+static struct dapl_slot *slot_for_request_locked(struct dapl_qp *qp,
+						 unsigned op, uint32_t length,
+						 DAT_DTO_COOKIE cookie)
 {
 	struct dapl_wq *wq = qp->sq;
-	struct dapl_slot *slot = slot_credit_locked(wq, wq->limit);
+	struct dapl_slot *slot = slot_find_locked(wq);
 
-	dapl_lock_assert_held(&qp->sq->lock);
-	return slot || wq->flushing ? slot : slot_reclaim_locked(qp);
+	dapl_lock_assert_held(&wq->lock);
+	if (!slot && !wq->flushing)
+		slot = slot_reclaim_locked(qp);
+	if (!slot)
+		return NULL;
+	slot->cookie = cookie;
+	slot->length = length;
+	slot->op = op | wq->slow_op;
+	return slot;
 }
 
-int dapl_post_no_slot(struct dapl_qp *qp, DAT_DTO_COOKIE cookie, unsigned op)
+/*
+ * There is no slot for a request: it is refused, or, when the connection has
+ * ended, flushed. Called with the queue's lock, returns without it.
+ */
+static int post_no_slot(struct dapl_qp *qp, DAT_DTO_COOKIE cookie, unsigned op)
 {
 	bool flushing = qp->sq->flushing;
 
@@ -175,7 +190,7 @@ static DAT_RETURN not_now(struct dapl_qp *qp, int state, DAT_COUNT segments)
 {
 	if (state == DAT_EP_STATE_CONNECTED ||
 	    state == DAT_EP_STATE_DISCONNECTED)
-		return dapl_post_refused(qp, qp->sq, -ENOBUFS, segments);
+		return post_refused(qp, qp->sq, -ENOBUFS, segments);
 	return dapl_qp_bad_state(qp, state, "posting a request");
 }
 
@@ -185,6 +200,30 @@ static unsigned unnotified(const struct dapl_wq *wq, DAT_COMPLETION_FLAGS flags)
 	return wq->notify && (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
 		       ? DAPL_OP_UNNOTIFIED
 		       : 0;
+}
+
+/* Takes a slot for WR and posts it. 0 or an errno of either sign. */
+static int post_wr(struct dapl_qp *qp, struct ibv_send_wr *wr, unsigned op,
+		   uint32_t length, DAT_DTO_COOKIE cookie)
+{
+	struct dapl_wq *wq = qp->sq;
+	struct ibv_send_wr *bad;
+	struct dapl_slot *slot;
+	int ret = ENOTCONN;
+
+	dapl_lock(&wq->lock);
+	slot = slot_for_request_locked(qp, op, length, cookie);
+	if (!slot)
+		return post_no_slot(qp, cookie, op);
+	if (!(wr->send_flags & IBV_SEND_SIGNALED))
+		slot->op |= dapl_slot_suppress_locked(wq, slot, wr);
+	wr->wr_id = (uintptr_t)slot;
+	if (wq->open)
+		ret = qp->io.post_send(qp->ibv, wr, &bad);
+	if (ret)
+		slot_undo_locked(wq);
+	dapl_unlock(&wq->lock);
+	return ret;
 }
 
 DAT_RETURN dapl_qp_post_request(struct dapl_qp *qp, struct ibv_send_wr *wr,
@@ -202,25 +241,28 @@ DAT_RETURN dapl_qp_post_request(struct dapl_qp *qp, struct ibv_send_wr *wr,
 	wr->send_flags |= dapl_verbs_flags(flags);
 	if (qp->slow_posts)
 		cancel = dapl_cancel_off();
-	ret = dapl_post_wr(qp, wr, op | unnotified(qp->sq, flags), length,
-			   cookie);
+	ret = post_wr(qp, wr, op | unnotified(qp->sq, flags), length, cookie);
 	if (qp->slow_posts)
 		dapl_cancel_restore(cancel);
 	if (ret && ret != -ENOBUFS && is_over(qp, ret))
 		ret = post_flushed(qp, qp->request_evd, cookie, op);
-	return ret ? dapl_post_refused(qp, qp->sq, ret > 0 ? -ret : ret,
-				       wr->num_sge)
+	return ret ? post_refused(qp, qp->sq, ret > 0 ? -ret : ret, wr->num_sge)
 		   : DAT_SUCCESS;
 }
 
-DAT_RETURN dapl_transfer_refused(struct dapl_qp *qp, int err,
-				 DAT_COUNT segments, unsigned op,
-				 DAT_DTO_COOKIE cookie)
+DAT_RETURN dapl_transfer_refused(struct dapl_wq *wq, int err, uint64_t wr_id,
+				 int segments)
 {
-	if (err != -ENOBUFS && is_over(qp, err))
+	const struct dapl_slot *slot = (struct dapl_slot *)(uintptr_t)wr_id;
+	unsigned op = slot->op & DAPL_OP_MASK;
+	DAT_DTO_COOKIE cookie = slot->cookie;
+	struct dapl_qp *qp = (struct dapl_qp *)wq->owner;
+
+	slot_undo_locked(wq);
+	dapl_unlock(&wq->lock);
+	if (is_over(qp, err))
 		err = post_flushed(qp, qp->request_evd, cookie, op);
-	return err ? dapl_post_refused(qp, qp->sq, err > 0 ? -err : err,
-				       segments)
+	return err ? post_refused(qp, wq, err > 0 ? -err : err, segments)
 		   : DAT_SUCCESS;
 }
 
@@ -232,7 +274,7 @@ int dapl_qp_post_marker(struct dapl_qp *qp)
 	};
 	DAT_DTO_COOKIE none = {.as_64 = 0};
 
-	return dapl_post_wr(qp, &wr, DAPL_OP_MARKER, 0, none);
+	return post_wr(qp, &wr, DAPL_OP_MARKER, 0, none);
 }
 
 /* As post_wr(), for a bind. */
@@ -242,22 +284,18 @@ static int post_mw(struct dapl_qp *qp, struct ibv_mw *mw,
 {
 	struct dapl_wq *wq = qp->sq;
 	struct dapl_slot *slot;
-	struct ibv_qp *ibv;
 	int ret = ENOTCONN;
 
 	dapl_lock(&wq->lock);
-	slot = dapl_slot_next_locked(wq, wq->fast_limit);
+	slot = slot_for_request_locked(qp, DAT_DTO_BIND_MW | unnotified_op, 0,
+				       cookie);
 	if (!slot)
-		slot = dapl_slot_slow_locked(qp);
-	if (!slot)
-		return dapl_post_no_slot(qp, cookie, DAT_DTO_BIND_MW);
-	dapl_slot_fill(slot, DAT_DTO_BIND_MW | unnotified_op, 0, cookie, wq);
+		return post_no_slot(qp, cookie, DAT_DTO_BIND_MW);
 	bind->wr_id = (uintptr_t)slot;
-	ibv = __atomic_load_n(&qp->ibv, __ATOMIC_ACQUIRE);
-	if (ibv)
-		ret = qp->io.bind(ibv, mw, bind);
+	if (wq->open)
+		ret = qp->io.bind(qp->ibv, mw, bind);
 	if (ret)
-		dapl_slot_undo_locked(wq);
+		slot_undo_locked(wq);
 	dapl_unlock(&wq->lock);
 	return ret;
 }
@@ -284,36 +322,40 @@ DAT_RETURN dapl_qp_post_bind(struct dapl_qp *qp, struct ibv_mw *mw,
 		ret = post_flushed(qp, qp->request_evd, cookie,
 				   DAT_DTO_BIND_MW);
 	if (ret)
-		return dapl_post_refused(qp, wq, ret > 0 ? -ret : ret, 0);
+		return post_refused(qp, wq, ret > 0 ? -ret : ret, 0);
 	*ret_key = mw->rkey;
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN
-dapl_transfer_slow(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
-		   DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
-		   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
-		   uint32_t imm, DAT_COMPLETION_FLAGS flags)
+DAT_RETURN dapl_transfer_slow(DAT_EP_HANDLE handle,
+			      const struct dapl_transfer *t, bool locked)
 {
-	struct dapl_qp *qp = dapl_qp_from(handle);
 	DAT_LMR_TRIPLET nothing = {0};
 	struct ibv_send_wr wr;
-	uint32_t length;
+	uint64_t length = 0;
+	struct dapl_qp *qp;
 
+	if (locked)
+		dapl_unlock(&((struct dapl_qp *)handle)->sq->lock);
+	qp = dapl_qp_from(handle);
 	if (!qp || qp->ud)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
-	if (segments < 0 || segments > qp->attr.max_request_iov)
-		return dapl_post_refused(qp, qp->sq, -E2BIG, segments);
-	if (!iov && segments)
-		return dapl_post_refused(qp, qp->sq, -EFAULT, segments);
-	if (op != DAT_DTO_SEND && !remote)
+	if (t->segments < 0 || t->segments > qp->attr.max_request_iov)
+		return post_refused(qp, qp->sq, -E2BIG, t->segments);
+	if (!t->iov && t->segments)
+		return post_refused(qp, qp->sq, -EFAULT, t->segments);
+	if (t->op != DAT_DTO_SEND && !t->remote)
 		return dapl_fail(DAPL_BAD_ARG(5), "ep %p: no remote buffer",
 				 (void *)qp);
+	if (t->segments)
+		length = dapl_iov_length(t->iov, t->segments);
 	/* erdma takes a segment of a read whether there is one or not. */
-	if (op == DAT_DTO_RDMA_READ && !segments)
-		iov = &nothing;
-	length = dapl_wr_fill(qp, &wr, opcode, op, segments, iov, remote, imm);
-	return dapl_qp_post_request(qp, &wr, op, length, cookie, flags);
+	dapl_wr_fill(qp, &wr, t->opcode, t->op, t->segments,
+		     t->segments || t->op != DAT_DTO_RDMA_READ ? t->iov
+							       : &nothing,
+		     length, t->remote, t->imm, t->flags);
+	return dapl_qp_post_request(qp, &wr, t->op, (uint32_t)length, t->cookie,
+				    t->flags);
 }
 
 DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments,
@@ -357,9 +399,11 @@ DAT_RETURN dapl_ep_post_send_with_invalidate(
 	DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
 	DAT_BOOLEAN invalidate, DAT_RMR_CONTEXT rmr_context)
 {
-	return dapl_post_transfer(
-		handle, invalidate ? IBV_WR_SEND_WITH_INV : IBV_WR_SEND,
-		DAT_DTO_SEND, segments, iov, cookie, NULL, rmr_context, flags);
+	if (!invalidate)
+		return dapl_ep_post_send(handle, segments, iov, cookie, flags);
+	return dapl_post_transfer(handle, IBV_WR_SEND_WITH_INV, DAT_DTO_SEND,
+				  segments, iov, cookie, NULL, rmr_context,
+				  flags);
 }
 
 /* The sink is named by an RMR context, which verbs takes as a local key. */
@@ -380,14 +424,17 @@ DAT_RETURN dapl_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE handle,
 	iov.virtual_address = local->virtual_address;
 	iov.segment_length = local->segment_length;
 	iov.lmr_context = local->rmr_context;
-	return dapl_post_transfer(handle, IBV_WR_RDMA_READ, DAT_DTO_RDMA_READ,
-				  1, &iov, cookie, remote, 0, flags);
+	return dapl_ep_post_rdma_read(handle, 1, &iov, cookie, remote, flags);
 }
 
-DAT_RETURN
-dapl_recv_refused(struct dapl_qp *qp, int err, DAT_COUNT segments,
-		  const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-		  DAT_COMPLETION_FLAGS flags)
+/*
+ * Why a receive is refused: ERR, or if that is 0 QP, which may be NULL, or an
+ * argument. Or it is flushed.
+ */
+__attribute__((cold, noinline)) static DAT_RETURN
+recv_refused(struct dapl_qp *qp, int err, DAT_COUNT segments,
+	     const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+	     DAT_COMPLETION_FLAGS flags)
 {
 	DAT_LMR_TRIPLET nothing = {0};
 
@@ -398,11 +445,11 @@ dapl_recv_refused(struct dapl_qp *qp, int err, DAT_COUNT segments,
 				 "ep %p takes its receives from an SRQ",
 				 (void *)qp);
 	if (!qp->rq)
-		return dapl_post_refused(qp, NULL, -ENOBUFS, segments);
+		return post_refused(qp, NULL, -ENOBUFS, segments);
 	if (segments < 0 || segments > qp->attr.max_recv_iov)
-		return dapl_post_refused(qp, qp->rq, -E2BIG, segments);
+		return post_refused(qp, qp->rq, -E2BIG, segments);
 	if (!iov && segments)
-		return dapl_post_refused(qp, qp->rq, -EFAULT, segments);
+		return post_refused(qp, qp->rq, -EFAULT, segments);
 	if ((err == -ESHUTDOWN ||
 	     (err && err != -ENOBUFS && is_over(qp, err))) &&
 	    !post_flushed(qp, qp->recv_evd, cookie, DAT_DTO_RECEIVE))
@@ -413,23 +460,60 @@ dapl_recv_refused(struct dapl_qp *qp, int err, DAT_COUNT segments,
 	if (abs(err) == EINVAL && !segments)
 		return dapl_ep_post_recv((DAT_EP_HANDLE)qp, 1, &nothing, cookie,
 					 flags);
-	return dapl_post_refused(qp, qp->rq, err > 0 ? -err : err, segments);
+	return post_refused(qp, qp->rq, err > 0 ? -err : err, segments);
 }
 
-struct dapl_slot *dapl_slot_recv_slow_locked(struct dapl_wq *wq,
-					     DAT_COMPLETION_FLAGS flags)
+DAT_RETURN dapl_recv_refused(struct dapl_wq *wq, int err, uint64_t wr_id,
+			     struct ibv_sge *iov, int segments)
 {
-	struct dapl_slot *slot = NULL;
+	const struct dapl_slot *slot = (struct dapl_slot *)(uintptr_t)wr_id;
+	DAT_DTO_COOKIE cookie = slot->cookie;
 
-	dapl_lock_assert_held(&wq->lock);
-	if (wq->credits)
-		slot = slot_credit_locked(wq, wq->limit);
-	else if (!wq->flushing)
-		slot = dapl_slot_next_locked(wq, wq->limit);
-	if (slot)
+	slot_undo_locked(wq);
+	dapl_unlock(&wq->lock);
+	return recv_refused((struct dapl_qp *)wq->owner, err, segments,
+			    (DAT_LMR_TRIPLET *)iov, cookie,
+			    DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+DAT_RETURN dapl_recv_slow(DAT_EP_HANDLE handle, DAT_COUNT segments,
+			  DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+			  DAT_COMPLETION_FLAGS flags, bool locked)
+{
+	struct ibv_recv_wr wr = {
+		.sg_list = (struct ibv_sge *)iov,
+		.num_sge = segments,
+	};
+	struct ibv_recv_wr *bad;
+	struct dapl_slot *slot;
+	struct dapl_qp *qp;
+	struct dapl_wq *wq;
+	int ret = ENOTCONN;
+
+	if (locked)
+		dapl_unlock(&((struct dapl_qp *)handle)->rq->lock);
+	qp = dapl_qp_from(handle);
+	wq = qp ? qp->rq : NULL;
+	if (!wq || segments < 0 || segments > qp->attr.max_recv_iov ||
+	    (!iov && segments))
+		return recv_refused(qp, 0, segments, iov, cookie, flags);
+	dapl_lock(&wq->lock);
+	slot = slot_find_locked(wq);
+	if (slot) {
+		slot->cookie = cookie;
 		slot->op = (slot->op & ~(uint32_t)DAPL_OP_UNNOTIFIED) |
 			   unnotified(wq, flags);
-	return slot;
+		wr.wr_id = (uintptr_t)slot;
+		if (wq->open)
+			ret = qp->io.post_recv(qp->ibv, &wr, &bad);
+		if (ret)
+			slot_undo_locked(wq);
+	} else {
+		ret = wq->flushing ? -ESHUTDOWN : -ENOBUFS;
+	}
+	dapl_unlock(&wq->lock);
+	return ret ? recv_refused(qp, ret, segments, iov, cookie, flags)
+		   : DAT_SUCCESS;
 }
 
 DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments,

@@ -33,44 +33,42 @@ _Static_assert(sizeof(DAT_LMR_TRIPLET) == sizeof(struct ibv_sge) &&
 			       offsetof(struct ibv_sge, lkey),
 	       "an LMR triplet is a verbs segment");
 
+/* A transfer as it was asked for. */
+struct dapl_transfer {
+	enum ibv_wr_opcode opcode;
+	unsigned op; /* what its event will report */
+	DAT_COUNT segments;
+	DAT_LMR_TRIPLET *iov;
+	DAT_DTO_COOKIE cookie;
+	const DAT_RMR_TRIPLET *remote;
+	uint32_t imm; /* or what to invalidate */
+	DAT_COMPLETION_FLAGS flags;
+};
+
 /*
- * What is not simply possible: dapl_ep_post.c. Out of line everywhere, so that
- * the fast path has no registers to save.
+ * What is not simply possible: dapl_ep_post.c. The fast path calls it last, and
+ * nothing else but verbs, so that it has hardly a register to save. LOCKED:
+ * with the lock of the queue, which is not held any more on return.
  */
 
-/* Everything that can be wrong with a post, found slowly. */
-__attribute__((cold, noinline)) DAT_RETURN
-dapl_post_refused(struct dapl_qp *qp, const struct dapl_wq *wq, int err,
-		  DAT_COUNT segments);
-/* The same of a request that the device has refused; it may be flushed. */
-__attribute__((cold, noinline)) DAT_RETURN
-dapl_transfer_refused(struct dapl_qp *qp, int err, DAT_COUNT segments,
-		      unsigned op, DAT_DTO_COOKIE cookie);
-/* The same of a receive, which may be flushed instead. QP may be NULL. */
-__attribute__((cold, noinline)) DAT_RETURN
-dapl_recv_refused(struct dapl_qp *qp, int err, DAT_COUNT segments,
-		  const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-		  DAT_COMPLETION_FLAGS flags);
 /* A transfer that the fast path did not want: checked in the spec's order. */
-__attribute__((noinline)) DAT_RETURN
-dapl_transfer_slow(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
-		   DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
-		   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
-		   uint32_t imm, DAT_COMPLETION_FLAGS flags);
-/* A slot for a request where the fast path found none; or NULL. */
-__attribute__((noinline)) struct dapl_slot *
-dapl_slot_slow_locked(struct dapl_qp *qp);
-/* The same for a receive. */
-__attribute__((noinline)) struct dapl_slot *
-dapl_slot_recv_slow_locked(struct dapl_wq *wq, DAT_COMPLETION_FLAGS flags);
+__attribute__((cold, noinline)) DAT_RETURN
+dapl_transfer_slow(DAT_EP_HANDLE handle, const struct dapl_transfer *t,
+		   bool locked);
+/* The same of a receive. */
+__attribute__((cold, noinline)) DAT_RETURN
+dapl_recv_slow(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+	       DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags, bool locked);
 /*
- * There is no slot for a request: it is refused, or, when the connection has
- * ended, flushed. Called with the queue's lock, returns without it.
+ * The device has refused with ERR what is in the slot WR_ID of WQ; it may be
+ * flushed instead. Called with the queue's lock, returns without it.
  */
-__attribute__((cold, noinline)) int
-dapl_post_no_slot(struct dapl_qp *qp, DAT_DTO_COOKIE cookie, unsigned op);
-/* The post was refused: its slot is free again. */
-__attribute__((noinline)) void dapl_slot_undo_locked(struct dapl_wq *wq);
+__attribute__((cold, noinline)) DAT_RETURN
+dapl_transfer_refused(struct dapl_wq *wq, int err, uint64_t wr_id,
+		      int segments);
+__attribute__((cold, noinline)) DAT_RETURN
+dapl_recv_refused(struct dapl_wq *wq, int err, uint64_t wr_id,
+		  struct ibv_sge *iov, int segments);
 
 /* Verbs flags for the low four bits of DAT_COMPLETION_FLAGS. */
 #define S IBV_SEND_SIGNALED
@@ -86,34 +84,24 @@ static const uint8_t dapl_send_flags[16] = {
 
 static inline unsigned dapl_verbs_flags(DAT_COMPLETION_FLAGS flags)
 {
-	return dapl_send_flags[(unsigned)flags & 15];
+	return unlikely((unsigned)flags & 15)
+		       ? dapl_send_flags[(unsigned)flags & 15]
+		       : IBV_SEND_SIGNALED;
 }
 
-/* The next slot of WQ, or NULL when LIMIT are outstanding. Lock held. */
-static inline struct dapl_slot *dapl_slot_next_locked(struct dapl_wq *wq,
-						      uint32_t limit)
+/* The next slot of WQ, or NULL: the slow way knows why. Lock held. */
+static inline struct dapl_slot *dapl_slot_next_locked(struct dapl_wq *wq)
 {
-	uint32_t head = wq->head;
 	struct dapl_slot *slot;
 
 	dapl_lock_assert_held(&wq->lock);
-	if (unlikely(head - __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE) >=
-		     limit))
+	if (unlikely(wq->head == wq->stop))
 		return NULL;
-	/* Before the post: its completion may be read at once. */
-	__atomic_store_n(&wq->head, head + 1, __ATOMIC_RELAXED);
-	slot = &wq->slots[head & wq->mask];
-	slot->end = head + 1;
+	slot = dapl_wq_advance_locked(wq);
+	dapl_opaque(slot);
+	if (!slot)
+		__builtin_unreachable();
 	return slot;
-}
-
-static inline void dapl_slot_fill(struct dapl_slot *slot, unsigned op,
-				  uint32_t length, DAT_DTO_COOKIE cookie,
-				  const struct dapl_wq *wq)
-{
-	slot->cookie = cookie;
-	slot->length = length;
-	slot->op = op | wq->slow_op;
 }
 
 /* WR, in SLOT, is to have no event: it is signalled now and then only. */
@@ -122,86 +110,48 @@ static inline unsigned dapl_slot_suppress_locked(struct dapl_wq *wq,
 						 struct ibv_send_wr *wr)
 {
 	dapl_lock_assert_held(&wq->lock);
-	wq->suppressed = wq->head;
+	wq->suppressed = slot->end;
 	if (dapl_slot_signals(wq, slot))
 		wr->send_flags |= IBV_SEND_SIGNALED;
 	return DAPL_OP_SUPPRESSED;
 }
 
-/* Takes a slot for WR and posts it. 0 or an errno of either sign. */
-__attribute__((always_inline)) static inline int
-dapl_post_wr(struct dapl_qp *qp, struct ibv_send_wr *wr, unsigned op,
-	     uint32_t length, DAT_DTO_COOKIE cookie)
-{
-	struct dapl_wq *wq = qp->sq;
-	struct ibv_send_wr *bad;
-	struct dapl_slot *slot;
-	struct ibv_qp *ibv;
-	int ret = ENOTCONN;
-
-	dapl_lock(&wq->lock);
-	slot = dapl_slot_next_locked(wq, wq->fast_limit);
-	if (unlikely(!slot)) {
-		slot = dapl_slot_slow_locked(qp);
-		if (!slot)
-			return dapl_post_no_slot(qp, cookie, op);
-	}
-	if (unlikely(!(wr->send_flags & IBV_SEND_SIGNALED)))
-		op |= dapl_slot_suppress_locked(wq, slot, wr);
-	dapl_slot_fill(slot, op, length, cookie, wq);
-	wr->wr_id = (uintptr_t)slot;
-	ibv = __atomic_load_n(&qp->ibv, __ATOMIC_ACQUIRE);
-	if (likely(ibv != NULL))
-		ret = qp->io.post_send(ibv, wr, &bad);
-	if (unlikely(ret))
-		dapl_slot_undo_locked(wq);
-	dapl_unlock(&wq->lock);
-	return ret;
-}
-
+/* Of at least one segment. */
 static inline uint64_t dapl_iov_length(const DAT_LMR_TRIPLET *iov,
 				       DAT_COUNT segments)
 {
-	uint64_t length = 0;
+	uint64_t length = iov->segment_length;
 
-	for (DAT_COUNT i = 0; i < segments; i++)
+	for (DAT_COUNT i = 1; unlikely(i < segments); i++)
 		length += iov[i].segment_length;
 	return length;
 }
 
-/* The work request of a transfer; returns its length. */
-static inline uint32_t dapl_wr_fill(const struct dapl_qp *qp,
-				    struct ibv_send_wr *wr,
-				    enum ibv_wr_opcode opcode, unsigned op,
-				    DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
-				    const DAT_RMR_TRIPLET *remote, uint32_t imm)
+/* The work request of a transfer of LENGTH bytes, but for wr_id. */
+__attribute__((always_inline)) static inline void
+dapl_wr_fill(const struct dapl_qp *qp, struct ibv_send_wr *wr,
+	     enum ibv_wr_opcode opcode, unsigned op, DAT_COUNT segments,
+	     DAT_LMR_TRIPLET *iov, uint64_t length,
+	     const DAT_RMR_TRIPLET *remote, uint32_t imm,
+	     DAT_COMPLETION_FLAGS flags)
 {
-	uint64_t length = dapl_iov_length(iov, segments);
+	unsigned send_flags = dapl_verbs_flags(flags);
 
+	/* A read cannot be inline: its segments are where data arrives. */
+	if (op != DAT_DTO_RDMA_READ && length <= qp->max_inline)
+		send_flags |= IBV_SEND_INLINE;
 	wr->next = NULL;
 	wr->sg_list = (struct ibv_sge *)iov;
 	wr->num_sge = segments;
 	wr->opcode = opcode;
-	wr->send_flags = 0;
-	wr->invalidate_rkey = imm; /* shares its place with imm_data */
+	wr->send_flags = send_flags;
+	if (opcode == IBV_WR_RDMA_WRITE_WITH_IMM ||
+	    opcode == IBV_WR_SEND_WITH_INV)
+		wr->invalidate_rkey = imm; /* shares its place with imm_data */
 	if (op != DAT_DTO_SEND) {
 		wr->wr.rdma.remote_addr = remote->virtual_address;
 		wr->wr.rdma.rkey = remote->rmr_context;
 	}
-	/* A read cannot be inline: its segments are where data arrives. */
-	if (op != DAT_DTO_RDMA_READ && length <= qp->max_inline)
-		wr->send_flags = IBV_SEND_INLINE;
-	return (uint32_t)length;
-}
-
-/* A read of no segments is not plain: see dapl_transfer_slow(). */
-static inline bool dapl_segments_plain(const struct dapl_qp *qp, unsigned op,
-				       DAT_COUNT segments)
-{
-	uint32_t most = (uint32_t)qp->attr.max_request_iov;
-
-	return op == DAT_DTO_RDMA_READ ? (uint32_t)segments - 1 < most
-				       : (uint32_t)segments <= most;
 }
 
 /* A request of OPCODE, whose event will report OP. IMM: or what to invalidate.
@@ -213,22 +163,47 @@ dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 		   uint32_t imm, DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_qp *qp = (struct dapl_qp *)handle;
-	struct ibv_send_wr wr;
-	uint32_t length;
+	struct ibv_send_wr wr, *bad;
+	struct dapl_slot *slot;
+	bool locked = false;
+	struct dapl_wq *wq;
+	uint64_t length;
 	int ret;
 
 	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) ||
-		     !__atomic_load_n(&qp->ready, __ATOMIC_RELAXED) ||
-		     !dapl_segments_plain(qp, op, segments) || !iov ||
-		     (op != DAT_DTO_SEND && !remote)))
-		return dapl_transfer_slow(handle, opcode, op, segments, iov,
-					  cookie, remote, imm, flags);
-	length = dapl_wr_fill(qp, &wr, opcode, op, segments, iov, remote, imm);
-	wr.send_flags |= dapl_verbs_flags(flags);
-	ret = dapl_post_wr(qp, &wr, op, length, cookie);
-	return likely(!ret)
-		       ? DAT_SUCCESS
-		       : dapl_transfer_refused(qp, ret, segments, op, cookie);
+		     (uint32_t)segments - 1 >=
+			     __atomic_load_n(&qp->request_iov,
+					     __ATOMIC_RELAXED) ||
+		     !iov || (op != DAT_DTO_SEND && !remote)))
+		goto slow;
+	wq = qp->sq;
+	if (unlikely(!dapl_trylock(&wq->lock)))
+		goto slow;
+	locked = true;
+	slot = dapl_slot_next_locked(wq);
+	if (unlikely(!slot))
+		goto slow;
+	length = dapl_iov_length(iov, segments);
+	dapl_wr_fill(qp, &wr, opcode, op, segments, iov, length, remote, imm,
+		     flags);
+	wr.wr_id = (uintptr_t)slot;
+	slot->cookie = cookie;
+	slot->length = (uint32_t)length;
+	slot->op = op;
+	if (unlikely(!(wr.send_flags & IBV_SEND_SIGNALED)))
+		slot->op |= dapl_slot_suppress_locked(wq, slot, &wr);
+	ret = qp->io.post_send(qp->ibv, &wr, &bad);
+	if (unlikely(ret))
+		return dapl_transfer_refused(wq, ret, wr.wr_id, wr.num_sge);
+	dapl_unlock(&wq->lock);
+	return DAT_SUCCESS;
+
+slow:
+	return dapl_transfer_slow(handle,
+				  &(struct dapl_transfer){opcode, op, segments,
+							  iov, cookie, remote,
+							  imm, flags},
+				  locked);
 }
 
 __attribute__((always_inline)) static inline DAT_RETURN
@@ -238,41 +213,34 @@ dapl_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 	struct dapl_qp *qp = (struct dapl_qp *)handle;
 	struct ibv_recv_wr wr, *bad;
 	struct dapl_slot *slot;
-	struct ibv_qp *ibv;
+	bool locked = false;
 	struct dapl_wq *wq;
-	int ret = ENOTCONN;
+	int ret;
 
 	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) ||
-		     !(wq = qp->rq) ||
-		     (uint32_t)segments > (uint32_t)qp->attr.max_recv_iov ||
-		     (!iov && segments)))
-		return dapl_recv_refused(dapl_qp_from(handle), 0, segments, iov,
-					 cookie, flags);
+		     (uint32_t)segments - 1 >= qp->recv_iov || !iov))
+		goto slow;
+	wq = qp->rq;
+	if (unlikely(!dapl_trylock(&wq->lock)))
+		goto slow;
+	locked = true;
+	slot = dapl_slot_next_locked(wq);
+	if (unlikely(!slot))
+		goto slow;
+	slot->cookie = cookie;
+	wr.wr_id = (uintptr_t)slot;
 	wr.next = NULL;
 	wr.sg_list = (struct ibv_sge *)iov;
 	wr.num_sge = segments;
-	dapl_lock(&wq->lock);
-	slot = dapl_slot_next_locked(wq, wq->fast_limit);
-	if (unlikely(!slot)) {
-		slot = dapl_slot_recv_slow_locked(wq, flags);
-		if (!slot) {
-			ret = wq->flushing ? -ESHUTDOWN : -ENOBUFS;
-			dapl_unlock(&wq->lock);
-			return dapl_recv_refused(qp, ret, segments, iov, cookie,
-						 flags);
-		}
-	}
-	slot->cookie = cookie;
-	wr.wr_id = (uintptr_t)slot;
-	ibv = __atomic_load_n(&qp->ibv, __ATOMIC_ACQUIRE);
-	if (likely(ibv != NULL))
-		ret = qp->io.post_recv(ibv, &wr, &bad);
+	ret = qp->io.post_recv(qp->ibv, &wr, &bad);
 	if (unlikely(ret))
-		dapl_slot_undo_locked(wq);
+		return dapl_recv_refused(wq, ret, wr.wr_id, wr.sg_list,
+					 wr.num_sge);
 	dapl_unlock(&wq->lock);
-	return likely(!ret) ? DAT_SUCCESS
-			    : dapl_recv_refused(qp, ret, segments, iov, cookie,
-						flags);
+	return DAT_SUCCESS;
+
+slow:
+	return dapl_recv_slow(handle, segments, iov, cookie, flags, locked);
 }
 
 #endif

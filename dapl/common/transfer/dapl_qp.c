@@ -108,7 +108,9 @@ static int qp_make_locked(struct dapl_qp *qp, struct ibv_cq *null_cq)
 			 __atomic_add_fetch(&dapl_process.last_qp_id, 1,
 					    __ATOMIC_RELAXED),
 			 __ATOMIC_RELEASE);
-	__atomic_store_n(&qp->ibv, ibv, __ATOMIC_RELEASE);
+	qp->ibv = ibv;
+	dapl_wq_set_open(qp->sq, true);
+	dapl_wq_set_open(qp->rq, true);
 	return 0;
 }
 
@@ -166,9 +168,7 @@ static void wq_forget(struct dapl_qp *qp, struct dapl_wq *wq,
 
 /*
  * Hides the queue pair from everybody else and returns it, or NULL; if it is
- * being moved, when the kernel has let go of it. Posts read the pointer under
- * the lock of their queue: whoever still saw it has left when both locks have
- * been ours.
+ * being moved, when the kernel has let go of it.
  */
 static struct ibv_qp *qp_take(struct dapl_qp *qp)
 {
@@ -177,15 +177,9 @@ static struct ibv_qp *qp_take(struct dapl_qp *qp)
 	dapl_lock(&qp->ctl);
 	dapl_qp_move_wait_locked(qp);
 	ibv = qp->ibv;
-	__atomic_store_n(&qp->ibv, NULL, __ATOMIC_RELEASE);
-	for (int i = 0; ibv && i < 2; i++) {
-		struct dapl_wq *wq = i ? qp->rq : qp->sq;
-
-		if (!wq)
-			continue;
-		dapl_lock(&wq->lock);
-		dapl_unlock(&wq->lock);
-	}
+	dapl_wq_set_open(qp->sq, false);
+	dapl_wq_set_open(qp->rq, false);
+	qp->ibv = NULL;
 	dapl_unlock(&qp->ctl);
 	return ibv;
 }
@@ -356,6 +350,7 @@ int dapl_qp_open(struct dapl_qp *qp)
 	ret = qp_make(qp);
 	if (ret)
 		goto err_free_rq;
+	qp->recv_iov = qp->rq ? (uint32_t)qp->attr.max_recv_iov : 0;
 	qp->has_queues = true;
 	return 0;
 
@@ -377,6 +372,7 @@ void dapl_qp_close(struct dapl_qp *qp)
 	if (qp->srq && qp->has_queues)
 		dapl_srq_evd_detach(qp->srq, qp->recv_evd);
 	qp->has_queues = false;
+	qp->recv_iov = 0;
 	wq_free(qp->sq, qp->request_evd);
 	wq_free(qp->rq, qp->recv_evd);
 	qp->sq = NULL;

@@ -43,15 +43,20 @@ struct dapl_qp {
 	struct dapl_obj obj; /* type EP */
 
 	/* Data path. */
-	struct ibv_qp *ibv;  /* ctl; atomic, see qp_take(); NULL: none */
+	struct ibv_qp *ibv;  /* ctl, and see dapl_wq.open; NULL: none */
 	struct vb_qp_ops io; /* of ibv */
 	struct dapl_wq *sq;  /* constant while the queue pair exists; or NULL */
 	struct dapl_wq *rq;
 	uint32_t max_inline; /* bytes; total length up to it goes inline */
-	bool ready;	     /* connected, RC, plain send queue; as state */
-	int state;	     /* enum dat_ep_state */
+	/*
+	 * Up to how many segments are simply posted. 0: none are, since there
+	 * is no such queue, or, as state, it is not connected, RC and plain.
+	 */
+	uint32_t request_iov;
+	uint32_t recv_iov;
+	int state; /* enum dat_ep_state */
 	bool ud;
-	bool slow_posts; /* cancellation points; never ready; constant */
+	bool slow_posts; /* cancellation points; never simply; constant */
 	DAT_EP_ATTR attr;
 
 	const struct dapl_qp_ops *ops; /* constant */
@@ -69,8 +74,8 @@ struct dapl_qp {
 	bool has_queues; /* work queues, and room on the EVDs; as sq and rq */
 };
 
-_Static_assert(offsetof(struct dapl_qp, attr) <= 2 * 64,
-	       "what a post touches is two cache lines, and its limits");
+_Static_assert(offsetof(struct dapl_qp, state) <= 2 * 64,
+	       "what a post touches is two cache lines");
 
 /* The endpoint with handle H; or NULL. */
 static inline struct dapl_qp *dapl_qp_from(DAT_EP_HANDLE h)
@@ -85,7 +90,9 @@ static inline void dapl_qp_set_state(struct dapl_qp *qp, int state)
 		     !qp->slow_posts && !qp->sq->notify;
 
 	__atomic_store_n(&qp->state, state, __ATOMIC_RELEASE);
-	__atomic_store_n(&qp->ready, ready, __ATOMIC_RELEASE);
+	__atomic_store_n(&qp->request_iov,
+			 ready ? (uint32_t)qp->attr.max_request_iov : 0,
+			 __ATOMIC_RELEASE);
 }
 
 /* INVALID_STATE with the subtype that names STATE. */
