@@ -77,7 +77,7 @@ static struct dapl_obj *pool_take(DAT_HANDLE_TYPE type)
 	return obj;
 }
 
-/* Where the search for P begins; objects are aligned to 16. */
+/* Where the search for P begins; objects are aligned to cache lines. */
 static size_t first_slot(const struct dapl_obj_known *k, const void *p)
 {
 	return (size_t)((uintptr_t)p * 0x9e3779b97f4a7c15u >> 20) & k->mask;
@@ -144,7 +144,7 @@ static bool known_add(struct dapl_obj *obj)
 
 static struct dapl_obj *obj_make(size_t size)
 {
-	struct dapl_obj *obj = calloc(1, size);
+	struct dapl_obj *obj = dapl_alloc_lines(size);
 
 	if (obj && !known_add(obj)) {
 		free(obj);

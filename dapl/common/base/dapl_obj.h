@@ -29,6 +29,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dapl/common/services/dapl_lines.h"
 #include "dapl/common/services/dapl_list.h"
 #include "dapl/common/services/dapl_log.h"
 
@@ -63,7 +64,8 @@ struct dapl_obj {
 	const struct dapl_obj_ops *ops;
 };
 
-_Static_assert(sizeof(struct dapl_obj) == 64, "one cache line before the rest");
+_Static_assert(sizeof(struct dapl_obj) == DAPL_CACHE_LINE,
+	       "one cache line before the rest");
 
 /* Shorthand for error codes of the specification. */
 #define DAPL_ERR(type, subtype) (DAT_CLASS_ERROR | (type) | (subtype))

@@ -115,7 +115,7 @@ struct dapl_evd {
 _Static_assert(sizeof(struct dapl_lock) > sizeof(int) ||
 		       offsetof(struct dapl_evd, ring) +
 				       sizeof(struct dapl_ring) <=
-			       2 * 64,
+			       2 * DAPL_CACHE_LINE,
 	       "what reading an EVD touches is two cache lines");
 
 /* To be called when the EVD's lock is free, if it is set. */

@@ -3,8 +3,6 @@
 
 #include "dapl/common/event/dapl_wq.h"
 
-#include <stdlib.h>
-
 struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit,
 			    struct dapl_obj *owner, dapl_complete_fn *complete)
 {
@@ -15,7 +13,7 @@ struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit,
 		return NULL;
 	while (size < limit)
 		size *= 2;
-	wq = calloc(1, sizeof(*wq) + size * sizeof(wq->slots[0]));
+	wq = dapl_alloc_lines(sizeof(*wq) + size * sizeof(wq->slots[0]));
 	if (!wq)
 		return NULL;
 	dapl_lock_init(&wq->lock, DAPL_LOCK_WQ);

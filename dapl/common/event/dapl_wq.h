@@ -22,6 +22,8 @@
 #include <stdint.h>
 
 #include "dapl/common/base/dapl_obj.h"
+#include "dapl/common/services/dapl_likely.h"
+#include "dapl/common/services/dapl_lines.h"
 #include "dapl/common/services/dapl_lock.h"
 
 struct dapl_evd;
@@ -44,7 +46,8 @@ struct dapl_slot {
 	uint32_t op;	 /* see below */
 };
 
-_Static_assert(sizeof(struct dapl_slot) == 32, "no slot is in two cache lines");
+_Static_assert(DAPL_CACHE_LINE % sizeof(struct dapl_slot) == 0,
+	       "no slot is in two cache lines");
 
 /*
  * The op of a slot is the DAT_DTOS that its event will report, and
@@ -65,30 +68,34 @@ enum dapl_wq_kind {
 };
 
 struct dapl_wq {
-	struct dapl_lock lock; /* role WQ */
-	enum dapl_wq_kind kind;
-	uint32_t limit; /* requests the consumer may have outstanding */
-	uint32_t stop;	/* the fast way ends where head is this; lock */
-	bool open;	/* there is a queue pair to post to; lock */
-	bool notify;	/* posts may be UNSIGNALLED; see dapl_wq_set_notify() */
-	bool flushing;	/* posts are flushed; see dapl_wq_set_flushing() */
-	bool failed;	/* a request has: all behind it will; the EVD's lock */
-	uint32_t slow_op;	/* DAPL_OP_SLOW with credits, else 0 */
+	/* A post, and a completion. */
+	struct dapl_lock lock;	/* role WQ */
+	uint32_t stop;		/* the fast way ends where head is this; lock */
 	uint32_t mask;		/* ring size - 1 */
 	uint32_t head;		/* posted so far; lock */
 	uint32_t tail;		/* completed so far; the EVD's lock */
 	uint32_t signals;	/* mask of one slot in so many; constant */
 	uint32_t suppressed;	/* head behind the last one that is; lock */
-	int *credits;		/* see dapl_evd_attach(); usually NULL */
 	struct dapl_obj *owner; /* the endpoint, or the SRQ */
+
+	/* What is not so simple. */
 	dapl_complete_fn *complete;
-	struct dapl_slot slots[];
+	enum dapl_wq_kind kind;
+	uint32_t limit;	  /* requests the consumer may have outstanding */
+	uint32_t slow_op; /* DAPL_OP_SLOW with credits, else 0 */
+	bool open;	  /* there is a queue pair to post to; lock */
+	bool notify;   /* posts may be UNSIGNALLED; see dapl_wq_set_notify() */
+	bool flushing; /* posts are flushed; see dapl_wq_set_flushing() */
+	bool failed;   /* a request has: all behind it will; the EVD's lock */
+	int *credits;  /* see dapl_evd_attach(); usually NULL */
+
+	__attribute__((aligned(DAPL_CACHE_LINE))) struct dapl_slot slots[];
 };
 
 /* Where locks are words; those that are watched are larger. */
 _Static_assert(sizeof(struct dapl_lock) > sizeof(int) ||
-		       offsetof(struct dapl_wq, slots) <= 72,
-	       "a cache line, and who is told of a completion");
+		       offsetof(struct dapl_wq, complete) <= DAPL_CACHE_LINE,
+	       "what a post and its completion touch is one cache line");
 
 /* Whether a suppressed request in SLOT is signalled: one in so many is. */
 static inline bool dapl_slot_signals(const struct dapl_wq *wq,
@@ -150,6 +157,9 @@ static inline struct dapl_slot *dapl_wq_advance_locked(struct dapl_wq *wq)
 	struct dapl_slot *slot = &wq->slots[head & wq->mask];
 
 	dapl_lock_assert_held(&wq->lock);
+	dapl_opaque(slot);
+	if (!slot)
+		__builtin_unreachable();
 	slot->end = head + 1;
 	/* Before the post: its completion may be read at once. */
 	__atomic_store_n(&wq->head, head + 1, __ATOMIC_RELAXED);

@@ -92,16 +92,8 @@ static inline unsigned dapl_verbs_flags(DAT_COMPLETION_FLAGS flags)
 /* The next slot of WQ, or NULL: the slow way knows why. Lock held. */
 static inline struct dapl_slot *dapl_slot_next_locked(struct dapl_wq *wq)
 {
-	struct dapl_slot *slot;
-
 	dapl_lock_assert_held(&wq->lock);
-	if (unlikely(wq->head == wq->stop))
-		return NULL;
-	slot = dapl_wq_advance_locked(wq);
-	dapl_opaque(slot);
-	if (!slot)
-		__builtin_unreachable();
-	return slot;
+	return likely(wq->head != wq->stop) ? dapl_wq_advance_locked(wq) : NULL;
 }
 
 /* WR, in SLOT, is to have no event: it is signalled now and then only. */

@@ -74,7 +74,7 @@ struct dapl_qp {
 	bool has_queues; /* work queues, and room on the EVDs; as sq and rq */
 };
 
-_Static_assert(offsetof(struct dapl_qp, state) <= 2 * 64,
+_Static_assert(offsetof(struct dapl_qp, state) <= 2 * DAPL_CACHE_LINE,
 	       "what a post touches is two cache lines");
 
 /* The endpoint with handle H; or NULL. */

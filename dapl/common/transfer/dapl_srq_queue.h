@@ -56,7 +56,8 @@ struct dapl_srq {
 
 /* Where locks are words; those that are watched are larger. */
 _Static_assert(sizeof(struct dapl_lock) > sizeof(int) ||
-		       offsetof(struct dapl_srq, max_recv_dtos) <= 3 * 64,
+		       offsetof(struct dapl_srq, max_recv_dtos) <=
+			       3 * DAPL_CACHE_LINE,
 	       "what a post touches is three cache lines");
 
 static inline struct dapl_srq *dapl_srq_from(DAT_SRQ_HANDLE h)
