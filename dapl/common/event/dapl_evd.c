@@ -376,6 +376,17 @@ static void evd_qlen_set(struct dapl_evd *evd, int qlen)
 	dapl_unlock(&evd->lock);
 }
 
+/* A device may forget on the way what the queue was armed for. Holds CTL. */
+static int cq_resize(struct dapl_evd *evd, int depth)
+{
+	int ret = vb_cq_resize(evd->cq, depth);
+
+	dapl_lock(&evd->lock);
+	evd->armed = DAPL_EVD_UNARMED;
+	dapl_unlock(&evd->lock);
+	return ret;
+}
+
 /*
  * Promises N slots so that KEEP are left, growing the completion queue. Holds
  * CTL.
@@ -388,9 +399,9 @@ static int cq_reserve(struct dapl_evd *evd, int n, int keep)
 		wish = need < evd->cq->cqe * 2 ? evd->cq->cqe * 2 : need;
 		if (wish > evd->obj.ia->dev.attr.max_cqe)
 			wish = evd->obj.ia->dev.attr.max_cqe;
-		ret = wish >= need ? vb_cq_resize(evd->cq, wish) : -EOPNOTSUPP;
+		ret = wish >= need ? cq_resize(evd, wish) : -EOPNOTSUPP;
 		if (ret && wish > need && need > evd->cq->cqe)
-			ret = vb_cq_resize(evd->cq, need);
+			ret = cq_resize(evd, need);
 	}
 	if (!ret)
 		evd->cq_reserved = need;
@@ -514,7 +525,7 @@ static DAT_RETURN evd_resize_ctl(struct dapl_evd *evd, DAT_COUNT qlen)
 	if (depth < evd->cq_reserved)
 		depth = evd->cq_reserved;
 	if (evd->cq && depth != evd->cq->cqe)
-		err = vb_cq_resize(evd->cq, depth);
+		err = cq_resize(evd, depth);
 	/* A queue that is large enough already serves a smaller wish as well.
 	 */
 	if (err == -EOPNOTSUPP && evd->cq->cqe >= depth)
