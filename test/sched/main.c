@@ -24,7 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "test/sched/provider.h"
 #include "test/sched/scenario.h"
+#include "test/sched/tcp.h"
 
 #define SCENARIOS_MAX 128
 #define ACTORS_MAX    16
@@ -34,13 +36,14 @@
 static struct {
 	const struct scenario *all[SCENARIOS_MAX];
 	int n;
-	const char *pattern;
+	const char *pattern, *provider_pattern;
+	int provider; /* of this run */
 	uint64_t first, seeds;
 	enum sched_strategy strategy;
 	bool trace;
 	struct sched_result *result; /* shared with the run */
 	FILE *said;		     /* by the run */
-} m = {.pattern = "*", .first = 1, .seeds = 100};
+} m = {.pattern = "*", .provider_pattern = "*", .first = 1, .seeds = 100};
 
 static const char *const strategies[] = {"mix", "random", "pct"};
 
@@ -125,18 +128,24 @@ _Noreturn static void run_child(const struct scenario *scenario, uint64_t seed)
 {
 	static struct world w;
 	struct fv_device_cfg *cfg;
+	int kinds = provider_kinds(m.provider);
 	enum fv_kind kind;
 
 	dup2(fileno(m.said), STDOUT_FILENO);
 	dup2(fileno(m.said), STDERR_FILENO);
 	catch_faults();
 	sched_begin(seed, m.strategy, m.trace, m.result);
-	kind = scenario->any_kind ? (enum fv_kind)sched_dice(3) : FV_IB;
+	provider_choose(m.provider);
+	kind = FV_IB;
+	if (scenario->any_kind)
+		kind = (enum fv_kind)sched_dice((unsigned)kinds);
 	world_open(&w, kind);
 	cfg = fv_device_cfg_get(w.dev);
 	cfg->takes_cqes_along = sched_dice(2);
 	scenario->fn(&w, &w.server, &w.client);
 	world_close(&w);
+	if (tcp_open())
+		sched_fail("%d sockets are left", tcp_open());
 	m.result->ended = true;
 	fflush(NULL);
 	_exit(0);
@@ -245,12 +254,13 @@ static void show_said(void)
 
 static void tell_failure(const struct scenario *scenario, uint64_t seed)
 {
-	printf("# %s, seed %llu: %s\n", scenario->name,
-	       (unsigned long long)seed, m.result->text);
+	printf("# %s %s, seed %llu: %s\n", provider_name(m.provider),
+	       scenario->name, (unsigned long long)seed, m.result->text);
 	show_said();
-	printf("# again: ./run sched --scenario %s --strategy %s --seed %llu\n",
-	       scenario->name, strategies[m.strategy],
-	       (unsigned long long)seed);
+	printf("# again: ./run sched --provider %s --scenario %s --strategy %s "
+	       "--seed %llu\n",
+	       provider_name(m.provider), scenario->name,
+	       strategies[m.strategy], (unsigned long long)seed);
 }
 
 /*
@@ -287,10 +297,10 @@ static bool repeats(const struct scenario *scenario, uint64_t seed)
 	run(scenario, seed);
 	if (!memcmp(&first, m.result, sizeof(first)))
 		return true;
-	printf("# %s, seed %llu: a second run was another: %llu points, then "
-	       "%llu\n",
-	       scenario->name, (unsigned long long)seed,
-	       (unsigned long long)first.steps,
+	printf("# %s %s, seed %llu: a second run was another: %llu points, "
+	       "then %llu\n",
+	       provider_name(m.provider), scenario->name,
+	       (unsigned long long)seed, (unsigned long long)first.steps,
 	       (unsigned long long)m.result->steps);
 	return false;
 }
@@ -319,14 +329,15 @@ static bool run_scenario(const struct scenario *scenario, int nr)
 		}
 	}
 	if (m.seeds == 1)
-		printf("# %s, seed %llu: %llu points, hash %016llx\n",
-		       scenario->name, (unsigned long long)m.first,
+		printf("# %s %s, seed %llu: %llu points, hash %016llx\n",
+		       provider_name(m.provider), scenario->name,
+		       (unsigned long long)m.first,
 		       (unsigned long long)m.result->steps,
 		       (unsigned long long)m.result->hash);
-	printf("%s %d - %s # %llu seeds, %llu points, %.1f s",
-	       failed || !same ? "not ok" : "ok", nr, scenario->name,
-	       (unsigned long long)(seed - m.first), (unsigned long long)steps,
-	       now_s() - begin);
+	printf("%s %d - %s %s # %llu seeds, %llu points, %.1f s",
+	       failed || !same ? "not ok" : "ok", nr, provider_name(m.provider),
+	       scenario->name, (unsigned long long)(seed - m.first),
+	       (unsigned long long)steps, now_s() - begin);
 	if (failed)
 		printf(", first failed as number %llu",
 		       (unsigned long long)first_failed);
@@ -344,6 +355,7 @@ static void usage(FILE *to)
 	      "  --first S          the first of them (1)\n"
 	      "  --seed S           this one only\n"
 	      "  --scenario PATTERN a shell pattern\n"
+	      "  --provider PATTERN the same: cma, scm, ucm\n"
 	      "  --strategy NAME    random, pct, or mix: the seed decides\n"
 	      "  --trace            show each point\n"
 	      "  --list             names of scenarios\n",
@@ -385,6 +397,7 @@ static void options(int argc, char **argv)
 		{"first", required_argument, NULL, 'f'},
 		{"seed", required_argument, NULL, 's'},
 		{"scenario", required_argument, NULL, 'p'},
+		{"provider", required_argument, NULL, 'm'},
 		{"strategy", required_argument, NULL, 'x'},
 		{"trace", no_argument, NULL, 'v'},
 		{"list", no_argument, NULL, 'l'},
@@ -407,6 +420,9 @@ static void options(int argc, char **argv)
 			break;
 		case 'p':
 			m.pattern = optarg;
+			break;
+		case 'm':
+			m.provider_pattern = optarg;
 			break;
 		case 'x':
 			m.strategy = strategy(optarg);
@@ -481,24 +497,46 @@ static void settle(void)
 	setvbuf(m.said, said, _IOFBF, sizeof(said));
 }
 
+/* Whether it is to run over the provider of that number. */
+static bool is_chosen(const struct scenario *scenario, int nr)
+{
+	const char *name = provider_name(nr);
+
+	return !fnmatch(m.pattern, scenario->name, 0) &&
+	       !fnmatch(m.provider_pattern, name, 0) &&
+	       (!scenario->provider || !strcmp(scenario->provider, name));
+}
+
+/* Runs what is chosen. Returns how many failed, or, if not RUNS, how many there
+ * are. */
+static int each_chosen(bool runs)
+{
+	int n = 0, failed = 0;
+
+	for (m.provider = 0; m.provider < PROVIDERS; m.provider++)
+		for (int i = 0; i < m.n; i++) {
+			if (!is_chosen(m.all[i], m.provider))
+				continue;
+			n++;
+			failed += runs && !run_scenario(m.all[i], n);
+		}
+	return runs ? failed : n;
+}
+
 int main(int argc, char **argv)
 {
-	const struct scenario *chosen[SCENARIOS_MAX];
-	int n = 0, failed = 0;
+	int n;
 
 	lay_out_memory(argv);
 	choose_processor();
 	options(argc, argv);
 	settle();
-	for (int i = 0; i < m.n; i++)
-		if (!fnmatch(m.pattern, m.all[i]->name, 0))
-			chosen[n++] = m.all[i];
+	n = each_chosen(false);
 	if (!n) {
-		printf("Bail out! no scenario is called %s\n", m.pattern);
+		printf("Bail out! no scenario is called %s over %s\n",
+		       m.pattern, m.provider_pattern);
 		return 1;
 	}
 	printf("1..%d\n", n);
-	for (int i = 0; i < n; i++)
-		failed += !run_scenario(chosen[i], i + 1);
-	return failed != 0;
+	return each_chosen(true) != 0;
 }

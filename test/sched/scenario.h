@@ -11,11 +11,12 @@
  *		need(freed == 1);
  *	}
  *
- * Each run is a process. Until play() and after it the scenario's own thread
- * goes on as long as it can; what it makes is on devices of a kind that the
- * seed chooses, as is sched_dice(). A wait that must end has no limit: one that
- * does not is found as a deadlock. The rest is world.h's and kit.h's, and so is
- * what must be over when the IAs are closed.
+ * It runs over each provider, unless it is about one. Each run is a process.
+ *Until play() and after it the scenario's own thread goes on as long as it can;
+ *what it makes is on devices of a kind that the seed chooses, as is
+ *sched_dice(). A wait that must end has no limit: one that does not is found as
+ *a deadlock. The rest is world.h's and kit.h's, and so is what must be over
+ *when the IAs are closed.
  */
 #ifndef SCENARIO_H
 #define SCENARIO_H
@@ -26,26 +27,30 @@
 struct scenario {
 	const char *name;
 	void (*fn)(struct world *w, struct world_side *s, struct world_side *c);
-	bool any_kind; /* of device; else InfiniBand */
+	bool any_kind; /* of device that the provider takes; else InfiniBand */
+	const char *provider; /* the one that it is about; NULL: none */
 };
 
 void scenario_add(const struct scenario *scenario);
 
-#define SCENARIO_OF(name, any)                                          \
-	static void name(struct world *w, struct world_side *s,         \
-			 struct world_side *c);                         \
-	__attribute__((constructor)) static void name##_add(void)       \
-	{                                                               \
-		static const struct scenario this = {#name, name, any}; \
-                                                                        \
-		scenario_add(&this);                                    \
-	}                                                               \
-	static void name(__attribute__((unused)) struct world *w,       \
-			 __attribute__((unused)) struct world_side *s,  \
+#define SCENARIO_OF(name, any, provider)                               \
+	static void name(struct world *w, struct world_side *s,        \
+			 struct world_side *c);                        \
+	__attribute__((constructor)) static void name##_add(void)      \
+	{                                                              \
+		static const struct scenario this = {#name, name, any, \
+						     provider};        \
+                                                                       \
+		scenario_add(&this);                                   \
+	}                                                              \
+	static void name(__attribute__((unused)) struct world *w,      \
+			 __attribute__((unused)) struct world_side *s, \
 			 __attribute__((unused)) struct world_side *c)
 
-#define SCENARIO(name)	  SCENARIO_OF(name, true)
-#define SCENARIO_IB(name) SCENARIO_OF(name, false)
+#define SCENARIO(name)	   SCENARIO_OF(name, true, NULL)
+#define SCENARIO_IB(name)  SCENARIO_OF(name, false, NULL)
+#define SCENARIO_SCM(name) SCENARIO_OF(name, true, "scm")
+#define SCENARIO_UCM(name) SCENARIO_OF(name, true, "ucm")
 
 /* One more that play() lets loose. */
 void actor(void (*fn)(void *arg), void *arg);

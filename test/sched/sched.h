@@ -60,7 +60,15 @@ _Noreturn void sched_fail(const char *fmt, ...)
 /* Is called before anything that is played, to be seen in reports. */
 void sched_point(const char *what);
 
-/* ------------------------------------------------ for wrap.c */
+/* ---------------------------------------- for wrap.c and tcp.c */
+
+/* NAME is played, and what it really is has the same arguments. */
+#define WRAP(type, name, ...)            \
+	type __real_##name(__VA_ARGS__); \
+	type __wrap_##name(__VA_ARGS__); \
+	type __wrap_##name(__VA_ARGS__)
+
+#define HERE __builtin_return_address(0)
 
 enum sched_woken {
 	SCHED_READY,

@@ -14,6 +14,7 @@
 #include <linux/futex.h>
 #include <malloc.h>
 #include <poll.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
@@ -23,14 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HERE	    __builtin_return_address(0)
-#define REALTIME_US 1700000000000000u /* what CLOCK_REALTIME is ahead */
+#include "test/sched/tcp.h"
 
-/* NAME is played, and what it really is has the same arguments. */
-#define WRAP(type, name, ...)            \
-	type __real_##name(__VA_ARGS__); \
-	type __wrap_##name(__VA_ARGS__); \
-	type __wrap_##name(__VA_ARGS__)
+#define REALTIME_US 1700000000000000u /* what CLOCK_REALTIME is ahead */
 
 /* ------------------------------------------------------ threads */
 
@@ -193,6 +189,34 @@ WRAP(int, pthread_cond_broadcast, pthread_cond_t *cond)
 	sched_point_at("pthread_cond_broadcast", HERE);
 	sched_wake(cond, INT_MAX);
 	return 0;
+}
+
+/* -------------------------------------------------- semaphores */
+
+WRAP(int, sem_wait, sem_t *sem)
+{
+	const struct sched_wait wait = {
+		.what = "sem_wait",
+		.on = sem,
+		.deadline_us = SCHED_NEVER,
+	};
+
+	if (!sched_on())
+		return __real_sem_wait(sem);
+	sched_point_at("sem_wait", HERE);
+	while (sem_trywait(sem))
+		sched_block(&wait, HERE);
+	return 0;
+}
+
+WRAP(int, sem_post, sem_t *sem)
+{
+	int ret;
+
+	sched_point_at("sem_post", HERE);
+	ret = __real_sem_post(sem);
+	sched_wake(sem, 1);
+	return ret;
 }
 
 /* ------------------------------------------------------- futex */
@@ -378,6 +402,7 @@ WRAP(int, close, int fd)
 {
 	sched_point_at("close", HERE);
 	sched_fds_changed();
+	tcp_closes(fd);
 	return __real_close(fd);
 }
 

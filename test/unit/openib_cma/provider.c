@@ -8,7 +8,7 @@ static DAT_CONN_QUAL qual(void)
 	return 5000;
 }
 
-const struct world_provider world_provider = {
+struct world_provider world_provider = {
 	.ops = &cma_ops,
 	.params_a = "10.0.0.1 0",
 	.params_b = "10.0.0.2 0",

@@ -11,7 +11,7 @@ static DAT_CONN_QUAL qual(void)
 	return (DAT_CONN_QUAL)(10000 + getpid() % 1000 * 20);
 }
 
-const struct world_provider world_provider = {
+struct world_provider world_provider = {
 	.ops = &scm_ops,
 	.params_a = "fake0 1",
 	.params_b = "fake1 1",

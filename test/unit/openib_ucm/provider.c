@@ -8,7 +8,7 @@ static DAT_CONN_QUAL qual(void)
 	return 5000;
 }
 
-const struct world_provider world_provider = {
+struct world_provider world_provider = {
 	.ops = &ucm_ops,
 	.params_a = "fake0 1",
 	.params_b = "fake1 1",
