@@ -4,6 +4,8 @@
  * the program at once. Each connection that an endpoint has begun ends with one
  * event, and the next one is not touched by what is left of it.
  */
+#include <errno.h>
+
 #include "test/sched/scenario.h"
 
 static struct {
@@ -11,6 +13,7 @@ static struct {
 	DAT_CR_HANDLE cr;
 	DAT_EP_HANDLE ep[2];
 	int accepted, rejected, freed;
+	int searches; /* of the kernel, under the fake's lock */
 	bool over;
 } st;
 
@@ -150,6 +153,25 @@ SCENARIO(cr_accept__against_reject)
 	need_ok(V(ep_free)(s->ep));
 }
 
+static void frees_server(void *arg)
+{
+	frees_ep(st.w->server.ep);
+}
+
+SCENARIO(cr_accept__against_reject_and_free)
+{
+	ask(w);
+	actor(accepts, NULL);
+	actor(rejects, NULL);
+	actor(frees_server, NULL);
+	play();
+	need(st.accepted + st.rejected <= 1 && st.freed == 1);
+	if (!st.accepted && !st.rejected)
+		need_ok(V(cr_reject)(st.cr, 0, NULL));
+	await_end(c);
+	expect_empty(c->conn_evd);
+}
+
 SCENARIO(cr_accept__against_disconnect_of_the_client)
 {
 	ask(w);
@@ -183,6 +205,47 @@ SCENARIO(ep_free__against_established)
 	actor(frees_ep, freed->ep);
 	play();
 	await_end(freed == c ? s : c);
+}
+
+/* The first of the kernel's searches for a peer does not end by itself. */
+static int hangs_once(enum fv_lookup why, const union ibv_gid *gid, void *arg)
+{
+	return why == FV_LOOKUP_RTR && !st.searches++ ? FV_LOOKUP_HANGS : 0;
+}
+
+static void ends_searches(void *arg)
+{
+	do {
+		world_pause();
+		fv_lookups_end(sched_dice(2) ? ETIMEDOUT : 0);
+	} while (!st.over);
+}
+
+static void frees_at_once(void *ep)
+{
+	for (unsigned n = sched_dice(6); n; n--)
+		world_pause();
+	frees_ep(ep);
+	st.over = true;
+}
+
+/* A helper moves its queue pair, or that of the peer. */
+SCENARIO(ep_free__against_a_move_that_takes_long)
+{
+	struct world_side *freed = sched_dice(2) ? c : s;
+
+	fv_hook_lookup(hangs_once, NULL);
+	ask(w);
+	actor(accepts, NULL);
+	actor(frees_at_once, freed->ep);
+	actor(ends_searches, NULL);
+	play();
+	fv_hook_lookup(NULL, NULL);
+	fv_lookups_end(0);
+	if (freed == s && !st.accepted)
+		need_ok(V(cr_reject)(st.cr, 0, NULL));
+	if (freed == s || st.accepted)
+		await_end(freed == c ? s : c);
 }
 
 SCENARIO(cr_accept__against_free_of_the_client)

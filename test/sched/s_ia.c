@@ -9,6 +9,7 @@
 static struct {
 	struct world *w;
 	DAT_IA_HANDLE ia[2];
+	struct world_side *closes;
 	struct ibv_context *verbs[2];
 	int closed;
 } st;
@@ -70,6 +71,82 @@ SCENARIO(ia_close__against_disconnect_of_the_peer)
 	expect_empty(c->conn_evd);
 	world_forget_ia(s->ia);
 	s->ia = NULL;
+}
+
+/* ------------------------------- wherever its connection is */
+
+static void await_end(struct world_side *side)
+{
+	while ((unsigned)await_event(side->conn_evd).event_number ==
+	       DAT_CONNECTION_EVENT_ESTABLISHED)
+		;
+}
+
+/* For some time; its own calls are over then (doc/thread-safety.md). */
+static void closes_after_a_while(struct world_side *side, DAT_EVD_HANDLE evd)
+{
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	need_type(V(evd_wait)(evd, sched_dice(2000), 1, &ev, &more),
+		  DAT_SUCCESS, DAT_TIMEOUT_EXPIRED);
+	if (sched_dice(2))
+		need_type(V(ep_disconnect)(side->ep, DAT_CLOSE_GRACEFUL_FLAG),
+			  DAT_SUCCESS, DAT_INVALID_STATE);
+	closes(side->ia);
+}
+
+static void is_client(void *arg)
+{
+	struct world_side *c = &st.w->client;
+
+	need_ok(kit_connect(c->ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	if (st.closes == c)
+		closes_after_a_while(c, c->conn_evd);
+	else
+		await_end(c);
+}
+
+static bool accepts(struct world_side *s)
+{
+	DAT_TIMEOUT patience = st.closes == s ? sched_dice(1000) : 20000;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	return V(evd_wait)(s->cr_evd, patience, 1, &ev, &more) == DAT_SUCCESS &&
+	       need_type(V(cr_accept)(
+				 ev.event_data.cr_arrival_event_data.cr_handle,
+				 s->ep, 0, NULL),
+			 DAT_SUCCESS, DAT_INVALID_STATE) == DAT_SUCCESS;
+}
+
+static void is_server(void *arg)
+{
+	struct world_side *s = &st.w->server;
+	bool accepted = accepts(s);
+
+	if (st.closes == s)
+		closes_after_a_while(s, s->conn_evd);
+	else if (accepted)
+		await_end(s);
+}
+
+/* The other side hears of an end, once. */
+SCENARIO(ia_close__in_each_state)
+{
+	struct world_side *other;
+
+	st.w = w;
+	st.closes = sched_dice(2) ? s : c;
+	other = st.closes == s ? c : s;
+	kit_ready(w);
+	actor(is_client, NULL);
+	actor(is_server, NULL);
+	play();
+	need(st.closed == 1);
+	expect_empty(other->conn_evd);
+	world_forget_ia(st.closes->ia);
+	st.closes->ia = NULL;
 }
 
 /* ------------------------------------------- one async EVD */

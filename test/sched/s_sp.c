@@ -53,6 +53,29 @@ SCENARIO(psp_free__against_request)
 	need_ok(V(evd_free)(s->cr_evd));
 }
 
+#define CROWD 4
+
+static void asks_as_one_of_many(void *ep)
+{
+	need_ok(kit_connect(ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+}
+
+/* Each of them hears of it, wherever its request was. */
+SCENARIO(psp_free__against_a_crowd)
+{
+	st.w = w;
+	st.psp = kit_listen(w);
+	for (int i = 0; i < CROWD; i++)
+		actor(asks_as_one_of_many, world_ep(c, NULL));
+	actor(frees_psp, NULL);
+	play();
+	need(!reject_all());
+	for (int i = 0; i < CROWD; i++)
+		need((unsigned)await_event(c->conn_evd).event_number !=
+		     DAT_CONNECTION_EVENT_ESTABLISHED);
+	expect_empty(c->conn_evd);
+}
+
 static void frees_rsp(void *arg)
 {
 	need_ok(V(rsp_free)(st.rsp));
