@@ -124,21 +124,16 @@ static void catch_faults(void)
 	alarm(RUN_S);
 }
 
-_Noreturn static void run_child(const struct scenario *scenario, uint64_t seed)
+static void play_on_world(const struct scenario *scenario)
 {
 	static struct world w;
 	struct fv_device_cfg *cfg;
-	int kinds = provider_kinds(m.provider);
-	enum fv_kind kind;
+	enum fv_kind kind = FV_IB;
 
-	dup2(fileno(m.said), STDOUT_FILENO);
-	dup2(fileno(m.said), STDERR_FILENO);
-	catch_faults();
-	sched_begin(seed, m.strategy, m.trace, m.result);
 	provider_choose(m.provider);
-	kind = FV_IB;
-	if (scenario->any_kind)
-		kind = (enum fv_kind)sched_dice((unsigned)kinds);
+	if (scenario->ground == ON_ANY_KIND)
+		kind = (enum fv_kind)sched_dice(
+			(unsigned)provider_kinds(m.provider));
 	world_open(&w, kind);
 	cfg = fv_device_cfg_get(w.dev);
 	cfg->takes_cqes_along = sched_dice(2);
@@ -146,12 +141,31 @@ _Noreturn static void run_child(const struct scenario *scenario, uint64_t seed)
 	world_close(&w);
 	if (tcp_open())
 		sched_fail("%d sockets are left", tcp_open());
+}
+
+_Noreturn static void run_child(const struct scenario *scenario, uint64_t seed)
+{
+	dup2(fileno(m.said), STDOUT_FILENO);
+	dup2(fileno(m.said), STDERR_FILENO);
+	catch_faults();
+	sched_begin(seed, m.strategy, m.trace, m.result);
+	if (scenario->ground == ON_NOTHING)
+		scenario->fn(NULL, NULL, NULL);
+	else
+		play_on_world(scenario);
 	m.result->ended = true;
 	fflush(NULL);
 	_exit(0);
 }
 
 /* --------------------------------------------------- around it */
+
+/* The provider of this run, by name. */
+static const char *over(const struct scenario *scenario)
+{
+	return scenario->ground == ON_NOTHING ? "none"
+					      : provider_name(m.provider);
+}
 
 static double now_s(void)
 {
@@ -254,13 +268,13 @@ static void show_said(void)
 
 static void tell_failure(const struct scenario *scenario, uint64_t seed)
 {
-	printf("# %s %s, seed %llu: %s\n", provider_name(m.provider),
-	       scenario->name, (unsigned long long)seed, m.result->text);
+	printf("# %s %s, seed %llu: %s\n", over(scenario), scenario->name,
+	       (unsigned long long)seed, m.result->text);
 	show_said();
 	printf("# again: ./run sched --provider %s --scenario %s --strategy %s "
 	       "--seed %llu\n",
-	       provider_name(m.provider), scenario->name,
-	       strategies[m.strategy], (unsigned long long)seed);
+	       over(scenario), scenario->name, strategies[m.strategy],
+	       (unsigned long long)seed);
 }
 
 /*
@@ -299,8 +313,8 @@ static bool repeats(const struct scenario *scenario, uint64_t seed)
 		return true;
 	printf("# %s %s, seed %llu: a second run was another: %llu points, "
 	       "then %llu\n",
-	       provider_name(m.provider), scenario->name,
-	       (unsigned long long)seed, (unsigned long long)first.steps,
+	       over(scenario), scenario->name, (unsigned long long)seed,
+	       (unsigned long long)first.steps,
 	       (unsigned long long)m.result->steps);
 	return false;
 }
@@ -330,12 +344,12 @@ static bool run_scenario(const struct scenario *scenario, int nr)
 	}
 	if (m.seeds == 1)
 		printf("# %s %s, seed %llu: %llu points, hash %016llx\n",
-		       provider_name(m.provider), scenario->name,
+		       over(scenario), scenario->name,
 		       (unsigned long long)m.first,
 		       (unsigned long long)m.result->steps,
 		       (unsigned long long)m.result->hash);
 	printf("%s %d - %s %s # %llu seeds, %llu points, %.1f s",
-	       failed || !same ? "not ok" : "ok", nr, provider_name(m.provider),
+	       failed || !same ? "not ok" : "ok", nr, over(scenario),
 	       scenario->name, (unsigned long long)(seed - m.first),
 	       (unsigned long long)steps, now_s() - begin);
 	if (failed)
@@ -355,7 +369,7 @@ static void usage(FILE *to)
 	      "  --first S          the first of them (1)\n"
 	      "  --seed S           this one only\n"
 	      "  --scenario PATTERN a shell pattern\n"
-	      "  --provider PATTERN the same: cma, scm, ucm\n"
+	      "  --provider PATTERN the same: cma, scm, ucm, none\n"
 	      "  --strategy NAME    random, pct, or mix: the seed decides\n"
 	      "  --trace            show each point\n"
 	      "  --list             names of scenarios\n",
@@ -497,11 +511,13 @@ static void settle(void)
 	setvbuf(m.said, said, _IOFBF, sizeof(said));
 }
 
-/* Whether it is to run over the provider of that number. */
+/* Whether it is to run over the provider of that number; over none: once. */
 static bool is_chosen(const struct scenario *scenario, int nr)
 {
-	const char *name = provider_name(nr);
+	const char *name = over(scenario);
 
+	if (scenario->ground == ON_NOTHING && nr)
+		return false;
 	return !fnmatch(m.pattern, scenario->name, 0) &&
 	       !fnmatch(m.provider_pattern, name, 0) &&
 	       (!scenario->provider || !strcmp(scenario->provider, name));

@@ -27,30 +27,35 @@
 struct scenario {
 	const char *name;
 	void (*fn)(struct world *w, struct world_side *s, struct world_side *c);
-	bool any_kind; /* of device that the provider takes; else InfiniBand */
+	enum {
+		ON_ANY_KIND, /* of device that the provider takes */
+		ON_IB_ONLY,
+		ON_NOTHING, /* no IAs: once, not over each provider */
+	} ground;
 	const char *provider; /* the one that it is about; NULL: none */
 };
 
 void scenario_add(const struct scenario *scenario);
 
-#define SCENARIO_OF(name, any, provider)                               \
-	static void name(struct world *w, struct world_side *s,        \
-			 struct world_side *c);                        \
-	__attribute__((constructor)) static void name##_add(void)      \
-	{                                                              \
-		static const struct scenario this = {#name, name, any, \
-						     provider};        \
-                                                                       \
-		scenario_add(&this);                                   \
-	}                                                              \
-	static void name(__attribute__((unused)) struct world *w,      \
-			 __attribute__((unused)) struct world_side *s, \
+#define SCENARIO_OF(name, where, provider)                               \
+	static void name(struct world *w, struct world_side *s,          \
+			 struct world_side *c);                          \
+	__attribute__((constructor)) static void name##_add(void)        \
+	{                                                                \
+		static const struct scenario this = {#name, name, where, \
+						     provider};          \
+                                                                         \
+		scenario_add(&this);                                     \
+	}                                                                \
+	static void name(__attribute__((unused)) struct world *w,        \
+			 __attribute__((unused)) struct world_side *s,   \
 			 __attribute__((unused)) struct world_side *c)
 
-#define SCENARIO(name)	   SCENARIO_OF(name, true, NULL)
-#define SCENARIO_IB(name)  SCENARIO_OF(name, false, NULL)
-#define SCENARIO_SCM(name) SCENARIO_OF(name, true, "scm")
-#define SCENARIO_UCM(name) SCENARIO_OF(name, true, "ucm")
+#define SCENARIO(name)	    SCENARIO_OF(name, ON_ANY_KIND, NULL)
+#define SCENARIO_IB(name)   SCENARIO_OF(name, ON_IB_ONLY, NULL)
+#define SCENARIO_SCM(name)  SCENARIO_OF(name, ON_ANY_KIND, "scm")
+#define SCENARIO_UCM(name)  SCENARIO_OF(name, ON_ANY_KIND, "ucm")
+#define SCENARIO_BARE(name) SCENARIO_OF(name, ON_NOTHING, NULL)
 
 /* One more that play() lets loose. */
 void actor(void (*fn)(void *arg), void *arg);
