@@ -164,9 +164,9 @@ static void agent(DAT_PVOID instance, DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT ev;
 
-	st.ran++;
-	if (evd)
-		need_ok(V(evd_dequeue)(evd, &ev));
+	/* One that was due may come late. */
+	if (evd && V(evd_dequeue)(evd, &ev) == DAT_SUCCESS)
+		st.ran++;
 }
 
 static void sets_agent(void *arg)
@@ -181,11 +181,11 @@ static void drops_agent(void *arg)
 	need_ok(V(cno_modify_agent)(st.cno, DAT_OS_WAIT_PROXY_AGENT_NULL));
 }
 
-/* Who took the agent away, or it ran: the event went one way. */
+/* Who took the agent away, or the agent: the event went one way. */
 SCENARIO(cno_agent__set_dropped_and_triggered)
 {
 	DAT_EVENT ev;
-	int there;
+	int there = 0;
 
 	make(s);
 	actor(sets_agent, NULL);
@@ -193,9 +193,11 @@ SCENARIO(cno_agent__set_dropped_and_triggered)
 	actor(posts, st.evd[0]);
 	play();
 	need_ok(V(cno_modify_agent)(st.cno, DAT_OS_WAIT_PROXY_AGENT_NULL));
-	/* A trigger that was taken and given back is there again. */
-	world_pause();
-	there = V(evd_dequeue)(st.evd[0], &ev) == DAT_SUCCESS;
+	/* A trigger that was taken and given back is there again, some time. */
+	do {
+		world_pause();
+		there += V(evd_dequeue)(st.evd[0], &ev) == DAT_SUCCESS;
+	} while (!there && !st.ran);
 	need(there + st.ran == 1);
 }
 

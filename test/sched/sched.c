@@ -44,6 +44,8 @@ struct thread {
 	unsigned priority;
 	uint64_t ready_since; /* the point at which it could run */
 	bool cancelled, uncancellable;
+	uint64_t stopped_until_us;
+	bool stopped_asleep; /* its wait has yet to hear of it */
 	void (*handler)(void);
 	pthread_t thread;
 	void *(*fn)(void *arg);
@@ -64,6 +66,8 @@ static struct {
 	uint64_t wild; /* points that were not calm */
 	uint64_t change[CHANGES_MAX];
 	int changes;
+	uint64_t stop; /* such a point; 0: none */
+	uint64_t stop_us;
 	uint64_t fd_changes;
 	struct thread threads[THREADS_MAX];
 	int n;
@@ -217,6 +221,7 @@ static void wakes(struct thread *t, enum sched_woken why)
 {
 	t->state = RUNNABLE;
 	t->woken = why;
+	t->stopped_asleep = false;
 	t->ready_since = s.result->steps;
 }
 
@@ -231,7 +236,8 @@ static void look(struct thread *t)
 		wakes(t, SCHED_READY);
 		return;
 	}
-	if (t->wait.signals && t->handler) {
+	if ((t->wait.signals && t->handler) ||
+	    (t->wait.stops && t->stopped_asleep)) {
 		wakes(t, SCHED_SIGNAL);
 		return;
 	}
@@ -246,6 +252,11 @@ static void look(struct thread *t)
 		wakes(t, SCHED_TIMEOUT);
 }
 
+static bool is_stopped(const struct thread *t)
+{
+	return t->stopped_until_us > s.now_us;
+}
+
 /* How many can run; RET are they. */
 static int runnable(struct thread **ret)
 {
@@ -254,6 +265,8 @@ static int runnable(struct thread **ret)
 	for (int i = 0; i < s.n; i++) {
 		struct thread *t = &s.threads[i];
 
+		if (is_stopped(t))
+			continue;
 		if (t->state == BLOCKED)
 			look(t);
 		if (t->state == RUNNABLE)
@@ -262,15 +275,22 @@ static int runnable(struct thread **ret)
 	return n;
 }
 
+/* When T could go on by itself. */
+static uint64_t deadline_of(const struct thread *t)
+{
+	if (t->state != ENDED && is_stopped(t))
+		return t->stopped_until_us;
+	return t->state == BLOCKED ? t->wait.deadline_us : SCHED_NEVER;
+}
+
 /* Nobody can run: the next deadline comes. */
 static bool time_passes(void)
 {
 	uint64_t next = SCHED_NEVER;
 
 	for (int i = 0; i < s.n; i++)
-		if (s.threads[i].state == BLOCKED &&
-		    s.threads[i].wait.deadline_us < next)
-			next = s.threads[i].wait.deadline_us;
+		if (deadline_of(&s.threads[i]) < next)
+			next = deadline_of(&s.threads[i]);
 	if (next == SCHED_NEVER)
 		return false;
 	s.now_us = next;
@@ -327,12 +347,24 @@ static struct thread *next_thread(void)
 	return choose(can, n);
 }
 
+/* As SIGSTOP does, and SIGCONT a while later: to any thread, wherever it is. */
+static void stop_some(void)
+{
+	struct thread *t = &s.threads[sched_dice((unsigned)s.n)];
+
+	t->stopped_until_us = s.now_us + s.stop_us;
+	t->stopped_asleep = t->state == BLOCKED;
+}
+
 /* Whether somebody else may go on here, although this thread could. */
 static bool is_disturbed(void)
 {
 	if (s.calm)
 		return false;
-	s.wild++;
+	if (++s.wild == s.stop) {
+		stop_some();
+		return true;
+	}
 	if (s.pct) {
 		change_priority(me);
 		return true;
@@ -550,6 +582,17 @@ static void choose_changes(void)
 		s.change[i] = 1 + next_random() % within;
 }
 
+/* In one run of four a thread stands still for a while. */
+static void choose_stop(void)
+{
+	static const unsigned us[] = {200, 2000, 20000};
+
+	if (sched_dice(4))
+		return;
+	s.stop = 1 + next_random() % ((uint64_t)32 << sched_dice(7));
+	s.stop_us = us[sched_dice(3)];
+}
+
 void sched_begin(uint64_t seed, enum sched_strategy strategy, bool trace,
 		 struct sched_result *result)
 {
@@ -568,6 +611,7 @@ void sched_begin(uint64_t seed, enum sched_strategy strategy, bool trace,
 	s.odds = odds[sched_dice(4)];
 	s.us_per_point = us[sched_dice(3)];
 	choose_changes();
+	choose_stop();
 	s.pid = __real_syscall(SYS_getpid);
 	me = thread_new();
 	me->thread = pthread_self();

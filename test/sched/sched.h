@@ -73,7 +73,7 @@ void sched_point(const char *what);
 enum sched_woken {
 	SCHED_READY,
 	SCHED_TIMEOUT,
-	SCHED_SIGNAL, /* a handler ran */
+	SCHED_SIGNAL, /* a handler ran, or the thread was stopped */
 };
 
 struct sched_wait {
@@ -84,6 +84,7 @@ struct sched_wait {
 	uint64_t deadline_us;
 	bool cancellable; /* ready if the thread is cancelled, too */
 	bool signals;	  /* ends when a handler ran */
+	bool stops;	  /* ends when the thread was stopped, and goes on */
 };
 
 /* False: the calling thread is none of this run's. */

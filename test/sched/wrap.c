@@ -298,7 +298,7 @@ static bool epoll_ready(void *arg)
 	return fds_ready(&f);
 }
 
-/* True: a handler ran, and that is the answer. */
+/* True: interrupted, and that is the answer. */
 static bool await_fds(const char *what, bool (*ready)(void *arg), void *arg,
 		      uint64_t timeout_us, const void *at)
 {
@@ -311,6 +311,9 @@ static bool await_fds(const char *what, bool (*ready)(void *arg), void *arg,
 				       : sched_now_us() + timeout_us,
 		.cancellable = true,
 		.signals = true,
+		/* signal(7): of those that are played, it alone does not go on.
+		 */
+		.stops = ready == epoll_ready,
 	};
 
 	sched_point_at(what, at);
