@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "test/sched/face12.h"
 #include "test/sched/provider.h"
 #include "test/sched/scenario.h"
 #include "test/sched/tcp.h"
@@ -129,6 +130,7 @@ static void play_on_world(const struct scenario *scenario)
 	static struct world w;
 	struct fv_device_cfg *cfg;
 	enum fv_kind kind = FV_IB;
+	const DAT_PROVIDER *vector;
 
 	provider_choose(m.provider);
 	if (scenario->ground == ON_ANY_KIND)
@@ -137,7 +139,11 @@ static void play_on_world(const struct scenario *scenario)
 	world_open(&w, kind);
 	cfg = fv_device_cfg_get(w.dev);
 	cfg->takes_cqes_along = sched_dice(2);
+	vector = world_registry.vector;
+	if (!sched_dice(4))
+		world_registry.vector = face12(vector);
 	scenario->fn(&w, &w.server, &w.client);
+	world_registry.vector = vector;
 	world_close(&w);
 	if (tcp_open())
 		sched_fail("%d sockets are left", tcp_open());
