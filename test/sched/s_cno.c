@@ -104,6 +104,32 @@ SCENARIO(cno_wait__evd_disabled_and_waited_for)
 	need(st.got[0] == 1);
 }
 
+/* --------------------------------------------- completions */
+
+static void sends_one(void *side)
+{
+	world_send(side, 0, 8, 0, 0);
+}
+
+/* Both ends of an endpoint complete to EVDs of one CNO, with two waiters. */
+SCENARIO(cno_wait__by_two_for_completions)
+{
+	st.ia = s->ia;
+	st.cno = world_cno(s->ia);
+	st.evd[0] = s->recv_evd =
+		world_evd_cno(s->ia, DAT_EVD_DTO_FLAG, st.cno);
+	st.evd[1] = s->req_evd = world_evd_cno(s->ia, DAT_EVD_DTO_FLAG, st.cno);
+	world_connect(w);
+	world_recv(s, 0, 8, 0);
+	world_recv(c, 64, 8, 0);
+	actor(waits_for_one, st.cno);
+	actor(waits_for_one, st.cno);
+	actor(sends_one, c);
+	actor(sends_one, s);
+	play();
+	need(st.got[0] == 1 && st.got[1] == 1);
+}
+
 /* --------------------------------------------------- freed */
 
 static void frees_cno(void *arg)

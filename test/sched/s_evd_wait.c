@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * s_evd_wait.c - who waits on an EVD is woken: by each event that it has asked
- * for, when the EVD becomes unwaitable, by a signal, by the end of its IA; and
- * who does not get that far, since it is cancelled, takes no event along. The
+ * for, of software or a completion, when the EVD becomes unwaitable, by a
+ * signal, by the end of its IA; and who does not get that far, since it is
+ * cancelled, takes no event along. The
  * waits have no timeout: one that is not woken is a deadlock.
  */
 #include "test/sched/scenario.h"
@@ -175,32 +176,119 @@ SCENARIO(evd_wait__against_resize)
 
 /* ----------------------------------------------- completions */
 
+/* What the sender marks, COMPLETION of the last one. */
+static unsigned marks[EVENTS];
+
 static void sends(void *arg)
 {
 	for (unsigned i = 0; i < EVENTS; i++)
-		world_send(&st.w->client, 0, 8, i, 0);
+		world_send(&st.w->client, 0, 8, i, marks[i]);
+}
+
+/* EVENTS receives at the server, whose endpoint has these FLAGS for them. */
+static void expects_messages(struct world *w, unsigned flags)
+{
+	DAT_EP_ATTR attr = world_ep_attr(&w->client);
+
+	attr.recv_completion_flags = (DAT_COMPLETION_FLAGS)flags;
+	st.w = w;
+	w->server.ep = world_ep(&w->server, &attr);
+	world_connect(w);
+	st.evd = w->server.recv_evd;
+	for (unsigned i = 0; i < EVENTS; i++)
+		world_recv(&w->server, 64 * i, 8, i);
 }
 
 SCENARIO(evd_wait__against_completions)
 {
-	world_connect(w);
-	st.w = w;
-	st.evd = s->recv_evd;
-	for (unsigned i = 0; i < EVENTS; i++)
-		world_recv(s, 64 * i, 8, i);
+	expects_messages(w, DAT_COMPLETION_DEFAULT_FLAG);
 	actor(sends, NULL);
 	actor(waits_for_each, NULL);
 	play();
 	need(st.got == EVENTS && !left());
 }
 
+SCENARIO(evd_wait__threshold_of_completions)
+{
+	expects_messages(w, DAT_COMPLETION_DEFAULT_FLAG);
+	actor(sends, NULL);
+	actor(waits_for_threshold, NULL);
+	play();
+	need(st.got == 1 && left() == EVENTS - 1);
+}
+
+/* Only the last one has to wake, and the others must not hide it. */
+static void waits_until_solicited(void *arg)
+{
+	while (st.got < EVENTS) {
+		need_ok(wait_for(1));
+		st.got += left();
+	}
+}
+
+SCENARIO(evd_wait__last_completion_is_solicited)
+{
+	expects_messages(w, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+	marks[EVENTS - 1] = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	actor(sends, NULL);
+	actor(waits_until_solicited, NULL);
+	play();
+	need(st.got == EVENTS);
+}
+
+/* Waits that end in time leave a queue behind that is armed, or has notified.
+ */
+static void waits_briefly_then_for_each(void *arg)
+{
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	while (st.got < EVENTS - 1)
+		st.got += V(evd_wait)(st.evd, sched_dice(50), 1, &ev, &more) ==
+			  DAT_SUCCESS;
+	need_ok(wait_for(1));
+}
+
+SCENARIO(evd_wait__briefly_against_completions)
+{
+	expects_messages(w, DAT_COMPLETION_DEFAULT_FLAG);
+	actor(sends, NULL);
+	actor(waits_briefly_then_for_each, NULL);
+	play();
+	need(st.got == EVENTS && !left());
+}
+
+/* The CNO arms and reads the queue, too, and must leave it to the waiter. */
+static void waits_on_cno_and_evd(void *cno)
+{
+	DAT_EVD_HANDLE evd;
+
+	while (st.got < EVENTS) {
+		if (sched_dice(2)) {
+			need_ok(V(cno_wait)(cno, DAT_TIMEOUT_INFINITE, &evd));
+			need(evd == st.evd);
+			st.got += left();
+		} else {
+			need_ok(wait_for(1));
+		}
+	}
+}
+
+SCENARIO(evd_wait__in_turn_with_its_cno)
+{
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
+
+	s->recv_evd = world_evd_cno(s->ia, DAT_EVD_DTO_FLAG, cno);
+	expects_messages(w, DAT_COMPLETION_DEFAULT_FLAG);
+	actor(sends, NULL);
+	actor(waits_on_cno_and_evd, cno);
+	play();
+	need(st.got == EVENTS && !left());
+}
+
 SCENARIO(evd_resize__against_completions)
 {
-	world_connect(w);
-	st.w = w;
-	st.evd = s->recv_evd;
-	for (unsigned i = 0; i < EVENTS; i++)
-		world_recv(s, 64 * i, 8, i);
+	expects_messages(w, DAT_COMPLETION_DEFAULT_FLAG);
 	actor(sends, NULL);
 	actor(resizes, NULL);
 	actor(waits_for_each, NULL);
@@ -238,6 +326,12 @@ SCENARIO(evd_wait__cancelled)
 	need_ok(V(cno_free)(cno));
 }
 
+static void waits_for_the_rest(void *arg)
+{
+	while (st.got < EVENTS)
+		need_ok(wait_for(1));
+}
+
 static void handler(void)
 {
 }
@@ -253,6 +347,30 @@ static void waits_despite_signals(void *arg)
 
 	while ((ret = wait_for(1)) != DAT_SUCCESS)
 		need_type(ret, DAT_INTERRUPTED_CALL);
+}
+
+/* It may be cancelled in any of its waits: the others find what is left. */
+SCENARIO(evd_wait__cancelled_among_completions)
+{
+	expects_messages(w, DAT_COMPLETION_DEFAULT_FLAG);
+	actor(waits_for_each, NULL);
+	actor(cancels, NULL);
+	actor(sends, NULL);
+	play();
+	need(!world_evd_is_waited_for(st.evd));
+	actor(waits_for_the_rest, NULL);
+	play();
+	need(st.got == EVENTS && !left());
+}
+
+SCENARIO(evd_wait__interrupted_among_completions)
+{
+	expects_messages(w, DAT_COMPLETION_DEFAULT_FLAG);
+	actor(waits_despite_signals, NULL);
+	actor(signals, NULL);
+	actor(sends, NULL);
+	play();
+	need(st.got == 1 && left() == EVENTS - 1);
 }
 
 SCENARIO(evd_wait__interrupted)
