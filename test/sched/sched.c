@@ -75,6 +75,7 @@ static struct {
 	long pid;
 	struct thread *asks; /* the one that has a report made of all */
 	struct sched_result *result;
+	char *text; /* the shared one, of a child, too */
 } s;
 
 static __thread struct thread *me;
@@ -205,8 +206,8 @@ _Noreturn void sched_fail(const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	if (!s.result->text[0])
-		vsnprintf(s.result->text, SCHED_TEXT, fmt, args);
+	if (!s.text[0])
+		vsnprintf(s.text, SCHED_TEXT, fmt, args);
 	va_end(args);
 	if (sched_on() && !s.failing) {
 		s.failing = true;
@@ -558,9 +559,19 @@ void sched_thread_signal(pthread_t thread, void (*handler)(void))
 
 /* ------------------------------------------------------- a run */
 
-/* In the child of a fork() there is nobody else. */
+/*
+ * In the child of a fork() there is nobody else. It runs beside its parent
+ * until this waits for it, so what it counts would come in any order; what it
+ * finds is told.
+ */
 static void forked(void)
 {
+	static struct sched_result own;
+
+	if (s.on) {
+		own = *s.result;
+		s.result = &own;
+	}
 	s.pid = __real_syscall(SYS_getpid);
 	for (int i = 0; i < s.n; i++)
 		if (s.threads + i != me)
@@ -604,6 +615,7 @@ void sched_begin(uint64_t seed, enum sched_strategy strategy, bool trace,
 	for (int i = 0; i < 8; i++)
 		next_random();
 	s.result = result;
+	s.text = result->text;
 	s.trace = trace;
 	s.calm = true;
 	s.now_us = 1000000000;
