@@ -89,19 +89,6 @@ static int how_many(const struct model *m, enum kind kind, int ia)
 	return count(m, &want);
 }
 
-/* Nothing is to overflow: that is another test's. */
-static bool has_room(const struct model *m, int evd, int events)
-{
-	if (evd < 0)
-		return true;
-	/* Those of connections that nothing can come of yet will come. */
-	for (int i = 0; i < m->n_conn; i++)
-		for (int s = 0; s < 2; s++)
-			if (m->conn[i].evd[s] == evd && !m->conn[i].over[s])
-				events += 2;
-	return model_may_have(m, evd) + events <= m->obj[evd].evd.asked;
-}
-
 /* ------------------------------------------------------ sensible calls */
 
 static bool gen_ia(struct gen *g, const struct model *m, struct call *c)
@@ -216,10 +203,6 @@ static bool gen_evd(struct gen *g, const struct model *m, struct call *c)
 			g, m,
 			EVD(OBJ_NULL,
 			    one_in(g, 20) ? 0 : DAT_EVD_SOFTWARE_FLAG));
-		if (c->h[0] >= 0 &&
-		    m->obj[c->h[0]].evd.flags != DAT_EVD_SOFTWARE_FLAG &&
-		    !has_room(m, c->h[0], 1))
-			return false;
 		c->n[0] = gen_below(g, 100000);
 		c->n[1] = one_in(g, 30) ? DAT_DTO_COMPLETION_EVENT
 					: DAT_SOFTWARE_EVENT;
@@ -347,13 +330,11 @@ static bool rsp_is_asked(const struct model *m, uint64_t qual)
 
 static bool gen_connect(struct gen *g, const struct model *m, struct call *c)
 {
-	const struct obj *o;
 	int sp;
 
 	c->h[0] = (int16_t)find(g, m, ANY(K_EP));
 	if (c->h[0] < 0 || m->n_conn >= MAX_CONNS - 1)
 		return false;
-	o = &m->obj[c->h[0]];
 	sp = find(g, m, ANY(one_in(g, 3) ? K_RSP : K_PSP));
 	c->n[0] = sp < 0 || one_in(g, 12) ? gen_below(g, QUALS)
 					  : m->obj[sp].sp.qual;
@@ -367,11 +348,7 @@ static bool gen_connect(struct gen *g, const struct model *m, struct call *c)
 	c->n[4] = one_in(g, 40) ? DAT_QOS_PREMIUM : 0;
 	c->n[5] = one_in(g, 40) ? 1 : 0;
 	c->no_out = one_in(g, 40);
-	if (rsp_is_asked(m, c->n[0]))
-		return false;
-	if (sp >= 0 && !has_room(m, m->obj[sp].uses[USE_EVD], 1))
-		return false;
-	return has_room(m, o->uses[USE_CONN], 3);
+	return !rsp_is_asked(m, c->n[0]);
 }
 
 static bool gen_dup(struct gen *g, const struct model *m, struct call *c)
@@ -410,7 +387,6 @@ static bool gen_sp(struct gen *g, const struct model *m, struct call *c)
 static bool gen_cr(struct gen *g, const struct model *m, struct call *c)
 {
 	const struct obj *o;
-	int ep;
 
 	c->h[0] = (int16_t)find(g, m, ANY(K_CR));
 	if (c->h[0] < 0)
@@ -424,12 +400,9 @@ static bool gen_cr(struct gen *g, const struct model *m, struct call *c)
 	c->n[1] = m->conn[o->cr.conn].serial;
 	if (c->op != OP_CR_ACCEPT)
 		return true;
-	ep = o->uses[USE_EP];
-	if (ep >= 0 && !one_in(g, 10))
-		return has_room(m, m->obj[ep].uses[USE_CONN], 3);
-	ep = find(g, m, OF(K_EP, o->ia));
-	c->h[1] = (int16_t)ep;
-	return ep < 0 || has_room(m, m->obj[ep].uses[USE_CONN], 3);
+	if (o->uses[USE_EP] < 0 || one_in(g, 10))
+		c->h[1] = (int16_t)find(g, m, OF(K_EP, o->ia));
+	return true;
 }
 
 static int free_chunk(struct gen *g, const struct model *m, int lmr)
@@ -458,10 +431,7 @@ static bool gen_post(struct gen *g, const struct model *m, struct call *c)
 	o = &m->obj[c->h[0]];
 	c->h[1] = (int16_t)find(
 		g, m, (struct want){K_LMR, o->ia, 0, o->uses[USE_PZ]});
-	if (o->uses[USE_PZ] < 0 || c->h[1] < 0 ||
-	    !has_room(m,
-		      o->uses[c->op == OP_POST_RECV ? USE_RECV : USE_REQUEST],
-		      1))
+	if (o->uses[USE_PZ] < 0 || c->h[1] < 0)
 		return false;
 	chunk = free_chunk(g, m, c->h[1]);
 	c->n[0] =
@@ -496,6 +466,77 @@ static bool gen_post(struct gen *g, const struct model *m, struct call *c)
 	chunk = free_chunk(g, m, c->h[2]);
 	c->n[5] = (uint64_t)chunk * WALK_CHUNK;
 	return chunk >= 0 && !(c->h[2] == c->h[1] && c->n[5] == c->n[1]);
+}
+
+/* ------------------------------------------------- room for its events */
+
+static bool has_room(const struct model *m, int evd, int events)
+{
+	if (evd < 0)
+		return true;
+	/* Those of connections that nothing can come of yet will come. */
+	for (int i = 0; i < m->n_conn; i++)
+		for (int s = 0; s < 2; s++)
+			if (m->conn[i].evd[s] == evd && !m->conn[i].over[s])
+				events += 2;
+	return model_may_have(m, evd) + events <= m->obj[evd].evd.asked;
+}
+
+static bool ep_has_room(const struct model *m, int ep, int use, int events)
+{
+	return ep < 0 || has_room(m, m->obj[ep].uses[use], events);
+}
+
+/* Where who listens takes the requests to QUAL. */
+static bool sp_has_room(const struct model *m, uint64_t qual)
+{
+	for (int i = 0; i < m->n_obj; i++)
+		if (m->obj[i].live && m->obj[i].sp.qual == qual &&
+		    (m->obj[i].kind == K_PSP || m->obj[i].kind == K_RSP) &&
+		    !has_room(m, m->obj[i].uses[USE_EVD], 1))
+			return false;
+	return true;
+}
+
+/* The endpoint that a request is accepted with. */
+static int accepts_with(const struct model *m, const struct call *c)
+{
+	const struct obj *cr = obj_of(m, c->h[0], K_CR);
+
+	return cr && cr->uses[USE_EP] >= 0 ? cr->uses[USE_EP]
+	       : obj_of(m, c->h[1], K_EP)  ? c->h[1]
+					   : OBJ_NULL;
+}
+
+/* Nothing is to overflow: that is another test's. */
+static bool overflows(const struct model *m, const struct call *c)
+{
+	int ep = obj_of(m, c->h[0], K_EP) ? c->h[0] : OBJ_NULL;
+
+	switch (c->op) {
+	case OP_EVD_POST_SE:
+		return obj_of(m, c->h[0], K_EVD) &&
+		       m->obj[c->h[0]].evd.flags != DAT_EVD_SOFTWARE_FLAG &&
+		       !has_room(m, c->h[0], 1);
+	case OP_EP_CONNECT:
+		return !ep_has_room(m, ep, USE_CONN, 3) ||
+		       !sp_has_room(m, c->n[0]);
+	case OP_EP_DUP_CONNECT:
+		return !ep_has_room(m, ep, USE_CONN, 3) ||
+		       (obj_of(m, c->h[1], K_EP) &&
+			m->obj[c->h[1]].ep.conn >= 0 &&
+			!sp_has_room(m, m->conn[m->obj[c->h[1]].ep.conn].qual));
+	case OP_CR_ACCEPT:
+		return !ep_has_room(m, accepts_with(m, c), USE_CONN, 3);
+	case OP_POST_SEND:
+	case OP_POST_WRITE:
+	case OP_POST_READ:
+		return !ep_has_room(m, ep, USE_REQUEST, 1);
+	case OP_POST_RECV:
+		return !ep_has_room(m, ep, USE_RECV, 1);
+	default:
+		return false;
+	}
 }
 
 /* --------------------------------------------------------- choosing */
@@ -653,7 +694,7 @@ void gen_next(struct gen *g, const struct model *m, struct call *c)
 			continue;
 		if (may_spoil(c) && one_in(g, 15))
 			spoil(g, m, c);
-		if (model_can(m, c))
+		if (model_can(m, c) && !overflows(m, c))
 			return;
 	}
 }

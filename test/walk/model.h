@@ -135,7 +135,8 @@ enum phase {
 /* One attempt at a connection; side 0 is the active one. */
 struct conn {
 	enum phase phase;
-	uint32_t serial;     /* first bytes of the private data */
+	uint32_t serial;     /* first bytes of the request's private data */
+	uint32_t answer;     /* and of the answer's */
 	int16_t ep[2];	     /* or -1 */
 	int16_t evd[2];	     /* where its events come */
 	int when[2];	     /* an endpoint's events come in this order */
@@ -168,7 +169,8 @@ struct model {
 	DAT_PROVIDER_ATTR prov;
 	uint64_t cookies;
 	int clock;
-	char wrong[512]; /* the first complaint */
+	bool flushes_late; /* the device does, or not at all */
+	char wrong[512];   /* the first complaint */
 	int lie; /* an op that the model tells nonsense of, to test it */
 };
 

@@ -451,6 +451,7 @@ static void take_accept(struct model *m, const struct call *c)
 	k->evd[1] = o->uses[USE_CONN];
 	k->when[1] = ++m->clock;
 	k->size[1] = (int)c->n[0];
+	k->answer = (uint32_t)c->n[1];
 	o->ep.conn = cr->cr.conn;
 	o->ep.side = 1;
 	o->ep.reserved = o->ep.asked = o->ep.tentative = false;
@@ -492,6 +493,7 @@ static void take_reject(struct model *m, const struct call *c)
 
 	k->phase = REJECTED;
 	k->size[1] = (int)c->n[0];
+	k->answer = (uint32_t)c->n[1];
 	if (!k->over[0] && !k->closing[0]) {
 		k->may[0] |= EV_BIT(PEER_REJECTED);
 		k->first[0] = true;
@@ -608,11 +610,18 @@ void conn_cr_gone(struct model *m, int cr)
 	k->first[0] = true;
 }
 
-/* Who asks an address that is gone hears nothing, and not soon. */
+/*
+ * Who asks an address that is gone hears nothing, and not soon; an answer that
+ * is on its way may be lost.
+ */
 void conn_ia_gone(struct model *m, int ia)
 {
 	const struct sockaddr_storage *gone = &m->obj[ia].address;
 
+	for (int i = 0; i < m->n_conn; i++)
+		if (m->conn[i].phase == REJECTED && !m->conn[i].over[0] &&
+		    m->obj[m->conn[i].sp].ia == ia)
+			m->conn[i].may[0] |= EV_DROPPED;
 	for (int i = 0; i < m->n_obj; i++)
 		if (i != ia && m->obj[i].live && m->obj[i].kind == K_IA &&
 		    !memcmp(&m->obj[i].address, gone, sizeof(*gone)))
@@ -739,7 +748,7 @@ static bool answer_came(struct model *m, const struct conn *k,
 		return true;
 	if (d->private_data_size >= 4)
 		memcpy(&got, d->private_data, 4);
-	return private_data_came(m, got, d->private_data_size, k->serial,
+	return private_data_came(m, got, d->private_data_size, k->answer,
 				 k->size[1]);
 }
 
@@ -811,7 +820,8 @@ static void not_delivered(struct model *m, struct conn *k)
 			 ? m->obj[k->sp].uses[USE_EP]
 			 : OBJ_NULL;
 
-	if (k->request_may && ep >= 0 && !m->obj[k->sp].live)
+	/* It may be another RSP's by now. */
+	if (k->request_may && ep >= 0 && !m->obj[k->sp].live && !holder(m, ep))
 		m->obj[ep].ep.reserved = false;
 	k->request_may = k->request_owed = false;
 	k->phase = DROPPED;

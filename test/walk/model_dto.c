@@ -367,11 +367,9 @@ bool dto_event(struct model *m, const struct world *w, int evd,
 	if (data->ep_handle != o->handle ||
 	    o->uses[q ? USE_RECV : USE_REQUEST] != evd)
 		return model_wrong(m, "a completion of another endpoint");
-	/*
-	 * What is posted while the queue pair goes to ERR may overtake what
-	 * that flushes. DAT wants another order; README.md.
-	 */
-	early = d.late && data->status == DAT_DTO_ERR_FLUSHED;
+	/* DAT wants another order; README.md. */
+	early = m->flushes_late && d.late &&
+		data->status == DAT_DTO_ERR_FLUSHED;
 	if ((!early && !in_order(m, o, q, at)) ||
 	    !status_ok(m, o, &d, (int)data->status))
 		return false;

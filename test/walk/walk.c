@@ -258,11 +258,23 @@ static bool nothing_left(struct walk *k, const struct left *before)
 	return true;
 }
 
+static bool device_flushes_late(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	const struct fv_device_cfg *cfg = fv_device_cfg_get(list[0]);
+	bool late =
+		cfg->flushes_late || cfg->err_recv_stays || cfg->err_send_stays;
+
+	ibv_free_device_list(list);
+	return late;
+}
+
 static void begin(struct walk *k, const struct options *opt, uint64_t seed,
 		  int slot)
 {
 	k->m.lie = opt->lie;
 	model_init(&k->m);
+	k->m.flushes_late = device_flushes_late();
 	k->w.adapter = opt->provider;
 	k->w.qual = opt->qual + (DAT_CONN_QUAL)slot * 16;
 	k->patience_us = seed ? PATIENCE_US : AGAIN_US;
