@@ -27,7 +27,7 @@
  * which keeps freed objects for a while has as many as it keeps.
  */
 #define RUNS_WARM  40
-#define RUNS_AGAIN 4
+#define RUNS_AGAIN 24
 #define FREED_MS   10000
 /* What is known to fail is not waited for so long: it is tried often. */
 #define AGAIN_US   1500000
@@ -291,26 +291,37 @@ static void finish(struct walk *k)
 	}
 }
 
-/* Memory that grows with each repetition is lost. */
+static bool again(struct walk *k, const struct options *opt, int slot)
+{
+	begin(k, opt, 0, slot);
+	if (!repeat(k))
+		return false;
+	finish(k);
+	return true;
+}
+
+/*
+ * Memory that grows with each repetition is lost. That of freed objects which
+ * are kept grows with some, until there are as many as were ever alive.
+ */
 static bool grows(struct walk *k, const struct options *opt, int slot)
 {
 	size_t bytes[RUNS_AGAIN];
 
-	for (int i = 0; i < RUNS_WARM + RUNS_AGAIN; i++) {
-		begin(k, opt, 0, slot);
-		if (!repeat(k))
+	for (int i = 0; i < RUNS_WARM; i++)
+		if (!again(k, opt, slot))
 			return false;
-		finish(k);
-		if (i >= RUNS_WARM)
-			bytes[i - RUNS_WARM] = left_now().bytes;
-	}
-	for (int i = 1; i < RUNS_AGAIN; i++)
-		if (bytes[i] <= bytes[i - 1])
+	for (int i = 0; i < RUNS_AGAIN; i++) {
+		if (!again(k, opt, slot))
+			return false;
+		bytes[i] = left_now().bytes;
+		if (i && bytes[i] <= bytes[i - 1])
 			return true;
+	}
 	if (left_soon(INT_MAX, bytes[0]).bytes <= bytes[0])
 		return true;
-	return model_wrong(&k->m, "memory grows: %zu, %zu, %zu, %zu bytes",
-			   bytes[0], bytes[1], bytes[2], bytes[3]);
+	return model_wrong(&k->m, "memory grows: from %zu to %zu bytes in %d",
+			   bytes[0], bytes[RUNS_AGAIN - 1], RUNS_AGAIN);
 }
 
 static bool walk(struct walk *k, const struct options *opt, uint64_t seed,
