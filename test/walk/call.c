@@ -9,11 +9,15 @@
  */
 #include "test/walk/call.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "test/walk/face.h"
+
+#define LIST_MAX 16 /* entries of dat.conf, more than there are */
 
 static const char *const names[] = {
 #define X(name) #name,
@@ -37,6 +41,10 @@ struct making {
 	DAT_RMR_TRIPLET remote;
 	DAT_EP_ATTR attr;
 	uint8_t private_data[512];
+	struct sockaddr_storage csp;
+	char shared[DAT_LMR_COOKIE_SIZE];
+	DAT_PROVIDER_INFO list[LIST_MAX];
+	DAT_PROVIDER_INFO *listed[LIST_MAX];
 };
 
 static DAT_HANDLE handle_of(const struct making *k, int i)
@@ -84,6 +92,21 @@ static DAT_RMR_TRIPLET *remote(struct making *k)
 	return &k->remote;
 }
 
+/* What is registered: n[0] of its making says in which way. */
+static DAT_REGION_DESCRIPTION region(struct making *k)
+{
+	DAT_REGION_DESCRIPTION d = {.for_va = k->w->mem[k->c->out]};
+
+	if (k->c->n[0] == DAT_MEM_TYPE_LMR)
+		d.for_lmr_handle = handle_of(k, 2);
+	if (k->c->n[0] == DAT_MEM_TYPE_SHARED_VIRTUAL) {
+		snprintf(k->shared, sizeof(k->shared), "walk %d", k->c->out);
+		d.for_shared_memory.virtual_address = k->w->mem[k->c->out];
+		d.for_shared_memory.shared_memory_id = &k->shared;
+	}
+	return d;
+}
+
 static DAT_DTO_COOKIE cookie(uint64_t n)
 {
 	return (DAT_DTO_COOKIE){.as_64 = n};
@@ -126,6 +149,28 @@ static DAT_EP_ATTR *attributes(struct making *k)
 	return a;
 }
 
+/* Room for so many entries as n[0] says, if that is not too much. */
+static DAT_PROVIDER_INFO **listed(struct making *k)
+{
+	for (int i = 0; i < LIST_MAX; i++)
+		k->listed[i] = &k->list[i];
+	return k->listed;
+}
+
+#if DAT_FACE == 2
+/* The address of adapter ID with port N of its common service points. */
+static DAT_IA_ADDRESS_PTR csp_address(struct making *k, int id, uint64_t n)
+{
+	uint16_t port = htons((uint16_t)(k->w->qual + n));
+
+	k->csp = k->w->address[id];
+	/* where the families of sockets have it */
+	memcpy((uint8_t *)&k->csp + offsetof(struct sockaddr_in, sin_port),
+	       &port, sizeof(port));
+	return (DAT_IA_ADDRESS_PTR)&k->csp;
+}
+#endif
+
 /* --------------------------------------------------------- the calls */
 
 /* What the printed program has under these names is in call_program(). */
@@ -144,10 +189,12 @@ static DAT_EP_ATTR *attributes(struct making *k)
 #define PDATA(n, s) private_data(k, n, s)
 #define ATTR	    attributes(k)
 #define RES(x)	    (&k->r->x)
-#define REGION	    ((DAT_REGION_DESCRIPTION){.for_va = k->w->mem[k->c->out]})
+#define INTO(x)	    (k->c->no_out ? NULL : &k->r->x)
+#define REGION	    region(k)
 #define LKEY	    (&k->w->lkey[k->c->out])
 #define RKEY	    (&k->w->rkey[k->c->out])
-#define BOUND	    (k->c->no_out ? NULL : &k->w->rkey[k->c->h[0]])
+#define BOUND \
+	(k->c->no_out ? NULL : &k->w->rkey[k->c->h[0] < 0 ? 0 : k->c->h[0]])
 #define SE(p, e)                                                           \
 	(k->c->no_out                                                      \
 		 ? NULL                                                    \
@@ -160,8 +207,17 @@ static DAT_EP_ATTR *attributes(struct making *k)
 					.recv_evd_handle = H(2),    \
 					.request_evd_handle = H(3), \
 					.connect_evd_handle = H(4)})
-#define SRQ_ATTR(d, v, l) \
-	(&(DAT_SRQ_ATTR){(DAT_COUNT)(d), (DAT_COUNT)(v), (DAT_COUNT)(l)})
+#define SRQ_ATTR(d, v, l, null)                                   \
+	((null) ? NULL                                            \
+		: &(DAT_SRQ_ATTR){(DAT_COUNT)(d), (DAT_COUNT)(v), \
+				  (DAT_COUNT)(l)})
+#define COMM(type) \
+	((type) ? &(DAT_COMM){AF_INET, (int)(type), IPPROTO_TCP} : NULL)
+#define CSP_ADDRESS \
+	(k->c->h[2] < 0 ? NULL : csp_address(k, k->c->h[2], k->c->n[0]))
+#define ASKED(x)  (k->c->no_out ? NULL : &k->r->attr.x)
+#define SEGMENTS0 (k->c->h[1] < 0 ? NULL : segments(k))
+#define LISTED	  listed(k)
 
 #define CALL(op, ...)                            \
 	case OP_##op:                            \
@@ -176,12 +232,14 @@ static void one_of_objects(struct making *k, const char **text)
 	switch (k->c->op) {
 		CALL(IA_OPEN, dat_ia_open(NAME, (DAT_COUNT)N(0), MADE2, MADE));
 		CALL(IA_QUERY,
-		     dat_ia_query(H(0), NULL, DAT_IA_FIELD_ALL, &k->w->ia_attr,
-				  DAT_PROVIDER_FIELD_ALL, &k->w->prov_attr));
+		     dat_ia_query(H(0), RES(evd), (DAT_IA_ATTR_MASK)N(0),
+				  ASKED(ia), (DAT_PROVIDER_ATTR_MASK)N(1),
+				  ASKED(prov)));
 		CALL(IA_CLOSE, dat_ia_close(H(0), (DAT_CLOSE_FLAGS)N(0)));
 		CALL(SET_CONTEXT, dat_set_consumer_context(H(0), cookie(N(0))));
-		CALL(GET_CONTEXT, dat_get_consumer_context(H(0), RES(context)));
-		CALL(HANDLE_TYPE, dat_get_handle_type(H(0), RES(type)));
+		CALL(GET_CONTEXT,
+		     dat_get_consumer_context(H(0), INTO(context)));
+		CALL(HANDLE_TYPE, dat_get_handle_type(H(0), INTO(type)));
 		CALL(PZ_CREATE, dat_pz_create(H(0), MADE));
 		CALL(PZ_QUERY,
 		     dat_pz_query(H(0), (DAT_PZ_PARAM_MASK)N(0), PARAM(pz)));
@@ -198,28 +256,6 @@ static void one_of_objects(struct making *k, const char **text)
 		CALL(LMR_QUERY,
 		     dat_lmr_query(H(0), (DAT_LMR_PARAM_MASK)N(0), PARAM(lmr)));
 		CALL(LMR_FREE, dat_lmr_free(H(0)));
-		CALL(RMR_CREATE, dat_rmr_create(H(0), MADE));
-		CALL(RMR_QUERY,
-		     dat_rmr_query(H(0), (DAT_RMR_PARAM_MASK)N(0), PARAM(rmr)));
-		CALL_20(RMR_BIND,
-			dat_rmr_bind(H(0), H(1), SEGMENTS,
-				     (DAT_MEM_PRIV_FLAGS)N(5), DAT_VA_TYPE_VA,
-				     H(2), cookie(N(3)),
-				     (DAT_COMPLETION_FLAGS)N(4), BOUND));
-		CALL_12(RMR_BIND,
-			dat_rmr_bind(H(0), SEGMENTS, (DAT_MEM_PRIV_FLAGS)N(5),
-				     H(2), cookie(N(3)),
-				     (DAT_COMPLETION_FLAGS)N(4), BOUND));
-		CALL(RMR_FREE, dat_rmr_free(H(0)));
-		CALL(SRQ_CREATE,
-		     dat_srq_create(H(0), H(1), SRQ_ATTR(N(0), N(1), N(2)),
-				    MADE));
-		CALL(SRQ_QUERY,
-		     dat_srq_query(H(0), (DAT_SRQ_PARAM_MASK)N(0), PARAM(srq)));
-		CALL(SRQ_POST_RECV, dat_srq_post_recv(H(0), (DAT_COUNT)N(0),
-						      SEGMENTS, cookie(N(3))));
-		CALL(SRQ_RESIZE, dat_srq_resize(H(0), (DAT_COUNT)N(0)));
-		CALL(SRQ_FREE, dat_srq_free(H(0)));
 	}
 }
 
@@ -311,11 +347,72 @@ static void one_of_endpoints(struct making *k, const char **text)
 	}
 }
 
+/* Windows and shared queues. */
+static void one_of_sharing(struct making *k, const char **text)
+{
+	switch (k->c->op) {
+		CALL(RMR_CREATE, dat_rmr_create(H(0), MADE));
+		CALL_20(RMR_CREATE_EP, dat_rmr_create_for_ep(H(0), MADE));
+		CALL(RMR_QUERY,
+		     dat_rmr_query(H(0), (DAT_RMR_PARAM_MASK)N(0), PARAM(rmr)));
+		CALL_20(RMR_BIND,
+			dat_rmr_bind(H(0), H(1), SEGMENTS,
+				     (DAT_MEM_PRIV_FLAGS)N(5), DAT_VA_TYPE_VA,
+				     H(2), cookie(N(3)),
+				     (DAT_COMPLETION_FLAGS)N(4), BOUND));
+		CALL_12(RMR_BIND,
+			dat_rmr_bind(H(0), SEGMENTS, (DAT_MEM_PRIV_FLAGS)N(5),
+				     H(2), cookie(N(3)),
+				     (DAT_COMPLETION_FLAGS)N(4), BOUND));
+		CALL(RMR_FREE, dat_rmr_free(H(0)));
+		CALL(LMR_SYNC_READ,
+		     dat_lmr_sync_rdma_read(H(0), SEGMENTS0, N(0)));
+		CALL(LMR_SYNC_WRITE,
+		     dat_lmr_sync_rdma_write(H(0), SEGMENTS0, N(0)));
+		CALL(SRQ_CREATE,
+		     dat_srq_create(H(0), H(1),
+				    SRQ_ATTR(N(0), N(1), N(2), N(3)), MADE));
+		CALL(SRQ_QUERY,
+		     dat_srq_query(H(0), (DAT_SRQ_PARAM_MASK)N(0), PARAM(srq)));
+		CALL(SRQ_POST_RECV, dat_srq_post_recv(H(0), (DAT_COUNT)N(0),
+						      SEGMENTS, cookie(N(3))));
+		CALL(SRQ_RESIZE, dat_srq_resize(H(0), (DAT_COUNT)N(0)));
+		CALL(SRQ_SET_LW, dat_srq_set_lw(H(0), (DAT_COUNT)N(0)));
+		CALL(SRQ_FREE, dat_srq_free(H(0)));
+		CALL(EP_SET_WATERMARK,
+		     dat_ep_set_watermark(H(0), (DAT_COUNT)N(0),
+					  (DAT_COUNT)N(1)));
+		CALL(EP_RECV_QUERY,
+		     dat_ep_recv_query(H(0), RES(held), INTO(span)));
+	}
+}
+
+static void one_of_rest(struct making *k, const char **text)
+{
+	switch (k->c->op) {
+		CALL_20(CSP_CREATE, dat_csp_create(H(0), COMM(N(1)),
+						   CSP_ADDRESS, H(1), MADE));
+		CALL_20(CSP_QUERY, dat_csp_query(H(0), (DAT_CSP_PARAM_MASK)N(0),
+						 PARAM(csp)));
+		CALL_20(CSP_FREE, dat_csp_free(H(0)));
+		CALL(CR_HANDOFF, dat_cr_handoff(H(0), QUAL(0)));
+		CALL(STRERROR,
+		     dat_strerror((DAT_RETURN)N(0), RES(major), INTO(minor)));
+		CALL(LIST_PROVIDERS,
+		     dat_registry_list_providers((DAT_COUNT)N(0), INTO(more),
+						 LISTED));
+	}
+}
+
 static const char *dispatch(struct making *k)
 {
 	const char *text = NULL;
 
 	one_of_objects(k, &text);
+	if (!text)
+		one_of_sharing(k, &text);
+	if (!text)
+		one_of_rest(k, &text);
 	if (!text)
 		one_of_events(k, &text);
 	if (!text)
@@ -345,11 +442,11 @@ static void fill(struct world *w, const struct call *c)
 	bool from = c->op == OP_POST_SEND || c->op == OP_POST_WRITE;
 	uint8_t *local, *remote;
 
-	if (c->op < OP_POST_SEND || c->op > OP_POST_READ || len > WALK_CHUNK)
+	if (!call_posts(c->op) || c->op == OP_RMR_BIND || len > WALK_CHUNK)
 		return;
 	local = w->mem[c->h[1]] + c->n[1];
 	fill_chunk(local, c->n[3], from ? len : 0);
-	if (c->h[2] < 0)
+	if (c->op != OP_POST_WRITE && c->op != OP_POST_READ)
 		return;
 	remote = w->mem[c->h[2]] + c->n[5];
 	fill_chunk(remote, c->n[3], from ? 0 : len);
@@ -374,10 +471,17 @@ static void look_closer(struct world *w, const struct call *c, struct result *r)
 			      DAT_EVD_FIELD_ALL, &r->evd_param);
 		break;
 	case OP_EP_CREATE:
+	case OP_EP_CREATE_SRQ:
 	case OP_EP_MODIFY:
-		dat_ep_query(c->op == OP_EP_CREATE ? r->made
-						   : w->handle[c->h[0]],
+		dat_ep_query(c->op == OP_EP_MODIFY ? w->handle[c->h[0]]
+						   : r->made,
 			     DAT_EP_FIELD_ALL, &r->ep_param);
+		break;
+	case OP_SRQ_CREATE:
+	case OP_SRQ_RESIZE:
+		dat_srq_query(c->op == OP_SRQ_CREATE ? r->made
+						     : w->handle[c->h[0]],
+			      DAT_SRQ_FIELD_ALL, &r->srq_param);
 		break;
 	case OP_EVD_DEQUEUE:
 	case OP_EVD_WAIT:
@@ -404,7 +508,7 @@ void call_make(struct world *w, const struct call *c, struct result *r)
 	if (c->op == OP_IA_OPEN)
 		r->second = DAT_HANDLE_NULL;
 	if (c->op == OP_LMR_CREATE && !w->mem[c->out]) {
-		w->mem[c->out] = malloc(WALK_MEM);
+		w->mem[c->out] = aligned_alloc(WALK_MEM, WALK_MEM);
 		memset(w->mem[c->out], FRAME, WALK_MEM);
 	}
 	fill(w, c);
@@ -457,7 +561,13 @@ static bool print_word(FILE *to, const struct world *w, const struct call *c,
 		fputs("adapter", to);
 	else if (!strcmp(word, "ADDRESS"))
 		null ? fputs(null, to) : fprintf(to, "address[%d]", c->h[1]);
-	else if (!strcmp(word, "SEGMENTS"))
+	else if (!strcmp(word, "CSP_ADDRESS"))
+		c->h[2] < 0 ? fputs("NULL", to)
+			    : fprintf(to, "csp_address(%d, %u)", c->h[2],
+				      (unsigned)(w->qual + c->n[0]));
+	else if (!strcmp(word, "SEGMENTS0") && c->h[1] < 0)
+		fputs("NULL", to);
+	else if (!strcmp(word, "SEGMENTS") || !strcmp(word, "SEGMENTS0"))
 		fprintf(to, "seg(%d, %llu, %llu)", c->h[1],
 			(unsigned long long)c->n[1],
 			(unsigned long long)c->n[2]);
@@ -468,8 +578,15 @@ static bool print_word(FILE *to, const struct world *w, const struct call *c,
 			(unsigned long long)(c->n[0] * c->n[2]));
 	else if (!strcmp(word, "ATTR"))
 		print_attr(to, c);
-	else if (!strcmp(word, "REGION"))
-		fprintf(to, "region(%d)", c->out);
+	else if (!strcmp(word, "REGION") && c->n[0] == DAT_MEM_TYPE_LMR) {
+		fputs("again(", to);
+		print_handle(to, c->h[2]);
+		fputs(")", to);
+	} else if (!strcmp(word, "REGION"))
+		fprintf(to, "%s(%d)",
+			c->n[0] == DAT_MEM_TYPE_SHARED_VIRTUAL ? "shared"
+							       : "region",
+			c->out);
 	else if (!strcmp(word, "LKEY"))
 		fprintf(to, "&lkey[%d]", c->out);
 	else if (!strcmp(word, "RKEY"))
@@ -493,7 +610,6 @@ static bool print_word(FILE *to, const struct world *w, const struct call *c,
 		}
 	else
 		return false;
-	(void)w;
 	return true;
 }
 
@@ -515,9 +631,15 @@ static bool print_function(FILE *to, const struct world *w,
 	else if (!strcmp(word, "PARAM")) {
 		sscanf(s, "(%15[a-z]", what);
 		c->no_out ? fputs("NULL", to) : fprintf(to, "&param.%s", what);
-	} else if (!strcmp(word, "RES")) {
+	} else if (c->no_out &&
+		   (!strcmp(word, "INTO") || !strcmp(word, "ASKED"))) {
+		fputs("NULL", to);
+	} else if (!strcmp(word, "RES") || !strcmp(word, "INTO")) {
 		sscanf(s, "(%15[a-z0-9[]", what);
 		fprintf(to, "&%s%s", what, strchr(what, '[') ? "]" : "");
+	} else if (!strcmp(word, "ASKED")) {
+		sscanf(s, "(%15[a-z]", what);
+		fprintf(to, "&asked_%s", what);
 	} else if (!strcmp(word, "SE") && c->no_out) {
 		fputs("NULL", to);
 		*text = s + strcspn(s, ")") + 1;  /* N(0) */
@@ -535,14 +657,6 @@ static void print_text(FILE *to, const struct world *w, const struct call *c,
 	char word[64];
 	size_t n;
 
-	if (c->op == OP_IA_QUERY) {
-		fputs("dat_ia_query(", to);
-		print_handle(to, c->h[0]);
-		fputs(", NULL, DAT_IA_FIELD_ALL, &ia, DAT_PROVIDER_FIELD_ALL, "
-		      "&provider)",
-		      to);
-		return;
-	}
 	while (*text) {
 		n = 0;
 		while (isalnum((unsigned char)text[n]) || text[n] == '_')
@@ -599,16 +713,19 @@ static const char prelude[] =
 	" * cc PROGRAM.c " WALK_LIBRARY
 	"; the argument is the name of an adapter.\n"
 	" */\n"
-	"#include <" WALK_HEADER ">\n"
+	"#include <arpa/inet.h>\n#include <" WALK_HEADER ">\n"
 	"#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n\n"
 	"static char *adapter;\n"
 	"static DAT_HANDLE h[%d], evds[%d];\n"
 	"static int n_evds;\n"
-	"static uint8_t mem[%d][%d];\n"
+	"static uint8_t mem[%d][%d] __attribute__((aligned(4096)));\n"
 	"static DAT_LMR_CONTEXT lkey[%d];\n"
 	"static DAT_RMR_CONTEXT rkey[%d];\n"
 	"static DAT_IA_ADDRESS_PTR address[%d];\n"
-	"static DAT_IA_ATTR ia;\nstatic DAT_PROVIDER_ATTR provider;\n"
+	"static DAT_IA_ATTR ia, asked_ia;\n"
+	"static DAT_PROVIDER_ATTR provider, asked_prov;\n"
+	"static DAT_COUNT held, span;\nstatic const char *major, *minor;\n"
+	"static DAT_PROVIDER_INFO list[%d], *listed[%d];\n"
 	"static DAT_EVENT ev;\nstatic DAT_COUNT more;\n"
 	"static DAT_CONTEXT context;\nstatic DAT_HANDLE_TYPE type;\n"
 	"static DAT_EVD_HANDLE evd;\nstatic DAT_EP_STATE state;\n"
@@ -617,13 +734,17 @@ static const char prelude[] =
 	"\tDAT_EVD_PARAM evd;\n\tDAT_EP_PARAM ep;\n\tDAT_CR_PARAM cr;\n"
 	"\tDAT_PZ_PARAM pz;\n\tDAT_CNO_PARAM cno;\n\tDAT_LMR_PARAM lmr;\n"
 	"\tDAT_RMR_PARAM rmr;\n\tDAT_SRQ_PARAM srq;\n\tDAT_PSP_PARAM psp;\n"
-	"\tDAT_RSP_PARAM rsp;\n} param;\n\n"
+	"\tDAT_RSP_PARAM rsp;\n" WALK_CSP_MEMBER "} param;\n\n"
 	"#define SE(p, e) &(DAT_EVENT){.event_number = "
 	"(DAT_EVENT_NUMBER)(e), \\\n"
 	"\t.event_data.software_event_data.pointer = "
 	"(DAT_PVOID)(uintptr_t)(p)}\n"
-	"#define SRQ_ATTR(d, v, l) &(DAT_SRQ_ATTR){(DAT_COUNT)(d), "
-	"(DAT_COUNT)(v), (DAT_COUNT)(l)}\n"
+	"#define SRQ_ATTR(d, v, l, null) ((null) ? NULL : "
+	"&(DAT_SRQ_ATTR){(DAT_COUNT)(d), \\\n"
+	"\t(DAT_COUNT)(v), (DAT_COUNT)(l)})\n"
+	"#define COMM(type) ((type) ? &(DAT_COMM){AF_INET, (int)(type), "
+	"IPPROTO_TCP} : NULL)\n"
+	"#define LISTED listed\n"
 	"#define PDATA(n, s) ((n) ? private_data(s) : NULL)\n"
 	"#define CALL(...) printf(\"0x%%08x  %%s\\n\", "
 	"(unsigned)(__VA_ARGS__), #__VA_ARGS__)\n\n";
@@ -638,6 +759,15 @@ static const char helpers[] =
 	"\treturn data;\n}\n\n"
 	"static inline DAT_REGION_DESCRIPTION region(int id)\n"
 	"{\n\treturn (DAT_REGION_DESCRIPTION){.for_va = mem[id]};\n}\n\n"
+	"static inline DAT_REGION_DESCRIPTION again(DAT_LMR_HANDLE of)\n"
+	"{\n\treturn (DAT_REGION_DESCRIPTION){.for_lmr_handle = of};\n}\n\n"
+	"static inline DAT_REGION_DESCRIPTION shared(int id)\n"
+	"{\n\tstatic char name[DAT_LMR_COOKIE_SIZE];\n"
+	"\tDAT_REGION_DESCRIPTION d;\n\n"
+	"\tsnprintf(name, sizeof(name), \"walk %d\", id);\n"
+	"\td.for_shared_memory.virtual_address = mem[id];\n"
+	"\td.for_shared_memory.shared_memory_id = &name;\n"
+	"\treturn d;\n}\n\n"
 	"static inline DAT_LMR_TRIPLET *seg(int id, size_t at, size_t n)\n"
 	"{\n\tstatic DAT_LMR_TRIPLET s[16];\n\n"
 	"\tfor (int i = 0; i < 16 && id >= 0; i++)\n"
@@ -664,6 +794,11 @@ static const char helpers[] =
 	"\ta.max_recv_iov = a.max_request_iov =\n"
 	"\t\tia.max_iov_segments_per_dto < 2 ? 1 : 2;\n"
 	"\treturn &a;\n}\n\n"
+	"static inline DAT_IA_ADDRESS_PTR csp_address(int id, unsigned port)\n"
+	"{\n\tstatic struct sockaddr_in6 at;\n\n"
+	"\tmemcpy(&at, address[id], sizeof(at));\n"
+	"\tat.sin6_port = htons((uint16_t)port);\n"
+	"\treturn (DAT_IA_ADDRESS_PTR)&at;\n}\n\n"
 	"static inline void seen(int cr)\n"
 	"{\n\tprintf(\"\\tevent 0x%x\\n\", (unsigned)ev.event_number);\n"
 	"\tif (ev.event_number == DAT_CONNECTION_REQUEST_EVENT)\n"
@@ -675,13 +810,15 @@ static const char helpers[] =
 	"\t\t\tprintf(\"\\tevent 0x%x\\n\", "
 	"(unsigned)ev.event_number);\n}\n\n"
 	"int main(int argc, char **argv)\n"
-	"{\n\t(void)argc;\n\tadapter = argv[1];\n";
+	"{\n\t(void)argc;\n\tadapter = argv[1];\n"
+	"\tfor (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)\n"
+	"\t\tlisted[i] = &list[i];\n";
 
 void call_program(FILE *to, const struct world *w, const struct call *calls,
 		  int n, const char *what)
 {
 	fprintf(to, prelude, what, WALK_OBJS, WALK_OBJS, WALK_OBJS, WALK_MEM,
-		WALK_OBJS, WALK_OBJS, WALK_OBJS);
+		WALK_OBJS, WALK_OBJS, WALK_OBJS, LIST_MAX, LIST_MAX);
 	fputs(helpers, to);
 	for (int i = 0; i < n; i++)
 		call_print(to, w, &calls[i]);

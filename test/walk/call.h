@@ -86,14 +86,26 @@ enum {
 	X(CR_ACCEPT)            \
 	X(CR_REJECT)            \
 	X(RMR_CREATE)           \
+	X(RMR_CREATE_EP)        \
 	X(RMR_QUERY)            \
 	X(RMR_BIND)             \
 	X(RMR_FREE)             \
+	X(LMR_SYNC_READ)        \
+	X(LMR_SYNC_WRITE)       \
 	X(SRQ_CREATE)           \
 	X(SRQ_QUERY)            \
 	X(SRQ_POST_RECV)        \
 	X(SRQ_RESIZE)           \
+	X(SRQ_SET_LW)           \
 	X(SRQ_FREE)             \
+	X(EP_SET_WATERMARK)     \
+	X(EP_RECV_QUERY)        \
+	X(CSP_CREATE)           \
+	X(CSP_QUERY)            \
+	X(CSP_FREE)             \
+	X(CR_HANDOFF)           \
+	X(STRERROR)             \
+	X(LIST_PROVIDERS)       \
 	X(SETTLE)
 
 enum op {
@@ -122,6 +134,8 @@ struct result {
 	DAT_EVD_HANDLE evd;
 	DAT_EP_STATE state;
 	DAT_BOOLEAN idle[2];
+	DAT_COUNT held, span; /* receives, of dat_ep_recv_query() */
+	const char *major, *minor;
 	/* of a connection request: its private data */
 	uint32_t serial;
 	int size;
@@ -137,6 +151,13 @@ struct result {
 		DAT_SRQ_PARAM srq_param;
 		DAT_PSP_PARAM psp_param;
 		DAT_RSP_PARAM rsp_param;
+#if DAT_FACE == 2
+		DAT_CSP_PARAM csp_param;
+#endif
+		struct {
+			DAT_IA_ATTR ia;
+			DAT_PROVIDER_ATTR prov;
+		} attr;
 	};
 };
 
@@ -155,6 +176,9 @@ struct world {
 	DAT_IA_ATTR ia_attr; /* of the last one that was opened */
 	DAT_PROVIDER_ATTR prov_attr;
 };
+
+/* Ports of common service points: above all qualifiers of all walks. */
+#define WALK_PORT 512
 
 const char *call_name(int op);
 /* False: this version of DAT has no such call. */
@@ -180,6 +204,13 @@ enum attr {
 	ATTR_HUGE,
 	ATTR_N
 };
+/* Whether work is posted, with a cookie of its own. */
+static inline bool call_posts(int op)
+{
+	return (op >= OP_POST_SEND && op <= OP_POST_READ) ||
+	       op == OP_RMR_BIND || op == OP_SRQ_POST_RECV;
+}
+
 #define SMALL_DTOS 4
 #define SMALL_IOV  2
 #define NULL_DTOS  16

@@ -30,8 +30,21 @@
 #define WALK_REJECT_MAX 0		 /* private data of a reject */
 /* Of who was refused by nobody's wish, too: a reject may be bare. */
 #define WALK_BARE_REJECT EV_BIT(PEER_REJECTED)
-#define WALK_SKIPS	 true		     /* segments of no bytes */
-#define WALK_LONG	 (UINT64_C(1) << 32) /* bytes: too many */
+#define WALK_SKIPS	 true /* segments of no bytes */
+#define WALK_RMR_FIELDS	 UINT64_MAX
+/* Of dat_rmr_bind(), which goes by the segment's context. */
+#define WALK_BIND_RANGE DAT_INVALID_ARG2
+#define WALK_BIND_PRIV	DAT_INVALID_ARG3
+#define WALK_BIND_EP	DAT_INVALID_ARG4
+#define WALK_BY_CONTEXT true
+/* There are no common service points. */
+#define WALK_CSP_FIELDS 0
+#define WALK_LIST_PART	true /* of the adapters, when there are more */
+#define WALK_TYPE_LAST	DAT_CONN_QUAL_UNAVAILABLE
+#define WALK_TYPE_NEXT	DAT_GET_TYPE(DAT_NOT_IMPLEMENTED)
+#define WALK_CSP_TYPE	DAT_HANDLE_TYPE_PSP
+#define WALK_CSP_MEMBER ""
+#define WALK_LONG	(UINT64_C(1) << 32) /* bytes: too many */
 #else
 #define WALK_NAME    "walk"
 #define WALK_HEADER  "dat2/udat.h"
@@ -49,6 +62,17 @@
 #define WALK_REJECT_MAX	 INT32_MAX
 #define WALK_BARE_REJECT 0u
 #define WALK_SKIPS	 false
+#define WALK_RMR_FIELDS	 DAT_RMR_FIELD_ALL
+#define WALK_BIND_RANGE	 DAT_INVALID_ARG3
+#define WALK_BIND_PRIV	 DAT_INVALID_ARG4
+#define WALK_BIND_EP	 DAT_INVALID_ARG6
+#define WALK_BY_CONTEXT	 false
+#define WALK_CSP_FIELDS	 DAT_CSP_FIELD_ALL
+#define WALK_LIST_PART	 false
+#define WALK_TYPE_LAST	 DAT_COMM_NOT_SUPPORTED
+#define WALK_TYPE_NEXT	 DAT_EXTENSION_BASE
+#define WALK_CSP_TYPE	 DAT_HANDLE_TYPE_CSP
+#define WALK_CSP_MEMBER	 "\tDAT_CSP_PARAM csp;\n"
 #define WALK_LONG	 UINT64_C(0) /* cannot be said in 32 bits */
 #endif
 
@@ -71,5 +95,55 @@ static inline bool walk_operation_is(const DAT_DTO_COMPLETION_EVENT_DATA *data,
 	return true;
 #endif
 }
+
+/* What 2.0 added to regions and windows; in 1.2 they are as they have to be. */
+#if DAT_FACE == 2
+static inline bool walk_no_zero_based(const DAT_IA_ATTR *a, uint64_t va_type)
+{
+	return va_type == DAT_VA_TYPE_ZB && !a->zb_supported;
+}
+
+static inline bool walk_va_type_is(const DAT_LMR_PARAM *p, unsigned va_type)
+{
+	return p->va_type == (DAT_VA_TYPE)va_type;
+}
+
+/* Whether windows are for a zone, and maybe not for an endpoint. */
+static inline bool walk_scope_is_pz(const DAT_PROVIDER_ATTR *a)
+{
+	return a->rmr_scope_supported == DAT_RMR_SCOPE_PZ;
+}
+
+static inline bool walk_scope_is(const DAT_RMR_PARAM *p, bool for_ep)
+{
+	return (p->rmr_scope == DAT_RMR_SCOPE_EP) == for_ep;
+}
+#else
+static inline bool walk_no_zero_based(const DAT_IA_ATTR *a, uint64_t va_type)
+{
+	(void)a;
+	(void)va_type;
+	return false;
+}
+
+static inline bool walk_va_type_is(const DAT_LMR_PARAM *p, unsigned va_type)
+{
+	(void)p;
+	(void)va_type;
+	return true;
+}
+
+static inline bool walk_scope_is_pz(const DAT_PROVIDER_ATTR *a)
+{
+	(void)a;
+	return true;
+}
+
+static inline bool walk_scope_is(const DAT_RMR_PARAM *p, bool for_ep)
+{
+	(void)p;
+	return !for_ep;
+}
+#endif
 
 #endif /* WALK_FACE_H */

@@ -110,11 +110,23 @@ static bool gen_ia(struct gen *g, const struct model *m, struct call *c)
 	return true;
 }
 
+static bool gen_ia_query(struct gen *g, const struct model *m, struct call *c)
+{
+	c->h[0] = (int16_t)find(g, m, ANY(K_IA));
+	c->n[0] = PICK(g, DAT_IA_FIELD_ALL, DAT_IA_FIELD_ALL, 0,
+		       DAT_IA_FIELD_IA_MAX_EPS, UINT64_C(1) << 38);
+	c->n[1] = PICK(g, DAT_PROVIDER_FIELD_ALL, DAT_PROVIDER_FIELD_ALL, 0,
+		       UINT64_C(1) << 31);
+	c->no_out = one_in(g, 20);
+	return c->h[0] >= 0;
+}
+
 static bool gen_any(struct gen *g, const struct model *m, struct call *c)
 {
 	c->h[0] = (int16_t)find(
 		g, m, ANY((enum kind)(K_IA + gen_below(g, K_CR - K_IA + 1))));
 	c->n[0] = gen_below(g, 1000);
+	c->no_out = one_in(g, 30);
 	return c->h[0] >= 0;
 }
 
@@ -240,13 +252,20 @@ static bool gen_lmr(struct gen *g, const struct model *m, struct call *c)
 	if (c->op == OP_LMR_CREATE) {
 		c->h[0] = (int16_t)find(g, m, ANY(K_IA));
 		c->h[1] = (int16_t)find(g, m, OF(K_PZ, c->h[0]));
-		c->n[0] = one_in(g, 40) ? 9 : DAT_MEM_TYPE_VIRTUAL;
+		c->n[0] = one_in(g, 40)	 ? 9
+			  : one_in(g, 6) ? PICK(g, DAT_MEM_TYPE_LMR,
+						DAT_MEM_TYPE_SHARED_VIRTUAL)
+					 : DAT_MEM_TYPE_VIRTUAL;
+		if (c->n[0] == DAT_MEM_TYPE_LMR)
+			c->h[2] = (int16_t)find(g, m, OF(K_LMR, c->h[0]));
 		c->n[1] = one_in(g, 40) ? 0 : WALK_MEM;
 		c->n[2] = PICK(g, DAT_MEM_PRIV_ALL_FLAG, DAT_MEM_PRIV_ALL_FLAG,
 			       DAT_MEM_PRIV_ALL_FLAG, DAT_MEM_PRIV_ALL_FLAG,
 			       DAT_MEM_PRIV_LOCAL_READ_FLAG,
+			       DAT_MEM_PRIV_NONE_FLAG, DAT_MEM_PRIV_READ_FLAG,
 			       DAT_MEM_PRIV_REMOTE_WRITE_FLAG, 0x800);
-		c->n[3] = one_in(g, 40) ? 7 : 0; /* DAT_VA_TYPE_VA */
+		/* DAT_VA_TYPE_ZB, DAT_VA_TYPE_VA */
+		c->n[3] = one_in(g, 10) ? PICK(g, 7, 1) : 0;
 		c->out = (int16_t)g->next;
 		return how_many(m, K_LMR, c->h[0]) < 4;
 	}
@@ -468,6 +487,172 @@ static bool gen_post(struct gen *g, const struct model *m, struct call *c)
 	return chunk >= 0 && !(c->h[2] == c->h[1] && c->n[5] == c->n[1]);
 }
 
+static bool gen_rmr(struct gen *g, const struct model *m, struct call *c)
+{
+	c->h[0] = (int16_t)find(g, m, ANY(K_RMR));
+	c->no_out = one_in(g, 30);
+	c->n[0] = PICK(g, DAT_RMR_FIELD_ALL, DAT_RMR_FIELD_ALL, 0, 0x8000);
+	if (c->op != OP_RMR_CREATE && c->op != OP_RMR_CREATE_EP)
+		return c->h[0] >= 0;
+	c->h[0] = (int16_t)find(g, m, ANY(K_PZ));
+	c->out = (int16_t)g->next;
+	return how_many(m, K_RMR, OBJ_NULL) < 6;
+}
+
+/* An endpoint that is connected, if there is one. */
+static int connected(struct gen *g, const struct model *m)
+{
+	int id = OBJ_NULL;
+
+	for (int i = 0; i < 5; i++) {
+		id = find(g, m, ANY(K_EP));
+		if (id >= 0 && model_states(m, id) & ST(CONNECTED))
+			break;
+	}
+	return id;
+}
+
+static bool gen_bind(struct gen *g, const struct model *m, struct call *c)
+{
+	int pz;
+
+	c->h[2] = (int16_t)connected(g, m);
+	pz = c->h[2] < 0 || one_in(g, 10) ? OBJ_NULL
+					  : m->obj[c->h[2]].uses[USE_PZ];
+	c->h[0] = (int16_t)find(g, m, (struct want){K_RMR, OBJ_NULL, 0, pz});
+	c->h[1] = (int16_t)find(g, m, (struct want){K_LMR, OBJ_NULL, 0, pz});
+	if (c->h[0] < 0 || c->h[2] < 0)
+		return false;
+	c->n[1] = gen_below(g, CHUNKS) * WALK_CHUNK;
+	c->n[2] = PICK(g, 0, WALK_CHUNK, WALK_CHUNK, 2 * WALK_CHUNK, WALK_MEM);
+	if (c->n[2] == WALK_MEM)
+		c->n[1] = one_in(g, 4) ? 1 : 0;
+	c->n[3] = m->cookies;
+	c->n[4] = PICK(g, 0, 0, DAT_COMPLETION_BARRIER_FENCE_FLAG);
+	c->n[5] = PICK(g, DAT_MEM_PRIV_ALL_FLAG, DAT_MEM_PRIV_ALL_FLAG,
+		       DAT_MEM_PRIV_ALL_FLAG, DAT_MEM_PRIV_REMOTE_READ_FLAG,
+		       DAT_MEM_PRIV_REMOTE_WRITE_FLAG, 0x800);
+	return true;
+}
+
+static bool gen_sync(struct gen *g, const struct model *m, struct call *c)
+{
+	c->h[0] = (int16_t)find(g, m, ANY(K_IA));
+	c->h[1] = one_in(g, 20) ? OBJ_NULL
+				: (int16_t)find(g, m, OF(K_LMR, c->h[0]));
+	c->n[0] = PICK(g, 0, 1, 1, 2, 16);
+	c->n[1] = PICK(g, 0, 64, WALK_MEM - 64, WALK_MEM);
+	c->n[2] = PICK(g, 0, 1, 64, 256);
+	return c->h[0] >= 0;
+}
+
+static bool gen_srq(struct gen *g, const struct model *m, struct call *c)
+{
+	int chunk, iov = m->ia_attr.max_iov_segments_per_dto < 2 ? 1 : 2;
+
+	c->h[0] = (int16_t)find(g, m, ANY(K_SRQ));
+	c->no_out = one_in(g, 30);
+	switch (c->op) {
+	case OP_SRQ_CREATE:
+		c->h[0] = (int16_t)find(g, m, ANY(K_IA));
+		c->h[1] = (int16_t)find(g, m, OF(K_PZ, c->h[0]));
+		c->n[0] = PICK(g, 1, 4, 4, 4, 12, 0, (uint64_t)-1, 0x7fffffff);
+		c->n[1] = one_in(g, 20) ? PICK(g, 0, (uint64_t)-1, 10000)
+					: (uint64_t)iov;
+		c->n[2] = one_in(g, 20);
+		c->n[3] = one_in(g, 30);
+		c->out = (int16_t)g->next;
+		return how_many(m, K_SRQ, OBJ_NULL) < 4;
+	case OP_SRQ_QUERY:
+		c->n[0] = PICK(g, DAT_SRQ_FIELD_ALL, DAT_SRQ_FIELD_ALL,
+			       DAT_SRQ_FIELD_ALL, 0, 0x8000);
+		break;
+	case OP_SRQ_POST_RECV:
+		if (c->h[0] < 0)
+			return false;
+		c->h[1] = (int16_t)find(
+			g, m,
+			(struct want){K_LMR, OBJ_NULL, 0,
+				      m->obj[c->h[0]].uses[USE_PZ]});
+		chunk = c->h[1] < 0 ? -1 : free_chunk(g, m, c->h[1]);
+		c->n[0] = one_in(g, 20) ? PICK(g, 9, (uint64_t)-1) : 1;
+		c->n[1] = (uint64_t)chunk * WALK_CHUNK;
+		c->n[2] = WALK_CHUNK;
+		c->n[3] = m->cookies;
+		return chunk >= 0;
+	case OP_SRQ_RESIZE:
+		c->n[0] = PICK(g, 1, 2, 4, 6, 20, 0, (uint64_t)-1, 0x7fffffff);
+		break;
+	case OP_SRQ_SET_LW:
+		c->n[0] = PICK(g, 0, 1, 2, 4, 13, 1000000, (uint64_t)-1);
+		break;
+	}
+	return c->h[0] >= 0;
+}
+
+static bool gen_ep_srq(struct gen *g, const struct model *m, struct call *c)
+{
+	int srq = find(g, m, ANY(K_SRQ));
+
+	c->h[0] = (int16_t)(srq < 0 || one_in(g, 20) ? find(g, m, ANY(K_IA))
+						     : m->obj[srq].ia);
+	ep_parts(g, m, c, c->h[0]);
+	if (srq >= 0 && !one_in(g, 8))
+		c->h[1] = m->obj[srq].uses[USE_PZ];
+	c->h[5] = (int16_t)(one_in(g, 20) ? OBJ_NULL : srq);
+	c->n[0] = PICK(g, ATTR_NULL, ATTR_NULL, ATTR_SMALL, ATTR_SMALL,
+		       ATTR_SMALL, ATTR_NO_RECV, ATTR_SUPPRESS_RECV, ATTR_HUGE);
+	c->no_out = one_in(g, 40);
+	c->out = (int16_t)g->next;
+	return how_many(m, K_EP, c->h[0]) < 7;
+}
+
+static bool gen_ep_recv(struct gen *g, const struct model *m, struct call *c)
+{
+	c->h[0] = (int16_t)find(g, m, ANY(K_EP));
+	c->n[0] = PICK(g, (uint64_t)-1, (uint64_t)-1, 1, (uint64_t)-7);
+	c->n[1] = PICK(g, (uint64_t)-1, (uint64_t)-1, 1, (uint64_t)-7);
+	c->no_out = one_in(g, 4);
+	return c->h[0] >= 0;
+}
+
+static bool gen_csp(struct gen *g, const struct model *m, struct call *c)
+{
+	c->h[0] = (int16_t)find(g, m, ANY(K_CSP));
+	c->no_out = one_in(g, 30);
+	c->n[0] = PICK(g, WALK_CSP_FIELDS, WALK_CSP_FIELDS, 0, 0x8000);
+	if (c->op != OP_CSP_CREATE)
+		return c->h[0] >= 0;
+	c->h[0] = (int16_t)find(g, m, ANY(K_IA));
+	c->h[1] = (int16_t)find(g, m, EVD(c->h[0], DAT_EVD_CR_FLAG));
+	c->h[2] = one_in(g, 30) ? OBJ_NULL : c->h[0];
+	c->n[0] = WALK_PORT + gen_below(g, 2);
+	c->n[1] = one_in(g, 20) ? PICK(g, 0, SOCK_DGRAM) : SOCK_STREAM;
+	c->out = (int16_t)g->next;
+	return c->h[0] >= 0 && how_many(m, K_CSP, OBJ_NULL) < 3;
+}
+
+/* Nothing is handed off but what is no request. */
+static bool gen_handoff(struct gen *g, const struct model *m, struct call *c)
+{
+	c->h[0] = (int16_t)(one_in(g, 4) ? OBJ_NULL : find(g, m, ANY(K_PSP)));
+	c->n[0] = gen_below(g, QUALS);
+	return true;
+}
+
+static bool gen_lib(struct gen *g, const struct model *m, struct call *c)
+{
+	(void)m;
+	c->no_out = one_in(g, 20);
+	if (c->op == OP_LIST_PROVIDERS)
+		c->n[0] = PICK(g, 0, 1, 4, 16, 16, (uint64_t)-1);
+	else
+		c->n[0] = PICK(g, 0, DAT_CLASS_ERROR) |
+			  PICK(g, gen_below(g, 0x18), 0x3fff, 0x1ff) << 16 |
+			  PICK(g, gen_below(g, 0x68), 0, 0xfff);
+	return true;
+}
+
 /* ------------------------------------------------- room for its events */
 
 static bool has_room(const struct model *m, int evd, int events)
@@ -534,6 +719,13 @@ static bool overflows(const struct model *m, const struct call *c)
 		return !ep_has_room(m, ep, USE_REQUEST, 1);
 	case OP_POST_RECV:
 		return !ep_has_room(m, ep, USE_RECV, 1);
+	case OP_RMR_BIND:
+		return obj_of(m, c->h[2], K_EP) &&
+		       !ep_has_room(m, c->h[2], USE_REQUEST, 1);
+	case OP_SRQ_SET_LW:
+		return obj_of(m, c->h[0], K_SRQ) &&
+		       !has_room(m, m->obj[m->obj[c->h[0]].ia].uses[USE_EVD],
+				 1);
 	default:
 		return false;
 	}
@@ -546,7 +738,7 @@ static const struct {
 	bool (*fill)(struct gen *g, const struct model *m, struct call *c);
 } menu[] = {
 	{OP_IA_OPEN, 4, gen_ia},
-	{OP_IA_QUERY, 1, gen_ia},
+	{OP_IA_QUERY, 4, gen_ia_query},
 	{OP_IA_CLOSE, 1, gen_ia},
 	{OP_SET_CONTEXT, 4, gen_any},
 	{OP_GET_CONTEXT, 4, gen_any},
@@ -597,6 +789,28 @@ static const struct {
 	{OP_CR_QUERY, 4, gen_cr},
 	{OP_CR_ACCEPT, 40, gen_cr},
 	{OP_CR_REJECT, 5, gen_cr},
+	{OP_RMR_CREATE, 8, gen_rmr},
+	{OP_RMR_CREATE_EP, 4, gen_rmr},
+	{OP_RMR_QUERY, 4, gen_rmr},
+	{OP_RMR_BIND, 10, gen_bind},
+	{OP_RMR_FREE, 3, gen_rmr},
+	{OP_LMR_SYNC_READ, 3, gen_sync},
+	{OP_LMR_SYNC_WRITE, 3, gen_sync},
+	{OP_SRQ_CREATE, 8, gen_srq},
+	{OP_SRQ_QUERY, 6, gen_srq},
+	{OP_SRQ_POST_RECV, 14, gen_srq},
+	{OP_SRQ_RESIZE, 4, gen_srq},
+	{OP_SRQ_SET_LW, 4, gen_srq},
+	{OP_SRQ_FREE, 3, gen_srq},
+	{OP_EP_CREATE_SRQ, 10, gen_ep_srq},
+	{OP_EP_SET_WATERMARK, 3, gen_ep_recv},
+	{OP_EP_RECV_QUERY, 4, gen_ep_recv},
+	{OP_CSP_CREATE, 6, gen_csp},
+	{OP_CSP_QUERY, 2, gen_csp},
+	{OP_CSP_FREE, 2, gen_csp},
+	{OP_CR_HANDOFF, 1, gen_handoff},
+	{OP_STRERROR, 4, gen_lib},
+	{OP_LIST_PROVIDERS, 2, gen_lib},
 	{OP_SETTLE, 8, NULL},
 };
 #define MENU (int)(sizeof(menu) / sizeof(*menu))
@@ -606,6 +820,8 @@ static int handles(int op)
 {
 	switch (op) {
 	case OP_IA_OPEN:
+	case OP_STRERROR:
+	case OP_LIST_PROVIDERS:
 	case OP_SETTLE:
 		return 0;
 	case OP_EVD_CREATE:
@@ -613,10 +829,14 @@ static int handles(int op)
 	case OP_LMR_CREATE:
 	case OP_PSP_CREATE:
 	case OP_CR_ACCEPT:
+	case OP_SRQ_CREATE:
+	case OP_CSP_CREATE:
 		return 2;
 	case OP_RSP_CREATE:
+	case OP_RMR_BIND:
 		return 3;
 	case OP_EP_CREATE:
+	case OP_EP_CREATE_SRQ:
 		return 4; /* not the connect EVD, which may be another IA's */
 	default:
 		return 1;
@@ -708,9 +928,11 @@ bool gen_end(struct gen *g, const struct model *m, bool graceful,
 		uint8_t kind, op;
 	} order[] = {
 		{K_CR, OP_CR_REJECT}, {K_RSP, OP_RSP_FREE},
-		{K_PSP, OP_PSP_FREE}, {K_EP, OP_EP_FREE},
-		{K_LMR, OP_LMR_FREE}, {K_EVD, OP_EVD_FREE},
-		{K_CNO, OP_CNO_FREE}, {K_PZ, OP_PZ_FREE},
+		{K_PSP, OP_PSP_FREE}, {K_CSP, OP_CSP_FREE},
+		{K_EP, OP_EP_FREE},   {K_SRQ, OP_SRQ_FREE},
+		{K_RMR, OP_RMR_FREE}, {K_LMR, OP_LMR_FREE},
+		{K_EVD, OP_EVD_FREE}, {K_CNO, OP_CNO_FREE},
+		{K_PZ, OP_PZ_FREE},
 	};
 
 	for (size_t i = 0; graceful && i < sizeof(order) / sizeof(*order); i++)

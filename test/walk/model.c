@@ -43,10 +43,6 @@ void refuse(struct answers *a, DAT_RETURN type, int sub)
 	a->sure = true;
 }
 
-#define BAD_HANDLE(x) refuse(a, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_##x)
-#define BAD_ARG(n)    refuse(a, DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
-#define BAD_STATE(x)  refuse(a, DAT_INVALID_STATE, DAT_INVALID_STATE_##x)
-
 int state_sub(int state)
 {
 	switch (state) {
@@ -96,8 +92,7 @@ static struct obj *mine(struct model *m, int id)
 }
 
 /* Of that adapter. */
-static const struct obj *of_ia(const struct model *m, int id, enum kind kind,
-			       int ia)
+const struct obj *of_ia(const struct model *m, int id, enum kind kind, int ia)
 {
 	const struct obj *o = obj_of(m, id, kind);
 
@@ -155,12 +150,12 @@ void model_init(struct model *m)
 	m->cookies = 1;
 }
 
-/* Memory that a transfer may use, and that is its own while it does. */
-static bool region_can(const struct model *m, int id, int pz, unsigned priv)
+bool region_can(const struct model *m, int id, int pz, unsigned priv)
 {
 	const struct obj *o = obj_of(m, id, K_LMR);
 
-	return o && o->uses[USE_PZ] == pz && (o->lmr.priv & priv) == priv;
+	return o && o->uses[USE_PZ] == pz && (o->lmr.priv & priv) == priv &&
+	       o->lmr.type == DAT_MEM_TYPE_VIRTUAL && !o->lmr.va;
 }
 
 static bool post_can(const struct model *m, const struct call *c)
@@ -197,6 +192,16 @@ static bool lmr_is_busy(const struct model *m, int id)
 	return false;
 }
 
+/* Endpoints with a shared queue are not connected yet. */
+static bool connects_srq(const struct model *m, const struct call *c)
+{
+	bool own = c->op == OP_EP_CONNECT || c->op == OP_EP_DUP_CONNECT;
+	const struct obj *o = obj_of(m, c->h[own ? 0 : 1], K_EP);
+
+	return o && o->uses[USE_SRQ] >= 0 &&
+	       (own || c->op == OP_CR_ACCEPT || c->op == OP_RSP_CREATE);
+}
+
 bool model_can(const struct model *m, const struct call *c)
 {
 	if (c->out && m->obj[c->out].live)
@@ -206,8 +211,15 @@ bool model_can(const struct model *m, const struct call *c)
 		    (m->obj[c->h[i]].kind == K_NONE ||
 		     (!m->obj[c->h[i]].live && model_aliased(m, c->h[i]))))
 			return false;
+	if (connects_srq(m, c) ||
+	    (c->op == OP_CR_HANDOFF && obj_of(m, c->h[0], K_CR)))
+		return false;
 	if (c->op >= OP_POST_SEND && c->op <= OP_POST_READ)
 		return post_can(m, c);
+	if (c->op >= OP_RMR_CREATE && c->op <= OP_LMR_SYNC_WRITE)
+		return rmr_can(m, c);
+	if (c->op >= OP_SRQ_CREATE && c->op <= OP_EP_RECV_QUERY)
+		return srq_can(m, c);
 	if (c->op == OP_EVD_FREE)
 		return c->h[0] < 0 || !model_asks(m, c->h[0]);
 	if (c->op == OP_CR_ACCEPT && conn_doubtful(m, c->h[0])) {
@@ -241,6 +253,16 @@ static void ask_ia(struct model *m, const struct call *c, struct answers *a)
 	}
 	if (!ia)
 		BAD_HANDLE(IA);
+	if (c->op == OP_IA_QUERY) {
+		if (c->n[0] & ~DAT_IA_FIELD_ALL)
+			BAD_ARG(3);
+		if (c->n[1] & ~DAT_PROVIDER_FIELD_ALL)
+			BAD_ARG(5);
+		if (c->n[0] && c->no_out)
+			BAD_ARG(4);
+		if (c->n[1] && c->no_out)
+			BAD_ARG(6);
+	}
 	if (c->op != OP_IA_CLOSE)
 		return;
 	if (c->n[0] > 1)
@@ -265,9 +287,11 @@ static void ask_any(struct model *m, const struct call *c, struct answers *a)
 	/* gone with its request, which is not known yet */
 	else if (m->obj[c->h[0]].kind == K_RSP && m->obj[c->h[0]].sp.spent)
 		maybe(a, DAT_INVALID_HANDLE, ANY_SUB);
+	if (c->no_out && c->op != OP_SET_CONTEXT)
+		BAD_ARG(2);
 }
 
-static void ask_query(struct answers *a, const struct call *c, uint64_t all)
+void ask_query(struct answers *a, const struct call *c, uint64_t all)
 {
 	if (c->n[0] & ~all)
 		BAD_ARG(2);
@@ -452,13 +476,20 @@ static void ask_cno(struct model *m, const struct call *c, struct answers *a)
 static void ask_lmr_create(struct model *m, const struct call *c,
 			   struct answers *a)
 {
+	bool known = c->n[0] <= DAT_MEM_TYPE_SHARED_VIRTUAL;
+
 	if (!obj_of(m, c->h[0], K_IA))
 		BAD_HANDLE(IA);
 	if (!of_ia(m, c->h[1], K_PZ, c->h[0]))
 		BAD_HANDLE(PZ);
-	if (c->n[0] != DAT_MEM_TYPE_VIRTUAL)
+	if (!known)
 		BAD_ARG(2);
-	if (!c->n[1])
+	/* VIRTUAL is 0: always there */
+	else if (c->n[0] & ~(uint64_t)m->prov.lmr_mem_types_supported)
+		refuse(a, DAT_NOT_IMPLEMENTED, ANY_SUB);
+	if (c->n[0] == DAT_MEM_TYPE_LMR && !of_ia(m, c->h[2], K_LMR, c->h[0]))
+		BAD_HANDLE(LMR);
+	if (!c->n[1] && c->n[0] != DAT_MEM_TYPE_LMR)
 		refuse(a, DAT_LENGTH_ERROR, 0);
 	if (c->n[2] & ~WALK_PRIVS)
 		BAD_ARG(6);
@@ -467,6 +498,10 @@ static void ask_lmr_create(struct model *m, const struct call *c,
 		refuse(a, DAT_PRIVILEGES_VIOLATION, ANY_SUB);
 	if (c->n[3] & ~WALK_VA_TYPES)
 		BAD_ARG(7);
+	if (walk_no_zero_based(&m->ia_attr, c->n[3])) {
+		refuse(a, DAT_MODEL_NOT_SUPPORTED, ANY_SUB);
+		maybe(a, DAT_NOT_IMPLEMENTED, ANY_SUB);
+	}
 	if (c->no_out)
 		refuse(a, DAT_INVALID_PARAMETER, WALK_LMR_OUT);
 }
@@ -509,26 +544,51 @@ static void ask_ep_parts(struct model *m, const struct call *c, int ia,
 		BAD_HANDLE(EVD_CONN);
 }
 
+/* Attributes are argument 6, or 7 where an SRQ comes before them. */
+static void ask_ep_attr(const struct call *c, int arg, struct answers *a)
+{
+	bool no_recv = c->n[0] == ATTR_NO_RECV, srq = arg == DAT_INVALID_ARG7;
+
+	if (c->n[0] == ATTR_NULL)
+		return;
+	/* Receives of its own an endpoint with an SRQ has not. */
+	if ((c->h[2] == OBJ_NULL) != no_recv)
+		(srq ? maybe : refuse)(a, DAT_INVALID_PARAMETER, arg);
+	if (c->h[3] == OBJ_NULL || c->n[0] == ATTR_SUPPRESS_RECV ||
+	    c->n[0] == ATTR_HUGE)
+		refuse(a, DAT_INVALID_PARAMETER, arg);
+	if (c->n[0] == ATTR_HUGE)
+		maybe(a, DAT_INSUFFICIENT_RESOURCES, ANY_SUB);
+}
+
+static void ask_ep_srq(const struct model *m, const struct call *c,
+		       struct answers *a)
+{
+	const struct obj *srq = of_ia(m, c->h[5], K_SRQ, c->h[0]);
+
+	if (!srq)
+		BAD_HANDLE(SRQ);
+	if (c->h[2] == OBJ_NULL)
+		BAD_HANDLE(EVD_RECV);
+	if (srq && c->h[1] != srq->uses[USE_PZ] && c->h[1] != OBJ_NULL &&
+	    !m->prov.srq_ep_pz_difference_supported)
+		refuse(a, DAT_MODEL_NOT_SUPPORTED, ANY_SUB);
+}
+
 static void ask_ep_create(struct model *m, const struct call *c,
 			  struct answers *a)
 {
-	bool no_recv = c->n[0] == ATTR_NO_RECV;
+	bool with_srq = c->op == OP_EP_CREATE_SRQ;
 
 	if (!obj_of(m, c->h[0], K_IA))
 		BAD_HANDLE(IA);
 	ask_ep_parts(m, c, c->h[0], a);
-	if (c->n[0] != ATTR_NULL) {
-		if ((c->h[2] == OBJ_NULL) != no_recv)
-			BAD_ARG(6);
-		if (c->h[3] == OBJ_NULL || c->n[0] == ATTR_SUPPRESS_RECV)
-			BAD_ARG(6);
-	}
-	if (c->n[0] == ATTR_HUGE) {
-		BAD_ARG(6);
-		maybe(a, DAT_INSUFFICIENT_RESOURCES, ANY_SUB);
-	}
+	ask_ep_attr(c, with_srq ? DAT_INVALID_ARG7 : DAT_INVALID_ARG6, a);
+	if (with_srq)
+		ask_ep_srq(m, c, a);
 	if (c->no_out)
-		BAD_ARG(7);
+		refuse(a, DAT_INVALID_PARAMETER,
+		       with_srq ? DAT_INVALID_ARG8 : DAT_INVALID_ARG7);
 }
 
 #define EP_PARTS                                                 \
@@ -558,12 +618,20 @@ static void ask_ep_modify(struct model *m, const struct call *c,
 	ask_ep_parts(m, &parts, o->ia, &bad);
 	/* "Without a queue the matching DTO count must be 0" */
 	if ((c->n[0] & DAT_EP_FIELD_RECV_EVD_HANDLE && c->h[2] == OBJ_NULL &&
-	     o->ep.depth[1]) ||
+	     (o->ep.depth[1] || o->uses[USE_SRQ] >= 0)) ||
 	    (c->n[0] & DAT_EP_FIELD_REQUEST_EVD_HANDLE && c->h[3] == OBJ_NULL &&
 	     o->ep.depth[0]))
 		BAD_ARG(3);
 	if (bad.n && !c->no_out)
 		BAD_ARG(3);
+	/* What its creation would have refused. */
+	if (o->uses[USE_SRQ] >= 0 && c->n[0] & DAT_EP_FIELD_PZ_HANDLE &&
+	    c->h[1] != OBJ_NULL &&
+	    c->h[1] != m->obj[o->uses[USE_SRQ]].uses[USE_PZ] &&
+	    !m->prov.srq_ep_pz_difference_supported) {
+		BAD_ARG(3);
+		maybe(a, DAT_MODEL_NOT_SUPPORTED, ANY_SUB);
+	}
 	/* "endpoint without posted work" */
 	if (o->ep.n[0] + o->ep.n[1])
 		maybe(a, DAT_INVALID_STATE, ANY_SUB);
@@ -573,7 +641,7 @@ static void ask_ep(struct model *m, const struct call *c, struct answers *a)
 {
 	const struct obj *o = obj_of(m, c->h[0], K_EP);
 
-	if (c->op == OP_EP_CREATE) {
+	if (c->op == OP_EP_CREATE || c->op == OP_EP_CREATE_SRQ) {
 		ask_ep_create(m, c, a);
 		return;
 	}
@@ -613,6 +681,12 @@ void model_ask(struct model *m, const struct call *c, struct answers *a)
 		ask_lmr(m, c, a);
 	else if (c->op >= OP_POST_SEND && c->op <= OP_POST_READ)
 		dto_ask(m, c, a);
+	else if (c->op >= OP_CSP_CREATE)
+		lib_ask(m, c, a);
+	else if (c->op >= OP_SRQ_CREATE)
+		srq_ask(m, c, a);
+	else if (c->op >= OP_RMR_CREATE)
+		rmr_ask(m, c, a);
 	else if (c->op == OP_EP_CONNECT || c->op == OP_EP_DUP_CONNECT ||
 		 c->op == OP_EP_DISCONNECT || c->op > OP_POST_READ)
 		conn_ask(m, c, a);
@@ -632,6 +706,8 @@ static void dies(struct model *m, int id)
 		conn_ep_gone(m, id);
 		dto_forget(m, id);
 	}
+	if (o->kind == K_SRQ)
+		srq_forget(m, id);
 	if (o->kind == K_CR)
 		conn_cr_gone(m, id);
 	if (o->kind == K_PSP || o->kind == K_RSP)
@@ -671,7 +747,9 @@ static void take_ia(struct model *m, const struct world *w,
 		o->address = w->address[c->out];
 		o = make(m, c->out + 1, K_EVD, c->out, r->second);
 		o->evd.flags = DAT_EVD_ASYNC_FLAG;
-		o->evd.qlen = (int)c->n[0];
+		o->evd.qlen = o->evd.asked = (int)c->n[0];
+	} else if (c->op == OP_IA_QUERY) {
+		lib_take(m, w, c, r);
 	}
 }
 
@@ -684,7 +762,7 @@ static void take_any(struct model *m, const struct call *c,
 		[K_LMR] = DAT_HANDLE_TYPE_LMR, [K_RMR] = DAT_HANDLE_TYPE_RMR,
 		[K_SRQ] = DAT_HANDLE_TYPE_SRQ, [K_EP] = DAT_HANDLE_TYPE_EP,
 		[K_PSP] = DAT_HANDLE_TYPE_PSP, [K_RSP] = DAT_HANDLE_TYPE_RSP,
-		[K_CR] = DAT_HANDLE_TYPE_CR,
+		[K_CSP] = WALK_CSP_TYPE,       [K_CR] = DAT_HANDLE_TYPE_CR,
 	};
 	struct obj *o = mine(m, c->h[0]);
 
@@ -895,17 +973,25 @@ static void take_memory(struct model *m, const struct world *w,
 	case OP_LMR_CREATE:
 		o = make(m, c->out, K_LMR, c->h[0], r->made);
 		o->uses[USE_PZ] = c->h[1];
+		o->lmr.type = (unsigned)c->n[0];
+		o->lmr.va = (unsigned)c->n[3];
 		o->lmr.priv = (unsigned)(c->n[2] & WALK_PRIVS_KEPT);
-		o->lmr.length = c->n[1];
+		o->lmr.length = o->lmr.type == DAT_MEM_TYPE_LMR
+					? m->obj[c->h[2]].lmr.length
+					: c->n[1];
 		break;
 	case OP_LMR_QUERY:
 		o = mine(m, c->h[0]);
 		if (c->n[0] == DAT_LMR_FIELD_ALL &&
 		    (r->lmr_param.length != o->lmr.length ||
+		     r->lmr_param.mem_type != (DAT_MEM_TYPE)o->lmr.type ||
+		     !walk_va_type_is(&r->lmr_param, o->lmr.va) ||
+		     r->lmr_param.ia_handle != m->obj[o->ia].handle ||
 		     r->lmr_param.mem_priv != (DAT_MEM_PRIV_FLAGS)o->lmr.priv ||
 		     r->lmr_param.lmr_context != w->lkey[c->h[0]] ||
 		     r->lmr_param.rmr_context != w->rkey[c->h[0]] ||
-		     r->lmr_param.region_desc.for_va != w->mem[c->h[0]] ||
+		     (o->lmr.type == DAT_MEM_TYPE_VIRTUAL &&
+		      r->lmr_param.region_desc.for_va != w->mem[c->h[0]]) ||
 		     r->lmr_param.pz_handle != m->obj[o->uses[USE_PZ]].handle))
 			model_wrong(m, "the region is not what was registered");
 		break;
@@ -927,10 +1013,10 @@ static void take_depths(struct model *m, const struct call *c, struct obj *o,
 	o->ep.depth[1] = a->max_recv_dtos;
 	o->ep.iov[0] = a->max_request_iov;
 	o->ep.iov[1] = a->max_recv_iov;
-	if (c->op != OP_EP_CREATE)
+	if (c->op == OP_EP_MODIFY)
 		return;
 	if ((c->h[3] >= 0 && o->ep.depth[0] < dtos) ||
-	    (c->h[2] >= 0 && o->ep.depth[1] < dtos))
+	    (c->h[2] >= 0 && c->op == OP_EP_CREATE && o->ep.depth[1] < dtos))
 		model_wrong(m, "an EP for %d and %d transfers, %d asked for",
 			    o->ep.depth[0], o->ep.depth[1], dtos);
 }
@@ -953,6 +1039,10 @@ static void take_ep_query(struct model *m, const struct call *c,
 		if (has[i] != (o->uses[i] < 0 ? DAT_HANDLE_NULL
 					      : m->obj[o->uses[i]].handle))
 			model_wrong(m, "the EP's part %d is another", i);
+	if (p->srq_handle != (o->uses[USE_SRQ] < 0
+				      ? DAT_HANDLE_NULL
+				      : m->obj[o->uses[USE_SRQ]].handle))
+		model_wrong(m, "the EP's SRQ is another");
 }
 
 static void take_ep(struct model *m, const struct call *c,
@@ -962,10 +1052,12 @@ static void take_ep(struct model *m, const struct call *c,
 
 	switch (c->op) {
 	case OP_EP_CREATE:
+	case OP_EP_CREATE_SRQ:
 		o = make(m, c->out, K_EP, c->h[0], r->made);
 		o->ep.conn = -1;
 		for (int i = 0; i < 4; i++)
 			o->uses[i] = c->h[i + 1];
+		o->uses[USE_SRQ] = c->h[5];
 		take_depths(m, c, o, r);
 		break;
 	case OP_EP_QUERY:
@@ -1043,7 +1135,8 @@ static bool well_said(struct model *m, const struct call *c,
 	if ((r->ret & 0xc0000000u) != DAT_CLASS_ERROR)
 		return model_wrong(m, "%s: 0x%08x is not of the error class",
 				   call_name(c->op), r->ret);
-	if (!*dat_error_detail())
+	/* dat_strerror() is asked about a failure, whose reason is to stay */
+	if (!*dat_error_detail() && c->op != OP_STRERROR)
 		return model_wrong(m, "%s: 0x%08x without a reason",
 				   call_name(c->op), r->ret);
 	if (r->made != NOT_WRITTEN)
@@ -1060,6 +1153,7 @@ bool model_take(struct model *m, const struct world *w, const struct call *c,
 	if (r->ret != DAT_SUCCESS) {
 		if (c->op == OP_CR_ACCEPT && conn_doubtful(m, c->h[0]))
 			conn_refused(m, c);
+		lib_refused(m, c, r);
 		if ((c->op == OP_CNO_WAIT || c->op == OP_CNO_TRIGGER) &&
 		    DAT_GET_TYPE(r->ret) == DAT_QUEUE_EMPTY) {
 			mine(m, c->h[0])->cno.latch = LATCH_NO;
@@ -1081,6 +1175,12 @@ bool model_take(struct model *m, const struct world *w, const struct call *c,
 		take_cno(m, c, r);
 	else if (c->op >= OP_POST_SEND && c->op <= OP_POST_READ)
 		dto_take(m, w, c);
+	else if (c->op >= OP_CSP_CREATE)
+		lib_take(m, w, c, r);
+	else if (c->op >= OP_SRQ_CREATE)
+		srq_take(m, c, r);
+	else if (c->op >= OP_RMR_CREATE)
+		rmr_take(m, c, r);
 	else if (c->op == OP_EP_CONNECT || c->op == OP_EP_DUP_CONNECT ||
 		 c->op == OP_EP_DISCONNECT || c->op > OP_POST_READ)
 		conn_take(m, w, c, r);
@@ -1112,7 +1212,8 @@ int model_may_have(const struct model *m, int evd)
 	int now = 0, most = 0;
 
 	dto_owes(m, evd, &now, &most);
-	return m->obj[evd].evd.n_se + most + conn_may_have(m, evd);
+	return m->obj[evd].evd.n_se + most + conn_may_have(m, evd) +
+	       async_may_have(m, evd);
 }
 
 static bool se_event(struct model *m, struct obj *o, const DAT_EVENT *ev)
@@ -1151,6 +1252,8 @@ bool evd_event(struct model *m, const struct world *w, int evd,
 	default:
 		if (ev->event_number >> 12 == 4)
 			return conn_event(m, evd, r);
+		if (ev->event_number >> 12 == 8)
+			return async_event(m, evd, ev);
 	}
 	return model_wrong(m, "event 0x%x, which nothing brings",
 			   ev->event_number);

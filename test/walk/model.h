@@ -28,6 +28,7 @@ enum kind {
 	K_EP,
 	K_PSP,
 	K_RSP,
+	K_CSP,
 	K_CR,
 };
 
@@ -74,6 +75,14 @@ struct evd {
 	int n_se;
 };
 
+/* A shared receive queue. */
+struct srq {
+	struct dto q[MAX_DTO]; /* posted, completion not read */
+	int n;
+	int depth, asked, iov, low;
+	bool may_tell; /* that buffers run short */
+};
+
 enum latch {
 	LATCH_NO,
 	LATCH_MAYBE,
@@ -100,6 +109,9 @@ struct obj {
 	union {
 		struct evd evd;
 		struct ep ep;
+		struct srq srq;
+		bool for_ep; /* a window: its contexts are good on one endpoint
+			      */
 		struct sockaddr_storage address; /* of an IA */
 		struct {
 			enum latch latch;
@@ -108,7 +120,7 @@ struct obj {
 			bool fd;
 		} cno;
 		struct {
-			unsigned priv;
+			unsigned type, va, priv;
 			uint64_t length;
 			uint8_t busy[CHUNKS]; /* transfers to or from it */
 		} lmr;
@@ -169,8 +181,10 @@ struct model {
 	DAT_PROVIDER_ATTR prov;
 	uint64_t cookies;
 	int clock;
-	bool flushes_late; /* the device does, or not at all */
-	char wrong[512];   /* the first complaint */
+	bool flushes_late;  /* the device does, or not at all */
+	int providers;	    /* in dat.conf, once it was asked */
+	bool csps, no_csps; /* whether there are any: what was seen */
+	char wrong[512];    /* the first complaint */
 	int lie; /* an op that the model tells nonsense of, to test it */
 };
 
@@ -251,11 +265,36 @@ void object_dies(struct model *m, int id);
 bool dto_deserted(struct model *m, int ep);
 void dto_forget(struct model *m, int ep); /* the endpoint is gone */
 
+/* Windows: model_rmr.c */
+bool rmr_can(const struct model *m, const struct call *c);
+void rmr_ask(struct model *m, const struct call *c, struct answers *a);
+void rmr_take(struct model *m, const struct call *c, const struct result *r);
+/* Shared queues: model_srq.c */
+bool srq_can(const struct model *m, const struct call *c);
+void srq_ask(struct model *m, const struct call *c, struct answers *a);
+void srq_take(struct model *m, const struct call *c, const struct result *r);
+void srq_forget(struct model *m, int srq); /* it is gone */
+bool async_event(struct model *m, int evd, const DAT_EVENT *ev);
+int async_may_have(const struct model *m, int evd);
+/* What belongs to the library, common service points: model_lib.c */
+void lib_ask(struct model *m, const struct call *c, struct answers *a);
+void lib_take(struct model *m, const struct world *w, const struct call *c,
+	      const struct result *r);
+void lib_refused(struct model *m, const struct call *c, const struct result *r);
+
+/* Memory that a transfer may use, and that is its own while it does. */
+bool region_can(const struct model *m, int id, int pz, unsigned priv);
+void ask_query(struct answers *a, const struct call *c, uint64_t all);
+const struct obj *of_ia(const struct model *m, int id, enum kind kind, int ia);
 void refuse(struct answers *a, DAT_RETURN type, int sub);
 void maybe(struct answers *a, DAT_RETURN type, int sub);
 int state_sub(int state);
 /* EPst of each of the states that are not in ALLOWED. */
 void refuse_states(struct answers *a, unsigned states, unsigned allowed);
+
+#define BAD_HANDLE(x) refuse(a, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_##x)
+#define BAD_ARG(n)    refuse(a, DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
+#define BAD_STATE(x)  refuse(a, DAT_INVALID_STATE, DAT_INVALID_STATE_##x)
 
 #define ST(x)	   (1u << DAT_EP_STATE_##x)
 #define ST_ACTIVE  ST(ACTIVE_CONNECTION_PENDING)

@@ -20,10 +20,6 @@
 /* Nobody answers any more: by a refusal, or by the end of the transport. */
 #define EV_DROPPED (EV_REFUSED | EV_BIT(BROKEN))
 
-#define BAD_HANDLE(x) refuse(a, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_##x)
-#define BAD_ARG(n)    refuse(a, DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
-#define BAD_STATE(x)  refuse(a, DAT_INVALID_STATE, DAT_INVALID_STATE_##x)
-
 static struct conn *conn_of(struct model *m, int ep)
 {
 	const struct obj *o = &m->obj[ep];

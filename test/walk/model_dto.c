@@ -27,11 +27,27 @@ static bool too_long(const struct call *c)
 			     (rdma && c->n[0] * c->n[2] > UINT32_MAX));
 }
 
+/* Whether there is no room for one more; Q as in struct ep. */
+static void ask_room(struct model *m, int ep, int q, struct answers *a)
+{
+	const struct ep *e = &m->obj[ep].ep;
+	int n = e->n[q], done = 0;
+
+	for (int i = 0; i < n; i++)
+		done += e->q[q][i].done || e->q[q][i].tried ||
+			e->q[q][i].may_flush;
+	if (model_states(m, ep) & ST(DISCONNECTED))
+		done = n;
+	if (n - done >= e->depth[q])
+		refuse(a, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	else if (n >= e->depth[q])
+		maybe(a, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+}
+
 void dto_ask(struct model *m, const struct call *c, struct answers *a)
 {
 	const struct obj *o = obj_of(m, c->h[0], K_EP);
-	int q = is_recv(c->op), done = 0, n;
-	int segments = (int32_t)c->n[0];
+	int q = is_recv(c->op), segments = (int32_t)c->n[0];
 
 	if (too_long(c))
 		refuse(a, DAT_LENGTH_ERROR, 0);
@@ -39,20 +55,16 @@ void dto_ask(struct model *m, const struct call *c, struct answers *a)
 		refuse(a, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 		return;
 	}
+	if (q && o->uses[USE_SRQ] >= 0) {
+		BAD_STATE(SRQ_IN_USE);
+		maybe(a, DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		return;
+	}
 	if (WALK_SKIPS && segments > 0 && !c->n[2])
 		segments = 0;
 	if (segments < 0 || segments > o->ep.iov[q])
 		refuse(a, DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	n = o->ep.n[q];
-	for (int i = 0; i < n; i++)
-		done += o->ep.q[q][i].done || o->ep.q[q][i].tried ||
-			o->ep.q[q][i].may_flush;
-	if (model_states(m, c->h[0]) & ST(DISCONNECTED))
-		done = n;
-	if (n - done >= o->ep.depth[q])
-		refuse(a, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	else if (n >= o->ep.depth[q])
-		maybe(a, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	ask_room(m, c->h[0], q, a);
 	if (!q)
 		refuse_states(a, model_states(m, c->h[0]),
 			      ST(CONNECTED) | ST(DISCONNECTED));

@@ -84,6 +84,26 @@ for program in $programs; do
     done
     lie "$program" evd_free
     lie "$program" ep_create
+    lie "$program" rmr_create
+    lie "$program" srq_query
 done
+
+# Each public call is walked, or in the table of README.md.
+n=$((n + 1))
+miss=
+for call in $(cat "$top_srcdir/dat/include/dat2/dat.h" \
+    "$top_srcdir/dat/include/dat2/udat.h" | tr '\n' ' ' |
+    grep -oE 'DAT_EXPORT (DAT_RETURN|const char \*) ?[[:space:]]*dat_[a-z_]+' |
+    grep -oE 'dat_[a-z_]+$' | sort -u); do
+    name=${call%v} # of dat_ia_openv()
+    grep -qE "\b($call|$name)\(" "$top_srcdir"/test/walk/call.c "$top_srcdir"/test/walk/model.c ||
+        grep -q "^| .$call. |" "$top_srcdir/test/walk/README.md" || miss="$miss $call"
+done
+if [ -z "$miss" ]; then
+    echo "ok $n - each call is walked or named"
+else
+    echo "not ok $n - neither walked nor named:$miss"
+    bad=1
+fi
 echo "1..$n"
 exit $bad

@@ -26,7 +26,7 @@
  * Repetitions of one walk, to see memory grow: first so many that a library
  * which keeps freed objects for a while has as many as it keeps.
  */
-#define RUNS_WARM  40
+#define RUNS_WARM  80
 #define RUNS_AGAIN 24
 #define FREED_MS   10000
 /* What is known to fail is not waited for so long: it is tried often. */
@@ -147,7 +147,7 @@ static bool one(struct walk *k, const struct call *c)
 		k->g.next = c->out + 2;
 	if (c->op == OP_EP_CONNECT || c->op == OP_EP_DUP_CONNECT)
 		k->g.serial++;
-	if (c->op >= OP_POST_SEND && c->op <= OP_POST_READ)
+	if (call_posts(c->op))
 		k->m.cookies++;
 	return ok;
 }
