@@ -3,25 +3,19 @@
  * attributes.c - attributes ADAPTER QUALIFIER: what the libraries that are
  * loaded answer where a program has asked for nothing special: every attribute
  * of every query, every default, and the events of one plain conversation.
- * One line each, "what<TAB>value", so that two runs can be compared.
  *
- * Knows the public API only and judges nothing. Each part runs in a process of
- * its own: where a library crashes, its part ends with a line that says so.
- * Handles are printed by the name that this program has for them, since their
- * values mean nothing.
+ * Knows the public API only and judges nothing. Handles are printed by the name
+ * that this program has for them, since their values mean nothing.
  */
-#include <dat2/udat.h>
+#include "test/differ/parts.h"
+
 #include <inttypes.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define PATIENCE_US  10000000
 #define PART_SECONDS 60
@@ -55,33 +49,6 @@ static const char *by_name(const void *value)
 		if (known[i].value == value)
 			return known[i].name;
 	return "something";
-}
-
-__attribute__((format(printf, 2, 3))) static void say(const char *what,
-						      const char *fmt, ...)
-{
-	va_list ap;
-
-	printf("%s\t", what);
-	va_start(ap, fmt);
-	vprintf(fmt, ap);
-	va_end(ap);
-	putchar('\n');
-	fflush(stdout);
-}
-
-/* The answer of a call; the class bits are part of it. */
-static DAT_RETURN answer(const char *call, DAT_RETURN ret)
-{
-	const char *major, *minor;
-
-	if (ret == DAT_SUCCESS)
-		say(call, "DAT_SUCCESS");
-	else if (dat_strerror(ret, &major, &minor) == DAT_SUCCESS)
-		say(call, "0x%08x %s %s", (unsigned)ret, major, minor);
-	else
-		say(call, "0x%08x", (unsigned)ret);
-	return ret;
 }
 
 enum kind {
@@ -369,13 +336,6 @@ static DAT_LMR_CONTEXT lmr_context;
 static DAT_RMR_CONTEXT rmr_context;
 static char *mem;
 static DAT_IA_ATTR ia_attr;
-
-/* Ends the part when the call that all else hangs on fails. */
-static void must(const char *call, DAT_RETURN ret)
-{
-	if (answer(call, ret) != DAT_SUCCESS)
-		exit(0);
-}
 
 static void open_ia(void)
 {
@@ -888,26 +848,23 @@ static void part_refused(void)
 
 /* ---------------------------------------------------------- main */
 
-static void run_part(const char *name, void (*part)(void))
-{
-	int status;
-	pid_t pid;
+static const struct {
+	const char *name;
+	void (*run)(void);
+} parts[] = {
+	{"ia", part_ia},
+	{"evd", part_evd},
+	{"memory", part_memory},
+	{"srq", part_srq},
+	{"ep", part_ep},
+	{"points", part_points},
+	{"conversation", part_conversation},
+	{"refused", part_refused},
+};
 
-	printf("part\t%s\n", name);
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		alarm(PART_SECONDS);
-		part();
-		fflush(stdout);
-		_exit(0);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) < 0)
-		exit(2);
-	if (WIFSIGNALED(status))
-		say(name, "ended by %s",
-		    WTERMSIG(status) == SIGALRM ? "its time limit"
-						: strsignal(WTERMSIG(status)));
+static void run(void *arg)
+{
+	parts[*(size_t *)arg].run();
 }
 
 int main(int argc, char **argv)
@@ -918,13 +875,7 @@ int main(int argc, char **argv)
 	}
 	adapter = argv[1];
 	qual = strtoull(argv[2], NULL, 0);
-	run_part("ia", part_ia);
-	run_part("evd", part_evd);
-	run_part("memory", part_memory);
-	run_part("srq", part_srq);
-	run_part("ep", part_ep);
-	run_part("points", part_points);
-	run_part("conversation", part_conversation);
-	run_part("refused", part_refused);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		run_part(parts[i].name, PART_SECONDS, run, &i);
 	return 0;
 }

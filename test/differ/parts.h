@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * parts.h - what the programs of this folder share: they print one line for
+ * each thing that they see, "what<TAB>value", so that two runs can be compared,
+ * in parts that are processes of their own: where a library crashes or hangs,
+ * its part ends with a line that says so.
+ *
+ * Knows the public API only and judges nothing. Threads: any may print.
+ */
+#ifndef DIFFER_PARTS_H
+#define DIFFER_PARTS_H
+
+#include <dat2/udat.h>
+
+__attribute__((format(printf, 2, 3))) void say(const char *what,
+					       const char *fmt, ...);
+/* The answer of a call; the class bits are part of it. */
+DAT_RETURN answer(const char *call, DAT_RETURN ret);
+
+/* Ends the part when the call that all else hangs on fails. */
+void must(const char *call, DAT_RETURN ret);
+
+/* Runs PART(ARG) in a child, for SECONDS at most. */
+void run_part(const char *name, unsigned int seconds, void (*part)(void *arg),
+	      void *arg);
+
+#endif /* DIFFER_PARTS_H */
