@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# differ.awk -v adapter=NAME KNOWN OLD NEW: compares what attributes.c printed
-# on two stacks. KNOWN has rows of adapter, what, old, new and why, between
+# differ.awk -v adapter=NAME KNOWN OLD NEW: compares what the programs of
+# this folder printed on two stacks. KNOWN has rows of adapter, what, old, new and why, between
 # tabs; each of the first four is a regular expression for the whole text. A
 # line that came several times in a part is compared with its like. Prints "not
 # ok: ..." for each difference without a row and for each row without a

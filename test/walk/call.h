@@ -189,6 +189,11 @@ void call_print(FILE *to, const struct world *w, const struct call *c);
 void call_program(FILE *to, const struct world *w, const struct call *calls,
 		  int n, const char *what);
 
+/* As a line that replay can read again: name, numbers of objects, numbers. */
+void call_write(FILE *to, const struct call *c);
+/* False: it is no such line. */
+bool call_read(const char *line, struct call *c);
+
 /* Byte I of what the transfer with COOKIE carries. */
 static inline uint8_t call_byte(uint64_t cookie, size_t i)
 {

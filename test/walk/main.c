@@ -46,6 +46,7 @@ static _Noreturn void usage(FILE *to, int code)
 		    "  --lie CALL       the model is wrong about CALL\n"
 		    "  --no-shrink      failing walks stay as they are\n"
 		    "  --still          nobody connects\n"
+		    "  --record FILE    writes the walks down, for replay\n"
 		    "  --verbose        every call, on standard error\n");
 	exit(code);
 }
@@ -56,6 +57,17 @@ static int op_of(const char *name)
 		if (!strcasecmp(name, call_name(i)))
 			return i;
 	usage(stderr, 2);
+}
+
+static FILE *create(const char *name)
+{
+	FILE *f = fopen(name, "w");
+
+	if (!f) {
+		perror(name);
+		exit(2);
+	}
+	return f;
 }
 
 static struct plan parse(int argc, char **argv)
@@ -70,6 +82,7 @@ static struct plan parse(int argc, char **argv)
 		{"lie", required_argument, NULL, 'l'},
 		{"no-shrink", no_argument, NULL, 'N'},
 		{"still", no_argument, NULL, 'S'},
+		{"record", required_argument, NULL, 'r'},
 		{"verbose", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
@@ -113,6 +126,9 @@ static struct plan parse(int argc, char **argv)
 		case 'S':
 			p.opt.still = true;
 			break;
+		case 'r':
+			p.opt.record = create(optarg);
+			break;
 		case 'v':
 			p.opt.loud = true;
 			break;
@@ -126,6 +142,9 @@ static struct plan parse(int argc, char **argv)
 	    p.jobs < 1 || p.jobs > MAX_JOBS || p.opt.calls < 1 ||
 	    p.opt.calls > WALK_CALLS - 500)
 		usage(stderr, 2);
+	/* One after the other, so that the file is the same each time. */
+	if (p.opt.record)
+		p.jobs = 1;
 	return p;
 }
 
@@ -156,7 +175,7 @@ static void start(struct plan *p, struct slot *s, int i, uint64_t seed)
 	struct options opt = p->opt;
 
 	/* Some are walked again, to see whether memory grows. */
-	opt.again = seed % 16 == 0;
+	opt.again = seed % 16 == 0 && !opt.record;
 	s->seed = seed;
 	s->seen = -1;
 	s->since_us = 0;
@@ -181,7 +200,8 @@ static uint64_t run(struct plan *p, struct slot *slots, int *bad)
 				busy--;
 				calls += (uint64_t)s->t->at;
 				if (v != WALK_OK) {
-					p->opt.again = s->seed % 16 == 0;
+					p->opt.again = s->seed % 16 == 0 &&
+						       !p->opt.record;
 					if (++*bad <= p->max_bad)
 						report(p, s, v);
 					end = next;

@@ -40,6 +40,7 @@ struct walk {
 	struct trail *t;
 	DAT_TIMEOUT patience_us;
 	bool loud;
+	FILE *to; /* the calls that were made, if they are recorded */
 };
 
 static uint64_t now_us(void)
@@ -66,6 +67,8 @@ static bool step(struct walk *k, const struct call *c, struct result *r)
 	if (k->loud)
 		call_print(stderr, &k->w, c);
 	call_make(&k->w, &made, r);
+	if (k->to)
+		call_write(k->to, c);
 	if (k->loud)
 		fprintf(stderr, "\t\t0x%08x %p, event 0x%x\n", r->ret, r->made,
 			r->ev.event_number);
@@ -159,6 +162,34 @@ static bool record(struct walk *k, const struct call *c)
 	return one(k, c);
 }
 
+/*
+ * Recorded walks wait for all that is on its way before they go on, so that
+ * time decides nothing.
+ */
+static bool hear(struct walk *k)
+{
+	const unsigned others = DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG |
+				DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG;
+	struct call c;
+
+	for (int id = 0; id < k->m.n_obj; id++) {
+		const struct obj *o = &k->m.obj[id];
+
+		if (!o->live || o->kind != K_EVD || !(o->evd.flags & others) ||
+		    !model_owes(&k->m, id))
+			continue;
+		blank(&c, OP_EVD_WAIT, id);
+		c.n[0] = PATIENCE_US;
+		c.n[1] = 1;
+		if (o->evd.flags & DAT_EVD_CR_FLAG)
+			c.out = (int16_t)k->g.next;
+		if (!record(k, &c))
+			return false;
+		id = -1; /* one may bring another */
+	}
+	return true;
+}
+
 static bool full(const struct walk *k)
 {
 	return k->g.next >= WALK_OBJS - 4 || k->t->n >= WALK_CALLS - 300;
@@ -166,14 +197,19 @@ static bool full(const struct walk *k)
 
 static bool wander(struct walk *k, int calls)
 {
-	bool graceful = gen_below(&k->g, 2);
+	bool graceful = gen_below(&k->g, 2) || k->to;
 	struct call c;
 
 	while (k->t->at < calls && !full(k)) {
 		gen_next(&k->g, &k->m, &c);
-		if (!record(k, &c))
+		if (k->to && !record_may(&k->g, &k->m, &c))
+			continue;
+		if (!record(k, &c) || (k->to && !hear(k)))
 			return false;
 	}
+	while (k->to && record_end(&k->m, &c))
+		if (!record(k, &c) || !hear(k))
+			return false;
 	/* Each frees one object, if the order is right. */
 	for (int i = 0; gen_end(&k->g, &k->m, graceful, &c); i++)
 		if (i > WALK_OBJS)
@@ -324,6 +360,27 @@ static bool grows(struct walk *k, const struct options *opt, int slot)
 			   bytes[0], bytes[RUNS_AGAIN - 1], RUNS_AGAIN);
 }
 
+/* The calls of a walk go out when it is over, those of half a one do not. */
+static bool recorded(struct walk *k, const struct options *opt, uint64_t seed)
+{
+	char *text = NULL;
+	size_t size;
+	bool ok;
+
+	k->to = open_memstream(&text, &size);
+	if (!k->to)
+		return model_wrong(&k->m, "no memory to record a walk");
+	ok = wander(k, opt->calls);
+	fclose(k->to);
+	if (ok) {
+		fprintf(opt->record, "walk %llu\n%s", (unsigned long long)seed,
+			text);
+		fflush(opt->record);
+	}
+	free(text);
+	return ok;
+}
+
 static bool walk(struct walk *k, const struct options *opt, uint64_t seed,
 		 int slot)
 {
@@ -331,8 +388,13 @@ static bool walk(struct walk *k, const struct options *opt, uint64_t seed,
 	bool ok;
 
 	begin(k, opt, seed, slot);
-	ok = seed ? wander(k, opt->again ? opt->calls / LESS_CALLS : opt->calls)
-		  : repeat(k);
+	if (seed && opt->record)
+		ok = recorded(k, opt, seed);
+	else if (seed)
+		ok = wander(k,
+			    opt->again ? opt->calls / LESS_CALLS : opt->calls);
+	else
+		ok = repeat(k);
 	if (ok)
 		finish(k);
 	return ok && nothing_left(k, &before) &&

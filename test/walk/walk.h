@@ -22,7 +22,8 @@ struct options {
 	unsigned int patience_s; /* without a call that returns */
 	bool still;		 /* nobody connects: all answers are certain */
 	bool loud;		 /* every call is printed */
-	bool again; /* walk it more than once, and compare memory */
+	bool again;   /* walk it more than once, and compare memory */
+	FILE *record; /* where walks are written that others can repeat */
 };
 
 /* What a walk leaves. */
@@ -53,6 +54,15 @@ bool walk_poll(const struct options *opt, struct trail *t, pid_t pid, int *seen,
 	       uint64_t *since_us, enum verdict *v);
 /* Sleeps until a child ends, or some time has passed. */
 void walk_pause(void);
+
+/*
+ * record.c: whether a call that was drawn belongs into a sequence that is to be
+ * played on another library, the historic one too: it has one answer, whatever
+ * the time is, and is not among those that are known to go wrong there.
+ */
+bool record_may(struct gen *g, const struct model *m, const struct call *c);
+/* The next call that takes down what is up; false: nothing is. */
+bool record_end(const struct model *m, struct call *c);
 
 /* shrink.c: fewer calls that fail alike; prints them as a C program. */
 void shrink(const struct options *opt, struct trail *t, enum verdict v,
