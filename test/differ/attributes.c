@@ -571,8 +571,8 @@ static void part_points(void)
 	answer("a second dat_psp_create",
 	       dat_psp_create(ia, qual, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
 	answer("dat_psp_free", dat_psp_free(psp));
-	if (answer("dat_rsp_create",
-		   dat_rsp_create(ia, qual, ep, cr_evd, &rsp)) != DAT_SUCCESS)
+	if (answer("dat_rsp_create", dat_rsp_create(ia, qual + 2, ep, cr_evd,
+						    &rsp)) != DAT_SUCCESS)
 		return;
 	answer("dat_rsp_query",
 	       dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &rsp_param));

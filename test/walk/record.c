@@ -238,19 +238,24 @@ static bool asker_has_posted(const struct model *m, int cr)
 }
 
 /*
- * Where somebody was connected to, nobody can listen again: those connections
- * hold the port.
+ * Where somebody has listened nobody can again, for a while: connections hold
+ * the port, and a free returns before it is closed.
  */
 static bool is_fresh(const struct model *m, uint64_t qual)
 {
-	for (int i = 0; i < m->n_obj; i++)
-		if (m->obj[i].live && m->obj[i].sp.qual == qual &&
-		    (m->obj[i].kind == K_PSP || m->obj[i].kind == K_RSP))
+	bool fresh = true;
+
+	for (int i = 0; i < m->n_obj; i++) {
+		const struct obj *o = &m->obj[i];
+
+		if ((o->kind != K_PSP && o->kind != K_RSP) ||
+		    o->sp.qual != qual)
+			continue;
+		if (o->live)
 			return true; /* in use, which it says */
-	for (int i = 0; i < m->n_conn; i++)
-		if (m->conn[i].qual == qual && m->conn[i].phase != NOBODY)
-			return false;
-	return true;
+		fresh = false;
+	}
+	return fresh;
 }
 
 static bool point_well(const struct model *m, const struct call *c)
