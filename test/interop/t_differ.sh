@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # t_differ.sh: the same programs on Debian's libraries and on ours, what they
-# ask for and the calls of recorded walks, and all that the two answer
-# differently. A difference is known (a row of test/differ/
+# ask for, the calls of recorded walks, and what threads and signals do to a
+# wait, and all that the two answer differently. A difference is known (a row of test/differ/
 # known.tsv, with its reason) or a fault; so is a row that no run shows.
 
 # shellcheck source=test/interop/lib.sh
@@ -20,7 +20,9 @@ answers()
     {
         timeout -k 5 300 "${it_env[@]}" "$programs/attributes" "$IT_PROVIDER" $qualifier &&
             timeout -k 5 300 "${it_env[@]}" "$programs/replay" "$IT_PROVIDER" \
-                $((qualifier + 8)) "$walks"
+                $((qualifier + 8)) "$walks" &&
+            timeout -k 5 100 "${it_env[@]}" "$programs/scenarios" "$IT_PROVIDER" \
+                $((qualifier + 1))
     } >"$it_logs/$IT_PROVIDER.$1" 2>"$it_logs/$IT_PROVIDER.$1.err"
 }
 
@@ -30,7 +32,7 @@ differ()
 
     [ "$it_old" = peers ] || return 0
     if lacks_debian debian; then
-        skip "$1: attributes, defaults and walks" "$DEBIAN_DAPL_REASON"
+        skip "$1: attributes, walks and scenarios" "$DEBIAN_DAPL_REASON"
         return
     fi
     check "$1: our libraries answer" answers ours
@@ -39,9 +41,9 @@ differ()
         "$known" "$it_logs/$p.debian" "$it_logs/$p.ours" >"$it_logs/$p.differ"
     bad=$(grep -c '^not ok' "$it_logs/$p.differ")
     if [ "$bad" = 0 ] && [ -s "$it_logs/$p.differ" ]; then
-        ok "$1: attributes, defaults and walks: $(tail -n 1 "$it_logs/$p.differ")"
+        ok "$1: attributes, walks and scenarios: $(tail -n 1 "$it_logs/$p.differ")"
     else
-        not_ok "$1: attributes, defaults and walks: $bad differences that no row explains"
+        not_ok "$1: attributes, walks and scenarios: $bad differences that no row explains"
         grep '^not ok' "$it_logs/$p.differ" | head -n 40 | diag
     fi
 }
