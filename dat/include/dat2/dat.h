@@ -1819,9 +1819,11 @@ DAT_EXPORT DAT_RETURN dat_lmr_sync_rdma_write(
  * Returns:
  *   INVALID_HANDLE/PZ       not a PZ
  *   INVALID_PARAMETER/ARG2  rmr_handle NULL
- *   INSUFFICIENT_RESOURCES/MEMORY_REGION  adapter has none, or none left
+ *   INSUFFICIENT_RESOURCES/MEMORY_REGION  none is left
+ *   MODEL_NOT_SUPPORTED     the adapter has none
  * Blocks: no. Threads: safe. Events: none.
- * Rule: uDAPL 1.2 spec, dat_rmr_create.
+ * Rule: uDAPL 1.2 spec, dat_rmr_create; where an adapter has none, historic
+ * providers said INSUFFICIENT_RESOURCES.
  */
 DAT_EXPORT DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle,
 				     DAT_RMR_HANDLE *rmr_handle);
@@ -1834,7 +1836,7 @@ DAT_EXPORT DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle,
  *   rmr_handle  out, unbound; the first bind ties it to an endpoint
  *
  * Returns: as dat_rmr_create(), and
- *   MODEL_NOT_SUPPORTED  the provider cannot
+ *   MODEL_NOT_SUPPORTED  the adapter has windows, but none of this kind
  * Blocks: no. Threads: safe. Events: none.
  * Rule: added in DAT 2.0; older libdat2.so.2 did not export it.
  */
@@ -1875,7 +1877,8 @@ DAT_EXPORT DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
  *   lmr_handle        region that holds the range
 #endif
  *   lmr_triplet       range: address, bytes, lmr_context; 0 bytes: unbind
- *   mem_priv          DAT_MEM_PRIV_*, a subset of the region's
+ *   mem_priv          DAT_MEM_PRIV_*, for the peer; it may do what the region
+ *                     was not made for, but writing needs LOCAL_WRITE of it
 #ifndef DAT_1_2
  *   va_type           DAT_VA_TYPE_VA; ZB counts addresses from 0
 #endif
@@ -1905,7 +1908,7 @@ DAT_EXPORT DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
  *   INVALID_PARAMETER/ARG4  the endpoint is of another zone
 #endif
  *   INVALID_STATE/EP_*      endpoint neither CONNECTED nor DISCONNECTED
- *   PRIVILEGES_VIOLATION    the region lacks a privilege
+ *   PRIVILEGES_VIOLATION    REMOTE_WRITE, and the region lacks LOCAL_WRITE
  *   INSUFFICIENT_RESOURCES/MEMORY  max_request_dtos are outstanding
  * Blocks: no. Threads: serialise.
  * Events: one DAT_RMR_BIND_COMPLETION_EVENT on the request EVD; a bind that
