@@ -163,7 +163,7 @@ stage_sched()
         rec F "sched: build" "see the log"
         return
     fi
-    "$sched_dir/test/sched/sched" --seeds 100 | tee "$h_tmp/sched.tap"
+    "$sched_dir/test/sched/sched" --seeds 200 | tee "$h_tmp/sched.tap"
     rc=${PIPESTATUS[0]}
     awk -v src=sched -v rc="$rc" -f "$h_top/test/harness/tap.awk" "$h_tmp/sched.tap" >>"$test_rec"
 }
