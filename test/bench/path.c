@@ -42,7 +42,11 @@
 #define SIZE	  8
 #define TARGET	  4096 /* where messages and reads go to or come from */
 #define MAX_PAIRS 4096
-#define noinline  __attribute__((noinline, noclone))
+#ifdef __clang__ /* it makes no clones */
+#define noinline __attribute__((noinline))
+#else
+#define noinline __attribute__((noinline, noclone))
+#endif
 
 enum side {
 	DAT,

@@ -458,7 +458,7 @@ static bool gen_post(struct gen *g, const struct model *m, struct call *c)
 	/* Receives are for whatever may come. */
 	c->n[2] =
 		c->op == OP_POST_RECV ? WALK_CHUNK / c->n[0] : gen_below(g, 33);
-	if (WALK_LONG && one_in(g, 50))
+	if (WALK_LONG != 0 && one_in(g, 50))
 		c->n[2] = WALK_LONG;
 	if (c->n[0] > 2)
 		c->n[2] = 1;

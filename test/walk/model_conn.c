@@ -841,7 +841,7 @@ static bool end_event(struct model *m, struct conn *k, int s, unsigned bit)
 static bool take_conn_event(struct model *m, struct conn *k, int s,
 			    unsigned bit, const DAT_CONNECTION_EVENT_DATA *d)
 {
-	if ((bit == EV_BIT(PEER_REJECTED) && WALK_REJECT_MAX) ||
+	if ((bit == EV_BIT(PEER_REJECTED) && WALK_REJECT_MAX > 0) ||
 	    (bit == EV_ESTABLISHED && !s))
 		answer_came(m, k, d);
 	if (bit != EV_ESTABLISHED)

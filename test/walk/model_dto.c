@@ -23,8 +23,8 @@ static bool too_long(const struct call *c)
 {
 	bool rdma = c->op == OP_POST_WRITE || c->op == OP_POST_READ;
 
-	return WALK_LONG && (c->n[2] > UINT32_MAX ||
-			     (rdma && c->n[0] * c->n[2] > UINT32_MAX));
+	return WALK_LONG != 0 && (c->n[2] > UINT32_MAX ||
+				  (rdma && c->n[0] * c->n[2] > UINT32_MAX));
 }
 
 /* Whether there is no room for one more; Q as in struct ep. */
