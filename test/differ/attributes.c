@@ -21,9 +21,6 @@
 #define PART_SECONDS 60
 #define MEM_SIZE     65536
 
-static const char *adapter;
-static DAT_CONN_QUAL qual;
-
 /* ---------------------------------------------------- printing */
 
 /* The names of handles and addresses that this program knows. */
@@ -848,10 +845,7 @@ static void part_refused(void)
 
 /* ---------------------------------------------------------- main */
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} parts[] = {
+static const struct part parts[] = {
 	{"ia", part_ia},
 	{"evd", part_evd},
 	{"memory", part_memory},
@@ -862,20 +856,8 @@ static const struct {
 	{"refused", part_refused},
 };
 
-static void run(void *arg)
-{
-	parts[*(size_t *)arg].run();
-}
-
 int main(int argc, char **argv)
 {
-	if (argc != 3) {
-		fprintf(stderr, "usage: %s ADAPTER QUALIFIER\n", argv[0]);
-		return 2;
-	}
-	adapter = argv[1];
-	qual = strtoull(argv[2], NULL, 0);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		run_part(parts[i].name, PART_SECONDS, run, &i);
-	return 0;
+	return parts_main(argc, argv, parts, sizeof(parts) / sizeof(parts[0]),
+			  PART_SECONDS);
 }

@@ -70,3 +70,25 @@ void run_part(const char *name, unsigned int seconds, void (*part)(void *arg),
 	else if (WEXITSTATUS(status))
 		say(name, "ended with %d", WEXITSTATUS(status));
 }
+
+const char *adapter;
+DAT_CONN_QUAL qual;
+
+static void run_one(void *arg)
+{
+	((const struct part *)arg)->run();
+}
+
+int parts_main(int argc, char **argv, const struct part *parts, size_t n,
+	       unsigned int seconds)
+{
+	if (argc != 3) {
+		fprintf(stderr, "usage: %s ADAPTER QUALIFIER\n", argv[0]);
+		return 2;
+	}
+	adapter = argv[1];
+	qual = strtoull(argv[2], NULL, 0);
+	for (size_t i = 0; i < n; i++)
+		run_part(parts[i].name, seconds, run_one, (void *)&parts[i]);
+	return 0;
+}

@@ -24,4 +24,17 @@ void must(const char *call, DAT_RETURN ret);
 void run_part(const char *name, unsigned int seconds, void (*part)(void *arg),
 	      void *arg);
 
+struct part {
+	const char *name;
+	void (*run)(void);
+};
+
+/* What a program was called with, and has its parts from. */
+extern const char *adapter;
+extern DAT_CONN_QUAL qual;
+
+/* main() of a program that is called with both: runs the N parts in order. */
+int parts_main(int argc, char **argv, const struct part *parts, size_t n,
+	       unsigned int seconds);
+
 #endif /* DIFFER_PARTS_H */

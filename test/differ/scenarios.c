@@ -22,8 +22,6 @@
 #define PART_SECONDS 10
 #define STOPPED_US   1500000 /* a wait that is stopped and goes on */
 
-static const char *adapter;
-static DAT_CONN_QUAL qual;
 static DAT_IA_HANDLE ia;
 static DAT_EVD_HANDLE async_evd;
 
@@ -243,10 +241,7 @@ static void open_query(void)
 	answer("dat_ia_close", dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} parts[] = {
+static const struct part parts[] = {
 	{"mixed flags", mixed_flags},
 	{"cancelled, transfers", cancelled_transfers},
 	{"cancelled, connections", cancelled_connections},
@@ -256,20 +251,8 @@ static const struct {
 	{"open_query", open_query},
 };
 
-static void run(void *arg)
-{
-	parts[*(size_t *)arg].run();
-}
-
 int main(int argc, char **argv)
 {
-	if (argc != 3) {
-		fprintf(stderr, "usage: %s ADAPTER QUALIFIER\n", argv[0]);
-		return 2;
-	}
-	adapter = argv[1];
-	qual = strtoull(argv[2], NULL, 0);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		run_part(parts[i].name, PART_SECONDS, run, &i);
-	return 0;
+	return parts_main(argc, argv, parts, sizeof(parts) / sizeof(parts[0]),
+			  PART_SECONDS);
 }
