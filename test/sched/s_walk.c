@@ -377,57 +377,30 @@ static DAT_RETURN ep_modify(struct walker *k)
 	return V(ep_modify)(ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &param);
 }
 
-static DAT_RETURN ep_post_recv(struct walker *k)
-{
-	DAT_EP_HANDLE ep = with(k, EP);
-	DAT_LMR_TRIPLET seg = world_seg(side(k), 0, 64);
-	DAT_DTO_COOKIE cookie;
+/* A post of BYTES, and what else CALL takes behind the cookie. */
+#define POSTS(call, kind, bytes, ...)                                       \
+	static DAT_RETURN call(struct walker *k)                            \
+	{                                                                   \
+		DAT_HANDLE on = with(k, kind);                              \
+		DAT_LMR_TRIPLET seg = world_seg(side(k), 0, bytes);         \
+		DAT_DTO_COOKIE cookie;                                      \
+                                                                            \
+		if (!k->n)                                                  \
+			return NO_CALL;                                     \
+		cookie = cookie_out();                                      \
+		return posted(cookie,                                       \
+			      V(call)(on, 1, &seg, cookie, ##__VA_ARGS__)); \
+	}
+#define REMOTE                             \
+	(DAT_RMR_TRIPLET[])                \
+	{                                  \
+		world_target(k->s, 64, 32) \
+	}
 
-	if (!k->n)
-		return NO_CALL;
-	cookie = cookie_out();
-	return posted(cookie, V(ep_post_recv)(ep, 1, &seg, cookie, 0));
-}
-
-static DAT_RETURN ep_post_send(struct walker *k)
-{
-	DAT_EP_HANDLE ep = with(k, EP);
-	DAT_LMR_TRIPLET seg = world_seg(side(k), 0, 32);
-	DAT_DTO_COOKIE cookie;
-
-	if (!k->n)
-		return NO_CALL;
-	cookie = cookie_out();
-	return posted(cookie, V(ep_post_send)(ep, 1, &seg, cookie, 0));
-}
-
-static DAT_RETURN ep_post_rdma_write(struct walker *k)
-{
-	DAT_EP_HANDLE ep = with(k, EP);
-	DAT_LMR_TRIPLET seg = world_seg(side(k), 0, 32);
-	DAT_RMR_TRIPLET to = world_target(k->s, 64, 32);
-	DAT_DTO_COOKIE cookie;
-
-	if (!k->n)
-		return NO_CALL;
-	cookie = cookie_out();
-	return posted(cookie,
-		      V(ep_post_rdma_write)(ep, 1, &seg, cookie, &to, 0));
-}
-
-static DAT_RETURN ep_post_rdma_read(struct walker *k)
-{
-	DAT_EP_HANDLE ep = with(k, EP);
-	DAT_LMR_TRIPLET seg = world_seg(side(k), 0, 32);
-	DAT_RMR_TRIPLET to = world_target(k->s, 64, 32);
-	DAT_DTO_COOKIE cookie;
-
-	if (!k->n)
-		return NO_CALL;
-	cookie = cookie_out();
-	return posted(cookie,
-		      V(ep_post_rdma_read)(ep, 1, &seg, cookie, &to, 0));
-}
+POSTS(ep_post_recv, EP, 64, 0)
+POSTS(ep_post_send, EP, 32, 0)
+POSTS(ep_post_rdma_write, EP, 32, REMOTE, 0)
+POSTS(ep_post_rdma_read, EP, 32, REMOTE, 0)
 
 /* --------------------------------------- shared receive queues */
 
@@ -437,17 +410,7 @@ ON(srq_query, with(k, SRQ), DAT_SRQ_FIELD_ALL, &(DAT_SRQ_PARAM){0})
 ON(srq_resize, with(k, SRQ), 1 + (DAT_COUNT)sched_dice(16))
 ON(srq_free, to_end(k, SRQ))
 
-static DAT_RETURN srq_post_recv(struct walker *k)
-{
-	DAT_SRQ_HANDLE srq = with(k, SRQ);
-	DAT_LMR_TRIPLET seg = world_seg(side(k), 0, 64);
-	DAT_DTO_COOKIE cookie;
-
-	if (!k->n)
-		return NO_CALL;
-	cookie = cookie_out();
-	return posted(cookie, V(srq_post_recv)(srq, 1, &seg, cookie));
-}
+POSTS(srq_post_recv, SRQ, 64)
 
 /* ------------------------------------- service points, requests */
 
