@@ -11,29 +11,9 @@
 
 top_srcdir=${top_srcdir:-.}
 top_builddir=${top_builddir:-.}
-tmp=$(mktemp -d) || exit 99
-trap 'rm -rf "$tmp"' EXIT
+# shellcheck source=test/unit/fake/adapters.sh
+. "$top_srcdir/test/unit/fake/adapters.sh"
 programs=${WALK_PROGRAMS:-walk walk1}
-
-if [ ! -e "$top_builddir/dapl/openib_cma/.libs/libdaplofa.so.2" ]; then
-    echo "1..0 # SKIP the providers were built without shared libraries"
-    exit 0
-fi
-# Each version finds its own under the same name.
-while read -r name lib2 lib1 params; do
-    printf '%s %s default %s/dapl/%s %s "%s" ""\n' \
-        "$name" "u2.0 threadsafe" "$top_builddir" "$lib2" dapl.2.0 "$params" \
-        "$name" "u1.2 nonthreadsafe" "$top_builddir" "$lib1" dapl.1.2 "$params"
-done >"$tmp/dat.conf" <<E2
-cma openib_cma/.libs/libdaplofa.so.2 compat12/.libs/libdaplcma.so.1 10.0.0.1 0
-scm openib_scm/.libs/libdaploscm.so.2 compat12/.libs/libdaplscm.so.1 fake0 1
-ucm openib_ucm/.libs/libdaploucm.so.2 compat12/.libs/libdaplucm.so.1 fake0 1
-E2
-DAT_OVERRIDE=$tmp/dat.conf
-export DAT_OVERRIDE
-# Sockets stay on this host.
-DAPL_SCM_NETDEV=lo
-export DAPL_SCM_NETDEV
 
 still=--still
 [ -z "$WALK_ALL" ] || still=
