@@ -191,7 +191,10 @@ static const struct dapl_cm_sizes sizes = {
 	.pdata = CMA_PDATA_MAX,
 };
 
-/* Fills the instance from ADDR if that belongs to an RDMA device. */
+/*
+ * Fills the instance from ADDR if that belongs to an RDMA device. -ENODEV: it
+ * does not; -ENXIO: it does, and the library cannot open that.
+ */
 static int try_addr(struct cma *cm, const struct sockaddr_storage *addr)
 {
 	struct dapl_cm *base = &cm->base;
@@ -202,10 +205,14 @@ static int try_addr(struct cma *cm, const struct sockaddr_storage *addr)
 	ret = cma_id_create(cm, NULL, &id);
 	if (ret)
 		return ret;
-	if (rdma_bind_addr(id, (struct sockaddr *)&own))
+	if (rdma_bind_addr(id, (struct sockaddr *)&own)) {
 		ret = -errno;
-	else if (!id->verbs)
+		/* The kernel bound it, then its device could not be opened. */
+		if (ret == -ENODEV && rdma_get_local_addr(id)->sa_family)
+			ret = -ENXIO;
+	} else if (!id->verbs) {
 		ret = -ENODEV; /* loopback and wildcard addresses */
+	}
 	if (!ret) {
 		snprintf(base->dev_name, sizeof(base->dev_name), "%s",
 			 id->verbs->device->name);
@@ -216,24 +223,41 @@ static int try_addr(struct cma *cm, const struct sockaddr_storage *addr)
 	return ret;
 }
 
-static int choose(struct cma *cm, const struct cma_target *t,
-		  const struct dapl_addrs *addrs)
+static int no_device(const struct ifaddrs *ifs, const struct cma_target *t,
+		     const struct sockaddr_storage *first, int err)
 {
-	char devices[256], addr[64];
+	char names[512], addr[64], why[320];
+	int ret;
+
+	dapl_addr_text((const struct sockaddr *)first, addr, sizeof(addr));
+	ret = err == -ENXIO ? vb_unusable(why, sizeof(why)) : 0;
+	if (ret)
+		return dapl_fail_errno(ret,
+				       "%s; it is the RDMA device of %s (%s)",
+				       why, t->name, addr);
+	if (err == -EADDRNOTAVAIL) {
+		dapl_addr_netdevs_text(ifs, names, sizeof(names));
+		return dapl_fail_errno(
+			err,
+			"write an address of this host: %s is none; interfaces: %s",
+			addr, names);
+	}
+	vb_device_names(names, sizeof(names));
+	return dapl_fail_errno(
+		-EADDRNOTAVAIL,
+		"write the interface of an RDMA device: %s (%s) is of none; devices: %s",
+		t->name, addr, names[0] ? names : "none");
+}
+
+static int choose(struct cma *cm, const struct ifaddrs *ifs,
+		  const struct cma_target *t, const struct dapl_addrs *addrs)
+{
 	int i, ret = -ENODEV;
 
 	for (i = 0; i < addrs->n && ret; i++)
 		ret = try_addr(cm, &addrs->addr[i]);
-	if (ret) {
-		vb_device_names(devices, sizeof(devices));
-		dapl_addr_text((const struct sockaddr *)&addrs->addr[0], addr,
-			       sizeof(addr));
-		return dapl_fail_errno(
-			-EADDRNOTAVAIL,
-			"%s: its address %s is not on an RDMA device (%s); devices: %s",
-			t->name, addr, strerror(-ret),
-			devices[0] ? devices : "none");
-	}
+	if (ret)
+		return no_device(ifs, t, &addrs->addr[0], ret);
 	/* Files that name another port have always worked: the address rules.
 	 */
 	if (t->port && t->port != cm->base.port)
@@ -252,15 +276,12 @@ static int no_such_name(const struct ifaddrs *ifs, const struct cma_target *t,
 	char names[512];
 
 	dapl_addr_netdevs_text(ifs, names, sizeof(names));
-	if (err == -EADDRNOTAVAIL)
-		return dapl_fail_errno(
-			-EADDRNOTAVAIL,
-			"%s: resolves to no address of this host; interfaces: %s",
-			t->name, names);
 	return dapl_fail_errno(
 		-EADDRNOTAVAIL,
-		"%s: no such interface, and the name does not resolve; interfaces: %s",
-		t->name, names);
+		"write an interface or address of this host: %s is none%s; interfaces: %s",
+		t->name,
+		err == -EADDRNOTAVAIL ? ", it resolves to other hosts" : "",
+		names);
 }
 
 static int find(struct cma *cm, const struct ifaddrs *ifs,
@@ -272,14 +293,13 @@ static int find(struct cma *cm, const struct ifaddrs *ifs,
 	if (ret == -EADDRNOTAVAIL)
 		return dapl_fail_errno(
 			-EADDRNOTAVAIL,
-			"%s: the interface has no address; give it one",
-			t->name);
+			"give interface %s an address: it has none", t->name);
 	if (ret && dapl_addr_numeric(t->name, &addrs.addr[0])) {
 		ret = cma_addr_host(ifs, t->name, &addrs);
 		if (ret)
 			return no_such_name(ifs, t, ret);
 	}
-	return choose(cm, t, &addrs);
+	return choose(cm, ifs, t, &addrs);
 }
 
 static int find_in_system(struct cma *cm, const struct cma_target *t)
@@ -295,15 +315,32 @@ static int find_in_system(struct cma *cm, const struct cma_target *t)
 	return ret;
 }
 
+#define NODE "/dev/infiniband/rdma_cm"
+
+/* Why there is no channel; the library's errors do not tell. */
 static int no_channel(int err)
 {
-	const char *hint = strerror(err);
+	char why[320];
+	int ret;
 
-	if (err == ENOENT)
-		hint = "/dev/infiniband/rdma_cm is missing; load rdma_ucm";
-	else if (err == ENODEV)
-		hint = "there is no RDMA device";
-	return dapl_fail_errno(-err, "rdma_cm cannot be used: %s", hint);
+	if (err != ENOENT && err != ENODEV && err != EACCES && err != EPERM &&
+	    err != ENXIO)
+		return dapl_fail_errno(-err, "rdma_cm cannot be used: %s",
+				       strerror(err));
+	vb_device_names(why, sizeof(why));
+	if (!why[0])
+		return dapl_fail_errno(
+			-ENODEV,
+			"load the driver of the RDMA device, or let this container see it: there is no RDMA device");
+	ret = vb_node_check(NODE);
+	if (ret)
+		vb_node_text(NODE, ret, "rdma_ucm", why, sizeof(why));
+	else
+		ret = vb_unusable(why, sizeof(why));
+	if (ret)
+		return dapl_fail_errno(ret, "%s; rdma_cm needs it", why);
+	return dapl_fail_errno(-err, "rdma_cm cannot be used: %s",
+			       strerror(err));
 }
 
 int cma_open(const char *ia_params, const struct dapl_cm *base,

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "dapl/common/cm/base/dapl_cm_params.h"
-#include "dapl/common/services/dapl_text.h"
 
 /* Ports of the range that larger qualifiers are folded into. */
 #define FOLD_SIZE 32001
@@ -24,15 +23,12 @@ int cma_target_parse(const char *text, struct cma_target *ret_target,
 {
 	struct cma_target t;
 	const char *why;
-	char word[16];
 
 	if (!text)
 		text = "";
 	why = dapl_cm_params_place(&text, t.name, sizeof(t.name), &t.port);
-	if (!why && dapl_text_word(&text, word, sizeof(word)))
-		why = strchr(word, '=')
-			      ? "no options are known"
-			      : "there are words after the port number";
+	if (!why)
+		why = dapl_cm_params_end(text);
 	if (why) {
 		*ret_why = why;
 		return -EINVAL;

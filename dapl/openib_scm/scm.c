@@ -4,7 +4,7 @@
  * stop, and the transport's table.
  *
  * An instance belongs to the IA that opened it. The address is chosen when it
- * is opened and constant then; rules: dat.conf(5) and dapl-env(7).
+ * starts and constant then; rules: dat.conf(5) and dapl-env(7).
  */
 #include "dapl/openib_scm/scm.h"
 
@@ -50,54 +50,21 @@ static void stop(struct dcm *dcm)
 	dapl_timer_cancel(loop, &scm_from(dcm)->retry);
 }
 
-static const struct dcm_transport transport = {
-	.sizes = {.conn = sizeof(struct scm_conn),
-		  .listener = sizeof(struct scm_listener),
-		  .pdata = DCM_PDATA},
-	.target = scm_target,
-	.listen = scm_listen,
-	.unlisten = scm_unlisten,
-	/*
-	 * No peer(): the address is known since the socket was accepted. What
-	 * the request names is the same, or not true, or means nothing here.
-	 */
-	.dial = scm_dial,
-	.send = scm_send,
-	.hangup = scm_hangup,
-	.room = scm_room,
-	.stop = stop,
-};
-
-/* ------------------------------------------------------ open, close */
-
-#define FIELD(f) offsetof(struct scm_params, f)
-
-/* clang-format off */
-static const struct dapl_param rows[] = {
-	{"DAPL_SCM_NETDEV", DAPL_PARAM_STR, FIELD(netdev), 1, 63,
-	 0, "network interface, or its address, that is the adapter's"},
-	{"DAPL_SCM_PORT_RANGE", DAPL_PARAM_STR, FIELD(port_range), 3, 11,
-	 0, "TCP ports that connections are made from, first-last"},
-};
-/* clang-format on */
-
-const struct dapl_param_table scm_param_table = {
-	.rows = rows,
-	.count = sizeof(rows) / sizeof(*rows),
-	.size = sizeof(struct scm_params),
-	.base = &dcm_path_param_table,
-};
-
 static int no_such_netdev(const struct ifaddrs *ifs, const char *name, int err)
 {
 	char names[512];
 
 	dapl_addr_netdevs_text(ifs, names, sizeof(names));
-	return dapl_fail_errno(
-		-EADDRNOTAVAIL, "DAPL_SCM_NETDEV: %s %s; interfaces: %s", name,
-		err == -ENODEV ? "is no network interface or address here"
-			       : "has no IP address",
-		names);
+	if (err != -ENODEV)
+		return dapl_fail_errno(-EADDRNOTAVAIL,
+				       "give interface %s an address, or "
+				       "DAPL_SCM_NETDEV another one: it has "
+				       "none; interfaces: %s",
+				       name, names);
+	return dapl_fail_errno(-EADDRNOTAVAIL,
+			       "set DAPL_SCM_NETDEV to an interface or address "
+			       "of this host: %s is none; interfaces: %s",
+			       name, names);
 }
 
 static int find_addr(const struct dapl_cm *base, const struct ifaddrs *ifs,
@@ -111,18 +78,24 @@ static int find_addr(const struct dapl_cm *base, const struct ifaddrs *ifs,
 		ret = scm_addr_named(ifs, name, ret_addr);
 		return ret ? no_such_netdev(ifs, name, ret) : 0;
 	}
-	if (scm_addr_device(SYSFS, ifs, base->dev_name, base->port, ret_addr) &&
-	    scm_addr_any(ifs, ret_addr))
-		return dapl_fail_errno(
-			-EADDRNOTAVAIL,
-			"no network interface that is up has an IP "
-			"address; for this host alone, set "
-			"DAPL_SCM_NETDEV=lo");
+	ret = scm_addr_device(SYSFS, ifs, base->dev_name, base->port, ret_addr);
+	if (ret == -ENETDOWN)
+		return dapl_fail_errno(-EADDRNOTAVAIL,
+				       "bring the network interface of %s port "
+				       "%u up: it is down",
+				       base->dev_name, base->port);
+	if (ret && scm_addr_any(ifs, ret_addr))
+		return dapl_fail_errno(-EADDRNOTAVAIL,
+				       "give a network interface an address, "
+				       "or, for this host alone, set "
+				       "DAPL_SCM_NETDEV=lo: none that is up "
+				       "has one");
 	return 0;
 }
 
-static int choose_addr(struct dapl_cm *base)
+static int choose_addr(struct dcm *dcm)
 {
+	struct dapl_cm *base = &dcm->base;
 	struct ifaddrs *ifs;
 	char text[64];
 	int ret;
@@ -140,16 +113,44 @@ static int choose_addr(struct dapl_cm *base)
 	return 0;
 }
 
-static void choose_ports(struct scm *cm)
-{
-	const struct scm_params *params = cm->dcm.base.params;
-	const char *text = params->port_range;
+static const struct dcm_transport transport = {
+	.sizes = {.conn = sizeof(struct scm_conn),
+		  .listener = sizeof(struct scm_listener),
+		  .pdata = DCM_PDATA},
+	.target = scm_target,
+	.listen = scm_listen,
+	.unlisten = scm_unlisten,
+	/*
+	 * No peer(): the address is known since the socket was accepted. What
+	 * the request names is the same, or not true, or means nothing here.
+	 */
+	.dial = scm_dial,
+	.send = scm_send,
+	.hangup = scm_hangup,
+	.room = scm_room,
+	.place = choose_addr,
+	.stop = stop,
+};
 
-	if (text && !scm_ports_parse(text, &cm->ports))
-		dapl_log(DAPL_LOG_WARN,
-			 "DAPL_SCM_PORT_RANGE: '%s' is not first-last; ignored",
-			 text);
-}
+/* ------------------------------------------------------ open, close */
+
+#define FIELD(f) offsetof(struct scm_params, f)
+
+/* clang-format off */
+static const struct dapl_param rows[] = {
+	{"DAPL_SCM_NETDEV", DAPL_PARAM_STR, FIELD(netdev), 1, 63,
+	 0, "network interface, or its address, that is the adapter's"},
+	{"DAPL_SCM_PORT_RANGE", DAPL_PARAM_PORTS, FIELD(ports), 0, 0,
+	 0, "TCP ports that connections are made from, first-last"},
+};
+/* clang-format on */
+
+const struct dapl_param_table scm_param_table = {
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(*rows),
+	.size = sizeof(struct scm_params),
+	.base = &dcm_path_param_table,
+};
 
 static struct scm *scm_new(const struct dapl_cm *base,
 			   const struct dcm_path_wish *wish)
@@ -165,7 +166,7 @@ static struct scm *scm_new(const struct dapl_cm *base,
 	dapl_list_init(&cm->parked);
 	dapl_timer_init(&cm->half_open_timer, scm_half_open_timer);
 	dapl_timer_init(&cm->retry, scm_retry_timer);
-	choose_ports(cm);
+	cm->ports = ((const struct scm_params *)base->params)->ports;
 	return cm;
 }
 
@@ -178,8 +179,6 @@ int scm_open(const char *ia_params, const struct dapl_cm *base,
 	int ret;
 
 	ret = dcm_device_parse(ia_params, &own, &wish);
-	if (!ret)
-		ret = choose_addr(&own);
 	if (ret)
 		return ret;
 	cm = scm_new(&own, &wish);

@@ -19,6 +19,7 @@
 #define SCM_H
 
 #include "dapl/common/cm/dcm/dcm.h"
+#include "dapl/common/services/dapl_text.h"
 #include "dapl/openib_scm/scm_addr.h"
 #include "dapl/openib_scm/scm_frame.h"
 
@@ -42,8 +43,8 @@ enum scm_held {
 struct scm {
 	struct dcm dcm; /* must stay first */
 	struct scm_limits limits;
-	struct scm_ports ports; /* of outgoing connections */
-	unsigned next_port;	/* of these, the next to try; atomic */
+	struct dapl_ports ports; /* of outgoing connections */
+	unsigned next_port;	 /* of these, the next to try; atomic */
 
 	struct dapl_list listeners; /* dcm.base.lock */
 	struct dapl_list half_open; /* oldest first */
@@ -86,9 +87,8 @@ struct scm_listener {
 
 struct scm_params {
 	struct dcm_path_params path; /* must stay first */
-	/* NULL: not set; they point into the environment. */
-	const char *netdev;
-	const char *port_range;
+	const char *netdev; /* NULL: not set; points into the environment */
+	struct dapl_ports ports;
 };
 
 extern const struct dapl_param_table scm_param_table;
@@ -114,6 +114,8 @@ void scm_close(struct dapl_cm *cm);
  * would keep the stream, or the listening port, alive after close() alone.
  */
 void scm_socket_end(int fd);
+/* Options of a stream; what a listener accepts inherits them. */
+void scm_socket_tune(int fd);
 
 /* scm_conn.c: entries of struct dcm_transport */
 
@@ -126,10 +128,10 @@ void scm_send(struct dcm_engine *eng, struct dcm_conn *conn,
 void scm_hangup(struct dcm_conn *conn);
 
 /*
- * Takes over the accepted socket FD of CONN, whose base.peer_addr is set, and
- * waits for a request. 0 or -errno; then FD is still the caller's.
+ * Takes over the socket FD, accepted on PORT, of CONN, whose base.peer_addr is
+ * set, and waits for a request. 0 or -errno; then FD is still the caller's.
  */
-int scm_conn_accepted(struct scm_conn *conn, int fd);
+int scm_conn_accepted(struct scm_conn *conn, int fd, uint16_t port);
 /*
  * CONN is to be read from. It takes its place behind the streams that have
  * something to say already: so what was said first is heard first. Else epoll

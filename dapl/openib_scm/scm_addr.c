@@ -31,33 +31,6 @@ int scm_qual_port(DAT_CONN_QUAL qual, uint16_t *ret_port)
 	return 0;
 }
 
-/* A port at *TEXT, which is moved behind it; 0: there is none. */
-static uint16_t parse_port(const char **text)
-{
-	unsigned long v;
-	char *end;
-
-	if (**text < '0' || **text > '9')
-		return 0;
-	v = strtoul(*text, &end, 10);
-	*text = end;
-	return v <= UINT16_MAX ? (uint16_t)v : 0;
-}
-
-bool scm_ports_parse(const char *text, struct scm_ports *ret_ports)
-{
-	struct scm_ports ports;
-
-	ports.first = parse_port(&text);
-	if (*text++ != '-')
-		return false;
-	ports.last = parse_port(&text);
-	if (*text || !ports.first || ports.last < ports.first)
-		return false;
-	*ret_ports = ports;
-	return true;
-}
-
 /* The first line of a file of sysfs. 0 or -errno. */
 static int read_line(const char *path, char *buf, size_t size)
 {
@@ -78,14 +51,12 @@ static int read_line(const char *path, char *buf, size_t size)
 	return 0;
 }
 
-static bool is_up(const struct ifaddrs *ifs, const char *name)
+static const struct ifaddrs *interface(const struct ifaddrs *ifs,
+				       const char *name)
 {
-	const struct ifaddrs *i;
-
-	for (i = ifs; i; i = i->ifa_next)
-		if (strcmp(i->ifa_name, name) == 0)
-			return i->ifa_flags & IFF_UP;
-	return false;
+	while (ifs && strcmp(ifs->ifa_name, name) != 0)
+		ifs = ifs->ifa_next;
+	return ifs;
 }
 
 int scm_addr_device(const char *sysfs, const struct ifaddrs *ifs,
@@ -94,6 +65,8 @@ int scm_addr_device(const char *sysfs, const struct ifaddrs *ifs,
 {
 	char path[256], name[IF_NAMESIZE + 1];
 	struct dapl_addrs addrs;
+	const struct ifaddrs *which;
+	bool up = false, down = false;
 	int i, ret;
 
 	if (strchr(dev, '/'))
@@ -106,13 +79,18 @@ int scm_addr_device(const char *sysfs, const struct ifaddrs *ifs,
 		if (ret == -ENOENT)
 			break; /* the table's end */
 		/* An entry that is not in use cannot be read. */
-		if (ret || !is_up(ifs, name) ||
+		which = ret ? NULL : interface(ifs, name);
+		if (!which)
+			continue;
+		up |= (which->ifa_flags & IFF_UP) != 0;
+		down |= !(which->ifa_flags & IFF_UP);
+		if (!(which->ifa_flags & IFF_UP) ||
 		    dapl_addr_netdev(ifs, name, &addrs))
 			continue;
 		*ret_addr = addrs.addr[0];
 		return 0;
 	}
-	return -ENODEV;
+	return down && !up ? -ENETDOWN : -ENODEV;
 }
 
 static const struct ifaddrs *pick(const struct ifaddrs *ifs,

@@ -20,20 +20,11 @@ int scm_qual_port(DAT_CONN_QUAL qual, uint16_t *ret_port);
 /* Stands for the last port; the next ones for none, and for privileged ones. */
 #define SCM_ANY_QUAL_LAST 64535
 
-/* A range of ports; first 0: none was given. */
-struct scm_ports {
-	uint16_t first;
-	uint16_t last;
-};
-
-/* TEXT is "first-last". False, and nothing written, when it is not. */
-bool scm_ports_parse(const char *text, struct scm_ports *ret_ports);
-
 /*
  * The address of the network interface that port PORT of Ethernet device DEV
  * belongs to: the first of its GIDs' interfaces that is up and has one. SYSFS
- * is where the system's is mounted. -ENODEV: there is none, so it is with
- * InfiniBand.
+ * is where the system's is mounted. -ENETDOWN: all are down; -ENODEV: there is
+ * none with an address, so it is with InfiniBand.
  */
 int scm_addr_device(const char *sysfs, const struct ifaddrs *ifs,
 		    const char *dev, unsigned port,

@@ -47,7 +47,7 @@ static void set_option(int fd, int level, int option, int value)
 		dapl_log(DAPL_LOG_WARN, "socket %d: option %d: %m", fd, option);
 }
 
-static void tune(int fd)
+void scm_socket_tune(int fd)
 {
 	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -289,7 +289,7 @@ static int dial_from(struct scm_conn *conn, uint16_t port)
 	fd = new_socket(to->sa_family);
 	if (fd < 0)
 		return fd;
-	tune(fd);
+	scm_socket_tune(fd);
 	ret = bind_source(cm_of(conn), fd, port);
 	if (!ret && connect(fd, to, dapl_addr_len(to)) && errno != EINPROGRESS)
 		ret = -errno;
@@ -397,16 +397,14 @@ int scm_target(struct dcm *dcm, struct dcm_cm_conn *base,
 	return dial_ahead(scm_from(dcm), conn);
 }
 
-int scm_conn_accepted(struct scm_conn *conn, int fd)
+int scm_conn_accepted(struct scm_conn *conn, int fd, uint16_t port)
 {
-	struct sockaddr_storage own;
+	struct sockaddr_storage own = cm_of(conn)->dcm.base.addr;
 	int ret;
 
-	ret = own_name(fd, &own);
-	if (ret)
-		return ret;
-	tune(fd);
-	conn->port = dapl_addr_port(&own);
+	/* The listener's address, as are its options. */
+	dapl_addr_set_port(&own, port);
+	conn->port = port;
 	conn->base.peer_port = dapl_addr_port(&conn->base.peer_addr);
 	dcm_block_set_sockaddr(&conn->base.dcm.local, (struct sockaddr *)&own);
 	scm_frame_passive(&conn->frame);

@@ -239,9 +239,10 @@ void scm_half_open_request(struct scm_conn *conn, const struct dcm_msg *msg)
 
 /* ------------------------------------------------------------ accept */
 
-static void accepted(struct scm *cm, struct scm_conn *conn, int fd)
+static void accepted(struct scm *cm, const struct scm_listener *l,
+		     struct scm_conn *conn, int fd)
 {
-	int ret = scm_conn_accepted(conn, fd);
+	int ret = scm_conn_accepted(conn, fd, l->port);
 
 	if (ret) {
 		dapl_log(DAPL_LOG_WARN, "conn %p: not accepted: %s",
@@ -300,7 +301,7 @@ static bool accept_into(struct scm *cm, struct scm_listener *l,
 	}
 	if (is_full(cm))
 		make_room(cm);
-	accepted(cm, conn, fd);
+	accepted(cm, l, conn, fd);
 	return true;
 }
 
@@ -351,6 +352,7 @@ static int open_socket(const struct scm *cm, uint16_t port, int *ret_fd)
 		    0);
 	if (fd < 0)
 		return -errno;
+	scm_socket_tune(fd);
 	/* The system cuts the backlog to what it allows. */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
 	    bind(fd, addr, dapl_addr_len(addr)) || listen(fd, INT_MAX))

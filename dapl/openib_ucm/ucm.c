@@ -219,16 +219,6 @@ static void set_own_address(struct ucm *ucm)
 	block_to_addr(&dcm->eng.self, &dcm->base.addr);
 }
 
-static int check_port(const struct vb_dev *dev)
-{
-	if (dev->port_attr.state == IBV_PORT_ACTIVE)
-		return 0;
-	return dapl_fail_errno(-EADDRNOTAVAIL,
-			       "%s port %u is %s; it must be active to be used",
-			       dev->name, dev->port,
-			       ibv_port_state_str(dev->port_attr.state));
-}
-
 static int ucm_start(struct dcm *dcm)
 {
 	struct ucm *ucm = ucm_of(dcm);
@@ -242,9 +232,6 @@ static int ucm_start(struct dcm *dcm)
 	};
 	int ret;
 
-	ret = check_port(cfg.dev);
-	if (ret)
-		return ret;
 	ret = ucm_qp_open(&ucm->qp, &cfg);
 	if (ret)
 		return ret;

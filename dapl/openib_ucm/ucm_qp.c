@@ -24,16 +24,18 @@
 /* A receive: the header's room and the longest message. */
 #define BUF_SIZE (UCM_GRH + DCM_MSG)
 /*
- * Behind it, one for all receives: where the rest of a longer datagram goes,
+ * Behind these, one for all receives: where the rest of a longer datagram goes,
  * which would be an error of the queue pair otherwise, from any stranger.
  */
 #define SINK_SIZE 4096 /* the largest MTU */
 
 /*
  * As many peers may call at once before the service thread comes round to it.
- * 4096 buffers of 256 bytes are a megabyte.
+ * 4096 buffers of 256 bytes are a megabyte, which many adapters never need: so
+ * there are RX_FIRST until the first burst.
  */
 #define RX_DEPTH  4096
+#define RX_FIRST  512
 #define TX_DEPTH  512
 #define DEPTH_MIN 16
 /* Messages that may wait for room. */
@@ -61,19 +63,47 @@ struct waiting {
 	uint8_t msg[DCM_MSG];
 };
 
+/* ------------------------------------------------------------ buffers */
+
+static int block_open(struct ucm_qp *q, size_t size,
+		      struct ucm_block *ret_block)
+{
+	struct ucm_block block = {.mem = NULL};
+	void *mem;
+	int err;
+
+	if (posix_memalign(&mem, (size_t)sysconf(_SC_PAGESIZE), size))
+		return -ENOMEM;
+	memset(mem, 0, size);
+	err = vb_mr_create(q->pd, mem, size, false, IBV_ACCESS_LOCAL_WRITE,
+			   &block.mr);
+	if (err) {
+		free(mem);
+		return err;
+	}
+	block.mem = mem;
+	*ret_block = block;
+	return 0;
+}
+
+static void block_close(struct ucm_block *block)
+{
+	if (block->mr)
+		vb_mr_destroy(block->mr);
+	free(block->mem);
+	*block = (struct ucm_block){.mem = NULL};
+}
+
 static uint8_t *rx_buf(const struct ucm_qp *q, uint32_t slot)
 {
-	return q->mem + (size_t)slot * BUF_SIZE;
+	return slot < RX_FIRST
+		       ? q->rx_first.mem + (size_t)slot * BUF_SIZE
+		       : q->rx_rest.mem + (size_t)(slot - RX_FIRST) * BUF_SIZE;
 }
 
 static uint8_t *tx_buf(const struct ucm_qp *q, uint32_t slot)
 {
-	return q->mem + ((size_t)q->rx_depth + slot) * BUF_SIZE;
-}
-
-static uint8_t *sink(const struct ucm_qp *q)
-{
-	return tx_buf(q, q->tx_depth);
+	return q->tx.mem + (size_t)slot * DCM_MSG;
 }
 
 static uint64_t wr_id(const struct ucm_qp *q, uint32_t low)
@@ -196,14 +226,9 @@ static bool wants_completion(const struct ucm_qp *q)
 }
 
 static int post_send(struct ucm_qp *q, struct ucm_ah *ah, uint32_t qpn,
-		     uint32_t len)
+		     const uint8_t *msg, uint32_t len)
 {
-	uint32_t slot = (uint32_t)(q->tx_posted % q->tx_depth);
-	struct ibv_sge sge = {
-		.addr = (uintptr_t)tx_buf(q, slot),
-		.length = len,
-		.lkey = q->mr->lkey,
-	};
+	struct ibv_sge sge = {.addr = (uintptr_t)msg, .length = len};
 	struct ibv_send_wr wr = {
 		.wr_id = wr_id(q, (uint32_t)(q->tx_posted + 1)),
 		.sg_list = &sge,
@@ -217,7 +242,9 @@ static int post_send(struct ucm_qp *q, struct ucm_ah *ah, uint32_t qpn,
 
 	if (wants_completion(q))
 		wr.send_flags |= IBV_SEND_SIGNALED;
-	if (len <= q->max_inline)
+	if (q->tx.mr)
+		sge.lkey = q->tx.mr->lkey;
+	else
 		wr.send_flags |= IBV_SEND_INLINE;
 	return vb_op_error(q->io.post_send(q->verbs, &wr, &bad));
 }
@@ -231,8 +258,9 @@ static void send_now(struct ucm_qp *q, struct ucm_way *way, uint32_t qpn,
 	struct ucm_ah *ah = ucm_ah_hold(way);
 	int ret;
 
-	memcpy(tx_buf(q, slot), msg, len);
-	ret = post_send(q, ah, qpn, (uint32_t)len);
+	if (q->tx.mem)
+		msg = memcpy(tx_buf(q, slot), msg, len);
+	ret = post_send(q, ah, qpn, msg, (uint32_t)len);
 	if (ret) {
 		ucm_ah_put(ah);
 		q->stats.dropped++;
@@ -420,10 +448,10 @@ static int post_recv(struct ucm_qp *q, uint32_t slot)
 	struct ibv_sge sge[] = {
 		{.addr = (uintptr_t)rx_buf(q, slot),
 		 .length = BUF_SIZE,
-		 .lkey = q->mr->lkey},
-		{.addr = (uintptr_t)sink(q),
+		 .lkey = (slot < RX_FIRST ? q->rx_first : q->rx_rest).mr->lkey},
+		{.addr = (uintptr_t)q->sink.mem,
 		 .length = SINK_SIZE,
-		 .lkey = q->mr->lkey},
+		 .lkey = q->sink.mr->lkey},
 	};
 	struct ibv_recv_wr wr = {
 		.wr_id = wr_id(q, slot),
@@ -434,6 +462,37 @@ static int post_recv(struct ucm_qp *q, uint32_t slot)
 
 	*rx_buf(q, slot) = 0; /* for ucm_source() */
 	return vb_op_error(q->io.post_recv(q->verbs, &wr, &bad));
+}
+
+static int post_from(struct ucm_qp *q, uint32_t slot)
+{
+	int ret = 0;
+
+	for (; slot < q->rx_n && !ret; slot++)
+		ret = post_recv(q, slot);
+	return ret;
+}
+
+/*
+ * From now on receives are as many as the queue is deep. Where there is no
+ * memory for that, or it cannot be locked, it stays at those that there are:
+ * who finds none says it again.
+ */
+static void on_first_burst(struct ucm_qp *q)
+{
+	size_t size = (size_t)(q->rx_depth - RX_FIRST) * BUF_SIZE;
+	int ret = block_open(q, size, &q->rx_rest);
+
+	if (ret) {
+		dapl_log(DAPL_LOG_WARN, "cm qp 0x%x: stays at %u receives: %s",
+			 q->verbs->qp_num, q->rx_n, strerror(-ret));
+		q->rx_depth = q->rx_n;
+		return;
+	}
+	q->rx_n = q->rx_depth;
+	ret = post_from(q, RX_FIRST);
+	if (ret)
+		fail(q, "post a receive", strerror(-ret));
 }
 
 /* The buffer goes back before the message is handled, which takes longer. */
@@ -464,8 +523,8 @@ static void take_message(struct ucm_qp *q, const struct ibv_wc *wc)
 	q->cfg.input(q, msg, len, &src);
 }
 
-/* A batch; the rest in the loop's next round. */
-static void receive(struct ucm_qp *q)
+/* False when there may be more, since as many were read as a batch has. */
+static bool take_batch(struct ucm_qp *q)
 {
 	struct ibv_wc wc[POLL_SIZE];
 	int i, n, left;
@@ -474,9 +533,35 @@ static void receive(struct ucm_qp *q)
 		n = q->recv_io.poll(q->recv_cq, POLL_SIZE, wc);
 		if (n < 0)
 			fail(q, "receive queue", strerror(errno));
+		if (n == POLL_SIZE && q->rx_n < q->rx_depth && !q->broken)
+			on_first_burst(q);
 		for (i = 0; i < n; i++)
 			take_message(q, &wc[i]);
 		if (n < POLL_SIZE)
+			return true;
+	}
+	return false;
+}
+
+static int arm_recv(struct ucm_qp *q)
+{
+	return vb_op_error(q->recv_io.arm(q->recv_cq, 0));
+}
+
+/*
+ * The queue is armed once it was read empty: what comes before raises no event.
+ * So it is looked at once more then. What is too much is for the loop's next
+ * round.
+ */
+static void receive(struct ucm_qp *q)
+{
+	int ret;
+
+	if (take_batch(q)) {
+		ret = arm_recv(q);
+		if (ret)
+			fail(q, "arm the receive queue", strerror(-ret));
+		if (take_batch(q))
 			return;
 	}
 	dapl_loop_defer(q->cfg.loop, &q->more);
@@ -487,21 +572,14 @@ static void on_more(struct dapl_work *work)
 	receive(dapl_container_of(work, struct ucm_qp, more));
 }
 
-static int arm_recv(struct ucm_qp *q)
-{
-	return vb_op_error(q->recv_io.arm(q->recv_cq, 0));
-}
-
+/* There is one event at most for each time that the queue was armed. */
 static void on_recv(struct dapl_watch *watch, uint32_t epoll_events)
 {
 	struct ucm_qp *q = dapl_container_of(watch, struct ucm_qp, recv_watch);
-	int ret = vb_cq_events_take(q->recv_cq, q->recv_chan);
+	int ret = vb_cq_event_take(q->recv_cq, q->recv_chan);
 
 	if (ret < 0)
 		channel_lost(q, watch, ret);
-	ret = arm_recv(q);
-	if (ret)
-		fail(q, "arm the receive queue", strerror(-ret));
 	receive(q);
 }
 
@@ -519,23 +597,13 @@ static int to_rtr_and_rts(struct ucm_qp *q)
 	return vb_qp_modify(q->verbs, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
 }
 
-static int post_all(struct ucm_qp *q)
-{
-	uint32_t slot;
-	int ret = 0;
-
-	for (slot = 0; slot < q->rx_depth && !ret; slot++)
-		ret = post_recv(q, slot);
-	return ret;
-}
-
 static int bring_up(struct ucm_qp *q)
 {
 	int ret;
 
 	ret = vb_qp_init(q->cfg.dev, q->verbs, q->cfg.dev->pkey_index, 0);
 	if (!ret)
-		ret = post_all(q);
+		ret = post_from(q, 0);
 	if (!ret)
 		ret = to_rtr_and_rts(q);
 	return ret;
@@ -621,23 +689,6 @@ static int queues_open(struct ucm_qp *q)
 	return 0;
 }
 
-static int memory_open(struct ucm_qp *q)
-{
-	size_t size =
-		((size_t)q->rx_depth + q->tx_depth) * BUF_SIZE + SINK_SIZE;
-	void *mem;
-
-	if (posix_memalign(&mem, (size_t)sysconf(_SC_PAGESIZE), size))
-		return -ENOMEM;
-	q->mem = mem;
-	memset(mem, 0, size);
-	q->tx_ah = calloc(q->tx_depth, sizeof(struct ucm_ah *));
-	if (!q->tx_ah)
-		return -ENOMEM;
-	return vb_mr_create(q->pd, mem, size, false, IBV_ACCESS_LOCAL_WRITE,
-			    &q->mr);
-}
-
 static int pair_open(struct ucm_qp *q)
 {
 	struct vb_qp_cfg cfg = {
@@ -658,13 +709,33 @@ static int pair_open(struct ucm_qp *q)
 	return ret;
 }
 
+/* What goes inline needs no buffer. */
+static int memory_open(struct ucm_qp *q)
+{
+	int ret = 0;
+
+	q->tx_ah = calloc(q->tx_depth, sizeof(struct ucm_ah *));
+	if (!q->tx_ah)
+		return -ENOMEM;
+	if (q->max_inline < DCM_MSG)
+		ret = block_open(q, (size_t)q->tx_depth * DCM_MSG, &q->tx);
+	if (!ret)
+		ret = block_open(q, SINK_SIZE, &q->sink);
+	q->rx_n = limited(RX_FIRST, (int)q->rx_depth);
+	if (!ret)
+		ret = block_open(q, (size_t)q->rx_n * BUF_SIZE, &q->rx_first);
+	return ret;
+}
+
 /* Frees what depends on the depths. */
 static void give_back(struct ucm_qp *q)
 {
 	if (q->verbs)
 		vb_qp_destroy(q->verbs);
-	if (q->mr)
-		vb_mr_destroy(q->mr);
+	block_close(&q->rx_first);
+	block_close(&q->rx_rest);
+	block_close(&q->tx);
+	block_close(&q->sink);
 	if (q->send_cq)
 		vb_cq_destroy(q->send_cq);
 	if (q->recv_cq)
@@ -674,13 +745,10 @@ static void give_back(struct ucm_qp *q)
 	if (q->recv_chan)
 		vb_channel_destroy(q->recv_chan);
 	free(q->tx_ah);
-	free(q->mem);
 	q->verbs = NULL;
-	q->mr = NULL;
 	q->send_cq = q->recv_cq = NULL;
 	q->send_chan = q->recv_chan = NULL;
 	q->tx_ah = NULL;
-	q->mem = NULL;
 }
 
 static int try_open(struct ucm_qp *q)
@@ -688,9 +756,9 @@ static int try_open(struct ucm_qp *q)
 	int ret = queues_open(q);
 
 	if (!ret)
-		ret = memory_open(q);
-	if (!ret)
 		ret = pair_open(q);
+	if (!ret)
+		ret = memory_open(q);
 	if (!ret)
 		ret = bring_up(q);
 	if (ret)
@@ -725,6 +793,18 @@ static int open_as_deep_as_possible(struct ucm_qp *q)
 	}
 }
 
+static int no_queue_pair(const struct vb_dev *dev, int err)
+{
+	char remedy[160] = "";
+
+	if (vb_locked_text(err, remedy, sizeof(remedy)))
+		strcat(remedy, ": ");
+	return dapl_fail_errno(err,
+			       "%s%s port %u: no datagram queue pair for "
+			       "connection management: %s",
+			       remedy, dev->name, dev->port, strerror(-err));
+}
+
 int ucm_qp_open(struct ucm_qp *q, const struct ucm_qp_cfg *cfg)
 {
 	int ret;
@@ -746,11 +826,7 @@ int ucm_qp_open(struct ucm_qp *q, const struct ucm_qp_cfg *cfg)
 			vb_pd_destroy(q->pd);
 	}
 	if (ret)
-		return dapl_fail_errno(ret,
-				       "%s port %u: no datagram queue pair for "
-				       "connection management: %s",
-				       cfg->dev->name, cfg->dev->port,
-				       strerror(-ret));
+		return no_queue_pair(cfg->dev, ret);
 	ucm_ah_cache_init(&q->ahs, cfg->path, q->pd, cfg->loop,
 			  limited(AHS_MAX, cfg->dev->attr.max_ah));
 	q->ahs.ready = on_way;

@@ -64,6 +64,12 @@ struct ucm_qp_stats {
 	uint64_t resets;
 };
 
+/* Buffers, and their registration. */
+struct ucm_block {
+	uint8_t *mem;
+	struct ibv_mr *mr;
+};
+
 struct ucm_qp {
 	struct ucm_qp_cfg cfg;
 	struct ibv_pd *pd;
@@ -75,9 +81,10 @@ struct ucm_qp {
 	uint32_t max_inline;
 	struct ucm_ah_cache ahs;
 
-	/* One block: the receive buffers, then the send buffers. */
-	uint8_t *mem;
-	struct ibv_mr *mr;
+	struct ucm_block rx_first, rx_rest;
+	struct ucm_block tx;   /* none where all goes inline */
+	struct ucm_block sink; /* the rest of long datagrams */
+	uint32_t rx_n;	       /* receives; rx_depth after the first burst */
 	uint32_t rx_depth, tx_depth;
 
 	struct dapl_watch recv_watch, send_watch;

@@ -157,17 +157,20 @@ static const struct dapl_obj_ops end_ops = {
 
 static DAT_EP_ATTR defaults(const struct vb_dev *dev, bool recv, bool request)
 {
+	DAT_COUNT iov = dev->attr.max_sge < 8 ? dev->attr.max_sge : 8;
+
 	return (DAT_EP_ATTR){
 		.service_type = DAT_SERVICE_TYPE_RC,
 		.recv_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG,
 		.request_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG,
 		.max_recv_dtos = recv ? 16 : 0,
-		.max_recv_iov = recv ? 8 : 0,
+		.max_recv_iov = recv ? iov : 0,
 		.max_request_dtos = request ? 16 : 0,
-		.max_request_iov = request ? 8 : 0,
+		.max_request_iov = request ? iov : 0,
 		.max_rdma_read_iov =
 			dev->max_read_sge < 8 ? dev->max_read_sge : 8,
-		.max_rdma_write_iov = 8,
+		.max_rdma_write_iov = iov,
+		.max_rdma_read_out = 4,
 	};
 }
 

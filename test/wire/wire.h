@@ -6,6 +6,10 @@
  * their offset and a colon; lines that begin with # are for people. Needs
  * $top_srcdir, as `make check` sets it. A file that cannot be read ends the
  * test.
+ *
+ * All was captured on little-endian machines. What a message has in its
+ * sender's order, the families of the two addresses, is given in this
+ * machine's.
  */
 #ifndef WIRE_H
 #define WIRE_H
@@ -41,6 +45,18 @@ static inline size_t wire_line(const char *path, const char *line, size_t at,
 	return at;
 }
 
+static inline void wire_own_order(uint8_t *buf, size_t n)
+{
+	static const size_t families[] = {36, 64};
+
+	for (size_t i = 0; i < 2 && n > families[i] + 1; i++) {
+		uint8_t *at = buf + families[i];
+		uint16_t family = (uint16_t)(at[0] | at[1] << 8);
+
+		memcpy(at, &family, sizeof(family));
+	}
+}
+
 /* Reads NAME.hex to BUF of MAX bytes; returns how many there are. */
 static inline size_t wire_load(const char *name, uint8_t *buf, size_t max)
 {
@@ -58,6 +74,7 @@ static inline size_t wire_load(const char *name, uint8_t *buf, size_t max)
 		if (line[0] != '#')
 			n = wire_line(path, line, n, buf, max);
 	fclose(f);
+	wire_own_order(buf, n);
 	return n;
 }
 

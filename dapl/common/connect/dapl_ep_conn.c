@@ -533,14 +533,18 @@ static DAT_RETURN check_connect(struct dapl_ep *ep, const void *addr,
 	return DAT_SUCCESS;
 }
 
-static struct dapl_cm_qp conn_qp(const struct dapl_ep *ep)
+/* Where a free has taken the queue pair away, the attempt is over as well. */
+static struct dapl_cm_qp conn_qp(struct dapl_ep *ep)
 {
 	struct dapl_cm_qp qp = {
-		.qp_num = ep->qp.ibv->qp_num,
 		.has_srq = ep->qp.srq != NULL,
 		.ud = ep->qp.ud,
 	};
 
+	dapl_lock(&ep->qp.ctl);
+	if (ep->qp.ibv)
+		qp.qp_num = ep->qp.ibv->qp_num;
+	dapl_unlock(&ep->qp.ctl);
 	qp.responder_resources =
 		ep->qp.attr.max_rdma_read_in > UINT8_MAX
 			? UINT8_MAX

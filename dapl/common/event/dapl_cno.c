@@ -64,6 +64,27 @@ static struct dapl_evd *cno_take(struct dapl_cno *cno)
 	return taken;
 }
 
+/* Wakes all that wait, since nothing wakes one of them. */
+static void poke_write(struct dapl_cno *cno)
+{
+	uint64_t one = 1;
+
+	if (dapl_fd_write(cno->poke_fd, &one, sizeof(one)) < 0)
+		dapl_log(DAPL_LOG_ERR, "cno %p: eventfd: %m", (void *)cno);
+}
+
+/* They go on sleeping, unless there is a reason left to look for. */
+static void poke_clear_locked(struct dapl_cno *cno)
+{
+	uint64_t count;
+
+	dapl_lock_assert_held(&cno->lock);
+	if (cno->dead || cno->leaving || cno->for_waiter)
+		return;
+	if (dapl_fd_read(cno->poke_fd, &count, sizeof(count)) < 0)
+		dapl_log(DAPL_LOG_ERR, "cno %p: eventfd: %m", (void *)cno);
+}
+
 /* The agent and the watch for it change together. 0 or -errno. */
 static int cno_agent_set_locked(struct dapl_cno *cno,
 				DAT_OS_WAIT_PROXY_AGENT agent)
@@ -88,12 +109,66 @@ static int cno_agent_set_locked(struct dapl_cno *cno,
 
 static int cno_agent_set(struct dapl_cno *cno, DAT_OS_WAIT_PROXY_AGENT agent)
 {
+	struct dapl_evd *evd = NULL;
 	int ret;
 
 	dapl_lock(&cno->lock);
 	ret = cno_agent_set_locked(cno, agent);
+	if (!ret) {
+		/* The one before is not called any more. */
+		evd = cno->for_agent;
+		cno->for_agent = NULL;
+	}
 	dapl_unlock(&cno->lock);
+	if (evd)
+		dapl_obj_put(&evd->obj);
 	return ret;
+}
+
+/* A trigger that the agent was called for; or NULL. */
+static struct dapl_evd *cno_take_handed(struct dapl_cno *cno)
+{
+	struct dapl_evd *evd;
+
+	dapl_lock(&cno->lock);
+	evd = cno->for_waiter;
+	cno->for_waiter = NULL;
+	if (evd)
+		poke_clear_locked(cno);
+	dapl_unlock(&cno->lock);
+	return evd;
+}
+
+/* A waiter has taken the trigger of EVD. */
+static void cno_tell_agent(struct dapl_cno *cno, struct dapl_evd *evd)
+{
+	dapl_lock(&cno->lock);
+	if (cno->agent.proxy_agent_func && !cno->for_agent) {
+		dapl_obj_get(&evd->obj);
+		cno->for_agent = evd;
+		cno->owed = cno->agent;
+		cno_agent_set_locked(cno, DAT_OS_WAIT_PROXY_AGENT_NULL);
+		dapl_loop_defer(cno->obj.ia->loop, &cno->work);
+	}
+	dapl_unlock(&cno->lock);
+}
+
+/* The service thread. */
+static void cno_agent_told(struct dapl_work *work)
+{
+	struct dapl_cno *cno = dapl_container_of(work, struct dapl_cno, work);
+	DAT_OS_WAIT_PROXY_AGENT agent;
+	struct dapl_evd *evd;
+
+	dapl_lock(&cno->lock);
+	agent = cno->owed;
+	evd = cno->for_agent;
+	cno->for_agent = NULL;
+	dapl_unlock(&cno->lock);
+	if (!evd)
+		return;
+	agent.proxy_agent_func(agent.instance_data, (DAT_EVD_HANDLE)evd);
+	dapl_obj_put(&evd->obj);
 }
 
 /* The service thread: the set is readable and there may be an agent. */
@@ -105,7 +180,8 @@ static void cno_agent_run(struct dapl_watch *w, uint32_t events)
 	bool set;
 
 	dapl_lock(&cno->lock);
-	set = cno->agent.proxy_agent_func != NULL;
+	/* What was handed to a waiter is taken first; it is awake. */
+	set = cno->agent.proxy_agent_func && !cno->for_waiter;
 	dapl_unlock(&cno->lock);
 	evd = set ? cno_take(cno) : NULL;
 	if (!evd)
@@ -113,8 +189,14 @@ static void cno_agent_run(struct dapl_watch *w, uint32_t events)
 	/* One call per setting; the consumer may have changed it by now. */
 	dapl_lock(&cno->lock);
 	agent = cno->agent;
-	if (agent.proxy_agent_func)
+	if (agent.proxy_agent_func) {
 		cno_agent_set_locked(cno, DAT_OS_WAIT_PROXY_AGENT_NULL);
+		if (cno->waiters > cno->leaving) {
+			dapl_obj_get(&evd->obj);
+			cno->for_waiter = evd;
+			poke_write(cno);
+		}
+	}
 	dapl_unlock(&cno->lock);
 	if (agent.proxy_agent_func)
 		agent.proxy_agent_func(agent.instance_data,
@@ -151,13 +233,10 @@ err_close_epfd:
 /* Releases the threads that wait now, and no later one. */
 static void cno_poke_locked(struct dapl_cno *cno)
 {
-	uint64_t one = 1;
-
 	dapl_lock_assert_held(&cno->lock);
 	cno->pokes++;
 	cno->leaving = cno->waiters;
-	if (dapl_fd_write(cno->poke_fd, &one, sizeof(one)) < 0)
-		dapl_log(DAPL_LOG_ERR, "cno %p: eventfd: %m", (void *)cno);
+	poke_write(cno);
 }
 
 /* Waiters return, and have left afterwards. */
@@ -182,6 +261,9 @@ static void cno_shutdown(struct dapl_obj *obj)
 	pthread_mutex_unlock(&dapl_process.left_mutex);
 	if (cno->watch.fd >= 0)
 		dapl_loop_del(obj->ia->loop, &cno->watch);
+	dapl_work_cancel(obj->ia->loop, &cno->work);
+	if (cno->for_agent)
+		dapl_obj_put(&cno->for_agent->obj);
 }
 
 static void cno_destroy(struct dapl_obj *obj)
@@ -225,6 +307,7 @@ static DAT_RETURN cno_new(DAT_IA_HANDLE ia_handle, DAT_PROXY_TYPE type,
 	cno->proxy_type = type;
 	cno->watch.fd = -1;
 	cno->watch.fn = cno_agent_run;
+	dapl_work_init(&cno->work, cno_agent_told);
 	*ret_cno = cno;
 	return DAT_SUCCESS;
 }
@@ -325,15 +408,25 @@ struct cno_waiter {
 static void left_locked(const struct cno_waiter *me)
 {
 	struct dapl_cno *cno = me->cno;
-	uint64_t count;
 
 	dapl_lock_assert_held(&cno->lock);
 	cno->waiters--;
-	if (cno->pokes == me->since || --cno->leaving || cno->dead)
-		return;
 	/* All that had to see it have: the CNO may be used again. */
-	if (dapl_fd_read(cno->poke_fd, &count, sizeof(count)) < 0)
-		dapl_log(DAPL_LOG_ERR, "cno %p: eventfd: %m", (void *)cno);
+	if (cno->pokes != me->since && !--cno->leaving)
+		poke_clear_locked(cno);
+}
+
+/* What was handed to nobody who still waits is the next one's. */
+static struct dapl_evd *left_behind_locked(struct dapl_cno *cno)
+{
+	struct dapl_evd *evd = cno->for_waiter;
+
+	dapl_lock_assert_held(&cno->lock);
+	if (!evd || cno->waiters > cno->leaving)
+		return NULL;
+	cno->for_waiter = NULL;
+	poke_clear_locked(cno);
+	return evd;
 }
 
 /* The wait has ended, or its thread. ARG: the struct cno_waiter. */
@@ -341,12 +434,19 @@ static void cno_left(void *arg)
 {
 	const struct cno_waiter *me = arg;
 	struct dapl_cno *cno = me->cno;
+	struct dapl_evd *evd;
 	bool dead;
 
+	/* It is the CNO's only as long as that has a waiter, or a user. */
 	dapl_lock(&cno->lock);
 	left_locked(me);
+	evd = left_behind_locked(cno);
 	dead = cno->dead;
 	dapl_unlock(&cno->lock);
+	if (evd) {
+		dapl_evd_trigger_back(evd, cno);
+		dapl_obj_put(&evd->obj);
+	}
 	if (dead) {
 		pthread_mutex_lock(&dapl_process.left_mutex);
 		pthread_cond_broadcast(&dapl_process.left);
@@ -365,9 +465,15 @@ static DAT_RETURN cno_wait(const struct cno_waiter *me, DAT_TIMEOUT timeout,
 	int reason = 0;
 
 	if (timeout != DAT_TIMEOUT_INFINITE)
-		deadline = dapl_now_us() + timeout;
+		/* a microsecond has passed in part */
+		deadline = dapl_now_us() + timeout + 1;
 	for (;;) {
-		evd = cno_take(cno);
+		evd = cno_take_handed(cno);
+		if (!evd) {
+			evd = cno_take(cno);
+			if (evd)
+				cno_tell_agent(cno, evd);
+		}
 		if (evd) {
 			*ret_evd = (DAT_EVD_HANDLE)evd;
 			dapl_obj_put(&evd->obj);

@@ -7,7 +7,9 @@
  * poll is the epoll descriptor itself. The trigger of an EVD stays in that
  * EVD's descriptors until somebody takes it, which is the latch of depth one
  * that the specification describes. A proxy agent is called on the service
- * thread, which watches the set only while an agent is there.
+ * thread, which watches the set only while an agent is there. Who takes a
+ * trigger where there are both, a waiter and an agent, hands it on to the
+ * other: either is to hear of it.
  */
 #ifndef DAPL_CNO_H
 #define DAPL_CNO_H
@@ -28,6 +30,11 @@ struct dapl_cno {
 	DAT_PROXY_TYPE proxy_type;     /* lock */
 	DAT_OS_WAIT_PROXY_AGENT agent; /* lock; called once, then gone */
 	struct dapl_watch watch;       /* on the set, while there is an agent */
+	struct dapl_evd *for_waiter;   /* lock; what the agent was called for */
+	struct dapl_evd *for_agent; /* lock; what a waiter has returned with */
+	DAT_OS_WAIT_PROXY_AGENT
+	owed;		       /* lock; the agent that is to hear of it */
+	struct dapl_work work; /* which that is done by */
 };
 
 static inline struct dapl_cno *dapl_cno_from(DAT_CNO_HANDLE h)

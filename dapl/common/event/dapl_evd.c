@@ -107,7 +107,8 @@ static void evd_clear(struct dapl_evd *evd)
 {
 	dapl_lock(&evd->lock);
 	__atomic_store_n(&evd->cq, NULL, __ATOMIC_RELAXED);
-	memset(&evd->ops, 0, sizeof(*evd) - offsetof(struct dapl_evd, ops));
+	memset(&evd->ops, 0,
+	       offsetof(struct dapl_evd, ctl) - offsetof(struct dapl_evd, ops));
 	evd->slow = DAPL_EVD_DEAD;
 	dapl_unlock(&evd->lock);
 }
@@ -134,6 +135,7 @@ static struct dapl_evd *evd_alloc(struct dapl_ia *ia, DAT_COUNT qlen,
 	evd->enabled = true;
 	evd->waitable = true;
 	evd->wakeup_fd = -1;
+	dapl_work_init_at_end(&evd->wake_work, dapl_evd_wake_work);
 	return evd;
 }
 
@@ -507,21 +509,24 @@ void dapl_evd_detach(struct dapl_evd *evd, int depth, const int *credits)
 
 static DAT_RETURN evd_resize_ctl(struct dapl_evd *evd, DAT_COUNT qlen)
 {
-	bool dead, busy;
 	int depth = qlen, err = 0;
+	bool dead, waited_for;
+	uint32_t queued;
 
 	dapl_lock(&evd->lock);
 	dead = dapl_evd_is_dead_locked(evd);
-	busy = dapl_evd_is_waited_for_locked(evd) ||
-	       dapl_evd_queued(evd) > (uint32_t)qlen;
+	waited_for = dapl_evd_is_waited_for_locked(evd);
+	queued = dapl_evd_queued(evd);
 	dapl_unlock(&evd->lock);
 	if (dead)
 		return no_evd(DAT_INVALID_HANDLE1);
-	if (busy)
+	if (waited_for)
 		return dapl_fail(DAPL_ERR(DAT_INVALID_STATE, 0),
-				 "evd %p: a thread waits on it, or more than "
-				 "%d events are queued",
-				 (void *)evd, qlen);
+				 "evd %p: a thread waits on it", (void *)evd);
+	if (queued > (uint32_t)qlen)
+		return dapl_fail(DAPL_ERR(DAT_INVALID_STATE, 0),
+				 "evd %p: %u events are queued, more than %d",
+				 (void *)evd, queued, qlen);
 	if (depth < evd->cq_reserved)
 		depth = evd->cq_reserved;
 	if (evd->cq && depth != evd->cq->cqe)

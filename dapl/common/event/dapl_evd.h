@@ -23,6 +23,7 @@
 
 #include "dapl/common/base/dapl_obj.h"
 #include "dapl/common/services/dapl_lock.h"
+#include "dapl/common/services/dapl_loop.h"
 #include "dapl/common/verbs/vb.h"
 
 struct dapl_cno;
@@ -71,8 +72,7 @@ struct dapl_evd {
 	 * long as the memory is one. They find it dead, and read no further.
 	 */
 	struct dapl_lock lock;
-	struct dapl_lock ctl; /* role CTL: resizing, and room below */
-	int qlen;	      /* what query says; also read without the lock */
+	int qlen; /* what query says; also read without the lock */
 
 	int slow;	      /* DAPL_EVD_* */
 	struct ibv_cq *cq;    /* constant; NULL when no stream needs one; also
@@ -92,8 +92,10 @@ struct dapl_evd {
 
 	struct ibv_comp_channel *chan; /* constant */
 	struct dapl_cno *cno;
-	int wakeup_fd;	     /* wakes the waiter and the CNO; -1 while there is
-				neither */
+	int wakeup_fd;	 /* wakes the waiter and the CNO; -1 while there is
+			    neither */
+	bool wakes_soon; /* it is to be signalled, and a reference held */
+	struct dapl_work wake_work;
 	DAT_EVD_FLAGS flags; /* constant */
 
 	/* Notification; see dapl_evd_notify.c. */
@@ -109,14 +111,15 @@ struct dapl_evd {
 	int users_dto;	 /* work queues that complete here */
 	int cq_pool;	 /* slots given over to credits */
 	int credits;	 /* atomic: free slots for unpromised queues */
+
+	/* As lock: the same as long as the memory is one. */
+	struct dapl_lock ctl; /* role CTL: resizing, and room above */
 };
 
-/* Where locks are words; those that are watched are larger. */
-_Static_assert(sizeof(struct dapl_lock) > sizeof(int) ||
-		       offsetof(struct dapl_evd, ring) +
-				       sizeof(struct dapl_ring) <=
-			       2 * DAPL_CACHE_LINE,
-	       "what reading an EVD touches is two cache lines");
+/* Where locks are small; those that are watched are larger. */
+_Static_assert(sizeof(struct dapl_lock) > 2 * sizeof(uintptr_t) ||
+		       offsetof(struct dapl_evd, ring) <= 2 * DAPL_CACHE_LINE,
+	       "what taking a completion touches is two cache lines");
 
 /* To be called when the EVD's lock is free, if it is set. */
 struct dapl_evd_call {
@@ -131,6 +134,7 @@ struct dapl_evd_after {
 	struct dapl_evd_call broken;
 	struct dapl_evd *async; /* referenced; to be told of an overflow */
 	DAT_HANDLE overflowed;	/* of this EVD; only a name */
+	struct dapl_wq *settle; /* it is to, behind the event read last */
 	bool unnotified;	/* the event read last notifies nobody */
 	bool shared;		/* it is of a receive from an SRQ */
 };
@@ -279,6 +283,13 @@ int dapl_evd_wakeup_open_locked(struct dapl_evd *evd);
 void dapl_evd_wakeup_close_locked(struct dapl_evd *evd);
 /* Wakes the waiter, or triggers the CNO of an enabled EVD. Lock held. */
 void dapl_evd_wake_locked(struct dapl_evd *evd);
+/*
+ * The same, but the service thread does it once at the end of its round: who is
+ * woken by the first of many events would take the processor away from those
+ * that are to follow.
+ */
+void dapl_evd_wake_soon_locked(struct dapl_evd *evd);
+void dapl_evd_wake_work(struct dapl_work *work);
 
 /*
  * Puts the descriptors of an enabled EVD without a waiter into the set of its

@@ -30,14 +30,20 @@ bool dapl_evd_cq_next_locked(struct dapl_evd *evd, DAT_EVENT *event,
 			     struct dapl_evd_after *after)
 {
 	struct ibv_wc wc;
+	bool made;
 	int n;
 
 	dapl_lock_assert_held(&evd->lock);
 	while ((n = evd->ops.poll(evd->cq, 1, &wc)) > 0) {
 		after->unnotified = false;
 		after->shared = false;
-		if (dapl_evd_cq_fast(evd, &wc, event) ||
-		    dapl_evd_cq_other(evd, &wc, event, after))
+		if (dapl_evd_cq_fast(evd, &wc, event))
+			return true;
+		made = dapl_evd_cq_other(evd, &wc, event, after);
+		dapl_evd_settle_locked(evd, after);
+		if (made)
+			return true;
+		if (dapl_evd_pop_locked(evd, event))
 			return true;
 	}
 	if (n < 0)
@@ -69,14 +75,19 @@ static void take_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 	after->shared = false;
 	if (!dapl_evd_cq_fast(evd, wc, event) &&
 	    !dapl_evd_cq_other(evd, wc, event, after))
-		return;
+		goto out;
 	if (drop && !after->shared && is_of(event, drop))
-		return;
+		goto out;
 	unnotified = after->unnotified || evd->config == DAPL_EVD_SOLICITED;
 	if (slot)
 		dapl_evd_slot_filled_locked(evd, unnotified);
 	else
 		dapl_evd_push_completion_locked(evd, event, unnotified, after);
+out:
+	/* An endpoint that is dropped has what it owes forgotten. */
+	if (drop && after->settle && after->settle->owner == drop)
+		after->settle = NULL;
+	dapl_evd_settle_locked(evd, after);
 }
 
 void dapl_evd_take_locked(struct dapl_evd *evd, const struct ibv_wc *wc, int n,

@@ -67,6 +67,24 @@ static inline bool dapl_evd_cq_other(struct dapl_evd *evd,
 	return slot->wq->complete(evd, wc, event, after);
 }
 
+/* Once the event that the above has made is in its place. */
+static inline void dapl_evd_settle_locked(struct dapl_evd *evd,
+					  struct dapl_evd_after *after)
+{
+	struct dapl_wq *wq = after->settle;
+
+	if (likely(!wq))
+		return;
+	after->settle = NULL;
+	wq->settle(evd, wq, after);
+}
+
+/*
+ * Takes the lock for a call that takes an event. Where there is no completion
+ * queue, others who post events take it as often, and it is nobody's.
+ */
+__attribute__((noinline)) void dapl_evd_lock_slow(struct dapl_evd *evd);
+
 /* ---------------------------------------------------------- dequeue */
 
 /* As dapl_evd_cq_fast(), for an event of the caller's form. */
@@ -99,14 +117,13 @@ dapl_evd_dequeue_by(DAT_EVD_HANDLE handle, void *event,
 	if (unlikely(evd->slow))
 		return slow(evd, event, 1, NULL);
 	n = evd->ops.poll(evd->cq, 1, &wc);
-	if (n == 0) {
-		dapl_unlock(&evd->lock);
-		return DAT_QUEUE_EMPTY;
-	}
+	dapl_opaque(evd);
+	if (n == 0)
+		return (DAT_RETURN)dapl_unlock_last(&evd->lock,
+						    DAT_QUEUE_EMPTY);
 	if (unlikely(n < 0 || !make(evd, &wc, event)))
 		return slow(evd, event, n, &wc);
-	dapl_unlock(&evd->lock);
-	return DAT_SUCCESS;
+	return (DAT_RETURN)dapl_unlock_last(&evd->lock, DAT_SUCCESS);
 }
 
 /* ------------------------------------------------------------- wait */
@@ -185,6 +202,7 @@ dapl_evd_wait_ring(struct dapl_evd *evd, void *to, dapl_evd_give_fn *give,
 	if (unlikely(dapl_evd_free_slots(evd) < DAPL_EVD_BATCH))
 		return DAPL_WAIT_ON;
 	*ret_n = evd->ops.poll(evd->cq, DAPL_EVD_BATCH, wc);
+	dapl_opaque(evd);
 	if (unlikely(*ret_n))
 		return DAPL_WAIT_ON;
 	dapl_evd_pop_to_locked(evd, to, give);
@@ -206,7 +224,8 @@ dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout,
 {
 	int n;
 
-	dapl_lock(&evd->lock);
+	if (unlikely(!dapl_trylock(&evd->lock)))
+		dapl_evd_lock_slow(evd);
 	*ret_n = 0;
 	*ret = DAT_SUCCESS;
 	if (unlikely(evd->slow || !evd->waitable || threshold > 1)) {
@@ -217,6 +236,7 @@ dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout,
 	}
 	/* The ring is empty, and has room for them. */
 	n = evd->ops.poll(evd->cq, DAPL_EVD_BATCH, wc);
+	dapl_opaque(evd);
 	if (likely(n > 0) && likely(dapl_evd_cq_fast(evd, &wc[0], event))) {
 		*nmore = 0;
 		if (n > 1)

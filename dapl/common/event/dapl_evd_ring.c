@@ -129,7 +129,7 @@ bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event)
 		posted = true;
 		overflow = overflows_locked(evd, event);
 		evd->overflowed |= overflow;
-		dapl_evd_wake_locked(evd);
+		dapl_evd_wake_soon_locked(evd);
 	}
 	dapl_unlock(&evd->lock);
 	if (!posted)

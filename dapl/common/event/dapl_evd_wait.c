@@ -59,15 +59,40 @@ DAT_RETURN dapl_evd_bad_wait(DAT_EVD_HANDLE handle, const void *event,
 	return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0), "no such EVD");
 }
 
+void dapl_evd_lock_slow(struct dapl_evd *evd)
+{
+	if (__atomic_load_n(&evd->cq, __ATOMIC_RELAXED))
+		dapl_lock_hot(&evd->lock);
+	else
+		dapl_lock(&evd->lock);
+}
+
+/* An event was taken. The trigger for the last one goes with it. */
+static inline void took_locked(const struct dapl_evd *evd)
+{
+	if (unlikely(evd->cno != NULL) && !evd->cq && !dapl_evd_queued(evd))
+		dapl_wakeup_clear(evd->wakeup_fd);
+}
+
 DAT_RETURN dapl_evd_dequeue_slow(struct dapl_evd *evd, DAT_EVENT *event, int n,
 				 const struct ibv_wc *wc)
 {
 	struct dapl_evd_after after = {0};
 	DAT_RETURN nothing;
-	bool got = false;
+	bool got;
 
+	/* Who polled has seen that nothing speaks against it. */
+	if (likely(wc && n > 0)) {
+		got = dapl_evd_cq_other(evd, wc, event, &after);
+		dapl_evd_settle_locked(evd, &after);
+		if (likely(got)) {
+			dapl_unlock(&evd->lock);
+			dapl_evd_after(&after);
+			return DAT_SUCCESS;
+		}
+	}
 	if (!wc && !n)
-		dapl_lock(&evd->lock);
+		dapl_evd_lock_slow(evd);
 	if (dapl_evd_is_dead_locked(evd)) {
 		dapl_unlock(&evd->lock);
 		return dapl_fail(DAPL_ERR(DAT_INVALID_HANDLE, 0),
@@ -79,12 +104,11 @@ DAT_RETURN dapl_evd_dequeue_slow(struct dapl_evd *evd, DAT_EVENT *event, int n,
 				 "evd %p: another thread waits on it",
 				 (void *)evd);
 	}
-	if (wc && n > 0)
-		got = dapl_evd_cq_other(evd, wc, event, &after);
-	else if (n < 0)
+	if (n < 0)
 		dapl_evd_cq_failed_locked(evd, n, &after);
-	if (!got)
-		got = dapl_evd_pop_locked(evd, event);
+	got = dapl_evd_pop_locked(evd, event);
+	if (got)
+		took_locked(evd);
 	if (!got && evd->cq)
 		got = dapl_evd_cq_next_locked(evd, event, &after);
 	/* Without the lock it may be another EVD. */
@@ -132,19 +156,60 @@ int dapl_evd_wakeup_open_locked(struct dapl_evd *evd)
 void dapl_evd_wakeup_close_locked(struct dapl_evd *evd)
 {
 	dapl_lock_assert_held(&evd->lock);
-	if (evd->wakeup_fd < 0 || evd->cno ||
+	if (evd->wakeup_fd < 0 || evd->cno || evd->wakes_soon ||
 	    dapl_evd_is_waited_for_locked(evd))
 		return;
 	dapl_wakeup_put(&evd->obj.ia->wakeups, evd->wakeup_fd);
 	evd->wakeup_fd = -1;
 }
 
-void dapl_evd_wake_locked(struct dapl_evd *evd)
+static bool somebody_listens_locked(const struct dapl_evd *evd)
 {
 	dapl_lock_assert_held(&evd->lock);
-	if (evd->wakeup_fd >= 0 &&
-	    (dapl_evd_is_waited_for_locked(evd) || evd->enabled))
+	return evd->wakeup_fd >= 0 &&
+	       (dapl_evd_is_waited_for_locked(evd) || evd->enabled);
+}
+
+void dapl_evd_wake_locked(struct dapl_evd *evd)
+{
+	if (somebody_listens_locked(evd))
 		dapl_wakeup_signal(evd->wakeup_fd);
+}
+
+void dapl_evd_wake_soon_locked(struct dapl_evd *evd)
+{
+	if (!dapl_loop_here(evd->obj.ia->loop)) {
+		dapl_evd_wake_locked(evd);
+		return;
+	}
+	/* Who comes later looks before he sleeps. */
+	if (evd->wakes_soon || !somebody_listens_locked(evd))
+		return;
+	evd->wakes_soon = true;
+	dapl_obj_get(&evd->obj);
+	dapl_loop_defer(evd->obj.ia->loop, &evd->wake_work);
+}
+
+/*
+ * Signals without the lock, which is the first that the sleeper wants. It may
+ * leave meanwhile: then its descriptor stays, and is given back here.
+ */
+void dapl_evd_wake_work(struct dapl_work *work)
+{
+	struct dapl_evd *evd =
+		dapl_container_of(work, struct dapl_evd, wake_work);
+	int fd;
+
+	dapl_lock(&evd->lock);
+	fd = somebody_listens_locked(evd) ? evd->wakeup_fd : -1;
+	dapl_unlock(&evd->lock);
+	if (fd >= 0)
+		dapl_wakeup_signal(fd);
+	dapl_lock(&evd->lock);
+	evd->wakes_soon = false;
+	dapl_evd_wakeup_close_locked(evd);
+	dapl_unlock(&evd->lock);
+	dapl_obj_put(&evd->obj);
 }
 
 /* Under the CNO's lock, so that whoever reads the set finds living EVDs. */
@@ -398,7 +463,8 @@ static DAT_RETURN evd_wait_on_locked(struct evd_waiter *me, DAT_TIMEOUT timeout,
 
 	dapl_lock_assert_held(&evd->lock);
 	if (timeout != DAT_TIMEOUT_INFINITE)
-		deadline = dapl_now_us() + timeout;
+		/* a microsecond has passed in part */
+		deadline = dapl_now_us() + timeout + 1;
 	if (dapl_evd_wakeup_open_locked(evd))
 		dapl_log(DAPL_LOG_WARN,
 			 "evd %p: no file descriptor is left to wake the "
@@ -491,13 +557,15 @@ wait_rest(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
 		goto out;
 	dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, &after);
 	if (likely(dapl_evd_queued(evd) >= (uint32_t)threshold) ||
-	    dapl_evd_spin_locked(evd, timeout, (uint32_t)threshold, &after))
+	    dapl_evd_spin_locked(evd, timeout, (uint32_t)threshold, &after)) {
 		dapl_evd_pop_to_locked(evd, event, give);
-	else if (timeout)
+		took_locked(evd);
+	} else if (timeout) {
 		return wait_asleep(evd, &after, timeout, threshold, event,
 				   nmore, give);
-	else
+	} else {
 		ret = dapl_evd_nothing_came(evd, DAT_TIMEOUT_EXPIRED);
+	}
 out:
 	*nmore = (DAT_COUNT)dapl_evd_queued(evd);
 	dapl_unlock(&evd->lock);

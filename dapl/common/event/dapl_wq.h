@@ -37,6 +37,10 @@ struct ibv_wc;
  */
 typedef bool dapl_complete_fn(struct dapl_evd *evd, const struct ibv_wc *wc,
 			      DAT_EVENT *event, struct dapl_evd_after *after);
+struct dapl_wq;
+/* Makes the events of what WQ owes, into EVD's ring. With the EVD's lock. */
+typedef void dapl_settle_fn(struct dapl_evd *evd, struct dapl_wq *wq,
+			    struct dapl_evd_after *after);
 
 struct dapl_slot {
 	struct dapl_wq *wq; /* whose it is; constant */
@@ -88,12 +92,19 @@ struct dapl_wq {
 	bool flushing; /* posts are flushed; see dapl_wq_set_flushing() */
 	bool failed;   /* a request has: all behind it will; the EVD's lock */
 	int *credits;  /* see dapl_evd_attach(); usually NULL */
+	/*
+	 * The last slots of the ring that are not the device's: posts that are
+	 * to be flushed, by SETTLE, behind what the device has yet to flush.
+	 * Written with both locks.
+	 */
+	uint32_t owed;
+	dapl_settle_fn *settle; /* constant; not of an SRQ's */
 
 	__attribute__((aligned(DAPL_CACHE_LINE))) struct dapl_slot slots[];
 };
 
-/* Where locks are words; those that are watched are larger. */
-_Static_assert(sizeof(struct dapl_lock) > sizeof(int) ||
+/* Where locks are small; those that are watched are larger. */
+_Static_assert(sizeof(struct dapl_lock) > 2 * sizeof(uintptr_t) ||
 		       offsetof(struct dapl_wq, complete) <= DAPL_CACHE_LINE,
 	       "what a post and its completion touch is one cache line");
 

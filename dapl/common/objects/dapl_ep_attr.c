@@ -362,14 +362,47 @@ static DAT_RETURN check_modify(const struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 	return DAT_SUCCESS;
 }
 
+static bool is_new_and_bad(DAT_COUNT is, DAT_COUNT wish, DAT_COUNT limit)
+{
+	return wish != is && (wish < 0 || wish > limit);
+}
+
+/* At creation these are not looked at: programs leave what was there. */
+static DAT_RETURN check_rdma_iov(const struct dapl_ep *ep,
+				 const DAT_EP_ATTR *wish)
+{
+	DAT_IA_ATTR limits = ia_limits(ep->obj.ia);
+	const DAT_EP_ATTR *is = &ep->qp.attr;
+
+	if (is_new_and_bad(is->max_rdma_read_iov, wish->max_rdma_read_iov,
+			   limits.max_iov_segments_per_rdma_read))
+		return dapl_fail(DAPL_BAD_ARG(3),
+				 "ep %p: %d segments of a read, but %s has %d",
+				 (const void *)ep, wish->max_rdma_read_iov,
+				 ep->obj.ia->dev.name,
+				 limits.max_iov_segments_per_rdma_read);
+	if (is_new_and_bad(is->max_rdma_write_iov, wish->max_rdma_write_iov,
+			   limits.max_iov_segments_per_rdma_write))
+		return dapl_fail(DAPL_BAD_ARG(3),
+				 "ep %p: %d segments of a write, but %s has %d",
+				 (const void *)ep, wish->max_rdma_write_iov,
+				 ep->obj.ia->dev.name,
+				 limits.max_iov_segments_per_rdma_write);
+	return DAT_SUCCESS;
+}
+
 /* What EP is made of stays the same meanwhile: nobody else modifies it. */
 static DAT_RETURN modify(struct dapl_ep *ep, DAT_EP_PARAM_MASK mask,
 			 const DAT_EP_PARAM *param)
 {
 	struct dapl_ep_new_parts wish;
+	DAT_RETURN ret;
 
 	wish.attr = ep->qp.attr;
 	attr_merge(&wish.attr, mask, &param->ep_attr);
+	ret = check_rdma_iov(ep, &wish.attr);
+	if (ret != DAT_SUCCESS)
+		return ret;
 	wish.pz = mask & DAT_EP_FIELD_PZ_HANDLE ? param->pz_handle
 						: (DAT_PZ_HANDLE)ep->qp.pz;
 	wish.recv_evd = mask & DAT_EP_FIELD_RECV_EVD_HANDLE

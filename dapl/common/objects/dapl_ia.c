@@ -270,27 +270,37 @@ static struct dapl_ia *ia_alloc(const struct dapl_provider *prov)
 
 static DAT_RETURN open_error(const struct dapl_cm *cm, int err)
 {
-	DAT_RETURN ret = dapl_err_dat(err);
-	char names[256];
+	char names[256], why[320];
+	DAT_RETURN ret;
 
 	vb_device_names(names, sizeof(names));
 	if (!names[0])
-		return dapl_fail(ret,
-				 "no RDMA device: is its driver loaded, and "
-				 "/dev/infiniband visible here?");
-	if (err == -EOPNOTSUPP)
-		return dapl_fail(DAT_CLASS_ERROR | DAT_INVALID_ADDRESS,
-				 "%s makes no reliable connected (RC) queue "
-				 "pairs, which every endpoint needs: name "
-				 "another device in dat.conf; devices here: %s",
-				 cm->dev_name, names);
+		return dapl_fail(dapl_err_dat(err),
+				 "load the driver of the RDMA device, or let "
+				 "this container see it: there is no RDMA "
+				 "device");
+	err = vb_explain(cm->dev_name, cm->port, err, why, sizeof(why));
+	ret = dapl_err_dat(err);
 	/* What dat.conf says of device and port, and nothing is like it. */
 	if (err == -ENODEV)
 		ret = DAT_CLASS_ERROR | DAT_PROVIDER_NOT_FOUND;
-	else if (err == -EINVAL)
+	else if (err == -EINVAL || err == -EOPNOTSUPP)
 		ret = DAT_CLASS_ERROR | DAT_INVALID_ADDRESS;
-	return dapl_fail(ret, "cannot open port %u of %s: %s; devices here: %s",
-			 cm->port, cm->dev_name, strerror(-err), names);
+	return dapl_fail(ret, "%s; devices here: %s", why, names);
+}
+
+/* What is down carries nothing, whoever manages its connections. */
+static DAT_RETURN port_check(const struct vb_dev *dev)
+{
+	if (vb_port_is_active(dev))
+		return DAT_SUCCESS;
+	return dapl_fail(DAT_CLASS_ERROR | DAT_INVALID_ADDRESS,
+			 "bring %s of %s port %u up: the port is %s",
+			 dev->ethernet || dev->iw_cm
+				 ? "the network interface"
+				 : "cable, switch and subnet manager",
+			 dev->name, dev->port,
+			 ibv_port_state_str(dev->port_attr.state));
 }
 
 /*
@@ -317,6 +327,10 @@ static DAT_RETURN device_open(struct dapl_ia *ia)
 	ret = vb_open(ia->cm->dev_name, ia->cm->port, &ia->dev);
 	if (ret)
 		return open_error(ia->cm, ret);
+	if (port_check(&ia->dev) != DAT_SUCCESS) {
+		vb_close(&ia->dev);
+		return DAT_CLASS_ERROR | DAT_INVALID_ADDRESS;
+	}
 	partition_set(ia);
 	ia->max_inline = (uint32_t)(ia->params.max_inline >= 0
 					    ? ia->params.max_inline
@@ -375,9 +389,13 @@ static DAT_RETURN ia_start(struct dapl_ia *ia, DAT_COUNT qlen,
 	DAT_RETURN ret;
 	int err;
 
+	dapl_lock_prepare();
 	err = dapl_loop_open(ops->name, &ia->loop);
 	if (err)
-		return dapl_fail(dapl_err_dat(err), "no service thread: %s",
+		return dapl_fail(dapl_err_dat(err),
+				 "raise the limits of threads (ulimit -u, the "
+				 "container's pids) and of memory: no service "
+				 "thread: %s",
 				 strerror(-err));
 	ret = cm_open(ia);
 	if (ret != DAT_SUCCESS)
@@ -419,17 +437,15 @@ err_close_loop:
 
 /*
  * Libraries that find no descriptor left report all kinds of things, as that
- * there is no device.
+ * there is no device; nothing of that is told.
  */
 static DAT_RETURN no_files_left(void)
 {
-	char why[160];
-
-	snprintf(why, sizeof(why), "%s", dapl__fail_text());
 	return dapl_fail(DAPL_ERR(DAT_INSUFFICIENT_RESOURCES, 0),
-			 "an adapter takes up to %d file descriptors, and the "
-			 "process has no more left (see ulimit -n): %s",
-			 IA_FILES, why);
+			 "raise the limit of file descriptors (ulimit -n): an "
+			 "adapter takes up to %d, and the process has no more "
+			 "left",
+			 IA_FILES);
 }
 
 /* QLEN and ASYNC_EVD mean nothing where the IA is for queries only. */
@@ -540,10 +556,28 @@ static void ia_free_objects(struct dapl_ia *ia)
 	ia_end_all(ia, DAT_HANDLE_TYPE_EVD);
 }
 
+/* Whether the consumer made OBJ, or was given it for good. */
+static bool is_consumers(const struct dapl_ia *ia, const struct dapl_obj *obj)
+{
+	const struct dapl_ep *ep;
+
+	switch (obj->ops->type) {
+	case DAT_HANDLE_TYPE_CR:
+		return false;
+	case DAT_HANDLE_TYPE_EP:
+		ep = (const struct dapl_ep *)obj;
+		return __atomic_load_n(&ep->qp.state, __ATOMIC_ACQUIRE) !=
+		       DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
+	default:
+		return obj != (const struct dapl_obj *)ia->async_evd ||
+		       !ia->async_evd_own;
+	}
+}
+
 /*
- * True when the consumer has freed everything but open's async EVD. Requests do
- * not count: they come by themselves, and one whose event went with its EVD
- * nobody could answer. They are refused.
+ * True when the consumer has freed everything but open's async EVD. Requests,
+ * and the endpoints that they brought, do not count: they come by themselves,
+ * and one whose event went with its EVD nobody could answer. They are refused.
  */
 static bool ia_empty(struct dapl_ia *ia)
 {
@@ -553,10 +587,7 @@ static bool ia_empty(struct dapl_ia *ia)
 	dapl_lock(&ia->lock);
 	for (int i = 0; i < DAPL_OBJ_TYPES && empty; i++)
 		dapl_list_for_each(obj, &ia->objs[i], link)
-			if (i != DAT_HANDLE_TYPE_CR &&
-			    (obj != (struct dapl_obj *)ia->async_evd ||
-			     !ia->async_evd_own))
-				empty = false;
+			empty &= !is_consumers(ia, obj);
 	dapl_unlock(&ia->lock);
 	return empty;
 }

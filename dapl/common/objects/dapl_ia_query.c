@@ -30,6 +30,12 @@ static DAT_UINT32 size32(unsigned long long n)
 	return n > UINT32_MAX ? UINT32_MAX : (DAT_UINT32)n;
 }
 
+/* Immediate data and atomics are what the IB extension is about. */
+static bool is_extended(const struct dapl_ia *ia)
+{
+	return ia->dev.immediate || ia->dev.atomics;
+}
+
 void dapl_ia_attr_fill(struct dapl_ia *ia, DAT_IA_ATTR *attr)
 {
 	const struct ibv_device_attr *dev = &ia->dev.attr;
@@ -72,10 +78,8 @@ void dapl_ia_attr_fill(struct dapl_ia *ia, DAT_IA_ATTR *attr)
 	attr->max_rdma_read_per_ep_in_guaranteed = DAT_TRUE;
 	attr->max_rdma_read_per_ep_out_guaranteed = DAT_TRUE;
 	attr->zb_supported = ia->dev.zero_based ? DAT_TRUE : DAT_FALSE;
-	/* Immediate data and atomics are what the IB extension is about. */
-	attr->extension_supported = ia->dev.immediate || ia->dev.atomics
-					    ? DAT_EXTENSION_IB
-					    : DAT_EXTENSION_NONE;
+	attr->extension_supported =
+		is_extended(ia) ? DAT_EXTENSION_IB : DAT_EXTENSION_NONE;
 	attr->extension_version = DAT_IB_EXTENSION_VERSION;
 }
 
@@ -190,7 +194,8 @@ void dapl_ia_named_attrs(struct dapl_ia *ia)
 	snprintf(text, sizeof(text), "%u", ia->dev.port);
 	named(ia, "DAT_IB_PORT_NUMBER", text);
 	/* From here on of extensions: programs of 1.2 see what is before. */
-	named(ia, "DAT_EXTENSION_INTERFACE", "TRUE");
+	named(ia, "DAT_EXTENSION_INTERFACE",
+	      is_extended(ia) ? "TRUE" : "FALSE");
 	named(ia, "DAT_IB_FETCH_AND_ADD", atomic);
 	named(ia, "DAT_IB_CMP_AND_SWAP", atomic);
 	named(ia, "DAT_IB_IMMED_DATA", ia->dev.immediate ? "TRUE" : "FALSE");

@@ -12,7 +12,6 @@
 #include <dat2/dat_ib_extensions.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "dapl/common/base/dapl_ia.h"
@@ -103,7 +102,7 @@ static DAT_RETURN check_zero_based(const struct dapl_ia *ia, const void *addr)
 static DAT_RETURN lmr_refused(const struct dapl_ia *ia, int err, void *addr,
 			      DAT_VLEN length)
 {
-	struct rlimit limit = {0};
+	char remedy[160];
 
 	switch (err) {
 	case -EFAULT:
@@ -112,15 +111,11 @@ static DAT_RETURN lmr_refused(const struct dapl_ia *ia, int err, void *addr,
 				 "read-only and local write was asked for",
 				 addr, (unsigned long long)length);
 	case -ENOMEM:
-		getrlimit(RLIMIT_MEMLOCK, &limit);
-		if (limit.rlim_cur != RLIM_INFINITY)
-			return dapl_fail(
-				DAPL_NO_RES(MEMORY_REGION),
-				"lmr: %llu bytes could not be locked; the "
-				"limit is %llu bytes (raise ulimit -l, systemd "
-				"LimitMEMLOCK= or the container's memlock)",
-				(unsigned long long)length,
-				(unsigned long long)limit.rlim_cur);
+		if (vb_locked_text(err, remedy, sizeof(remedy)))
+			return dapl_fail(DAPL_NO_RES(MEMORY_REGION),
+					 "lmr: %s: %llu bytes could not be "
+					 "locked",
+					 remedy, (unsigned long long)length);
 		return dapl_fail(DAPL_NO_RES(MEMORY_REGION),
 				 "lmr: %s has no memory for a region of %llu "
 				 "bytes",

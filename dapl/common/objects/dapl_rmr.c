@@ -46,8 +46,9 @@ struct bind_record {
 	struct dapl_rmr *rmr;  /* referenced until it completes */
 	struct dapl_lmr *old;  /* used: bound to before, or NULL; rmr->lock */
 	DAT_RMR_COOKIE cookie;
-	bool suppressed; /* no event for success */
-	bool failed;	 /* kept for what it holds in use; rmr->lock */
+	DAT_RMR_CONTEXT closes; /* of type 2: that an unbind ends, or 0 */
+	bool suppressed;	/* no event for success */
+	bool failed;		/* kept for what it holds in use; rmr->lock */
 };
 
 static struct dapl_rmr *dapl_rmr_from(DAT_RMR_HANDLE h)
@@ -121,6 +122,11 @@ static void let_failed_go_locked(struct dapl_rmr *rmr)
 	}
 }
 
+static void live_key_set(struct dapl_rmr *rmr, DAT_RMR_CONTEXT key)
+{
+	__atomic_store_n(&rmr->window.live_key, key, __ATOMIC_RELEASE);
+}
+
 /* RECORD's bind is over. The EVD's lock may be held. */
 static void bind_end(struct bind_record *record, bool ok)
 {
@@ -129,10 +135,13 @@ static void bind_end(struct bind_record *record, bool ok)
 	dapl_lock(&rmr->lock);
 	if (ok) {
 		let_failed_go_locked(rmr);
-	} else if (record->old && !rmr->lmr) {
-		/* It was an unbind: there is something to unbind yet. */
+	} else if (record->old && !rmr->lmr &&
+		   record->link.next == &rmr->binds) {
+		/* It was the last, an unbind: there is something to unbind. */
 		rmr->lmr = record->old;
 		record->old = NULL;
+		if (record->closes)
+			live_key_set(rmr, record->closes);
 	} else if (record->old) {
 		record->failed = true;
 	}
@@ -285,7 +294,8 @@ static int window_access(DAT_MEM_PRIV_FLAGS priv)
 
 static DAT_RETURN check_bind(const struct dapl_rmr *rmr,
 			     const struct dapl_lmr *lmr,
-			     const DAT_LMR_TRIPLET *t, DAT_MEM_PRIV_FLAGS priv)
+			     const DAT_LMR_TRIPLET *t, DAT_MEM_PRIV_FLAGS priv,
+			     DAT_VA_TYPE va_type)
 {
 	DAT_VADDR start;
 
@@ -307,6 +317,14 @@ static DAT_RETURN check_bind(const struct dapl_rmr *rmr,
 			       DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
 		return dapl_fail(DAPL_BAD_ARG(4), "unknown privileges 0x%x",
 				 (unsigned)priv);
+	if (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)
+		return dapl_fail(DAPL_BAD_ARG(5), "unknown kind of address %d",
+				 (int)va_type);
+	if (va_type == DAT_VA_TYPE_ZB && rmr->mw->type == IBV_MW_TYPE_1)
+		return dapl_fail(DAPL_BAD_ARG(5),
+				 "rmr %p: only windows of "
+				 "dat_rmr_create_for_ep() count from 0",
+				 (const void *)rmr);
 	if ((priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG) &&
 	    !(lmr->param.mem_priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
 		return dapl_fail(DAPL_ERR(DAT_PRIVILEGES_VIOLATION,
@@ -339,11 +357,6 @@ static void fill_bind(struct ibv_mw_bind_info *info, struct dapl_lmr *lmr,
 	info->mw_access_flags = (unsigned)window_access(priv);
 	if (va_type == DAT_VA_TYPE_ZB)
 		info->mw_access_flags |= IBV_ACCESS_ZERO_BASED;
-}
-
-static void live_key_set(struct dapl_rmr *rmr, DAT_RMR_CONTEXT key)
-{
-	__atomic_store_n(&rmr->window.live_key, key, __ATOMIC_RELEASE);
 }
 
 /* Takes the key of a bound window of type 2 back, as a request of our own. */
@@ -410,6 +423,11 @@ static DAT_RETURN post_type2(struct dapl_rmr *rmr, struct dapl_qp *ep,
 
 	memset(&wr, 0, sizeof(wr));
 	if (live && info) {
+		/* Refused later, the bind would have closed the window. */
+		if (!dapl_qp_has_room(ep, 2))
+			return dapl_fail(DAPL_NO_MEM,
+					 "ep %p: a new bind takes two places",
+					 (void *)ep);
 		ret = post_invalidate(rmr, ep);
 		if (ret != DAT_SUCCESS)
 			return ret;
@@ -424,6 +442,8 @@ static DAT_RETURN post_type2(struct dapl_rmr *rmr, struct dapl_qp *ep,
 	} else if (live) {
 		wr.opcode = IBV_WR_LOCAL_INV;
 		wr.invalidate_rkey = rmr->mw->rkey;
+		/* It may be flushed before the post returns. */
+		live_key_set(rmr, 0);
 	} else {
 		return post_nothing(rmr, ep, record, flags, ret_key);
 	}
@@ -431,8 +451,8 @@ static DAT_RETURN post_type2(struct dapl_rmr *rmr, struct dapl_qp *ep,
 	if (ret == DAT_SUCCESS && info) {
 		rmr->mw->rkey = wr.bind_mw.rkey;
 		bound_through(rmr, ep, qp_id);
-	} else if (ret == DAT_SUCCESS || info) {
-		live_key_set(rmr, 0);
+	} else if (ret != DAT_SUCCESS) {
+		live_key_set(rmr, info ? 0 : rmr->mw->rkey);
 	}
 	*ret_key = rmr->mw->rkey;
 	return ret;
@@ -457,6 +477,8 @@ static DAT_RETURN post(struct dapl_rmr *rmr, struct dapl_qp *ep,
 	/* Drivers read the region of a type 1 window even to unbind it. */
 	if (!lmr)
 		bind->bind_info.mr = record->old ? record->old->mr : NULL;
+	if (!lmr && is_live(rmr))
+		record->closes = rmr->mw->rkey;
 	if (rmr->mw->type == IBV_MW_TYPE_2)
 		ret = post_type2(rmr, ep, lmr ? &bind->bind_info : NULL,
 				 slot_cookie, flags, ret_key);
@@ -504,7 +526,7 @@ DAT_RETURN dapl_rmr_bind(DAT_RMR_HANDLE handle, DAT_LMR_HANDLE lmr_handle,
 				 "that can end it",
 				 (void *)rmr, (void *)rmr->ep);
 	if (!unbind) {
-		ret = check_bind(rmr, lmr, triplet, priv);
+		ret = check_bind(rmr, lmr, triplet, priv, va_type);
 		if (ret != DAT_SUCCESS)
 			return ret;
 		fill_bind(&bind.bind_info, lmr, triplet, priv, va_type);

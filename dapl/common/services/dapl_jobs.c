@@ -3,15 +3,17 @@
  * dapl_jobs.c - helper threads for calls that may sleep; see the header.
  *
  * One lock guards everything; it is free while a job runs. Each helper has a
- * place that names the job it runs; as it is cleared, done() is deferred, and
- * from then on the job's memory may be gone. Who waits, for a job to begin or
- * to end, sleeps until "seq" moves.
+ * place that names the job it runs; before that is cleared, done() is deferred,
+ * and from then on the job's memory may be gone. A job that is queued wakes one
+ * idle helper and no more: they are many, and each would look for itself. The
+ * service thread does so at the end of its round, or each helper would take the
+ * processor away from the next job's start. Who waits for the end of a run is
+ * somebody else, and sleeps elsewhere.
  */
 #include "dapl/common/services/dapl_jobs.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "dapl/common/services/dapl_lock.h"
 #include "dapl/common/services/dapl_thread.h"
@@ -19,12 +21,15 @@
 struct dapl_jobs {
 	struct dapl_loop *loop;
 	struct dapl_lock lock; /* role JOBS */
-	pid_t pid;	       /* of the process that has the threads */
 	struct dapl_list queue;
 	unsigned queued_n;
+	unsigned unheard; /* of these, that no helper was woken for */
+	struct dapl_work wake_work;
 	unsigned idle;
 	bool stop;
-	int seq; /* futex */
+	int queue_seq; /* futex: idle helpers sleep until it moves */
+	int end_seq;   /* futex: so do those who wait for the end of a run */
+	unsigned end_waits; /* of these */
 	unsigned helpers;
 	struct helper {
 		struct dapl_jobs *jobs;
@@ -36,24 +41,22 @@ struct dapl_jobs {
 
 static bool forked(const struct dapl_jobs *jobs)
 {
-	return jobs->pid != getpid();
+	return dapl_loop_forked(jobs->loop);
 }
 
-static void changed_locked(struct dapl_jobs *jobs)
+static void move_on(int *seq)
 {
-	dapl_lock_assert_held(&jobs->lock);
-	__atomic_store_n(&jobs->seq, jobs->seq + 1, __ATOMIC_RELEASE);
-	dapl__futex_wake_all(&jobs->seq);
+	__atomic_store_n(seq, *seq + 1, __ATOMIC_RELEASE);
 }
 
-/* Gives the lock up until something has changed. */
-static void wait_locked(struct dapl_jobs *jobs)
+/* Gives the lock up until SEQ, one of the two, has moved. */
+static void wait_locked(struct dapl_jobs *jobs, const int *seq)
 {
-	int seq = jobs->seq;
+	int was = *seq;
 
 	dapl_lock_assert_held(&jobs->lock);
 	dapl_unlock(&jobs->lock);
-	dapl__futex_wait(&jobs->seq, seq);
+	dapl__futex_wait(seq, was);
 	dapl_lock(&jobs->lock);
 }
 
@@ -85,7 +88,7 @@ static struct dapl_job *next_locked(struct helper *h)
 	dapl_lock_assert_held(&jobs->lock);
 	jobs->idle++;
 	while (dapl_list_empty(&jobs->queue) && !jobs->stop)
-		wait_locked(jobs);
+		wait_locked(jobs, &jobs->queue_seq);
 	jobs->idle--;
 	if (dapl_list_empty(&jobs->queue))
 		return NULL;
@@ -93,6 +96,18 @@ static struct dapl_job *next_locked(struct helper *h)
 	dequeue_locked(job);
 	h->runs = job;
 	return job;
+}
+
+static void ran_locked(struct helper *h)
+{
+	struct dapl_jobs *jobs = h->jobs;
+
+	dapl_lock_assert_held(&jobs->lock);
+	h->runs = NULL;
+	if (!jobs->end_waits)
+		return;
+	move_on(&jobs->end_seq);
+	dapl__futex_wake_all(&jobs->end_seq);
 }
 
 static void *helper_main(void *arg)
@@ -106,10 +121,11 @@ static void *helper_main(void *arg)
 		dapl_unlock(&jobs->lock);
 		job->run(job);
 		dapl__lock_assert_none();
-		dapl_lock(&jobs->lock);
-		h->runs = NULL;
+		/* The service thread may be at it from here on, and free it;
+		 * who cancels it waits until its place is cleared. */
 		dapl_loop_defer(jobs->loop, &job->work);
-		changed_locked(jobs);
+		dapl_lock(&jobs->lock);
+		ran_locked(h);
 	}
 	dapl_unlock(&jobs->lock);
 	return NULL;
@@ -175,10 +191,43 @@ void dapl_job_init(struct dapl_job *job, void (*run)(struct dapl_job *job),
 	job->here = false;
 }
 
+/* For one of those that no helper was woken for; false: there is none. */
+static bool wake_helper(struct dapl_jobs *jobs)
+{
+	struct helper *h = NULL;
+	bool some, idle;
+
+	dapl_lock(&jobs->lock);
+	some = jobs->unheard > 0;
+	idle = some && jobs->idle;
+	if (some) {
+		jobs->unheard--;
+		move_on(&jobs->queue_seq);
+		h = reserve_locked(jobs);
+	}
+	dapl_unlock(&jobs->lock);
+	/* Without the lock, which is the first that the helper wants. */
+	if (idle)
+		dapl__futex_wake_one(&jobs->queue_seq);
+	if (h && dapl_thread_start(&h->thread, "dapl-helper", helper_main, h))
+		give_up(jobs, h);
+	return some;
+}
+
+static void wake_helpers(struct dapl_jobs *jobs)
+{
+	while (wake_helper(jobs))
+		;
+}
+
+static void on_wake_work(struct dapl_work *work)
+{
+	wake_helpers(dapl_container_of(work, struct dapl_jobs, wake_work));
+}
+
 void dapl_job_start(struct dapl_loop *loop, struct dapl_job *job)
 {
 	struct dapl_jobs *jobs = dapl_loop_jobs(loop);
-	struct helper *h;
 
 	job->jobs = jobs;
 	if (forked(jobs))
@@ -187,11 +236,12 @@ void dapl_job_start(struct dapl_loop *loop, struct dapl_job *job)
 	job->queued = true;
 	dapl_list_add_tail(&jobs->queue, &job->link);
 	jobs->queued_n++;
-	changed_locked(jobs);
-	h = reserve_locked(jobs);
+	jobs->unheard++;
 	dapl_unlock(&jobs->lock);
-	if (h && dapl_thread_start(&h->thread, "dapl-helper", helper_main, h))
-		give_up(jobs, h);
+	if (dapl_loop_here(loop))
+		dapl_loop_defer(loop, &jobs->wake_work);
+	else
+		wake_helpers(jobs);
 }
 
 bool dapl_job_skip(struct dapl_job *job)
@@ -222,8 +272,10 @@ void dapl_job_cancel(struct dapl_job *job)
 		dapl_lock(&jobs->lock);
 		if (job->queued)
 			dequeue_locked(job);
+		jobs->end_waits++;
 		while (runs_locked(jobs, job))
-			wait_locked(jobs);
+			wait_locked(jobs, &jobs->end_seq);
+		jobs->end_waits--;
 		dapl_unlock(&jobs->lock);
 	}
 	dapl_work_cancel(jobs->loop, &job->work);
@@ -239,9 +291,9 @@ int dapl_jobs_open(struct dapl_loop *loop, struct dapl_jobs **ret_jobs)
 	if (!jobs)
 		return -ENOMEM;
 	jobs->loop = loop;
-	jobs->pid = getpid();
 	dapl_lock_init(&jobs->lock, DAPL_LOCK_JOBS);
 	dapl_list_init(&jobs->queue);
+	dapl_work_init_at_end(&jobs->wake_work, on_wake_work);
 	for (int i = 0; i < DAPL_JOBS_HELPERS; i++)
 		jobs->helper[i].jobs = jobs;
 	*ret_jobs = jobs;
@@ -250,10 +302,12 @@ int dapl_jobs_open(struct dapl_loop *loop, struct dapl_jobs **ret_jobs)
 
 void dapl_jobs_close(struct dapl_jobs *jobs)
 {
+	dapl_work_cancel(jobs->loop, &jobs->wake_work);
 	if (!forked(jobs)) {
 		dapl_lock(&jobs->lock);
 		jobs->stop = true;
-		changed_locked(jobs);
+		move_on(&jobs->queue_seq);
+		dapl__futex_wake_all(&jobs->queue_seq);
 		dapl_unlock(&jobs->lock);
 		for (int i = 0; i < DAPL_JOBS_HELPERS; i++)
 			if (jobs->helper[i].made)

@@ -3,9 +3,16 @@
  * dapl_lock.h - the one lock of the library.
  *
  * A word with a futex behind it: an uncontended lock and unlock cost two
- * atomic instructions and no call, which the data path can afford; a contended
- * one sleeps in the kernel, so a preempted holder costs nobody a spin.
+ * atomic instructions and no call; a contended one sleeps in the kernel, so a
+ * preempted holder costs nobody a spin.
  * Not recursive, not a condition variable, not shared between processes.
+ *
+ * What the data path takes (roles EVD and WQ) has a bias besides: the thread
+ * that always takes the lock there comes to own it, and takes it with plain
+ * loads and stores; whoever else wants it takes the word, switches the bias off
+ * and makes sure by membarrier(2) that the owner knows. How and why that works
+ * is in doc/locking.md, and test/unit/services/t_dapl_lock_model.c tries all
+ * orders of it.
  *
  * Each lock has a role, and roles are taken in the order of enum
  * dapl_lock_role only, at most one of a role at a time (doc/locking.md).
@@ -21,6 +28,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 enum dapl_lock_role {
 	DAPL_LOCK_PROVIDER, /* the plugin's list of registered names */
@@ -38,11 +46,29 @@ enum dapl_lock_role {
 	DAPL_LOCK_N
 };
 
+/* What the owner does with a lock while it has the bias. */
+enum dapl_lock_busy {
+	DAPL_LOCK_FREE,
+	DAPL_LOCK_TRIED, /* it is about to see whether it still has the bias */
+	DAPL_LOCK_HELD,
+};
+
 struct dapl_lock {
 #ifdef DAPL_PTHREAD_LOCKS
 	pthread_mutex_t mutex;
 #else
-	int word; /* 0 free, 1 held, 2 held and somebody may sleep */
+	/*
+	 * 0: there is none any more, the word is the lock. Else the thread that
+	 * has it; with DAPL_LOCK_OFF the one that is to have it some day, 0 if
+	 * that is not known. Written with the word held.
+	 */
+	uintptr_t bias;
+	int word;     /* 0 free, 1 held, 2 held and somebody may sleep */
+	uint8_t busy; /* DAPL_LOCK_*; written by the owner only */
+	/* With the word held: */
+	bool owned;	/* the thread in bias is the owner, for ever */
+	uint8_t streak; /* takes in a row by the thread in bias */
+	uint8_t shifts; /* times that it was another one's turn */
 #endif
 #ifdef DAPL_DEBUG
 	enum dapl_lock_role role;
@@ -75,14 +101,42 @@ static inline void dapl_lock_assert_held(const struct dapl_lock *l)
  * few places that wait for another thread without holding a lock.
  */
 void dapl__futex_wait(const int *word, int value);
+void dapl__futex_wake_one(const int *word);
 void dapl__futex_wake_all(const int *word);
+
+#ifndef DAPL_PTHREAD_LOCKS
+#define DAPL_LOCK_OFF ((uintptr_t)1)
+/* Takes in a row that make an owner. Fewer where threads are to meet on it. */
+#ifndef DAPL_LOCK_STREAK
+#define DAPL_LOCK_STREAK 8
+#endif
+/* Turns of others that make a lock without bias. */
+#define DAPL_LOCK_SHIFTS 64
+
+/* What a lock's bias is at first: what tells threads apart is not odd. */
+uintptr_t dapl__lock_bias_first(void);
+#endif
+
+/*
+ * To be called while the process may still have one thread: once there are
+ * more, the first lock with a bias costs some 10 ms, for which the kernel waits
+ * until all processors have seen that the process makes use of membarrier(2).
+ */
+static inline void dapl_lock_prepare(void)
+{
+#ifndef DAPL_PTHREAD_LOCKS
+	(void)dapl__lock_bias_first();
+#endif
+}
 
 static inline void dapl_lock_init(struct dapl_lock *l, enum dapl_lock_role role)
 {
 #ifdef DAPL_PTHREAD_LOCKS
 	pthread_mutex_init(&l->mutex, NULL);
 #else
-	l->word = 0;
+	*l = (struct dapl_lock){.word = 0};
+	if (role == DAPL_LOCK_EVD || role == DAPL_LOCK_WQ)
+		l->bias = dapl__lock_bias_first();
 #endif
 #ifdef DAPL_DEBUG
 	l->role = role;
@@ -96,7 +150,7 @@ static inline void dapl_lock_fini(struct dapl_lock *l)
 #ifdef DAPL_PTHREAD_LOCKS
 	pthread_mutex_destroy(&l->mutex);
 #else
-	assert(l->word == 0);
+	assert(l->word == 0 && l->busy == DAPL_LOCK_FREE);
 	(void)l;
 #endif
 }
@@ -121,9 +175,32 @@ static inline void dapl_unlock(struct dapl_lock *l)
 	DAPL_LOCK_LEAVE(l);
 	pthread_mutex_unlock(&l->mutex);
 }
+/* See below. */
+static inline void dapl_lock_hot(struct dapl_lock *l)
+{
+	dapl_lock(l);
+}
+
+static inline int dapl_unlock_last(struct dapl_lock *l, int ret)
+{
+	dapl_unlock(l);
+	return ret;
+}
 #else
 void dapl__lock_wait(struct dapl_lock *l);
+void dapl__lock_wait_hot(struct dapl_lock *l);
 void dapl__lock_wake(struct dapl_lock *l);
+int dapl__unlock_last(struct dapl_lock *l, int ret);
+
+/* Of the threads that there are, no two have the same. */
+static inline uintptr_t dapl__lock_self(void)
+{
+#ifdef HAVE_THREAD_POINTER
+	return (uintptr_t)__builtin_thread_pointer();
+#else
+	return (uintptr_t)pthread_self();
+#endif
+}
 
 static inline bool dapl__lock_take(struct dapl_lock *l)
 {
@@ -133,32 +210,103 @@ static inline bool dapl__lock_take(struct dapl_lock *l)
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
+/*
+ * The bias is looked at twice: only its owner may touch busy, and only what it
+ * sees afterwards counts. No other processor need see the store before that:
+ * who takes the bias away has membarrier(2) see to it.
+ */
+static inline bool dapl__lock_take_biased(struct dapl_lock *l, uintptr_t self)
+{
+	__atomic_store_n(&l->busy, DAPL_LOCK_TRIED, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (__builtin_expect(
+		    __atomic_load_n(&l->bias, __ATOMIC_RELAXED) == self, 1)) {
+		__atomic_store_n(&l->busy, DAPL_LOCK_HELD, __ATOMIC_RELAXED);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		return true;
+	}
+	__atomic_store_n(&l->busy, DAPL_LOCK_FREE, __ATOMIC_RELEASE);
+	return false;
+}
+
+static inline bool dapl__lock_try(struct dapl_lock *l)
+{
+	uintptr_t bias = __atomic_load_n(&l->bias, __ATOMIC_RELAXED);
+	uintptr_t self = dapl__lock_self();
+
+	if (__builtin_expect(bias == self, 1))
+		return dapl__lock_take_biased(l, self);
+	return !bias && dapl__lock_take(l);
+}
+
 static inline void dapl_lock(struct dapl_lock *l)
 {
 	DAPL_LOCK_ENTER(l);
-	if (__builtin_expect(!dapl__lock_take(l), 0))
+	if (__builtin_expect(!dapl__lock_try(l), 0))
 		dapl__lock_wait(l);
 }
 
 /*
+ * The same on the data path, from which a lock learns whose it is. What belongs
+ * to setting up an object is not of it: programs often have another thread do
+ * that.
+ */
+static inline void dapl_lock_hot(struct dapl_lock *l)
+{
+	DAPL_LOCK_ENTER(l);
+	if (__builtin_expect(!dapl__lock_try(l), 0))
+		dapl__lock_wait_hot(l);
+}
+
+/*
  * Takes L if that can be done at once. For the fast paths, which leave waiting
- * to the slow ones, so that there is no call in them.
+ * to the slow ones, so that there is no call in them; and learning whose it is.
  */
 static inline bool dapl_trylock(struct dapl_lock *l)
 {
-	if (__builtin_expect(!dapl__lock_take(l), 0))
+	if (__builtin_expect(!dapl__lock_try(l), 0))
 		return false;
 	DAPL_LOCK_ENTER(l);
 	return true;
 }
 
-static inline void dapl_unlock(struct dapl_lock *l)
+/* Whether the lock was held by bias. Whoever holds the word sees another one's
+ * FREE or TRIED: the owner has not got it.
+ */
+static inline bool dapl__unlock_biased(struct dapl_lock *l)
 {
-	/* First: once the word is 0 the next holder may free the lock. */
+	/* First: once the lock is free the next holder may free its memory. */
 	DAPL_LOCK_LEAVE(l);
+	if (__builtin_expect(__atomic_load_n(&l->busy, __ATOMIC_RELAXED) !=
+				     DAPL_LOCK_HELD,
+			     0))
+		return false;
+	__atomic_store_n(&l->busy, DAPL_LOCK_FREE, __ATOMIC_RELEASE);
+	return true;
+}
+
+static inline void dapl__unlock_word(struct dapl_lock *l)
+{
 	if (__builtin_expect(
 		    __atomic_exchange_n(&l->word, 0, __ATOMIC_RELEASE) == 2, 0))
 		dapl__lock_wake(l);
+}
+
+static inline void dapl_unlock(struct dapl_lock *l)
+{
+	if (!dapl__unlock_biased(l))
+		dapl__unlock_word(l);
+}
+
+/*
+ * The same as the last that a fast path does, which returns RET: there is no
+ * call in it then, and nothing to be kept for what comes behind one.
+ */
+static inline int dapl_unlock_last(struct dapl_lock *l, int ret)
+{
+	if (__builtin_expect(dapl__unlock_biased(l), 1))
+		return ret;
+	return dapl__unlock_last(l, ret);
 }
 #endif
 

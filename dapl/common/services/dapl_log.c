@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "dapl/common/services/dapl_cancel.h"
+#include "dapl/common/services/dapl_text.h"
 
 #define TEXT_SIZE     1024
 #define SLOW_STEP_US  500000
@@ -50,7 +51,7 @@ struct settings {
 
 /* clang-format off */
 static const struct dapl_param rows[] = {
-	{"DAPL_DBG_DEST", DAPL_PARAM_MASK, FIELD(dest), 0, 0, 1,
+	{"DAPL_DBG_DEST", DAPL_PARAM_MASK, FIELD(dest), 0, 7, 1,
 	 "where log lines go: 1 stdout, 2 syslog, 4 stderr"},
 	{"DAPL_DBG_LEVEL", DAPL_PARAM_MASK, FIELD(level), 0, 0, 0,
 	 "more bits for DAPL_DBG_TYPE"},
@@ -131,6 +132,7 @@ static const char *provider_name = "dapl";
 static int dest_mask = DEST_STDOUT;
 static uint64_t last_us; /* time of the last line */
 static bool help_shown;
+static bool unknown_told; /* what is set and no variable of ours */
 
 static __thread char fail_text[TEXT_SIZE];
 static const char *fail_reason; /* of all; set while there is one thread */
@@ -302,6 +304,25 @@ void dapl__log_warn(const char *text)
 	dapl_log(DAPL_LOG_WARN, "%s", text);
 }
 
+/*
+ * What a row is when it is not set itself: who asks for the registry's messages
+ * wants to hear of a provider's failures, in the same place.
+ */
+static const char *registry_says(const char *name)
+{
+	const char *text;
+	long long mask = 0;
+
+	if (!strcmp(name, "DAPL_DBG_DEST"))
+		return dapl__env("DAT_DBG_DEST");
+	if (strcmp(name, "DAPL_DBG_TYPE") != 0 || dapl__env("DAPL_DBG_LEVEL"))
+		return NULL;
+	text = dapl__env("DAT_DBG_TYPE");
+	if (text)
+		dapl_text_number(text, INT64_MIN, INT64_MAX, &mask);
+	return mask ? "3" : NULL;
+}
+
 /* DAPL_DBG_TYPE may be a word. */
 static bool is_help(const char *name, const char *text)
 {
@@ -320,6 +341,8 @@ void dapl__log_setup(const char *provider)
 	__atomic_store_n(&provider_name, provider, __ATOMIC_RELAXED);
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		text[i] = dapl__env(rows[i].name);
+		if (!text[i])
+			text[i] = registry_says(rows[i].name);
 		bad[i] = !dapl__param_set(&rows[i], text[i], &set, NULL);
 		if (is_help(rows[i].name, text[i])) {
 			bad[i] = false;
@@ -336,6 +359,9 @@ void dapl__log_setup(const char *provider)
 		if (bad[i])
 			dapl__param_set(&rows[i], text[i], &set,
 					dapl__log_warn);
+	if (dapl__log_wants(DAPL_LOG_WARN) &&
+	    !__atomic_exchange_n(&unknown_told, true, __ATOMIC_RELAXED))
+		dapl_params_unknown(dapl__log_warn);
 	errno = saved;
 }
 

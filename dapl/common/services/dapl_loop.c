@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "dapl/common/services/dapl_cancel.h"
+#include "dapl/common/services/dapl_fork.h"
 #include "dapl/common/services/dapl_jobs.h"
 #include "dapl/common/services/dapl_lock.h"
 #include "dapl/common/services/dapl_log.h"
@@ -49,7 +50,7 @@ struct dapl_loop {
 	struct dapl_lock lock; /* role LEAF; guards all that changes */
 	int epoll_fd;
 	int wake_fd;
-	pid_t pid; /* of the process that has the thread */
+	unsigned forks; /* dapl_fork_count() of the process with the thread */
 	pthread_t thread;
 	struct dapl_jobs *jobs;
 	bool stop;
@@ -65,6 +66,7 @@ struct dapl_loop {
 	uint32_t heap_size;
 
 	struct dapl_list works;
+	struct dapl_list at_end; /* those of the end of a round */
 
 	const void *running;
 	unsigned run_waiters; /* for the end of that; it is alive then */
@@ -96,9 +98,9 @@ struct dapl_jobs *dapl_loop_jobs(const struct dapl_loop *loop)
  * In a forked child the lock may be held forever by a thread that is not
  * there, and the epoll set is the parent's: neither may be touched.
  */
-static bool forked(const struct dapl_loop *loop)
+bool dapl_loop_forked(const struct dapl_loop *loop)
 {
-	return loop->pid != getpid();
+	return loop->forks != dapl_fork_count();
 }
 
 /* Doubles an array of SIZE-byte elements that is full. 0 or -ENOMEM. */
@@ -118,16 +120,23 @@ static int grow(void *array, uint32_t *count, size_t size)
 	return 0;
 }
 
-static void wake_locked(struct dapl_loop *loop)
+/* Whether the thread sleeps and this caller is to wake it. */
+static bool asleep_locked(struct dapl_loop *loop)
+{
+	bool was = loop->asleep;
+
+	dapl_lock_assert_held(&loop->lock);
+	loop->asleep = false;
+	return was;
+}
+
+/* Without the lock, which is the first that the thread wants when it wakes. */
+static void wake(struct dapl_loop *loop)
 {
 	static const uint64_t one = 1;
 	int saved = errno;
 	ssize_t n;
 
-	dapl_lock_assert_held(&loop->lock);
-	if (!loop->asleep)
-		return;
-	loop->asleep = false;
 	n = dapl_fd_write(loop->wake_fd, &one, sizeof(one));
 	(void)n; /* fails only if the counter is full: then it is awake */
 	errno = saved;
@@ -184,7 +193,7 @@ static void unlock_and_wait(struct dapl_loop *loop, const void *obj)
 
 void dapl_loop_barrier(struct dapl_loop *loop)
 {
-	if (forked(loop) || dapl_loop_here(loop))
+	if (dapl_loop_forked(loop) || dapl_loop_here(loop))
 		return;
 	dapl_lock(&loop->lock);
 	if (loop->running) {
@@ -274,7 +283,7 @@ int dapl_loop_add(struct dapl_loop *loop, struct dapl_watch *w, int fd,
 {
 	int ret;
 
-	if (forked(loop))
+	if (dapl_loop_forked(loop))
 		return -EOPNOTSUPP;
 	dapl_lock(&loop->lock);
 	ret = add_locked(loop, w, fd, events);
@@ -286,7 +295,7 @@ int dapl_loop_mod(struct dapl_loop *loop, struct dapl_watch *w, uint32_t events)
 {
 	int ret = -ENOENT;
 
-	if (forked(loop))
+	if (dapl_loop_forked(loop))
 		return -EOPNOTSUPP;
 	dapl_lock(&loop->lock);
 	if (added_locked(loop, w))
@@ -300,7 +309,7 @@ void dapl_loop_del(struct dapl_loop *loop, struct dapl_watch *w)
 {
 	int ret = 0;
 
-	if (!forked(loop)) {
+	if (!dapl_loop_forked(loop)) {
 		dapl_lock(&loop->lock);
 		if (added_locked(loop, w)) {
 			ret = control_locked(loop, EPOLL_CTL_DEL, w->slot,
@@ -411,8 +420,6 @@ static int arm_locked(struct dapl_loop *loop, struct dapl_timer *t,
 	heap_remove_locked(loop, t);
 	t->deadline_us = deadline_us;
 	heap_up(loop, ++loop->heap_len, t);
-	if (t->heap_index == 1)
-		wake_locked(loop);
 	return 0;
 }
 
@@ -426,19 +433,23 @@ void dapl_timer_init(struct dapl_timer *t, void (*fn)(struct dapl_timer *t))
 int dapl_timer_arm(struct dapl_loop *loop, struct dapl_timer *t,
 		   uint64_t deadline_us)
 {
+	bool wakes;
 	int ret;
 
-	if (forked(loop))
+	if (dapl_loop_forked(loop))
 		return -EOPNOTSUPP;
 	dapl_lock(&loop->lock);
 	ret = arm_locked(loop, t, deadline_us);
+	wakes = !ret && t->heap_index == 1 && asleep_locked(loop);
 	dapl_unlock(&loop->lock);
+	if (wakes)
+		wake(loop);
 	return ret;
 }
 
 void dapl_timer_cancel(struct dapl_loop *loop, struct dapl_timer *t)
 {
-	if (forked(loop)) {
+	if (dapl_loop_forked(loop)) {
 		t->heap_index = 0;
 		return;
 	}
@@ -477,6 +488,7 @@ void dapl_work_init(struct dapl_work *w, void (*fn)(struct dapl_work *w))
 {
 	w->fn = fn;
 	w->queued = false;
+	w->at_end = false;
 	dapl_list_init(&w->link);
 }
 
@@ -488,23 +500,35 @@ static void dequeue_locked(struct dapl_work *w)
 	w->queued = false;
 }
 
+void dapl_work_init_at_end(struct dapl_work *w, void (*fn)(struct dapl_work *w))
+{
+	dapl_work_init(w, fn);
+	w->at_end = true;
+}
+
 void dapl_loop_defer(struct dapl_loop *loop, struct dapl_work *w)
 {
-	if (forked(loop))
+	bool wakes;
+
+	if (dapl_loop_forked(loop))
 		return;
 	dapl_lock(&loop->lock);
+	wakes = !w->queued && asleep_locked(loop);
 	if (!w->queued) {
 		w->queued = true;
-		dapl_list_add_tail(&loop->works, &w->link);
-		wake_locked(loop);
+		dapl_list_add_tail(w->at_end ? &loop->at_end : &loop->works,
+				   &w->link);
 	}
 	dapl_unlock(&loop->lock);
+	if (wakes)
+		wake(loop);
 }
 
 void dapl_work_cancel(struct dapl_loop *loop, struct dapl_work *w)
 {
-	if (forked(loop)) {
-		dapl_work_init(w, w->fn);
+	if (dapl_loop_forked(loop)) {
+		dapl_list_init(&w->link);
+		w->queued = false;
 		return;
 	}
 	dapl_lock(&loop->lock);
@@ -513,15 +537,15 @@ void dapl_work_cancel(struct dapl_loop *loop, struct dapl_work *w)
 }
 
 /* What is queued now; what that queues comes after descriptors and timers. */
-static void run_works(struct dapl_loop *loop)
+static void run_works(struct dapl_loop *loop, struct dapl_list *works)
 {
 	struct dapl_list end;
 	struct dapl_work *w;
 
 	dapl_lock(&loop->lock);
-	dapl_list_add_tail(&loop->works, &end);
-	while (loop->works.next != &end) {
-		w = dapl_list_first(&loop->works, struct dapl_work, link);
+	dapl_list_add_tail(works, &end);
+	while (works->next != &end) {
+		w = dapl_list_first(works, struct dapl_work, link);
 		dequeue_locked(w);
 		run_begin_locked(loop, w);
 		w->fn(w);
@@ -533,6 +557,18 @@ static void run_works(struct dapl_loop *loop)
 	dapl_unlock(&loop->lock);
 }
 
+static void run_all_works(struct dapl_loop *loop)
+{
+	run_works(loop, &loop->works);
+	run_works(loop, &loop->at_end);
+}
+
+static bool has_works(const struct dapl_loop *loop)
+{
+	return !dapl_list_empty(&loop->works) ||
+	       !dapl_list_empty(&loop->at_end);
+}
+
 /* The thread. */
 
 /* Milliseconds for epoll_wait(), rounded up: no timer fires early. */
@@ -541,7 +577,7 @@ static int timeout_locked(const struct dapl_loop *loop)
 	uint64_t now, ms;
 
 	dapl_lock_assert_held(&loop->lock);
-	if (loop->stop || !dapl_list_empty(&loop->works))
+	if (loop->stop || has_works(loop))
 		return 0;
 	if (!loop->heap_len)
 		return -1;
@@ -558,7 +594,7 @@ static int sleep_once(struct dapl_loop *loop, struct epoll_event *events)
 	int timeout, n;
 
 	dapl_lock(&loop->lock);
-	if (loop->stop && dapl_list_empty(&loop->works)) {
+	if (loop->stop && !has_works(loop)) {
 		dapl_unlock(&loop->lock);
 		return -1;
 	}
@@ -593,7 +629,7 @@ static void *loop_main(void *arg)
 				continue; /* no count is there: fine too */
 		}
 		run_timers(loop);
-		run_works(loop);
+		run_all_works(loop);
 	}
 	return NULL;
 }
@@ -604,13 +640,17 @@ int dapl_loop_open(const char *thread_name, struct dapl_loop **ret_loop)
 	struct dapl_loop *loop;
 	int ret;
 
+	ret = dapl_fork_watch();
+	if (ret)
+		return ret;
 	loop = calloc(1, sizeof(*loop));
 	if (!loop)
 		return -ENOMEM;
 	dapl_lock_init(&loop->lock, DAPL_LOCK_LEAF);
 	dapl_list_init(&loop->works);
+	dapl_list_init(&loop->at_end);
 	loop->slot_free = NO_SLOT;
-	loop->pid = getpid();
+	loop->forks = dapl_fork_count();
 	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (loop->epoll_fd < 0) {
 		ret = -errno;
@@ -656,17 +696,20 @@ static void loop_free(struct dapl_loop *loop)
 static void thread_stop(struct dapl_loop *loop)
 {
 	struct dapl_loop *outer = here;
+	bool wakes;
 
 	assert(!dapl_loop_here(loop));
 	dapl_lock(&loop->lock);
 	loop->stop = true;
-	wake_locked(loop);
+	wakes = asleep_locked(loop);
 	dapl_unlock(&loop->lock);
+	if (wakes)
+		wake(loop);
 	pthread_join(loop->thread, NULL);
 	/* Left over only if the thread had to give up. */
 	here = loop;
-	while (!dapl_list_empty(&loop->works))
-		run_works(loop);
+	while (has_works(loop))
+		run_all_works(loop);
 	here = outer;
 	assert(!loop->watch_count && !loop->heap_len);
 }
@@ -676,7 +719,7 @@ void dapl_loop_close(struct dapl_loop *loop)
 	if (!loop)
 		return;
 	dapl_jobs_close(loop->jobs);
-	if (!forked(loop)) {
+	if (!dapl_loop_forked(loop)) {
 		thread_stop(loop);
 		dapl_lock_fini(&loop->lock);
 	}

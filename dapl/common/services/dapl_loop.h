@@ -45,6 +45,7 @@ struct dapl_work {
 	void (*fn)(struct dapl_work *w);
 	struct dapl_list link;
 	bool queued;
+	bool at_end;
 };
 
 /* CLOCK_MONOTONIC in microseconds. */
@@ -71,6 +72,8 @@ void dapl_loop_close(struct dapl_loop *loop);
 
 /* True on the service thread of LOOP. */
 bool dapl_loop_here(const struct dapl_loop *loop);
+/* True in a child of the process that opened LOOP: it has no thread there. */
+bool dapl_loop_forked(const struct dapl_loop *loop);
 /* The helpers of LOOP, for dapl_jobs.c. */
 struct dapl_jobs *dapl_loop_jobs(const struct dapl_loop *loop);
 
@@ -93,6 +96,9 @@ void dapl_timer_cancel(struct dapl_loop *loop, struct dapl_timer *t);
 
 /* Runs W once on the service thread; queueing it twice is one run. */
 void dapl_work_init(struct dapl_work *w, void (*fn)(struct dapl_work *w));
+/* The same, but each time W comes after all else that the round brings. */
+void dapl_work_init_at_end(struct dapl_work *w,
+			   void (*fn)(struct dapl_work *w));
 void dapl_loop_defer(struct dapl_loop *loop, struct dapl_work *w);
 /* Takes W off the queue, or waits for its run to end (see above). */
 void dapl_work_cancel(struct dapl_loop *loop, struct dapl_work *w);

@@ -88,7 +88,22 @@ static bool set_mask(const struct dapl_param *row, const char *text,
 
 	ok = !text || dapl_text_number(text, -1, UINT32_MAX, &v);
 	*field = (unsigned)v;
-	return ok || refuse(say, "%s is not a number", row->name);
+	if (!ok)
+		return refuse(say, "%s: '%s' is not a number; using %d",
+			      row->name, text, row->def);
+	if (v < 0 || !row->max || !(*field & ~(unsigned)row->max))
+		return true;
+	return refuse(say, "%s: '%s' has bits that mean nothing: %#x; ignored",
+		      row->name, text, *field & ~(unsigned)row->max);
+}
+
+static bool set_ports(const struct dapl_param *row, const char *text,
+		      struct dapl_ports *field, dapl_param_say_fn *say)
+{
+	*field = (struct dapl_ports){0};
+	return !text || dapl_text_ports(text, field) ||
+	       refuse(say, "%s: '%s' is not first-last; ignored", row->name,
+		      text);
 }
 
 bool dapl__param_set(const struct dapl_param *row, const char *text, void *base,
@@ -103,6 +118,8 @@ bool dapl__param_set(const struct dapl_param *row, const char *text, void *base,
 		return set_str(row, text, field, say);
 	case DAPL_PARAM_MASK:
 		return set_mask(row, text, field, say);
+	case DAPL_PARAM_PORTS:
+		return set_ports(row, text, field, say);
 	case DAPL_PARAM_NONE:
 		return true;
 	}

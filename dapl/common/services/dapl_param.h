@@ -16,10 +16,12 @@
 #include <stddef.h>
 
 enum dapl_param_type {
-	DAPL_PARAM_INT,	 /* int; decimal, 0x hexadecimal or 0 octal */
-	DAPL_PARAM_STR,	 /* const char *; MIN and MAX limit the length */
-	DAPL_PARAM_MASK, /* unsigned, 32 bits; -1 is all of them */
-	DAPL_PARAM_NONE, /* once meant something; accepted, has no field */
+	DAPL_PARAM_INT, /* int; decimal, 0x hexadecimal or 0 octal */
+	DAPL_PARAM_STR, /* const char *; MIN and MAX limit the length */
+	/* unsigned, 32 bits; -1 is all; MAX is those there are, 0: any */
+	DAPL_PARAM_MASK,
+	DAPL_PARAM_PORTS, /* struct dapl_ports, not set by default */
+	DAPL_PARAM_NONE,  /* once meant something; accepted, has no field */
 };
 
 struct dapl_param {
@@ -51,7 +53,8 @@ const char *dapl__env(const char *name);
 
 /*
  * Sets the field of ROW in the struct at BASE from TEXT; NULL is "not set".
- * False when TEXT was bad and the default was used. SAY may be NULL.
+ * False when TEXT was bad and the default was used, or when bits of it mean
+ * nothing. SAY may be NULL.
  */
 bool dapl__param_set(const struct dapl_param *row, const char *text, void *base,
 		     dapl_param_say_fn *say);
@@ -62,5 +65,11 @@ bool dapl__param_set(const struct dapl_param *row, const char *text, void *base,
  */
 void dapl_params_read(const struct dapl_param_table *table, void *params,
 		      dapl_param_say_fn *say);
+
+/* The variables of all providers, by name; NULL ends them. */
+extern const char *const dapl_param_names[];
+
+/* Says of each that is set, begins with DAPL_, and is none of these. */
+void dapl_params_unknown(dapl_param_say_fn *say);
 
 #endif

@@ -41,3 +41,30 @@ bool dapl_text_number(const char *text, long long min, long long max,
 	*ret_value = v;
 	return true;
 }
+
+/* A port at *TEXT, which is moved behind it; 0: there is none. */
+static uint16_t parse_port(const char **text)
+{
+	unsigned long v;
+	char *end;
+
+	if (**text < '0' || **text > '9')
+		return 0;
+	v = strtoul(*text, &end, 10);
+	*text = end;
+	return v <= UINT16_MAX ? (uint16_t)v : 0;
+}
+
+bool dapl_text_ports(const char *text, struct dapl_ports *ret_ports)
+{
+	struct dapl_ports ports;
+
+	ports.first = parse_port(&text);
+	if (*text++ != '-')
+		return false;
+	ports.last = parse_port(&text);
+	if (*text || !ports.first || ports.last < ports.first)
+		return false;
+	*ret_ports = ports;
+	return true;
+}

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Copies the next word of *TEXT, cut to SIZE, and moves behind it; its full
@@ -24,5 +25,14 @@ size_t dapl_text_word(const char **text, char *word, size_t size);
  */
 bool dapl_text_number(const char *text, long long min, long long max,
 		      long long *ret_value);
+
+/* A range of TCP ports; first 0: none was given. */
+struct dapl_ports {
+	uint16_t first;
+	uint16_t last;
+};
+
+/* TEXT is "first-last". False, and nothing written, when it is not. */
+bool dapl_text_ports(const char *text, struct dapl_ports *ret_ports);
 
 #endif

@@ -199,6 +199,53 @@ void dapl_completion_flush(struct dapl_qp *qp, unsigned op,
 		request_ext(ret_event, op);
 }
 
+bool dapl_completion_due_locked(const struct dapl_wq *wq)
+{
+	uint32_t end = wq->head - wq->owed;
+
+	dapl_lock_assert_held(&wq->lock);
+	for (uint32_t i = wq->tail; i != end; i++) {
+		const struct dapl_slot *slot = &wq->slots[i & wq->mask];
+
+		if (wq->failed || !(slot->op & DAPL_OP_SUPPRESSED) ||
+		    dapl_slot_signals(wq, slot))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The slots are given back where they were taken, at the ring's head: those of
+ * silent requests may still be in front of them.
+ */
+void dapl_completion_settle(struct dapl_evd *evd, struct dapl_wq *wq,
+			    struct dapl_evd_after *after)
+{
+	struct dapl_qp *qp = (struct dapl_qp *)wq->owner;
+	DAT_EVENT event;
+
+	dapl_lock_assert_held(&evd->lock);
+	dapl_lock(&wq->lock);
+	if (dapl_completion_due_locked(wq))
+		goto out;
+	for (uint32_t i = wq->head - wq->owed; i != wq->head; i++) {
+		const struct dapl_slot *slot = &wq->slots[i & wq->mask];
+
+		dapl_completion_flush(qp, slot->op & DAPL_OP_MASK, slot->cookie,
+				      &event);
+		event.evd_handle = (DAT_EVD_HANDLE)evd;
+		dapl_evd_push_completion_locked(evd, &event, false, after);
+	}
+	if (wq->credits)
+		__atomic_add_fetch(wq->credits, (int)wq->owed,
+				   __ATOMIC_RELAXED);
+	__atomic_store_n(&wq->head, wq->head - wq->owed, __ATOMIC_RELAXED);
+	wq->owed = 0;
+	dapl_wq_choose_way_locked(wq);
+out:
+	dapl_unlock(&wq->lock);
+}
+
 bool dapl_completion(struct dapl_evd *evd, const struct ibv_wc *wc,
 		     DAT_EVENT *ev, struct dapl_evd_after *after)
 {
@@ -226,12 +273,17 @@ bool dapl_completion(struct dapl_evd *evd, const struct ibv_wc *wc,
 	if (unnotified)
 		slot->op &= ~(uint32_t)DAPL_OP_UNNOTIFIED;
 	if (wq->kind == DAPL_WQ_SRQ) {
-		qp = dapl_srq_complete(wq, slot, wc->qp_num);
+		qp = dapl_srq_complete(slot, wc->qp_num);
 		after->shared = true;
 	} else {
-		uint32_t n = dapl_wq_complete(wq, slot);
+		uint32_t n;
 
+		/* Receives are posted again without a look at it, too. */
+		slot->op = (slot->op & ~(uint32_t)DAPL_OP_SLOW) | wq->slow_op;
+		n = dapl_wq_complete(wq, slot);
 		wq->failed |= !ok;
+		if (wq->owed)
+			after->settle = wq;
 		if (wq->credits)
 			__atomic_add_fetch(wq->credits, (int)n,
 					   __ATOMIC_RELAXED);

@@ -38,6 +38,14 @@ static inline void dapl_bind_forget(DAT_DTO_COOKIE slot_cookie)
 /* The work queues' dapl_complete_fn. */
 bool dapl_completion(struct dapl_evd *evd, const struct ibv_wc *wc,
 		     DAT_EVENT *event, struct dapl_evd_after *after);
+/* Their dapl_settle_fn. */
+dapl_settle_fn dapl_completion_settle;
+/*
+ * Whether the device has yet to complete something of WQ that will be heard of:
+ * not suppressed requests that may have succeeded in silence. With the EVD's
+ * lock, and the queue's.
+ */
+bool dapl_completion_due_locked(const struct dapl_wq *wq);
 /*
  * The event of a request (OP and COOKIE of its slot) that QP will never see
  * completed. Uses up the cookie of a bind.

@@ -20,22 +20,33 @@
 #include "dapl/common/transfer/dapl_completion.h"
 #include "dapl/common/transfer/dapl_post.h"
 
-/* Everything that can be wrong with a post, found slowly. */
+/*
+ * Everything that can be wrong with a post, found slowly: to the queue of
+ * receives if RECV, else of requests.
+ */
 __attribute__((cold, noinline)) static DAT_RETURN
-post_refused(struct dapl_qp *qp, const struct dapl_wq *wq, int err,
-	     DAT_COUNT segments)
+post_refused(struct dapl_qp *qp, bool recv, int err, DAT_COUNT segments)
 {
+	const struct dapl_wq *wq = recv ? qp->rq : qp->sq;
 	int state = __atomic_load_n(&qp->state, __ATOMIC_RELAXED);
 
 	if (err == -ENOTCONN)
 		return dapl_qp_bad_state(qp, state, "posting a request");
+	if (err == -ENOBUFS && !wq)
+		return dapl_fail(DAPL_NO_MEM, "ep %p: it has no %s", (void *)qp,
+				 !qp->pz ? "PZ yet"
+				 : recv	 ? "receive EVD"
+					 : "request EVD");
 	if (err == -ENOBUFS)
 		return dapl_fail(DAPL_NO_MEM,
 				 "ep %p: %u transfers are outstanding already",
-				 (void *)qp, wq ? wq->limit : 0);
+				 (void *)qp, wq->limit);
 	if (err == -E2BIG)
-		return dapl_fail(DAPL_BAD_ARG(2), "ep %p: %d segments",
-				 (void *)qp, segments);
+		return dapl_fail(DAPL_BAD_ARG(2),
+				 "ep %p: %d segments, and it takes up to %d",
+				 (void *)qp, segments,
+				 recv ? qp->attr.max_recv_iov
+				      : qp->attr.max_request_iov);
 	if (err == -EFAULT)
 		return dapl_fail(DAPL_BAD_ARG(3), "ep %p: no segments at NULL",
 				 (void *)qp);
@@ -43,31 +54,92 @@ post_refused(struct dapl_qp *qp, const struct dapl_wq *wq, int err,
 			 (void *)qp, qp->obj.ia->dev.name, strerror(-err));
 }
 
+/* A slot where the fast path found none, for which there may be a credit. */
+static struct dapl_slot *slot_find_locked(struct dapl_wq *wq)
+{
+	struct dapl_slot *slot;
+
+	dapl_lock_assert_held(&wq->lock);
+	if (!wq->credits)
+		return dapl_wq_take_locked(wq);
+	if (__atomic_sub_fetch(wq->credits, 1, __ATOMIC_RELAXED) >= 0) {
+		slot = dapl_wq_take_locked(wq);
+		if (slot)
+			return slot;
+	}
+	__atomic_add_fetch(wq->credits, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/*
+ * Takes a slot for what is to be flushed behind the device's flushes, the last
+ * of which is to be looked at when it comes. With the EVD's lock, too.
+ */
+static int owe_locked(struct dapl_wq *wq, DAT_DTO_COOKIE cookie, unsigned op)
+{
+	struct dapl_slot *slot;
+
+	dapl_lock_assert_held(&wq->lock);
+	slot = slot_find_locked(wq);
+	if (!slot)
+		return -ENOBUFS;
+	slot->cookie = cookie;
+	slot->op = op | wq->slow_op;
+	for (uint32_t i = wq->tail; !wq->owed && i != wq->head - 1; i++)
+		wq->slots[i & wq->mask].op |= DAPL_OP_SLOW;
+	wq->owed++;
+	return 0;
+}
+
+/* Who posts and reads no flush is refused some day, as with any others. */
+static bool is_full_locked(struct dapl_evd *evd, const struct dapl_wq *wq)
+{
+	uint32_t queued = dapl_evd_queued(evd);
+
+	dapl_lock_assert_held(&evd->lock);
+	return (queued >= wq->limit && queued >= (uint32_t)evd->qlen) ||
+	       !dapl_evd_room_locked(evd);
+}
+
 /*
  * Devices that take no posts on a queue pair in error, or forget them, still
- * owe the consumer a flush in DISCONNECTED. It goes behind those of the device
- * that are there: who has just marked the queues, and has yet to move the queue
- * pair, is waited for, since what that flushes was posted earlier.
+ * owe the consumer a flush in DISCONNECTED. It goes behind those of the device,
+ * which were posted earlier: those that are there are read, and for those that
+ * are still to come it waits in the ring. Who has just marked the queues, and
+ * has yet to move the queue pair, is waited for.
  */
-__attribute__((cold, noinline)) static int post_flushed(struct dapl_qp *qp,
-							struct dapl_evd *evd,
-							DAT_DTO_COOKIE cookie,
-							unsigned op)
+__attribute__((cold, noinline)) static int
+post_flushed(struct dapl_qp *qp, struct dapl_wq *wq, struct dapl_evd *evd,
+	     DAT_DTO_COOKIE cookie, unsigned op)
 {
+	bool waits = !qp->obj.ia->dev.withholds_flushes;
 	struct dapl_evd_after after = {0};
 	DAT_EVENT event;
-	bool posted;
+	int ret = 0;
 
 	if (op == DAPL_OP_MARKER)
 		return 0;
 	dapl_lock(&qp->ctl);
 	dapl_unlock(&qp->ctl);
-	dapl_completion_flush(qp, op, cookie, &event);
-	dapl_evd_poll_all(evd, NULL, &after);
-	posted = dapl_evd_post(evd, &event);
+	dapl_lock(&evd->lock);
+	dapl_evd_poll_locked(evd, DAPL_EVD_TO_END, NULL, &after);
+	dapl_lock(&wq->lock);
+	waits = waits && wq->open && wq->flushing &&
+		dapl_completion_due_locked(wq);
+	if (waits)
+		ret = owe_locked(wq, cookie, op);
+	dapl_unlock(&wq->lock);
+	if (!waits && is_full_locked(evd, wq)) {
+		ret = -ENOBUFS;
+	} else if (!waits) {
+		dapl_completion_flush(qp, op, cookie, &event);
+		event.evd_handle = (DAT_EVD_HANDLE)evd;
+		dapl_evd_push_completion_locked(evd, &event, false, &after);
+		dapl_evd_wake_locked(evd);
+	}
+	dapl_unlock(&evd->lock);
 	dapl_evd_after(&after);
-	/* The cookie of a bind is used up: it cannot be refused any more. */
-	return posted || op == DAT_DTO_BIND_MW ? 0 : -ENOMEM;
+	return ret;
 }
 
 /*
@@ -84,7 +156,7 @@ __attribute__((cold, noinline)) static bool is_over(struct dapl_qp *qp, int err)
 	bool perhaps = abs(err) == EINVAL || abs(err) == EIO;
 	int cancel;
 
-	if (over || state != DAT_EP_STATE_CONNECTED || !perhaps)
+	if (over || !perhaps)
 		return over;
 	cancel = dapl_cancel_off();
 	dapl_lock(&qp->ctl);
@@ -92,25 +164,6 @@ __attribute__((cold, noinline)) static bool is_over(struct dapl_qp *qp, int err)
 	dapl_unlock(&qp->ctl);
 	dapl_cancel_restore(cancel);
 	return over;
-}
-
-/* A slot where the fast path found none, for which there may be a credit. */
-static struct dapl_slot *slot_find_locked(struct dapl_wq *wq)
-{
-	struct dapl_slot *slot;
-
-	dapl_lock_assert_held(&wq->lock);
-	if (wq->flushing)
-		return NULL;
-	if (!wq->credits)
-		return dapl_wq_take_locked(wq);
-	if (__atomic_sub_fetch(wq->credits, 1, __ATOMIC_RELAXED) >= 0) {
-		slot = dapl_wq_take_locked(wq);
-		if (slot)
-			return slot;
-	}
-	__atomic_add_fetch(wq->credits, 1, __ATOMIC_RELAXED);
-	return NULL;
 }
 
 /* The post was refused: its slot is free again. */
@@ -146,7 +199,7 @@ slot_reclaim_locked(struct dapl_qp *qp)
 	dapl_unlock(&evd->lock);
 	dapl_evd_after(&after);
 	dapl_lock(&wq->lock);
-	return slot_find_locked(wq);
+	return wq->flushing ? NULL : slot_find_locked(wq);
 }
 
 /* A slot for a request, filled with OP and what else its event reports. */
@@ -155,9 +208,10 @@ static struct dapl_slot *slot_for_request_locked(struct dapl_qp *qp,
 						 DAT_DTO_COOKIE cookie)
 {
 	struct dapl_wq *wq = qp->sq;
-	struct dapl_slot *slot = slot_find_locked(wq);
+	struct dapl_slot *slot;
 
 	dapl_lock_assert_held(&wq->lock);
+	slot = wq->flushing ? NULL : slot_find_locked(wq);
 	if (!slot && !wq->flushing)
 		slot = slot_reclaim_locked(qp);
 	if (!slot)
@@ -177,7 +231,7 @@ static int post_no_slot(struct dapl_qp *qp, DAT_DTO_COOKIE cookie, unsigned op)
 	bool flushing = qp->sq->flushing;
 
 	dapl_unlock(&qp->sq->lock);
-	return flushing ? post_flushed(qp, qp->request_evd, cookie,
+	return flushing ? post_flushed(qp, qp->sq, qp->request_evd, cookie,
 				       op & DAPL_OP_MASK)
 			: -ENOBUFS;
 }
@@ -190,7 +244,7 @@ static DAT_RETURN not_now(struct dapl_qp *qp, int state, DAT_COUNT segments)
 {
 	if (state == DAT_EP_STATE_CONNECTED ||
 	    state == DAT_EP_STATE_DISCONNECTED)
-		return post_refused(qp, qp->sq, -ENOBUFS, segments);
+		return post_refused(qp, false, -ENOBUFS, segments);
 	return dapl_qp_bad_state(qp, state, "posting a request");
 }
 
@@ -211,7 +265,7 @@ static int post_wr(struct dapl_qp *qp, struct ibv_send_wr *wr, unsigned op,
 	struct dapl_slot *slot;
 	int ret = ENOTCONN;
 
-	dapl_lock(&wq->lock);
+	dapl_lock_hot(&wq->lock);
 	slot = slot_for_request_locked(qp, op, length, cookie);
 	if (!slot)
 		return post_no_slot(qp, cookie, op);
@@ -238,15 +292,15 @@ DAT_RETURN dapl_qp_post_request(struct dapl_qp *qp, struct ibv_send_wr *wr,
 			state != DAT_EP_STATE_DISCONNECTED))
 		return not_now(qp, state, wr->num_sge);
 	wr->next = NULL;
-	wr->send_flags |= dapl_verbs_flags(flags);
+	wr->send_flags |= dapl_verbs_flags(qp, op, flags, false);
 	if (qp->slow_posts)
 		cancel = dapl_cancel_off();
 	ret = post_wr(qp, wr, op | unnotified(qp->sq, flags), length, cookie);
 	if (qp->slow_posts)
 		dapl_cancel_restore(cancel);
 	if (ret && ret != -ENOBUFS && is_over(qp, ret))
-		ret = post_flushed(qp, qp->request_evd, cookie, op);
-	return ret ? post_refused(qp, qp->sq, ret > 0 ? -ret : ret, wr->num_sge)
+		ret = post_flushed(qp, qp->sq, qp->request_evd, cookie, op);
+	return ret ? post_refused(qp, false, ret > 0 ? -ret : ret, wr->num_sge)
 		   : DAT_SUCCESS;
 }
 
@@ -261,9 +315,27 @@ DAT_RETURN dapl_transfer_refused(struct dapl_wq *wq, int err, uint64_t wr_id,
 	slot_undo_locked(wq);
 	dapl_unlock(&wq->lock);
 	if (is_over(qp, err))
-		err = post_flushed(qp, qp->request_evd, cookie, op);
-	return err ? post_refused(qp, wq, err > 0 ? -err : err, segments)
+		err = post_flushed(qp, qp->sq, qp->request_evd, cookie, op);
+	return err ? post_refused(qp, false, err > 0 ? -err : err, segments)
 		   : DAT_SUCCESS;
+}
+
+bool dapl_qp_has_room(struct dapl_qp *qp, uint32_t n)
+{
+	struct dapl_wq *wq = qp->sq;
+	bool room;
+
+	if (!wq)
+		return true;
+	dapl_lock(&wq->lock);
+	if (dapl_wq_used(wq) + n > wq->limit && slot_reclaim_locked(qp))
+		slot_undo_locked(wq);
+	room = dapl_wq_used(wq) + n <= wq->limit &&
+	       (!wq->credits ||
+		__atomic_load_n(wq->credits, __ATOMIC_RELAXED) >= (int)n);
+	room |= wq->flushing;
+	dapl_unlock(&wq->lock);
+	return room;
 }
 
 int dapl_qp_post_marker(struct dapl_qp *qp)
@@ -286,7 +358,7 @@ static int post_mw(struct dapl_qp *qp, struct ibv_mw *mw,
 	struct dapl_slot *slot;
 	int ret = ENOTCONN;
 
-	dapl_lock(&wq->lock);
+	dapl_lock_hot(&wq->lock);
 	slot = slot_for_request_locked(qp, DAT_DTO_BIND_MW | unnotified_op, 0,
 				       cookie);
 	if (!slot)
@@ -312,17 +384,17 @@ DAT_RETURN dapl_qp_post_bind(struct dapl_qp *qp, struct ibv_mw *mw,
 	if (!wq || (state != DAT_EP_STATE_CONNECTED &&
 		    state != DAT_EP_STATE_DISCONNECTED))
 		return not_now(qp, state, 0);
-	bind->send_flags = dapl_verbs_flags(flags);
+	bind->send_flags = dapl_verbs_flags(qp, DAT_DTO_BIND_MW, flags, false);
 	if (qp->slow_posts)
 		cancel = dapl_cancel_off();
 	ret = post_mw(qp, mw, bind, cookie, unnotified(wq, flags));
 	if (qp->slow_posts)
 		dapl_cancel_restore(cancel);
 	if (ret && ret != -ENOBUFS && is_over(qp, ret))
-		ret = post_flushed(qp, qp->request_evd, cookie,
+		ret = post_flushed(qp, qp->sq, qp->request_evd, cookie,
 				   DAT_DTO_BIND_MW);
 	if (ret)
-		return post_refused(qp, wq, ret > 0 ? -ret : ret, 0);
+		return post_refused(qp, false, ret > 0 ? -ret : ret, 0);
 	*ret_key = mw->rkey;
 	return DAT_SUCCESS;
 }
@@ -332,8 +404,8 @@ DAT_RETURN dapl_transfer_slow(DAT_EP_HANDLE handle,
 {
 	DAT_LMR_TRIPLET nothing = {0};
 	struct ibv_send_wr wr;
-	uint64_t length = 0;
 	struct dapl_qp *qp;
+	uint64_t length;
 
 	if (locked)
 		dapl_unlock(&((struct dapl_qp *)handle)->sq->lock);
@@ -341,14 +413,24 @@ DAT_RETURN dapl_transfer_slow(DAT_EP_HANDLE handle,
 	if (!qp || qp->ud)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
 	if (t->segments < 0 || t->segments > qp->attr.max_request_iov)
-		return post_refused(qp, qp->sq, -E2BIG, t->segments);
+		return post_refused(qp, false, -E2BIG, t->segments);
 	if (!t->iov && t->segments)
-		return post_refused(qp, qp->sq, -EFAULT, t->segments);
+		return post_refused(qp, false, -EFAULT, t->segments);
 	if (t->op != DAT_DTO_SEND && !t->remote)
 		return dapl_fail(DAPL_BAD_ARG(5), "ep %p: no remote buffer",
 				 (void *)qp);
-	if (t->segments)
-		length = dapl_iov_length(t->iov, t->segments);
+	if (t->op == DAT_DTO_RDMA_READ && !qp->attr.max_rdma_read_out)
+		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
+				 "ep %p: no reads, since it was made with a "
+				 "max_rdma_read_out of 0",
+				 (void *)qp);
+	length = dapl_iov_length(t->iov, t->segments);
+	if (length > DAPL_LENGTH_MAX)
+		return dapl_fail(DAPL_ERR(DAT_LENGTH_ERROR, 0),
+				 "ep %p: %d segments of %llu bytes together: a "
+				 "message has less than 4 GiB",
+				 (void *)qp, t->segments,
+				 (unsigned long long)length);
 	/* erdma takes a segment of a read whether there is one or not. */
 	dapl_wr_fill(qp, &wr, t->opcode, t->op, t->segments,
 		     t->segments || t->op != DAT_DTO_RDMA_READ ? t->iov
@@ -445,22 +527,22 @@ recv_refused(struct dapl_qp *qp, int err, DAT_COUNT segments,
 				 "ep %p takes its receives from an SRQ",
 				 (void *)qp);
 	if (!qp->rq)
-		return post_refused(qp, NULL, -ENOBUFS, segments);
+		return post_refused(qp, true, -ENOBUFS, segments);
 	if (segments < 0 || segments > qp->attr.max_recv_iov)
-		return post_refused(qp, qp->rq, -E2BIG, segments);
+		return post_refused(qp, true, -E2BIG, segments);
 	if (!iov && segments)
-		return post_refused(qp, qp->rq, -EFAULT, segments);
-	if ((err == -ESHUTDOWN ||
-	     (err && err != -ENOBUFS && is_over(qp, err))) &&
-	    !post_flushed(qp, qp->recv_evd, cookie, DAT_DTO_RECEIVE))
-		return DAT_SUCCESS;
-	if (err == -ESHUTDOWN)
-		err = -ENOMEM;
+		return post_refused(qp, true, -EFAULT, segments);
+	if (err == -ESHUTDOWN || (err && err != -ENOBUFS && is_over(qp, err))) {
+		err = post_flushed(qp, qp->rq, qp->recv_evd, cookie,
+				   DAT_DTO_RECEIVE);
+		if (!err)
+			return DAT_SUCCESS;
+	}
 	/* Soft iWARP wants a segment, which may be of no bytes. */
 	if (abs(err) == EINVAL && !segments)
 		return dapl_ep_post_recv((DAT_EP_HANDLE)qp, 1, &nothing, cookie,
 					 flags);
-	return post_refused(qp, qp->rq, err > 0 ? -err : err, segments);
+	return post_refused(qp, true, err > 0 ? -err : err, segments);
 }
 
 DAT_RETURN dapl_recv_refused(struct dapl_wq *wq, int err, uint64_t wr_id,
@@ -497,8 +579,13 @@ DAT_RETURN dapl_recv_slow(DAT_EP_HANDLE handle, DAT_COUNT segments,
 	if (!wq || segments < 0 || segments > qp->attr.max_recv_iov ||
 	    (!iov && segments))
 		return recv_refused(qp, 0, segments, iov, cookie, flags);
-	dapl_lock(&wq->lock);
-	slot = slot_find_locked(wq);
+	/* Who posts before there is a connection may be there for that only. */
+	if (__atomic_load_n(&qp->state, __ATOMIC_RELAXED) ==
+	    DAT_EP_STATE_CONNECTED)
+		dapl_lock_hot(&wq->lock);
+	else
+		dapl_lock(&wq->lock);
+	slot = wq->flushing ? NULL : slot_find_locked(wq);
 	if (slot) {
 		slot->cookie = cookie;
 		slot->op = (slot->op & ~(uint32_t)DAPL_OP_UNNOTIFIED) |

@@ -82,11 +82,25 @@ static const uint8_t dapl_send_flags[16] = {
 #undef W
 #undef F
 
-static inline unsigned dapl_verbs_flags(DAT_COMPLETION_FLAGS flags)
+/*
+ * And inline what IS_SHORT; but not behind a fence: the data may be what a read
+ * before has yet to bring, and inline it is copied now.
+ */
+static inline unsigned dapl_verbs_flags(const struct dapl_qp *qp, unsigned op,
+					DAT_COMPLETION_FLAGS flags,
+					bool is_short)
 {
-	return unlikely((unsigned)flags & 15)
-		       ? dapl_send_flags[(unsigned)flags & 15]
-		       : IBV_SEND_SIGNALED;
+	unsigned verbs = IBV_SEND_SIGNALED;
+
+	if (unlikely((unsigned)flags & 15)) {
+		verbs = dapl_send_flags[(unsigned)flags &
+					(op == DAT_DTO_RDMA_READ
+						 ? qp->read_flags
+						 : 15)];
+		if (verbs & IBV_SEND_FENCE)
+			return verbs;
+	}
+	return is_short ? verbs | IBV_SEND_INLINE : verbs;
 }
 
 /* The next slot of WQ, or NULL: the slow way knows why. Lock held. */
@@ -108,13 +122,18 @@ static inline unsigned dapl_slot_suppress_locked(struct dapl_wq *wq,
 	return DAPL_OP_SUPPRESSED;
 }
 
-/* Of at least one segment. */
+/*
+ * What a message, and verbs' word for its length, can hold. Drivers add up in
+ * 32 bits: of more they would send what is left over.
+ */
+#define DAPL_LENGTH_MAX UINT32_MAX
+
 static inline uint64_t dapl_iov_length(const DAT_LMR_TRIPLET *iov,
 				       DAT_COUNT segments)
 {
-	uint64_t length = iov->segment_length;
+	uint64_t length = 0;
 
-	for (DAT_COUNT i = 1; unlikely(i < segments); i++)
+	for (DAT_COUNT i = 0; i < segments; i++)
 		length += iov[i].segment_length;
 	return length;
 }
@@ -127,11 +146,10 @@ dapl_wr_fill(const struct dapl_qp *qp, struct ibv_send_wr *wr,
 	     const DAT_RMR_TRIPLET *remote, uint32_t imm,
 	     DAT_COMPLETION_FLAGS flags)
 {
-	unsigned send_flags = dapl_verbs_flags(flags);
-
 	/* A read cannot be inline: its segments are where data arrives. */
-	if (op != DAT_DTO_RDMA_READ && length <= qp->max_inline)
-		send_flags |= IBV_SEND_INLINE;
+	bool is_short = op != DAT_DTO_RDMA_READ && length <= qp->max_inline;
+	unsigned send_flags = dapl_verbs_flags(qp, op, flags, is_short);
+
 	wr->next = NULL;
 	wr->sg_list = (struct ibv_sge *)iov;
 	wr->num_sge = segments;
@@ -164,7 +182,9 @@ dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 
 	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) ||
 		     (uint32_t)segments - 1 >=
-			     __atomic_load_n(&qp->request_iov,
+			     __atomic_load_n(op == DAT_DTO_RDMA_READ
+						     ? &qp->read_iov
+						     : &qp->request_iov,
 					     __ATOMIC_RELAXED) ||
 		     !iov || (op != DAT_DTO_SEND && !remote)))
 		goto slow;
@@ -172,10 +192,15 @@ dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 	if (unlikely(!dapl_trylock(&wq->lock)))
 		goto slow;
 	locked = true;
+	length = iov->segment_length;
+	if (unlikely(segments > 1)) {
+		length = dapl_iov_length(iov, segments);
+		if (unlikely(length > DAPL_LENGTH_MAX))
+			goto slow;
+	}
 	slot = dapl_slot_next_locked(wq);
 	if (unlikely(!slot))
 		goto slow;
-	length = dapl_iov_length(iov, segments);
 	dapl_wr_fill(qp, &wr, opcode, op, segments, iov, length, remote, imm,
 		     flags);
 	wr.wr_id = (uintptr_t)slot;
@@ -187,8 +212,7 @@ dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 	ret = qp->io.post_send(qp->ibv, &wr, &bad);
 	if (unlikely(ret))
 		return dapl_transfer_refused(wq, ret, wr.wr_id, wr.num_sge);
-	dapl_unlock(&wq->lock);
-	return DAT_SUCCESS;
+	return (DAT_RETURN)dapl_unlock_last(&wq->lock, DAT_SUCCESS);
 
 slow:
 	return dapl_transfer_slow(handle,
@@ -228,8 +252,7 @@ dapl_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 	if (unlikely(ret))
 		return dapl_recv_refused(wq, ret, wr.wr_id, wr.sg_list,
 					 wr.num_sge);
-	dapl_unlock(&wq->lock);
-	return DAT_SUCCESS;
+	return (DAT_RETURN)dapl_unlock_last(&wq->lock, DAT_SUCCESS);
 
 slow:
 	return dapl_recv_slow(handle, segments, iov, cookie, flags, locked);

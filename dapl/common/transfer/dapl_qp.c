@@ -150,7 +150,8 @@ static void wq_forget(struct dapl_qp *qp, struct dapl_wq *wq,
 		struct dapl_slot *slot = &wq->slots[wq->tail & wq->mask];
 		unsigned op = slot->op & DAPL_OP_MASK;
 
-		slot->op &= ~(uint32_t)DAPL_OP_UNNOTIFIED;
+		slot->op &= ~(uint32_t)(DAPL_OP_UNNOTIFIED | DAPL_OP_SLOW);
+		slot->op |= wq->slow_op;
 		if (!(slot->op & DAPL_OP_SUPPRESSED) ||
 		    dapl_slot_signals(wq, slot))
 			flushed = true;
@@ -162,6 +163,7 @@ static void wq_forget(struct dapl_qp *qp, struct dapl_wq *wq,
 		dapl_evd_post_completion(evd, &event);
 	}
 	wq->failed = false;
+	wq->owed = 0;
 	if (wq->credits)
 		__atomic_add_fetch(wq->credits, (int)left, __ATOMIC_RELAXED);
 }
@@ -314,6 +316,7 @@ static int wq_make(struct dapl_qp *qp, enum dapl_wq_kind kind, DAT_COUNT limit,
 	wq = dapl_wq_new(kind, (uint32_t)limit, &qp->obj, dapl_completion);
 	if (!wq)
 		return -ENOMEM;
+	wq->settle = dapl_completion_settle;
 	ret = dapl_evd_attach(evd, limit, &credits);
 	if (ret) {
 		dapl_lock_fini(&wq->lock);
@@ -336,6 +339,9 @@ int dapl_qp_open(struct dapl_qp *qp)
 
 	if (!qp->pz)
 		return 0;
+	qp->read_flags = 15;
+	if (qp->obj.ia->dev.unfenced_reads)
+		qp->read_flags &= (uint8_t)~DAT_COMPLETION_BARRIER_FENCE_FLAG;
 	ret = wq_make(qp, DAPL_WQ_SEND, qp->attr.max_request_dtos,
 		      qp->request_evd, &qp->sq);
 	if (ret)

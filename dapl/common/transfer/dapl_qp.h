@@ -53,10 +53,12 @@ struct dapl_qp {
 	 * is no such queue, or, as state, it is not connected, RC and plain.
 	 */
 	uint32_t request_iov;
+	uint32_t read_iov; /* the same of reads, and 0 where none may be */
 	uint32_t recv_iov;
 	int state; /* enum dat_ep_state */
 	bool ud;
-	bool slow_posts; /* cancellation points; never simply; constant */
+	bool slow_posts;    /* cancellation points; never simply; constant */
+	uint8_t read_flags; /* completion flags a read may have; constant */
 	DAT_EP_ATTR attr;
 
 	const struct dapl_qp_ops *ops; /* constant */
@@ -64,6 +66,7 @@ struct dapl_qp {
 	uint64_t id;		   /* ctl, atomic; see dapl_qp_id() */
 	struct dapl_qp_move *move; /* ctl; it has the queue pair in hand */
 	int move_seq;		   /* ctl; futex: counts the ends of moves */
+	unsigned move_waits;	   /* ctl; threads that wait for one */
 
 	/* What it is made of. */
 	struct dapl_pz *pz; /* NULL: no queue pair yet */
@@ -88,10 +91,11 @@ static inline void dapl_qp_set_state(struct dapl_qp *qp, int state)
 {
 	bool ready = state == DAT_EP_STATE_CONNECTED && qp->sq && !qp->ud &&
 		     !qp->slow_posts && !qp->sq->notify;
+	uint32_t iov = ready ? (uint32_t)qp->attr.max_request_iov : 0;
 
 	__atomic_store_n(&qp->state, state, __ATOMIC_RELEASE);
-	__atomic_store_n(&qp->request_iov,
-			 ready ? (uint32_t)qp->attr.max_request_iov : 0,
+	__atomic_store_n(&qp->request_iov, iov, __ATOMIC_RELEASE);
+	__atomic_store_n(&qp->read_iov, qp->attr.max_rdma_read_out ? iov : 0,
 			 __ATOMIC_RELEASE);
 }
 

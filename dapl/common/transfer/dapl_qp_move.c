@@ -14,7 +14,8 @@ static void let_go_locked(struct dapl_qp *qp)
 	dapl_lock_assert_held(&qp->ctl);
 	qp->move = NULL;
 	__atomic_store_n(&qp->move_seq, qp->move_seq + 1, __ATOMIC_RELEASE);
-	dapl__futex_wake_all(&qp->move_seq);
+	if (qp->move_waits)
+		dapl__futex_wake_all(&qp->move_seq);
 }
 
 /* Whether a helper has the queue pair; one that is only to come has not. */
@@ -41,9 +42,11 @@ void dapl_qp_move_wait_locked(struct dapl_qp *qp)
 	while (dapl_qp_move_to_error_locked(qp)) {
 		int seq = qp->move_seq;
 
+		qp->move_waits++;
 		dapl_unlock(&qp->ctl);
 		dapl__futex_wait(&qp->move_seq, seq);
 		dapl_lock(&qp->ctl);
+		qp->move_waits--;
 	}
 }
 

@@ -17,6 +17,7 @@
 
 #include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/event/dapl_evd.h"
+#include "dapl/common/event/dapl_evd_cq.h"
 #include "dapl/common/transfer/dapl_completion.h"
 
 /* Slots of a queue, and the EVDs it completes on: short lists. */
@@ -205,6 +206,60 @@ int dapl_srq_evds_reserve_ctl(struct dapl_srq *srq, int n)
 	return ret;
 }
 
+/* ---------------------------------------------- completing */
+
+/* SLOT is free again. Returns the endpoint that has QP_NUM, or NULL. */
+static inline struct dapl_qp *
+slot_done_locked(struct dapl_srq *srq, struct dapl_slot *slot, uint32_t qp_num)
+{
+	dapl_lock_assert_held(&srq->lock);
+	dapl_srq_slot_return_locked(srq, slot);
+	return likely(srq->users_size)
+		       ? user_find(srq->users, srq->users_size, qp_num)->qp
+		       : NULL;
+}
+
+/*
+ * Whose the lock is to be is learned here: who posts the first buffers often
+ * does nothing else.
+ */
+struct dapl_qp *dapl_srq_complete(struct dapl_slot *slot, uint32_t qp_num)
+{
+	struct dapl_srq *srq = (struct dapl_srq *)slot->wq->owner;
+	struct dapl_qp *qp;
+
+	dapl_lock_hot(&srq->lock);
+	qp = slot_done_locked(srq, slot, qp_num);
+	dapl_unlock(&srq->lock);
+	return qp;
+}
+
+/* What is simply a success; all else is as of any other queue. */
+static bool completed(struct dapl_evd *evd, const struct ibv_wc *wc,
+		      DAT_EVENT *event, struct dapl_evd_after *after)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto =
+		&event->event_data.dto_completion_event_data;
+	struct dapl_slot *slot = (struct dapl_slot *)(uintptr_t)wc->wr_id;
+	struct dapl_srq *srq = (struct dapl_srq *)slot->wq->owner;
+
+	dapl_lock_assert_held(&evd->lock);
+	if (unlikely(wc->status != IBV_WC_SUCCESS ||
+		     (wc->wc_flags & DAPL_WC_MORE) ||
+		     !dapl_trylock(&srq->lock)))
+		return dapl_completion(evd, wc, event, after);
+	dto->user_cookie = slot->cookie;
+	dto->ep_handle = (DAT_EP_HANDLE)slot_done_locked(srq, slot, wc->qp_num);
+	event->event_number = DAT_DTO_COMPLETION_EVENT;
+	event->evd_handle = (DAT_EVD_HANDLE)evd;
+	dto->status = DAT_DTO_SUCCESS;
+	dto->transfered_length = wc->byte_len;
+	dto->operation = DAT_DTO_RECEIVE;
+	dto->rmr_context = 0;
+	after->shared = true;
+	return dapl_unlock_last(&srq->lock, true);
+}
+
 /* ------------------------------------------------- slots */
 
 int dapl_srq_slots_add_ctl(struct dapl_srq *srq, uint32_t count)
@@ -218,7 +273,7 @@ int dapl_srq_slots_add_ctl(struct dapl_srq *srq, uint32_t count)
 	if (!chunk)
 		return -ENOMEM;
 	chunk->wq = dapl_wq_new(DAPL_WQ_SRQ, count - srq->slots, &srq->obj,
-				dapl_completion);
+				completed);
 	if (!chunk->wq) {
 		free(chunk);
 		return -ENOMEM;
@@ -235,20 +290,6 @@ int dapl_srq_slots_add_ctl(struct dapl_srq *srq, uint32_t count)
 	dapl_unlock(&srq->lock);
 	srq->slots += chunk->wq->mask + 1;
 	return 0;
-}
-
-struct dapl_qp *dapl_srq_complete(struct dapl_wq *wq, struct dapl_slot *slot,
-				  uint32_t qp_num)
-{
-	struct dapl_srq *srq = (struct dapl_srq *)wq->owner;
-	struct dapl_qp *qp = NULL;
-
-	dapl_lock(&srq->lock);
-	dapl_srq_slot_return_locked(srq, slot);
-	if (srq->users_size)
-		qp = user_find(srq->users, srq->users_size, qp_num)->qp;
-	dapl_unlock(&srq->lock);
-	return qp;
 }
 
 /* ------------------------------------------------ posting */
@@ -275,6 +316,23 @@ DAT_RETURN dapl_srq_post_refused(DAT_SRQ_HANDLE handle, int err,
 			(const void *)srq, segments, srq->max_recv_iov);
 	return dapl_fail(DAPL_BAD_ARG(3), "srq %p: no segments",
 			 (const void *)srq);
+}
+
+DAT_RETURN dapl_srq_post_undo(struct dapl_srq *srq, int err, uint64_t wr_id,
+			      DAT_COUNT segments)
+{
+	dapl_srq_slot_return_locked(srq, (struct dapl_slot *)(uintptr_t)wr_id);
+	dapl_unlock(&srq->lock);
+	return dapl_srq_post_refused((DAT_SRQ_HANDLE)srq, err, segments);
+}
+
+DAT_RETURN dapl_srq_post_slow(DAT_SRQ_HANDLE handle, DAT_COUNT segments,
+			      DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
+{
+	struct dapl_srq *srq = (struct dapl_srq *)handle;
+
+	dapl_lock(&srq->lock);
+	return dapl_srq_post_locked(srq, segments, iov, cookie);
 }
 
 DAT_RETURN dapl_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments,

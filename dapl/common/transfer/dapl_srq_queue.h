@@ -33,32 +33,34 @@ struct srq_evd;
 
 struct dapl_srq {
 	struct dapl_obj obj;
+
+	/* Data path. */
 	struct ibv_srq *ibv;
 	struct vb_srq_ops ops; /* of ibv; constant */
-	struct dapl_pz *pz;    /* only a name here */
 	DAT_COUNT max_recv_iov;
+	DAT_COUNT max_recv_dtos; /* lock; written with ctl as well */
+	struct dapl_lock lock;	 /* role WQ: what says so */
+	struct dapl_slot *free;	 /* lock; linked through cookie.as_ptr */
+	struct srq_user *users;	 /* lock */
+	uint32_t users_size;	 /* lock; power of two */
+	uint32_t outstanding;	 /* lock; posted and not yet completed */
+
+	uint32_t users_count;	 /* lock */
+	DAT_COUNT low_watermark; /* lock; armed, or 0 */
+	DAT_SRQ_STATE state;	 /* lock */
+	struct dapl_pz *pz;	 /* only a name here */
 
 	struct dapl_lock ctl;	  /* role SRQ: sizes, and what is next */
 	struct srq_chunk *chunks; /* only ever more */
 	struct srq_evd *evds;
 	uint32_t slots; /* in all chunks */
-
-	struct dapl_lock lock;	 /* role WQ: what follows */
-	struct dapl_slot *free;	 /* linked through cookie.as_ptr */
-	uint32_t outstanding;	 /* posted and not yet completed */
-	DAT_COUNT max_recv_dtos; /* written with ctl as well */
-	DAT_COUNT low_watermark; /* armed, or 0 */
-	DAT_SRQ_STATE state;
-	struct srq_user *users;
-	uint32_t users_size; /* power of two */
-	uint32_t users_count;
 };
 
-/* Where locks are words; those that are watched are larger. */
-_Static_assert(sizeof(struct dapl_lock) > sizeof(int) ||
-		       offsetof(struct dapl_srq, max_recv_dtos) <=
-			       3 * DAPL_CACHE_LINE,
-	       "what a post touches is three cache lines");
+/* Where locks are small; those that are watched are larger. */
+_Static_assert(sizeof(struct dapl_lock) > 2 * sizeof(uintptr_t) ||
+		       offsetof(struct dapl_srq, users_count) <=
+			       2 * DAPL_CACHE_LINE,
+	       "what a post and a completion touch is two cache lines");
 
 static inline struct dapl_srq *dapl_srq_from(DAT_SRQ_HANDLE h)
 {
@@ -85,8 +87,7 @@ int dapl_srq_evd_attach(struct dapl_srq *srq, struct dapl_evd *evd);
 void dapl_srq_evd_detach(struct dapl_srq *srq, struct dapl_evd *evd);
 
 /* SLOT has completed on QP_NUM: it is free again. Returns the endpoint. */
-struct dapl_qp *dapl_srq_complete(struct dapl_wq *wq, struct dapl_slot *slot,
-				  uint32_t qp_num);
+struct dapl_qp *dapl_srq_complete(struct dapl_slot *slot, uint32_t qp_num);
 DAT_RETURN dapl_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments,
 			      DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie);
 
@@ -115,6 +116,41 @@ static inline void dapl_srq_slot_return_locked(struct dapl_srq *srq,
 /* Why a post is refused: ERR, or if that is 0 the arguments. */
 __attribute__((cold, noinline)) DAT_RETURN
 dapl_srq_post_refused(DAT_SRQ_HANDLE handle, int err, DAT_COUNT segments);
+/* The device has refused the slot WR_ID. With the lock, returns without it. */
+__attribute__((cold, noinline)) DAT_RETURN
+dapl_srq_post_undo(struct dapl_srq *srq, int err, uint64_t wr_id,
+		   DAT_COUNT segments);
+/* A post that has to wait for the lock. */
+__attribute__((noinline)) DAT_RETURN dapl_srq_post_slow(DAT_SRQ_HANDLE handle,
+							DAT_COUNT segments,
+							DAT_LMR_TRIPLET *iov,
+							DAT_DTO_COOKIE cookie);
+
+/* With the lock, returns without it. */
+__attribute__((always_inline)) static inline DAT_RETURN
+dapl_srq_post_locked(struct dapl_srq *srq, DAT_COUNT segments,
+		     DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
+{
+	struct dapl_slot *slot = dapl_srq_slot_take_locked(srq);
+	struct ibv_recv_wr wr, *bad;
+	int ret;
+
+	if (unlikely(!slot)) {
+		dapl_unlock(&srq->lock);
+		return dapl_srq_post_refused((DAT_SRQ_HANDLE)srq, -ENOBUFS,
+					     segments);
+	}
+	slot->cookie = cookie;
+	wr.wr_id = (uintptr_t)slot;
+	wr.next = NULL;
+	wr.sg_list = (struct ibv_sge *)iov;
+	wr.num_sge = segments;
+	ret = srq->ops.post_recv(srq->ibv, &wr, &bad);
+	dapl_opaque(srq);
+	if (unlikely(ret))
+		return dapl_srq_post_undo(srq, ret, wr.wr_id, wr.num_sge);
+	return (DAT_RETURN)dapl_unlock_last(&srq->lock, DAT_SUCCESS);
+}
 
 /* The post itself, inlined as in dapl_post.h. */
 __attribute__((always_inline)) static inline DAT_RETURN
@@ -122,29 +158,14 @@ dapl_srq_post(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 	      DAT_DTO_COOKIE cookie)
 {
 	struct dapl_srq *srq = (struct dapl_srq *)handle;
-	struct ibv_recv_wr wr, *bad;
-	struct dapl_slot *slot;
-	int ret = -ENOBUFS;
 
 	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_SRQ) ||
 		     (uint32_t)segments > (uint32_t)srq->max_recv_iov ||
 		     (segments && !iov)))
 		return dapl_srq_post_refused(handle, 0, segments);
-	wr.next = NULL;
-	wr.sg_list = (struct ibv_sge *)iov;
-	wr.num_sge = segments;
-	dapl_lock(&srq->lock);
-	slot = dapl_srq_slot_take_locked(srq);
-	if (likely(slot != NULL)) {
-		slot->cookie = cookie;
-		wr.wr_id = (uintptr_t)slot;
-		ret = srq->ops.post_recv(srq->ibv, &wr, &bad);
-		if (unlikely(ret))
-			dapl_srq_slot_return_locked(srq, slot);
-	}
-	dapl_unlock(&srq->lock);
-	return likely(!ret) ? DAT_SUCCESS
-			    : dapl_srq_post_refused(handle, ret, segments);
+	if (unlikely(!dapl_trylock(&srq->lock)))
+		return dapl_srq_post_slow(handle, segments, iov, cookie);
+	return dapl_srq_post_locked(srq, segments, iov, cookie);
 }
 
 #endif

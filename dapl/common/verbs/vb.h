@@ -57,6 +57,16 @@ struct vb_dev {
 	bool posts_enter_kernel; /* a post of a request is a system call */
 	/* A queue that is armed for solicited completions only never fires. */
 	bool ignores_solicited;
+	/*
+	 * A fenced read is refused. It needs no fence: here reads are answered
+	 * one after the other, and none looks at what another has brought.
+	 */
+	bool unfenced_reads;
+	/*
+	 * What reached a queue pair in ERR may complete no sooner than that is
+	 * destroyed.
+	 */
+	bool withholds_flushes;
 	bool retry_7_infinite;	/* so many transport retries never end */
 	bool wc_csum_means_inv; /* IBV_WC_IP_CSUM_OK is IBV_WC_WITH_INV */
 };
@@ -69,11 +79,34 @@ struct vb_dev {
  */
 int vb_open(const char *name, uint8_t port, struct vb_dev *ret_dev);
 void vb_close(struct vb_dev *dev);
+/* When it was opened. */
+bool vb_port_is_active(const struct vb_dev *dev);
+
+/* For error texts (vb_names.c). All of them open devices and take their time.
+ */
+
 /*
- * Names of the devices there are, separated by blanks, for error texts; behind
- * one that makes no queue pairs of type RC it says so.
+ * Why vb_open() of NAME and PORT failed with ERR, and first what to do about
+ * it. Returns what ERR should have been: -ENODEV, there is no such device;
+ * -ENOENT or -ENXIO, programs have no way to it; -EACCES or -EPERM, this user
+ * has not; or ERR.
+ */
+int vb_explain(const char *name, uint8_t port, int err, char *buf, size_t size);
+/*
+ * Names of the devices there are, eight at most, separated by blanks, those
+ * whose first port is active first; behind others is why they are of no use.
  */
 void vb_device_names(char *buf, size_t size);
+/* vb_explain() of a device that cannot be opened; 0: there is none. */
+int vb_unusable(char *why, size_t size);
+/* What to do where the limit of locked memory can be why; false: it cannot. */
+bool vb_locked_text(int err, char *buf, size_t size);
+/* Opens the node at PATH and closes it: 0 or -errno. */
+int vb_node_check(const char *path);
+/* What to do where that was ERR; DRIVER is the module that the node is of. */
+void vb_node_text(const char *path, int err, const char *driver, char *buf,
+		  size_t size);
+
 int vb_gid_get(const struct vb_dev *dev, int index, union ibv_gid *ret_gid);
 /*
  * The GIDs of the port that are not null, in the order of their index. Returns

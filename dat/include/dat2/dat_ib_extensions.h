@@ -475,14 +475,14 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
  * dat_ib_post_rdma_write_immed - store into the peer's memory, and use up one
  * of its receives to tell it so.
  *
- *   ep     connected endpoint
- *   size   segments in lbuf
- *   lbuf   what to write; needs LOCAL_READ
- *   cookie a DAT_DTO_COOKIE, passed as it is
- *   rbuf   one range; needs REMOTE_WRITE there
- *   idata  32 bits for the peer. Not swapped: equal on both sides only where
- *          the byte order is equal (historic, and kept)
- *   flgs   DAT_COMPLETION_FLAGS
+ *   ep      connected endpoint
+ *   size    segments in lbuf
+ *   lbuf    what to write; needs LOCAL_READ
+ *   cookie  a DAT_DTO_COOKIE, passed as it is
+ *   rbuf    one range; needs REMOTE_WRITE there
+ *   idata   32 bits for the peer. Not swapped: equal on both sides only where
+ *           the byte order is equal (historic, and kept)
+ *   flgs    DAT_COMPLETION_FLAGS
  *
  * Returns: as dat_ep_post_rdma_write().
  * Blocks: no. Threads: serialise.
@@ -524,7 +524,13 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 			 (DAT_IB_ADDR_HANDLE *)(ah_ptr), (cookie),             \
 			 (DAT_COMPLETION_FLAGS)(flgs))
 
-/* A receive for datagrams is a plain receive with 40 bytes to spare. */
+/*
+ * dat_ib_post_recv_ud - receive a datagram: dat_ep_post_recv() with a buffer
+ * that has 40 bytes to spare.
+ *
+ * Returns, Blocks, Threads, Events: as dat_ep_post_recv().
+ * Rule: IB extension 2.0.9.
+ */
 #define dat_ib_post_recv_ud dat_ep_post_recv
 
 /*
@@ -562,10 +568,10 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 /*
  * dat_ib_open_query - open an adapter only to read its attributes.
  *
- *   name                 IA name
- *   ia_handle            out, good for dat_ib_close_query() and nothing else
- *   ia_mask, ia_attr     as dat_ia_query()
- *   prov_mask, prov_attr as dat_ia_query()
+ *   name                  IA name
+ *   ia_handle             out, good for dat_ib_close_query() and nothing else
+ *   ia_mask, ia_attr      as dat_ia_query()
+ *   prov_mask, prov_attr  as dat_ia_query()
  *
  * Any adapter can be asked, also one without this extension. Pointers in the
  * results live as long as the handle.
@@ -668,22 +674,30 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 			 (DAT_EXTENDED_OP)DAT_IB_STOP_COUNTERS_OP, \
 			 (DAT_IA_COUNTER_TYPE)(type))
 
-/* Older names. */
+/*
+ * dat_query_counters, dat_print_counters - older names of
+ * dat_ib_query_counters() and dat_ib_print_counters().
+ *
+ * Returns, Blocks, Threads, Events, Rule: as those.
+ */
 #define dat_query_counters dat_ib_query_counters
 #define dat_print_counters dat_ib_print_counters
 
 /*
- * Collectives
+ * dat_ib_collective - operations of a group of processes.
  *
  * Each process calls the same operation on its own group handle. Sizes and
  * displacements are bytes, buffers are ordinary memory. Providers without
  * them answer NOT_IMPLEMENTED; look for DAT_IB_COLL_* attributes.
  *
- * Returns (all of them): INVALID_HANDLE, INVALID_PARAMETER,
- *   INSUFFICIENT_RESOURCES, NOT_IMPLEMENTED.
+ * Returns:
+ *   INVALID_HANDLE          not an adapter, or not a group
+ *   INVALID_PARAMETER       any other argument
+ *   INSUFFICIENT_RESOURCES  memory or device
+ *   NOT_IMPLEMENTED         the provider has no such operation
  * Blocks: no, unless the operation says so. Threads: serialise.
  * Events: DAT_IB_COLLECTIVE_EVENT on the group's queue, with the extension
- *   type of the operation, coll.handle, coll.context, and the status.
+ * type of the operation, coll.handle, coll.context, and the status.
  * Rule: IB extension 2.0.9.
  */
 
@@ -694,6 +708,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
  *   progress_func  called while waiting; may be NULL
  *   member         out, opaque bytes to give to all others by other means
  *   member_size    out, how many
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_create_member(ia_handle, progress_func, member,     \
 					member_size)                          \
@@ -705,6 +721,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 
 /*
  * dat_ib_collective_free_member - undo dat_ib_collective_create_member().
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_free_member(ia_handle, member)                    \
 	dat_extension_op((DAT_HANDLE)(ia_handle),                           \
@@ -723,6 +741,7 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
  *   pd            zone
  *   user_context  comes back in the event
  *
+ * Returns, Blocks, Threads, Rule: as dat_ib_collective().
  * Events: DAT_IB_COLLECTIVE_CREATE_STATUS with the handle of the group.
  */
 #define dat_ib_collective_create_group(members, group_size, self, group_id,  \
@@ -738,6 +757,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 
 /*
  * dat_ib_collective_free_group - undo dat_ib_collective_create_group().
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_free_group(coll_handle)   \
 	dat_extension_op((DAT_HANDLE)(coll_handle), \
@@ -750,6 +771,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
  *   user_context  comes back in DAT_IB_COLLECTIVE_CLOCK_SET_STATUS
  *
  * Older headers could not compile it and named the number of read_clock.
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_set_clock(coll_handle, clock_value, user_context) \
 	dat_extension_op((DAT_HANDLE)(coll_handle),                         \
@@ -760,6 +783,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
  * dat_ib_collective_read_clock - read the clock that the group shares.
  *
  *   clock_value  out, 64 bits; no event
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_read_clock(coll_handle, clock_value)             \
 	dat_extension_op((DAT_HANDLE)(coll_handle),                        \
@@ -768,6 +793,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 
 /*
  * dat_ib_collective_scatter - one part of root's buffer to each process.
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_scatter(coll_handle, sendbuf, sendsize, recvbuf, \
 				  recvsize, root, user_context, flags)     \
@@ -781,6 +808,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 /*
  * dat_ib_collective_scatterv - the same with parts of different size;
  * sendsizes and displs have one entry per process.
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_scatterv(coll_handle, sendbuf, sendsizes, displs, \
 				   recvbuf, recvsize, root, user_context,   \
@@ -795,6 +824,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 
 /*
  * dat_ib_collective_gather - one part from each process to root.
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_gather(coll_handle, sendbuf, sendsize, recvbuf, \
 				 recvsize, root, user_context, flags)     \
@@ -808,6 +839,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 /*
  * dat_ib_collective_gatherv - the same with parts of different size;
  * recvsizes and displs have one entry per process.
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_gatherv(coll_handle, sendbuf, sendsize, recvbuf, \
 				  recvsizes, displs, root, user_context,   \
@@ -822,6 +855,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 
 /*
  * dat_ib_collective_allgather - one part from each process to all.
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_allgather(coll_handle, sendbuf, sendsize, recvbuf, \
 				    recvsize, user_context, flags)           \
@@ -833,6 +868,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 
 /*
  * dat_ib_collective_allgatherv - the same with parts of different size.
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_allgatherv(coll_handle, sendbuf, sendsize, recvbuf, \
 				     recvsizes, displs, user_context, flags)  \
@@ -845,6 +882,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 
 /*
  * dat_ib_collective_alltoall - one part from each process to each process.
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_alltoall(coll_handle, sendbuf, sendsize, recvbuf, \
 				   recvsize, user_context, flags)           \
@@ -857,6 +896,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 /*
  * dat_ib_collective_alltoallv - the same with parts of different size; all
  * four arrays have one entry per process.
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_alltoallv(coll_handle, sendbuf, sendsizes,          \
 				    senddispls, recvbuf, recvsizes,           \
@@ -873,6 +914,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
  *
  *   op    DAT_IB_COLLECTIVE_REDUCE_DATA_OP
  *   type  DAT_IB_COLLECTIVE_DATA_TYPE of the elements
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_reduce(coll_handle, sendbuf, sendsize, recvbuf, \
 				 recvsize, op, type, root, user_context,  \
@@ -888,6 +931,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 
 /*
  * dat_ib_collective_allreduce - combine the buffers of all, the result to all.
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_allreduce(coll_handle, sendbuf, sendsize, recvbuf,  \
 				    recvsize, op, type, user_context, flags)  \
@@ -902,6 +947,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 /*
  * dat_ib_collective_reduce_scatter - combine, then one part to each process;
  * recvsizes has one entry per process.
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_reduce_scatter(coll_handle, sendbuf, sendsize,       \
 					 recvbuf, recvsizes, op, type,         \
@@ -916,6 +963,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 
 /*
  * dat_ib_collective_scan - combine the buffers of ranks up to the own one.
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_scan(coll_handle, sendbuf, sendsize, recvbuf,       \
 			       recvsize, op, type, user_context, flags)       \
@@ -929,6 +978,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 
 /*
  * dat_ib_collective_broadcast - root's buffer to all.
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_broadcast(coll_handle, buf, size, root,         \
 				    user_context, flags)                  \
@@ -940,6 +991,8 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 
 /*
  * dat_ib_collective_barrier - complete when all processes have called it.
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ib_collective().
  */
 #define dat_ib_collective_barrier(coll_handle, user_context, flags)     \
 	dat_extension_op((DAT_HANDLE)(coll_handle),                     \

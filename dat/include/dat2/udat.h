@@ -310,6 +310,13 @@ struct dat_provider_attr {
 /*
  * dat_ia_open - dat_ia_openv() for the version this header describes and the
  * thread model of udat_config.h. There is no function of this name.
+ *
+ *   name         of the adapter
+ *   qlen         events that the asynchronous EVD must hold
+ *   async_evd    in and out, the asynchronous EVD
+ *   ia           out, the instance
+ *
+ * Returns, Blocks, Threads, Events, Rule: as dat_ia_openv().
  */
 #define dat_ia_open(name, qlen, async_evd, ia)                             \
 	dat_ia_openv((name), (qlen), (async_evd), (ia), DAT_VERSION_MAJOR, \

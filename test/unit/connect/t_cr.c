@@ -147,6 +147,23 @@ ON_IB_ROCE(accept__answer_is_lost)
 	expect_empty(s->conn_evd);
 }
 
+/* A driver knows that a queue pair has ended before anybody else does. */
+ON_IB(accept__device_refuses_what_comes_late)
+{
+	struct fv_device_cfg *cfg = fv_device_cfg_get(w->dev);
+
+	kit_ready(w);
+	fv_cm_set(FV_CM_LOSE_REP, 1);
+	kit_accept(w, kit_meet(w));
+	kit_state(s->ep, DAT_EP_STATE_COMPLETION_PENDING);
+	world_until(fv_qp_state(world_qp(s->ep)) == IBV_QPS_RTS);
+	fv_qp_error(world_qp(s->ep));
+	cfg->err_refuses_posts = EINVAL;
+	world_recv(s, 0, 64, 4);
+	expect_dto(s->recv_evd, 4, DAT_DTO_ERR_FLUSHED);
+	cfg->err_refuses_posts = 0;
+}
+
 ON_EACH(reject__peer_gave_up)
 {
 	DAT_CR_HANDLE cr;

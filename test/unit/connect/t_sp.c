@@ -98,6 +98,29 @@ ON_EACH(ia_close__provider_endpoint_pending)
 	assert_refused(V(ep_free)(furnished), DAPL_BAD_HANDLE(EP));
 }
 
+/*
+ * Requests without an answer are refused, and what came with them is none of
+ * the consumer's: if the event went with its EVD, he never had it.
+ */
+ON_EACH(ia_close__requests_have_brought_endpoints)
+{
+	DAT_EVD_HANDLE cr_evd;
+	DAT_PSP_HANDLE psp;
+	DAT_IA_HANDLE ia;
+
+	ia = world_ia_open(NULL);
+	cr_evd = world_evd(ia, DAT_EVD_CR_FLAG);
+	assert_dat_ok(V(psp_create)(ia, WORLD_QUAL, cr_evd,
+				    DAT_PSP_PROVIDER_FLAG, &psp));
+	c->ep = world_ep(c, NULL);
+	kit_ask(w);
+	kit_brought(world_request(cr_evd));
+	assert_dat_ok(V(psp_free)(psp));
+	assert_dat_ok(V(evd_free)(cr_evd));
+	world_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG);
+	kit_conn(c, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
 /* ----------------------------------------------------- RSP */
 
 ON_IB(rsp_create__nth_failure, world_eps)

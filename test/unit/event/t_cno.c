@@ -531,6 +531,60 @@ ON_IB(cno_agent__set_again_from_inside)
 	}
 }
 
+/* Both hear of it, whoever was the first to see it. */
+ON_IB(cno_agent__and_a_waiter)
+{
+	struct agent a = {0};
+	DAT_OS_WAIT_PROXY_AGENT agent = {&a, run_agent};
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
+	DAT_EVD_HANDLE evd = world_evd_cno(s->ia, PLAIN, cno);
+	struct sleeper t[2];
+
+	for (int i = 1; i <= 200; i++) {
+		start(t, 2, cno, DAT_TIMEOUT_INFINITE);
+		assert_dat_ok(V(cno_modify_agent)(cno, agent));
+		world_post_se(evd, w);
+		world_until(calls(&a) == i);
+		world_until(world_cno_waiters(cno) == 1);
+		/* One of the waiters, and the other one by the next. */
+		world_post_se(evd, w);
+		for (int k = 0; k < 2; k++) {
+			pthread_join(t[k].thread, NULL);
+			assert_int_equal(t[k].ret, DAT_SUCCESS);
+			assert_ptr_equal(t[k].evd, evd);
+		}
+		assert_int_equal(calls(&a), i);
+		expect_event(evd, DAT_SOFTWARE_EVENT);
+		expect_event(evd, DAT_SOFTWARE_EVENT);
+	}
+	expect_no_trigger(cno, 0);
+	assert_dat_ok(V(evd_free)(evd));
+	assert_dat_ok(V(cno_free)(cno));
+}
+
+/* What is read takes its trigger along, of every kind of event. */
+static void check_drained(struct world *w, unsigned flags)
+{
+	DAT_CNO_HANDLE cno = world_cno(w->server.ia);
+	DAT_EVD_HANDLE evd = world_evd_cno(w->server.ia, flags, cno);
+
+	world_post_se(evd, w);
+	world_post_se(evd, w);
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+	expect_trigger(cno, evd);
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+	world_post_se(evd, w);
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+	expect_no_trigger(cno, 0);
+	world_post_se(evd, w);
+	expect_trigger(cno, evd);
+}
+
+ON_IB(cno_wait__drained_before)
+{
+	both(w, check_drained);
+}
+
 /* Set again by another thread while it is being called: none is lost. */
 ON_IB(cno_agent__set_again_from_outside)
 {
@@ -588,6 +642,14 @@ static void check_fd(struct world *w, unsigned flags)
 	world_post_se(evd, w);
 	assert_true(readable(fd));
 	expect_trigger(cno, evd); /* it can be waited on as well */
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+	expect_event(evd, DAT_SOFTWARE_EVENT);
+	if (flags == PLAIN) {
+		world_post_se(evd, w);
+		assert_true(readable(fd));
+		expect_event(evd, DAT_SOFTWARE_EVENT);
+		assert_false(readable(fd));
+	}
 	assert_dat_ok(V(evd_free)(evd));
 	assert_false(readable(fd));
 	assert_dat_ok(V(cno_free)(cno));

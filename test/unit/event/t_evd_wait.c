@@ -118,8 +118,10 @@ ON_IB(evd_wait__completion_wakes_after_the_cno_is_gone)
 /* Calls that enter the kernel, or do on some devices. Atomic. */
 static struct {
 	int sleeps, channel_reads, eventfd_reads, arms;
+	int writes_of_loop; /* the service thread's */
 } calls;
 static int (*arm)(struct ibv_cq *cq, int solicited_only);
+static struct dapl_loop *loop_of_round; /* whose writes are counted */
 
 static void count(int *which)
 {
@@ -165,6 +167,8 @@ __attribute__((no_sanitize_address)) long __wrap_syscall(long number, ...)
 	va_end(args);
 	if (number == SYS_read)
 		count(&calls.eventfd_reads);
+	if (number == SYS_write && dapl_loop_here(loop_of_round))
+		count(&calls.writes_of_loop);
 	return __real_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4],
 			      arg[5]);
 }
@@ -358,6 +362,69 @@ static void check_threshold(struct world *w, DAT_EVD_HANDLE evd)
 	expect_event(evd, DAT_SOFTWARE_EVENT);
 	expect_event(evd, DAT_SOFTWARE_EVENT);
 	expect_empty(evd);
+}
+
+/* Events that the service thread posts in one round. */
+struct round {
+	struct dapl_work work;
+	struct dapl_evd *evd;
+	int n;
+	int writes; /* so far, when the last was posted */
+};
+
+static void post_round(struct dapl_work *work)
+{
+	struct round *r = dapl_container_of(work, struct round, work);
+	const DAT_EVENT event = {.event_number = DAT_SOFTWARE_EVENT};
+
+	for (int i = 0; i < r->n; i++)
+		assert_true(dapl_evd_post(r->evd, &event));
+	r->writes = calls.writes_of_loop;
+}
+
+static void check_round(struct world *w, DAT_EVD_HANDLE evd)
+{
+	struct dapl_ia *ia = (struct dapl_ia *)w->server.ia;
+	struct round r = {.evd = (struct dapl_evd *)evd, .n = 5};
+	struct waiter t;
+
+	waiter_start(&t, evd, DAT_TIMEOUT_INFINITE, 5);
+	memset(&calls, 0, sizeof(calls));
+	loop_of_round = ia->loop;
+	dapl_work_init(&r.work, post_round);
+	dapl_loop_defer(ia->loop, &r.work);
+	waiter_end(&t, DAT_SUCCESS);
+	dapl_work_cancel(ia->loop, &r.work);
+	loop_of_round = NULL;
+	assert_int_equal(t.more, 4);
+	assert_int_equal(r.writes, 0);
+	assert_int_equal(calls.writes_of_loop, 1);
+}
+
+/* Else the sleeper would take the processor away after each event. */
+ON_IB(evd_wait__service_thread_wakes_at_the_end_of_its_round)
+{
+	both(w, check_round);
+}
+
+/* The EVD was freed before the round ended: its memory waits for that. */
+static void check_freed_round(struct world *w, DAT_EVD_HANDLE evd)
+{
+	struct dapl_ia *ia = (struct dapl_ia *)w->server.ia;
+	struct dapl_evd *e = (struct dapl_evd *)evd;
+
+	e->wakes_soon = true;
+	dapl_obj_get(&e->obj);
+	assert_dat_ok(V(evd_free)(evd));
+	assert_int_equal(e->obj.refs, 1);
+	dapl_loop_defer(ia->loop, &e->wake_work);
+	while (__atomic_load_n(&e->obj.refs, __ATOMIC_ACQUIRE))
+		sched_yield();
+}
+
+ON_IB(evd_free__before_the_end_of_the_round)
+{
+	both(w, check_freed_round);
 }
 
 ON_IB(evd_wait__threshold_on_each)

@@ -23,8 +23,10 @@ cma openib_cma/.libs/libdaplofa.so.2 compat12/.libs/libdaplcma.so.1 10.0.0.1 0
 scm openib_scm/.libs/libdaploscm.so.2 compat12/.libs/libdaplscm.so.1 fake0 1
 ucm openib_ucm/.libs/libdaploucm.so.2 compat12/.libs/libdaplucm.so.1 fake0 1
 E
+# The fake device is in no sysfs.
 DAT_OVERRIDE=$tmp/dat.conf
-export DAT_OVERRIDE
+DAT_AUTO=0
+export DAT_OVERRIDE DAT_AUTO
 # Sockets stay on this host.
 DAPL_SCM_NETDEV=lo
 export DAPL_SCM_NETDEV

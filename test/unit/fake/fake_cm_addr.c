@@ -89,7 +89,8 @@ static bool port_has(const struct fv_port_cfg *p, const void *addr)
 	return false;
 }
 
-struct fv_device *cm__addr_device(const void *addr, uint8_t *ret_port)
+static struct fv_device *find_device(const void *addr, bool known_to_cm,
+				     uint8_t *ret_port)
 {
 	struct fv_link *l;
 	uint8_t i;
@@ -97,7 +98,7 @@ struct fv_device *cm__addr_device(const void *addr, uint8_t *ret_port)
 	for (l = fv__devices.next; l != &fv__devices; l = l->next) {
 		struct fv_device *d = fv_container(l, struct fv_device, link);
 
-		if (d->cfg.no_rc)
+		if (d->cfg.no_rc && known_to_cm)
 			continue;
 		for (i = 0; i < d->cfg.attr.phys_port_cnt && i < FV_PORTS; i++)
 			if (port_has(&d->cfg.port[i], addr)) {
@@ -108,10 +109,16 @@ struct fv_device *cm__addr_device(const void *addr, uint8_t *ret_port)
 	return NULL;
 }
 
+struct fv_device *cm__addr_device(const void *addr, uint8_t *ret_port)
+{
+	return find_device(addr, true, ret_port);
+}
+
 bool cm__addr_of_host(const void *addr)
 {
 	const struct sockaddr_in *in = addr;
 	const struct sockaddr_in6 *in6 = addr;
+	uint8_t port;
 
 	if (in->sin_family == AF_INET &&
 	    ntohl(in->sin_addr.s_addr) >> 24 == 127)
@@ -121,7 +128,7 @@ bool cm__addr_of_host(const void *addr)
 	for (unsigned int i = 0; i < n_host_addr; i++)
 		if (cm__addr_equal(&host_addr[i], addr))
 			return true;
-	return false;
+	return find_device(addr, false, &port) != NULL;
 }
 
 void fv_cm_host_addr(const char *addr)

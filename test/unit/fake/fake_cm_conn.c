@@ -473,6 +473,20 @@ void fv__cm_qp_dead(uint32_t qpn)
 	}
 }
 
+void fv__cm_qp_gone(uint32_t qpn)
+{
+	struct fv_obj *o;
+
+	fv__cm_qp_dead(qpn);
+	fv_for_each(o, FV_OBJ_CM_ID)
+	{
+		struct cm_id *c = fv_container(o, struct cm_id, obj);
+
+		if (cm_iwarp(c) && c->local.qp_num == qpn)
+			c->local.qp_num = 0;
+	}
+}
+
 static int do_disconnect(struct cm_id *c)
 {
 	if (c->state == CM_NONE)
@@ -571,4 +585,40 @@ int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 		cm__event(c, RDMA_CM_EVENT_ESTABLISHED, 0);
 	}
 	return fv__done(cm__fail(err));
+}
+
+/* No answer came to what C has sent last. */
+static void give_up(struct cm_id *c)
+{
+	enum rdma_cm_event_type what = RDMA_CM_EVENT_UNREACHABLE;
+
+	switch (c->state) {
+	case CM_REQ_SENT:
+	case CM_REP_SENT:
+		break;
+	case CM_DREQ_SENT:
+		what = RDMA_CM_EVENT_DISCONNECTED;
+		break;
+	default:
+		return;
+	}
+	c->state = CM_OVER;
+	cm__event(c, what, -ETIMEDOUT);
+	if (what == RDMA_CM_EVENT_DISCONNECTED)
+		timewait(c);
+}
+
+void fv_cm_give_up(void)
+{
+	struct fv_obj *o;
+
+	fv__enter();
+	fv_for_each(o, FV_OBJ_CM_ID)
+	{
+		struct cm_id *c = fv_container(o, struct cm_id, obj);
+
+		if (!o->hidden)
+			give_up(c);
+	}
+	fv__leave();
 }

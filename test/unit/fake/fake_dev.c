@@ -57,6 +57,17 @@ bool fv__is_iwarp(struct ibv_context *ctx)
 	return ctx->device->transport_type == IBV_TRANSPORT_IWARP;
 }
 
+bool fv__padding_taken(struct ibv_context *ctx, const void *init, size_t end,
+		       const void *behind)
+{
+	const unsigned char *last = (const unsigned char *)init + end;
+	const unsigned char *p = behind;
+
+	while (p < last && !*p)
+		p++;
+	return p == last || !fv__device(ctx)->cfg.reads_padding;
+}
+
 struct fv_port_cfg *fv__port(struct ibv_context *ctx, unsigned int port)
 {
 	struct fv_device_cfg *cfg = &fv__device(ctx)->cfg;

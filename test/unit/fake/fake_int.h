@@ -274,6 +274,9 @@ void fv__devices_reset(void);
 /* The time that a call of a slow device takes; the lock is free meanwhile. */
 void fv__block(struct ibv_context *ctx);
 bool fv__is_iwarp(struct ibv_context *ctx);
+/* Does the device take what is BEHIND the members of INIT, END bytes long? */
+bool fv__padding_taken(struct ibv_context *ctx, const void *init, size_t end,
+		       const void *behind);
 int fv__gid_index(const struct fv_port_cfg *p, const union ibv_gid *gid);
 int fv__check_av(struct ibv_context *ctx, const struct ibv_ah_attr *av);
 
@@ -360,6 +363,8 @@ void fv__lookup_reset(void);
 
 /* fake_cm.c: a device of its own closed the transport under a connection */
 void fv__cm_qp_dead(uint32_t qpn);
+/* It is destroyed: its number may soon be another one's. */
+void fv__cm_qp_gone(uint32_t qpn);
 void fv__cm_reset(void);
 
 #endif

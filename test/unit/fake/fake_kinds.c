@@ -41,6 +41,7 @@ enum way {
 	CQ_NEEDS_ALLOCATOR = 1 << 14,
 	ERR_IS_FINAL = 1 << 15,
 	READ_HAS_SEGMENT = 1 << 16,
+	UNFENCED_READS = 1 << 17,
 };
 
 #define WINDOWS_1 IBV_DEVICE_MEM_WINDOW
@@ -88,7 +89,8 @@ static const struct kind kinds[FV_KINDS] = {
 	/*
 	 * k: sw/siw/siw_main.c and siw.h: limits, no windows; siw_verbs.c and
 	 * siw_qp.c: what is posted in ERR stays, even if moved there again, and
-	 * receives never notify a queue armed for solicited ones; siw_qp_rx.c:
+	 * receives never notify a queue armed for solicited ones, a fenced read
+	 * gives EPERM; siw_qp_rx.c:
 	 * the sink of a read needs local write only; u: siw/siw.c: posts enter
 	 * the kernel, their errors are negative, queues have entries, receives
 	 * segments, a queue leaves its completions, queues cannot grow (where
@@ -104,7 +106,8 @@ static const struct kind kinds[FV_KINDS] = {
 		.resize_error = EOPNOTSUPP,
 		.ways = ERR_RECV_STAYS | ERR_SEND_STAYS | POSTS_ENTER_KERNEL |
 			RECV_NEEDS_SEGMENT | IGNORES_SOLICITED |
-			QUEUES_NOT_EMPTY | NEGATIVE_ERRORS | ERR_IS_FINAL,
+			QUEUES_NOT_EMPTY | NEGATIVE_ERRORS | ERR_IS_FINAL |
+			UNFENCED_READS,
 	},
 	/*
 	 * k: sw/rxe/rxe_param.h: limits; rxe_qp.c and rxe_resp.c: each move to
@@ -451,6 +454,7 @@ static void cfg_ways_init(struct fv_device_cfg *cfg, unsigned int ways)
 	cfg->cq_needs_allocator = ways & CQ_NEEDS_ALLOCATOR;
 	cfg->err_is_final = ways & ERR_IS_FINAL;
 	cfg->read_has_segment = ways & READ_HAS_SEGMENT;
+	cfg->unfenced_reads = ways & UNFENCED_READS;
 }
 
 static void cfg_transport_init(struct fv_device_cfg *cfg, const struct kind *k)

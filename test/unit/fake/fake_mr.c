@@ -328,8 +328,8 @@ bool fv__mw_invalidate(struct fv_qp *qp, uint32_t rkey)
 {
 	struct fv_mw *w = window(qp->qp.context, rkey);
 
-	if (!w || w->mw.type != IBV_MW_TYPE_2 || !w->mr ||
-	    w->mw.pd != qp->qp.pd)
+	/* Windows of type 2B are one queue pair's. */
+	if (!w || w->mw.type != IBV_MW_TYPE_2 || !w->mr || w->qp != qp)
 		return false;
 	unbind(w);
 	return true;

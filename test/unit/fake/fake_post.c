@@ -173,6 +173,10 @@ static int check_send(const struct fv_qp *q, const struct ibv_send_wr *wr)
 	if (!opcode_ok(q, wr) ||
 	    ((wr->send_flags & IBV_SEND_INLINE) && !inline_ok(q, wr)))
 		return EINVAL;
+	if (wr->opcode == IBV_WR_RDMA_READ &&
+	    (wr->send_flags & IBV_SEND_FENCE) &&
+	    fv__device(q->qp.context)->cfg.unfenced_reads)
+		return EPERM;
 	if (q->qp.qp_type == IBV_QPT_UD && !wr->wr.ud.ah)
 		return EINVAL;
 	return q->sq_used >= q->cap.max_send_wr ? ENOMEM : 0;

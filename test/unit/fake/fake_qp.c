@@ -64,6 +64,9 @@ static int check_init(struct ibv_pd *pd, const struct ibv_qp_init_attr *in)
 		    ? cfg->no_rc
 		    : in->qp_type != IBV_QPT_UD || fv__is_iwarp(pd->context))
 		return EOPNOTSUPP;
+	if (!fv__padding_taken(pd->context, in, sizeof(*in),
+			       &in->sq_sig_all + 1))
+		return EINVAL;
 	if (!in->send_cq || !in->recv_cq ||
 	    in->send_cq->context != pd->context ||
 	    in->recv_cq->context != pd->context)
@@ -183,7 +186,7 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 	}
 	end_life(q);
 	hold_refs(q, -1);
-	fv__cm_qp_dead(qp->qp_num);
+	fv__cm_qp_gone(qp->qp_num);
 	fv__drop(&q->obj);
 	fv__kick_all();
 	return fv__done(0);
@@ -401,7 +404,7 @@ static int modify_iwarp(struct fv_qp *q, const struct ibv_qp_attr *a, int mask)
 			return EINVAL;
 	}
 	copy_values(&q->attr, a, mask);
-	if (!(mask & IBV_QP_STATE) || to == from)
+	if (!(mask & IBV_QP_STATE) || (to == from && to != IBV_QPS_ERR))
 		return 0;
 	fv__qp_set_state(q, to == IBV_QPS_RTR ? IBV_QPS_INIT : to);
 	return 0;
@@ -511,6 +514,33 @@ void fv_hold_sends(struct ibv_qp *qp, bool on)
 	qp_of(qp)->held = on;
 	fv__kick(qp_of(qp));
 	fv__leave();
+}
+
+static bool begins_with(const struct fv_qp *q, const void *addr)
+{
+	const struct fv_send *s;
+
+	if (fv_link_empty(&q->sends))
+		return false;
+	s = fv_container(q->sends.next, struct fv_send, link);
+	return s->wr.num_sge && s->sge[0].addr == (uintptr_t)addr;
+}
+
+struct ibv_qp *fv_qp_using(const void *addr)
+{
+	struct ibv_qp *found = NULL;
+	struct fv_obj *o;
+
+	fv__enter();
+	fv_for_each(o, FV_OBJ_QP)
+	{
+		struct fv_qp *q = fv_container(o, struct fv_qp, obj);
+
+		if (begins_with(q, addr))
+			found = &q->qp;
+	}
+	fv__leave();
+	return found;
 }
 
 void fv_request_fails(struct ibv_qp *qp, enum ibv_wc_status status)

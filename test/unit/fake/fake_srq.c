@@ -81,12 +81,15 @@ struct fv_recv *fv__srq_pop(struct ibv_srq *srq)
 	return r;
 }
 
-static int check_srq(struct ibv_pd *pd, const struct ibv_srq_attr *attr)
+static int check_srq(struct ibv_pd *pd, const struct ibv_srq_init_attr *init)
 {
 	const struct ibv_device_attr *a = &fv__device(pd->context)->cfg.attr;
+	const struct ibv_srq_attr *attr = &init->attr;
 	struct fv_obj *o;
 	int n = 0;
 
+	if (!fv__padding_taken(pd->context, init, sizeof(*init), attr + 1))
+		return EINVAL;
 	if (!attr->max_wr || attr->max_wr > (uint32_t)a->max_srq_wr ||
 	    attr->max_sge > (uint32_t)a->max_srq_sge || attr->max_sge > FV_SGE)
 		return EINVAL;
@@ -107,7 +110,7 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd,
 
 	if (fv__call("ibv_create_srq"))
 		return NULL;
-	err = check_srq(pd, &init->attr);
+	err = check_srq(pd, init);
 	if (err)
 		return fv__refuse(err);
 	s = fv_new(struct fv_srq, FV_OBJ_SRQ, free_srq);

@@ -107,8 +107,9 @@ struct fv_device_cfg {
 	bool posts_enter_kernel; /* a post of requests can be cancelled in */
 	/* grant more than asked for, and take as much, as hardware does */
 	bool round_up;
-	bool comm_est;	   /* raise COMM_EST on the first packet in RTR */
-	bool read_sink_rw; /* a read's sink needs remote write (iWARP) */
+	bool comm_est;	     /* raise COMM_EST on the first packet in RTR */
+	bool unfenced_reads; /* one with a fence is refused, EPERM (siw) */
+	bool read_sink_rw;   /* a read's sink needs remote write (iWARP) */
 	/* a receive posted in ERR stays until the next modify to ERR (rxe) */
 	bool err_recv_stays;
 	bool err_send_stays; /* the same of requests (siw) */
@@ -125,6 +126,8 @@ struct fv_device_cfg {
 	 */
 	bool flushes_late;
 	bool old_abi; /* no verbs_context: the inline helpers fall back */
+	/* what pads attributes is a mask of more of them (rdma-core 33) */
+	bool reads_padding;
 };
 
 /* Fills @cfg with a plausible one-port device of that kind. */
@@ -256,6 +259,9 @@ void fv_qp_error(struct ibv_qp *qp);
  * and nothing that was or is posted completes.
  */
 void fv_qp_dies(struct ibv_qp *qp);
+/* The QP whose oldest outstanding request begins with memory at ADDR; or NULL.
+ */
+struct ibv_qp *fv_qp_using(const void *addr);
 /* The oldest request that is outstanding on the QP fails with @status. */
 void fv_request_fails(struct ibv_qp *qp, enum ibv_wc_status status);
 enum ibv_qp_state fv_qp_state(struct ibv_qp *qp);
@@ -291,6 +297,11 @@ void fv_cm_host_addr(const char *addr);
 /* Queues an event of the test's own making, e.g. UNREACHABLE. */
 void fv_cm_inject(struct rdma_cm_id *id, enum rdma_cm_event_type type,
 		  int status);
+/*
+ * The kernel waits no longer, whoever it was waiting for: after so many
+ * messages that had no answer it tells of each id what it tells then.
+ */
+void fv_cm_give_up(void);
 /* DEVICE_REMOVAL for every id on the device. */
 void fv_cm_device_removal(struct ibv_device *dev);
 

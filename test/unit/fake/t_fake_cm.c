@@ -89,13 +89,22 @@ static struct rdma_cm_id *new_id(struct rdma_event_channel *ch)
 	return id;
 }
 
-static void side_open(struct side *s, int dev)
+static void side_qp(struct side *s)
 {
 	struct ibv_qp_init_attr in = {.cap = {.max_send_wr = 4,
 					      .max_recv_wr = 4,
 					      .max_send_sge = 1,
 					      .max_recv_sge = 1},
+				      .send_cq = s->cq,
+				      .recv_cq = s->cq,
 				      .qp_type = IBV_QPT_RC};
+
+	s->qp = ibv_create_qp(s->pd, &in);
+	assert_non_null(s->qp);
+}
+
+static void side_open(struct side *s, int dev)
+{
 	struct ibv_device **list = ibv_get_device_list(NULL);
 
 	memset(s, 0, sizeof(*s));
@@ -104,9 +113,7 @@ static void side_open(struct side *s, int dev)
 	ibv_free_device_list(list);
 	s->pd = ibv_alloc_pd(s->ctx);
 	s->cq = ibv_create_cq(s->ctx, 16, NULL, NULL, 0);
-	in.send_cq = in.recv_cq = s->cq;
-	s->qp = ibv_create_qp(s->pd, &in);
-	assert_non_null(s->qp);
+	side_qp(s);
 	/* a channel that has nothing to say must not hang the test */
 	assert_ok(fcntl(s->ch->fd, F_SETFL, O_NONBLOCK));
 }
@@ -443,7 +450,7 @@ T(connect__swallowed, IB, RESOLVED)
 	fv_cm_set(FV_CM_BLACKHOLE, 1);
 	ask(NULL, 0);
 	expect_silence(&a);
-	fv_cm_inject(a.id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+	fv_cm_give_up();
 	expect(&a, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
 }
 
@@ -591,8 +598,10 @@ T(disconnect__request_lost, IB, CONNECTED)
 	assert_ok(rdma_disconnect(a.id));
 	expect_silence(&a);
 	expect_silence(&b);
-	fv_cm_inject(a.id, RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT);
+	fv_cm_give_up();
 	expect(&a, RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT);
+	expect(&a, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+	expect_silence(&b);
 }
 
 /* ---- iWARP ---- */
@@ -633,6 +642,35 @@ T(iwarp__disconnect_is_both_at_once, IWARP, CONNECTED)
 	assert_int_equal(fv_qp_state(b.qp), IBV_QPS_ERR);
 	assert_errno(rdma_disconnect(b.id), EINVAL);
 	expect_silence(&a);
+}
+
+T(iwarp__number_that_was_anothers, IWARP, TAKEN)
+{
+	struct rdma_conn_param p = param(&b, NULL, 0);
+	uint32_t num = a.qp->qp_num;
+
+	assert_ok(ibv_destroy_qp(a.qp));
+	side_qp(&a);
+	assert_int_equal(a.qp->qp_num, num);
+	assert_ok(rdma_accept(b.id, &p));
+	expect(&a, RDMA_CM_EVENT_ESTABLISHED, 0);
+	expect(&b, RDMA_CM_EVENT_ESTABLISHED, 0);
+	assert_int_equal(fv_qp_state(a.qp), IBV_QPS_RESET);
+}
+
+T(iwarp__to_error_again_flushes, IWARP, CONNECTED)
+{
+	struct ibv_qp_attr at = {.qp_state = IBV_QPS_ERR};
+	struct ibv_recv_wr wr = {.wr_id = 1}, *bad;
+
+	fv_device_cfg_get(a.ctx->device)->err_recv_stays = true;
+	assert_ok(rdma_disconnect(a.id));
+	expect(&a, RDMA_CM_EVENT_DISCONNECTED, 0);
+	expect(&b, RDMA_CM_EVENT_DISCONNECTED, 0);
+	assert_ok(ibv_post_recv(a.qp, &wr, &bad));
+	assert_int_equal(fv_cq_depth(a.cq), 0);
+	assert_ok(ibv_modify_qp(a.qp, &at, IBV_QP_STATE));
+	assert_int_equal(fv_cq_depth(a.cq), 1);
 }
 
 T(iwarp__caller_cannot_go_to_rts, IWARP, RESOLVED)

@@ -1491,6 +1491,22 @@ T(kinds__late_flush_is_announced, BNXT_RE, CONNECTED)
 	expect_wc(&a, 1, IBV_WC_WR_FLUSH_ERR);
 }
 
+/* As bnxt_re_poll_cq() does: who asks for many is not told twice. */
+T(kinds__late_flushes_fill_a_poll, BNXT_RE, CONNECTED)
+{
+	struct ibv_wc wc[8];
+
+	for (uint64_t id = 1; id <= 5; id++)
+		post_recv(&a, id, 0, 4);
+	assert_ok(to_state(a.qp, IBV_QPS_ERR));
+	expect_empty(&a);
+	assert_int_equal(ibv_poll_cq(a.cq, 4, wc), 4);
+	for (uint64_t i = 0; i < 4; i++)
+		assert_int_equal(wc[i].wr_id, i + 1);
+	expect_empty(&a);
+	expect_wc(&a, 5, IBV_WC_WR_FLUSH_ERR);
+}
+
 /* What failed, and what was behind it; receives go on. */
 T(kinds__datagrams_after_a_failed_one, MLX5_ROCE, DATAGRAMS)
 {

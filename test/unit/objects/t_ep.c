@@ -342,6 +342,31 @@ ON_IB(modify__depths_are_real)
 	assert_int_equal(kit_query(c->ep).ep_attr.max_rdma_read_in, 1);
 }
 
+/* What an endpoint was made with is taken again, what is new must be there. */
+ON_EACH(modify__segments_of_rdma_are_there)
+{
+	DAT_EP_PARAM param = {.ep_attr = world_ep_attr(c)};
+
+	param.ep_attr.max_rdma_read_iov = 0x7fffffff;
+	assert_dat_ok(V(ep_create)(c->ia, c->pz, c->recv_evd, c->req_evd,
+				   c->conn_evd, &param.ep_attr, &c->ep));
+	assert_dat_ok(V(ep_modify)(c->ep, DAT_EP_FIELD_EP_ATTR_ALL, &param));
+	param.ep_attr.max_rdma_read_iov = -1;
+	assert_refused(V(ep_modify)(c->ep,
+				    DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IOV,
+				    &param),
+		       DAPL_BAD_ARG(3));
+	param.ep_attr.max_rdma_write_iov = 0x7fffffff;
+	assert_refused(V(ep_modify)(c->ep,
+				    DAT_EP_FIELD_EP_ATTR_MAX_RDMA_WRITE_IOV,
+				    &param),
+		       DAPL_BAD_ARG(3));
+	param.ep_attr.max_rdma_read_iov = param.ep_attr.max_rdma_write_iov = 1;
+	assert_dat_ok(V(ep_modify)(c->ep, DAT_EP_FIELD_EP_ATTR_ALL, &param));
+	assert_int_equal(kit_query(c->ep).ep_attr.max_rdma_read_iov, 1);
+	assert_int_equal(kit_query(c->ep).ep_attr.max_rdma_write_iov, 1);
+}
+
 ON_IB(modify__moves_users)
 {
 	DAT_PZ_HANDLE pz = world_pz(c->ia), old = c->pz;

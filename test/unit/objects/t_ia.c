@@ -577,6 +577,17 @@ ON_EACH(ia_query__named_attributes)
 			    w->kind == FV_IWARP ? "FALSE" : "TRUE");
 }
 
+/* As extension_supported has it. */
+ON_EACH(ia_query__name_of_the_extension)
+{
+	DAT_PROVIDER_ATTR attr;
+
+	assert_dat_ok(V(ia_query)(s->ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL,
+				  &attr));
+	assert_string_equal(named_attr(&attr, "DAT_EXTENSION_INTERFACE"),
+			    w->kind == FV_IWARP ? "FALSE" : "TRUE");
+}
+
 static DAT_PROVIDER_ATTR provider_attr(DAT_IA_HANDLE ia)
 {
 	DAT_PROVIDER_ATTR attr;

@@ -68,6 +68,31 @@ static void write_through(struct world *w, DAT_RMR_CONTEXT key, size_t offset,
 				 w->client.mem.buf[0]);
 }
 
+static DAT_RETURN bind_as(struct world_side *s, DAT_RMR_HANDLE rmr, int va_type)
+{
+	DAT_LMR_TRIPLET seg = world_seg(s, 0, 64);
+	DAT_RMR_COOKIE cookie = {.as_64 = 1};
+	DAT_RMR_CONTEXT key;
+
+	return V(rmr_bind)(rmr, s->mem.lmr, &seg, (DAT_MEM_PRIV_FLAGS)PRIV,
+			   (DAT_VA_TYPE)va_type, s->ep, cookie, 0, &key);
+}
+
+/* Only windows of type 2 have addresses that count from 0. */
+ON_IB(rmr_bind__kind_of_address)
+{
+	DAT_RMR_HANDLE pz_scope, ep_scope;
+
+	world_connect(w);
+	pz_scope = make(s, false);
+	ep_scope = make(s, true);
+	assert_refused(bind_as(s, pz_scope, 2), DAPL_BAD_ARG(5));
+	assert_refused(bind_as(s, ep_scope, 77), DAPL_BAD_ARG(5));
+	assert_refused(bind_as(s, pz_scope, DAT_VA_TYPE_ZB), DAPL_BAD_ARG(5));
+	assert_dat_ok(bind_as(s, ep_scope, DAT_VA_TYPE_ZB));
+	expect_bind(s, ep_scope, 1, DAT_DTO_SUCCESS);
+}
+
 ON_IB(rmr_create__nth_failure)
 {
 	DAT_RMR_HANDLE rmr;
@@ -137,6 +162,42 @@ ON_EACH(bind__type1)
 ON_EACH(bind__type2)
 {
 	bind_both(w, true);
+}
+
+/*
+ * A new bind of a bound window of type 2 takes two places. Where there is one,
+ * it is refused, and the window stays as it was.
+ */
+ON_EACH(bind__type2_room_for_one, world_connect)
+{
+	DAT_RMR_TRIPLET to = world_target(c, 0, 0);
+	DAT_RMR_HANDLE rmr = make(s, true);
+	DAT_RMR_CONTEXT key, other = 0;
+	int n = 0;
+
+	assert_dat_ok(do_bind(s, rmr, 0, 64, 1, 0, &key));
+	expect_bind(s, rmr, 1, DAT_DTO_SUCCESS);
+	fv_hold_sends(((struct dapl_qp *)s->ep)->ibv, true);
+	for (; n < 16 - 1; n++)
+		assert_dat_ok(V(ep_post_rdma_write)(s->ep, 0, NULL,
+						    world_cookie(2), &to, 0));
+	assert_refused(do_bind(s, rmr, 64, 64, 3, 0, &other), DAPL_NO_MEM);
+	assert_int_equal(other, 0);
+	fv_hold_sends(((struct dapl_qp *)s->ep)->ibv, false);
+	while (n--)
+		expect_dto(s->req_evd, 2, DAT_DTO_SUCCESS);
+	write_through(w, key, 0, DAT_DTO_SUCCESS);
+	assert_dat_ok(do_bind(s, rmr, 64, 64, 4, 0, &key));
+	expect_bind(s, rmr, 4, DAT_DTO_SUCCESS);
+	/* Suppressed requests that are over make room. */
+	for (int i = 0; i < 16; i++)
+		assert_dat_ok(V(ep_post_rdma_write)(
+			s->ep, 0, NULL, world_cookie(5), &to,
+			DAT_COMPLETION_SUPPRESS_FLAG));
+	assert_dat_ok(do_bind(s, rmr, 0, 64, 6, 0, &key));
+	expect_bind(s, rmr, 6, DAT_DTO_SUCCESS);
+	write_through(w, key, 0, DAT_DTO_SUCCESS);
+	assert_dat_ok(V(rmr_free)(rmr));
 }
 
 /* A bind without an event leaves nothing behind but the bound window. */
@@ -383,6 +444,56 @@ ON_EACH(bind__type2_through_another_endpoint)
 	expect_bind(s, rmr, 5, DAT_DTO_SUCCESS);
 	write_through(w, key, 0, DAT_DTO_SUCCESS);
 	assert_dat_ok(V(rmr_free)(rmr));
+}
+
+/*
+ * Binds of LENGTHS, the last one an unbind, that never reach the device: it has
+ * the window bound yet, and not free for another endpoint.
+ */
+static void flush_unbind(struct world *w, const size_t *lengths, unsigned n)
+{
+	struct world_side *s = &w->server;
+	DAT_EP_HANDLE first, other = world_ep(s, NULL);
+	DAT_RMR_HANDLE rmr = make(s, true);
+
+	world_connect_pair(w, other, world_ep(&w->client, NULL));
+	world_connect(w);
+	first = s->ep;
+	assert_dat_ok(do_bind(s, rmr, 0, 64, 100, 0, NULL));
+	expect_bind(s, rmr, 100, DAT_DTO_SUCCESS);
+	fv_pause(true);
+	for (unsigned i = 0; i < n; i++)
+		assert_dat_ok(do_bind(s, rmr, 0, lengths[i], i, 0, NULL));
+	cut_off(w);
+	for (unsigned i = 0; i < n; i++)
+		expect_bind(s, rmr, i, DAT_DTO_ERR_FLUSHED);
+	fv_pause(false);
+	s->ep = other;
+	assert_refused(do_bind(s, rmr, 0, 64, 101, 0, NULL), DAPL_BAD_ARG(6));
+	assert_refused(V(lmr_free)(s->mem.lmr), DAPL_BAD_STATE(LMR_IN_USE));
+	/* The queue pair takes the binding along. */
+	assert_dat_ok(V(ep_reset)(first));
+	assert_dat_ok(do_bind(s, rmr, 0, 64, 102, 0, NULL));
+	expect_bind(s, rmr, 102, DAT_DTO_SUCCESS);
+	kit_state(other, DAT_EP_STATE_CONNECTED);
+	s->ep = first;
+	assert_dat_ok(V(rmr_free)(rmr));
+	assert_dat_ok(V(lmr_free)(s->mem.lmr));
+}
+
+ON_EACH(bind__type2_elsewhere_after_flushed_unbind)
+{
+	flush_unbind(w, (size_t[]){0}, 1);
+}
+
+ON_EACH(bind__type2_elsewhere_after_flushed_bind_and_unbind)
+{
+	flush_unbind(w, (size_t[]){128, 0}, 2);
+}
+
+ON_EACH(bind__type2_elsewhere_after_flushed_unbind_bind_unbind)
+{
+	flush_unbind(w, (size_t[]){0, 128, 0}, 3);
 }
 
 static void invalidate_by_peer(struct world *w, DAT_RMR_CONTEXT key)

@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <semaphore.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -105,8 +106,8 @@ ALONE(open__address_of_no_rdma_device)
 {
 	fv_cm_host_addr("10.0.0.99");
 	open_bad("10.0.0.99 0", -EADDRNOTAVAIL, "devices: fake0");
-	open_bad("127.0.0.1 0", -EADDRNOTAVAIL, "not on an RDMA device");
-	open_bad("lo 0", -EADDRNOTAVAIL, "not on an RDMA device");
+	open_bad("127.0.0.1 0", -EADDRNOTAVAIL, "is of none");
+	open_bad("lo 0", -EADDRNOTAVAIL, "is of none");
 	open_bad("localhost 0", -EADDRNOTAVAIL, "localhost");
 }
 
@@ -116,12 +117,40 @@ ALONE(open__unknown_name)
 	open_bad("no-such-name.invalid 0", -EADDRNOTAVAIL, "lo 127.0.0.1");
 }
 
+/* What the node of rdma_cm is. */
+static int node_error;
+
+int __wrap_vb_node_check(const char *path);
+int __wrap_vb_node_check(const char *path)
+{
+	assert_string_equal(path, "/dev/infiniband/rdma_cm");
+	return node_error;
+}
+
+/* The library fails with SAYS, and the node with NODE. */
+static void no_rdma_cm(int says, int node, int ret, const char *why)
+{
+	node_error = node;
+	fv_fail_call("rdma_create_event_channel", 1, says);
+	open_bad("10.0.0.1 0", ret, why);
+}
+
 ALONE(open__no_rdma_cm)
 {
-	fv_fail_call("rdma_create_event_channel", 1, ENOENT);
-	open_bad("10.0.0.1 0", -ENOENT, "rdma_ucm");
-	fv_fail_call("rdma_create_event_channel", 1, ENODEV);
-	open_bad("10.0.0.1 0", -ENODEV, "no RDMA device");
+	no_rdma_cm(ENOENT, -ENOENT, -ENOENT,
+		   "load rdma_ucm, or let this container see "
+		   "/dev/infiniband/rdma_cm: it is missing");
+	no_rdma_cm(ENOENT, -EACCES, -EACCES,
+		   "let this user read and write /dev/infiniband/rdma_cm: "
+		   "Permission denied");
+	no_rdma_cm(ENODEV, -ENXIO, -ENXIO,
+		   "load rdma_ucm: /dev/infiniband/rdma_cm is there");
+	no_rdma_cm(ENOMEM, -EACCES, -ENOMEM, "Cannot allocate memory");
+	no_rdma_cm(ENODEV, 0, -ENODEV, "No such device");
+	setenv("SYSFS_PATH", "/nonexistent", 1);
+	fv_reset();
+	no_rdma_cm(ENODEV, -ENOENT, -ENODEV, "there is no RDMA device");
+	unsetenv("SYSFS_PATH");
 }
 
 ALONE(cma_open__nth_call_fails)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * t_scm_addr.c - scm_qual_port, scm_ports_parse, scm_addr_device,
+ * t_scm_addr.c - scm_qual_port, scm_addr_device,
  * scm_addr_any, scm_addr_named. Interfaces are made up, and sysfs is a
  * temporary directory.
  */
@@ -34,40 +34,6 @@ CASE(scm_qual_port__rule)
 	assert_int_equal(scm_qual_port(64536, &port), -EINVAL);
 	assert_int_equal(scm_qual_port(64536 + 65536, &port), -EINVAL);
 	assert_int_equal(port, 7);
-}
-
-CASE(ports__range)
-{
-	static const char *const bad[] = {
-		"",
-		"-",
-		"1",
-		"1-",
-		"-1",
-		"0-5",
-		"5-4",
-		"1-65536",
-		"1-2 ",
-		" 1-2",
-		"+1-2",
-		"1--2",
-		"1 - 2",
-		"0x10-0x20",
-		"a-b",
-		"65536-65537",
-		"1-99999999999999999999",
-	};
-	struct scm_ports p = {.first = 7};
-
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		if (scm_ports_parse(bad[i], &p))
-			fail_msg("\"%s\" was taken", bad[i]);
-	assert_int_equal(p.first, 7);
-	assert_true(scm_ports_parse("5000-5010", &p));
-	assert_int_equal(p.first, 5000);
-	assert_int_equal(p.last, 5010);
-	assert_true(scm_ports_parse("1-65535", &p));
-	assert_true(scm_ports_parse("9-9", &p));
 }
 
 static void any_is(const struct made_if *def, const char *expected)
@@ -210,6 +176,8 @@ CASE_WITH(device__interface_of_the_port, make_root, remove_root)
 
 	ndev(0, NULL);
 	ndev(1, "down0");
+	assert_int_equal(scm_addr_device(root, ifs, "rxe0", 1, &addr),
+			 -ENETDOWN);
 	ndev(2, "bare0");
 	ndev(3, "gone0");
 	assert_int_equal(scm_addr_device(root, ifs, "rxe0", 1, &addr), -ENODEV);

@@ -137,7 +137,7 @@ ALONE(scm_open__malformed_text)
 
 ALONE(open__no_such_interface)
 {
-	open_bad("fake0 1", "nope0", -EADDRNOTAVAIL, "nope0 is no network");
+	open_bad("fake0 1", "nope0", -EADDRNOTAVAIL, "nope0 is none");
 	open_bad("fake0 1", "nope0", -EADDRNOTAVAIL, "lo 127.0.0.1");
 }
 
@@ -163,13 +163,9 @@ ALONE(open__range_of_ports)
 	struct scm_params *params = (struct scm_params *)s.params;
 
 	side_params(&s);
-	params->port_range = "5000-5010";
+	params->ports = (struct dapl_ports){5000, 5010};
 	assert_int_equal(side_try_open(&s, "fake0 1"), 0);
 	assert_int_equal(((struct scm *)s.cm)->ports.last, 5010);
-	entry_shut(&s);
-	params->port_range = "5010-5000";
-	assert_int_equal(side_try_open(&s, "fake0 1"), 0);
-	assert_int_equal(((struct scm *)s.cm)->ports.first, 0);
 	entry_shut(&s);
 }
 

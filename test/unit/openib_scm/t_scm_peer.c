@@ -953,15 +953,42 @@ static int option_of(int fd, int level, int name)
 	return value;
 }
 
-AS_CLIENT(socket__options)
+static void check_options(int fd)
 {
-	int fd = ((struct scm_conn *)client.conn)->fd;
-
 	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_NODELAY), 1);
 	assert_int_equal(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
 	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE), 60);
 	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPINTVL), 10);
 	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPCNT), 6);
+}
+
+AS_CLIENT(socket__options)
+{
+	check_options(((struct scm_conn *)client.conn)->fd);
+}
+
+/* And its address is what the listener is bound to. */
+AS_SERVER(socket__options_of_an_accepted_one)
+{
+	uint8_t buf[SCM_FRAME_MAX];
+	size_t len = wire_load("scm-req", buf, sizeof(buf));
+	struct sockaddr_storage own = {.ss_family = AF_UNSPEC};
+	socklen_t size = sizeof(own);
+	int fd = raw_connect(server.port);
+	struct dcm_block block;
+	struct scm_conn *conn;
+	struct seen r;
+
+	raw_write(fd, buf, len);
+	r = take(SEEN_REQUEST, &server.sp);
+	conn = (struct scm_conn *)r.conn;
+	check_options(conn->fd);
+	assert_int_equal(getsockname(conn->fd, (struct sockaddr *)&own, &size),
+			 0);
+	dcm_block_set_sockaddr(&block, (struct sockaddr *)&own);
+	assert_memory_equal(&conn->base.dcm.local, &block, sizeof(block));
+	world_release(r.conn);
+	raw_msg(fd, 0);
 }
 
 /* ------------------------------------------------ with a forked child */

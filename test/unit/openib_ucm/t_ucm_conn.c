@@ -734,7 +734,7 @@ static enum fv_verdict vandal(struct fv_ud_packet *pkt, void *arg)
 	static const uint32_t lengths[] = {0, 1, 147, 148, 215, 216, 217, 4096};
 	int n = __atomic_fetch_add(&plan.seen, 1, __ATOMIC_ACQ_REL);
 
-	if (n >= plan.times)
+	if (n >= __atomic_load_n(&plan.times, __ATOMIC_ACQUIRE))
 		return FV_DELIVER;
 	if (n % 2)
 		pkt->len = lengths[n / 2 % 8];
@@ -757,7 +757,7 @@ ON_ROCE(hostile__damaged_messages)
 		next_event(c->conn_evd, WORLD_PATIENCE_US);
 		assert_dat_ok(V(ep_free)(ep));
 	}
-	plan.times = 0;
+	__atomic_store_n(&plan.times, 0, __ATOMIC_RELEASE);
 	world_connect(w);
 	data_both_ways(w);
 }

@@ -637,10 +637,80 @@ T(receive__overflow, small)
 	}
 }
 
+/* What has come so far is no part of the rest. */
+static void forget(struct end *e)
+{
+	pthread_mutex_lock(&lock);
+	e->n = 0;
+	e->next = 0;
+	pthread_mutex_unlock(&lock);
+}
+
+/* As many at once as are read at once. */
+static void first_burst(struct end *e)
+{
+	struct job job;
+
+	hold(e, &job);
+	send_n(0, 16);
+	let_go(&job);
+	expect_n(e, 16);
+	forget(e);
+}
+
+struct rx_job {
+	const struct end *end;
+	uint32_t n;
+	bool broken;
+};
+
+static void copy_rx(void *arg)
+{
+	struct rx_job *job = arg;
+
+	job->n = job->end->qp.rx_n;
+	job->broken = job->end->qp.broken;
+}
+
+static struct rx_job rx_of(struct end *e)
+{
+	struct rx_job job = {.end = e};
+
+	on_loop(e, copy_rx, &job);
+	return job;
+}
+
+T(receive__few_until_the_first_burst, ib)
+{
+	for (uint32_t i = 0; i < 20; i++) {
+		send_n(i, 1);
+		expect_n(&b, (int)i + 1);
+	}
+	assert_int_equal(rx_of(&b).n, 512);
+	forget(&b);
+	first_burst(&b);
+	assert_int_equal(rx_of(&b).n, 4096);
+	/* The sender has not received any. */
+	assert_int_equal(rx_of(&a).n, 512);
+}
+
+T(receive__no_memory_for_a_burst, ib)
+{
+	fv_fail_call("ibv_reg_mr", 1, ENOMEM);
+	first_burst(&b);
+	assert_true(fv_fail_hit());
+	/* It is not tried again, and all works. */
+	first_burst(&b);
+	assert_int_equal(rx_of(&b).n, 512);
+	assert_false(rx_of(&b).broken);
+}
+
 T(receive__others_get_their_turn, ib)
 {
 	struct job job;
 
+	/* There are as many receives as the queue is deep. */
+	first_burst(&b);
 	hold(&b, &job);
 	send_n(0, 500);
 	send_n(500, 500);

@@ -4,7 +4,7 @@
  *
  * Calls covered: everything in dapl_jobs.h. A job of the tests stays inside
  * run() until the test lets it go, so what is true meanwhile is no matter of
- * time. pthread_create() fails on demand.
+ * time. pthread_create() fails on demand. Wake-ups of sleepers are counted.
  */
 #include "dapl/common/services/dapl_jobs.h"
 
@@ -32,6 +32,24 @@ int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a,
 			  void *(*fn)(void *), void *arg)
 {
 	return no_thread ? EAGAIN : __real_pthread_create(t, a, fn, arg);
+}
+
+static int woken_one, woken_all; /* atomic */
+
+void __real_dapl__futex_wake_one(const int *word);
+void __wrap_dapl__futex_wake_one(const int *word);
+void __wrap_dapl__futex_wake_one(const int *word)
+{
+	__atomic_add_fetch(&woken_one, 1, __ATOMIC_RELAXED);
+	__real_dapl__futex_wake_one(word);
+}
+
+void __real_dapl__futex_wake_all(const int *word);
+void __wrap_dapl__futex_wake_all(const int *word);
+void __wrap_dapl__futex_wake_all(const int *word)
+{
+	__atomic_add_fetch(&woken_all, 1, __ATOMIC_RELAXED);
+	__real_dapl__futex_wake_all(word);
 }
 
 struct task {
@@ -110,6 +128,59 @@ T(start__runs_on_a_helper_and_ends_on_the_loop)
 	await(&done);
 	assert_true(t.ran && !t.ran_on_loop);
 	assert_true(t.done_on_loop);
+}
+
+/* Of many that are idle: each would look whether it is meant. */
+T(start__wakes_one_helper)
+{
+	static struct task t[DAPL_JOBS_HELPERS], one;
+	int i;
+
+	for (i = 0; i < DAPL_JOBS_HELPERS; i++)
+		start(&t[i], true);
+	for (i = 0; i < DAPL_JOBS_HELPERS; i++)
+		await(&began);
+	for (i = 0; i < DAPL_JOBS_HELPERS; i++)
+		sem_post(&gate);
+	for (i = 0; i < DAPL_JOBS_HELPERS; i++)
+		await(&done);
+	__atomic_store_n(&woken_one, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&woken_all, 0, __ATOMIC_RELAXED);
+	start(&one, false);
+	await(&done);
+	assert_true(woken_one <= 1);
+	assert_int_equal(woken_all, 0);
+}
+
+static struct task of_round[3];
+static int woken_in_round;
+
+static void start_some(struct dapl_work *work)
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		start(&of_round[i], false);
+	woken_in_round = __atomic_load_n(&woken_one, __ATOMIC_RELAXED);
+}
+
+/* Else the first would take the processor away from the start of the next. */
+T(start__service_thread_wakes_at_the_end_of_its_round)
+{
+	struct dapl_work work;
+	struct task first;
+
+	start(&first, false);
+	await(&done);
+	__atomic_store_n(&woken_one, 0, __ATOMIC_RELAXED);
+	dapl_work_init(&work, start_some);
+	dapl_loop_defer(loop, &work);
+	for (int i = 0; i < 3; i++)
+		await(&done);
+	dapl_work_cancel(loop, &work);
+	assert_int_equal(woken_in_round, 0);
+	for (int i = 0; i < 3; i++)
+		assert_true(of_round[i].ran && !of_round[i].ran_on_loop);
 }
 
 T(start__one_that_hangs_holds_up_no_other)

@@ -2,9 +2,9 @@
 /*
  * t_dapl_lock.c - tests of the lock and of the checker of lock order.
  *
- * Calls covered: dapl_lock_init, dapl_lock, dapl_unlock, dapl_lock_fini,
- * dapl__futex_*, dapl__lock_order_*, dapl__lock_assert_none,
- * dapl_lock_assert_held.
+ * Calls covered: dapl_lock_init, dapl_lock, dapl_lock_hot, dapl_trylock,
+ * dapl_unlock, dapl_lock_fini, dapl__futex_*, dapl__lock_order_*,
+ * dapl__lock_assert_none, dapl_lock_assert_held.
  * Built with DAPL_DEBUG and its own copy of dapl_lock.c, so that the checker
  * is tested whatever the library was configured with. What aborts runs in a
  * child, whose stderr is compared.
@@ -12,12 +12,17 @@
 #include "dapl/common/services/dapl_lock.h"
 
 #include <errno.h>
+#include <linux/membarrier.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "test/unit/case.h"
@@ -82,6 +87,317 @@ CASE(unlock__wakes_a_sleeper)
 	assert_int_equal((intptr_t)err, EXDEV); /* errno was preserved */
 	assert_int_equal(lock.word, 0);
 	dapl_lock_fini(&lock);
+}
+#endif
+
+#ifndef DAPL_PTHREAD_LOCKS
+/* ------------------------------------------------------ the bias */
+
+/* More than enough to become the owner, or to end the bias for good. */
+#define HABIT 20
+#define OFTEN 100
+
+static bool no_membarrier;
+static unsigned registers; /* calls that register the process */
+static int naps;	   /* atomic */
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+__attribute__((no_sanitize_address)) long __wrap_syscall(long number, ...)
+{
+	long arg[6];
+	va_list args;
+
+	va_start(args, number);
+	for (int i = 0; i < 6; i++)
+		arg[i] = va_arg(args, long);
+	va_end(args);
+	if (number == SYS_membarrier &&
+	    arg[0] == MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
+		__atomic_add_fetch(&registers, 1, __ATOMIC_RELAXED);
+	if (number == SYS_membarrier &&
+	    __atomic_load_n(&no_membarrier, __ATOMIC_RELAXED)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return __real_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4],
+			      arg[5]);
+}
+
+int __real_nanosleep(const struct timespec *ts, struct timespec *rest);
+int __wrap_nanosleep(const struct timespec *ts, struct timespec *rest);
+int __wrap_nanosleep(const struct timespec *ts, struct timespec *rest)
+{
+	__atomic_add_fetch(&naps, 1, __ATOMIC_RELAXED);
+	return __real_nanosleep(ts, rest);
+}
+
+/* A new lock of the data path. */
+static void biased_begin(void)
+{
+	dapl_lock_init(&lock, DAPL_LOCK_WQ);
+	if (!lock.bias)
+		skip(); /* no membarrier(2), or the thread sanitizer */
+}
+
+static void take_often(int n)
+{
+	while (n--) {
+		dapl_lock_hot(&lock);
+		dapl_unlock(&lock);
+	}
+}
+
+static void *takes_once(void *arg)
+{
+	dapl_lock(&lock);
+	counter++;
+	dapl_unlock(&lock);
+	return NULL;
+}
+
+static void *tries(void *arg)
+{
+	bool got = dapl_trylock(&lock);
+
+	if (got)
+		dapl_unlock(&lock);
+	return (void *)(intptr_t)got;
+}
+
+static void *in_thread(void *(*fn)(void *arg))
+{
+	pthread_t t;
+	void *ret;
+
+	assert_int_equal(pthread_create(&t, NULL, fn, NULL), 0);
+	assert_int_equal(pthread_join(t, &ret), 0);
+	return ret;
+}
+
+/* Whether this thread takes the lock without the word. */
+static bool is_biased(void)
+{
+	bool biased;
+
+	dapl_lock(&lock);
+	dapl_lock_assert_held(&lock);
+	biased = !lock.word && lock.busy == DAPL_LOCK_HELD;
+	dapl_unlock(&lock);
+	return biased;
+}
+
+/* The first of them: a process that is registered remains so. */
+CASE(bias__none_without_membarrier)
+{
+	__atomic_store_n(&no_membarrier, true, __ATOMIC_RELAXED);
+	dapl_lock_init(&lock, DAPL_LOCK_EVD);
+	take_often(HABIT);
+	assert_false(is_biased());
+	assert_non_null(in_thread(tries));
+	dapl_lock_fini(&lock);
+	__atomic_store_n(&no_membarrier, false, __ATOMIC_RELAXED);
+}
+
+CASE(bias__is_registered_for_once)
+{
+	unsigned before;
+
+	biased_begin();
+	dapl_lock_fini(&lock);
+	before = __atomic_load_n(&registers, __ATOMIC_RELAXED);
+	assert_true(before > 0);
+	biased_begin();
+	dapl_lock_fini(&lock);
+	assert_int_equal(__atomic_load_n(&registers, __ATOMIC_RELAXED), before);
+}
+
+CASE(bias__is_of_who_takes_it_on_the_data_path)
+{
+	biased_begin();
+	for (int i = 0; i < HABIT; i++) {
+		dapl_lock(&lock);
+		dapl_unlock(&lock);
+	}
+	assert_false(is_biased());
+	assert_false(dapl_trylock(&lock)); /* it has yet to learn */
+	take_often(HABIT);
+	assert_true(is_biased());
+	assert_true(dapl_trylock(&lock));
+	dapl_unlock(&lock);
+	dapl_lock_fini(&lock);
+}
+
+CASE(bias__is_of_the_data_path_alone)
+{
+	dapl_lock_init(&lock, DAPL_LOCK_EP);
+	take_often(HABIT);
+	assert_false(is_biased());
+	dapl_lock_fini(&lock);
+}
+
+CASE(bias__another_takes_it_away_and_it_comes_back)
+{
+	biased_begin();
+	take_often(HABIT);
+	counter = 0;
+	in_thread(takes_once);
+	assert_int_equal(counter, 1);
+	assert_false(is_biased());
+	take_often(HABIT);
+	assert_true(is_biased());
+	dapl_lock_fini(&lock);
+}
+
+CASE(bias__others_cannot_try)
+{
+	biased_begin();
+	take_often(HABIT);
+	assert_null(in_thread(tries));
+	assert_true(is_biased()); /* and take nothing away */
+	dapl_lock_fini(&lock);
+}
+
+CASE(bias__ends_where_it_is_often_taken_away)
+{
+	biased_begin();
+	for (int i = 0; i < OFTEN; i++) {
+		take_often(HABIT);
+		in_thread(takes_once);
+	}
+	take_often(HABIT);
+	assert_false(is_biased());
+	assert_non_null(in_thread(tries)); /* an ordinary lock from here on */
+	dapl_lock_fini(&lock);
+}
+
+static void *takes_hot(void *arg)
+{
+	take_often(1);
+	return NULL;
+}
+
+/* Of two that take turns none has it, and both can try soon. */
+CASE(bias__ends_between_two)
+{
+	biased_begin();
+	for (int i = 0; i < OFTEN; i++) {
+		take_often(1);
+		in_thread(takes_hot);
+	}
+	assert_true(dapl_trylock(&lock));
+	assert_int_equal(lock.busy, DAPL_LOCK_FREE);
+	dapl_unlock(&lock);
+	dapl_lock_fini(&lock);
+}
+
+/* As a filter does that came later. */
+CASE(bias__goes_away_without_membarrier)
+{
+	biased_begin();
+	take_often(HABIT);
+	__atomic_store_n(&no_membarrier, true, __ATOMIC_RELAXED);
+	counter = 0;
+	in_thread(takes_once);
+	__atomic_store_n(&no_membarrier, false, __ATOMIC_RELAXED);
+	assert_int_equal(counter, 1);
+	assert_false(is_biased());
+	dapl_lock_fini(&lock);
+}
+
+/* An owner that has the lock for long costs who waits no processor. */
+CASE(bias__who_takes_it_away_sleeps)
+{
+	pthread_t t;
+	int before;
+
+	biased_begin();
+	take_often(HABIT);
+	counter = 0;
+	dapl_lock(&lock);
+	before = __atomic_load_n(&naps, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_create(&t, NULL, takes_once, NULL), 0);
+	while (__atomic_load_n(&naps, __ATOMIC_RELAXED) < before + 3)
+		sched_yield();
+	assert_int_equal(counter, 0);
+	dapl_unlock(&lock);
+	assert_int_equal(pthread_join(t, NULL), 0);
+	assert_int_equal(counter, 1);
+	dapl_lock_fini(&lock);
+}
+
+/*
+ * Owner and others meet: each of these takes the bias away whenever it is on,
+ * on one lock after the other, since each bias ends.
+ */
+#define LOCKS  20
+#define OTHERS 3
+
+static struct dapl_lock many[LOCKS];
+static long counted[LOCKS]; /* plain on purpose */
+static int at;		    /* atomic; the lock that the owner is at */
+
+static uintptr_t bias_of(int i)
+{
+	return __atomic_load_n(&many[i].bias, __ATOMIC_RELAXED);
+}
+
+static void *disturb(void *arg)
+{
+	long *mine = arg;
+	int i;
+
+	while ((i = __atomic_load_n(&at, __ATOMIC_ACQUIRE)) < LOCKS) {
+		if (bias_of(i) & DAPL_LOCK_OFF) {
+			sched_yield();
+			continue;
+		}
+		dapl_lock(&many[i]);
+		counted[i]++;
+		dapl_unlock(&many[i]);
+		(*mine)++;
+	}
+	return NULL;
+}
+
+static long own(int i)
+{
+	long n;
+
+	for (n = 0; bias_of(i); n++) {
+		if (!dapl_trylock(&many[i]))
+			dapl_lock_hot(&many[i]);
+		counted[i]++;
+		dapl_unlock(&many[i]);
+	}
+	return n;
+}
+
+CASE(bias__excludes_other_threads)
+{
+	long others[OTHERS] = {0}, all = 0, sum = 0;
+	pthread_t t[OTHERS];
+
+	biased_begin();
+	for (int i = 0; i < LOCKS; i++)
+		dapl_lock_init(&many[i], DAPL_LOCK_EVD);
+	for (int i = 0; i < OTHERS; i++)
+		assert_int_equal(
+			pthread_create(&t[i], NULL, disturb, &others[i]), 0);
+	for (int i = 0; i < LOCKS; i++) {
+		all += own(i);
+		__atomic_store_n(&at, i + 1, __ATOMIC_RELEASE);
+	}
+	for (int i = 0; i < OTHERS; i++) {
+		assert_int_equal(pthread_join(t[i], NULL), 0);
+		all += others[i];
+	}
+	for (int i = 0; i < LOCKS; i++) {
+		sum += counted[i];
+		dapl_lock_fini(&many[i]);
+	}
+	assert_int_equal(sum, all);
+	print_message("# %ld takes\n", all);
 }
 #endif
 

@@ -91,6 +91,8 @@ static int clean(void **state)
 	unsetenv("DAPL_DBG_TYPE");
 	unsetenv("DAPL_DBG_LEVEL");
 	unsetenv("DAPL_DBG_DEST");
+	unsetenv("DAT_DBG_TYPE");
+	unsetenv("DAT_DBG_DEST");
 	syslog_count = 0;
 	dapl__log_setup("TEST");
 	return 0;
@@ -172,7 +174,34 @@ T(setup__bad_values_are_not_guessed_at)
 	capture_start(&out, 1);
 	dapl__log_setup("TEST");
 	capture_end(&out, o, sizeof(o));
-	assert_non_null(strstr(o, "DAPL_DBG_TYPE is not a number"));
+	assert_non_null(strstr(o, "DAPL_DBG_TYPE: '1 2' is not a number"));
+}
+
+/* One of the two is enough, and the provider's own decides. */
+T(setup__as_the_registry)
+{
+	struct capture err;
+	char e[256];
+
+	setenv("DAT_DBG_TYPE", "0x10", 1);
+	setenv("DAT_DBG_DEST", "4", 1);
+	dapl__log_setup("TEST");
+	assert_int_equal(dapl__log_mask, DAPL_LOG_ERR | DAPL_LOG_WARN);
+	capture_start(&err, 2);
+	dapl_log(DAPL_LOG_WARN, "seen");
+	capture_end(&err, e, sizeof(e));
+	assert_non_null(strstr(e, "seen"));
+	set("0", NULL, NULL);
+	assert_int_equal(dapl__log_mask, 0);
+	set(NULL, "8", NULL);
+	unsetenv("DAPL_DBG_TYPE");
+	dapl__log_setup("TEST");
+	assert_int_equal(dapl__log_mask, DAPL_LOG_CM);
+	clean(NULL);
+	setenv("DAT_DBG_TYPE", "0", 1);
+	dapl__log_setup("TEST");
+	assert_int_equal(dapl__log_mask, 0);
+	clean(NULL);
 }
 
 T(log__line_format)

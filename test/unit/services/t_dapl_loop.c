@@ -780,6 +780,42 @@ T(defer__again_is_another_run)
 	assert_true(seen_here);
 }
 
+static struct dapl_work end_work;
+static int runs_at_end;
+
+static void defer_end(struct dapl_work *w)
+{
+	dapl_loop_defer(loop, &end_work);
+}
+
+static void count_one(struct dapl_work *w)
+{
+	runs++;
+}
+
+static void note_end(struct dapl_work *w)
+{
+	runs_at_end = runs;
+	sem_post(&entered);
+}
+
+T(defer__end_of_the_round_is_behind_what_was_queued)
+{
+	struct dapl_work blocker, first;
+
+	dapl_work_init_at_end(&end_work, note_end);
+	block(&blocker);
+	defer(&first, defer_end);
+	defer(&work, count_one);
+	sem_post(&gate);
+	wait_entered();
+	dapl_work_cancel(loop, &blocker);
+	dapl_work_cancel(loop, &first);
+	dapl_work_cancel(loop, &work);
+	dapl_work_cancel(loop, &end_work);
+	assert_int_equal(runs_at_end, 2); /* the blocker and WORK */
+}
+
 T(work_cancel__before_the_run)
 {
 	struct dapl_work blocker;

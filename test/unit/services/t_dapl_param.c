@@ -4,7 +4,8 @@
  * of its own.
  *
  * Calls covered: dapl_params_read, dapl__param_set, dapl_text_number,
- * dapl__env. The tables there are: plugin/t_params.
+ * dapl_text_ports, dapl_params_unknown, dapl__env. The tables there are:
+ * plugin/t_params.
  */
 #include "dapl/common/services/dapl_param.h"
 #include "dapl/common/services/dapl_text.h"
@@ -25,7 +26,8 @@ struct low {
 struct all {
 	struct low low;
 	const char *text;
-	unsigned mask;
+	unsigned mask, small;
+	struct dapl_ports ports;
 };
 
 #define LOW(f) offsetof(struct low, f)
@@ -39,6 +41,8 @@ static const struct dapl_param low_rows[] = {
 static const struct dapl_param all_rows[] = {
 	{"DAPL_T_MASK", DAPL_PARAM_MASK, ALL(mask), 0, 0, 3, "a mask"},
 	{"DAPL_T_NONE", DAPL_PARAM_NONE, 0, 0, 0, 0, "nothing"},
+	{"DAPL_T_PORTS", DAPL_PARAM_PORTS, ALL(ports), 0, 0, 0, "ports"},
+	{"DAPL_T_SMALL", DAPL_PARAM_MASK, ALL(small), 0, 7, 1, "few bits"},
 	{"DAPL_T_TEXT", DAPL_PARAM_STR, ALL(text), 1, 5, 0, "a text"},
 };
 
@@ -46,7 +50,7 @@ static const struct dapl_param_table low_table = {
 	.rows = low_rows, .count = 2, .size = sizeof(struct low)};
 
 static const struct dapl_param_table all_table = {.rows = all_rows,
-						  .count = 3,
+						  .count = 5,
 						  .size = sizeof(struct all),
 						  .base = &low_table};
 
@@ -64,6 +68,8 @@ static int clean(void **state)
 	unsetenv("DAPL_T_MASK");
 	unsetenv("DAPL_T_NONE");
 	unsetenv("DAPL_T_TEXT");
+	unsetenv("DAPL_T_PORTS");
+	unsetenv("DAPL_T_SMALL");
 	said[0] = '\0';
 	return 0;
 }
@@ -123,10 +129,45 @@ T(read__out_of_range)
 	assert_null(p.text);
 	assert_string_equal(
 		said,
-		"DAPL_T_MASK is not a number\n"
+		"DAPL_T_MASK: '0x100000000' is not a number; using 3\n"
 		"DAPL_T_TEXT: must have 1 to 5 characters, has 6; ignored\n"
 		"DAPL_T_NUMBER: '101' is not a number from 0 to 100; using 20\n"
 		"DAPL_T_UNSET: '0' is not a number from 1 to 9; ignored\n");
+}
+
+T(read__ports)
+{
+	struct all p = read_all();
+
+	assert_int_equal(p.ports.first, 0);
+	setenv("DAPL_T_PORTS", "5000-5010", 1);
+	p = read_all();
+	assert_int_equal(p.ports.first, 5000);
+	assert_int_equal(p.ports.last, 5010);
+	assert_string_equal(said, "");
+	setenv("DAPL_T_PORTS", "5010-5000", 1);
+	p = read_all();
+	assert_int_equal(p.ports.first, 0);
+	assert_string_equal(
+		said, "DAPL_T_PORTS: '5010-5000' is not first-last; ignored\n");
+}
+
+/* The others of the mask count all the same. */
+T(read__bits_that_mean_nothing)
+{
+	struct all p;
+
+	setenv("DAPL_T_SMALL", "0x64", 1);
+	p = read_all();
+	assert_int_equal(p.small & 7, 4);
+	assert_string_equal(said, "DAPL_T_SMALL: '0x64' has bits that mean "
+				  "nothing: 0x60; ignored\n");
+	said[0] = '\0';
+	setenv("DAPL_T_SMALL", "-1", 1);
+	setenv("DAPL_T_MASK", "0xffffffff", 1);
+	p = read_all();
+	assert_int_equal(p.small & 7, 7);
+	assert_string_equal(said, "");
 }
 
 T(read__nobody_listens)
@@ -185,6 +226,61 @@ T(number__blanks_around_and_errno)
 		dapl_text_number("99999999999999999999", 0, LLONG_MAX, &v));
 	assert_int_equal(v, 12);
 	assert_int_equal(errno, EXDEV);
+}
+
+CASE(ports__range)
+{
+	static const char *const bad[] = {
+		"",
+		"-",
+		"1",
+		"1-",
+		"-1",
+		"0-5",
+		"5-4",
+		"1-65536",
+		"1-2 ",
+		" 1-2",
+		"+1-2",
+		"1--2",
+		"1 - 2",
+		"0x10-0x20",
+		"a-b",
+		"65536-65537",
+		"1-99999999999999999999",
+	};
+	struct dapl_ports p = {.first = 7};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (dapl_text_ports(bad[i], &p))
+			fail_msg("\"%s\" was taken", bad[i]);
+	assert_int_equal(p.first, 7);
+	assert_true(dapl_text_ports("5000-5010", &p));
+	assert_int_equal(p.first, 5000);
+	assert_int_equal(p.last, 5010);
+	assert_true(dapl_text_ports("1-65535", &p));
+	assert_true(dapl_text_ports("9-9", &p));
+}
+
+CASE(unknown__variables_that_nobody_reads)
+{
+	said[0] = '\0';
+	setenv("DAPL_ACK_RETRY", "1", 1);
+	setenv("DAPL_UCM_RETRY", "1", 1);
+	setenv("DAPL_ACK_RETR", "1", 1);
+	setenv("DAPL_ACK_RETRYS", "", 1);
+	setenv("XDAPL_ACK", "1", 1);
+	dapl_params_unknown(say);
+	assert_non_null(strstr(said, "DAPL_ACK_RETR: there is no such"));
+	assert_non_null(strstr(said, "DAPL_ACK_RETRYS: there is no such"));
+	assert_null(strstr(said, "DAPL_ACK_RETRY:"));
+	assert_null(strstr(said, "DAPL_UCM_RETRY:"));
+	assert_null(strstr(said, "XDAPL"));
+	unsetenv("DAPL_ACK_RETRY");
+	unsetenv("DAPL_UCM_RETRY");
+	unsetenv("DAPL_ACK_RETR");
+	unsetenv("DAPL_ACK_RETRYS");
+	unsetenv("XDAPL_ACK");
 }
 
 RUN_CASES(NULL, NULL)

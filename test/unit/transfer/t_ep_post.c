@@ -89,6 +89,43 @@ ON_EACH(post__lengths, world_connect)
 	expect_empty(s->recv_evd);
 }
 
+/* The device would refuse the fence. */
+ON_SIW(rdma_read__fenced)
+{
+	DAT_RMR_TRIPLET remote = world_target(s, 0, 32);
+	DAT_LMR_TRIPLET seg = world_seg(c, 0, 32);
+
+	c->ep = world_ep(c, NULL);
+	s->ep = world_ep(s, NULL);
+	world_connect(w);
+	fill(s, 9);
+	assert_dat_ok(V(ep_post_rdma_read)(c->ep, 1, &seg, world_cookie(1),
+					   &remote,
+					   DAT_COMPLETION_BARRIER_FENCE_FLAG));
+	expect_dto(c->req_evd, 1, DAT_DTO_SUCCESS);
+	assert_memory_equal(c->mem.buf, s->mem.buf, 32);
+}
+
+/* Devices would break the connection, let it hang, or read all the same. */
+ON_EACH(rdma_read__endpoint_without)
+{
+	const DAT_RETURN none = DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0);
+	DAT_RMR_TRIPLET remote = world_target(s, 0, 32);
+	DAT_LMR_TRIPLET seg = world_seg(c, 0, 32);
+	DAT_EP_ATTR attr = world_ep_attr(c);
+
+	attr.max_rdma_read_out = 0;
+	c->ep = world_ep(c, &attr);
+	world_connect(w);
+	assert_refused(V(ep_post_rdma_read)(c->ep, 1, &seg, world_cookie(1),
+					    &remote, 0),
+		       none);
+	assert_dat_ok(V(ep_post_rdma_write)(c->ep, 1, &seg, world_cookie(2),
+					    &remote, 0));
+	expect_dto(c->req_evd, 2, DAT_DTO_SUCCESS);
+	expect_empty(c->req_evd);
+}
+
 /* Drivers may take a segment where there is none, too. */
 ON_EACH(rdma_read__no_segments, world_connect)
 {
@@ -144,6 +181,30 @@ ON_EACH(send__inline, world_connect)
 	assert_int_equal(s->mem.buf[8192 + max], 2);
 }
 
+/* Nor are short ones that are to go out behind what a read brings. */
+ON_EACH(send__fenced_is_not_inline, world_connect)
+{
+	DAT_RMR_TRIPLET from = world_target(s, 0, 8);
+	DAT_RMR_TRIPLET to = world_target(s, 64, 8);
+	DAT_LMR_TRIPLET seg = world_seg(c, 0, 8);
+
+	memset(s->mem.buf, 5, 8);
+	world_recv(s, 128, 64, 1);
+	fv_pause(true);
+	assert_dat_ok(V(ep_post_rdma_read)(c->ep, 1, &seg, world_cookie(2),
+					   &from, 0));
+	assert_dat_ok(post_send(c, 8, 3, DAT_COMPLETION_BARRIER_FENCE_FLAG));
+	assert_dat_ok(V(ep_post_rdma_write)(c->ep, 1, &seg, world_cookie(4),
+					    &to,
+					    DAT_COMPLETION_BARRIER_FENCE_FLAG));
+	fv_pause(false);
+	for (unsigned i = 2; i < 5; i++)
+		expect_dto(c->req_evd, i, DAT_DTO_SUCCESS);
+	expect_dto(s->recv_evd, 1, DAT_DTO_SUCCESS);
+	assert_memory_equal(s->mem.buf + 64, s->mem.buf, 8);
+	assert_memory_equal(s->mem.buf + 128, s->mem.buf, 8);
+}
+
 /* ----------------------------------------------- arguments */
 
 /* Old programs leave it unset; the peer's device knows its region. */
@@ -184,6 +245,37 @@ ON_EACH(rdma__eight_segments_without_attributes, world_connect)
 	ev = expect_dto(c->req_evd, 1, DAT_DTO_SUCCESS);
 	check_dto(&ev, c->ep, DAT_DTO_RDMA_WRITE, 64);
 	assert_memory_equal(s->mem.buf, c->mem.buf, 64);
+}
+
+/* In 32 bits these are 8 bytes. A state in which posts go slowly is the same.
+ */
+ON_EACH(post__segments_of_too_many_bytes, world_connect)
+{
+	const DAT_RETURN too_long = DAPL_ERR(DAT_LENGTH_ERROR, 0);
+	DAT_RMR_TRIPLET remote = world_target(s, 0, 8);
+	DAT_LMR_TRIPLET seg[3];
+
+	for (int i = 0; i < 3; i++)
+		seg[i] = world_seg(c, 0, 8);
+	seg[0].segment_length = seg[1].segment_length = 0x80000000U;
+	for (int round = 0; round < 2; round++) {
+		assert_refused(
+			V(ep_post_send)(c->ep, 3, seg, world_cookie(1), 0),
+			too_long);
+		assert_refused(V(ep_post_rdma_write)(c->ep, 3, seg,
+						     world_cookie(1), &remote,
+						     0),
+			       too_long);
+		assert_refused(V(ep_post_rdma_read)(c->ep, 3, seg,
+						    world_cookie(1), &remote,
+						    0),
+			       too_long);
+		expect_empty(c->req_evd);
+		if (round)
+			break;
+		assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
+		kit_over(w);
+	}
 }
 
 /* Exactly as many as were asked for, and all of them again afterwards. */
@@ -522,6 +614,109 @@ ON_EACH(flush__reset_while_it_comes, world_connect)
 	expect_dto(c->req_evd, 3, DAT_DTO_ERR_FLUSHED);
 	expect_empty(c->req_evd);
 	fv_pause(false);
+}
+
+/* What is posted when the device has yet to flush what came before. */
+static void post_while_it_flushes(struct world *w)
+{
+	struct world_side *c = &w->client;
+
+	fv_device_cfg_get(w->dev)->flushes_late = true;
+	fv_pause(true);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_dat_ok(post_recv(c, 64, i));
+		assert_dat_ok(post_send(c, 8, i,
+					i ? DAT_COMPLETION_SUPPRESS_FLAG : 0));
+	}
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+	for (unsigned i = 3; i < 6; i++) {
+		assert_dat_ok(post_recv(c, 64, i));
+		assert_dat_ok(post_send(
+			c, 8, i, i == 4 ? DAT_COMPLETION_SUPPRESS_FLAG : 0));
+	}
+}
+
+static void flushed_in_order(struct world *w)
+{
+	for (unsigned i = 0; i < 6; i++)
+		expect_dto(w->client.recv_evd, i, DAT_DTO_ERR_FLUSHED);
+	for (unsigned i = 0; i < 6; i++)
+		expect_dto(w->client.req_evd, i, DAT_DTO_ERR_FLUSHED);
+	expect_empty(w->client.recv_evd);
+	expect_empty(w->client.req_evd);
+	fv_pause(false);
+}
+
+ON_EACH(flush__behind_those_to_come, world_connect)
+{
+	post_while_it_flushes(w);
+	flushed_in_order(w);
+	/* Nothing is left to wait for. */
+	for (unsigned i = 0; i < 40; i++) {
+		assert_dat_ok(post_recv(c, 64, i));
+		expect_dto(c->recv_evd, i, DAT_DTO_ERR_FLUSHED);
+		assert_dat_ok(post_send(c, 8, i, 0));
+		expect_dto(c->req_evd, i, DAT_DTO_ERR_FLUSHED);
+	}
+	assert_dat_ok(V(ep_reset)(c->ep));
+	assert_dat_ok(V(ep_reset)(s->ep));
+	world_connect(w);
+	for (unsigned i = 0; i < 16; i++) {
+		assert_dat_ok(post_recv(c, 64, i));
+		world_send(s, 0, 8, i, 0);
+		expect_dto(c->recv_evd, i, DAT_DTO_SUCCESS);
+	}
+}
+
+ON_EACH(flush__behind_those_that_a_reset_flushes, world_connect)
+{
+	post_while_it_flushes(w);
+	assert_dat_ok(V(ep_reset)(c->ep));
+	flushed_in_order(w);
+}
+
+/* Nobody knows whether it will be heard of: it is not waited for. */
+ON_EACH(flush__behind_a_silent_request, world_connect)
+{
+	fv_device_cfg_get(w->dev)->flushes_late = true;
+	world_recv(s, 0, 64, 1);
+	world_recv(s, 0, 64, 2);
+	assert_dat_ok(post_send(c, 8, 3, 0));
+	assert_dat_ok(post_send(c, 8, 4, DAT_COMPLETION_SUPPRESS_FLAG));
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+	assert_dat_ok(post_send(c, 8, 5, 0));
+	expect_dto(c->req_evd, 3, DAT_DTO_SUCCESS);
+	expect_dto(c->req_evd, 5, DAT_DTO_ERR_FLUSHED);
+	expect_empty(c->req_evd);
+}
+
+/* Posts have an end although none is outstanding, and go on where it is read.
+ */
+static void flushed_up_to_a_limit(struct world_side *s)
+{
+	unsigned most = (unsigned)world_evd_param(s->recv_evd).evd_qlen + 16;
+	DAT_RETURN ret = DAT_SUCCESS;
+	unsigned n = 0;
+
+	while (n < 2 * most && (ret = post_recv(s, 64, n)) == DAT_SUCCESS)
+		n++;
+	assert_int_equal(ret, DAPL_NO_MEM);
+	assert_in_range(n, 16, most);
+	expect_dto(s->recv_evd, 0, DAT_DTO_ERR_FLUSHED);
+	assert_dat_ok(post_recv(s, 64, n));
+	for (unsigned i = 1; i <= n; i++)
+		expect_dto(s->recv_evd, i, DAT_DTO_ERR_FLUSHED);
+	expect_empty(s->recv_evd);
+}
+
+ON_EACH(flush__has_a_limit, world_connect)
+{
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+	flushed_up_to_a_limit(c);
+	flushed_up_to_a_limit(c);
 }
 
 /* A driver knows that the connection has ended before its event does. */

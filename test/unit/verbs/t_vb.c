@@ -13,8 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "test/unit/case.h"
+#include "test/unit/dat/sysfs_tree.h"
 #include "test/unit/fake/fake_verbs.h"
 
 static struct vb_dev dev;
@@ -24,6 +26,8 @@ static char memory[4096] __attribute__((aligned(4096)));
 
 static int no_device(void **state)
 {
+	/* The machine's devices are not the fake's. */
+	setenv("SYSFS_PATH", "/nonexistent", 1);
 	fv_reset();
 	return 0;
 }
@@ -246,6 +250,145 @@ BARE(open__finds_the_inline_limit)
 			assert_true(dev.max_inline > limit[i] / 2);
 		vb_close(&dev);
 	}
+}
+
+/* Devices that the kernel has, and the library of verbs has not, or not opens.
+ */
+
+static int node_error; /* errno of the node; 0: it opens */
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...)
+{
+	if (strcmp(path, "/dev/infiniband/uverbs3") != 0)
+		return __real_open(path, flags);
+	if (!node_error)
+		return __real_open("/dev/null", flags);
+	errno = node_error;
+	return -1;
+}
+
+static int with_kernel(void **state)
+{
+	fv_reset();
+	tree_make(state);
+	setenv("SYSFS_PATH", tree, 1);
+	tree_file("class/infiniband/rxe0/node_type", "1: CA");
+	tree_file("class/infiniband_verbs/uverbs2/ibdev", "rxe1");
+	tree_file("class/infiniband_verbs/uverbs3/ibdev", "rxe0");
+	return 0;
+}
+
+static int without_kernel(void **state)
+{
+	unsetenv("SYSFS_PATH");
+	tree_remove(state);
+	return fv_nothing_left(state);
+}
+
+#define HIDDEN(name) CASE_WITH(name, with_kernel, without_kernel)
+
+static void explains(const char *name, int node, int ret, const char *expected)
+{
+	char why[320];
+
+	node_error = node;
+	assert_int_equal(vb_explain(name, 1, -ENODEV, why, sizeof(why)), ret);
+	assert_string_equal(why, expected);
+}
+
+HIDDEN(explain__node)
+{
+	explains("rxe0", ENOENT, -ENOENT,
+		 "load ib_uverbs, or let this container see "
+		 "/dev/infiniband/uverbs3: it is missing");
+	explains("rxe0", EACCES, -EACCES,
+		 "let this user read and write /dev/infiniband/uverbs3: "
+		 "Permission denied");
+	explains("rxe0", EPERM, -EPERM,
+		 "let this user read and write /dev/infiniband/uverbs3: "
+		 "Operation not permitted");
+	explains("rxe0", ENXIO, -ENXIO,
+		 "load ib_uverbs: /dev/infiniband/uverbs3 is there, but "
+		 "nothing behind it: No such device or address");
+	explains("rxe0", ENODEV, -ENXIO,
+		 "load ib_uverbs: /dev/infiniband/uverbs3 is there, but "
+		 "nothing behind it: No such device");
+	explains("rxe0", 0, -ENODEV,
+		 "install the driver of rxe0 for libibverbs: the kernel has "
+		 "the device");
+	unlink(tree_path("class/infiniband_verbs/uverbs3/ibdev"));
+	explains("rxe0", 0, -ENXIO,
+		 "load ib_uverbs: the kernel shows rxe0 to no program");
+}
+
+HIDDEN(explain__no_such_device)
+{
+	explains("mlx5_0", EACCES, -ENODEV,
+		 "write another device: there is no mlx5_0");
+	explains("../net", EACCES, -ENODEV,
+		 "write another device: there is no ../net");
+	explains("", 0, -ENODEV, "write another device: there is no ");
+}
+
+HIDDEN(explain__other_errors)
+{
+	char why[320];
+
+	assert_int_equal(vb_explain("rxe0", 7, -EINVAL, why, sizeof(why)),
+			 -EINVAL);
+	assert_string_equal(why, "write another port: rxe0 has no port 7");
+	assert_int_equal(vb_explain("rxe0", 1, -ENOMEM, why, sizeof(why)),
+			 -ENOMEM);
+	assert_string_equal(why, "rxe0: Cannot allocate memory");
+}
+
+HIDDEN(unusable__the_first_that_cannot_be_opened)
+{
+	char why[320];
+
+	node_error = EACCES;
+	assert_int_equal(vb_unusable(why, sizeof(why)), -EACCES);
+	assert_non_null(strstr(why, "/dev/infiniband/uverbs3"));
+	tree_remove(NULL);
+	tree_make(NULL);
+	setenv("SYSFS_PATH", tree, 1);
+	assert_int_equal(vb_unusable(why, sizeof(why)), 0);
+	fv_devices_default(FV_ROCE, 1);
+	assert_int_equal(vb_unusable(why, sizeof(why)), 0);
+}
+
+/* Eight, those that work first, and why the others do not. */
+HIDDEN(names__live_ones_first)
+{
+	struct fv_device_cfg cfg;
+	char buf[256];
+
+	node_error = EACCES;
+	fv_device_cfg_init(&cfg, FV_IB, "down0", "10.0.0.1");
+	cfg.port[0].attr.state = IBV_PORT_DOWN;
+	fv_device_add(&cfg);
+	fv_device_cfg_init(&cfg, FV_IB, "live0", "10.0.0.2");
+	fv_device_add(&cfg);
+	vb_device_names(buf, sizeof(buf));
+	assert_string_equal(buf, "live0 down0 (down) rxe0 (no permission)");
+	node_error = ENOENT;
+	vb_device_names(buf, sizeof(buf));
+	assert_string_equal(buf, "live0 down0 (down) rxe0 (no node)");
+	node_error = 0;
+	vb_device_names(buf, sizeof(buf));
+	assert_string_equal(buf, "live0 down0 (down) rxe0 (no driver)");
+}
+
+BARE(names__eight_at_most)
+{
+	char buf[256];
+
+	fv_devices_default(FV_IB, 10);
+	vb_device_names(buf, sizeof(buf));
+	assert_string_equal(buf,
+			    "fake0 fake1 fake2 fake3 fake4 fake5 fake6 fake7");
 }
 
 BARE(names__lists_whole_names)
@@ -607,6 +750,31 @@ ON(IB, qp__inline_wish_is_lowered)
 		assert_ptr_equal(qp->qp_context, &dev);
 		vb_qp_destroy(qp);
 	}
+}
+
+/* What is on the stack must not reach the library, in no byte. */
+static __attribute__((noinline)) void fill_stack(void)
+{
+	volatile unsigned char junk[16384];
+
+	for (size_t i = 0; i < sizeof(junk); i++)
+		junk[i] = 0xff;
+}
+
+ON(IB, create__attributes_are_padded_with_zeros)
+{
+	struct vb_qp_cfg cfg = qp_cfg(100);
+	struct ibv_srq *srq;
+	struct ibv_qp *qp;
+	uint32_t granted;
+
+	fv_device_cfg_get(first_device())->reads_padding = true;
+	fill_stack();
+	assert_int_equal(vb_qp_create(pd, &cfg, &qp, &granted), 0);
+	vb_qp_destroy(qp);
+	fill_stack();
+	assert_int_equal(vb_srq_create(pd, 8, 1, NULL, &srq), 0);
+	vb_srq_destroy(srq);
 }
 
 ON(IB, qp__other_refusals_are_reported)

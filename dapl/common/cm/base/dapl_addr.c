@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAMES_MAX 8 /* in a text */
+
 socklen_t dapl_addr_len(const struct sockaddr *addr)
 {
 	switch (addr->sa_family) {
@@ -168,20 +170,41 @@ int dapl_addr_numeric(const char *text, struct sockaddr_storage *ret_addr)
 	return 0;
 }
 
+/* The first address of an interface stands for it. */
+static bool is_first(const struct ifaddrs *ifs, const struct ifaddrs *which)
+{
+	if (dapl_addr_classify(which->ifa_addr) == DAPL_ADDR_N)
+		return false;
+	for (; ifs != which; ifs = ifs->ifa_next)
+		if (!strcmp(ifs->ifa_name, which->ifa_name) &&
+		    dapl_addr_classify(ifs->ifa_addr) != DAPL_ADDR_N)
+			return false;
+	return true;
+}
+
+/* Worth a try, which loopback is not. */
+static bool is_live(const struct ifaddrs *i)
+{
+	return (i->ifa_flags & IFF_UP) && !(i->ifa_flags & IFF_LOOPBACK);
+}
+
 void dapl_addr_netdevs_text(const struct ifaddrs *ifs, char *buf, size_t size)
 {
 	char addr[INET6_ADDRSTRLEN + IF_NAMESIZE + 1];
 	const struct ifaddrs *i;
 	size_t at = 0;
+	int live, told = 0;
 
 	snprintf(buf, size, "none");
-	for (i = ifs; i && at < size; i = i->ifa_next) {
-		if (dapl_addr_classify(i->ifa_addr) == DAPL_ADDR_N)
-			continue;
-		dapl_addr_text(i->ifa_addr, addr, sizeof(addr));
-		at += snprintf(buf + at, size - at, "%s%s %s", at ? ", " : "",
-			       i->ifa_name, addr);
-	}
+	for (live = 1; live >= 0; live--)
+		for (i = ifs; i && at < size && told < NAMES_MAX;
+		     i = i->ifa_next) {
+			if (is_live(i) != live || !is_first(ifs, i))
+				continue;
+			dapl_addr_text(i->ifa_addr, addr, sizeof(addr));
+			at += snprintf(buf + at, size - at, "%s%s %s",
+				       told++ ? ", " : "", i->ifa_name, addr);
+		}
 }
 
 static bool one_host(const struct sockaddr *addr)

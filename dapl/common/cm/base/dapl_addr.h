@@ -57,7 +57,10 @@ int dapl_addr_netdev(const struct ifaddrs *ifs, const char *name,
 		     struct dapl_addrs *ret_addrs);
 /* A numeric address, "fe80::1%eth0" included. -EINVAL if it is none. */
 int dapl_addr_numeric(const char *text, struct sockaddr_storage *ret_addr);
-/* "eth0 10.0.0.1, lo 127.0.0.1" for error texts; cut at SIZE. */
+/*
+ * "eth0 10.0.0.1, lo 127.0.0.1" for error texts; cut at SIZE. Eight interfaces
+ * at most, those that are up first, loopback behind them.
+ */
 void dapl_addr_netdevs_text(const struct ifaddrs *ifs, char *buf, size_t size);
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dapl_cm_params.c - the beginning of ia_params; see the header.
+ * dapl_cm_params.c - the words of ia_params; see the header.
  *
  * The number of the port is what the historic providers take: decimal,
  * hexadecimal or octal.
@@ -8,6 +8,7 @@
 #include "dapl/common/cm/base/dapl_cm_params.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "dapl/common/services/dapl_log.h"
 #include "dapl/common/services/dapl_text.h"
@@ -33,9 +34,34 @@ const char *dapl_cm_params_place(const char **text, char *name, size_t size,
 	return NULL;
 }
 
+const char *dapl_cm_params_gid(const char *text, int *ret_index)
+{
+	long long number = -1;
+	char word[32];
+	size_t len = dapl_text_word(&text, word, sizeof(word));
+
+	if (len && (len >= sizeof(word) || strncmp(word, "gid=", 4) ||
+		    !dapl_text_number(word + 4, 0, UINT8_MAX, &number)))
+		return "the third word is not gid= and an index";
+	if (dapl_text_word(&text, word, sizeof(word)))
+		return "there are words after the third";
+	*ret_index = (int)number;
+	return NULL;
+}
+
+const char *dapl_cm_params_end(const char *text)
+{
+	char word[16];
+
+	if (!dapl_text_word(&text, word, sizeof(word)))
+		return NULL;
+	return strchr(word, '=') ? "no options are known"
+				 : "there are words after the port number";
+}
+
 int dapl_cm_params_wrong(const char *ia_params, const char *why,
 			 const char *form)
 {
-	return dapl_fail_errno(-EINVAL, "ia_params \"%.64s\": %s; write %s",
-			       ia_params ? ia_params : "", why, form);
+	return dapl_fail_errno(-EINVAL, "write %s: ia_params is \"%.64s\", %s",
+			       form, ia_params ? ia_params : "", why);
 }

@@ -32,6 +32,12 @@ static struct dcm_cm_listener *listener_of(struct dapl_cm_listener *l)
 	return (struct dcm_cm_listener *)l;
 }
 
+/* Where the engine keeps it in the end; that looks there when asked. */
+static struct dcm_answer *answer_of(struct dcm_cm_conn *conn)
+{
+	return &conn->dcm.then.answer;
+}
+
 static void ask(struct dcm_cm_conn *conn, enum dcm_ask what)
 {
 	dapl_cm_ask(&conn->base.node, what);
@@ -63,10 +69,10 @@ static void run_conn(struct dapl_cm_conn *base, unsigned asked)
 	if ((asked & DCM_ASK_CONNECT) && !(asked & DAPL_CM_ASK_RELEASE))
 		run_connect(conn);
 	if (asked & DCM_ASK_ACCEPT)
-		dcm_engine_accept(&conn->dcm, &conn->answer, dapl_now_us());
+		dcm_engine_accept(&conn->dcm, answer_of(conn), dapl_now_us());
 	if (asked & DCM_ASK_REJECT)
-		dcm_engine_reject(&conn->dcm, conn->answer.pdata,
-				  conn->answer.p_size, dapl_now_us());
+		dcm_engine_reject(&conn->dcm, answer_of(conn)->pdata,
+				  answer_of(conn)->p_size, dapl_now_us());
 	if (asked & DCM_ASK_DISCONNECT)
 		dcm_input(conn, DCM_IN_DISCONNECT, NULL);
 }
@@ -384,8 +390,10 @@ static uint32_t seed(void)
 static int start(struct dapl_cm *base)
 {
 	struct dcm *dcm = dcm_from(base);
-	int ret = dcm_path_init(&dcm->path, base, &dcm->wish);
+	int ret = dcm->tp->place ? dcm->tp->place(dcm) : 0;
 
+	if (!ret)
+		ret = dcm_path_init(&dcm->path, base, &dcm->wish);
 	return ret || !dcm->tp->start ? ret : dcm->tp->start(dcm);
 }
 
@@ -609,9 +617,9 @@ static int answer_undo(struct dcm_cm_conn *conn, int ret)
 
 static void set_answer(struct dcm_cm_conn *conn, const void *pdata, size_t size)
 {
-	conn->answer.p_size = (uint16_t)size;
+	answer_of(conn)->p_size = (uint16_t)size;
 	if (size)
-		memcpy(conn->answer.pdata, pdata, size);
+		memcpy(answer_of(conn)->pdata, pdata, size);
 }
 
 /* The request's end is constant since it was reported. */
@@ -619,16 +627,16 @@ static int answer_yes(struct dcm_cm_conn *conn, const struct dapl_cm_qp *qp)
 {
 	const struct dcm_path *path = &dcm_of(conn)->path;
 	struct dcm_path_ends *ends = &conn->ends;
+	struct dcm_answer *answer = answer_of(conn);
 	struct vb_qp_step steps[DAPL_CM_WAY_STEPS];
 
 	dcm_path_meet(path, qp->qp_num, &conn->dcm.remote.ib,
 		      &conn->dcm.remote.alt, ends);
 	ends->mtu = dcm_path_mtu(path, conn->dcm.remote.mtu);
 	conn->base.depths = dapl_cm_depths_own(path->dev, qp);
-	conn->answer.ib = ends->own;
-	conn->answer.responder_resources =
-		conn->base.depths.responder_resources;
-	conn->answer.mtu = ends->mtu;
+	answer->ib = ends->own;
+	answer->responder_resources = conn->base.depths.responder_resources;
+	answer->mtu = ends->mtu;
 	dcm_path_agree(&conn->base.depths, conn->dcm.remote.version,
 		       conn->dcm.remote.responder_resources);
 	/* What can be told at once. */

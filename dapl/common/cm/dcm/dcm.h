@@ -45,10 +45,10 @@ struct dcm_cm_conn {
 	struct dapl_timer timer;
 	/*
 	 * Written by connect() or accept() before word is left; constant then.
+	 * So is the answer, also of a reject, in dcm.then.
 	 */
 	uint32_t port; /* of the peer's listener */
 	struct dcm_path_ends ends;
-	struct dcm_answer answer; /* also of a reject */
 	struct sockaddr_storage peer_addr;
 	DAT_PORT_QUAL peer_port, local_port;
 
@@ -99,6 +99,8 @@ struct dcm_transport {
 	/* As well, but L may not be listened on any more. Streams only. */
 	void (*room)(struct dcm *dcm, struct dcm_cm_listener *l);
 
+	/* The device is open: fill the adapter's address. Optional. */
+	int (*place)(struct dcm *dcm);
 	/*
 	 * The device is open and the path known: begin to use the loop. As
 	 * start() of dapl_cm_ops. Optional.

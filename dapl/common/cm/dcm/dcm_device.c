@@ -1,30 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dcm_device.c - reads ia_params that name a device; see dcm.h. "gid=" is ours.
+ * dcm_device.c - reads ia_params that name a device; see dcm.h.
  */
 #include <string.h>
 
 #include "dapl/common/cm/base/dapl_cm_params.h"
 #include "dapl/common/cm/dcm/dcm.h"
-#include "dapl/common/services/dapl_text.h"
-
-static const char *parse_gid(const char *text, int *ret_index)
-{
-	char word[32];
-	size_t len;
-	long long number;
-
-	len = dapl_text_word(&text, word, sizeof(word));
-	if (!len)
-		return NULL;
-	if (len >= sizeof(word) || strncmp(word, "gid=", 4) ||
-	    !dapl_text_number(word + 4, 0, UINT8_MAX, &number))
-		return "the third word is not gid= and an index";
-	*ret_index = (int)number;
-	if (dapl_text_word(&text, word, sizeof(word)))
-		return "there are words after the third";
-	return NULL;
-}
 
 int dcm_device_parse(const char *ia_params, struct dapl_cm *ret_cm,
 		     struct dcm_path_wish *ret_wish)
@@ -36,7 +17,7 @@ int dcm_device_parse(const char *ia_params, struct dapl_cm *ret_cm,
 
 	why = dapl_cm_params_place(&text, name, sizeof(name), &port);
 	if (!why)
-		why = parse_gid(text, &gid_index);
+		why = dapl_cm_params_gid(text, &gid_index);
 	if (why)
 		return dapl_cm_params_wrong(
 			ia_params, why,

@@ -228,6 +228,7 @@ void dcm_conn_init(struct dcm_conn *conn, struct dcm_engine *eng);
  */
 int dcm_engine_connect(struct dcm_engine *eng, struct dcm_conn *conn,
 		       uint32_t port, uint64_t now_us);
+/* ANSWER may be CONN's then.answer itself, which is the caller's until now. */
 void dcm_engine_accept(struct dcm_conn *conn, const struct dcm_answer *answer,
 		       uint64_t now_us);
 void dcm_engine_reject(struct dcm_conn *conn, const void *pdata, size_t size,

@@ -162,9 +162,9 @@ static int gids_pick(struct dcm_path *path, int index, const char *who)
 		return 0;
 	}
 	return dapl_fail_errno(-EADDRNOTAVAIL,
-			       "%s port %u has no GID at index %d, which %s "
-			       "asks for; its table has %d, %d of them in use: "
-			       "see ibv_devinfo -v",
+			       "write an index that ibv_devinfo -v has: %s "
+			       "port %u has no GID at index %d, which %s asks "
+			       "for; its table has %d, %d of them in use",
 			       dev->name, dev->port, index, who,
 			       dev->port_attr.gid_tbl_len, path->n);
 }
@@ -195,8 +195,8 @@ static int gids_choose(struct dcm_path *path, const struct dapl_cm *cm,
 		return gids_pick(path, 0, "InfiniBand");
 	if (!path->n)
 		return dapl_fail_errno(-EADDRNOTAVAIL,
-				       "%s port %u has no GID: bring up its "
-				       "network interface",
+				       "bring up the network interface of %s "
+				       "port %u: it has no GID",
 				       dev->name, dev->port);
 	gids_sort(path->gid, path->n, &cm->addr);
 	return 0;
@@ -215,8 +215,8 @@ int dcm_path_init(struct dcm_path *path, const struct dapl_cm *cm,
 	if (dev->iw_cm)
 		return dapl_fail_errno(
 			-EADDRNOTAVAIL,
-			"%s is an iWARP device, which only rdma_cm "
-			"can connect: use libdaplofa",
+			"use libdaplofa: %s is an iWARP device, which only "
+			"rdma_cm can connect",
 			dev->name);
 	path->mtu = mtu_own(path->params, dev);
 	n = vb_gid_table(dev, &path->gid);

@@ -73,13 +73,35 @@ CASE(netdevs_text__lists_and_cuts)
 	char buf[512], small[12];
 
 	dapl_addr_netdevs_text(ifs, buf, sizeof(buf));
-	assert_string_equal(buf, "lo 127.0.0.1, ib0 fe80::1, ib0 2001:db8::1, "
-				 "ib0 192.0.2.1, ib0 192.0.2.2, "
-				 "ib0:1 192.0.2.3, v6 fe80::2");
+	assert_string_equal(buf, "lo 127.0.0.1, ib0 fe80::1, ib0:1 192.0.2.3, "
+				 "v6 fe80::2");
 	dapl_addr_netdevs_text(ifs, small, sizeof(small));
 	assert_string_equal(small, "lo 127.0.0.");
 	dapl_addr_netdevs_text(NULL, buf, sizeof(buf));
 	assert_string_equal(buf, "none");
+}
+
+/* Eight at most, and first those that are worth a try. */
+CASE(netdevs_text__live_ones_first)
+{
+	static const struct made_if many[] = {
+		{"lo", "127.0.0.1", IFF_UP | IFF_LOOPBACK},
+		{"down", "192.0.2.1", 0},
+		{"up", "192.0.2.2", IFF_UP},
+		{"a", "192.0.2.3", 0},
+		{"b", "192.0.2.4", 0},
+		{"c", "192.0.2.5", 0},
+		{"d", "192.0.2.6", 0},
+		{"e", "192.0.2.7", 0},
+		{"f", "192.0.2.8", 0},
+		{NULL, NULL, 0},
+	};
+	char buf[512];
+
+	dapl_addr_netdevs_text(made_ifs(many), buf, sizeof(buf));
+	assert_string_equal(buf, "up 192.0.2.2, lo 127.0.0.1, down 192.0.2.1, "
+				 "a 192.0.2.3, b 192.0.2.4, c 192.0.2.5, "
+				 "d 192.0.2.6, e 192.0.2.7");
 }
 
 CASE(numeric__forms)

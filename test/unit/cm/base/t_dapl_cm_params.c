@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * t_dapl_cm_params.c - tests of the beginning of ia_params.
+ * t_dapl_cm_params.c - tests of the words of ia_params.
  *
- * Calls covered: dapl_cm_params_place, dapl_cm_params_wrong.
+ * Calls covered: dapl_cm_params_place, dapl_cm_params_gid, dapl_cm_params_end,
+ * dapl_cm_params_wrong.
  */
 #include "dapl/common/cm/base/dapl_cm_params.h"
 
@@ -52,14 +53,54 @@ CASE(place__anything_else)
 	}
 }
 
+CASE(gid__what_follows_the_port)
+{
+	static const struct {
+		const char *text, *why;
+		int index;
+	} rows[] = {
+		{"", NULL, -1},
+		{" \t", NULL, -1},
+		{" gid=0", NULL, 0},
+		{" gid=0xff ", NULL, 255},
+		{" gid=256", "the third word is not gid= and an index", 9},
+		{" gid=-1", "the third word is not gid= and an index", 9},
+		{" gid=", "the third word is not gid= and an index", 9},
+		{" gid=x", "the third word is not gid= and an index", 9},
+		{" x=1", "the third word is not gid= and an index", 9},
+		{" gid=0000000000000000000000000000000000001",
+		 "the third word is not gid= and an index", 9},
+		{" gid=1 gid=2", "there are words after the third", 9},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		int index = 9;
+		const char *why = dapl_cm_params_gid(rows[i].text, &index);
+
+		if (rows[i].why)
+			assert_string_equal(why, rows[i].why);
+		else
+			assert_null(why);
+		assert_int_equal(index, rows[i].index);
+	}
+}
+
+CASE(end__nothing_follows_the_port)
+{
+	assert_null(dapl_cm_params_end(" \t"));
+	assert_string_equal(dapl_cm_params_end(" x=1"), "no options are known");
+	assert_string_equal(dapl_cm_params_end(" x"),
+			    "there are words after the port number");
+}
+
 CASE(wrong__says_what_and_how)
 {
 	assert_int_equal(dapl_cm_params_wrong("ib0", "no", "\"yes\""), -EINVAL);
 	assert_string_equal(dapl__fail_text(),
-			    "ia_params \"ib0\": no; write \"yes\"");
+			    "write \"yes\": ia_params is \"ib0\", no");
 	assert_int_equal(dapl_cm_params_wrong(NULL, "no", "\"yes\""), -EINVAL);
 	assert_string_equal(dapl__fail_text(),
-			    "ia_params \"\": no; write \"yes\"");
+			    "write \"yes\": ia_params is \"\", no");
 }
 
 RUN_CASES(NULL, NULL)
