@@ -57,7 +57,7 @@ static DAT_RETURN query_open_with(const struct dat_entries *entries,
 	ret = entries->table->handle_extendedop_func(
 		(DAT_HANDLE)dat_ia_name(entries, name), operation, args);
 	if (ret)
-		return dat_ia_refused(name, ret);
+		return dat_ia_refused_open(query->use, ret);
 	query->raw = out ? *out : DAT_HANDLE_NULL;
 	if (!query->raw)
 		return dat_fail(DAT_INTERNAL_ERROR,

@@ -28,7 +28,8 @@ struct field {
 enum token {
 	TOKEN_FIELD,
 	TOKEN_END_OF_LINE,
-	TOKEN_UNCLOSED
+	TOKEN_UNCLOSED,
+	TOKEN_NUL
 };
 
 struct parser {
@@ -113,6 +114,12 @@ static enum token next_field(struct parser *ps, struct field *ret_field)
 	}
 	*ps->out++ = '\0';
 	ret_field->end = ps->p;
+	/* whoever reads the field would see it end there */
+	if (memchr(ret_field->start, '\0',
+		   (size_t)(ret_field->end - ret_field->start))) {
+		ret_field->text = "";
+		return TOKEN_NUL;
+	}
 	return TOKEN_FIELD;
 }
 
@@ -167,16 +174,28 @@ static bool check_api(struct line *ln)
 	return parse_number(&p, &ln->record.minor) && *p == '\0';
 }
 
+/* As it always was: what follows the word is not looked at. */
+static bool begins_with_word(struct line *ln, enum dat_conf_field index,
+			     const char *word)
+{
+	if (!starts_with(ln->field.text, word))
+		return false;
+	if (ln->field.text[strlen(word)])
+		ln->record.loose = index;
+	return true;
+}
+
 static bool check_thread_safety(struct line *ln)
 {
-	ln->record.thread_safe = starts_with(ln->field.text, "threadsafe");
+	ln->record.thread_safe =
+		begins_with_word(ln, DAT_CONF_THREAD_SAFETY, "threadsafe");
 	return ln->record.thread_safe ||
-	       starts_with(ln->field.text, "nonthreadsafe");
+	       begins_with_word(ln, DAT_CONF_THREAD_SAFETY, "nonthreadsafe");
 }
 
 static bool check_default(struct line *ln)
 {
-	if (starts_with(ln->field.text, "default"))
+	if (begins_with_word(ln, DAT_CONF_DEFAULT, "default"))
 		return true;
 	ignore(ln, DAT_CONF_DEFAULT, "default");
 	return starts_with(ln->field.text, "nondefault");
@@ -317,6 +336,8 @@ static int add_diag(struct parser *ps, const struct line *ln,
 	else if (token == TOKEN_UNCLOSED)
 		snprintf(diag->found, sizeof(diag->found),
 			 "a quote that is not closed");
+	else if (token == TOKEN_NUL)
+		snprintf(diag->found, sizeof(diag->found), "a NUL byte");
 	else
 		describe(field, diag->found, sizeof(diag->found));
 	return 0;
@@ -339,6 +360,22 @@ static int add_record(struct parser *ps, const struct dat_conf_record *record)
 	conf->records[conf->n_records] = *record;
 	conf->records[conf->n_records++].line = ps->line;
 	return 0;
+}
+
+/* Whether the line, without what surrounds it, is DAT_CONF_ALONE. */
+static bool says_alone(const struct parser *ps)
+{
+	const char *p = ps->p;
+	size_t len = strlen(DAT_CONF_ALONE);
+
+	while (p < ps->end && (*p == ' ' || *p == '\t'))
+		p++;
+	if ((size_t)(ps->end - p) < len || memcmp(p, DAT_CONF_ALONE, len) != 0)
+		return false;
+	for (p += len; p < ps->end && *p != '\n'; p++)
+		if (*p != ' ' && *p != '\t' && *p != '\r')
+			return false;
+	return true;
 }
 
 static int parse_line(struct parser *ps)
@@ -431,9 +468,14 @@ int dat_conf_parse(const char *bytes, size_t len, struct dat_conf *ret_conf)
 	if (!ps.conf.strings)
 		return -ENOMEM;
 	ps.out = ps.conf.strings;
+	/* some editors begin with the byte order mark of UTF-8 */
+	if (len >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
+		ps.p += 3;
 	while (ps.p < ps.end && !err) {
 		ps.line_start = ps.p;
 		ps.line++;
+		if (says_alone(&ps))
+			ps.conf.alone = true;
 		err = parse_line(&ps);
 		skip_line(&ps);
 		if (ps.p < ps.end)
@@ -446,6 +488,37 @@ int dat_conf_parse(const char *bytes, size_t len, struct dat_conf *ret_conf)
 		return err;
 	}
 	*ret_conf = ps.conf;
+	return 0;
+}
+
+static bool has_name(const struct dat_conf *conf, const char *name,
+		     uint32_t major)
+{
+	size_t i;
+
+	for (i = 0; i < conf->n_records; i++)
+		if (conf->records[i].major == major &&
+		    strcmp(conf->records[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+int dat_conf_add(struct dat_conf *conf, const struct dat_conf *more)
+{
+	struct dat_conf_record *records;
+	size_t i;
+
+	if (more->n_records == 0)
+		return 0;
+	records = realloc(conf->records, (conf->n_records + more->n_records) *
+						 sizeof(*records));
+	if (!records)
+		return -ENOMEM;
+	conf->records = records;
+	for (i = 0; i < more->n_records; i++)
+		if (!has_name(conf, more->records[i].name,
+			      more->records[i].major))
+			records[conf->n_records++] = more->records[i];
 	return 0;
 }
 

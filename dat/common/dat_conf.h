@@ -16,6 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The comment that makes a file all there is. */
+#define DAT_CONF_ALONE "#DAT_AUTO=0"
+
 /* Larger files are refused before they are parsed. */
 #define DAT_CONF_MAX_BYTES (16u << 20)
 
@@ -42,11 +45,14 @@ struct dat_conf_record {
 	uint32_t minor;
 	bool thread_safe;
 	bool duplicate; /* an earlier record has the same four values */
+	bool unlisted;	/* can be opened, but is not offered */
+	/* The last field whose word has something behind it; NAME: none. */
+	enum dat_conf_field loose;
 	const char *lib_path;
 	const char *provider_version;
 	const char *ia_params;
 	const char *platform_params;
-	unsigned line;
+	unsigned line; /* from 1; 0: not from a file */
 };
 
 /* A line that gave no record, and why. */
@@ -68,6 +74,7 @@ struct dat_conf {
 	size_t n_diags;
 	size_t n_diags_lost;
 	char *strings;
+	bool alone; /* the file says that it is all there is */
 };
 
 /*
@@ -75,6 +82,12 @@ struct dat_conf {
  * RET_CONF alone. A bad line never affects another one.
  */
 int dat_conf_parse(const char *bytes, size_t len, struct dat_conf *ret_conf);
+
+/*
+ * Adds the records of MORE for names that CONF has not in their major version.
+ * The strings stay MORE's. 0, or -ENOMEM, which leaves CONF alone.
+ */
+int dat_conf_add(struct dat_conf *conf, const struct dat_conf *more);
 
 /* Frees what CONF points to and empties it; harmless on an empty one. */
 void dat_conf_free(struct dat_conf *conf);

@@ -33,28 +33,6 @@ void dats_set_error_detail(const char *text)
 	detail[len] = '\0';
 }
 
-void dat_text_add(struct dat_text *text, const char *fmt, ...)
-{
-	va_list args;
-	int n;
-
-	va_start(args, fmt);
-	n = vsnprintf(text->buf + text->len, sizeof(text->buf) - text->len, fmt,
-		      args);
-	va_end(args);
-	if (n < 0)
-		return;
-	if ((size_t)n > dat_text_room(text))
-		text->len = sizeof(text->buf) - 1;
-	else
-		text->len += (size_t)n;
-}
-
-size_t dat_text_room(const struct dat_text *text)
-{
-	return sizeof(text->buf) - 1 - text->len;
-}
-
 /* Names come from files and programs; a terminal must not obey them. */
 static void make_printable(char *text)
 {

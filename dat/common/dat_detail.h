@@ -14,26 +14,7 @@
 #define DAT_DETAIL_H
 
 #include "dat_face.h"
-#include <stdbool.h>
-
-#define DAT_DETAIL_MAX 1024
-
-/* Text that grows up to a limit; what does not fit is dropped. */
-struct dat_text {
-	char buf[DAT_DETAIL_MAX];
-	size_t len;
-};
-
-#define DAT_TEXT_INIT          \
-	{                      \
-		.buf[0] = '\0' \
-	}
-
-void dat_text_add(struct dat_text *text, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* Bytes that still fit. */
-size_t dat_text_room(const struct dat_text *text);
+#include "dat_text.h"
 
 /*
  * Stores the text for the calling thread, logs it as an error and returns RET

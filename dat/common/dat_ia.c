@@ -33,13 +33,27 @@ static const char *major_name(DAT_RETURN ret)
 	return name;
 }
 
-DAT_RETURN dat_ia_refused(const char *name, DAT_RETURN ret)
+DAT_RETURN dat_ia_refused(const char *call, DAT_RETURN ret)
 {
 	if (*dat_error_detail())
 		dat_log(DAT_LOG_ERROR, "%s", dat_error_detail());
 	else
-		dat_fail(0, "provider of \"%s\" refused: 0x%08x %s %s", name,
-			 ret, major_name(ret), minor_name(ret));
+		dat_fail(0, "%s: the provider refused: 0x%08x %s %s", call, ret,
+			 major_name(ret), minor_name(ret));
+	return ret;
+}
+
+DAT_RETURN dat_ia_refused_open(const struct dat_use *use, DAT_RETURN ret)
+{
+	struct dat_text text = DAT_TEXT_INIT;
+
+	dat_provider_add_place(use, &text);
+	if (*dat_error_detail())
+		dat_text_add(&text, "%s", dat_error_detail());
+	else
+		dat_text_add(&text, "its provider refused: 0x%08x %s %s", ret,
+			     major_name(ret), minor_name(ret));
+	dat_fail(0, "%s", text.buf);
 	return ret;
 }
 
@@ -48,7 +62,8 @@ DAT_NAME_PTR dat_ia_name(const struct dat_entries *entries, DAT_NAME_PTR asked)
 	return entries->name ? (DAT_NAME_PTR)entries->name : asked;
 }
 
-static DAT_RETURN open_raw(const struct dat_entries *entries,
+static DAT_RETURN open_raw(const struct dat_use *use,
+			   const struct dat_entries *entries,
 			   const DAT_NAME_PTR name, DAT_COUNT qlen,
 			   DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ret_raw)
 {
@@ -63,7 +78,7 @@ static DAT_RETURN open_raw(const struct dat_entries *entries,
 	ret = entries->ia_open(dat_ia_name(entries, name), qlen, async_evd,
 			       &raw);
 	if (ret)
-		return dat_ia_refused(name, ret);
+		return dat_ia_refused_open(use, ret);
 	if (!raw)
 		return dat_fail(DAT_INTERNAL_ERROR,
 				"the provider of \"%s\" opened it and gave no "
@@ -109,7 +124,8 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_qlen,
 			       "dat_ia_open: no handle left for \"%s\"", name);
 		goto err_release_provider;
 	}
-	ret = open_raw(&entries, name, async_evd_qlen, async_evd_handle, &raw);
+	ret = open_raw(use, &entries, name, async_evd_qlen, async_evd_handle,
+		       &raw);
 	if (ret)
 		goto err_release_handle;
 	dat_handle_publish(handle, raw, use);

@@ -15,10 +15,10 @@
 /* The name that the provider is told when it is asked for ASKED. */
 DAT_NAME_PTR dat_ia_name(const struct dat_entries *entries, DAT_NAME_PTR asked);
 
-/*
- * Gives a provider's refusal a reason if it left none, and returns it. NAME is
- * what was to be opened, or the call.
- */
-DAT_RETURN dat_ia_refused(const char *name, DAT_RETURN ret);
+/* Gives a provider's refusal of CALL a reason if it left none; returns RET. */
+DAT_RETURN dat_ia_refused(const char *call, DAT_RETURN ret);
+
+/* The same of opening, with the adapter and its line before the reason. */
+DAT_RETURN dat_ia_refused_open(const struct dat_use *use, DAT_RETURN ret);
 
 #endif

@@ -32,7 +32,7 @@ static size_t list_locked(DAT_PROVIDER_INFO *list[], size_t max)
 	size_t i;
 
 	for (i = 0; i < conf->n_records; i++) {
-		if (conf->records[i].duplicate ||
+		if (conf->records[i].duplicate || conf->records[i].unlisted ||
 		    !is_shown(conf->records[i].major))
 			continue;
 		if (n < max)
@@ -53,9 +53,11 @@ static size_t list_locked(DAT_PROVIDER_INFO *list[], size_t max)
 static DAT_RETURN fill_list_locked(size_t max, DAT_COUNT *entries_returned,
 				   DAT_PROVIDER_INFO *list[])
 {
-	size_t total = list_locked(NULL, 0);
+	size_t total;
 	size_t i;
 
+	dat_static_look();
+	total = list_locked(NULL, 0);
 	*entries_returned = 0;
 	if (total > max && !(DAT_FACE_LIST_CUT && max > 0)) {
 		*entries_returned = (DAT_COUNT)total;

@@ -2,7 +2,7 @@
 /*
  * dat_load.c - dlopen() and dlclose() of provider plug-ins.
  *
- * Does not search: names without a slash are the loader's business.
+ * Where a library is looked for dat_library.h says.
  * Threads: any, no lock held by the caller.
  * Ownership: see dat_load.h.
  * Rule: plug-ins are bound at once and globally, and older ones expect to
@@ -10,10 +10,17 @@
  */
 #include "dat_load.h"
 
+#include "dat_auto.h"
+#include "dat_face.h"
+#include "dat_library.h"
 #include "dat_log.h"
 #include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /*
  * A program may have loaded the library itself, and privately. The flags of a
@@ -56,38 +63,73 @@ static int find_entries(const char *path, struct dat_plugin *plugin,
 	plugin->init = (DAT_PROVIDER_INIT_FUNC)dlsym(
 		plugin->dl, DAT_PROVIDER_INIT_FUNC_STR);
 	if (!plugin->init) {
-		dat_text_add(why, "%s has no " DAT_PROVIDER_INIT_FUNC_STR,
-			     path);
+		dat_text_add(
+			why,
+			"name a provider: %s is none, it has no " DAT_PROVIDER_INIT_FUNC_STR,
+			path);
 		return -1;
 	}
 	plugin->fini = (DAT_PROVIDER_FINI_FUNC)dlsym(
 		plugin->dl, DAT_PROVIDER_FINI_FUNC_STR);
 	if (!plugin->fini) {
-		dat_text_add(why, "%s has no " DAT_PROVIDER_FINI_FUNC_STR,
-			     path);
+		dat_text_add(
+			why,
+			"name a provider: %s is none, it has no " DAT_PROVIDER_FINI_FUNC_STR,
+			path);
 		return -1;
 	}
 	return 0;
+}
+
+static void add_reason(struct dat_text *why, const char *path,
+		       const char *reason)
+{
+	bool forbidden =
+		strchr(path, '/') && access(path, R_OK) && errno == EACCES;
+	size_t len = strlen(path);
+
+	/* the loader says whose library it is, or which one that needs */
+	if (strncmp(reason, path, len) == 0 &&
+	    strncmp(reason + len, ": ", 2) == 0)
+		reason += len + 2;
+	dat_text_add(why, "%s the library: cannot load %s: %s",
+		     forbidden ? "let this user read" : "install or correct",
+		     path, reason);
 }
 
 int dat_plugin_load(const char *path, struct dat_plugin *ret_plugin,
 		    struct dat_text *why)
 {
 	struct dat_plugin plugin = {0};
+	char folder[PATH_MAX], file[PATH_MAX];
+	const char *own;
 
 	/* the loader takes "" for the program itself */
 	if (path[0] == '\0') {
-		dat_text_add(why, "the library field is empty");
+		dat_text_add(
+			why,
+			"write a provider in the field of the library: it is empty");
 		return -1;
 	}
+	own = dat_auto_library_for(DAT_VERSION_MAJOR, path);
+	if (own) {
+		dat_text_add(why,
+			     "write %s: %s is for programs of another version "
+			     "of DAT",
+			     own, path);
+		return -1;
+	}
+	dat_library_folder((void *)make_self_global, folder, sizeof(folder));
+	path = dat_library_file(path, folder, file, sizeof(file));
 	if (is_special_file(path)) {
-		dat_text_add(why, "%s is not a regular file", path);
+		dat_text_add(why, "name a library: %s is not a regular file",
+			     path);
 		return -1;
 	}
 	make_self_global();
 	plugin.dl = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
 	if (!plugin.dl) {
-		dat_text_add(why, "cannot load %s: %s", path, last_error());
+		add_reason(why, path, last_error());
 		return -1;
 	}
 	if (find_entries(path, &plugin, why)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dat_log.c - writes messages of the registry to standard output or syslog.
+ * dat_log.c - writes messages of the registry to where they are wanted.
  *
  * Does not look at the environment. One message is one write of one line, so
  * lines of several threads do not mix.
@@ -41,6 +41,8 @@ void dat_log_write(const char *fmt, ...)
 		printf(DAT_FACE_LIBRARY ": %s\n", text);
 		fflush(stdout);
 	}
+	if (dat_log_dest & DAT_LOG_STDERR)
+		fprintf(stderr, DAT_FACE_LIBRARY ": %s\n", text);
 	if (dat_log_dest & DAT_LOG_SYSLOG)
 		syslog(LOG_USER | LOG_DEBUG, DAT_FACE_LIBRARY ": %s", text);
 	errno = saved_errno;

@@ -24,7 +24,16 @@ enum dat_log_class {
 enum dat_log_dest {
 	DAT_LOG_STDOUT = 0x1,
 	DAT_LOG_SYSLOG = 0x2,
+	DAT_LOG_STDERR = 0x4,
+	DAT_LOG_DESTS = 0x7,
 };
+
+/*
+ * Where to if nobody says where: a program's, whose standard output others
+ * read (dat_info). Most have none.
+ */
+extern const unsigned dats_log_dest
+	__attribute__((weak, visibility("default")));
 
 extern unsigned dat_log_mask;
 

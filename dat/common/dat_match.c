@@ -16,6 +16,9 @@
 #include "dat_static.h"
 #include <string.h>
 
+/* Names in a reason for which there is none. */
+#define MAX_KNOWN 8
+
 bool dat_key_same(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
 {
 	return a->dapl_version_major == b->dapl_version_major &&
@@ -43,15 +46,20 @@ bool dat_key_is_record(const struct dat_conf_record *record,
 	       strcmp(record->name, key->ia_name) == 0;
 }
 
-bool dat_key_is_static(const DAT_PROVIDER_INFO *key)
+static const struct dat_conf_record *record_of(const DAT_PROVIDER_INFO *key)
 {
 	const struct dat_conf *conf = dat_static_conf();
 	size_t i;
 
 	for (i = 0; i < conf->n_records; i++)
 		if (dat_key_is_record(&conf->records[i], key))
-			return true;
-	return false;
+			return &conf->records[i];
+	return NULL;
+}
+
+bool dat_key_is_static(const DAT_PROVIDER_INFO *key)
+{
+	return record_of(key) != NULL;
 }
 
 static void consider(struct match *match, const struct dat_request *request,
@@ -106,7 +114,8 @@ void dat_match_locked(const struct dat_request *request, struct match *match)
 /* Adds a name to a list that must leave room for its end. */
 static bool add_known(struct dat_text *text, const char *name, size_t *count)
 {
-	bool fits = *count < 24 && dat_text_room(text) > strlen(name) + 48;
+	bool fits =
+		*count < MAX_KNOWN && dat_text_room(text) > strlen(name) + 48;
 
 	if (fits)
 		dat_text_add(text, "%s%s", *count ? ", " : "; known are ",
@@ -115,17 +124,32 @@ static bool add_known(struct dat_text *text, const char *name, size_t *count)
 	return fits;
 }
 
-static void add_known_names_locked(struct dat_text *text)
+static bool is_offered(const struct dat_conf_record *record)
+{
+	return record->major == DAT_VERSION_MAJOR && !record->duplicate &&
+	       !record->unlisted;
+}
+
+static size_t add_known_records(struct dat_text *text, bool live, size_t *count)
 {
 	const struct dat_conf *conf = dat_static_conf();
-	const struct registration *reg;
 	size_t shown = 0;
-	size_t count = 0;
 	size_t i;
 
 	for (i = 0; i < conf->n_records; i++)
-		if (!conf->records[i].duplicate)
-			shown += add_known(text, conf->records[i].name, &count);
+		if (is_offered(&conf->records[i]) &&
+		    dat_static_is_live(&conf->records[i]) == live)
+			shown += add_known(text, conf->records[i].name, count);
+	return shown;
+}
+
+static void add_known_names_locked(struct dat_text *text)
+{
+	const struct registration *reg;
+	size_t count = 0;
+	size_t shown = add_known_records(text, true, &count);
+
+	shown += add_known_records(text, false, &count);
 	for (reg = dat_registrations; reg; reg = reg->next)
 		if (!dat_key_is_static(&reg->info))
 			shown += add_known(text, reg->info.ia_name, &count);
@@ -139,48 +163,73 @@ static DAT_RETURN fail_name_locked(const struct dat_request *request)
 {
 	struct dat_text text = DAT_TEXT_INIT;
 
-	dat_text_add(&text, "no adapter \"%s\" ", request->name);
-	dat_static_add_source(&text);
+	dat_text_add(&text, "no adapter \"%s\": ", request->name);
 	dat_static_add_hints(&text, request->name);
+	dat_static_add_source(&text);
 	add_known_names_locked(&text);
 	return dat_fail(DAT_PROVIDER_NOT_FOUND | DAT_NAME_NOT_REGISTERED, "%s",
+			text.buf);
+}
+
+/* What serves the name, though not this program. */
+static void add_adapter(struct dat_text *text, const DAT_PROVIDER_INFO *key)
+{
+	const struct dat_conf_record *record = record_of(key);
+
+	dat_text_add(text, "adapter \"%s\": ", key->ia_name);
+	if (record)
+		dat_static_add_line(text, record->line);
+}
+
+static DAT_RETURN fail_version(const struct dat_request *request,
+			       const DAT_PROVIDER_INFO *key, DAT_RETURN ret,
+			       const char *or_later)
+{
+	struct dat_text text = DAT_TEXT_INIT;
+
+	add_adapter(&text, key);
+	return dat_fail(ret,
+			"%sadd a line with u%u.%u: this one is of API version "
+			"%u.%u, the program asks for %u.%u%s",
+			text.buf, request->major, request->minor,
+			key->dapl_version_major, key->dapl_version_minor,
+			request->major, request->minor, or_later);
+}
+
+static DAT_RETURN fail_thread_safety(const DAT_PROVIDER_INFO *key)
+{
+	struct dat_text text = DAT_TEXT_INIT;
+
+	add_adapter(&text, key);
+	return dat_fail(DAT_PROVIDER_NOT_FOUND | DAT_THREAD_SAFETY_NOT_FOUND,
+			"%swrite threadsafe, if its provider is: it is marked "
+			"nonthreadsafe, the program asks for a threadsafe one",
 			text.buf);
 }
 
 DAT_RETURN dat_match_fail_locked(const struct dat_request *request,
 				 const struct match *match)
 {
-	const DAT_PROVIDER_INFO *key = &match->key;
-
 	switch (match->level) {
 	case MATCH_NAME:
 		if (request->major != DAT_VERSION_MAJOR)
 			return dat_fail(
 				DAT_PROVIDER_NOT_FOUND | DAT_MAJOR_NOT_FOUND,
-				"the program asks " DAT_FACE_LIBRARY
+				"adapter \"%s\": the program asks " DAT_FACE_LIBRARY
 				" for version %u.%u, which has the calls of "
 				"%u.x only",
-				request->major, request->minor,
+				request->name, request->major, request->minor,
 				DAT_VERSION_MAJOR);
-		return dat_fail(DAT_PROVIDER_NOT_FOUND | DAT_MAJOR_NOT_FOUND,
-				"adapter \"%s\" is of API version %u.%u, the "
-				"program asks for %u.%u",
-				request->name, key->dapl_version_major,
-				key->dapl_version_minor, request->major,
-				request->minor);
+		return fail_version(
+			request, &match->key,
+			DAT_PROVIDER_NOT_FOUND | DAT_MAJOR_NOT_FOUND, "");
 	case MATCH_MAJOR:
-		return dat_fail(DAT_PROVIDER_NOT_FOUND | DAT_MINOR_NOT_FOUND,
-				"adapter \"%s\" is of API version %u.%u, the "
-				"program asks for %u.%u or later",
-				request->name, key->dapl_version_major,
-				key->dapl_version_minor, request->major,
-				request->minor);
+		return fail_version(request, &match->key,
+				    DAT_PROVIDER_NOT_FOUND |
+					    DAT_MINOR_NOT_FOUND,
+				    " or later");
 	case MATCH_MINOR:
-		return dat_fail(
-			DAT_PROVIDER_NOT_FOUND | DAT_THREAD_SAFETY_NOT_FOUND,
-			"adapter \"%s\" is marked nonthreadsafe, the program "
-			"asks for a threadsafe one",
-			request->name);
+		return fail_thread_safety(&match->key);
 	default:
 		return fail_name_locked(request);
 	}

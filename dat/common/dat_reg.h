@@ -41,11 +41,16 @@ DAT_RETURN dat_provider_acquire(const struct dat_request *request,
 				struct dat_use **ret_use,
 				struct dat_entries *ret_entries);
 
+/* Adds "adapter NAME: ", whose line it is, and what is wrong with that. */
+struct dat_text;
+void dat_provider_add_place(const struct dat_use *use, struct dat_text *text);
+
 /* The last release unloads the provider. */
 void dat_provider_release(struct dat_use *use);
 
-/* As the library does when it is loaded; OVERRIDE as dat_static_init(). */
-void dat_registry_init(const char *override);
+/* As the library does when it is loaded; see dat_static_init(). */
+struct dat_static_options;
+void dat_registry_init(const struct dat_static_options *options);
 
 /* As when it is unloaded. Keeps everything if an adapter is still open. */
 void dat_registry_fini(void);

@@ -13,6 +13,8 @@
  */
 #include "dat_reg_int.h"
 
+#include "dat_auto.h"
+#include "dat_detail.h"
 #include "dat_handle.h"
 #include "dat_load.h"
 #include "dat_log.h"
@@ -35,6 +37,7 @@ struct dat_use {
 	unsigned opens; /* openings */
 	enum use_state state;
 	struct dat_plugin plugin; /* empty if the program registered it */
+	const struct dat_conf_record *record; /* the plug-in's, or NULL */
 };
 
 pthread_mutex_t dat_registry_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -85,9 +88,42 @@ static bool is_open_locked(const DAT_PROVIDER_INFO *key)
  * Loading. The calls without _locked run while the provider is busy.
  */
 
+/* Who does the work of a provider that is no more, or NULL. */
+static const char *stand_in(const char *lib_path)
+{
+	static const char ucm[] = "libdaploucm.so.2";
+	const char *slash = strrchr(lib_path, '/');
+	const char *own;
+
+	/* its peers on the wire were UCM's */
+	if (strncmp(slash ? slash + 1 : lib_path, "libdaplomcm.", 12) != 0)
+		return NULL;
+	own = dat_auto_library_for(DAT_VERSION_MAJOR, ucm);
+	return own ? own : ucm;
+}
+
+static bool load_record(const struct dat_conf_record *record,
+			struct dat_plugin *plugin, struct dat_text *why)
+{
+	const char *other = stand_in(record->lib_path);
+
+	if (!dat_plugin_load(record->lib_path, plugin, why)) {
+		dat_text_add(why, "%s", record->lib_path);
+		return true;
+	}
+	if (!other)
+		return false;
+	dat_text_add(why, "; ");
+	if (dat_plugin_load(other, plugin, why))
+		return false;
+	dat_log(DAT_LOG_PROVIDER, "\"%s\": %s stands in for %s", record->name,
+		other, record->lib_path);
+	dat_text_add(why, "%s", other);
+	return true;
+}
+
 /* True once the library of one of the lines for this provider is loaded. */
-static bool load_library(struct dat_use *use, const char **ret_params,
-			 struct dat_text *why)
+static bool load_library(struct dat_use *use, struct dat_text *why)
 {
 	const struct dat_conf *conf = dat_static_conf();
 	size_t i;
@@ -97,12 +133,11 @@ static bool load_library(struct dat_use *use, const char **ret_params,
 
 		if (!dat_key_is_record(record, &use->key))
 			continue;
-		dat_text_add(why, "%sline %u: ", why->len ? "; " : "",
-			     record->line);
-		if (dat_plugin_load(record->lib_path, &use->plugin, why))
+		dat_text_add(why, "%s", why->len ? "; " : "");
+		dat_static_add_line(why, record->line);
+		if (!load_record(record, &use->plugin, why))
 			continue;
-		dat_text_add(why, "%s", record->lib_path);
-		*ret_params = record->ia_params;
+		use->record = record;
 		return true;
 	}
 	return false;
@@ -111,14 +146,13 @@ static bool load_library(struct dat_use *use, const char **ret_params,
 static void load(struct dat_use *use, struct dat_text *why)
 {
 	struct dat_use *outer = inside;
-	const char *params;
 
 	inside = use;
 	dats_set_error_detail(NULL);
-	if (load_library(use, &params, why)) {
+	if (load_library(use, why)) {
 		dat_log(DAT_LOG_PROVIDER, "\"%s\": init with \"%s\"",
-			use->key.ia_name, params);
-		use->plugin.init(&use->key, params);
+			use->key.ia_name, use->record->ia_params);
+		use->plugin.init(&use->key, use->record->ia_params);
 		dat_text_add(why, " did not register \"%s\"%s%s",
 			     use->key.ia_name, *dat_error_detail() ? ": " : "",
 			     dat_error_detail());
@@ -285,6 +319,7 @@ static DAT_RETURN acquire_locked(const struct dat_request *request,
 				"the initialisation of provider \"%s\" tries "
 				"to open an adapter",
 				inside->key.ia_name);
+	dat_static_look();
 	dat_match_locked(request, &match);
 	if (match.level != MATCH_ALL)
 		return dat_match_fail_locked(request, &match);
@@ -301,6 +336,15 @@ DAT_RETURN dat_provider_acquire(const struct dat_request *request,
 	ret = acquire_locked(request, ret_use, ret_entries);
 	pthread_mutex_unlock(&dat_registry_lock);
 	return ret;
+}
+
+void dat_provider_add_place(const struct dat_use *use, struct dat_text *text)
+{
+	dat_text_add(text, "adapter \"%s\": ", use->key.ia_name);
+	if (!use->record)
+		return;
+	dat_static_add_line(text, use->record->line);
+	dat_static_add_mistaken(text, use->record);
 }
 
 void dat_provider_release(struct dat_use *use)
@@ -423,9 +467,9 @@ DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
  * The library's own life.
  */
 
-void dat_registry_init(const char *override)
+void dat_registry_init(const struct dat_static_options *options)
 {
-	dat_static_init(override);
+	dat_static_init(options);
 	pthread_mutex_lock(&dat_registry_lock);
 	torn_down = false;
 	pthread_mutex_unlock(&dat_registry_lock);
@@ -483,9 +527,13 @@ DAT_RETURN dat_forked_fail(const char *call)
 /* Base 0, so that 0x10 works; something else than a number is 0 (historic). */
 static unsigned env_mask(const char *name, unsigned unset)
 {
-	const char *value = secure_getenv(name);
+	const char *text = secure_getenv(name);
+	long long value = 0;
 
-	return value ? (unsigned)strtol(value, NULL, 0) : unset;
+	if (!text)
+		return unset;
+	dat_text_number(text, &value);
+	return (unsigned)value;
 }
 
 /*
@@ -494,9 +542,20 @@ static unsigned env_mask(const char *name, unsigned unset)
  */
 __attribute__((constructor)) static void library_loaded(void)
 {
-	dat_log_setup(env_mask("DAT_DBG_TYPE", 0),
-		      env_mask("DAT_DBG_DEST", DAT_LOG_STDOUT));
-	dat_registry_init(secure_getenv("DAT_OVERRIDE"));
+	/* who asks for the providers' messages wants to see why none is used */
+	unsigned providers =
+		env_mask("DAPL_DBG_TYPE", 0) | env_mask("DAPL_DBG_LEVEL", 0);
+
+	unsigned dest = &dats_log_dest ? dats_log_dest : DAT_LOG_STDOUT;
+
+	dat_log_setup(
+		env_mask("DAT_DBG_TYPE", providers ? DAT_LOG_ERROR : 0),
+		env_mask("DAT_DBG_DEST", env_mask("DAPL_DBG_DEST", dest)));
+	dat_registry_init(&(struct dat_static_options){
+		.override = secure_getenv("DAT_OVERRIDE"),
+		.automatic = secure_getenv("DAT_AUTO"),
+		.sysfs = secure_getenv("SYSFS_PATH"),
+	});
 	if (pthread_atfork(before_fork, after_fork, after_fork_in_child))
 		dat_log(DAT_LOG_ERROR, "a child after fork() will not know "
 				       "that it is one: no memory");

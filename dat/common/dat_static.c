@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dat_static.c - finds, reads and explains dat.conf.
+ * dat_static.c - finds, reads and explains dat.conf, and adds what is found.
  *
  * Does not match requests with records. A path is not trusted: anything but a
  * regular file of reasonable size is refused, and opening never blocks.
@@ -11,9 +11,14 @@
  */
 #include "dat_static.h"
 
+#include "dat_auto.h"
+#include "dat_auto_ports.h"
 #include "dat_log.h"
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -24,13 +29,18 @@
 #define DAT_SYSCONFDIR "/etc"
 #endif
 
-#define FALLBACK_DIR "/etc"
-
 /* Hints of one kind in one reason. */
 #define MAX_HINTS 3
 
 static struct dat_conf conf;
-static struct dat_text source; /* "in PATH", or the reasons for no file */
+static struct dat_conf found; /* its strings are those of what was added */
+static struct dat_conf found_old;
+static struct dat_ports ports;
+static struct dat_text source; /* why a name is in no file */
+static char file[PATH_MAX];    /* the one that was read */
+static char sysfs[PATH_MAX];
+static bool automatic;
+static bool looked;
 
 /* Bytes read, or a negative errno. RET_BYTES is the caller's to free. */
 static ssize_t read_all(int fd, size_t expected, char **ret_bytes)
@@ -108,8 +118,19 @@ static void log_diags(void)
 	if (conf.n_diags_lost)
 		dat_log(DAT_LOG_ERROR, "dat.conf: %zu more lines not used",
 			conf.n_diags_lost);
-	dat_log(DAT_LOG_STATIC, "%zu usable entries %s", conf.n_records,
-		source.buf);
+	dat_log(DAT_LOG_STATIC, "%zu usable entries in %s", conf.n_records,
+		file);
+}
+
+static void add_unreadable(const char *path, int err)
+{
+	if (err == ENOENT)
+		dat_text_add(&source, "there is no %s", path);
+	else
+		dat_text_add(&source, "%s %s: %s",
+			     err == EACCES ? "let this user read"
+					   : "cannot read",
+			     path, strerror(err));
 }
 
 /* False after adding the reason to the source text. */
@@ -123,44 +144,200 @@ static bool read_file(const char *path)
 	/* a FIFO without writer must not stop the program */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0) {
-		dat_text_add(&source, "cannot read %s: %s", path,
-			     strerror(errno));
+		add_unreadable(path, errno);
 		return false;
 	}
 	err = parse_fd(fd, path);
 	close(fd);
 	if (err)
 		return false;
+	/* a default file before this one; that is no fault */
 	if (source.len)
-		dat_log(DAT_LOG_ERROR, "%s", source.buf);
+		dat_log(DAT_LOG_STATIC, "%s", source.buf);
 	source = (struct dat_text)DAT_TEXT_INIT;
-	dat_text_add(&source, "in %.700s", path);
+	dat_text_add(&source, "it is not in %.600s", path);
+	snprintf(file, sizeof(file), "%s", path);
 	log_diags();
 	return true;
 }
 
-void dat_static_init(const char *override)
+static bool read_default_file(void)
 {
-	bool found;
+	static const char *const paths[] = {
+		"/etc/dat.conf",
+		"/etc/rdma/dat.conf",
+		DAT_SYSCONFDIR "/dat.conf",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		if ((i == 0 || strcmp(paths[i], paths[0]) != 0) &&
+		    read_file(paths[i]))
+			return true;
+	return false;
+}
+
+bool dat_static_automatic(const char *text, bool *ret_automatic)
+{
+	long long value;
+
+	if (!dat_text_number(text, &value) || value < 0)
+		return false;
+	*ret_automatic = value != 0;
+	return true;
+}
+
+void dat_static_init(const struct dat_static_options *options)
+{
+	const char *override = options->override;
+	bool read;
 
 	source = (struct dat_text)DAT_TEXT_INIT;
+	file[0] = '\0';
 	if (override && !*override) {
 		dat_text_add(&source, "DAT_OVERRIDE is an empty path");
-		found = false;
+		read = false;
 	} else if (override) {
-		found = read_file(override);
+		read = read_file(override);
 	} else {
-		found = read_file(DAT_SYSCONFDIR "/dat.conf") ||
-			(strcmp(DAT_SYSCONFDIR, FALLBACK_DIR) != 0 &&
-			 read_file(FALLBACK_DIR "/dat.conf"));
+		read = read_default_file();
 	}
-	if (!found)
-		dat_log(DAT_LOG_ERROR, "%s", source.buf);
+	if (!read)
+		dat_log(override ? DAT_LOG_ERROR : DAT_LOG_STATIC, "%s",
+			source.buf);
+	automatic = !conf.alone;
+	if (options->automatic &&
+	    !dat_static_automatic(options->automatic, &automatic))
+		dat_log(DAT_LOG_ERROR,
+			"DAT_AUTO: '%.64s' is not a number from 0; ignored",
+			options->automatic);
+	snprintf(sysfs, sizeof(sysfs), "%s",
+		 options->sysfs ? options->sysfs : "/sys");
+	looked = false;
 }
 
 void dat_static_fini(void)
 {
 	dat_conf_free(&conf);
+	dat_conf_free(&found);
+	dat_conf_free(&found_old);
+	dat_ports_free(&ports);
+}
+
+/*
+ * What is there without a line.
+ */
+
+static int write_found(const struct dat_ports *list, FILE *f)
+{
+	dat_auto_write(list, f);
+	return 0;
+}
+
+/* Lines that WRITE makes of the ports become records. */
+static int add_written(int (*write)(const struct dat_ports *, FILE *),
+		       bool unlisted, struct dat_conf *ret_more)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	size_t i;
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	err = write(&ports, f);
+	if (fclose(f))
+		err = -ENOMEM;
+	if (!err)
+		err = dat_conf_parse(text, len, ret_more);
+	free(text);
+	if (err)
+		return err;
+	for (i = 0; i < ret_more->n_records; i++) {
+		ret_more->records[i].line = 0;
+		ret_more->records[i].unlisted = unlisted;
+	}
+	return dat_conf_add(&conf, ret_more);
+}
+
+/* Whether it is one of ours, which are told from others by their names. */
+static bool is_library(const char *path, const char *const *names)
+{
+	const char *slash = strrchr(path, '/');
+
+	path = slash ? slash + 1 : path;
+	for (; *names; names++)
+		if (strncmp(path, *names, strlen(*names)) == 0)
+			return true;
+	return false;
+}
+
+static bool is_address(const char *text)
+{
+	struct in6_addr addr;
+
+	/* a zone may follow */
+	return inet_pton(AF_INET, text, &addr) == 1 || strchr(text, ':');
+}
+
+static bool wants_device(const struct dat_conf_record *record)
+{
+	static const char *const libraries[] = {"libdaploscm.", "libdaploucm.",
+						"libdaplscm.",	"libdaplucm.",
+						"libdaplomcm.", NULL};
+
+	return is_library(record->lib_path, libraries);
+}
+
+static bool wants_interface(const struct dat_conf_record *record)
+{
+	static const char *const libraries[] = {"libdaplofa.", "libdaplcma.",
+						NULL};
+
+	return is_library(record->lib_path, libraries);
+}
+
+/* What the line is for has to be there: true unless it certainly is not. */
+static bool is_present(const struct dat_conf_record *record)
+{
+	char name[256];
+	char host[256];
+	int port;
+	int words = sscanf(record->ia_params, "%255s %i", name, &port);
+
+	if (words < 1)
+		return true;
+	if (wants_device(record))
+		return words == 2 ? dat_port_exists(sysfs, name, (unsigned)port)
+				  : dat_device_exists(sysfs, name);
+	if (!wants_interface(record))
+		return true;
+	if (dat_interface_exists(sysfs, name) || is_address(name))
+		return true;
+	return gethostname(host, sizeof(host)) == 0 && strcmp(host, name) == 0;
+}
+
+void dat_static_look(void)
+{
+	size_t i;
+	int err;
+
+	if (looked)
+		return;
+	looked = true;
+	for (i = 0; automatic && i < conf.n_records; i++)
+		conf.records[i].unlisted = !is_present(&conf.records[i]);
+	err = dat_ports_list(sysfs, &ports);
+	if (!automatic)
+		return;
+	if (!err)
+		err = add_written(write_found, false, &found);
+	if (!err)
+		err = add_written(dat_auto_write_old, true, &found_old);
+	if (err)
+		dat_log(DAT_LOG_ERROR, "no memory to look for RDMA devices");
+	dat_log(DAT_LOG_STATIC, "%zu RDMA ports in %s", ports.n, sysfs);
 }
 
 const struct dat_conf *dat_static_conf(void)
@@ -168,9 +345,114 @@ const struct dat_conf *dat_static_conf(void)
 	return &conf;
 }
 
+const char *dat_static_file(void)
+{
+	return file[0] ? file : NULL;
+}
+
+const char *dat_static_no_file(void)
+{
+	return source.buf;
+}
+
 void dat_static_add_source(struct dat_text *text)
 {
+	if (automatic && ports.n == 0 && conf.n_records == 0)
+		dat_text_add(text, "load the driver of an RDMA device, or let "
+				   "this container see it: ");
 	dat_text_add(text, "%s", source.buf);
+	if (!automatic)
+		dat_text_add(text, " (DAT_AUTO=0)");
+	else if (ports.n == 0)
+		dat_text_add(text, "%s there is no RDMA device",
+			     *file ? ", and" : ";");
+	else
+		dat_text_add(text, "%s",
+			     *file ? ", nor by itself"
+				   : "; it is not there by itself");
+}
+
+void dat_static_add_line(struct dat_text *text, unsigned line)
+{
+	if (line)
+		dat_text_add(text, "%.600s, line %u: ", file, line);
+}
+
+static bool has_interface(const struct dat_port *port, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < port->n_ifs; i++)
+		if (strcmp(port->ifs[i], name) == 0)
+			return true;
+	return false;
+}
+
+bool dat_static_is_live(const struct dat_conf_record *record)
+{
+	char name[256];
+	int number;
+	size_t i;
+
+	if (sscanf(record->ia_params, "%255s %i", name, &number) != 2)
+		return false;
+	for (i = 0; i < ports.n; i++) {
+		const struct dat_port *port = &ports.ports[i];
+
+		if (!port->active || port->unfit)
+			continue;
+		if (wants_device(record) && number == (int)port->port &&
+		    strcmp(name, port->device) == 0)
+			return true;
+		if (wants_interface(record) && has_interface(port, name))
+			return true;
+	}
+	return false;
+}
+
+void dat_static_add_mistaken(struct dat_text *text,
+			     const struct dat_conf_record *record)
+{
+	char name[256];
+	size_t i;
+
+	if (sscanf(record->ia_params, "%255s", name) != 1)
+		return;
+	for (i = 0; i < ports.n; i++) {
+		const struct dat_port *port = &ports.ports[i];
+
+		if (wants_device(record) && has_interface(port, name)) {
+			dat_text_add(text,
+				     "write \"%s %u\", the device that network "
+				     "interface %s is of: ",
+				     port->device, port->port, name);
+			return;
+		}
+		if (wants_interface(record) && port->n_ifs > 0 &&
+		    strcmp(port->device, name) == 0) {
+			dat_text_add(text,
+				     "write \"%s 0\", the network interface "
+				     "of device %s: ",
+				     port->ifs[0], name);
+			return;
+		}
+	}
+}
+
+/* Devices that the name may be for, though none of them can do it. */
+static void add_unfit(struct dat_text *text, const char *name)
+{
+	unsigned n = 0;
+	size_t i;
+
+	for (i = 0; i < ports.n && n < MAX_HINTS; i++) {
+		if (!ports.ports[i].unfit ||
+		    !strstr(name, ports.ports[i].device))
+			continue;
+		dat_text_add(text, "%s is not used: %s; ",
+			     ports.ports[i].device, ports.ports[i].unfit);
+		n++;
+	}
 }
 
 /* What editors and people put around a name without noticing. */
@@ -178,8 +460,6 @@ static const char *trim(const char *name, size_t *ret_len)
 {
 	size_t len;
 
-	if (strncmp(name, "\xef\xbb\xbf", 3) == 0)
-		name += 3;
 	name += strspn(name, " \t\"");
 	len = strlen(name);
 	while (len > 0 && strchr(" \t\r\",", name[len - 1]))
@@ -209,11 +489,8 @@ static void add_similar_names(struct dat_text *text, const char *name)
 		if (!is_similar(record->name, name) ||
 		    strcmp(record->name, name) == 0)
 			continue;
-		dat_text_add(text, "; line %u has \"%s\"%s", record->line,
-			     record->name,
-			     record->name[0] == '\xef'
-				     ? " behind a byte order mark"
-				     : "");
+		dat_static_add_line(text, record->line);
+		dat_text_add(text, "there is \"%s\"; ", record->name);
 		n++;
 	}
 }
@@ -228,8 +505,9 @@ void dat_static_add_hints(struct dat_text *text, const char *name)
 		if (!is_similar(conf.diags[i].name, name))
 			continue;
 		dat_conf_diag_text(&conf.diags[i], line, sizeof(line));
-		dat_text_add(text, "; %s", line);
+		dat_text_add(text, "%.600s, %s; ", file, line);
 		n++;
 	}
 	add_similar_names(text, name);
+	add_unfit(text, name);
 }

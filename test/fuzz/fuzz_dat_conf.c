@@ -55,7 +55,7 @@ static void check_order(const struct dat_conf *conf)
 static void check_same_line_by_line(const char *bytes, size_t size,
 				    const struct dat_conf *whole)
 {
-	const char *end = bytes + size;
+	const char *begin = bytes, *end = bytes + size;
 	struct dat_conf one;
 	size_t n = 0;
 
@@ -64,6 +64,9 @@ static void check_same_line_by_line(const char *bytes, size_t size,
 			memchr(bytes, '\n', (size_t)(end - bytes));
 		const char *next = newline ? newline + 1 : end;
 
+		/* Behind the end of another: it does not begin the file. */
+		if (bytes > begin)
+			bytes--;
 		REQUIRE(dat_conf_parse(bytes, (size_t)(next - bytes), &one) ==
 			0);
 		REQUIRE(one.n_records + one.n_diags <= 1);

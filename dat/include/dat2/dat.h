@@ -1021,7 +1021,8 @@ DAT_EXPORT DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
  *   ia_handle  open instance
  *   ia_flags   DAT_CLOSE_GRACEFUL_FLAG: only if nothing made from it is left,
  *              except the asynchronous EVD that open made, and requests
- *              without an answer, which are refused;
+ *              without an answer, which are refused, with what endpoints
+ *              they brought;
  *              DAT_CLOSE_ABRUPT_FLAG: destroy everything made from it
  *
  * An asynchronous EVD that the consumer passed to open stays alive. The
@@ -1361,6 +1362,8 @@ DAT_EXPORT DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle,
  *   INVALID_PARAMETER/ARG2  a field that cannot be changed
  *   INVALID_PARAMETER/ARG3  ep_param NULL, or a bad value in it
  *   INVALID_STATE/EP_*      the subtype names the state it is in
+ *   INVALID_STATE           receives are posted, and would be lost
+ *   MODEL_NOT_SUPPORTED     this service type, or another PZ than the SRQ's
  *   INSUFFICIENT_RESOURCES  memory or device; nothing was changed
  * Blocks: no. Threads: serialise. Events: none.
  * Rule: uDAPL 1.2 spec, dat_ep_modify.
@@ -1508,9 +1511,7 @@ DAT_EXPORT DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle,
  *   INVALID_STATE/EP_*       neither CONNECTED nor DISCONNECTED
  *   INVALID_PARAMETER/ARG2   segment count negative or above the limit
  *   INVALID_PARAMETER/ARG3   local_iov NULL with segments
-#ifdef DAT_1_2
- *   LENGTH_ERROR             a segment of 4 GiB or more
-#endif
+ *   LENGTH_ERROR             4 GiB or more in all
  *   INSUFFICIENT_RESOURCES/MEMORY  max_request_dtos are outstanding
  *   PROTECTION_VIOLATION, PRIVILEGES_VIOLATION  where found at once; usually
  *                            they are the status of the completion
@@ -1587,6 +1588,7 @@ DAT_EXPORT DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle,
  * Returns: as dat_ep_post_send(), and
  *   INVALID_PARAMETER/ARG5  remote_iov NULL
  *   LENGTH_ERROR            more local than remote bytes, where found at once
+ *   MODEL_NOT_SUPPORTED     the endpoint's max_rdma_read_out is 0
  * Blocks: no. Threads: serialise.
  * Events: one DAT_DTO_COMPLETION_EVENT on the request EVD; none at the peer.
  * Rule: uDAPL 1.2 spec, dat_ep_post_rdma_read.
@@ -1898,6 +1900,7 @@ DAT_EXPORT DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle,
  *   INVALID_PARAMETER/ARG2  the region is of another zone than the window
  *   INVALID_PARAMETER/ARG3  NULL, or a range outside the region
  *   INVALID_PARAMETER/ARG4  unknown privileges
+ *   INVALID_PARAMETER/ARG5  unknown va_type, or ZB of a window without EP scope
  *   INVALID_PARAMETER/ARG6  the endpoint is of another zone, or the window is
  *                           bound through another endpoint
 #else

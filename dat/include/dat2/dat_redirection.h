@@ -344,7 +344,10 @@ extern "C" {
  *   provider   IA name
  *   answer     out
  *
- * Returns: INVALID_HANDLE/IA, INVALID_PARAMETER, MODEL_NOT_SUPPORTED.
+ * Returns:
+ *   INVALID_HANDLE/IA    not an open instance
+ *   INVALID_PARAMETER    a pointer is NULL
+ *   MODEL_NOT_SUPPORTED  the provider cannot tell
  * Blocks: no. Threads: safe. Events: none.
  * Rule: added in DAT 2.0 without a function; older headers defined a macro
  * that could not be called.

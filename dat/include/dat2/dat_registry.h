@@ -116,7 +116,9 @@ DAT_EXPORT DAT_RETURN dat_registry_providers_related(
  * Fini is called after the last instance was closed and before the library is
  * unloaded; it calls dat_registry_remove_provider().
  *
+ * Returns: nothing; what init does not register cannot be opened.
  * Blocks: should not. Threads: never two for the same name at once.
+ * Events: none.
  * Rule: uDAPL 1.2 spec, dat_provider_init and dat_provider_fini.
  */
 typedef void (*DAT_PROVIDER_INIT_FUNC)(const DAT_PROVIDER_INFO *provider_info,

@@ -21,6 +21,9 @@
 #define API_PLUS3 "u1.5"
 #define API_OTHER "u2.0"
 #define STUB_NAME "libdatstub1"
+#define OWN_CMA	  "libdaplcma.so.1"
+#define OTHER_CMA "libdaplofa.so.2"
+#define OWN_UCM	  "libdaplucm.so.1"
 #else
 #define API	  "u2.0"
 #define API_PLUS1 "u2.1"
@@ -28,6 +31,9 @@
 #define API_PLUS3 "u2.3"
 #define API_OTHER "u1.2"
 #define STUB_NAME "libdatstub"
+#define OWN_CMA	  "libdaplofa.so.2"
+#define OTHER_CMA "libdaplcma.so.1"
+#define OWN_UCM	  "libdaploucm.so.2"
 #endif
 
 /* The version behind the letter. */

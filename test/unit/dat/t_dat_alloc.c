@@ -13,6 +13,7 @@
 #include "dat/common/dat_conf.h"
 #include "dat/common/dat_handle.h"
 #include "dat/common/dat_reg.h"
+#include "dat/common/dat_static.h"
 #include "test/unit/case.h"
 
 #include <errno.h>
@@ -37,6 +38,8 @@
 DAT_STUB_COUNTERS;
 
 static char conf_path[] = "/tmp/dapl-test.XXXXXX";
+static const struct dat_static_options options = {.override = conf_path,
+						  .automatic = "0"};
 
 static int fail_in; /* 1: the next allocation fails, 0: none */
 static bool failed;
@@ -142,7 +145,7 @@ T(init__each_allocation_fails)
 
 	for (n = 1; fail_allocation(n); n++) {
 		dat_registry_fini();
-		dat_registry_init(conf_path);
+		dat_registry_init(&options);
 		if (!did_fail())
 			break;
 		assert_int_equal(open_a(&ia), code(0x800a0064));
@@ -162,7 +165,7 @@ T(openv__each_allocation_fails)
 	int n;
 
 	dat_registry_fini();
-	dat_registry_init(conf_path);
+	dat_registry_init(&options);
 	for (n = 1; fail_allocation(n); n++) {
 		ret = open_a(&ia);
 		if (!did_fail())

@@ -27,7 +27,10 @@ probe=$top_builddir/test/unit/dat/dat_probe$suffix
 stub=$top_builddir/test/unit/dat/.libs/libdatstub$suffix.so
 dir=$(mktemp -d "${TMPDIR:-/tmp}/dapl-test.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
-unset DAT_OVERRIDE DAT_DBG_TYPE DAT_DBG_DEST
+unset DAT_OVERRIDE DAT_DBG_TYPE DAT_DBG_DEST DAT_AUTO DAPL_DBG_TYPE DAPL_DBG_DEST
+# a machine without devices
+SYSFS_PATH=$dir
+export SYSFS_PATH
 n=0
 
 # ok NAME COMMAND...: one test, passed if COMMAND succeeds
@@ -88,7 +91,8 @@ ok 'default__silent_after_success' silent
 
 run b "$good"
 ok 'default__silent_after_failure' silent
-ok 'override__names_the_file' reason "in $dir/good; known are a"
+ok 'override__names_the_file' reason "in $dir/good, "
+ok 'override__names_what_is_known' reason '; known are a'
 
 for file in nonexistent empty fifo crlf .; do
     run a "DAT_OVERRIDE=$dir/$file"
@@ -138,7 +142,33 @@ run b "$good" DAT_DBG_TYPE=1 DAT_DBG_DEST=0
 ok 'dbg_dest__nowhere' silent
 run b "$good" DAT_DBG_TYPE=1 DAT_DBG_DEST=3
 ok 'dbg_dest__both' printed 'no adapter "b"'
+run b "$good" DAT_DBG_TYPE=1 DAT_DBG_DEST=4
+ok 'dbg_dest__standard_error' reason 'libdat'
+ok 'dbg_dest__standard_error_alone' silent
+run b "$good" DAPL_DBG_TYPE=0xff
+ok 'dbg_type__of_the_providers' printed 'no adapter "b"'
+run a "$good" DAPL_DBG_TYPE=0xff
+ok 'dbg_type__of_the_providers_errors_only' printed 'line 2, column 7'
+run b "$good" DAPL_DBG_TYPE=1 DAT_DBG_TYPE=0
+ok 'dbg_type__own_decides' silent
+run b "$good" DAPL_DBG_TYPE=1 DAPL_DBG_DEST=4
+ok 'dbg_dest__of_the_providers' reason 'libdat'
 run b "$good" DAT_DBG_TYPE=1 DAT_DBG_DEST=xyz
 ok 'dbg_dest__no_number' silent
+run b "$good" DAT_DBG_TYPE=3x
+ok 'dbg_type__half_a_number' silent
+
+said_once()
+{
+    [ "$(grep -c "DAT_AUTO: '$1' is not" "$dir/out")" = "$2" ]
+}
+for value in yes ''; do
+    run b "$good" DAT_DBG_TYPE=1 DAT_AUTO="$value"
+    ok "auto__no_number '$value' is one warning" said_once "$value" 1
+done
+run b "$good" DAT_DBG_TYPE=0x3f DAT_AUTO=0x0
+ok 'auto__number is none' said_once 0x0 0
+run b "$good" DAT_AUTO=yes
+ok 'auto__no_number is silent by default' silent
 
 echo "1..$n"
