@@ -49,8 +49,9 @@ static const struct {
 	struct dt_opt row;
 } table[] = {
 	{ALL,
-	 {'D', NULL, DT_OPT_TEXT, AT(device), 0, 1, DPT_NAME_SIZE - 1, "NAME",
-	  "entry of dat.conf (" DPT_DEVICE ")"}},
+	 {'D', NULL, DT_OPT_TEXT, AT(device), AT(device_given), 1,
+	  DPT_NAME_SIZE - 1, "NAME",
+	  "entry of dat.conf (" DPT_DEVICE ",\nor else the first that opens)"}},
 	{T | P | Q | F,
 	 {'s', NULL, DT_OPT_TEXT, AT(host), 0, 1, 255, "HOST",
 	  "the server's name or address"}},

@@ -27,6 +27,7 @@
 struct dpt_opts {
 	enum dpt_test test;
 	const char *device;
+	bool device_given;
 	const char *host;
 	uint16_t port;
 	uint16_t oob_port; /* 0: none */

@@ -112,11 +112,15 @@ static int run_test(struct dpt *d)
 
 int dpt_run(const struct dpt_opts *opts)
 {
+	struct dpt_opts own = *opts;
+	char device[DPT_NAME_SIZE];
 	struct dpt d;
 	int rc;
 
 	memset(&d, 0, sizeof(d));
-	d.o = opts;
+	snprintf(device, sizeof(device), "%s", opts->device);
+	own.device = device;
+	d.o = &own;
 	d.limit_ns = opts->timeout_s * DT_NS_PER_S;
 	rc = dt_report_open(&d.r, DPT_TOOL, opts->json_path);
 	if (rc) {
@@ -133,6 +137,8 @@ int dpt_run(const struct dpt_opts *opts)
 	if (rc)
 		return dt_report_close(&d.r, rc);
 	rc = dt_pin(&d.r, opts->cpu);
+	if (!rc && !opts->device_given)
+		dt_default_adapter(&d.r, device, sizeof(device));
 	if (!rc)
 		rc = run_test(&d);
 	dt_watch_end(&d.r);

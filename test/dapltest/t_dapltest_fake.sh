@@ -47,6 +47,12 @@ expect()
     fi
 }
 
+# Without -D: the first that opens, where the default does not.
+sed 's/^fake/other/' "$tmp/dat.conf" >"$tmp/other.conf"
+DAT_OVERRIDE=$tmp/other.conf
+expect 0 "fake does not open; taking other, the first" ib -T L -m 3 limit_pz
+DAT_OVERRIDE=$tmp/dat.conf
+
 for kind in ib roce iwarp; do
     two=2
     [ $kind != iwarp ] || two=1 # segments of a read

@@ -27,7 +27,7 @@
 #define DTEST_SIGNAL	 10u
 #define DTEST_MSG	 DT_FACED(24, 16) /* bytes of an RMR message or token */
 #define DTEST_TOKENS	 3		  /* receives for them */
-#define DTEST_READS	 4		  /* RDMA reads */
+#define DTEST_READS	 4u		  /* RDMA reads */
 #define DTEST_PINGS	 100		  /* messages of the ping-pong */
 #define DTEST_SLOTS	 4 /* receives posted for them at a time */
 #define DTEST_SQ_SPARE	 7 /* requests besides the writes of one batch */
@@ -70,6 +70,7 @@ struct dtest_opts {
 	bool direct;
 	uint32_t delay_s;
 	uint32_t warmup;
+	uint32_t reads;
 	uint32_t verify; /* enum dtest_verify */
 };
 
@@ -77,6 +78,7 @@ struct dtest {
 	struct dt_run run;
 	const struct dtest_opts *o;
 	struct dt_samples samples;
+	struct dt_samples reads; /* kept for the times in the end */
 	bool connected;
 	bool read_ok;  /* the provider has RDMA read */
 	bool immed_ok; /* and writes with immediate data */
@@ -94,7 +96,6 @@ struct dtest {
 	DAT_RMR_TRIPLET peer;
 	uint32_t token; /* next receive of rmsg */
 	uint32_t taken; /* receives of --perf */
-	uint64_t read_ns[DTEST_READS];
 	uint64_t read_polls;
 	uint64_t connect_polls;
 	bool read_done;

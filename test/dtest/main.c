@@ -29,6 +29,7 @@ static int run(struct dtest *d)
 	rc = dtest_close(d, rc);
 	if (d->o->timing)
 		dtest_print_times(d);
+	dt_samples_fini(&d->reads);
 	return rc;
 }
 

@@ -211,16 +211,15 @@ static int phase_stream(struct dtest *d)
 	return rc;
 }
 
-static int read_once(struct dtest *d, int index)
+static int read_once(struct dtest *d, uint32_t index)
 {
 	uint64_t start = dt_now_ns();
-	int rc = dtest_post_read(d, d->o->size, (uint64_t)index, true);
+	int rc = dtest_post_read(d, d->o->size, index, true);
 
 	if (!rc)
-		rc = dtest_complete(d, d->req_evd, d->run.limit_ns,
-				    (uint64_t)index, d->o->size, "RDMA read");
-	d->read_ns[index] = dt_now_ns() - start;
-	dt_samples_add(&d->samples, d->read_ns[index]);
+		rc = dtest_complete(d, d->req_evd, d->run.limit_ns, index,
+				    d->o->size, "RDMA read");
+	dt_samples_add(&d->reads, dt_now_ns() - start);
 	return rc;
 }
 
@@ -244,7 +243,7 @@ static void report_reads(struct dtest *d)
 
 	dt_result_begin(&res, DT_LATENCY, "rdma_read", "read");
 	res.bytes = d->o->size;
-	dt_stats_compute(&d->samples, 0, 1, &res.stats);
+	dt_stats_compute(&d->reads, 0, 1, &res.stats);
 	dt_result_rates(&res);
 	d->read_done = true;
 	dt_report_result(&d->run.r, &res);
@@ -262,8 +261,7 @@ static int phase_reads(struct dtest *d)
 	}
 	dt_say(&d->run.r, "\n %d RDMA reads, then a message\n\n", d->run.r.pid);
 	d->run.w.polls = 0;
-	dt_samples_clear(&d->samples);
-	for (int i = 0; !rc && i < DTEST_READS; i++)
+	for (uint32_t i = 0; !rc && i < d->o->reads; i++)
 		rc = read_once(d, i);
 	d->read_polls = d->run.w.polls;
 	if (!rc)
@@ -322,9 +320,12 @@ int dtest_run(struct dtest *d)
 	uint32_t room = d->o->count > DTEST_PINGS ? d->o->count : DTEST_PINGS;
 	int rc = 0;
 
-	if (dt_samples_init(&d->samples, room))
+	if (dt_samples_init(&d->samples, room) ||
+	    dt_samples_init(&d->reads, d->o->reads)) {
+		dt_samples_fini(&d->samples);
 		return dt_fail(&d->run.r, DT_ENVIRONMENT,
 			       "no memory for samples");
+	}
 	dt_trace(&d->run.r, "%d: mode: %s\n", d->run.r.pid,
 		 modes[d->o->mode].name);
 	for (int i = 0; !rc && i < PHASES && modes[d->o->mode].phase[i]; i++)

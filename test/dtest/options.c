@@ -41,6 +41,8 @@ static const struct dt_opt rows[] = {
 	 "the same with multiples of N instead"},
 	{0, "warmup", DT_OPT_COUNT, AT(warmup), 0, 0, 10000000, "N",
 	 "leave the first N rounds out of the table"},
+	{0, "reads", DT_OPT_COUNT, AT(reads), 0, 1, 1000000, "N",
+	 "RDMA reads (4)"},
 	{0, "verify", DT_OPT_CHOICE, AT(verify), 0, 0, 0, "none|first|full",
 	 "how much of the data is checked (first)"},
 	{'p', NULL, DT_OPT_SET, AT(wait), 0, DT_WAIT_POLL, 0, NULL,
@@ -199,6 +201,7 @@ int dtest_parse(int argc, char **argv, FILE *out, FILE *err,
 		.count = DTEST_COUNT,
 		.signal = DTEST_SIGNAL,
 		.depth = DTEST_DEPTH,
+		.reads = DTEST_READS,
 		.verify = DTEST_VERIFY_FIRST,
 	};
 	int rc;

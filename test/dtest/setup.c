@@ -251,14 +251,14 @@ static void print_reads(struct dtest *d)
 {
 	uint64_t total = 0;
 
-	for (int i = 0; i < DTEST_READS; i++)
-		total += d->read_ns[i];
-	for (int i = 0; d->read_done && i < DTEST_READS; i++)
+	for (size_t i = 0; i < d->reads.count; i++)
+		total += d->reads.ns[i];
+	for (size_t i = 0; d->read_done && i < d->reads.count; i++)
 		dt_line(&d->run.r,
-			"%d: RDMA read:   Total=%11.2f usec, %3d bursts, "
+			"%d: RDMA read:   Total=%11.2f usec, %3zu bursts, "
 			"itime=%11.2f usec, pc=%" PRIu64 "\n",
-			d->run.r.pid, dt_ns_to_us(total), DTEST_READS,
-			dt_ns_to_us(d->read_ns[i]), d->read_polls);
+			d->run.r.pid, dt_ns_to_us(total), d->reads.count,
+			dt_ns_to_us(d->reads.ns[i]), d->read_polls);
 }
 
 void dtest_print_times(struct dtest *d)

@@ -81,7 +81,7 @@ who()
     esac
 }
 
-for tool in dtest dtest1 dtestcm dtestsrq dapltest dapltest1; do
+for tool in dtest dtest1 dtestcm dtestsrq dtestx dapltest dapltest1; do
     help_of $tool >"$tmp/help"
     # Pages of the tools of 1.2 say what differs.
     { page_of ${tool%1}; page_of $tool; } | sort -u >"$tmp/page"
@@ -91,10 +91,10 @@ for tool in dtest dtest1 dtestcm dtestsrq dapltest dapltest1; do
     says 0 "^$tool (" $tool --version
     says 2 "--help tells more" $tool --nonsense
 done
-for tool in dtest dtest1 dtestcm dtestsrq; do
+for tool in dtest dtest1 dtestcm dtestsrq dtestx; do
     who=$(who $tool)
     says 244 "usage: $tool" $tool -Z
-    says 4 "names in dat.conf: $who\$" $tool -P nobody
+    says 4 "names there are: $who\$" $tool -P nobody
     says 4 "dat_ia_open($who): .*cannot load libnone.so.*see dat.conf(5)" $tool -P $who
     says 4 "no such host" $tool -h ..
     says 3 "no answer from 127.0.0.1.*is the server running" $tool -h 127.0.0.1 --oob-port 1 --timeout 1
@@ -106,13 +106,19 @@ done
 verdict "dtestsrq: a run that failed is not complete" "$tmp/out"
 ! "$(program dtestcm)" -P nobody 2>&1 | grep "Test Complete$" >"$tmp/out"
 verdict "dtestcm: a run that failed is not complete" "$tmp/out"
-for tool in dtestcm dtestsrq; do
+! "$(program dtestx)" -P nobody 2>&1 | grep "test PASSED$" >"$tmp/out"
+verdict "dtestx: a run that failed has not passed" "$tmp/out"
+says 2 "-c without -h" dtestx -c
+says 4 "dat_ib_open_query(nobody): " dtestx -q -P nobody
+says 2 "-u: no provider has datagram endpoints" dtestx -U 4
+says 2 "-b 15: " dtestx -b 15
+for tool in dtestcm dtestsrq dtestx; do
     says 2 "-u: no provider has datagram endpoints" $tool -u
 done
 for tool in dapltest dapltest1; do
     who=$(who $tool)
     says 2 "not an option of this test" $tool -T S -Z
-    says 4 "names in dat.conf: $who\$" $tool -T S -D nobody
+    says 4 "names there are: $who\$" $tool -T S -D nobody
     says 4 "dat_ia_open($who): .*cannot load libnone.so.*see dat.conf(5)" $tool -T F -f pz -D $who
 done
 # What those of 1.2 open unless told otherwise, and other defaults of theirs.

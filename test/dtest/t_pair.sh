@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# t_pair.sh: dtest, dtest1, dtestcm and dtestsrq, server and client, on the fake
-# device: by each provider and kind of adapter, and what they say when the sides
+# t_pair.sh: dtest, dtest1, dtestcm, dtestsrq and dtestx, server and client, on the
+# fake device: by each provider and kind of adapter, and what they say when the sides
 # disagree. dtest1 goes by the providers of DAT 1.2: cma1, scm1, ucm1.
 # The libraries are those that were built, not installed ones. TAP.
 # Input: top_srcdir and top_builddir, as `make check` sets them.
@@ -32,7 +32,8 @@ cma $cma 10.0.0.1 0
 scm $scm fake0 1
 ucm $ucm fake0 1
 E
-export DAT_OVERRIDE="$tmp/dat.conf"
+# The fake device is in no sysfs.
+export DAT_OVERRIDE="$tmp/dat.conf" DAT_AUTO=0
 # A machine may have no network.
 export DAPL_SCM_NETDEV=lo
 n=0
@@ -62,10 +63,21 @@ for run in cma-ib cma-roce cma-iwarp cma-siw scm-ib scm-roce ucm-ib ucm-roce; do
     pair dtestcm $run "0 0" -c 30 -b 7 -- -c 30 -b 7
     pair dtestsrq $run "0 0" -c 4 -B 4 -- -c 4 -B 4
 done
+# Both sides have tested what there is; on iWARP that is nothing.
+for run in cma-ib cma-roce scm-ib scm-roce ucm-ib ucm-roce; do
+    says='FETCH_ADD test - PASSED' pair dtestx $run "0 0" --
+    says='RDMA_WRITE_WITH_IMMEDIATE_DATA test - PASSED' pair dtestx $run "0 0" -b 4000 -- -b 4000
+done
+says='cmp_and_swap .*SKIPPED' pair dtestx cma-irdma "0 0" -v --
+says='has no InfiniBand extensions' pair dtestx cma-iwarp "4 -1" --
+says='DAT_IB_CMP_AND_SWAP=TRUE' pair dtestx scm-ib "0 -1" -q --
+says='the provider has no counters' pair dtestx cma-ib "0 0" -- -p
+says='"test":"fetch_and_add".*"result":"PASSED"' pair dtestx ucm-ib "0 0" -- --json
 for run in cma1-ib cma1-roce cma1-iwarp cma1-siw scm1-ib scm1-roce ucm1-ib ucm1-roce; do
     pair dtest1 $run "0 0" --
     pair dtest1 $run "0 0" -c -b 5000 --verify full -- -c -b 5000 --verify full
 done
+says='RDMA read: .* 100 bursts' pair dtest cma-ib "0 0" -b 64 --reads 3 -- -b 64 --reads 100 -t
 pair dtest1 cma1-ib "0 0" -p -w -- -p -w
 pair dtest1 cma1-ib "0 0" -D -a -B 5 -- -D -a -B 5
 pair dtest1 cma1-siw "0 0" --perf read_bw -B 100 -- --perf read_bw -B 100
@@ -74,9 +86,39 @@ at=10.0.0.1
 pair dtest cma-ib "0 0" -b 64 -B 20 -- -b 64 -B 20 --direct -P cma
 pair dtest1 cma1-roce "0 0" -p -- -p --direct -P cma1
 at=
+# Who names no adapter gets the default if that opens, else the first that does.
+printf 'broken u2.0 threadsafe default %s dapl.2.0 "nowhere 0" ""\n' "$cma" >"$tmp/first.conf"
+cat "$tmp/dat.conf" >>"$tmp/first.conf"
+# unnamed TEXT TOOL CONF LINE: LINE, if any, is added to CONF.
+unnamed()
+{
+    n=$((n + 1))
+    case $2 in
+    dtestcm) few="-c 20 -b 5" ;;
+    dtestsrq) few="-c 2 -B 4" ;;
+    *) few="-B 20" ;;
+    esac
+    { cat "$tmp/$3"; echo "${4-}"; } >"$tmp/unnamed.conf"
+    DAT_OVERRIDE="$tmp/unnamed.conf" timeout 120 "$top_builddir/test/dtest/pair_$2" ib \
+        $few -- $few -h 127.0.0.1 >"$tmp/log" 2>&1 </dev/null
+    if grep -q "^pair: 0 0\$" "$tmp/log" && grep -q -- "$1" "$tmp/log"; then
+        echo "ok $n - $2 without a name: $1"
+    else
+        echo "not ok $n - $2 without a name: $1"
+        tail -n 30 "$tmp/log" | sed 's/^/# /'
+    fi
+}
+for tool in dtest dtestcm dtestsrq; do
+    unnamed "does not open; taking cma, the first" $tool first.conf
+done
+unnamed "Running as server - cma1 " dtest1 first.conf
+for tool in dtestcm dtestsrq; do
+    unnamed "Running as server - ofa-v2-ib0 " $tool first.conf \
+        "ofa-v2-ib0 u2.0 threadsafe default $cma dapl.2.0 \"10.0.0.1 0\" \"\""
+done
 says="Received RMR: .*, length 64"
 pair dtest1 cma1-ib "0 0" -- -v
-says="names in dat.conf: cma1 scm1 ucm1\$"
+says="names there are: cma1 scm1 ucm1\$"
 pair dtest1 cma1-ib "1 4" -- -P nobody
 says=
 pair dtest cma-ib "0 0" -w -b 64 -B 20 -- -w -b 64 -B 20
@@ -139,11 +181,14 @@ says="the client gave up before it connected"
 pair dtest cma-ib "1 4" -- -P nobody
 pair dtestcm cma-ib "1 4" -c 3 -- -c 3 -P nobody
 pair dtestsrq cma-ib "1 4" -- -P nobody
+pair dtestx cma-ib "1 4" -- -P nobody
 says="runs another test"
 pair dtest cma-ib "5 5" --perf send_bw -- --perf read_bw
 says="runs with another -c"
 pair dtestcm cma-ib "5 5" -c 3 -- -c 4
 pair dtestsrq cma-ib "5 5" -c 3 -- -c 4
+says="runs with another -b"
+pair dtestx cma-ib "5 5" -b 64 -- -b 65
 says="another --ramp"
 pair dtestcm cma-ib "5 5" -c 3 -- -c 3 --ramp 1,2
 says=
@@ -186,7 +231,8 @@ dtest ibv_reg_mr -b 64
 dtest ibv_post_send -b 64
 dtestcm ibv_create_qp -c 3
 dtestcm rdma_disconnect -c 3
-dtestsrq ibv_create_srq -c 3"
+dtestsrq ibv_create_srq -c 3
+dtestx ibv_post_send -b 64"
 
 # hang TOOL CALL OPTION VALUE
 hang()

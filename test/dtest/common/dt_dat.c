@@ -121,23 +121,68 @@ int dt_dat_fail(struct dt_report *r, enum dt_exit code, DAT_RETURN ret,
 		       remedy ? remedy : "");
 }
 
-void dt_list_providers(struct dt_report *r)
+/* All there are, up to NAMES_MAX: freed by the caller. NULL: no memory. */
+static DAT_PROVIDER_INFO *list_providers(DAT_COUNT *ret_n)
 {
 	DAT_PROVIDER_INFO *info = calloc(NAMES_MAX, sizeof(*info));
 	DAT_PROVIDER_INFO *list[NAMES_MAX];
-	DAT_COUNT n = 0;
 
-	if (!info)
-		return;
-	for (int i = 0; i < NAMES_MAX; i++)
+	*ret_n = 0;
+	for (int i = 0; info && i < NAMES_MAX; i++)
 		list[i] = &info[i];
-	if (dat_registry_list_providers(NAMES_MAX, &n, list) == DAT_SUCCESS) {
-		fprintf(stderr, "%d: names in dat.conf:%s", r->pid,
-			n > 0 ? "" : " none; is there a dat.conf?");
-		for (int i = 0; i < n && i < NAMES_MAX; i++)
+	if (info &&
+	    dat_registry_list_providers(NAMES_MAX, ret_n, list) != DAT_SUCCESS)
+		*ret_n = -1;
+	if (*ret_n > NAMES_MAX)
+		*ret_n = NAMES_MAX;
+	return info;
+}
+
+void dt_list_providers(struct dt_report *r)
+{
+	DAT_COUNT n;
+	DAT_PROVIDER_INFO *info = list_providers(&n);
+
+	if (info && n >= 0) {
+		fprintf(stderr, "%d: names there are:%s", r->pid,
+			n > 0 ? "" : " none");
+		for (int i = 0; i < n; i++)
 			fprintf(stderr, " %.*s", DAT_NAME_MAX_LENGTH,
 				info[i].ia_name);
 		fputc('\n', stderr);
+	}
+	free(info);
+}
+
+static bool opens(char *name)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+
+	dt_doing("dat_ia_open");
+	if (dat_ia_open(name, 8, &async, &ia) != DAT_SUCCESS)
+		return false;
+	dt_doing("dat_ia_close");
+	dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+	return true;
+}
+
+void dt_default_adapter(struct dt_report *r, char *name, size_t size)
+{
+	DAT_PROVIDER_INFO *info = NULL;
+	DAT_COUNT n = 0;
+
+	if (!opens(name))
+		info = list_providers(&n);
+	for (int i = 0; i < n; i++) {
+		if (strlen(info[i].ia_name) >= size || !opens(info[i].ia_name))
+			continue;
+		dt_say(r,
+		       "%d %s does not open; taking %s, the first that "
+		       "does\n",
+		       r->pid, name, info[i].ia_name);
+		snprintf(name, size, "%s", info[i].ia_name);
+		break;
 	}
 	free(info);
 }

@@ -51,6 +51,13 @@ int dt_dat_fail(struct dt_report *r, enum dt_exit code, DAT_RETURN ret,
 void dt_list_providers(struct dt_report *r);
 
 /*
+ * For who names no adapter: leaves NAME, a tool's default, alone if it opens,
+ * or if none does; else it becomes the first adapter of the list that opens,
+ * and a line says so.
+ */
+void dt_default_adapter(struct dt_report *r, char *name, size_t size);
+
+/*
  * Waits for an event. `how` overrides w->mode, for queues without CNO.
  * Returns 0, or -ETIMEDOUT, -EINTR (asked to stop), -ENOTCONN (the peer left
  * and nothing is queued any more), -EIO (w->ret).

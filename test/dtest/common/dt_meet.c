@@ -15,6 +15,12 @@
 #include <netdb.h>
 #include <string.h>
 
+/*
+ * Among the flags of what a client tells. Historic clients write their text
+ * over the message that they have read, and send all of it: ours comes back.
+ */
+#define FROM_CLIENT 0x80
+
 struct dt_address_text dt_address_show(const struct sockaddr *addr)
 {
 	const struct sockaddr_in *in = (const void *)addr;
@@ -138,10 +144,10 @@ int dt_run_try_answer(struct dt_run *run, const struct dt_oob_params *params)
 	return rc == -EAGAIN ? 0 : answered(run, rc);
 }
 
-int dt_run_declined(struct dt_run *run)
+/* What a client said that will not connect. */
+static int declined(struct dt_run *run, enum dt_oob_word word)
 {
-	switch (run->oob_conn < 0 ? DT_OOB_NOTHING
-				  : dt_oob_declined(run->oob_conn)) {
+	switch (word) {
 	case DT_OOB_NOTHING:
 		return 0;
 	case DT_OOB_GAVE_UP:
@@ -153,6 +159,39 @@ int dt_run_declined(struct dt_run *run)
 			       "the client runs another test; give both sides "
 			       "the same options");
 	}
+}
+
+int dt_run_declined(struct dt_run *run)
+{
+	return declined(run, run->oob_conn < 0
+				     ? DT_OOB_NOTHING
+				     : dt_oob_declined(run->oob_conn));
+}
+
+int dt_run_hear(struct dt_run *run, struct dt_oob_params *ret_params)
+{
+	struct dt_oob_info info;
+	uint8_t msg[DT_OOB_SIZE];
+	enum dt_oob_word word;
+	int rc;
+
+	rc = dt_oob_hear(run->oob_conn, dt_deadline(run->limit_ns), msg, &word);
+	if (rc == -ETIMEDOUT || rc == -EINTR)
+		return dt_wait_fail(&run->r, &run->w, rc,
+				    "what the client tells of itself");
+	if (word != DT_OOB_NOTHING)
+		return declined(run, word);
+	if (!rc)
+		rc = dt_oob_decode(msg, &info);
+	if (rc)
+		return dt_fail(&run->r, DT_MISMATCH,
+			       "whoever came is no %s (%s)", run->r.tool,
+			       strerror(-rc));
+	if (!(info.params.flags & FROM_CLIENT))
+		info.params.known = false;
+	run->peer_is_ours = info.params.known;
+	*ret_params = info.params;
+	return 0;
 }
 
 /* ------------------------------------------------------------ the client */
@@ -215,6 +254,23 @@ int dt_run_ask(struct dt_run *run, struct dt_oob_params *ret_params)
 		memcpy(run->provider, info.provider, sizeof(run->provider));
 	dt_report_provider(&run->r, run->provider, "");
 	*ret_params = info.params;
+	return 0;
+}
+
+int dt_run_tell(struct dt_run *run, const struct dt_oob_params *params)
+{
+	struct dt_oob_params own = *params;
+	uint8_t msg[DT_OOB_SIZE];
+	int rc;
+
+	own.flags |= FROM_CLIENT;
+	rc = prepare(run, &own, msg);
+	if (rc)
+		return rc;
+	rc = dt_oob_tell(run->oob_conn, msg);
+	if (rc)
+		return dt_fail(&run->r, DT_FAILED, "the server went away: %s",
+			       strerror(-rc));
 	return 0;
 }
 

@@ -55,6 +55,12 @@ int dt_run_declined(struct dt_run *run);
 
 /* Client: where the server is, what it is called, what it runs. */
 int dt_run_ask(struct dt_run *run, struct dt_oob_params *ret_params);
+/*
+ * Where the rendezvous goes both ways: the client tells where it is and what it
+ * runs, and the server hears it.
+ */
+int dt_run_tell(struct dt_run *run, const struct dt_oob_params *params);
+int dt_run_hear(struct dt_run *run, struct dt_oob_params *ret_params);
 /* The server's address is what the name of -h stands for. */
 int dt_run_resolve(struct dt_run *run);
 

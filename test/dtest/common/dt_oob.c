@@ -251,17 +251,22 @@ static int accept_one(int fds[DT_OOB_SOCKETS], uint64_t deadline)
 	}
 }
 
+int dt_oob_tell(int fd, const uint8_t msg[DT_OOB_SIZE])
+{
+	/* 128 bytes always fit into the send buffer of a new connection. */
+	if (send(fd, msg, DT_OOB_SIZE, MSG_NOSIGNAL) != DT_OOB_SIZE)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
 static int greet(int fd, const uint8_t msg[DT_OOB_SIZE])
 {
-	int rc;
+	int rc = dt_oob_tell(fd, msg);
 
-	/* 128 bytes always fit into the send buffer of a new connection. */
-	if (send(fd, msg, DT_OOB_SIZE, MSG_NOSIGNAL) != DT_OOB_SIZE) {
-		rc = errno ? -errno : -EIO;
-		close(fd);
-		return rc;
-	}
-	return fd;
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
 }
 
 int dt_oob_answer(int fds[DT_OOB_SOCKETS], const uint8_t msg[DT_OOB_SIZE],
@@ -389,11 +394,26 @@ void dt_oob_decline(int fd, enum dt_oob_word why)
 		return;
 }
 
+static enum dt_oob_word word_of(uint8_t c)
+{
+	return c == DT_OOB_GAVE_UP ? DT_OOB_GAVE_UP : DT_OOB_MISMATCH;
+}
+
 enum dt_oob_word dt_oob_declined(int fd)
 {
-	char c;
+	uint8_t c;
 
-	if (recv(fd, &c, 1, MSG_DONTWAIT) != 1)
-		return DT_OOB_NOTHING;
-	return c == DT_OOB_GAVE_UP ? DT_OOB_GAVE_UP : DT_OOB_MISMATCH;
+	return recv(fd, &c, 1, MSG_DONTWAIT) == 1 ? word_of(c) : DT_OOB_NOTHING;
+}
+
+int dt_oob_hear(int fd, uint64_t deadline, uint8_t ret_msg[DT_OOB_SIZE],
+		enum dt_oob_word *ret_word)
+{
+	int rc;
+
+	memset(ret_msg, 0, DT_OOB_SIZE);
+	rc = read_message(fd, deadline, ret_msg);
+	*ret_word = rc == -ECONNRESET && ret_msg[0] ? word_of(ret_msg[0])
+						    : DT_OOB_NOTHING;
+	return rc;
 }

@@ -90,4 +90,13 @@ enum dt_oob_word {
 void dt_oob_decline(int fd, enum dt_oob_word why);
 enum dt_oob_word dt_oob_declined(int fd);
 
+/*
+ * The client's own message, where the server wants one: sent without waiting
+ * (0 or a negative errno), and read (0, -ETIMEDOUT, -EINTR, -ECONNRESET). One
+ * that declines instead leaves -ECONNRESET and its word.
+ */
+int dt_oob_tell(int fd, const uint8_t msg[DT_OOB_SIZE]);
+int dt_oob_hear(int fd, uint64_t deadline, uint8_t ret_msg[DT_OOB_SIZE],
+		enum dt_oob_word *ret_word);
+
 #endif /* DTEST_DT_OOB_H */

@@ -143,6 +143,8 @@ static void put_who(struct dt_report *r, struct dt_json *j)
 	dt_json_begin(j, r->json);
 	dt_json_text(j, "tool", r->tool);
 	dt_json_text(j, "role", r->role);
+	if (r->name)
+		dt_json_text(j, "name", r->name);
 	dt_json_text(j, "provider", r->provider);
 	dt_json_text(j, "device", r->device);
 }

@@ -72,6 +72,7 @@ struct dt_report {
 	char role[16];
 	char provider[64];
 	char device[64];
+	const char *name; /* of the adapter, in each record; NULL: no member */
 	struct dt_result *rows;
 	size_t row_count;
 	size_t row_room;

@@ -24,13 +24,10 @@ const struct dt_opt dt_run_rows[DT_RUN_ROWS] = {
 	{'P', NULL, DT_OPT_TEXT, AT(provider), AT(provider_given),
 	 1, DT_OOB_NAME - 1, "NAME",
 	 "entry of dat.conf; a client may leave it out and\n"
-	 "then uses the server's"},
-	{'q', NULL, DT_OPT_COUNT, AT(qpn), 0, 1, 0xffffff, "QPN",
-	 "client of the UCM server with this queue pair"},
-	{'l', NULL, DT_OPT_COUNT, AT(lid), 0, 1, 0xffff, "LID",
-	 "and this LID (otherwise the server tells)"},
+	 "then uses the server's, a server takes the default\n"
+	 "if that opens, else the first that does"},
 	{0, "port", DT_OPT_PORT, AT(port), 0, 0, 0, "N",
-	 "connection qualifier of the server (45248)"},
+	 "connection qualifier of the server (45248; dtestx 31112)"},
 	{0, "oob-port", DT_OPT_PORT, AT(oob_port), 0, 0, 0, "N",
 	 "TCP port of the rendezvous (15828)"},
 	{0, "timeout", DT_OPT_COUNT, AT(timeout_s), AT(timeout_given),
@@ -47,6 +44,11 @@ const struct dt_opt dt_run_rows[DT_RUN_ROWS] = {
 	 "client of the server on HOST"},
 	{'s', NULL, DT_OPT_SERVER, AT(host), 0, 0, 0, NULL,
 	 "server (default)"},
+	/* From here on not DT_RUN_ROWS_ASKING. */
+	{'q', NULL, DT_OPT_COUNT, AT(qpn), 0, 1, 0xffffff, "QPN",
+	 "client of the UCM server with this queue pair"},
+	{'l', NULL, DT_OPT_COUNT, AT(lid), 0, 1, 0xffff, "LID",
+	 "and this LID (otherwise the server tells)"},
 };
 /* clang-format on */
 
@@ -116,12 +118,27 @@ int dt_run_freed(struct dt_run *run, int rc, DAT_RETURN ret, const char *call)
 	return dt_dat_fail(&run->r, DT_FAILED, ret, call, NULL);
 }
 
+int dt_run_not_opened(struct dt_run *run, DAT_RETURN ret, const char *name)
+{
+	bool unknown = DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND;
+	char call[DT_OOB_NAME + 24];
+	int rc;
+
+	snprintf(call, sizeof(call), "%s(%s)", name, run->provider);
+	rc = dt_run_failed(run, ret, call,
+			   run->o->remedy ? run->o->remedy
+			   : unknown	  ? "choose another with -P, or see "
+					    "dat.conf(5)"
+				     : "is its device there and its port up? "
+				       "(rdma link)");
+	if (unknown)
+		dt_list_providers(&run->r);
+	return rc;
+}
+
 static int open_ia(struct dt_run *run, uint32_t async_length)
 {
-	char call[DT_OOB_NAME + 24];
-	bool unknown;
 	DAT_RETURN ret;
-	int rc;
 
 	ret = DT_RUN_TIMED(run, DT_RUN_OPEN,
 			   dat_ia_open(run->provider, (DAT_COUNT)async_length,
@@ -129,16 +146,7 @@ static int open_ia(struct dt_run *run, uint32_t async_length)
 	if (ret == DAT_SUCCESS)
 		return 0;
 	run->ia = run->async_evd = DAT_HANDLE_NULL;
-	unknown = DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND;
-	snprintf(call, sizeof(call), "dat_ia_open(%s)", run->provider);
-	rc = dt_run_failed(run, ret, call,
-			   unknown ? "choose another with -P, or see "
-				     "dat.conf(5)"
-				   : "is its device there and its port up? "
-				     "(rdma link)");
-	if (unknown)
-		dt_list_providers(&run->r);
-	return rc;
+	return dt_run_not_opened(run, ret, "dat_ia_open");
 }
 
 const char *dt_run_attr(const struct dt_run *run, const char *name)
@@ -207,6 +215,10 @@ int dt_run_open(struct dt_run *run, uint32_t async_length)
 {
 	int rc;
 
+	/* a client that asked a server has that one's */
+	if (!run->o->provider_given && !run->o->qpn && run->oob_conn < 0)
+		dt_default_adapter(&run->r, run->provider,
+				   sizeof(run->provider));
 	dt_say(&run->r, "%d Running as %s - %s v%s\n", run->r.pid, run->r.role,
 	       run->provider, DT_FACED("1.2", "2"));
 	rc = open_ia(run, async_length);

@@ -43,10 +43,13 @@ struct dt_run_opts {
 	uint32_t lid;
 	int cpu;	       /* -1: any */
 	const char *json_path; /* as dt_report_open() */
+	const char *remedy;    /* if it does not open; NULL: the tools' own */
 };
 
 /* Their rows, for dt_opt_spec.common. */
 #define DT_RUN_ROWS 14
+/* Those of tools whose clients always ask the server for its address. */
+#define DT_RUN_ROWS_ASKING 12
 extern const struct dt_opt dt_run_rows[DT_RUN_ROWS];
 
 /* The historic -u; returns the exit status. */
@@ -143,6 +146,8 @@ int dt_run_make_region(struct dt_run *run, struct dt_region *reg, size_t length,
 		       DAT_MEM_PRIV_FLAGS privileges);
 int dt_run_free_region(struct dt_run *run, struct dt_region *reg, int rc);
 
+/* The adapter was refused by the call of that name, which takes its name. */
+int dt_run_not_opened(struct dt_run *run, DAT_RETURN ret, const char *name);
 /* A failing call of set-up, and one of tear-down (counts if rc is 0). */
 int dt_run_failed(struct dt_run *run, DAT_RETURN ret, const char *call,
 		  const char *remedy);

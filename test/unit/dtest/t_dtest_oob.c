@@ -3,7 +3,8 @@
  * t_dtest_oob.c - tests of the rendezvous of the test tools.
  *
  * Calls covered: dt_oob_encode, dt_oob_decode, dt_oob_listen, dt_oob_answer,
- * dt_oob_try_answer, dt_oob_ask, dt_oob_decline, dt_oob_declined.
+ * dt_oob_try_answer, dt_oob_ask, dt_oob_decline, dt_oob_declined,
+ * dt_oob_tell, dt_oob_hear.
  * Uses TCP on the loopback address, ports chosen by the system. Rule: the text
  * of the historic tools, byte for byte; and nothing that somebody sends may do
  * more than fail.
@@ -435,6 +436,50 @@ CASE(try_answer__keeps_listening_until_somebody_comes)
 	assert_memory_equal(a.msg, msg, DT_OOB_SIZE);
 	close(a.rc);
 	close(rc);
+}
+
+/* A server that listens to its client: message, word, silence, nonsense. */
+CASE(hear__what_a_client_tells)
+{
+	static const struct {
+		const char *sends;
+		size_t length;
+		enum dt_oob_word word;
+	} rows[] = {
+		{"", 0, DT_OOB_NOTHING},
+		{"N", 1, DT_OOB_MISMATCH},
+		{"E", 1, DT_OOB_GAVE_UP},
+		{"NE", 2, DT_OOB_MISMATCH},
+	};
+	uint8_t msg[DT_OOB_SIZE], got[DT_OOB_SIZE];
+	enum dt_oob_word word;
+	int fd[2];
+
+	for (int i = 0; i < DT_OOB_SIZE; i++)
+		msg[i] = (uint8_t)(i + 1);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	assert_int_equal(dt_oob_hear(fd[1], dt_deadline(0), got, &word),
+			 -ETIMEDOUT);
+	assert_int_equal(word, DT_OOB_NOTHING);
+	assert_int_equal(dt_oob_tell(fd[0], msg), 0);
+	assert_int_equal(
+		dt_oob_hear(fd[1], dt_deadline(DT_NS_PER_S), got, &word), 0);
+	assert_int_equal(word, DT_OOB_NOTHING);
+	assert_memory_equal(got, msg, DT_OOB_SIZE);
+	close(fd[1]);
+	assert_int_equal(dt_oob_tell(fd[0], msg), -EPIPE);
+	close(fd[0]);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+		assert_int_equal(send(fd[0], rows[i].sends, rows[i].length, 0),
+				 rows[i].length);
+		close(fd[0]);
+		assert_int_equal(dt_oob_hear(fd[1], dt_deadline(DT_NS_PER_S),
+					     got, &word),
+				 -ECONNRESET);
+		assert_int_equal(word, rows[i].word);
+		close(fd[1]);
+	}
 }
 
 CASE(listen__port_taken)

@@ -149,6 +149,7 @@ CASE(parse__all_letters)
 CASE(dtest_parse__long_options)
 {
 	parse("--timeout=5 --oob-port 7 --port 8 --warmup 9 --verify none "
+	      "--reads 11 "
 	      "--cpu 0 --quiet --json=f");
 	assert_int_equal(p.rc, -1);
 	assert_int_equal(p.o.run.timeout_s, 5);
@@ -156,6 +157,7 @@ CASE(dtest_parse__long_options)
 	assert_int_equal(p.o.run.oob_port, 7);
 	assert_int_equal(p.o.run.port, 8);
 	assert_int_equal(p.o.warmup, 9);
+	assert_int_equal(p.o.reads, 11);
 	assert_int_equal(p.o.verify, DTEST_VERIFY_NONE);
 	assert_int_equal(p.o.run.cpu, 0);
 	assert_true(p.o.run.quiet);
@@ -218,6 +220,7 @@ CASE(dtest_parse__refused)
 		{"--port 65536", DT_USAGE},
 		{"--oob-port 65536", DT_USAGE},
 		{"--verify some", DT_USAGE},
+		{"--reads 0", DT_USAGE},
 		{"--json=", DT_USAGE},
 		{"--cpu -1", DT_USAGE},
 		{"-W --warmup 1000", DT_USAGE},

@@ -15,6 +15,7 @@
 #include "dapl/common/services/dapl_log.h"
 #include "dapl/openib_cma/cma.h"
 #include "dapl/openib_ucm/ucm_qp.h"
+#include "dat/info/info.h"
 #include "test/unit/case.h"
 
 /* Its header does not go with cma.h. */
@@ -167,6 +168,17 @@ CASE(field__each_number_has_its_own)
 	}
 }
 
+CASE(names__are_those_of_the_tables)
+{
+	size_t i;
+
+	for (i = 0; dapl_param_names[i]; i++) {
+		assert_true(i < rows);
+		assert_string_equal(dapl_param_names[i], row[i]->name);
+	}
+	assert_int_equal(i, rows);
+}
+
 CASE(table__sane_rows)
 {
 	for (size_t i = 0; i < rows; i++) {
@@ -198,10 +210,13 @@ static void page_line(const struct dapl_param *r, char *buf, size_t size)
 			 r->max);
 	else if (r->type == DAPL_PARAM_MASK)
 		snprintf(range, sizeof(range), "bit mask");
+	else if (r->type == DAPL_PARAM_PORTS)
+		snprintf(range, sizeof(range), "ports, first-last");
 	else
 		snprintf(range, sizeof(range), "text, %d to %d characters",
 			 r->min, r->max);
-	if (r->type == DAPL_PARAM_STR || r->def == -1)
+	if (r->type == DAPL_PARAM_STR || r->type == DAPL_PARAM_PORTS ||
+	    r->def == -1)
 		snprintf(def, sizeof(def), "not set");
 	else
 		snprintf(def, sizeof(def), "%d", r->def);
@@ -228,6 +243,26 @@ CASE(page__lists_exactly_the_rows_of_the_tables)
 		assert_string_equal(line, want);
 	}
 	fclose(f);
+	assert_int_equal(next, rows);
+}
+
+/* dat_info -e has them all, and no other. */
+CASE(dat_info__has_exactly_the_rows_of_the_tables)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < info_var_count; i++) {
+		const struct info_var *var = &info_vars[i];
+
+		if (strncmp(var->name, "DAPL_", 5))
+			continue;
+		assert_true(next < rows);
+		assert_string_equal(var->name, row[next]->name);
+		assert_string_equal(var->effect, row[next]->help);
+		assert_int_equal(!var->values,
+				 row[next]->type == DAPL_PARAM_NONE);
+		next++;
+	}
 	assert_int_equal(next, rows);
 }
 
