@@ -863,6 +863,16 @@ ARG(srq_create, 2, other_ia, H, PZ, NEED_BOTH | NEED_SRQ,
 
 /* What only 2.0 has, or refuses. */
 #if DAT_FACE == 2
+static DAT_RETURN bind_rmr_as(struct conf *c, int va_type)
+{
+	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 0, 64);
+
+	return dat_rmr_bind(an_rmr(c->a.pz), c->a.lmr, &seg,
+			    DAT_MEM_PRIV_REMOTE_READ_FLAG, (DAT_VA_TYPE)va_type,
+			    c->a.ep, conf_cookie(1),
+			    DAT_COMPLETION_DEFAULT_FLAG, INTO(DAT_RMR_CONTEXT));
+}
+
 /* Of another zone than c->a.pz; the region begins where that of a does. */
 static DAT_LMR_HANDLE an_lmr(struct conf *c, DAT_PZ_HANDLE pz)
 {
@@ -1028,4 +1038,6 @@ ARG(rmr_bind, 2, other_zone, P, 2, LINK_AND_RMR,
     bind_rmr(c, an_rmr(A.pz), an_lmr(c, a_pz(c)), 0, READ_PRIV, A.ep));
 ARG(rmr_bind, 2, other_ia, P, 2, LINK_AND_RMR,
     bind_rmr(c, an_rmr(A.pz), B.lmr, 0, READ_PRIV, A.ep));
+ARG(rmr_bind, 5, unknown, P, 5, LINK_AND_RMR, bind_rmr_as(c, 9));
+ARG(rmr_bind, 5, from_zero, P, 5, LINK_AND_RMR, bind_rmr_as(c, DAT_VA_TYPE_ZB));
 #endif

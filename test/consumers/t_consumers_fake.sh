@@ -32,10 +32,11 @@ cma libdaplofa 10.0.0.1 0
 scm libdaploscm fake0 1
 ucm libdaploucm fake0 1
 E
-# Sockets stay on this host.
+# The fake device is in no sysfs. Sockets stay on this host.
+DAT_AUTO=0
 DAPL_SCM_NETDEV=lo
 LD_LIBRARY_PATH=$top_builddir/dat/.libs
-export DAPL_SCM_NETDEV LD_LIBRARY_PATH
+export DAT_AUTO DAPL_SCM_NETDEV LD_LIBRARY_PATH
 
 # Each in ranks of one version, and both ways between the two. What is not here
 # only processes can do.

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# differ.awk -v adapter=NAME KNOWN OLD NEW: compares what the programs of
+# differ.awk -v adapter=NAME [-v names=1] KNOWN OLD NEW: compares what the programs of
 # this folder printed on two stacks. KNOWN has rows of adapter, what, old, new and why, between
 # tabs; each of the first four is a regular expression for the whole text. A
 # line that came several times in a part is compared with its like. Prints "not
 # ok: ..." for each difference without a row and for each row without a
 # difference, and then a summary. Lines without a tab are messages of a library.
+# names: of codes, which the two versions of DAT number in their own ways, what
+# they are called and the digit with the class are compared.
 
 function matches(text, re)
 {
@@ -45,6 +47,8 @@ FILENAME == ARGV[1] {
 tab = index($0, "\t") {
     what = substr($0, 1, tab - 1)
     value = substr($0, tab + 1)
+    if (names && value ~ /^0x[0-9a-f]+ DAT_/)
+        value = substr(value, 3, 1) " " substr(value, index(value, "DAT_"))
     if (what == "part") {
         part = value
         delete times

@@ -47,13 +47,12 @@ void must(const char *call, DAT_RETURN ret)
 		exit(0);
 }
 
-void run_part(const char *name, unsigned int seconds, void (*part)(void *arg),
-	      void *arg)
+const char *run_child(unsigned int seconds, void (*part)(void *arg), void *arg)
 {
+	static char how[64];
 	int status;
 	pid_t pid;
 
-	say("part", "%s", name);
 	pid = fork();
 	if (pid == 0) {
 		alarm(seconds);
@@ -64,11 +63,27 @@ void run_part(const char *name, unsigned int seconds, void (*part)(void *arg),
 	if (pid < 0 || waitpid(pid, &status, 0) < 0)
 		exit(2);
 	if (WIFSIGNALED(status))
-		say(name, "ended by %s",
-		    WTERMSIG(status) == SIGALRM ? "its time limit"
-						: strsignal(WTERMSIG(status)));
+		snprintf(how, sizeof(how), "ended by %s",
+			 WTERMSIG(status) == SIGALRM
+				 ? "its time limit"
+				 : strsignal(WTERMSIG(status)));
 	else if (WEXITSTATUS(status))
-		say(name, "ended with %d", WEXITSTATUS(status));
+		snprintf(how, sizeof(how), "ended with %d",
+			 WEXITSTATUS(status));
+	else
+		return NULL;
+	return how;
+}
+
+void run_part(const char *name, unsigned int seconds, void (*part)(void *arg),
+	      void *arg)
+{
+	const char *how;
+
+	say("part", "%s", name);
+	how = run_child(seconds, part, arg);
+	if (how)
+		say(name, "%s", how);
 }
 
 const char *adapter;

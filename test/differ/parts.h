@@ -10,7 +10,7 @@
 #ifndef DIFFER_PARTS_H
 #define DIFFER_PARTS_H
 
-#include <dat2/udat.h>
+#include "test/face.h"
 
 __attribute__((format(printf, 2, 3))) void say(const char *what,
 					       const char *fmt, ...);
@@ -20,7 +20,9 @@ DAT_RETURN answer(const char *call, DAT_RETURN ret);
 /* Ends the part when the call that all else hangs on fails. */
 void must(const char *call, DAT_RETURN ret);
 
-/* Runs PART(ARG) in a child, for SECONDS at most. */
+/* Runs PART(ARG) in a child, for SECONDS at most. How it ended, NULL: well. */
+const char *run_child(unsigned int seconds, void (*part)(void *arg), void *arg);
+/* The same as a part of what is printed, with that end. */
 void run_part(const char *name, unsigned int seconds, void (*part)(void *arg),
 	      void *arg);
 

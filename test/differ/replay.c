@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * replay.c - replay ADAPTER QUALIFIER FILE: makes the calls of recorded walks
- * (`walk --record`) and prints what each answers. Objects are named by their
- * numbers in the file.
+ * replay.c - replay ADAPTER QUALIFIER FILE [KIND]: makes the calls of recorded
+ * walks (`walk --record`) and prints what each answers; on a fake device of
+ * that KIND if it has one below. Objects are named by their numbers in the
+ * file. QUALIFIER 0: of its own. Compiled for both versions of DAT.
  *
  * Knows the public API only and judges nothing. The order of events is that of
  * the requests or the receives of one endpoint, or of its connection, on one
  * EVD: between these there is none. A walk ends where an event does not come,
  * since the rest hangs on it.
  */
+#include "test/conform/ports.h"
+#include "test/device.h"
 #include "test/differ/parts.h"
 #include "test/walk/call.h"
 
-#include <dat2/dat_ib_extensions.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,16 @@
 /* Those of a walk, and others before they are used again. */
 #define QUALS 8
 
+#if DAT_FACE == 2
+#include <dat2/dat_ib_extensions.h>
+/* Laid out as a transfer's. */
+#define IS_DTO(number)                           \
+	((number) == DAT_DTO_COMPLETION_EVENT || \
+	 (number) == (int)DAT_IB_DTO_EVENT)
+#else
+#define IS_DTO(number) ((number) == DAT_DTO_COMPLETION_EVENT)
+#endif
+
 struct walk {
 	char name[32];
 	struct call *calls;
@@ -29,6 +41,7 @@ struct walk {
 };
 
 static struct world world;
+static const char *kind; /* of the device, NULL: a real one */
 static struct call made[WALK_CALLS];
 /* Of each endpoint, or other object: its events so far, by what they are of. */
 enum stream {
@@ -40,6 +53,7 @@ enum stream {
 static int events[WALK_OBJS + 1][STREAMS];
 static bool is_receive[65536]; /* by cookie */
 
+#if DAT_FACE == 2
 /*
  * Of call.c, and not of Debian's libdat2. No recorded walk has them; a program
  * that refers to them does not even start there.
@@ -82,6 +96,29 @@ DAT_RETURN dat_csp_free(DAT_CSP_HANDLE csp)
 	(void)csp;
 	return DAT_CLASS_ERROR | DAT_NOT_IMPLEMENTED;
 }
+
+DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT n,
+					    DAT_LMR_TRIPLET *iov,
+					    DAT_DTO_COOKIE cookie,
+					    DAT_COMPLETION_FLAGS flags,
+					    DAT_BOOLEAN invalidate,
+					    DAT_RMR_CONTEXT context)
+{
+	(void)ep, (void)n, (void)iov, (void)cookie, (void)flags;
+	(void)invalidate, (void)context;
+	return DAT_CLASS_ERROR | DAT_NOT_IMPLEMENTED;
+}
+
+DAT_RETURN dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep,
+					const DAT_RMR_TRIPLET *local,
+					DAT_DTO_COOKIE cookie,
+					const DAT_RMR_TRIPLET *remote,
+					DAT_COMPLETION_FLAGS flags)
+{
+	(void)ep, (void)local, (void)cookie, (void)remote, (void)flags;
+	return DAT_CLASS_ERROR | DAT_NOT_IMPLEMENTED;
+}
+#endif
 
 /* Its number, the newest first: handles are used again. 0: none. */
 static int number_of(DAT_HANDLE h)
@@ -150,6 +187,10 @@ static void say_event(const struct call *c, const struct result *r)
 	const DAT_EVENT *ev = &r->ev;
 	char text[64];
 
+	if (IS_DTO(ev->event_number)) {
+		say_dto(c->h[0], ev);
+		return;
+	}
 	snprintf(text, sizeof(text), "0x%x", (unsigned)ev->event_number);
 	switch ((unsigned)ev->event_number) {
 	case DAT_SOFTWARE_EVENT:
@@ -160,10 +201,6 @@ static void say_event(const struct call *c, const struct result *r)
 		break;
 	case DAT_CONNECTION_REQUEST_EVENT:
 		say_request(c, r);
-		break;
-	case DAT_DTO_COMPLETION_EVENT:
-	case (unsigned)DAT_IB_DTO_EVENT: /* laid out alike */
-		say_dto(c->h[0], ev);
 		break;
 	default:
 		if (ev->event_number >> 12 == 4)
@@ -246,6 +283,10 @@ static void play(void *arg)
 	struct result r;
 	char what[96];
 
+	if (!device_make(kind)) {
+		say("device", "there is none of this kind");
+		return;
+	}
 	for (int i = 0; i < w->n; i++) {
 		const struct call *c = &w->calls[i];
 		bool reads = c->op == OP_EVD_WAIT || c->op == OP_EVD_DEQUEUE;
@@ -307,12 +348,16 @@ int main(int argc, char **argv)
 {
 	FILE *f;
 
-	if (argc != 4) {
-		fprintf(stderr, "usage: %s ADAPTER QUALIFIER FILE\n", argv[0]);
+	if (argc != 4 && argc != 5) {
+		fprintf(stderr, "usage: %s ADAPTER QUALIFIER FILE [KIND]\n",
+			argv[0]);
 		return 2;
 	}
 	world.adapter = argv[1];
 	world.qual = strtoull(argv[2], NULL, 0);
+	if (!world.qual)
+		world.qual = ports_own();
+	kind = argv[4];
 	f = fopen(argv[3], "r");
 	if (!f) {
 		perror(argv[3]);

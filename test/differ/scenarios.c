@@ -5,16 +5,19 @@
  * that prints what its calls answer.
  *
  * Knows the public API only and judges nothing. Threads: one that waits, and
- * is cancelled; whether it sleeps by then makes no difference.
+ * is cancelled; whether it sleeps by then makes no difference where it is
+ * cancelled at certain points only.
  */
 #include "test/differ/parts.h"
 
 #include <dat2/dat_ib_extensions.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,6 +79,8 @@ static void mixed_flags(void)
 struct waiter {
 	DAT_EVD_HANDLE evd;
 	DAT_CNO_HANDLE cno;
+	bool anywhere; /* lets itself be cancelled at any time */
+	pid_t tid;
 };
 
 static void *waits(void *arg)
@@ -83,25 +88,54 @@ static void *waits(void *arg)
 	struct waiter *w = arg;
 	DAT_EVD_HANDLE evd;
 	DAT_COUNT more;
+	DAT_RETURN ret;
 	DAT_EVENT ev;
 
-	if (w->cno)
-		answer("dat_cno_wait",
-		       dat_cno_wait(w->cno, DAT_TIMEOUT_INFINITE, &evd));
-	else
-		answer("dat_evd_wait",
-		       dat_evd_wait(w->evd, DAT_TIMEOUT_INFINITE, 1, &ev,
-				    &more));
+	__atomic_store_n(&w->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	if (w->anywhere)
+		pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	ret = w->cno ? dat_cno_wait(w->cno, DAT_TIMEOUT_INFINITE, &evd)
+		     : dat_evd_wait(w->evd, DAT_TIMEOUT_INFINITE, 1, &ev,
+				    &more);
+	/* Who ends while it prints leaves the stream locked. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	answer(w->cno ? "dat_cno_wait" : "dat_evd_wait", ret);
 	return NULL;
+}
+
+/* Until the process, or thread, is in that state: there is no event to wait
+ * for. */
+static void until(pid_t pid, char state)
+{
+	static const struct timespec tick = {.tv_nsec = 10000000};
+	char name[64], now = 0;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
+	while (now != state) {
+		FILE *f = fopen(name, "r");
+
+		if (!f)
+			_exit(1);
+		if (fscanf(f, "%*d (%*[^)]) %c", &now) != 1)
+			now = 0;
+		fclose(f);
+		nanosleep(&tick, NULL);
+	}
 }
 
 static void cancel(struct waiter *w)
 {
+	pid_t tid = 0;
 	void *result = NULL;
 	pthread_t thread;
 
 	if (pthread_create(&thread, NULL, waits, w) != 0)
 		exit(2);
+	/* At any time is not before the wait. */
+	while (w->anywhere && !tid)
+		tid = __atomic_load_n(&w->tid, __ATOMIC_ACQUIRE);
+	if (tid)
+		until(tid, 'S');
 	pthread_cancel(thread);
 	pthread_join(thread, &result);
 	say("thread", result == PTHREAD_CANCELED ? "cancelled" : "ended");
@@ -155,38 +189,28 @@ static void cancelled_cno(void)
 }
 
 /* The one who waits for requests is cancelled, and all is taken down. */
-static void cancelled_listener(void)
+static void end_listener(struct waiter w, DAT_CONN_QUAL at)
 {
-	struct waiter w = {0};
 	DAT_PSP_HANDLE psp;
 
 	open_ia();
 	w.evd = new_evd(DAT_EVD_CR_FLAG, DAT_HANDLE_NULL);
 	must("dat_psp_create",
-	     dat_psp_create(ia, qual, w.evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	     dat_psp_create(ia, at, w.evd, DAT_PSP_CONSUMER_FLAG, &psp));
 	cancel(&w);
 	answer("dat_psp_free", dat_psp_free(psp));
 	answer("dat_evd_free", dat_evd_free(w.evd));
 	answer("dat_ia_close", dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-/* Until the process is in that state: there is no event to wait for. */
-static void until(pid_t pid, char state)
+static void cancelled_listener(void)
 {
-	static const struct timespec tick = {.tv_nsec = 10000000};
-	char name[64], now = 0;
+	end_listener((struct waiter){0}, qual);
+}
 
-	snprintf(name, sizeof(name), "/proc/%d/stat", (int)pid);
-	while (now != state) {
-		FILE *f = fopen(name, "r");
-
-		if (!f)
-			_exit(1);
-		if (fscanf(f, "%*d (%*[^)]) %c", &now) != 1)
-			now = 0;
-		fclose(f);
-		nanosleep(&tick, NULL);
-	}
+static void cancelled_anywhere(void)
+{
+	end_listener((struct waiter){.anywhere = true}, qual + 1);
 }
 
 static pid_t stop_when_asleep(void)
@@ -247,6 +271,7 @@ static const struct part parts[] = {
 	{"cancelled, connections", cancelled_connections},
 	{"cancelled, CNO", cancelled_cno},
 	{"cancelled listener", cancelled_listener},
+	{"cancelled listener, anywhere", cancelled_anywhere},
 	{"stopped", stopped},
 	{"open_query", open_query},
 };

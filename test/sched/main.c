@@ -29,9 +29,17 @@
 #include "test/sched/scenario.h"
 #include "test/sched/tcp.h"
 
+/* What leads to this program. */
+#ifdef SCHED_DAT_1_2
+#define FACE "--1.2 "
+#else
+#define FACE ""
+#endif
+
 #define SCENARIOS_MAX 128
 #define ACTORS_MAX    16
 #define RUN_S	      60 /* of real time; a run takes milliseconds */
+#define LONG	      8	 /* of the seeds, one in so many for whole programs */
 #define FAILURES_MAX  3	 /* seeds of a scenario that are told */
 
 static struct {
@@ -125,18 +133,29 @@ static void catch_faults(void)
 	alarm(RUN_S);
 }
 
+static enum fv_kind some_kind(void)
+{
+	return (enum fv_kind)sched_dice((unsigned)provider_kinds(m.provider));
+}
+
+static void play_on_device(const struct scenario *scenario)
+{
+	struct world w = {.kind = some_kind()};
+
+	provider_choose(m.provider);
+	world_load(w.kind);
+	scenario->fn(&w, NULL, NULL);
+	world_unload();
+}
+
 static void play_on_world(const struct scenario *scenario)
 {
 	static struct world w;
 	struct fv_device_cfg *cfg;
-	enum fv_kind kind = FV_IB;
 	const DAT_PROVIDER *vector;
 
 	provider_choose(m.provider);
-	if (scenario->ground == ON_ANY_KIND)
-		kind = (enum fv_kind)sched_dice(
-			(unsigned)provider_kinds(m.provider));
-	world_open(&w, kind);
+	world_open(&w, scenario->ground == ON_ANY_KIND ? some_kind() : FV_IB);
 	cfg = fv_device_cfg_get(w.dev);
 	cfg->takes_cqes_along = sched_dice(2);
 	vector = world_registry.vector;
@@ -157,6 +176,8 @@ _Noreturn static void run_child(const struct scenario *scenario, uint64_t seed)
 	sched_begin(seed, m.strategy, m.trace, m.result);
 	if (scenario->ground == ON_NOTHING)
 		scenario->fn(NULL, NULL, NULL);
+	else if (scenario->ground == ON_A_DEVICE)
+		play_on_device(scenario);
 	else
 		play_on_world(scenario);
 	m.result->ended = true;
@@ -277,7 +298,8 @@ static void tell_failure(const struct scenario *scenario, uint64_t seed)
 	printf("# %s %s, seed %llu: %s\n", over(scenario), scenario->name,
 	       (unsigned long long)seed, m.result->text);
 	show_said();
-	printf("# again: ./run sched --provider %s --scenario %s --strategy %s "
+	printf("# again: ./run sched " FACE
+	       "--provider %s --scenario %s --strategy %s "
 	       "--seed %llu\n",
 	       over(scenario), scenario->name, strategies[m.strategy],
 	       (unsigned long long)seed);
@@ -325,13 +347,19 @@ static bool repeats(const struct scenario *scenario, uint64_t seed)
 	return false;
 }
 
+static uint64_t seeds_of(const struct scenario *scenario)
+{
+	return scenario->ground == ON_A_DEVICE ? (m.seeds + LONG - 1) / LONG
+					       : m.seeds;
+}
+
 static bool run_scenario(const struct scenario *scenario, int nr)
 {
 	double begin = now_s();
 	uint64_t failed = 0, steps = 0, seed = m.first, first_failed = 0;
 	bool same = true;
 
-	for (uint64_t i = 0; i < m.seeds; i++, seed++) {
+	for (uint64_t i = 0; i < seeds_of(scenario); i++, seed++) {
 		bool passed = run(scenario, seed);
 
 		steps += m.result->steps;

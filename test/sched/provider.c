@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "dapl/common/plugin/dapl_register.h"
-#include "test/unit/provider.h"
+#include "test/unit/world.h"
 
 extern struct world_provider world_cma, world_scm, world_ucm;
 
@@ -46,13 +46,17 @@ void provider_choose(int nr)
 {
 	world_provider = *all[nr].provider;
 	world_provider.qual = qual;
+#ifdef SCHED_DAT_1_2
+	world_info.dapl_version_major = 1;
+	world_info.dapl_version_minor = 2;
+#endif
 	/* Thousands of receives would be most of a run. */
 	setenv("DAPL_UCM_QP_SIZE", "64", 1);
 }
 
 void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *ia_params)
 {
-	dapl_provider_register(world_provider.ops, info, ia_params);
+	DAPL_PLUGIN_REGISTER(world_provider.ops, info, ia_params);
 }
 
 void dat_provider_fini(const DAT_PROVIDER_INFO *info)

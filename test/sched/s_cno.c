@@ -64,10 +64,23 @@ static void moves(void *arg)
 	need_ok(V(evd_modify_cno)(st.evd[0], st.other));
 }
 
-/* Its event is there, so the CNO that it has now is triggered. */
+/* Takes no event. */
+static void waits_briefly(void *cno)
+{
+	DAT_EVD_HANDLE evd;
+
+	need_type(V(cno_wait)(cno, 1 + sched_dice(300), &evd), DAT_SUCCESS,
+		  DAT_QUEUE_EMPTY);
+}
+
+/*
+ * Its event is there, so the CNO that it has now is triggered, whoever waits on
+ * the one that it had.
+ */
 SCENARIO(cno_wait__of_an_evd_that_moves)
 {
 	make(s);
+	actor(waits_briefly, st.cno);
 	actor(moves, NULL);
 	actor(posts, st.evd[0]);
 	actor(waits_for_one, st.other);
@@ -128,6 +141,26 @@ SCENARIO(cno_wait__by_two_for_completions)
 	actor(sends_one, s);
 	play();
 	need(st.got[0] == 1 && st.got[1] == 1);
+}
+
+static void moves_recv_evd(void *arg)
+{
+	need_ok(V(evd_modify_cno)(st.evd[0], st.cno));
+}
+
+/* What completed before it came to the CNO has not notified anybody. */
+SCENARIO(cno_wait__for_completions_of_an_evd_that_moves)
+{
+	st.ia = s->ia;
+	st.cno = world_cno(s->ia);
+	st.evd[0] = s->recv_evd;
+	world_connect(w);
+	world_recv(s, 0, 8, 0);
+	actor(moves_recv_evd, NULL);
+	actor(sends_one, c);
+	actor(waits_for_one, st.cno);
+	play();
+	need(st.got[0] == 1);
 }
 
 /* --------------------------------------------------- freed */
@@ -207,11 +240,11 @@ static void drops_agent(void *arg)
 	need_ok(V(cno_modify_agent)(st.cno, DAT_OS_WAIT_PROXY_AGENT_NULL));
 }
 
-/* Who took the agent away, or the agent: the event went one way. */
+/* The agent ran, or who waits when it was dropped finds the trigger. */
 SCENARIO(cno_agent__set_dropped_and_triggered)
 {
-	DAT_EVENT ev;
-	int there = 0;
+	DAT_EVD_HANDLE evd;
+	DAT_RETURN ret;
 
 	make(s);
 	actor(sets_agent, NULL);
@@ -219,12 +252,44 @@ SCENARIO(cno_agent__set_dropped_and_triggered)
 	actor(posts, st.evd[0]);
 	play();
 	need_ok(V(cno_modify_agent)(st.cno, DAT_OS_WAIT_PROXY_AGENT_NULL));
-	/* A trigger that was taken and given back is there again, some time. */
-	do {
+	/* One that was taken and is given back comes again, in its time. */
+	ret = need_type(V(cno_wait)(st.cno, 100000, &evd), DAT_SUCCESS,
+			DAT_QUEUE_EMPTY);
+	need((ret == DAT_SUCCESS && evd == st.evd[0]) + st.ran == 1);
+}
+
+static void agent_of_old(DAT_PVOID instance, DAT_EVD_HANDLE evd)
+{
+	need(!st.freed);
+}
+
+/* The trigger, or the agent has it. */
+static void takes_trigger_and_frees(void *arg)
+{
+	DAT_EVD_HANDLE evd;
+	DAT_RETURN ret;
+
+	need_type(V(cno_wait)(st.cno, 2000, &evd), DAT_SUCCESS,
+		  DAT_QUEUE_EMPTY);
+	need_ok(V(evd_modify_cno)(st.evd[0], NULL));
+	while ((ret = V(cno_free)(st.cno)) != DAT_SUCCESS) {
+		need_type(ret, DAT_INVALID_STATE);
 		world_pause();
-		there += V(evd_dequeue)(st.evd[0], &ev) == DAT_SUCCESS;
-	} while (!there && !st.ran);
-	need(there + st.ran == 1);
+	}
+	st.freed++;
+}
+
+/* An agent whose trigger a waiter has taken is called before, or not at all. */
+SCENARIO(cno_free__when_its_agent_is_due)
+{
+	DAT_OS_WAIT_PROXY_AGENT set = {.proxy_agent_func = agent_of_old};
+
+	make(s);
+	need_ok(V(evd_free)(st.evd[1]));
+	need_ok(V(cno_modify_agent)(st.cno, set));
+	actor(takes_trigger_and_frees, NULL);
+	actor(posts, st.evd[0]);
+	play();
 }
 
 static void cancels(void *arg)
@@ -245,6 +310,30 @@ SCENARIO(cno_wait__cancelled)
 	need(!world_cno_waiters(st.cno));
 	there = V(evd_dequeue)(st.evd[0], &ev) == DAT_SUCCESS;
 	need(there + st.got[0] == 1);
+}
+
+static void waits_to_be_cancelled_at_any_time(void *cno)
+{
+	DAT_EVD_HANDLE evd;
+	int was;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &was);
+	for (int i = 0; i < 3; i++)
+		need_type(V(cno_wait)(cno, 200, &evd), DAT_SUCCESS,
+			  DAT_QUEUE_EMPTY);
+}
+
+SCENARIO(cno_wait__cancelled_at_any_time)
+{
+	make(s);
+	actor(waits_to_be_cancelled_at_any_time, st.cno);
+	actor(cancels, NULL);
+	actor(posts, st.evd[0]);
+	play();
+	need(!world_cno_waiters(st.cno));
+	for (int i = 0; i < 2; i++)
+		need_ok(V(evd_free)(st.evd[i]));
+	need_ok(V(cno_free)(st.cno));
 }
 
 static void waits_until_close(void *arg)

@@ -5,8 +5,13 @@
  * event, and the next one is not touched by what is left of it.
  */
 #include <errno.h>
+#include <time.h>
 
+#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/cm/base/dapl_cm_base.h"
 #include "test/sched/scenario.h"
+
+#define FORGETS_US 100000000
 
 static struct {
 	struct world *w;
@@ -43,6 +48,29 @@ static bool await_end(struct world_side *s)
 		need(!established);
 		established = true;
 	}
+}
+
+/*
+ * The connection manager has forgotten all connections of the side, after what
+ * its protocol asks for: no reference to one was left. What nobody has answered
+ * is refused first, as on iWARP a connection waits for that.
+ */
+static void await_released(struct world_side *s)
+{
+	struct dapl_cm *cm = ((struct dapl_ia *)s->ia)->cm;
+	const struct timespec a_while = {.tv_nsec = 50000000};
+	struct dapl_cm_node *node;
+	uint64_t began = world_now_us();
+	bool any;
+
+	do {
+		nanosleep(&a_while, NULL);
+		reject_all(&st.w->server);
+		any = false;
+		dapl_list_for_each(node, &cm->nodes, link)
+			any |= !node->is_listener;
+		need(world_now_us() - began < FORGETS_US);
+	} while (any);
 }
 
 /* ------------------------------------------------ ending it */
@@ -194,6 +222,8 @@ SCENARIO(disconnect__against_established)
 	await_end(s);
 	expect_empty(c->conn_evd);
 	expect_empty(s->conn_evd);
+	await_released(c);
+	await_released(s);
 }
 
 SCENARIO(ep_free__against_established)
@@ -205,6 +235,7 @@ SCENARIO(ep_free__against_established)
 	actor(frees_ep, freed->ep);
 	play();
 	await_end(freed == c ? s : c);
+	await_released(freed);
 }
 
 /* The first of the kernel's searches for a peer does not end by itself. */
@@ -248,6 +279,32 @@ SCENARIO(ep_free__against_a_move_that_takes_long)
 		await_end(freed == c ? s : c);
 }
 
+static void closes_at_once(void *side)
+{
+	struct world_side *s = side;
+
+	for (unsigned n = sched_dice(6); n; n--)
+		world_pause();
+	need_ok(V(ia_close)(s->ia, DAT_CLOSE_ABRUPT_FLAG));
+	world_forget_ia(s->ia);
+	s->ia = NULL;
+	st.over = true;
+}
+
+/* The move ends with the adapter, or before. */
+SCENARIO(ia_close__against_a_move_that_takes_long)
+{
+	fv_hook_lookup(hangs_once, NULL);
+	ask(w);
+	need_ok(V(cr_accept)(st.cr, s->ep, 0, NULL));
+	actor(closes_at_once, sched_dice(2) ? c : s);
+	actor(ends_searches, NULL);
+	play();
+	fv_hook_lookup(NULL, NULL);
+	fv_lookups_end(0);
+	await_end(c->ia ? c : s);
+}
+
 SCENARIO(cr_accept__against_free_of_the_client)
 {
 	ask(w);
@@ -282,6 +339,8 @@ SCENARIO(cr_accept__against_disconnect_of_the_server)
 		await_end(c);
 	}
 	expect_empty(s->conn_evd);
+	if (st.accepted)
+		await_released(s);
 }
 
 /* --------------------------------- connecting, and the end of it */
@@ -330,6 +389,7 @@ SCENARIO(connect__against_disconnect)
 	if (st.accepted)
 		await_end(s);
 	expect_empty(s->conn_evd);
+	await_released(c);
 }
 
 /* One that is established in the end is ended by the server. */
@@ -395,6 +455,90 @@ SCENARIO(connection__again_and_again)
 	expect_empty(s->conn_evd);
 	kit_state(c->ep, DAT_EP_STATE_UNCONNECTED);
 	kit_state(s->ep, DAT_EP_STATE_UNCONNECTED);
+}
+
+/* ------------------------- what is left of the connection before */
+
+static void ends_and_connects_anew(void *arg)
+{
+	struct world_side *c = &st.w->client;
+
+	disconnects(c->ep);
+	await_end(c);
+	need_ok(V(ep_reset)(c->ep));
+	need_ok(kit_connect(c->ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+	kit_conn(c, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void accepts_the_next(void *ep)
+{
+	DAT_EVENT ev = await_event(st.w->server.cr_evd);
+
+	need_ok(V(cr_accept)(ev.event_data.cr_arrival_event_data.cr_handle, ep,
+			     0, NULL));
+}
+
+/* As this one has heard, or is to hear. */
+static void need_connected(struct world_side *side, DAT_EP_HANDLE ep)
+{
+	DAT_EVENT ev;
+
+	do
+		ev = await_event(side->conn_evd);
+	while (ev.event_data.connect_event_data.ep_handle != ep);
+	need((unsigned)ev.event_number == DAT_CONNECTION_EVENT_ESTABLISHED);
+	kit_state(ep, DAT_EP_STATE_CONNECTED);
+}
+
+/* Both end it, and the client has the next one before all is done about it. */
+SCENARIO(connect__against_the_end_of_the_last_one)
+{
+	DAT_EP_HANDLE other;
+
+	st.w = w;
+	world_connect(w);
+	kit_listen(w);
+	other = world_ep(s, NULL);
+	actor(disconnects, s->ep);
+	actor(ends_and_connects_anew, NULL);
+	actor(accepts_the_next, other);
+	play();
+	need_connected(s, other);
+	kit_state(c->ep, DAT_EP_STATE_CONNECTED);
+	expect_empty(c->conn_evd);
+}
+
+static void accepts_ends_and_accepts_anew(void *arg)
+{
+	struct world_side *s = &st.w->server;
+
+	need_ok(V(cr_accept)(st.cr, s->ep, 0, NULL));
+	disconnects(s->ep);
+	await_end(s);
+	need_ok(V(ep_reset)(s->ep));
+	accepts_the_next(s->ep);
+	kit_conn(s, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void asks_too(void *ep)
+{
+	need_ok(kit_connect(ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+}
+
+/* An accept whose queue pair is still being moved is ended, and another made.
+ */
+SCENARIO(cr_accept__against_the_end_of_the_last_one)
+{
+	DAT_EP_HANDLE other;
+
+	ask(w);
+	other = world_ep(c, NULL);
+	actor(accepts_ends_and_accepts_anew, NULL);
+	actor(asks_too, other);
+	play();
+	need_connected(c, other);
+	kit_state(s->ep, DAT_EP_STATE_CONNECTED);
+	expect_empty(s->conn_evd);
 }
 
 /* --------------------------------- a failure, told too late */

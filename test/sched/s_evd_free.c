@@ -19,14 +19,19 @@ static struct {
 	int freed;
 } st;
 
-static void make(struct world_side *s)
+static void make_of(struct world_side *s, unsigned flags)
 {
 	st.ia = s->ia;
-	st.flags = DAT_EVD_SOFTWARE_FLAG | sched_dice(2) * DAT_EVD_DTO_FLAG;
+	st.flags = flags;
 	st.cno = world_cno(s->ia);
 	st.evd = world_evd_cno(s->ia, st.flags, sched_dice(2) ? st.cno : NULL);
 	for (int i = 0; i < POOL_KEPT; i++)
 		st.others[i] = world_evd(s->ia, DAT_EVD_SOFTWARE_FLAG);
+}
+
+static void make(struct world_side *s)
+{
+	make_of(s, DAT_EVD_SOFTWARE_FLAG | sched_dice(2) * DAT_EVD_DTO_FLAG);
 }
 
 /*
@@ -47,7 +52,18 @@ static void frees_and_creates(void *arg)
 		need_ok(V(evd_free)(st.others[i]));
 	sched_calm(false);
 	/* If nobody has st.evd any more, this is it. */
-	st.made = world_evd(st.ia, st.flags ^ DAT_EVD_DTO_FLAG);
+	st.made = world_evd(st.ia, sched_dice(2) ? st.flags ^ DAT_EVD_DTO_FLAG
+						 : DAT_EVD_CONNECTION_FLAG);
+}
+
+/* No call that began on the one before has left anything in this one. */
+static void need_own(DAT_EVD_HANDLE evd)
+{
+	DAT_EVD_PARAM param = world_evd_param(evd);
+
+	if (!(param.evd_flags & DAT_EVD_SOFTWARE_FLAG))
+		expect_empty(evd);
+	need_ok(V(evd_free)(evd));
 }
 
 static void frees(void *arg)
@@ -62,7 +78,7 @@ static void frees(void *arg)
 #define GOING                                                                \
 	DAT_SUCCESS, DAT_QUEUE_EMPTY, DAT_QUEUE_FULL, DAT_TIMEOUT_EXPIRED,   \
 		DAT_INVALID_STATE, DAT_INTERRUPTED_CALL, DAT_INVALID_HANDLE, \
-		DAT_ABORT
+		DAT_ABORT, DAT_INVALID_PARAMETER
 
 static DAT_RETURN call_some(DAT_EVD_HANDLE evd)
 {
@@ -154,8 +170,32 @@ SCENARIO(evd_free__against_any_call)
 	actor(calls, NULL);
 	play();
 	/* No call has left anything in use. */
-	need_ok(V(evd_free)(st.made));
+	need_own(st.made);
 	need_ok(V(cno_free)(st.cno));
+}
+
+/* At once, so that who has looked at the handle finds what has become of it. */
+static void frees_in_one_go_and_creates(void *arg)
+{
+	sched_calm(true);
+	frees_and_creates(arg);
+}
+
+static void dequeues_late(void *arg)
+{
+	DAT_EVENT ev;
+
+	need_type(V(evd_dequeue)(st.evd, &ev), DAT_QUEUE_EMPTY,
+		  DAT_INVALID_HANDLE);
+}
+
+SCENARIO(evd_free__against_dequeue_that_comes_late)
+{
+	make_of(s, DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
+	actor(frees_in_one_go_and_creates, NULL);
+	for (int i = 0; i < 4; i++)
+		actor(dequeues_late, NULL);
+	play();
 }
 
 static void posts_until_free(void *arg)
@@ -164,7 +204,7 @@ static void posts_until_free(void *arg)
 
 	for (int i = 0; i < 4; i++)
 		need_type(V(evd_post_se)(st.evd, &ev), DAT_SUCCESS,
-			  DAT_INVALID_HANDLE);
+			  DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER);
 }
 
 static void resizes_until_free(void *arg)
@@ -181,9 +221,17 @@ SCENARIO(evd_free__against_post_and_resize)
 	actor(posts_until_free, NULL);
 	actor(resizes_until_free, NULL);
 	play();
+	need_own(st.made);
 }
 
 /* ------------------------------------------ a CNO's reader */
+
+static void frees_in_one_go(void *evd)
+{
+	sched_calm(true);
+	need_ok(V(evd_free)(evd));
+	sched_calm(false);
+}
 
 static void reads_cno(void *arg)
 {
@@ -204,4 +252,26 @@ SCENARIO(evd_free__against_cno_wait)
 	actor(reads_cno, NULL);
 	play();
 	need_ok(V(cno_free)(st.cno));
+}
+
+/* Whom the CNO has named lives until it is looked at, and is freed once. */
+SCENARIO(evd_free__against_cno_wait_that_has_named_it)
+{
+	DAT_EVD_HANDLE evd[2 * POOL_KEPT];
+
+	make(s);
+	for (int i = 0; i < 4; i++) {
+		V(evd_modify_cno)(st.others[i], st.cno);
+		world_post_se(st.others[i], NULL);
+	}
+	for (int i = 0; i < 3; i++) {
+		actor(frees_in_one_go, st.others[i]);
+		actor(reads_cno, NULL);
+	}
+	play();
+	for (int i = 0; i < 2 * POOL_KEPT; i++) {
+		evd[i] = world_evd(s->ia, DAT_EVD_SOFTWARE_FLAG);
+		for (int j = 0; j < i; j++)
+			need(evd[i] != evd[j]);
+	}
 }

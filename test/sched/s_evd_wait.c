@@ -311,19 +311,48 @@ static void cancels(void *arg)
 SCENARIO(evd_wait__cancelled)
 {
 	DAT_CNO_HANDLE cno = world_cno(s->ia);
+	bool has_cno = sched_dice(2);
+	DAT_EVD_HANDLE evd;
 
 	make(w);
-	if (sched_dice(2))
+	if (has_cno)
 		need_ok(V(evd_modify_cno)(st.evd, cno));
 	actor(waits_to_be_cancelled, NULL);
 	actor(cancels, NULL);
 	actor(posts_one, NULL);
 	play();
-	/* It had it, or has left it. */
+	/* It had it, or has left it, and to the CNO where there is one. */
+	if (has_cno && !st.got)
+		need_ok(V(cno_wait)(cno, DAT_TIMEOUT_INFINITE, &evd));
 	need(st.got + left() == 1);
 	need(!world_evd_is_waited_for(st.evd));
 	need_ok(V(evd_free)(st.evd));
 	need_ok(V(cno_free)(cno));
+}
+
+static void waits_to_be_cancelled_at_any_time(void *arg)
+{
+	int was;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &was);
+	for (int i = 0; i < EVENTS; i++)
+		need_ok(wait_for(1));
+}
+
+/* Not for completions. At most the event goes that it was about to have. */
+SCENARIO(evd_wait__cancelled_at_any_time)
+{
+	int n;
+
+	st.evd = world_evd(s->ia, DAT_EVD_SOFTWARE_FLAG);
+	actor(waits_to_be_cancelled_at_any_time, NULL);
+	actor(cancels, NULL);
+	actor(posts, NULL);
+	play();
+	need(!world_evd_is_waited_for(st.evd));
+	n = st.got + left();
+	need(n == EVENTS || n == EVENTS - 1);
+	need_ok(V(evd_free)(st.evd));
 }
 
 static void waits_for_the_rest(void *arg)

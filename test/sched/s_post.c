@@ -4,6 +4,7 @@
  * the end of the connection in between: each request that was taken completes
  * once, with its own cookie.
  */
+#include "dapl/common/event/dapl_evd.h"
 #include "test/sched/scenario.h"
 
 #define POSTS	4 /* of a thread */
@@ -179,6 +180,48 @@ SCENARIO_IB(post__behind_what_a_disconnect_flushes)
 	nothing_is_out(c);
 }
 
+/* ------------------------------ one queue for all of an endpoint */
+
+/* Nothing that has succeeded comes behind the end of the connection. */
+static void reads_to_the_end(void *evd)
+{
+	bool ended = false;
+
+	for (int left = POSTS + 1; left; left--) {
+		DAT_EVENT ev = await_event(evd);
+
+		if ((unsigned)ev.event_number == DAT_DTO_COMPLETION_EVENT)
+			need(!ended ||
+			     ev.event_data.dto_completion_event_data.status !=
+				     DAT_DTO_SUCCESS);
+		else
+			ended = true;
+	}
+	need(ended);
+}
+
+static void posts_and_disconnects(void *arg)
+{
+	struct world_side *c = &st.w->client;
+
+	for (unsigned i = 0; i < POSTS; i++)
+		need_ok(post_one(c, 0, i));
+	for (unsigned n = sched_dice(4); n; n--)
+		world_pause();
+	disconnects(c->ep);
+}
+
+SCENARIO_IB(disconnect__behind_what_has_completed)
+{
+	st.w = w;
+	c->recv_evd = c->req_evd = c->conn_evd =
+		world_evd(c->ia, DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
+	world_connect(w);
+	actor(posts_and_disconnects, NULL);
+	actor(reads_to_the_end, c->conn_evd);
+	play();
+}
+
 static void posts_too_early(void *arg)
 {
 	struct world_side *s = &st.w->client;
@@ -231,10 +274,11 @@ static void resizes(void *arg)
 			  DAT_INVALID_STATE, DAT_INSUFFICIENT_RESOURCES);
 }
 
-static void joins_and_leaves(void *arg)
+/* And joins again. */
+static void joins_and_leaves(void *ret_ep)
 {
-	for (int i = 0; i < 2; i++)
-		need_ok(V(ep_free)(ep_on_srq(&st.w->server)));
+	need_ok(V(ep_free)(ep_on_srq(&st.w->server)));
+	*(DAT_EP_HANDLE *)ret_ep = ep_on_srq(&st.w->server);
 }
 
 static void posts_buffers(void *arg)
@@ -272,12 +316,21 @@ static void is_whole(void)
 
 SCENARIO_IB(srq_resize__against_join_and_leave)
 {
+	DAT_EP_HANDLE joined[2];
+	DAT_SRQ_PARAM param;
+
 	make_srq(w);
 	actor(resizes, NULL);
-	actor(joins_and_leaves, NULL);
-	actor(joins_and_leaves, NULL);
+	actor(joins_and_leaves, &joined[0]);
+	actor(joins_and_leaves, &joined[1]);
 	actor(posts_buffers, NULL);
 	play();
+	/* Their EVD has room for what the queue has, once. */
+	need_ok(V(srq_query)(srq, DAT_SRQ_FIELD_ALL, &param));
+	need(((struct dapl_evd *)s->recv_evd)->cq_reserved ==
+	     param.max_recv_dtos);
+	for (int i = 0; i < 2; i++)
+		need_ok(V(ep_free)(joined[i]));
 	is_whole();
 	need_ok(V(evd_resize)(s->recv_evd, 1));
 	need_ok(V(evd_free)(s->recv_evd));

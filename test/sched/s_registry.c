@@ -18,6 +18,7 @@
 
 #include "dat/common/dat_handle.h"
 #include "dat/common/dat_reg.h"
+#include "dat/common/dat_static.h"
 #include "test/sched/scenario.h"
 
 #define NAMES 4 /* "ia-0" and on; the last does not register */
@@ -195,7 +196,8 @@ static void make(void)
 		dprintf(fd, line, i);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	dat_registry_fini();
-	dat_registry_init(path);
+	dat_registry_init(&(struct dat_static_options){.override = path,
+						       .automatic = "0"});
 	close(fd);
 }
 

@@ -10,6 +10,7 @@
 
 #include "dapl/common/base/dapl_ia.h"
 #include "dapl/openib_scm/scm.h"
+#include "test/sched/engine.h"
 #include "test/sched/scenario.h"
 #include "test/sched/tcp.h"
 
@@ -60,19 +61,39 @@ static void need_over(void)
 
 /* ------------------------------------------------- strangers */
 
-/* Somebody who connects, and says nothing, or nothing of use, or a part. */
-static void is_stranger(void *arg)
+static const unsigned char words[8] = {0, 8, 0, 1};
+
+static int dials_listener(void)
 {
-	static const unsigned char words[8] = {0, 8, 0, 1};
 	struct sockaddr_in to = {.sin_family = AF_INET};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
 	to.sin_port = htons((uint16_t)(WORLD_QUAL + 1000));
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	(void)connect(fd, (struct sockaddr *)&to, sizeof(to));
+	return fd;
+}
+
+/* Somebody who connects, and says nothing, or nothing of use, or a part. */
+static void is_stranger(void *arg)
+{
+	int fd = dials_listener();
+
 	for (unsigned n = sched_dice(6); n; n--) {
 		world_pause();
 		(void)send(fd, words, sched_dice(sizeof(words)), MSG_NOSIGNAL);
+	}
+	close(fd);
+}
+
+/* And one who is long about it. */
+static void is_talkative(void *arg)
+{
+	int fd = dials_listener();
+
+	for (size_t i = 0; i < sizeof(words); i++) {
+		world_pause();
+		(void)send(fd, &words[i], 1, MSG_NOSIGNAL);
 	}
 	close(fd);
 }
@@ -102,6 +123,36 @@ SCENARIO_SCM(strangers__against_a_request)
 	play();
 	kit_established(w);
 	expect_empty(s->cr_evd);
+}
+
+/* ------------------------------------- dialed while all ends */
+
+static void dials_and_closes(void *arg)
+{
+	struct world_side *s = &st.w->server;
+
+	need_ok(world_ask(s->ep, world_addr(), WORLD_QUAL + 1));
+	world_pause();
+	need_ok(V(ia_close)(s->ia, DAT_CLOSE_ABRUPT_FLAG));
+	world_forget_ia(s->ia);
+	s->ia = NULL;
+}
+
+/*
+ * What a stranger says has the service thread dial first. The adapter is closed
+ * meanwhile, and waits for the stranger's stream when it has looked at the one
+ * that is dialed.
+ */
+SCENARIO_SCM(ia_close__while_a_stranger_has_it_dial)
+{
+	st.w = w;
+	engine_dawdles();
+	kit_listen(w);
+	s->ep = world_ep(s, NULL);
+	actor(dials_and_closes, NULL);
+	for (int i = 0; i < 4; i++)
+		actor(is_talkative, NULL);
+	play();
 }
 
 /* ------------------------------------- something is used up */

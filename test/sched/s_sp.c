@@ -22,23 +22,10 @@ static void asks(void *arg)
 	need((unsigned)ev.event_number != DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* All requests that there are are of the past. */
-static int reject_all(void)
-{
-	DAT_EVENT ev;
-	int n = 0;
-
-	for (; V(evd_dequeue)(st.w->server.cr_evd, &ev) == DAT_SUCCESS; n++)
-		need_ok(V(cr_reject)(
-			ev.event_data.cr_arrival_event_data.cr_handle, 0,
-			NULL));
-	return n;
-}
-
 static void frees_psp(void *arg)
 {
 	need_ok(V(psp_free)(st.psp));
-	reject_all();
+	reject_all(&st.w->server);
 }
 
 SCENARIO(psp_free__against_request)
@@ -48,7 +35,7 @@ SCENARIO(psp_free__against_request)
 	actor(asks, NULL);
 	actor(frees_psp, NULL);
 	play();
-	need(!reject_all());
+	need(!reject_all(s));
 	expect_empty(c->conn_evd);
 	need_ok(V(evd_free)(s->cr_evd));
 }
@@ -69,7 +56,7 @@ SCENARIO(psp_free__against_a_crowd)
 		actor(asks_as_one_of_many, world_ep(c, NULL));
 	actor(frees_psp, NULL);
 	play();
-	need(!reject_all());
+	need(!reject_all(s));
 	for (int i = 0; i < CROWD; i++)
 		need((unsigned)await_event(c->conn_evd).event_number !=
 		     DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -79,7 +66,7 @@ SCENARIO(psp_free__against_a_crowd)
 static void frees_rsp(void *arg)
 {
 	need_ok(V(rsp_free)(st.rsp));
-	reject_all();
+	reject_all(&st.w->server);
 }
 
 /* Freed before its request, or used up by it: it succeeds once. */
@@ -91,7 +78,7 @@ SCENARIO(rsp_free__against_request)
 	actor(asks, NULL);
 	actor(frees_rsp, NULL);
 	play();
-	need(!reject_all());
+	need(!reject_all(s));
 	expect_empty(c->conn_evd);
 	need_ok(V(evd_free)(s->cr_evd));
 	need_ok(V(ep_free)(s->ep));
@@ -148,4 +135,45 @@ SCENARIO(evd_free__after_the_request_of_an_rsp)
 	actor(asks, NULL);
 	actor(answers_and_frees, NULL);
 	play();
+}
+
+static void creates_rsp(void *arg)
+{
+	struct world_side *s = &st.w->server;
+
+	need_ok(V(rsp_create)(s->ia, WORLD_QUAL, s->ep, s->cr_evd, &st.rsp));
+}
+
+static void rejects_what_comes(void *arg)
+{
+	DAT_EVENT ev = await_event(st.w->server.cr_evd);
+
+	need_ok(V(cr_reject)(ev.event_data.cr_arrival_event_data.cr_handle, 0,
+			     NULL));
+}
+
+/* Again and again, until somebody is there. */
+static void asks_until_heard(void *arg)
+{
+	struct world_side *c = &st.w->client;
+	unsigned number;
+
+	do {
+		need_ok(kit_connect(c->ep, DAT_TIMEOUT_INFINITE, NULL, 0));
+		number = (unsigned)await_event(c->conn_evd).event_number;
+		need_ok(V(ep_reset)(c->ep));
+	} while (number != DAT_CONNECTION_EVENT_PEER_REJECTED);
+}
+
+/* Its request may be there before the call has returned. */
+SCENARIO(rsp_create__against_request)
+{
+	st.w = w;
+	world_eps(w);
+	actor(asks_until_heard, NULL);
+	actor(creates_rsp, NULL);
+	actor(rejects_what_comes, NULL);
+	play();
+	need_ok(V(evd_free)(s->cr_evd));
+	need_ok(V(ep_free)(s->ep));
 }

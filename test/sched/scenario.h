@@ -30,7 +30,8 @@ struct scenario {
 	enum {
 		ON_ANY_KIND, /* of device that the provider takes */
 		ON_IB_ONLY,
-		ON_NOTHING, /* no IAs: once, not over each provider */
+		ON_A_DEVICE, /* of any kind; no IAs are open */
+		ON_NOTHING,  /* once, not over each provider */
 	} ground;
 	const char *provider; /* the one that it is about; NULL: none */
 };
@@ -53,6 +54,7 @@ void scenario_add(const struct scenario *scenario);
 
 #define SCENARIO(name)	    SCENARIO_OF(name, ON_ANY_KIND, NULL)
 #define SCENARIO_IB(name)   SCENARIO_OF(name, ON_IB_ONLY, NULL)
+#define SCENARIO_CMA(name)  SCENARIO_OF(name, ON_ANY_KIND, "cma")
 #define SCENARIO_SCM(name)  SCENARIO_OF(name, ON_ANY_KIND, "scm")
 #define SCENARIO_UCM(name)  SCENARIO_OF(name, ON_ANY_KIND, "ucm")
 #define SCENARIO_BARE(name) SCENARIO_OF(name, ON_NOTHING, NULL)
@@ -96,6 +98,19 @@ static inline DAT_EVENT await_event(DAT_EVD_HANDLE evd)
 
 	need_ok(V(evd_wait)(evd, DAT_TIMEOUT_INFINITE, 1, &ev, &more));
 	return ev;
+}
+
+/* Of the requests that have come and nobody has read; how many they were. */
+static inline int reject_all(struct world_side *server)
+{
+	DAT_EVENT ev;
+	int n = 0;
+
+	for (; V(evd_dequeue)(server->cr_evd, &ev) == DAT_SUCCESS; n++)
+		need_ok(V(cr_reject)(
+			ev.event_data.cr_arrival_event_data.cr_handle, 0,
+			NULL));
+	return n;
 }
 
 /* The process ends, whoever is inside. */

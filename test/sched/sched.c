@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +18,11 @@
 #undef __atomic_load_n
 #undef __atomic_store_n
 
-#define THREADS_MAX 64
+#define THREADS_MAX 128
 #define STEPS_MAX   300000
 #define CHANGES_MAX 4	 /* of priorities, in a run */
 #define STARVED	    5000 /* points that a thread could run at and did not */
+#define YIELDED	    64	 /* points of others, by who has nothing to do */
 #define FRAMES	    24
 
 extern const char __executable_start;
@@ -43,7 +43,7 @@ struct thread {
 	uint64_t looked; /* at its descriptors: the count of their changes */
 	unsigned priority;
 	uint64_t ready_since; /* the point at which it could run */
-	bool cancelled, uncancellable;
+	bool cancelled, uncancellable, at_any_time;
 	uint64_t stopped_until_us;
 	bool stopped_asleep; /* its wait has yet to hear of it */
 	void (*handler)(void);
@@ -137,7 +137,7 @@ static void baton_give(struct thread *to)
 static void await_gone(void)
 {
 	while (s.leaving && !__real_syscall(SYS_tgkill, s.pid, s.leaving, 0))
-		sched_yield();
+		__real_sched_yield();
 	s.leaving = 0;
 }
 
@@ -419,6 +419,7 @@ void sched_point_at(const char *what, const void *at)
 	if (is_disturbed())
 		hand_over(next_thread());
 	handle_signal();
+	sched_thread_may_end();
 	errno = saved;
 }
 
@@ -436,6 +437,16 @@ enum sched_woken sched_block(const struct sched_wait *wait, const void *at)
 	hand_over(next_thread());
 	handle_signal();
 	return me->woken;
+}
+
+void sched_yield_at(const void *at)
+{
+	const struct sched_wait wait = {
+		.what = "sched_yield",
+		.deadline_us = s.now_us + (uint64_t)YIELDED * s.us_per_point,
+	};
+
+	sched_block(&wait, at);
 }
 
 int sched_wake(const void *address, int n)
@@ -545,6 +556,21 @@ void sched_thread_cancel(pthread_t thread)
 void sched_thread_cancel_state(int state)
 {
 	me->uncancellable = state == PTHREAD_CANCEL_DISABLE;
+}
+
+int sched_thread_cancel_type(int type)
+{
+	bool was = me->at_any_time;
+
+	me->at_any_time = type == PTHREAD_CANCEL_ASYNCHRONOUS;
+	return was ? PTHREAD_CANCEL_ASYNCHRONOUS : PTHREAD_CANCEL_DEFERRED;
+}
+
+/* To the C library it is deferred always: its end is the run's to choose. */
+void sched_thread_may_end(void)
+{
+	if (sched_on() && me->at_any_time && is_cancelled(me))
+		pthread_testcancel();
 }
 
 bool sched_cancelled(void)

@@ -91,6 +91,8 @@ struct sched_wait {
 bool sched_on(void);
 void sched_point_at(const char *what, const void *at);
 enum sched_woken sched_block(const struct sched_wait *wait, const void *at);
+/* The others pass some points first, if they can. */
+void sched_yield_at(const void *at);
 /* Lets up to N of those go on that wait on ADDRESS, chosen by the seed. */
 int sched_wake(const void *address, int n);
 /* Descriptors may be ready now, or not any more. */
@@ -102,6 +104,10 @@ int sched_thread_create(pthread_t *ret, const pthread_attr_t *attr,
 void sched_thread_wait(pthread_t thread, const void *at);
 void sched_thread_cancel(pthread_t thread);
 void sched_thread_cancel_state(int state);
+/* Returns the one before. */
+int sched_thread_cancel_type(int type);
+/* The calling thread ends here if it is cancelled, and may be at any time. */
+void sched_thread_may_end(void);
 /* The calling thread ends at its next cancellation point. */
 bool sched_cancelled(void);
 /* HANDLER runs on THREAD at its next point, and ends a sleep. */
@@ -110,6 +116,7 @@ void sched_thread_signal(pthread_t thread, void (*handler)(void));
 int __real_pthread_create(pthread_t *ret, const pthread_attr_t *attr,
 			  void *(*fn)(void *arg), void *arg);
 int __real_pthread_setcancelstate(int state, int *was);
+int __real_sched_yield(void);
 long __real_syscall(long number, ...);
 
 #endif

@@ -544,6 +544,10 @@ WRAP(int, accept4, int fd, struct sockaddr *addr, socklen_t *len, int flags)
 		return -1;
 	s->fd = new;
 	s->listener = NULL;
+	s->keeps_alive = l->keeps_alive;
+	s->keep_idle_s = l->keep_idle_s;
+	s->keep_interval_s = l->keep_interval_s;
+	s->keep_count = l->keep_count;
 	set_addr(s->peer_port, addr, len);
 	show(l);
 	show(s);

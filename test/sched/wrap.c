@@ -10,6 +10,7 @@
 #include "test/sched/sched.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <malloc.h>
@@ -57,9 +58,27 @@ WRAP(int, pthread_cancel, pthread_t thread)
 
 WRAP(int, pthread_setcancelstate, int state, int *was)
 {
+	int err;
+
 	if (sched_on())
 		sched_thread_cancel_state(state);
-	return __real_pthread_setcancelstate(state, was);
+	err = __real_pthread_setcancelstate(state, was);
+	sched_thread_may_end();
+	return err;
+}
+
+/* A thread that may be cancelled at any time is at any of its points. */
+WRAP(int, pthread_setcanceltype, int type, int *was)
+{
+	int before;
+
+	if (!sched_on())
+		return __real_pthread_setcanceltype(type, was);
+	before = sched_thread_cancel_type(type);
+	if (was)
+		*was = before;
+	sched_thread_may_end();
+	return 0;
 }
 
 /* What it calls is not disturbed: others would wait for it in earnest. */
@@ -387,9 +406,30 @@ WRAP(int, epoll_ctl, int epfd, int op, int fd, struct epoll_event *event)
 	return __real_epoll_ctl(epfd, op, fd, event);
 }
 
+/* Of programs: what is ours does not block. */
+static void await_readable(int fd, const void *at)
+{
+	struct pollfd one = {.fd = fd, .events = POLLIN};
+	struct fds f = {&one, 1};
+	const struct sched_wait wait = {
+		.what = "read",
+		.ready = fds_ready,
+		.arg = &f,
+		.deadline_us = SCHED_NEVER,
+		.cancellable = true,
+	};
+
+	if (fcntl(fd, F_GETFL) & O_NONBLOCK)
+		return;
+	while (!fds_ready(&f) && !sched_cancelled())
+		sched_block(&wait, at);
+}
+
 WRAP(ssize_t, read, int fd, void *buf, size_t size)
 {
 	sched_point_at("read", HERE);
+	if (sched_on())
+		await_readable(fd, HERE);
 	sched_fds_changed();
 	return __real_read(fd, buf, size);
 }
@@ -448,6 +488,15 @@ WRAP(int, nanosleep, const struct timespec *ts, struct timespec *rest)
 		return -1;
 	}
 	pthread_testcancel();
+	return 0;
+}
+
+/* Others are let go on. */
+WRAP(int, sched_yield, void)
+{
+	if (!sched_on())
+		return __real_sched_yield();
+	sched_yield_at(HERE);
 	return 0;
 }
 

@@ -30,6 +30,13 @@ const char *call_name(int op)
 	return names[op];
 }
 
+int call_context(const struct call *c)
+{
+	if (c->h[3] < 0)
+		return c->h[2];
+	return c->h[3] + (c->h[4] == OBJ_OLDER ? WALK_OBJS : 0);
+}
+
 /* ------------------------------------------- what the text is made of */
 
 /* One call, its pieces by name. */
@@ -38,7 +45,7 @@ struct making {
 	const struct call *c;
 	struct result *r;
 	DAT_LMR_TRIPLET seg[16];
-	DAT_RMR_TRIPLET remote;
+	DAT_RMR_TRIPLET remote, sink;
 	DAT_EP_ATTR attr;
 	uint8_t private_data[512];
 	struct sockaddr_storage csp;
@@ -81,16 +88,31 @@ static DAT_LMR_TRIPLET *segments(struct making *k)
 static DAT_RMR_TRIPLET *remote(struct making *k)
 {
 	const struct call *c = k->c;
-	int by = c->h[3] >= 0 ? c->h[3] : c->h[2];
 
 	k->remote = (DAT_RMR_TRIPLET){
 		.face_remote_address =
 			(DAT_VADDR)(uintptr_t)(k->w->mem[c->h[2]] + c->n[5]),
 		.segment_length = (FACE_SEG_LENGTH)(c->n[0] * c->n[2]),
-		.rmr_context = k->w->rkey[by],
+		.rmr_context = k->w->rkey[call_context(c)],
 	};
 	return &k->remote;
 }
+
+#if DAT_FACE == 2
+/* The first segment, by the context that a peer would name it by. */
+static DAT_RMR_TRIPLET *sink(struct making *k)
+{
+	const struct call *c = k->c;
+
+	k->sink = (DAT_RMR_TRIPLET){
+		.virtual_address =
+			(DAT_VADDR)(uintptr_t)(k->w->mem[c->h[1]] + c->n[1]),
+		.segment_length = (DAT_SEG_LENGTH)c->n[2],
+		.rmr_context = k->w->rkey[c->h[1]],
+	};
+	return &k->sink;
+}
+#endif
 
 /* What is registered: n[0] of its making says in which way. */
 static DAT_REGION_DESCRIPTION region(struct making *k)
@@ -193,6 +215,8 @@ static DAT_IA_ADDRESS_PTR csp_address(struct making *k, int id, uint64_t n)
 #define REGION	    region(k)
 #define LKEY	    (&k->w->lkey[k->c->out])
 #define RKEY	    (&k->w->rkey[k->c->out])
+#define CONTEXT	    (k->c->h[3] < 0 ? 0 : k->w->rkey[call_context(k->c)])
+#define SINK	    sink(k)
 #define BOUND \
 	(k->c->no_out ? NULL : &k->w->rkey[k->c->h[0] < 0 ? 0 : k->c->h[0]])
 #define SE(p, e)                                                           \
@@ -215,6 +239,8 @@ static DAT_IA_ADDRESS_PTR csp_address(struct making *k, int id, uint64_t n)
 	((type) ? &(DAT_COMM){AF_INET, (int)(type), IPPROTO_TCP} : NULL)
 #define CSP_ADDRESS \
 	(k->c->h[2] < 0 ? NULL : csp_address(k, k->c->h[2], k->c->n[0]))
+#define PORT_ADDRESS \
+	(k->c->no_out ? NULL : csp_address(k, k->c->h[1], k->c->n[0]))
 #define ASKED(x)  (k->c->no_out ? NULL : &k->r->attr.x)
 #define SEGMENTS0 (k->c->h[1] < 0 ? NULL : segments(k))
 #define LISTED	  listed(k)
@@ -309,6 +335,10 @@ static void one_of_endpoints(struct making *k, const char **text)
 		     dat_ep_dup_connect(H(0), H(1), (DAT_TIMEOUT)N(1),
 					(DAT_COUNT)N(2), PDATA(N(2), N(3)),
 					(DAT_QOS)N(4)));
+		CALL_20(EP_COMMON_CONNECT,
+			dat_ep_common_connect(
+				H(0), PORT_ADDRESS, (DAT_TIMEOUT)N(1),
+				(DAT_COUNT)N(2), PDATA(N(2), N(3))));
 		CALL(EP_DISCONNECT,
 		     dat_ep_disconnect(H(0), (DAT_CLOSE_FLAGS)N(0)));
 		CALL(EP_RESET, dat_ep_reset(H(0)));
@@ -369,6 +399,14 @@ static void one_of_sharing(struct making *k, const char **text)
 		     dat_lmr_sync_rdma_read(H(0), SEGMENTS0, N(0)));
 		CALL(LMR_SYNC_WRITE,
 		     dat_lmr_sync_rdma_write(H(0), SEGMENTS0, N(0)));
+		CALL_20(SEND_INV,
+			dat_ep_post_send_with_invalidate(
+				H(0), (DAT_COUNT)N(0), SEGMENTS, cookie(N(3)),
+				(DAT_COMPLETION_FLAGS)N(4), (DAT_BOOLEAN)N(5),
+				CONTEXT));
+		CALL_20(READ_TO_RMR, dat_ep_post_rdma_read_to_rmr(
+					     H(0), SINK, cookie(N(3)), REMOTE,
+					     (DAT_COMPLETION_FLAGS)N(4)));
 		CALL(SRQ_CREATE,
 		     dat_srq_create(H(0), H(1),
 				    SRQ_ATTR(N(0), N(1), N(2), N(3)), MADE));
@@ -439,14 +477,14 @@ static void fill_chunk(uint8_t *chunk, uint64_t cookie, uint64_t len)
 static void fill(struct world *w, const struct call *c)
 {
 	uint64_t len = c->n[0] * c->n[2];
-	bool from = c->op == OP_POST_SEND || c->op == OP_POST_WRITE;
+	bool from = call_gives(c->op);
 	uint8_t *local, *remote;
 
 	if (!call_posts(c->op) || c->op == OP_RMR_BIND || len > WALK_CHUNK)
 		return;
 	local = w->mem[c->h[1]] + c->n[1];
 	fill_chunk(local, c->n[3], from ? len : 0);
-	if (c->op != OP_POST_WRITE && c->op != OP_POST_READ)
+	if (!call_reaches(c->op))
 		return;
 	remote = w->mem[c->h[2]] + c->n[5];
 	fill_chunk(remote, c->n[3], from ? 0 : len);
@@ -502,6 +540,7 @@ static void look_closer(struct world *w, const struct call *c, struct result *r)
 void call_make(struct world *w, const struct call *c, struct result *r)
 {
 	struct making k = {.w = w, .c = c, .r = r};
+	DAT_RMR_CONTEXT was = 0;
 
 	memset(r, 0, sizeof(*r));
 	r->made = r->evd = NOT_WRITTEN;
@@ -512,9 +551,13 @@ void call_make(struct world *w, const struct call *c, struct result *r)
 		memset(w->mem[c->out], FRAME, WALK_MEM);
 	}
 	fill(w, c);
+	if (c->op == OP_RMR_BIND && c->h[0] >= 0)
+		was = w->rkey[c->h[0]];
 	dispatch(&k);
 	if (r->ret != DAT_SUCCESS)
 		return;
+	if (c->op == OP_RMR_BIND && w->rkey[c->h[0]] != was)
+		w->rkey[c->h[0] + WALK_OBJS] = was;
 	look_closer(w, c, r);
 	if (c->out && r->made != NOT_WRITTEN) {
 		w->handle[c->out] = r->made;
@@ -565,6 +608,10 @@ static bool print_word(FILE *to, const struct world *w, const struct call *c,
 		c->h[2] < 0 ? fputs("NULL", to)
 			    : fprintf(to, "csp_address(%d, %u)", c->h[2],
 				      (unsigned)(w->qual + c->n[0]));
+	else if (!strcmp(word, "PORT_ADDRESS"))
+		null ? fputs(null, to)
+		     : fprintf(to, "csp_address(%d, %u)", c->h[1],
+			       (unsigned)(w->qual + c->n[0]));
 	else if (!strcmp(word, "SEGMENTS0") && c->h[1] < 0)
 		fputs("NULL", to);
 	else if (!strcmp(word, "SEGMENTS") || !strcmp(word, "SEGMENTS0"))
@@ -573,9 +620,15 @@ static bool print_word(FILE *to, const struct world *w, const struct call *c,
 			(unsigned long long)c->n[2]);
 	else if (!strcmp(word, "REMOTE"))
 		fprintf(to, "target(%d, %d, %llu, %llu)", c->h[2],
-			c->h[3] >= 0 ? c->h[3] : c->h[2],
-			(unsigned long long)c->n[5],
+			call_context(c), (unsigned long long)c->n[5],
 			(unsigned long long)(c->n[0] * c->n[2]));
+	else if (!strcmp(word, "SINK"))
+		fprintf(to, "target(%d, %d, %llu, %llu)", c->h[1], c->h[1],
+			(unsigned long long)c->n[1],
+			(unsigned long long)c->n[2]);
+	else if (!strcmp(word, "CONTEXT"))
+		c->h[3] < 0 ? fputs("0", to)
+			    : fprintf(to, "rkey[%d]", call_context(c));
 	else if (!strcmp(word, "ATTR"))
 		print_attr(to, c);
 	else if (!strcmp(word, "REGION") && c->n[0] == DAT_MEM_TYPE_LMR) {
@@ -680,6 +733,11 @@ static void print_after(FILE *to, const struct call *c)
 		return;
 	if ((c->op == OP_EVD_DEQUEUE || c->op == OP_EVD_WAIT))
 		fprintf(to, "\tseen(%d);\n", c->out);
+	if (c->op == OP_RMR_BIND && c->h[0] >= 0)
+		fprintf(to,
+			"\tif (rkey[%d] != was)\n"
+			"\t\trkey[%d] = was;\n",
+			c->h[0], c->h[0] + WALK_OBJS);
 	if (c->op == OP_CR_QUERY)
 		fprintf(to, "\th[%d] = param.cr.local_ep_handle;\n", c->out);
 	if (c->op == OP_IA_OPEN)
@@ -695,10 +753,18 @@ void call_print(FILE *to, const struct world *w, const struct call *c)
 	struct making k = {.w = (struct world *)(uintptr_t)w, .c = c};
 	const char *text = dispatch(&k);
 
-	if (c->op == OP_SETTLE) {
-		fputs("\tsettle();\n", to);
+	if (c->op == OP_SETTLE || c->op == OP_TROUBLE) {
+		fprintf(to,
+			c->op == OP_SETTLE ? "\tsettle();\n"
+					   : "\t/* h[%d]: the device "
+					     "gives up */\n",
+			c->h[0]);
 		return;
 	}
+	if (c->fails)
+		fputs("\t/* a call of the device fails: ENOMEM */\n", to);
+	if (c->op == OP_RMR_BIND && c->h[0] >= 0)
+		fprintf(to, "\twas = rkey[%d];\n", c->h[0]);
 	fputs("\tCALL(", to);
 	print_text(to, w, c, text);
 	fputs(");\n", to);
@@ -720,7 +786,7 @@ static const char prelude[] =
 	"static int n_evds;\n"
 	"static uint8_t mem[%d][%d] __attribute__((aligned(4096)));\n"
 	"static DAT_LMR_CONTEXT lkey[%d];\n"
-	"static DAT_RMR_CONTEXT rkey[%d];\n"
+	"static DAT_RMR_CONTEXT rkey[%d], was;\n"
 	"static DAT_IA_ADDRESS_PTR address[%d];\n"
 	"static DAT_IA_ATTR ia, asked_ia;\n"
 	"static DAT_PROVIDER_ATTR provider, asked_prov;\n"
@@ -778,11 +844,12 @@ static const char helpers[] =
 	"\treturn s;\n}\n\n"
 	"static inline DAT_RMR_TRIPLET *target(int id, int by, size_t at, "
 	"size_t n)\n"
-	"{\n\tstatic DAT_RMR_TRIPLET t;\n\n"
-	"\tt = (DAT_RMR_TRIPLET){\n"
+	"{\n\tstatic DAT_RMR_TRIPLET two[2], *t = two;\n\n"
+	"\tt = t == two ? two + 1 : two;\n"
+	"\t*t = (DAT_RMR_TRIPLET){\n"
 	"\t\t." WALK_TARGET " = (DAT_VADDR)(uintptr_t)(mem[id] + at),\n"
 	"\t\t.segment_length = n, .rmr_context = rkey[by]};\n"
-	"\treturn &t;\n}\n\n"
+	"\treturn t;\n}\n\n"
 	"static inline DAT_EP_ATTR *attr(int recvs, int requests, int flags)\n"
 	"{\n\tstatic DAT_EP_ATTR a;\n\n"
 	"\ta = (DAT_EP_ATTR){.max_message_size = 4096, .max_rdma_size = 4096,\n"
@@ -818,7 +885,7 @@ void call_program(FILE *to, const struct world *w, const struct call *calls,
 		  int n, const char *what)
 {
 	fprintf(to, prelude, what, WALK_OBJS, WALK_OBJS, WALK_OBJS, WALK_MEM,
-		WALK_OBJS, WALK_OBJS, WALK_OBJS, LIST_MAX, LIST_MAX);
+		WALK_OBJS, 2 * WALK_OBJS, WALK_OBJS, LIST_MAX, LIST_MAX);
 	fputs(helpers, to);
 	for (int i = 0; i < n; i++)
 		call_print(to, w, &calls[i]);

@@ -17,17 +17,19 @@
 
 #include "test/face.h"
 
-#define WALK_OBJS  512
-#define WALK_CALLS 4096
-#define WALK_MEM   4096 /* bytes of a region */
-#define WALK_CHUNK 128	/* bytes that one transfer has for itself */
-#define CHUNKS	   (WALK_MEM / WALK_CHUNK)
-#define FRAME	   0xee /* what is in a chunk that nothing was moved to */
+#define WALK_OBJS    512
+#define WALK_CALLS   4096
+#define WALK_MEM     4096 /* bytes of a region */
+#define WALK_CHUNK   128  /* bytes that one transfer has for itself */
+#define CHUNKS	     (WALK_MEM / WALK_CHUNK)
+#define WALK_MESSAGE 66	  /* bytes of a message, at most */
+#define FRAME	     0xee /* what is in a chunk that nothing was moved to */
 
 /* In place of an object's number. */
 enum {
 	OBJ_NULL = -1,
 	OBJ_SMALL = -2, /* a handle that is no address */
+	OBJ_OLDER = -3, /* h[4]: the context that window h[3] had before */
 };
 
 /* The calls: name, and what stands for the numbers n[] in it. */
@@ -69,6 +71,7 @@ enum {
 	X(EP_STATUS)            \
 	X(EP_CONNECT)           \
 	X(EP_DUP_CONNECT)       \
+	X(EP_COMMON_CONNECT)    \
 	X(EP_DISCONNECT)        \
 	X(EP_RESET)             \
 	X(EP_FREE)              \
@@ -92,6 +95,8 @@ enum {
 	X(RMR_FREE)             \
 	X(LMR_SYNC_READ)        \
 	X(LMR_SYNC_WRITE)       \
+	X(SEND_INV)             \
+	X(READ_TO_RMR)          \
 	X(SRQ_CREATE)           \
 	X(SRQ_QUERY)            \
 	X(SRQ_POST_RECV)        \
@@ -106,7 +111,8 @@ enum {
 	X(CR_HANDOFF)           \
 	X(STRERROR)             \
 	X(LIST_PROVIDERS)       \
-	X(SETTLE)
+	X(SETTLE)               \
+	X(TROUBLE)
 
 enum op {
 #define X(name) OP_##name,
@@ -118,6 +124,7 @@ enum op {
 struct call {
 	uint8_t op;
 	bool no_out;   /* NULL where a result belongs */
+	uint8_t fails; /* if not 0, a call of the device: model_fault.c */
 	int16_t out;   /* number of what is made, one more behind it */
 	int16_t h[6];  /* objects, in the order of the call's handles */
 	uint64_t n[6]; /* numbers, in the order that call.c shows */
@@ -171,7 +178,8 @@ struct world {
 	DAT_HANDLE handle[WALK_OBJS];
 	uint8_t *mem[WALK_OBJS]; /* of LMRs */
 	DAT_LMR_CONTEXT lkey[WALK_OBJS];
-	DAT_RMR_CONTEXT rkey[WALK_OBJS];	    /* of LMRs and RMRs */
+	/* of LMRs and RMRs; behind them, that RMRs had before */
+	DAT_RMR_CONTEXT rkey[2 * WALK_OBJS];
 	struct sockaddr_storage address[WALK_OBJS]; /* of IAs */
 	DAT_IA_ATTR ia_attr; /* of the last one that was opened */
 	DAT_PROVIDER_ATTR prov_attr;
@@ -181,6 +189,8 @@ struct world {
 #define WALK_PORT 512
 
 const char *call_name(int op);
+/* The place in rkey[] of the context that a transfer names. */
+int call_context(const struct call *c);
 /* False: this version of DAT has no such call. */
 bool call_exists(int op);
 void call_make(struct world *w, const struct call *c, struct result *r);
@@ -209,11 +219,38 @@ enum attr {
 	ATTR_HUGE,
 	ATTR_N
 };
+/* Transfers, by whether they move bytes out of local memory, or into it. */
+static inline bool call_gives(int op)
+{
+	return op == OP_POST_SEND || op == OP_SEND_INV || op == OP_POST_WRITE;
+}
+
+static inline bool call_reads(int op)
+{
+	return op == OP_POST_READ || op == OP_READ_TO_RMR;
+}
+
+static inline bool call_sends(int op)
+{
+	return op == OP_POST_SEND || op == OP_SEND_INV;
+}
+
+/* Those that name memory of the peer's. */
+static inline bool call_reaches(int op)
+{
+	return op == OP_POST_WRITE || call_reads(op);
+}
+
+static inline bool call_transfers(int op)
+{
+	return call_gives(op) || call_reads(op) || op == OP_POST_RECV;
+}
+
 /* Whether work is posted, with a cookie of its own. */
 static inline bool call_posts(int op)
 {
-	return (op >= OP_POST_SEND && op <= OP_POST_READ) ||
-	       op == OP_RMR_BIND || op == OP_SRQ_POST_RECV;
+	return call_transfers(op) || op == OP_RMR_BIND ||
+	       op == OP_SRQ_POST_RECV;
 }
 
 #define SMALL_DTOS 4

@@ -86,6 +86,8 @@ static inline bool walk_operation_is(const DAT_DTO_COMPLETION_EVENT_DATA *data,
 		[OP_POST_RECV] = DAT_DTO_RECEIVE,
 		[OP_POST_WRITE] = DAT_DTO_RDMA_WRITE,
 		[OP_POST_READ] = DAT_DTO_RDMA_READ,
+		[OP_READ_TO_RMR] = DAT_DTO_RDMA_READ,
+		[OP_SEND_INV] = DAT_DTO_SEND,
 	};
 
 	return data->operation == kinds[op];
@@ -93,6 +95,20 @@ static inline bool walk_operation_is(const DAT_DTO_COMPLETION_EVENT_DATA *data,
 	(void)data;
 	(void)op;
 	return true;
+#endif
+}
+
+/* Whether a receive says that the peer has taken CONTEXT back: only in 2.0. */
+static inline bool walk_takes_back(const DAT_DTO_COMPLETION_EVENT_DATA *data,
+				   DAT_RMR_CONTEXT context)
+{
+#if DAT_FACE == 2
+	return data->operation == DAT_DTO_RECEIVE_WITH_INVALIDATE &&
+	       data->rmr_context == context;
+#else
+	(void)data;
+	(void)context;
+	return false;
 #endif
 }
 

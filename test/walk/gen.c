@@ -15,8 +15,6 @@
 
 #include "test/walk/face.h"
 
-#define QUALS 6
-
 uint32_t gen_below(struct gen *g, uint32_t n)
 {
 	g->state += UINT64_C(0x9e3779b97f4a7c15);
@@ -158,6 +156,11 @@ static bool gen_evd_create(struct gen *g, const struct model *m, struct call *c)
 		       DAT_EVD_SOFTWARE_FLAG | DAT_EVD_CR_FLAG,
 		       DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG,
 		       DAT_EVD_DEFAULT_FLAG, 0, 0x200, 0x800);
+	if (g->spills &&
+	    (c->n[1] == DAT_EVD_CONNECTION_FLAG ||
+	     c->n[1] == DAT_EVD_CR_FLAG) &&
+	    !one_in(g, 3))
+		c->n[0] = PICK(g, 1, 1, 2, 3);
 	c->no_out = one_in(g, 30);
 	c->out = (int16_t)g->next;
 	return how_many(m, K_EVD, c->h[0]) < 10;
@@ -313,8 +316,12 @@ static bool gen_ep(struct gen *g, const struct model *m, struct call *c)
 				DAT_EP_FIELD_REQUEST_EVD_HANDLE |
 				DAT_EP_FIELD_CONNECT_EVD_HANDLE,
 			DAT_EP_FIELD_EP_STATE, DAT_EP_FIELD_SRQ_HANDLE);
-		/* Posted work forbids it: that is not walked. */
-		return !m->obj[c->h[0]].ep.n[0] && !m->obj[c->h[0]].ep.n[1];
+		break;
+	case OP_EP_DISCONNECT:
+		c->n[0] = one_in(g, 30) ? 2
+					: PICK(g, DAT_CLOSE_ABRUPT_FLAG,
+					       DAT_CLOSE_GRACEFUL_FLAG);
+		break;
 	}
 	return c->h[0] >= 0;
 }
@@ -355,7 +362,9 @@ static bool gen_connect(struct gen *g, const struct model *m, struct call *c)
 	if (c->h[0] < 0 || m->n_conn >= MAX_CONNS - 1)
 		return false;
 	sp = find(g, m, ANY(one_in(g, 3) ? K_RSP : K_PSP));
-	c->n[0] = sp < 0 || one_in(g, 12) ? gen_below(g, QUALS)
+	if (g->common && how_many(m, K_CSP, OBJ_NULL) && !one_in(g, 3))
+		sp = find(g, m, ANY(K_CSP));
+	c->n[0] = sp < 0 || one_in(g, 12) ? gen_below(g, WALK_QUALS)
 					  : m->obj[sp].sp.qual;
 	c->h[1] = (int16_t)(sp < 0 || one_in(g, 12) ? find(g, m, ANY(K_IA))
 						    : m->obj[sp].ia);
@@ -367,6 +376,10 @@ static bool gen_connect(struct gen *g, const struct model *m, struct call *c)
 	c->n[4] = one_in(g, 40) ? DAT_QOS_PREMIUM : 0;
 	c->n[5] = one_in(g, 40) ? 1 : 0;
 	c->no_out = one_in(g, 40);
+	if (g->common && c->op == OP_EP_CONNECT && !one_in(g, 3)) {
+		c->op = OP_EP_COMMON_CONNECT;
+		c->n[4] = c->n[5] = 0; /* there are none */
+	}
 	return !rsp_is_asked(m, c->n[0]);
 }
 
@@ -393,7 +406,7 @@ static bool gen_sp(struct gen *g, const struct model *m, struct call *c)
 	if (c->op != OP_PSP_CREATE && c->op != OP_RSP_CREATE)
 		return c->h[0] >= 0;
 	c->h[0] = (int16_t)find(g, m, ANY(K_IA));
-	c->n[0] = gen_below(g, QUALS);
+	c->n[0] = gen_below(g, WALK_QUALS);
 	c->h[psp ? 1 : 2] = (int16_t)find(g, m, EVD(c->h[0], DAT_EVD_CR_FLAG));
 	c->out = (int16_t)g->next;
 	if (psp)
@@ -434,76 +447,17 @@ static int free_chunk(struct gen *g, const struct model *m, int lmr)
 	return -1;
 }
 
-static bool gen_post(struct gen *g, const struct model *m, struct call *c)
-{
-	const struct obj *o;
-	int chunk, peer;
-
-	/* Mostly of one that is connected. */
-	for (int i = 0; i < 5; i++) {
-		c->h[0] = (int16_t)find(g, m, ANY(K_EP));
-		if (c->h[0] >= 0 && model_states(m, c->h[0]) & ST(CONNECTED))
-			break;
-	}
-	if (c->h[0] < 0)
-		return false;
-	o = &m->obj[c->h[0]];
-	c->h[1] = (int16_t)find(
-		g, m, (struct want){K_LMR, o->ia, 0, o->uses[USE_PZ]});
-	if (o->uses[USE_PZ] < 0 || c->h[1] < 0)
-		return false;
-	chunk = free_chunk(g, m, c->h[1]);
-	c->n[0] =
-		one_in(g, 50) ? PICK(g, 9, (uint64_t)-1) : 1 + gen_below(g, 2);
-	/* Receives are for whatever may come. */
-	c->n[2] =
-		c->op == OP_POST_RECV ? WALK_CHUNK / c->n[0] : gen_below(g, 33);
-	if (WALK_LONG != 0 && one_in(g, 50))
-		c->n[2] = WALK_LONG;
-	if (c->n[0] > 2)
-		c->n[2] = 1;
-	c->n[1] = (uint64_t)chunk * WALK_CHUNK;
-	c->n[3] = m->cookies;
-	c->n[4] = c->op == OP_POST_RECV
-			  ? 0
-			  : PICK(g, 0, 0, 0, DAT_COMPLETION_SUPPRESS_FLAG,
-				 DAT_COMPLETION_SOLICITED_WAIT_FLAG,
-				 DAT_COMPLETION_BARRIER_FENCE_FLAG);
-	if (c->op != OP_POST_WRITE && c->op != OP_POST_READ)
-		return chunk >= 0;
-	peer = conn_peer(m, c->h[0]);
-	c->h[2] =
-		(int16_t)(peer < 0 ? find(g, m, ANY(K_LMR))
-				   : find(g, m,
-					  (struct want){
-						  K_LMR, m->obj[peer].ia, 0,
-						  m->obj[peer].uses[USE_PZ]}));
-	if (c->h[2] < 0 || chunk < 0)
-		return false;
-	if (c->op == OP_POST_READ)
-		c->n[0] = 1;
-	chunk = free_chunk(g, m, c->h[2]);
-	c->n[5] = (uint64_t)chunk * WALK_CHUNK;
-	return chunk >= 0 && !(c->h[2] == c->h[1] && c->n[5] == c->n[1]);
-}
-
-static bool gen_rmr(struct gen *g, const struct model *m, struct call *c)
-{
-	c->h[0] = (int16_t)find(g, m, ANY(K_RMR));
-	c->no_out = one_in(g, 30);
-	c->n[0] = PICK(g, DAT_RMR_FIELD_ALL, DAT_RMR_FIELD_ALL, 0, 0x8000);
-	if (c->op != OP_RMR_CREATE && c->op != OP_RMR_CREATE_EP)
-		return c->h[0] >= 0;
-	c->h[0] = (int16_t)find(g, m, ANY(K_PZ));
-	c->out = (int16_t)g->next;
-	return how_many(m, K_RMR, OBJ_NULL) < 6;
-}
-
-/* An endpoint that is connected, if there is one. */
+/* An endpoint that is connected, if there is one; often one that may do all. */
 static int connected(struct gen *g, const struct model *m)
 {
-	int id = OBJ_NULL;
+	int id = OBJ_NULL, n = 0;
 
+	for (int i = 0; i < m->n_obj; i++)
+		if (obj_of(m, i, K_EP) && dto_is_certain(m, i) &&
+		    gen_below(g, (uint32_t)++n) == 0)
+			id = i;
+	if (n && !one_in(g, 3))
+		return id;
 	for (int i = 0; i < 5; i++) {
 		id = find(g, m, ANY(K_EP));
 		if (id >= 0 && model_states(m, id) & ST(CONNECTED))
@@ -512,9 +466,178 @@ static int connected(struct gen *g, const struct model *m)
 	return id;
 }
 
+/* A region for EP; now and then one that its transfers may not use. */
+static int region_for(struct gen *g, const struct model *m, int ep)
+{
+	const struct obj *o = &m->obj[ep];
+
+	return find(g, m,
+		    (struct want){K_LMR, o->ia, 0,
+				  one_in(g, 40) ? OBJ_NULL : o->uses[USE_PZ]});
+}
+
+/* A window that is open to the peer of EP, maybe there only. */
+static int open_window(struct gen *g, const struct model *m, int ep, bool only)
+{
+	int found = OBJ_NULL, n = 0;
+
+	for (int i = 0; i < m->n_obj; i++) {
+		const struct obj *o = obj_of(m, i, K_RMR);
+
+		if (o && (o->rmr.for_ep || !only) && o->rmr.ep == ep &&
+		    o->rmr.to.len && obj_of(m, o->rmr.to.lmr, K_LMR) &&
+		    rmr_is_known(m, i) && one_in(g, (uint32_t)++n))
+			found = i;
+	}
+	return found;
+}
+
+/* One that a bind through EP is to open or close, when its turn comes. */
+static int waiting_window(struct gen *g, const struct model *m, int ep)
+{
+	int found = OBJ_NULL, n = 0;
+
+	for (int i = 0; i < m->n_obj; i++)
+		if (obj_of(m, i, K_RMR) && rmr_waits_at(m, i) == ep &&
+		    one_in(g, (uint32_t)++n))
+			found = i;
+	return found;
+}
+
+/* One that was, and is closed or gone. */
+static int shut_window(struct gen *g, const struct model *m, int ep)
+{
+	int found = OBJ_NULL, n = 0;
+
+	for (int i = 0; i < m->n_obj; i++) {
+		const struct obj *o = &m->obj[i];
+
+		if (o->kind == K_RMR && o->rmr.done &&
+		    (!o->live || !o->rmr.to.len) &&
+		    o->uses[USE_PZ] == m->obj[ep].uses[USE_PZ] &&
+		    obj_of(m, o->rmr.to.lmr, K_LMR) && rmr_is_known(m, i) &&
+		    !model_aliased(m, i) && one_in(g, (uint32_t)++n))
+			found = i;
+	}
+	return found;
+}
+
+/* A window that the peer may look through, and a place behind it, or beside. */
+static int through(struct gen *g, const struct model *m, struct call *c,
+		   int peer)
+{
+	struct want want = {K_RMR, m->obj[peer].ia, 0,
+			    m->obj[peer].uses[USE_PZ]};
+	int chunk, shut = one_in(g, 2) ? shut_window(g, m, peer) : OBJ_NULL;
+	const struct range *to;
+
+	c->h[3] = (int16_t)(shut >= 0 ? shut
+			    : one_in(g, 20)
+				    ? (int)gen_below(g, (uint32_t)m->n_obj)
+				    : find(g, m, want));
+	if (c->h[3] < 0)
+		return -1;
+	if (m->obj[c->h[3]].kind != K_RMR)
+		return -1;
+	to = &m->obj[c->h[3]].rmr.to;
+	if (one_in(g, 8))
+		c->h[4] = OBJ_OLDER;
+	/* What is closed breaks the connection. */
+	if (!to->len && shut < 0 && !one_in(g, 4))
+		return -1;
+	if (!obj_of(m, to->lmr, K_LMR) || one_in(g, 10))
+		return free_chunk(g, m, c->h[2]);
+	c->h[2] = to->lmr;
+	chunk = (int)(to->at / WALK_CHUNK + gen_below(g, 2)) % CHUNKS;
+	return m->obj[c->h[2]].lmr.busy[chunk] ? -1 : chunk;
+}
+
+static bool gen_reach(struct gen *g, const struct model *m, struct call *c)
+{
+	int chunk, peer = conn_peer(m, c->h[0]);
+
+	c->h[2] = (int16_t)(peer < 0 ? find(g, m, ANY(K_LMR))
+				     : region_for(g, m, peer));
+	if (c->h[2] < 0)
+		return false;
+	if (call_reads(c->op))
+		c->n[0] = 1;
+	chunk = peer >= 0 && !one_in(g, 3) ? through(g, m, c, peer) : -1;
+	if (chunk < 0) {
+		c->h[3] = OBJ_NULL;
+		chunk = free_chunk(g, m, c->h[2]);
+	}
+	c->n[5] = (uint64_t)chunk * WALK_CHUNK;
+	return chunk >= 0 && !(c->h[2] == c->h[1] && c->n[5] == c->n[1]);
+}
+
+/* A window to take back: if there is one, that the peer has open. */
+static void take_back(struct gen *g, const struct model *m, struct call *c)
+{
+	int peer = conn_peer(m, c->h[0]);
+	int open = peer < 0 ? OBJ_NULL : open_window(g, m, peer, true);
+
+	c->h[3] =
+		(int16_t)(open >= 0 && !one_in(g, 10) ? open
+						      : find(g, m, ANY(K_RMR)));
+	/* What is not open breaks the connection. */
+	c->n[5] = open >= 0 || one_in(g, 10);
+}
+
+static bool gen_post(struct gen *g, const struct model *m, struct call *c)
+{
+	bool recv = c->op == OP_POST_RECV;
+	int chunk;
+
+	c->h[0] = (int16_t)connected(g, m);
+	if (c->h[0] < 0 || m->obj[c->h[0]].uses[USE_PZ] < 0)
+		return false;
+	c->h[1] = (int16_t)region_for(g, m, c->h[0]);
+	if (c->h[1] < 0)
+		return false;
+	chunk = free_chunk(g, m, c->h[1]);
+	c->n[0] =
+		one_in(g, 50) ? PICK(g, 9, (uint64_t)-1) : 1 + gen_below(g, 2);
+	/* Receives are for whatever may come, or too short. */
+	c->n[2] = !recv		  ? gen_below(g, WALK_MESSAGE / 2)
+		  : one_in(g, 40) ? 4
+				  : WALK_CHUNK / c->n[0];
+	if (WALK_LONG != 0 && one_in(g, 50))
+		c->n[2] = WALK_LONG;
+	if (c->n[0] > 2)
+		c->n[2] = 1;
+	c->n[1] = (uint64_t)chunk * WALK_CHUNK;
+	c->n[3] = m->cookies;
+	c->n[4] = recv ? 0
+		       : PICK(g, 0, 0, 0, DAT_COMPLETION_SUPPRESS_FLAG,
+			      DAT_COMPLETION_SOLICITED_WAIT_FLAG,
+			      DAT_COMPLETION_BARRIER_FENCE_FLAG);
+	if (c->op == OP_SEND_INV)
+		take_back(g, m, c);
+	if (call_reaches(c->op) && chunk >= 0)
+		return gen_reach(g, m, c);
+	return chunk >= 0;
+}
+
+static bool gen_rmr(struct gen *g, const struct model *m, struct call *c)
+{
+	int ep;
+
+	c->h[0] = (int16_t)find(g, m, ANY(K_RMR));
+	c->no_out = one_in(g, 30);
+	c->n[0] = PICK(g, DAT_RMR_FIELD_ALL, DAT_RMR_FIELD_ALL, 0, 0x8000);
+	if (c->op != OP_RMR_CREATE && c->op != OP_RMR_CREATE_EP)
+		return c->h[0] >= 0;
+	ep = connected(g, m);
+	c->h[0] = (int16_t)(ep < 0 || one_in(g, 3) ? find(g, m, ANY(K_PZ))
+						   : m->obj[ep].uses[USE_PZ]);
+	c->out = (int16_t)g->next;
+	return how_many(m, K_RMR, OBJ_NULL) < 6;
+}
+
 static bool gen_bind(struct gen *g, const struct model *m, struct call *c)
 {
-	int pz;
+	int pz, open, waits;
 
 	c->h[2] = (int16_t)connected(g, m);
 	pz = c->h[2] < 0 || one_in(g, 10) ? OBJ_NULL
@@ -527,6 +650,17 @@ static bool gen_bind(struct gen *g, const struct model *m, struct call *c)
 	c->n[2] = PICK(g, 0, WALK_CHUNK, WALK_CHUNK, 2 * WALK_CHUNK, WALK_MEM);
 	if (c->n[2] == WALK_MEM)
 		c->n[1] = one_in(g, 4) ? 1 : 0;
+	open = c->h[2] >= 0 && one_in(g, g->windows ? 2 : 3)
+		       ? open_window(g, m, c->h[2], false)
+		       : OBJ_NULL;
+	if (open >= 0) {
+		c->h[0] = (int16_t)open;
+		if (!one_in(g, 3))
+			c->n[2] = 0;
+	}
+	waits = one_in(g, 3) ? waiting_window(g, m, c->h[2]) : OBJ_NULL;
+	if (waits >= 0)
+		c->h[0] = (int16_t)waits;
 	c->n[3] = m->cookies;
 	c->n[4] = PICK(g, 0, 0, DAT_COMPLETION_BARRIER_FENCE_FLAG);
 	c->n[5] = PICK(g, DAT_MEM_PRIV_ALL_FLAG, DAT_MEM_PRIV_ALL_FLAG,
@@ -632,12 +766,15 @@ static bool gen_csp(struct gen *g, const struct model *m, struct call *c)
 	return c->h[0] >= 0 && how_many(m, K_CSP, OBJ_NULL) < 3;
 }
 
-/* Nothing is handed off but what is no request. */
 static bool gen_handoff(struct gen *g, const struct model *m, struct call *c)
 {
-	c->h[0] = (int16_t)(one_in(g, 4) ? OBJ_NULL : find(g, m, ANY(K_PSP)));
-	c->n[0] = gen_below(g, QUALS);
-	return true;
+	int to;
+
+	c->h[0] = (int16_t)find(g, m, ANY(one_in(g, 20) ? K_PSP : K_CR));
+	to = c->h[0] < 0 ? OBJ_NULL : find(g, m, OF(K_PSP, m->obj[c->h[0]].ia));
+	c->n[0] = to < 0 || one_in(g, 8) ? gen_below(g, WALK_QUALS)
+					 : m->obj[to].sp.qual;
+	return c->h[0] >= 0;
 }
 
 static bool gen_lib(struct gen *g, const struct model *m, struct call *c)
@@ -653,11 +790,26 @@ static bool gen_lib(struct gen *g, const struct model *m, struct call *c)
 	return true;
 }
 
+/* What waits for a receive waits no longer. */
+static bool gen_trouble(struct gen *g, const struct model *m, struct call *c)
+{
+	int n = 0;
+
+	for (int i = 0; i < m->n_obj; i++)
+		if (fault_waits(m, i) && one_in(g, (uint32_t)++n))
+			c->h[0] = (int16_t)i;
+	c->n[0] = gen_below(g, 2);
+	return n;
+}
+
 /* ------------------------------------------------- room for its events */
 
-static bool has_room(const struct model *m, int evd, int events)
+static bool has_room(const struct gen *g, const struct model *m, int evd,
+		     int events)
 {
-	if (evd < 0)
+	if (evd < 0 ||
+	    (g->spills &&
+	     (spill_can(m, evd) || m->obj[evd].evd.flags == DAT_EVD_CR_FLAG)))
 		return true;
 	/* Those of connections that nothing can come of yet will come. */
 	for (int i = 0; i < m->n_conn; i++)
@@ -667,18 +819,21 @@ static bool has_room(const struct model *m, int evd, int events)
 	return model_may_have(m, evd) + events <= m->obj[evd].evd.asked;
 }
 
-static bool ep_has_room(const struct model *m, int ep, int use, int events)
+static bool ep_has_room(const struct gen *g, const struct model *m, int ep,
+			int use, int events)
 {
-	return ep < 0 || has_room(m, m->obj[ep].uses[use], events);
+	return ep < 0 || has_room(g, m, m->obj[ep].uses[use], events);
 }
 
 /* Where who listens takes the requests to QUAL. */
-static bool sp_has_room(const struct model *m, uint64_t qual)
+static bool sp_has_room(const struct gen *g, const struct model *m,
+			uint64_t qual)
 {
 	for (int i = 0; i < m->n_obj; i++)
 		if (m->obj[i].live && m->obj[i].sp.qual == qual &&
-		    (m->obj[i].kind == K_PSP || m->obj[i].kind == K_RSP) &&
-		    !has_room(m, m->obj[i].uses[USE_EVD], 1))
+		    (m->obj[i].kind == K_PSP || m->obj[i].kind == K_RSP ||
+		     m->obj[i].kind == K_CSP) &&
+		    !has_room(g, m, m->obj[i].uses[USE_EVD], 1))
 			return false;
 	return true;
 }
@@ -693,8 +848,18 @@ static int accepts_with(const struct model *m, const struct call *c)
 					   : OBJ_NULL;
 }
 
-/* Nothing is to overflow: that is another test's. */
-static bool overflows(const struct model *m, const struct call *c)
+/* Its end is told on the asynchronous EVD. */
+static bool tells_too_much(const struct gen *g, const struct model *m, int ep)
+{
+	const struct obj *o = obj_of(m, ep, K_EP);
+
+	return o && o->uses[USE_SRQ] >= 0 &&
+	       !has_room(g, m, m->obj[o->ia].uses[USE_EVD], 1);
+}
+
+/* Completions are not to overflow; the rest is, in some walks. */
+static bool overflows(const struct gen *g, const struct model *m,
+		      const struct call *c)
 {
 	int ep = obj_of(m, c->h[0], K_EP) ? c->h[0] : OBJ_NULL;
 
@@ -702,29 +867,38 @@ static bool overflows(const struct model *m, const struct call *c)
 	case OP_EVD_POST_SE:
 		return obj_of(m, c->h[0], K_EVD) &&
 		       m->obj[c->h[0]].evd.flags != DAT_EVD_SOFTWARE_FLAG &&
-		       !has_room(m, c->h[0], 1);
+		       !has_room(g, m, c->h[0], 1);
 	case OP_EP_CONNECT:
-		return !ep_has_room(m, ep, USE_CONN, 3) ||
-		       !sp_has_room(m, c->n[0]);
+	case OP_EP_COMMON_CONNECT:
+		return tells_too_much(g, m, ep) ||
+		       !ep_has_room(g, m, ep, USE_CONN, 3) ||
+		       !sp_has_room(g, m, c->n[0]);
 	case OP_EP_DUP_CONNECT:
-		return !ep_has_room(m, ep, USE_CONN, 3) ||
+		return tells_too_much(g, m, ep) ||
+		       !ep_has_room(g, m, ep, USE_CONN, 3) ||
 		       (obj_of(m, c->h[1], K_EP) &&
 			m->obj[c->h[1]].ep.conn >= 0 &&
-			!sp_has_room(m, m->conn[m->obj[c->h[1]].ep.conn].qual));
+			!sp_has_room(g, m,
+				     m->conn[m->obj[c->h[1]].ep.conn].qual));
+	case OP_CR_HANDOFF:
+		return !sp_has_room(g, m, c->n[0]);
 	case OP_CR_ACCEPT:
-		return !ep_has_room(m, accepts_with(m, c), USE_CONN, 3);
+		return tells_too_much(g, m, accepts_with(m, c)) ||
+		       !ep_has_room(g, m, accepts_with(m, c), USE_CONN, 3);
 	case OP_POST_SEND:
 	case OP_POST_WRITE:
 	case OP_POST_READ:
-		return !ep_has_room(m, ep, USE_REQUEST, 1);
+	case OP_SEND_INV:
+	case OP_READ_TO_RMR:
+		return !ep_has_room(g, m, ep, USE_REQUEST, 1);
 	case OP_POST_RECV:
-		return !ep_has_room(m, ep, USE_RECV, 1);
+		return !ep_has_room(g, m, ep, USE_RECV, 1);
 	case OP_RMR_BIND:
 		return obj_of(m, c->h[2], K_EP) &&
-		       !ep_has_room(m, c->h[2], USE_REQUEST, 1);
+		       !ep_has_room(g, m, c->h[2], USE_REQUEST, 1);
 	case OP_SRQ_SET_LW:
 		return obj_of(m, c->h[0], K_SRQ) &&
-		       !has_room(m, m->obj[m->obj[c->h[0]].ia].uses[USE_EVD],
+		       !has_room(g, m, m->obj[m->obj[c->h[0]].ia].uses[USE_EVD],
 				 1);
 	default:
 		return false;
@@ -792,10 +966,12 @@ static const struct {
 	{OP_RMR_CREATE, 8, gen_rmr},
 	{OP_RMR_CREATE_EP, 4, gen_rmr},
 	{OP_RMR_QUERY, 4, gen_rmr},
-	{OP_RMR_BIND, 10, gen_bind},
+	{OP_RMR_BIND, 14, gen_bind},
 	{OP_RMR_FREE, 3, gen_rmr},
 	{OP_LMR_SYNC_READ, 3, gen_sync},
 	{OP_LMR_SYNC_WRITE, 3, gen_sync},
+	{OP_SEND_INV, 8, gen_post},
+	{OP_READ_TO_RMR, 5, gen_post},
 	{OP_SRQ_CREATE, 8, gen_srq},
 	{OP_SRQ_QUERY, 6, gen_srq},
 	{OP_SRQ_POST_RECV, 14, gen_srq},
@@ -808,10 +984,11 @@ static const struct {
 	{OP_CSP_CREATE, 6, gen_csp},
 	{OP_CSP_QUERY, 2, gen_csp},
 	{OP_CSP_FREE, 2, gen_csp},
-	{OP_CR_HANDOFF, 1, gen_handoff},
+	{OP_CR_HANDOFF, 6, gen_handoff},
 	{OP_STRERROR, 4, gen_lib},
 	{OP_LIST_PROVIDERS, 2, gen_lib},
 	{OP_SETTLE, 8, NULL},
+	{OP_TROUBLE, 10, gen_trouble},
 };
 #define MENU (int)(sizeof(menu) / sizeof(*menu))
 
@@ -823,6 +1000,7 @@ static int handles(int op)
 	case OP_STRERROR:
 	case OP_LIST_PROVIDERS:
 	case OP_SETTLE:
+	case OP_TROUBLE:
 		return 0;
 	case OP_EVD_CREATE:
 	case OP_EVD_MODIFY_CNO:
@@ -896,8 +1074,168 @@ static bool may_spoil(const struct call *c)
 	       c->op != OP_EVD_WAIT && c->op != OP_EVD_DEQUEUE;
 }
 
+/* ------------------------------------------------- towards a connection */
+
+/*
+ * Calls that are drawn blindly seldom connect two endpoints, and then nothing
+ * is sent. So in most walks many a call is the next one that is wanted for it.
+ */
+#define STEP_TRIES 12
+
+/* It may succeed. */
+static bool is_sound(const struct model *m, const struct call *c)
+{
+	struct answers a;
+
+	model_ask((struct model *)(uintptr_t)m, c, &a);
+	return !a.sure;
+}
+
+/* An endpoint of IA, or of any, and how many there are. */
+static int with_states(struct gen *g, const struct model *m, int ia,
+		       unsigned states, int *n)
+{
+	int id = OBJ_NULL;
+
+	*n = 0;
+	for (int i = 0; i < m->n_obj; i++)
+		if (obj_of(m, i, K_EP) && (ia < 0 || m->obj[i].ia == ia) &&
+		    m->obj[i].uses[USE_PZ] >= 0 &&
+		    m->obj[i].uses[USE_CONN] >= 0 &&
+		    !(model_states(m, i) & ~states) &&
+		    gen_below(g, (uint32_t)++ * n) == 0)
+			id = i;
+	return id;
+}
+
+/* Windows are opened, used, closed and used again. */
+static int work_of_windows(struct gen *g)
+{
+	return (int)PICK(g, OP_POST_RECV, OP_POST_SEND, OP_POST_WRITE,
+			 OP_POST_WRITE, OP_POST_WRITE, OP_POST_READ,
+			 OP_RMR_BIND, OP_RMR_BIND, OP_RMR_BIND, OP_RMR_BIND,
+			 OP_SEND_INV, OP_RMR_CREATE_EP, OP_RMR_CREATE_EP,
+			 OP_RMR_FREE);
+}
+
+static int work(struct gen *g)
+{
+	if (g->windows && !one_in(g, 3))
+		return work_of_windows(g);
+	return (int)PICK(g, OP_POST_RECV, OP_POST_RECV, OP_POST_RECV,
+			 OP_SRQ_POST_RECV, OP_POST_SEND, OP_POST_SEND,
+			 OP_POST_SEND, OP_POST_WRITE, OP_POST_WRITE,
+			 OP_POST_READ, OP_POST_READ, OP_RMR_BIND, OP_RMR_BIND,
+			 OP_RMR_BIND, OP_RMR_BIND, OP_SEND_INV, OP_READ_TO_RMR,
+			 OP_RMR_CREATE, OP_RMR_CREATE_EP, OP_EVD_DEQUEUE,
+			 OP_EP_DISCONNECT, OP_TROUBLE, OP_TROUBLE);
+}
+
+static int part(struct gen *g)
+{
+	/* Where an end has a shared queue little is known of windows. */
+	if (g->windows)
+		return (int)PICK(g, OP_PZ_CREATE, OP_EVD_CREATE, OP_EVD_CREATE,
+				 OP_LMR_CREATE, OP_LMR_CREATE, OP_EP_CREATE,
+				 OP_EP_CREATE, OP_PSP_CREATE, OP_RSP_CREATE);
+	return (int)PICK(g, OP_PZ_CREATE, OP_EVD_CREATE, OP_EVD_CREATE,
+			 OP_EVD_CREATE, OP_LMR_CREATE, OP_EP_CREATE,
+			 OP_EP_CREATE, OP_EP_CREATE_SRQ, OP_SRQ_CREATE,
+			 OP_PSP_CREATE, OP_PSP_CREATE, OP_RSP_CREATE);
+}
+
+static int wanted(struct gen *g, const struct model *m)
+{
+	int up, down, ready;
+
+	with_states(g, m, OBJ_NULL, ST(CONNECTED), &up);
+	with_states(g, m, OBJ_NULL, ST(DISCONNECTED), &down);
+	with_states(g, m, OBJ_NULL, ST(UNCONNECTED), &ready);
+	if (how_many(m, K_CR, OBJ_NULL) && ready && !one_in(g, 3))
+		return OP_CR_ACCEPT;
+	if (one_in(g, 3))
+		return OP_EVD_WAIT;
+	if (up && !one_in(g, 3))
+		return work(g);
+	if (down && one_in(g, 3))
+		return OP_EP_RESET;
+	if (ready > 1 &&
+	    how_many(m, K_PSP, OBJ_NULL) + how_many(m, K_RSP, OBJ_NULL))
+		return OP_EP_CONNECT;
+	if (g->common && ready && !how_many(m, K_CSP, OBJ_NULL))
+		return OP_CSP_CREATE;
+	return part(g);
+}
+
+/* An EVD that something is owed to. */
+static bool await(struct gen *g, const struct model *m, struct call *c)
+{
+	int n = 0;
+
+	for (int i = 0; i < m->n_obj; i++)
+		if (obj_of(m, i, K_EVD) && model_owes(m, i) &&
+		    !m->obj[i].evd.unwaitable &&
+		    gen_below(g, (uint32_t)++n) == 0)
+			c->h[0] = (int16_t)i;
+	c->n[0] = PATIENCE_US;
+	c->n[1] = 1;
+	c->no_out = false;
+	c->out = 0;
+	if (n && m->obj[c->h[0]].evd.flags & DAT_EVD_CR_FLAG)
+		c->out = (int16_t)g->next;
+	return n;
+}
+
+static bool fill_in(struct gen *g, const struct model *m, int op,
+		    struct call *c)
+{
+	int n;
+
+	blank(c, op);
+	if (op == OP_EVD_WAIT)
+		return await(g, m, c);
+	for (int i = 0; i < MENU; i++)
+		if (menu[i].op == op && !menu[i].fill(g, m, c))
+			return false;
+	switch (op) {
+	case OP_CR_ACCEPT:
+		if (m->obj[c->h[0]].uses[USE_EP] < 0)
+			c->h[1] = (int16_t)with_states(g, m, m->obj[c->h[0]].ia,
+						       ST(UNCONNECTED), &n);
+		break;
+	case OP_EP_CONNECT:
+		c->h[0] = (int16_t)with_states(g, m, OBJ_NULL, ST(UNCONNECTED),
+					       &n);
+		break;
+	case OP_EP_CREATE:
+	case OP_EP_CREATE_SRQ:
+		return c->h[1] >= 0 && c->h[2] >= 0 && c->h[3] >= 0 &&
+		       c->h[4] >= 0;
+	}
+	return true;
+}
+
+static bool step(struct gen *g, const struct model *m, struct call *c)
+{
+	int op = wanted(g, m);
+
+	for (int i = 0; (op == OP_TROUBLE || call_exists(op)) && i < STEP_TRIES;
+	     i++)
+		if (fill_in(g, m, op, c) && model_can(m, c) &&
+		    !overflows(g, m, c) &&
+		    (op == OP_EVD_WAIT || is_sound(m, c)))
+			return true;
+	return false;
+}
+
 void gen_next(struct gen *g, const struct model *m, struct call *c)
 {
+	if (g->windows && !one_in(g, 16) && gen_pair(g, m, c) &&
+	    model_can(m, c) && !overflows(g, m, c))
+		return;
+	if (g->eager && how_many(m, K_IA, OBJ_NULL) &&
+	    !one_in(g, g->windows ? 16 : 3) && step(g, m, c))
+		return;
 	for (;;) {
 		int i = choose(g);
 
@@ -907,15 +1245,23 @@ void gen_next(struct gen *g, const struct model *m, struct call *c)
 		if (g->still && (menu[i].op == OP_EP_CONNECT ||
 				 menu[i].op == OP_EP_DUP_CONNECT))
 			continue;
-		if (menu[i].fill && !call_exists(menu[i].op))
+		if (menu[i].op == OP_TROUBLE
+			    ? g->sound
+			    : menu[i].fill && !call_exists(menu[i].op))
 			continue;
 		blank(c, menu[i].op);
 		if (menu[i].fill && !menu[i].fill(g, m, c))
 			continue;
 		if (may_spoil(c) && one_in(g, 15))
 			spoil(g, m, c);
-		if (model_can(m, c) && !overflows(m, c))
-			return;
+		if (!model_can(m, c) || overflows(g, m, c))
+			continue;
+		if (!g->sound && one_in(g, 12)) {
+			c->fails = (uint8_t)(1 + gen_below(g, 3));
+			if (!fault_call(m, c, c->fails))
+				c->fails = 0;
+		}
+		return;
 	}
 }
 
@@ -943,7 +1289,6 @@ bool gen_end(struct gen *g, const struct model *m, bool graceful,
 
 			if (!o->live || o->kind != order[i].kind ||
 			    (stays && o->uses[USE_CNO] < 0) ||
-			    (order[i].op == OP_EVD_FREE && model_asks(m, id)) ||
 			    (o->kind == K_EP && o->ep.reserved) ||
 			    (!stays && model_in_use(m, id)))
 				continue;

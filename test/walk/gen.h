@@ -14,10 +14,22 @@ struct gen {
 	uint64_t state; /* of the random numbers; from the seed */
 	int next;	/* number of the object that is made next */
 	uint32_t serial;
-	bool still; /* no connections */
+	bool still;   /* no connections */
+	bool eager;   /* for connections, and for what goes over them */
+	bool windows; /* of that, mostly for what goes through windows */
+	bool sound;   /* no call of the device fails */
+	bool spills;  /* EVDs may have more events than their length */
+	bool common;  /* many connect as sockets do, to common service points */
 };
 
+#define WALK_QUALS 6 /* qualifiers that a walk uses */
+
 uint32_t gen_below(struct gen *g, uint32_t n);
+/*
+ * gen_pair.c: the next call towards two endpoints that are connected. False:
+ * there are two, or no way.
+ */
+bool gen_pair(struct gen *g, const struct model *m, struct call *c);
 /* Fills *C with a call that the model can judge. */
 void gen_next(struct gen *g, const struct model *m, struct call *c);
 /*

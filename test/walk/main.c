@@ -148,10 +148,26 @@ static struct plan parse(int argc, char **argv)
 	return p;
 }
 
+/* As comments of TAP. */
+static void print_steps(const struct trail *t, int at)
+{
+	int first = at > WALK_STEPS ? at - WALK_STEPS : 0;
+
+	printf("# what it called, and saw\n");
+	for (int i = first; i < at; i++) {
+		const struct walk_step *s = &t->steps[i % WALK_STEPS];
+
+		printf("# 0x%08x %p 0x%04x ", s->ret, s->made, s->event);
+		call_write(stdout, &s->c);
+	}
+}
+
 static void report(const struct plan *p, struct slot *s, enum verdict v)
 {
+	static struct trail seen;
 	static struct world w;
 
+	memcpy(&seen, s->t, sizeof(seen));
 	printf("not ok 1 - " WALK_NAME ": %s\n", s->t->wrong);
 	printf("# SEED=%llu: " WALK_NAME " --provider %s --kind %s --calls %d "
 	       "--seeds 1 --seed %llu%s\n",
@@ -161,8 +177,10 @@ static void report(const struct plan *p, struct slot *s, enum verdict v)
 	printf("# call %d of the walk\n", s->t->at);
 	fflush(stdout);
 	if (p->shrink) {
-		shrink(&p->opt, s->t, v, stdout);
+		if (!shrink(&p->opt, s->t, v, stdout))
+			print_steps(&seen, seen.at);
 	} else {
+		print_steps(&seen, seen.at);
 		w.adapter = p->opt.provider;
 		w.qual = p->opt.qual;
 		call_program(stdout, &w, s->t->calls, s->t->n, s->t->wrong);

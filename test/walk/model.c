@@ -158,30 +158,6 @@ bool region_can(const struct model *m, int id, int pz, unsigned priv)
 	       o->lmr.type == DAT_MEM_TYPE_VIRTUAL && !o->lmr.va;
 }
 
-static bool post_can(const struct model *m, const struct call *c)
-{
-	const struct obj *ep = obj_of(m, c->h[0], K_EP);
-	bool read = c->op == OP_POST_READ, write = c->op == OP_POST_WRITE;
-	unsigned local = c->op == OP_POST_RECV || read
-				 ? DAT_MEM_PRIV_LOCAL_WRITE_FLAG
-				 : DAT_MEM_PRIV_LOCAL_READ_FLAG;
-	int peer;
-
-	if (!ep) /* refused: the rest does not matter */
-		return obj_of(m, c->h[1], K_LMR) &&
-		       (c->h[2] < 0 || obj_of(m, c->h[2], K_LMR));
-	if (!region_can(m, c->h[1], ep->uses[USE_PZ], local) ||
-	    ep->ep.n[c->op == OP_POST_RECV] >= MAX_DTO)
-		return false;
-	if (!read && !write)
-		return true;
-	peer = conn_peer(m, c->h[0]);
-	return obj_of(m, c->h[2], K_LMR) &&
-	       (peer < 0 || region_can(m, c->h[2], m->obj[peer].uses[USE_PZ],
-				       read ? DAT_MEM_PRIV_REMOTE_READ_FLAG
-					    : DAT_MEM_PRIV_REMOTE_WRITE_FLAG));
-}
-
 static bool lmr_is_busy(const struct model *m, int id)
 {
 	const struct obj *o = obj_of(m, id, K_LMR);
@@ -190,16 +166,6 @@ static bool lmr_is_busy(const struct model *m, int id)
 		if (o->lmr.busy[i])
 			return true;
 	return false;
-}
-
-/* Endpoints with a shared queue are not connected yet. */
-static bool connects_srq(const struct model *m, const struct call *c)
-{
-	bool own = c->op == OP_EP_CONNECT || c->op == OP_EP_DUP_CONNECT;
-	const struct obj *o = obj_of(m, c->h[own ? 0 : 1], K_EP);
-
-	return o && o->uses[USE_SRQ] >= 0 &&
-	       (own || c->op == OP_CR_ACCEPT || c->op == OP_RSP_CREATE);
 }
 
 bool model_can(const struct model *m, const struct call *c)
@@ -211,17 +177,23 @@ bool model_can(const struct model *m, const struct call *c)
 		    (m->obj[c->h[i]].kind == K_NONE ||
 		     (!m->obj[c->h[i]].live && model_aliased(m, c->h[i]))))
 			return false;
-	if (connects_srq(m, c) ||
-	    (c->op == OP_CR_HANDOFF && obj_of(m, c->h[0], K_CR)))
-		return false;
-	if (c->op >= OP_POST_SEND && c->op <= OP_POST_READ)
-		return post_can(m, c);
+	if (c->op == OP_TROUBLE)
+		return fault_waits(m, c->h[0]);
+	if (c->op == OP_CR_HANDOFF)
+		return conn_can_hand_off(m, c->h[0], c->n[0]);
+	if (c->op == OP_EP_DISCONNECT && obj_of(m, c->h[0], K_EP))
+		return c->n[0] != DAT_CLOSE_GRACEFUL_FLAG ||
+		       dto_can_drain(m, c->h[0]);
+	/* Whether an earlier request has the endpoint is to be known. */
+	if (c->op == OP_RSP_CREATE && obj_of(m, c->h[1], K_EP))
+		return model_states(m, c->h[1]) !=
+		       (ST(UNCONNECTED) | ST_PASSIVE);
+	if (call_transfers(c->op))
+		return dto_can(m, c);
 	if (c->op >= OP_RMR_CREATE && c->op <= OP_LMR_SYNC_WRITE)
 		return rmr_can(m, c);
 	if (c->op >= OP_SRQ_CREATE && c->op <= OP_EP_RECV_QUERY)
 		return srq_can(m, c);
-	if (c->op == OP_EVD_FREE)
-		return c->h[0] < 0 || !model_asks(m, c->h[0]);
 	if (c->op == OP_CR_ACCEPT && conn_doubtful(m, c->h[0])) {
 		/* Which of two reasons it was could not be told. */
 		struct answers a = {0};
@@ -229,8 +201,11 @@ bool model_can(const struct model *m, const struct call *c)
 		conn_ask((struct model *)(uintptr_t)m, c, &a);
 		return !a.sure;
 	}
-	if (c->op == OP_EP_CONNECT)
+	if (c->op == OP_EP_CONNECT || c->op == OP_EP_COMMON_CONNECT)
 		return obj_of(m, c->h[1], K_IA);
+	/* Posted work forbids it: that is not walked. */
+	if (c->op == OP_EP_MODIFY && obj_of(m, c->h[0], K_EP))
+		return !m->obj[c->h[0]].ep.n[0] && !m->obj[c->h[0]].ep.n[1];
 	if (c->op == OP_LMR_FREE)
 		return !lmr_is_busy(m, c->h[0]);
 	if (c->op == OP_EVD_POST_SE && obj_of(m, c->h[0], K_EVD))
@@ -239,6 +214,16 @@ bool model_can(const struct model *m, const struct call *c)
 }
 
 /* ---------------------------------------------------- asking, by object */
+
+/* Not so requests without an answer, and what they brought. */
+static bool keeps_open(const struct model *m, int id, int ia)
+{
+	const struct obj *o = &m->obj[id];
+
+	return o->live && o->ia == ia && o->kind != K_IA && o->kind != K_CR &&
+	       !(o->kind == K_EP && o->ep.tentative) &&
+	       id != m->obj[ia].uses[USE_EVD];
+}
 
 static void ask_ia(struct model *m, const struct call *c, struct answers *a)
 {
@@ -269,9 +254,7 @@ static void ask_ia(struct model *m, const struct call *c, struct answers *a)
 		BAD_ARG(2);
 	for (int i = 0;
 	     ia && c->n[0] == DAT_CLOSE_GRACEFUL_FLAG && i < m->n_obj; i++)
-		if (m->obj[i].live && m->obj[i].kind != K_IA &&
-		    m->obj[i].kind != K_CR && m->obj[i].ia == c->h[0] &&
-		    i != m->obj[c->h[0]].uses[USE_EVD]) {
+		if (keeps_open(m, i, c->h[0])) {
 			BAD_STATE(IA_IN_USE);
 			break;
 		}
@@ -425,8 +408,11 @@ static void ask_evd(struct model *m, const struct call *c, struct answers *a)
 			BAD_HANDLE(CNO);
 		break;
 	case OP_EVD_FREE:
-		if (o && model_in_use(m, c->h[0]))
-			BAD_STATE(EVD_IN_USE);
+		if (o && model_in_use(m, c->h[0])) {
+			maybe(a, DAT_INVALID_STATE,
+			      DAT_INVALID_STATE_EVD_IN_USE);
+			a->sure = !conn_may_let_go(m, c->h[0]);
+		}
 		break;
 	}
 }
@@ -508,14 +494,18 @@ static void ask_lmr_create(struct model *m, const struct call *c,
 
 static void ask_lmr(struct model *m, const struct call *c, struct answers *a)
 {
+	bool sure;
+
 	if (c->op == OP_LMR_CREATE) {
 		ask_lmr_create(m, c, a);
 		return;
 	}
-	if (!obj_of(m, c->h[0], K_LMR))
+	if (!obj_of(m, c->h[0], K_LMR)) {
 		BAD_HANDLE(LMR);
-	else if (c->op == OP_LMR_FREE && model_in_use(m, c->h[0]))
-		BAD_STATE(LMR_IN_USE);
+	} else if (c->op == OP_LMR_FREE && rmr_uses(m, c->h[0], &sure)) {
+		maybe(a, DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+		a->sure |= sure;
+	}
 	if (c->op == OP_LMR_QUERY)
 		ask_query(a, c, WALK_LMR_FIELDS);
 }
@@ -662,6 +652,15 @@ static void ask_ep(struct model *m, const struct call *c, struct answers *a)
 			      ~(ST(RESERVED) | ST_PASSIVE | ST_TENT));
 }
 
+/* model_conn.c knows. */
+static bool is_of_connections(int op)
+{
+	return op == OP_EP_CONNECT || op == OP_EP_DUP_CONNECT ||
+	       op == OP_EP_COMMON_CONNECT || op == OP_EP_DISCONNECT ||
+	       op == OP_CR_HANDOFF ||
+	       (op >= OP_PSP_CREATE && op <= OP_CR_REJECT);
+}
+
 void model_ask(struct model *m, const struct call *c, struct answers *a)
 {
 	memset(a, 0, sizeof(*a));
@@ -679,17 +678,16 @@ void model_ask(struct model *m, const struct call *c, struct answers *a)
 		ask_cno(m, c, a);
 	else if (c->op <= OP_LMR_FREE)
 		ask_lmr(m, c, a);
-	else if (c->op >= OP_POST_SEND && c->op <= OP_POST_READ)
+	else if (call_transfers(c->op))
 		dto_ask(m, c, a);
+	else if (is_of_connections(c->op))
+		conn_ask(m, c, a);
 	else if (c->op >= OP_CSP_CREATE)
 		lib_ask(m, c, a);
 	else if (c->op >= OP_SRQ_CREATE)
 		srq_ask(m, c, a);
 	else if (c->op >= OP_RMR_CREATE)
 		rmr_ask(m, c, a);
-	else if (c->op == OP_EP_CONNECT || c->op == OP_EP_DUP_CONNECT ||
-		 c->op == OP_EP_DISCONNECT || c->op > OP_POST_READ)
-		conn_ask(m, c, a);
 	else
 		ask_ep(m, c, a);
 	if (m->lie && m->lie == c->op && !a->sure)
@@ -705,12 +703,15 @@ static void dies(struct model *m, int id)
 	if (o->kind == K_EP) {
 		conn_ep_gone(m, id);
 		dto_forget(m, id);
+		rmr_ep_gone(m, id);
 	}
+	if (o->kind == K_LMR)
+		rmr_lmr_gone(m, id);
 	if (o->kind == K_SRQ)
 		srq_forget(m, id);
 	if (o->kind == K_CR)
 		conn_cr_gone(m, id);
-	if (o->kind == K_PSP || o->kind == K_RSP)
+	if (o->kind == K_PSP || o->kind == K_RSP || o->kind == K_CSP)
 		conn_sp_gone(m, id);
 	o->live = false;
 }
@@ -848,6 +849,7 @@ static void take_wait(struct model *m, const struct world *w,
 	if (!evd_event(m, w, c->h[0], r, c->out))
 		return;
 	drained(m, c->h[0]);
+	spill_taken(m, c->h[0], c->op == OP_EVD_WAIT ? r->more : -1);
 	if (c->op == OP_EVD_WAIT && (r->more < has - 1 || r->more > most - 1))
 		model_wrong(m, "%d more events, there are %d to %d", r->more,
 			    has - 1, most - 1);
@@ -865,6 +867,7 @@ static void take_evd(struct model *m, const struct world *w,
 		o->uses[USE_CNO] = c->h[1];
 		/* fall through */
 	case OP_EVD_RESIZE:
+		async_remember(m, c->op == OP_EVD_CREATE ? c->out : c->h[0]);
 		o->evd.qlen = r->evd_param.evd_qlen;
 		o->evd.asked = (int)c->n[0];
 		if (o->evd.qlen < (int)c->n[0])
@@ -908,6 +911,8 @@ static void take_evd(struct model *m, const struct world *w,
 		break;
 	case OP_EVD_FREE:
 		unsettle(m, o->uses[USE_CNO]);
+		conn_evd_gone(m, c->h[0]);
+		shared_evd_gone(m, c->h[0]);
 		dies(m, c->h[0]);
 		break;
 	}
@@ -1076,6 +1081,7 @@ static void take_ep(struct model *m, const struct call *c,
 		break;
 	case OP_EP_RESET:
 		conn_take(m, NULL, c, r);
+		rmr_ep_gone(m, c->h[0]);
 		break;
 	case OP_EP_FREE:
 		dies(m, c->h[0]);
@@ -1153,6 +1159,9 @@ bool model_take(struct model *m, const struct world *w, const struct call *c,
 	if (r->ret != DAT_SUCCESS) {
 		if (c->op == OP_CR_ACCEPT && conn_doubtful(m, c->h[0]))
 			conn_refused(m, c);
+		if (c->op == OP_EP_RESET &&
+		    DAT_GET_TYPE(r->ret) == DAT_INSUFFICIENT_RESOURCES)
+			dto_reset(m, c->h[0]);
 		lib_refused(m, c, r);
 		if ((c->op == OP_CNO_WAIT || c->op == OP_CNO_TRIGGER) &&
 		    DAT_GET_TYPE(r->ret) == DAT_QUEUE_EMPTY) {
@@ -1173,19 +1182,19 @@ bool model_take(struct model *m, const struct world *w, const struct call *c,
 		take_evd(m, w, c, r);
 	else if (c->op <= OP_CNO_FREE)
 		take_cno(m, c, r);
-	else if (c->op >= OP_POST_SEND && c->op <= OP_POST_READ)
+	else if (call_transfers(c->op))
 		dto_take(m, w, c);
+	else if (is_of_connections(c->op))
+		conn_take(m, w, c, r);
 	else if (c->op >= OP_CSP_CREATE)
 		lib_take(m, w, c, r);
 	else if (c->op >= OP_SRQ_CREATE)
 		srq_take(m, c, r);
 	else if (c->op >= OP_RMR_CREATE)
-		rmr_take(m, c, r);
-	else if (c->op == OP_EP_CONNECT || c->op == OP_EP_DUP_CONNECT ||
-		 c->op == OP_EP_DISCONNECT || c->op > OP_POST_READ)
-		conn_take(m, w, c, r);
+		rmr_take(m, w, c, r);
 	else
 		take_ep(m, c, r);
+	spill_look(m);
 	return !m->wrong[0];
 }
 
@@ -1196,7 +1205,7 @@ bool model_owes(const struct model *m, int evd)
 	int now = 0, most = 0;
 
 	return m->obj[evd].evd.n_se || conn_owes(m, evd) ||
-	       dto_owes(m, evd, &now, &most);
+	       spill_owes(m, evd) || dto_owes(m, evd, &now, &most);
 }
 
 int model_has(const struct model *m, int evd)

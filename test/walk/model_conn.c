@@ -75,7 +75,9 @@ unsigned model_states(const struct model *m, int ep)
 		return ST(UNCONNECTED);
 	if (k->over[s])
 		return ST(DISCONNECTED);
-	st = ST(DISCONNECT_PENDING) | ST(DISCONNECTED);
+	st = ST(DISCONNECT_PENDING);
+	if (k->last[s] || k->may[s] & EV_LAST)
+		st |= ST(DISCONNECTED);
 	/* One that ends already may be what it was until its event. */
 	if (k->closing[s] && !k->raced[s])
 		return st;
@@ -93,16 +95,17 @@ bool conn_sure(const struct model *m, int ep)
 {
 	const struct conn *k = see_conn(m, ep);
 
-	return k && k->up[0] && k->up[1] && !k->last[0] && !k->last[1] &&
-	       !k->over[0] && !k->over[1] && !k->ghost[0] && !k->ghost[1];
+	return k && !k->doomed && k->up[0] && k->up[1] && !k->closing[0] &&
+	       !k->closing[1] && !k->last[0] && !k->last[1] && !k->over[0] &&
+	       !k->over[1] && !k->ghost[0] && !k->ghost[1];
 }
 
 int conn_peer(const struct model *m, int ep)
 {
 	const struct conn *k = see_conn(m, ep);
 
-	if (!k || k->phase != ACCEPTED || k->last[0] || k->last[1] ||
-	    k->over[0] || k->over[1] || k->ghost[0] || k->ghost[1])
+	if (!k || k->phase != ACCEPTED || k->cut || k->over[0] || k->over[1] ||
+	    k->ghost[0] || k->ghost[1])
 		return -1;
 	return k->ep[!m->obj[ep].ep.side];
 }
@@ -112,8 +115,23 @@ bool conn_deserted(const struct model *m, int ep)
 	const struct conn *k = see_conn(m, ep);
 	int s = m->obj[ep].ep.side;
 
-	return k && !k->over[s] && !k->closing[s] &&
-	       (k->ghost[!s] || k->closing[!s] || k->over[!s]);
+	return k && !k->over[s] && (!k->closing[s] || k->draining[s]) &&
+	       (k->doomed || k->ghost[!s] || k->closing[!s] || k->over[!s]);
+}
+
+bool conn_is_doomed(const struct model *m, int ep)
+{
+	const struct conn *k = see_conn(m, ep);
+
+	return k && k->doomed;
+}
+
+bool conn_flushes(const struct model *m, int ep)
+{
+	const struct conn *k = see_conn(m, ep);
+	int s = m->obj[ep].ep.side;
+
+	return k && (k->over[s] || k->last[s]);
 }
 
 /* ------------------------------------------------------------ asking */
@@ -131,7 +149,9 @@ static const struct obj *listener(const struct model *m,
 	for (int i = 0; i < m->n_obj; i++) {
 		const struct obj *o = &m->obj[i];
 
-		if (!o->live || (o->kind != K_PSP && o->kind != K_RSP) ||
+		if (!o->live ||
+		    (o->kind != K_PSP && o->kind != K_RSP &&
+		     o->kind != K_CSP) ||
 		    o->sp.qual != qual ||
 		    memcmp(&m->obj[o->ia].address, to, sizeof(*to)) != 0 ||
 		    (found && o->sp.spent))
@@ -146,6 +166,7 @@ static void ask_connect(struct model *m, const struct call *c,
 			struct answers *a)
 {
 	bool dup = c->op == OP_EP_DUP_CONNECT;
+	bool named = c->op == OP_EP_CONNECT; /* by a qualifier of its own */
 	const struct obj *o = obj_of(m, c->h[0], K_EP);
 
 	if (!o)
@@ -154,13 +175,15 @@ static void ask_connect(struct model *m, const struct call *c,
 		BAD_ARG(2);
 	if (!c->n[1])
 		refuse(a, DAT_INVALID_PARAMETER,
-		       dup ? DAT_INVALID_ARG3 : DAT_INVALID_ARG4);
+		       named ? DAT_INVALID_ARG4 : DAT_INVALID_ARG3);
 	if ((int32_t)c->n[2] < 0 ||
 	    (int32_t)c->n[2] > m->prov.max_private_data_size)
 		refuse(a, DAT_INVALID_PARAMETER,
-		       dup ? DAT_INVALID_ARG4 : DAT_INVALID_ARG5);
+		       named ? DAT_INVALID_ARG5 : DAT_INVALID_ARG4);
 	if (c->n[4] || (!dup && c->n[5]))
 		refuse(a, DAT_MODEL_NOT_SUPPORTED, ANY_SUB);
+	if (!dup && !named)
+		lib_ask_common(m, a);
 	if (dup && !obj_of(m, c->h[1], K_EP))
 		BAD_HANDLE(EP);
 	else if (dup)
@@ -267,6 +290,40 @@ static void ask_cr(struct model *m, const struct call *c, struct answers *a)
 		maybe(a, DAT_INVALID_STATE, 0);
 }
 
+/* The PSP of an adapter that listens at QUAL, or -1. */
+static int psp_of(const struct model *m, int ia, uint64_t qual)
+{
+	for (int i = 0; i < m->n_obj; i++)
+		if (of_ia(m, i, K_PSP, ia) && m->obj[i].sp.qual == qual)
+			return i;
+	return OBJ_NULL;
+}
+
+/*
+ * To an RSP: not walked. And who could not be told from another one by his
+ * private data would be two.
+ */
+bool conn_can_hand_off(const struct model *m, int cr, uint64_t qual)
+{
+	const struct obj *o = obj_of(m, cr, K_CR);
+
+	for (int i = 0; o && i < m->n_obj; i++)
+		if (of_ia(m, i, K_RSP, o->ia) && m->obj[i].sp.qual == qual)
+			return false;
+	return !o || m->conn[o->cr.conn].size[0] >= 4;
+}
+
+static void ask_handoff(struct model *m, const struct call *c,
+			struct answers *a)
+{
+	const struct obj *o = obj_of(m, c->h[0], K_CR);
+
+	if (!o)
+		BAD_HANDLE(CR);
+	else if (psp_of(m, o->ia, c->n[0]) < 0)
+		BAD_ARG(2);
+}
+
 void conn_ask(struct model *m, const struct call *c, struct answers *a)
 {
 	const struct obj *o = c->h[0] >= 0 ? &m->obj[c->h[0]] : NULL;
@@ -275,6 +332,7 @@ void conn_ask(struct model *m, const struct call *c, struct answers *a)
 	switch (c->op) {
 	case OP_EP_CONNECT:
 	case OP_EP_DUP_CONNECT:
+	case OP_EP_COMMON_CONNECT:
 		ask_connect(m, c, a);
 		break;
 	case OP_EP_DISCONNECT:
@@ -306,6 +364,9 @@ void conn_ask(struct model *m, const struct call *c, struct answers *a)
 		else if (!obj_of(m, c->h[0], K_RSP))
 			BAD_HANDLE(RSP);
 		break;
+	case OP_CR_HANDOFF:
+		ask_handoff(m, c, a);
+		break;
 	default:
 		ask_cr(m, c, a);
 	}
@@ -318,6 +379,14 @@ void conn_ask(struct model *m, const struct call *c, struct answers *a)
 }
 
 /* ------------------------------------------------------------ taking */
+
+/* Side P has lost its peer: its requests may find that out first. */
+static void bereave(struct model *m, struct conn *k, int p)
+{
+	if (current(m, k, p) && (!k->closing[p] || k->draining[p]) &&
+	    dto_deserted(m, k->ep[p]))
+		k->may[p] |= EV_BIT(BROKEN);
+}
 
 /* One end goes: what the other one hears, and what it does itself. */
 static void end_side(struct model *m, struct conn *k, int s)
@@ -332,12 +401,55 @@ static void end_side(struct model *m, struct conn *k, int s)
 			k->may[p] |= p ? EV_BIT(ACCEPT_COMPLETION_ERROR)
 				       : EV_DROPPED;
 		k->last[p] = true;
-		if (!current(m, k, p))
-			return;
-		if (!k->closing[p] && dto_deserted(m, k->ep[p]))
-			k->may[p] |= EV_BIT(BROKEN);
-		dto_end(m, k->ep[p]);
+		bereave(m, k, p);
+		if (current(m, k, p))
+			dto_end(m, k->ep[p]);
 	}
+}
+
+/* One of the queue pairs is in error: neither moves anything now. */
+static void cut(struct model *m, struct conn *k)
+{
+	if (k->cut)
+		return;
+	k->cut = true;
+	for (int s = 0; s < 2; s++)
+		if (current(m, k, s))
+			dto_cut(m, k->ep[s]);
+}
+
+void conn_fails(struct model *m, int ep)
+{
+	struct conn *k = conn_of(m, ep);
+
+	k->doomed = true;
+	for (int s = 0; s < 2; s++)
+		k->may[s] |= EV_DISCONNECTED | EV_BIT(BROKEN);
+	cut(m, k);
+}
+
+/* Whether a graceful end waits for nothing more on its own side. */
+static void drain(struct model *m, struct conn *k, int s)
+{
+	if (!k->draining[s] || k->last[s] || dto_waits(m, k->ep[s]))
+		return;
+	k->may[s] |= EV_DISCONNECTED;
+	if (dto_may_wait(m, k->ep[s])) {
+		k->may[!s] |= EV_DISCONNECTED;
+		bereave(m, k, !s);
+		return;
+	}
+	k->last[s] = true;
+	dto_receives_end(m, k->ep[s]);
+	end_side(m, k, s);
+}
+
+void conn_drained(struct model *m, int ep)
+{
+	struct conn *k = conn_of(m, ep);
+
+	if (k)
+		drain(m, k, m->obj[ep].ep.side);
 }
 
 static void take_connect(struct model *m, const struct call *c)
@@ -349,6 +461,7 @@ static void take_connect(struct model *m, const struct call *c)
 
 	memset(k, 0, sizeof(*k));
 	o->ep.reserved = false;
+	o->ep.may_tell += o->uses[USE_SRQ] >= 0;
 	o->ep.conn = (int16_t)m->n_conn++;
 	o->ep.side = 0;
 	k->ep[0] = c->h[0];
@@ -358,7 +471,7 @@ static void take_connect(struct model *m, const struct call *c)
 	k->serial = (uint32_t)c->n[3];
 	k->size[0] = (int)c->n[2];
 	k->qual = c->n[0];
-	if (c->op == OP_EP_CONNECT) {
+	if (c->op != OP_EP_DUP_CONNECT) {
 		k->to = m->obj[c->h[1]].address;
 	} else {
 		k->qual = see_conn(m, c->h[1])->qual;
@@ -368,6 +481,7 @@ static void take_connect(struct model *m, const struct call *c)
 		k->may[0] = EV_BIT(TIMED_OUT);
 		k->first[0] = true;
 	}
+	k->at = k->qual;
 	sp = listener(m, &k->to, k->qual, &id);
 	if (!sp) {
 		k->phase = NOBODY;
@@ -400,11 +514,24 @@ static void take_disconnect(struct model *m, const struct call *c)
 
 	if (!k || k->over[s])
 		return;
+	/* "graceful without effect while DISCONNECT_PENDING" */
+	if (c->n[0] == DAT_CLOSE_GRACEFUL_FLAG && k->closing[s])
+		return;
 	k->raced[s] |= !k->closing[s] && (!k->up[s] || k->may[s] & EV_LAST);
+	k->closing[s] = true;
+	/* Who has requests is up; another one gives up at once. */
+	k->draining[s] = c->n[0] == DAT_CLOSE_GRACEFUL_FLAG;
+	if (k->draining[s]) {
+		drain(m, k, s);
+		return;
+	}
 	k->may[s] |= EV_DISCONNECTED;
-	k->last[s] = k->closing[s] = true;
+	k->last[s] = true;
 	end_side(m, k, s);
 	dto_end(m, c->h[0]);
+	/* While it comes up its queue pair may be on its way. */
+	if (k->up[s])
+		cut(m, k);
 }
 
 void conn_seen_over(struct model *m, int ep)
@@ -417,6 +544,7 @@ void conn_seen_over(struct model *m, int ep)
 	/* The state follows, with the event. */
 	k->last[s] = true;
 	dto_end(m, ep);
+	cut(m, k);
 }
 
 static void take_reset(struct model *m, const struct call *c)
@@ -431,6 +559,10 @@ static void take_reset(struct model *m, const struct call *c)
 		k->last[o->ep.side] = true;
 		dto_end(m, c->h[0]);
 	}
+	cut(m, k);
+	/* and what was posted since */
+	dto_cut(m, c->h[0]);
+	dto_reset(m, c->h[0]);
 	o->ep.conn = -1;
 }
 
@@ -443,6 +575,7 @@ static void take_accept(struct model *m, const struct call *c)
 	bool gone = k->over[0] || k->ghost[0] || k->closing[0];
 
 	k->phase = ACCEPTED;
+	k->cut = gone;
 	k->ep[1] = (int16_t)ep;
 	k->evd[1] = o->uses[USE_CONN];
 	k->when[1] = ++m->clock;
@@ -451,6 +584,7 @@ static void take_accept(struct model *m, const struct call *c)
 	o->ep.conn = cr->cr.conn;
 	o->ep.side = 1;
 	o->ep.reserved = o->ep.asked = o->ep.tentative = false;
+	o->ep.may_tell += o->uses[USE_SRQ] >= 0;
 	cr->live = false;
 	k->first[1] = true;
 	k->may[1] = EV_ESTABLISHED;
@@ -497,6 +631,21 @@ static void take_reject(struct model *m, const struct call *c)
 	cr_over(m, c->h[0]);
 }
 
+/* The request comes again, to another one. */
+static void take_handoff(struct model *m, const struct call *c)
+{
+	struct obj *cr = &m->obj[c->h[0]];
+	struct conn *k = &m->conn[cr->cr.conn];
+
+	k->phase = ASKING;
+	k->at = c->n[0];
+	k->sp = (int16_t)psp_of(m, cr->ia, c->n[0]);
+	k->cr_evd = m->obj[k->sp].uses[USE_EVD];
+	k->cr = -1;
+	k->request_may = k->request_owed = true;
+	cr_over(m, c->h[0]);
+}
+
 void conn_refused(struct model *m, const struct call *c)
 {
 	m->conn[m->obj[c->h[0]].cr.conn].phase = DROPPED;
@@ -504,14 +653,14 @@ void conn_refused(struct model *m, const struct call *c)
 }
 
 /* A request that is still on its way may meet who listens from now on. */
-static void meet_late(struct model *m, int sp)
+void conn_meet_late(struct model *m, int sp)
 {
 	struct obj *o = &m->obj[sp];
 
 	for (int i = 0; i < m->n_conn; i++) {
 		struct conn *k = &m->conn[i];
 
-		if (k->qual != o->sp.qual ||
+		if (k->at != o->sp.qual ||
 		    memcmp(&k->to, &m->obj[o->ia].address, sizeof(k->to)) != 0)
 			continue;
 		if (k->request_may && !m->obj[k->sp].live)
@@ -523,6 +672,9 @@ static void meet_late(struct model *m, int sp)
 		k->cr_evd = o->uses[USE_EVD];
 		k->request_may = true;
 		k->first[0] = false;
+		/* Of those who met an RSP one is taken. */
+		if (o->kind == K_RSP)
+			k->may[0] |= EV_REFUSED;
 		o->sp.spent = o->kind == K_RSP;
 	}
 }
@@ -538,7 +690,7 @@ static void take_sp(struct model *m, const struct call *c,
 	o->sp.qual = c->n[0];
 	o->sp.flags = rsp ? 0 : (unsigned)c->n[1];
 	o->uses[USE_EVD] = c->h[rsp ? 2 : 1];
-	meet_late(m, c->out);
+	conn_meet_late(m, c->out);
 	if (!rsp)
 		return;
 	o->uses[USE_EP] = c->h[1];
@@ -553,6 +705,8 @@ void conn_take(struct model *m, const struct world *w, const struct call *c,
 	switch (c->op) {
 	case OP_EP_CONNECT:
 	case OP_EP_DUP_CONNECT:
+	case OP_EP_COMMON_CONNECT:
+		m->csps |= c->op == OP_EP_COMMON_CONNECT;
 		take_connect(m, c);
 		break;
 	case OP_EP_DISCONNECT:
@@ -576,6 +730,9 @@ void conn_take(struct model *m, const struct world *w, const struct call *c,
 	case OP_CR_REJECT:
 		take_reject(m, c);
 		break;
+	case OP_CR_HANDOFF:
+		take_handoff(m, c);
+		break;
 	}
 }
 
@@ -592,8 +749,10 @@ void conn_ep_gone(struct model *m, int ep)
 				k->ghost[s] = true;
 	}
 	k = conn_of(m, ep);
-	if (k)
-		end_side(m, k, m->obj[ep].ep.side);
+	if (!k)
+		return;
+	end_side(m, k, m->obj[ep].ep.side);
+	cut(m, k);
 }
 
 /* With its adapter: nobody will answer. */
@@ -623,7 +782,8 @@ void conn_ia_gone(struct model *m, int ia)
 		    !memcmp(&m->obj[i].address, gone, sizeof(*gone)))
 			return;
 	for (int i = 0; i < m->n_conn; i++)
-		if (m->conn[i].phase <= NOBODY &&
+		if ((m->conn[i].phase <= NOBODY ||
+		     (m->loses && m->conn[i].phase != ACCEPTED)) &&
 		    !memcmp(&m->conn[i].to, gone, sizeof(*gone)))
 			m->conn[i].first[0] = false;
 }
@@ -641,6 +801,31 @@ void conn_sp_gone(struct model *m, int sp)
 	if (o->kind == K_RSP && o->uses[USE_EP] >= 0 &&
 	    m->obj[o->uses[USE_EP]].live && !o->sp.spent)
 		m->obj[o->uses[USE_EP]].ep.reserved = false;
+}
+
+/* Those on it are answered when the adapter is closed, and no sooner. */
+void conn_evd_gone(struct model *m, int evd)
+{
+	for (int i = 0; i < m->n_conn; i++)
+		if (m->conn[i].request_may && m->conn[i].cr_evd == evd) {
+			m->conn[i].request_owed = false;
+			m->conn[i].cr_evd = -1;
+			m->conn[i].may[0] |= EV_DROPPED;
+		}
+	/* Its request has come: that is why it could go. */
+	for (int i = 0; i < m->n_obj; i++)
+		if (obj_of(m, i, K_RSP) && m->obj[i].uses[USE_EVD] == evd)
+			m->obj[i].live = false;
+}
+
+bool conn_may_let_go(const struct model *m, int evd)
+{
+	for (int i = 0; i < m->n_obj; i++)
+		for (int u = 0; m->obj[i].live && u < USES; u++)
+			if (m->obj[i].uses[u] == evd &&
+			    (m->obj[i].kind != K_RSP || !m->obj[i].sp.spent))
+				return false;
+	return true;
 }
 
 /* ------------------------------------------------------------- events */
@@ -692,14 +877,6 @@ bool conn_owed(const struct model *m, int evd, char *text, size_t size)
 	return false;
 }
 
-bool model_asks(const struct model *m, int evd)
-{
-	for (int i = 0; i < m->n_conn; i++)
-		if (m->conn[i].request_may && m->conn[i].cr_evd == evd)
-			return true;
-	return false;
-}
-
 int conn_may_have(const struct model *m, int evd)
 {
 	int n = 0;
@@ -748,17 +925,28 @@ static bool answer_came(struct model *m, const struct conn *k,
 				 k->size[1]);
 }
 
+static bool is_point(const struct model *m, int id, DAT_HANDLE sp, uint64_t at)
+{
+	const struct obj *o = &m->obj[id];
+
+	return id >= 0 && o->handle == sp && o->sp.qual == at &&
+	       (o->kind == K_PSP || o->kind == K_RSP || o->kind == K_CSP);
+}
+
 /* Whom it meant may have gone, and another one have come. */
 static bool reached(const struct model *m, struct conn *k, DAT_HANDLE sp)
 {
+	int id = -1;
+
+	if (is_point(m, k->sp, sp, k->at))
+		return true;
+	/* of those that have had the handle, the one that lives */
 	for (int i = 0; i < m->n_obj; i++)
-		if (m->obj[i].handle == sp &&
-		    (m->obj[i].kind == K_PSP || m->obj[i].kind == K_RSP) &&
-		    m->obj[i].sp.qual == k->qual) {
-			k->sp = (int16_t)i;
-			return true;
-		}
-	return false;
+		if (is_point(m, i, sp, k->at) && (id < 0 || m->obj[i].live))
+			id = i;
+	if (id >= 0)
+		k->sp = (int16_t)id;
+	return id >= 0;
 }
 
 bool conn_request(struct model *m, int evd, const struct result *r, int out)
@@ -809,6 +997,16 @@ bool conn_request(struct model *m, int evd, const struct result *r, int out)
 	return true;
 }
 
+/* Whether another request may have come to the same service point. */
+static bool others_ask(const struct model *m, const struct conn *k)
+{
+	for (int i = 0; i < m->n_conn; i++)
+		if (&m->conn[i] != k && m->conn[i].request_may &&
+		    m->conn[i].sp == k->sp)
+			return true;
+	return false;
+}
+
 /* The request was refused instead of delivered. */
 static void not_delivered(struct model *m, struct conn *k)
 {
@@ -816,15 +1014,32 @@ static void not_delivered(struct model *m, struct conn *k)
 			 ? m->obj[k->sp].uses[USE_EP]
 			 : OBJ_NULL;
 
-	/* It may be another RSP's by now. */
-	if (k->request_may && ep >= 0 && !m->obj[k->sp].live && !holder(m, ep))
+	/* It may be another RSP's by now, or another request's. */
+	if (k->request_may && ep >= 0 && !m->obj[ep].ep.asked &&
+	    !m->obj[k->sp].live && !holder(m, ep) && !others_ask(m, k))
 		m->obj[ep].ep.reserved = false;
 	k->request_may = k->request_owed = false;
 	k->phase = DROPPED;
 }
 
+/* "On an EVD that has both, what had completed before comes before" it. */
+static void completions_first(struct model *m, const struct conn *k, int s)
+{
+	const struct dto *d = dto_unread(m, k->ep[s], k->evd[s]);
+
+	if (d)
+		model_wrong(m, "the end comes before %s %llu, which is done",
+			    call_name(d->op), (unsigned long long)d->cookie);
+}
+
 static bool end_event(struct model *m, struct conn *k, int s, unsigned bit)
 {
+	if (current(m, k, s) && bit & (EV_DISCONNECTED | EV_BIT(BROKEN)))
+		completions_first(m, k, s);
+	/* It took nothing from its SRQ, and does not say so. */
+	else if (k->ep[s] >= 0 && m->obj[k->ep[s]].ep.may_tell &&
+		 !(bit & (EV_DISCONNECTED | EV_BIT(BROKEN))))
+		m->obj[k->ep[s]].ep.may_tell--;
 	if (bit & EV_DROPPED && s == 0)
 		not_delivered(m, k);
 	k->over[s] = true;
@@ -835,6 +1050,7 @@ static bool end_event(struct model *m, struct conn *k, int s, unsigned bit)
 	/* The other end learns what this one was not told by its consumer. */
 	if (bit == EV_BIT(TIMED_OUT))
 		end_side(m, k, s);
+	cut(m, k);
 	return true;
 }
 

@@ -64,6 +64,15 @@ static void ask_list(struct model *m, const struct call *c, struct answers *a)
 		BAD_ARG(2);
 }
 
+/* A provider has common service points, or it has not. */
+void lib_ask_common(const struct model *m, struct answers *a)
+{
+	if (m->no_csps)
+		refuse(a, DAT_MODEL_NOT_SUPPORTED, ANY_SUB);
+	else if (!m->csps)
+		maybe(a, DAT_MODEL_NOT_SUPPORTED, ANY_SUB);
+}
+
 #if DAT_FACE == 2
 static void ask_csp_create(struct model *m, const struct call *c,
 			   struct answers *a)
@@ -88,11 +97,7 @@ static void ask_csp_create(struct model *m, const struct call *c,
 		    !memcmp(&m->obj[m->obj[i].ia].address, &ia->address,
 			    sizeof(ia->address)))
 			refuse(a, DAT_PORT_IN_USE, ANY_SUB);
-	/* A provider has them, or it has not. */
-	if (m->no_csps)
-		refuse(a, DAT_MODEL_NOT_SUPPORTED, ANY_SUB);
-	else if (!m->csps)
-		maybe(a, DAT_MODEL_NOT_SUPPORTED, ANY_SUB);
+	lib_ask_common(m, a);
 }
 
 static void ask_csp(struct model *m, const struct call *c, struct answers *a)
@@ -122,6 +127,7 @@ static void take_csp(struct model *m, const struct call *c,
 		o = &m->obj[c->out];
 		o->sp.qual = c->n[0];
 		o->uses[USE_EVD] = c->h[1];
+		conn_meet_late(m, c->out);
 		return;
 	}
 	o = &m->obj[c->h[0]];
@@ -146,9 +152,6 @@ void lib_ask(struct model *m, const struct call *c, struct answers *a)
 		ask_csp(m, c, a);
 		break;
 #endif
-	case OP_CR_HANDOFF: /* that of a request is not walked */
-		BAD_HANDLE(CR);
-		break;
 	case OP_STRERROR:
 		/* between the last one and the extensions */
 		if ((type > WALK_TYPE_LAST && type < WALK_TYPE_NEXT) ||
@@ -163,7 +166,7 @@ void lib_ask(struct model *m, const struct call *c, struct answers *a)
 
 void lib_refused(struct model *m, const struct call *c, const struct result *r)
 {
-	if (c->op == OP_CSP_CREATE &&
+	if ((c->op == OP_CSP_CREATE || c->op == OP_EP_COMMON_CONNECT) &&
 	    DAT_GET_TYPE(r->ret) == DAT_MODEL_NOT_SUPPORTED)
 		m->no_csps = true;
 	/* "all there are when too many" */

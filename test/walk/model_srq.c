@@ -3,8 +3,7 @@
  * model_srq.c - shared receive queues, and how many receives an endpoint has
  * taken.
  *
- * No message takes a buffer yet: endpoints with a shared queue are not
- * connected (model_can()), so all that was posted stays.
+ * What messages do with the buffers is in model_shared.c.
  * Threads, ownership: model.h. Rule: DAT, dat_srq_*, dat_ep_set_watermark,
  * dat_ep_recv_query.
  */
@@ -50,8 +49,10 @@ static void ask_post(struct model *m, const struct call *c, struct answers *a)
 
 	if (o && ((int32_t)c->n[0] < 0 || (int32_t)c->n[0] > o->srq.iov))
 		BAD_ARG(2);
-	if (o && o->srq.n >= o->srq.depth)
+	if (o && shared_least(m, c->h[0]) >= o->srq.depth)
 		refuse(a, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	else if (o && o->srq.n >= o->srq.depth)
+		maybe(a, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 }
 
 static void ask_resize(struct model *m, const struct call *c, struct answers *a)
@@ -65,8 +66,11 @@ static void ask_resize(struct model *m, const struct call *c, struct answers *a)
 	}
 	if (n > m->ia_attr.max_recv_per_srq)
 		refuse(a, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
-	if (o && (n < o->srq.n || n < o->srq.low))
+	if (o && n < shared_least(m, c->h[0]))
 		refuse(a, DAT_INVALID_STATE, ANY_SUB);
+	/* once buffers have run short the mark is off */
+	else if (o && (n < o->srq.n || n < o->srq.low))
+		maybe(a, DAT_INVALID_STATE, ANY_SUB);
 	/* an "adapter that cannot enlarge the queue" */
 	if (o && n > o->srq.asked)
 		maybe(a, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
@@ -150,11 +154,17 @@ static bool unknown_or(int got, int n)
 	return got == DAT_VALUE_UNKNOWN || got == n;
 }
 
+static bool known_as(int got, int least, int most)
+{
+	return got == DAT_VALUE_UNKNOWN || (got >= least && got <= most);
+}
+
 static void take_query(struct model *m, const struct call *c,
 		       const struct result *r)
 {
 	const struct obj *o = &m->obj[c->h[0]];
 	const DAT_SRQ_PARAM *p = &r->srq_param;
+	int least = shared_least(m, c->h[0]);
 
 	if (c->n[0] != DAT_SRQ_FIELD_ALL)
 		return;
@@ -170,12 +180,13 @@ static void take_query(struct model *m, const struct call *c,
 	    !(o->srq.may_tell && !p->low_watermark))
 		model_wrong(m, "the SRQ's mark is %d, %d was set",
 			    p->low_watermark, o->srq.low);
-	if (!unknown_or(p->outstanding_dto_count, o->srq.n) ||
-	    !unknown_or(p->available_dto_count, o->srq.n))
+	if (!known_as(p->outstanding_dto_count, least, o->srq.n) ||
+	    !known_as(p->available_dto_count, least, o->srq.n))
 		model_wrong(m,
-			    "the SRQ has %d buffers, %d available: %d posted",
+			    "the SRQ has %d buffers, %d available: %d to %d "
+			    "are posted",
 			    p->outstanding_dto_count, p->available_dto_count,
-			    o->srq.n);
+			    least, o->srq.n);
 }
 
 static void take_post(struct model *m, const struct call *c)
@@ -187,10 +198,12 @@ static void take_post(struct model *m, const struct call *c)
 		.op = c->op,
 		.lmr = c->h[1],
 		.remote = OBJ_NULL,
+		.window = OBJ_NULL,
 		.chunk = (uint8_t)(c->n[1] / WALK_CHUNK),
 		.room = (uint32_t)(c->n[0] * c->n[2]),
 	};
 	m->obj[c->h[1]].lmr.busy[c->n[1] / WALK_CHUNK]++;
+	shared_progress(m, c->h[0]);
 }
 
 static bool untouched(const struct ep *e)
@@ -220,9 +233,12 @@ void srq_forget(struct model *m, int srq)
 {
 	struct srq *s = &m->obj[srq].srq;
 
-	for (int i = 0; i < s->n; i++)
-		m->obj[s->q[i].lmr].lmr.busy[s->q[i].chunk]--;
-	s->n = 0;
+	/* What has come into them is there yet. */
+	for (int i = 0; i < s->n; i++) {
+		if (s->q[i].lmr >= 0)
+			m->obj[s->q[i].lmr].lmr.busy[s->q[i].chunk]--;
+		s->q[i].lmr = OBJ_NULL;
+	}
 }
 
 void srq_take(struct model *m, const struct call *c, const struct result *r)
@@ -251,7 +267,7 @@ void srq_take(struct model *m, const struct call *c, const struct result *r)
 		break;
 	case OP_SRQ_SET_LW:
 		o->srq.low = (int)c->n[0];
-		o->srq.may_tell |= o->srq.low > 0;
+		o->srq.may_tell += o->srq.low > 0;
 		break;
 	case OP_SRQ_FREE:
 		object_dies(m, c->h[0]);
@@ -262,6 +278,73 @@ void srq_take(struct model *m, const struct call *c, const struct result *r)
 	}
 }
 
+/* ------------------------------------------------- too many events */
+
+/* Completions have room that was promised, errors are dropped. */
+bool spill_can(const struct model *m, int evd)
+{
+	const struct obj *o = obj_of(m, evd, K_EVD);
+	const unsigned others =
+		DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG | DAT_EVD_ASYNC_FLAG;
+
+	return o && o->evd.flags & DAT_EVD_CONNECTION_FLAG &&
+	       !(o->evd.flags & others);
+}
+
+void spill_look(struct model *m)
+{
+	for (int i = 0; i < m->n_obj; i++) {
+		struct evd *e = &m->obj[i].evd;
+
+		if (!spill_can(m, i) || e->spilt ||
+		    model_may_have(m, i) <= e->qlen)
+			continue;
+		e->spilt = true;
+		e->may_spill++;
+	}
+}
+
+void spill_taken(struct model *m, int evd, int more)
+{
+	struct evd *e = &m->obj[evd].evd;
+
+	if (!spill_can(m, evd))
+		return;
+	if (more < 0) { /* whether that made room is not known */
+		e->spilt = false;
+		e->told = true;
+		return;
+	}
+	/* Requests are never too many. */
+	if (more >= e->qlen && !e->told && !(e->flags & DAT_EVD_CR_FLAG))
+		e->owed = true;
+	if (more < e->qlen)
+		e->spilt = e->told = false;
+}
+
+bool spill_owes(const struct model *m, int async)
+{
+	for (int i = 0; i < m->n_obj && !m->obj[async].evd.too_many; i++)
+		if (spill_can(m, i) && m->obj[i].evd.owed &&
+		    m->obj[m->obj[i].ia].uses[USE_EVD] == async)
+			return true;
+	return false;
+}
+
+/* ASYNC was full itself: which overflows it has dropped nobody knows. */
+static void spill_dropped(struct model *m, int async)
+{
+	for (int i = 0; i < m->n_obj; i++) {
+		struct evd *e = &m->obj[i].evd;
+
+		if (!spill_can(m, i) ||
+		    m->obj[m->obj[i].ia].uses[USE_EVD] != async)
+			continue;
+		e->told = true;
+		e->owed = false;
+	}
+}
+
 /* ------------------------------------------------- asynchronous events */
 
 static bool is_async(const struct model *m, int evd)
@@ -269,32 +352,95 @@ static bool is_async(const struct model *m, int evd)
 	return m->obj[m->obj[evd].ia].uses[USE_EVD] == evd;
 }
 
+static int errors(const struct model *m, int evd)
+{
+	int n = shared_may_tell(m, evd);
+
+	for (int i = 0; is_async(m, evd) && i < m->n_obj; i++) {
+		const struct obj *o = &m->obj[i];
+
+		if (o->ia != m->obj[evd].ia)
+			continue;
+		n += o->kind == K_SRQ ? o->srq.may_tell : 0;
+		n += o->kind == K_EP ? o->ep.may_break : 0;
+		n += o->kind == K_EVD ? o->evd.may_spill : 0;
+	}
+	return n;
+}
+
+static bool too_many(const struct model *m, int evd)
+{
+	return m->obj[evd].evd.too_many ||
+	       errors(m, evd) > m->obj[evd].evd.asked;
+}
+
+void async_remember(struct model *m, int evd)
+{
+	m->obj[evd].evd.too_many = is_async(m, evd) && too_many(m, evd);
+}
+
 int async_may_have(const struct model *m, int evd)
 {
-	int n = 0;
+	return errors(m, evd) + (is_async(m, evd) && too_many(m, evd));
+}
 
-	for (int i = 0; is_async(m, evd) && i < m->n_obj; i++)
-		if (m->obj[i].kind == K_SRQ && m->obj[i].ia == m->obj[evd].ia)
-			n += m->obj[i].srq.may_tell;
-	return n;
+/* What the event says of object O; false: nothing brings it. */
+static bool tells(struct obj *o, DAT_EVENT_NUMBER number, DAT_COUNT reason)
+{
+	switch (o->kind) {
+	case K_SRQ:
+		if (!o->srq.may_tell || reason != DAT_SRQ_LOW_WATERMARK_EVENT)
+			return false;
+		/* it may have been set anew since */
+		if (!--o->srq.may_tell)
+			o->srq.low = 0;
+		return true;
+	case K_EP:
+		if (!o->ep.may_break || number != DAT_ASYNC_ERROR_EP_BROKEN ||
+		    reason != DAT_EP_TRANSFER_TO_ERROR)
+			return false;
+		o->ep.may_break--;
+		return true;
+	case K_EVD:
+		if (!o->evd.may_spill ||
+		    number != DAT_ASYNC_ERROR_EVD_OVERFLOW ||
+		    reason != DAT_EVD_OVERFLOW_ERROR)
+			return false;
+		o->evd.may_spill--;
+		o->evd.told = true;
+		o->evd.owed = false;
+		return true;
+	default:
+		return false;
+	}
 }
 
 bool async_event(struct model *m, int evd, const DAT_EVENT *ev)
 {
 	const DAT_ASYNCH_ERROR_EVENT_DATA *d =
 		&ev->event_data.asynch_error_event_data;
+	int of = OBJ_NULL;
 
-	for (int i = 0; is_async(m, evd) && i < m->n_obj; i++) {
-		struct obj *o = &m->obj[i];
-
-		if (o->kind == K_SRQ && o->srq.may_tell &&
-		    o->handle == d->dat_handle &&
-		    d->reason == DAT_SRQ_LOW_WATERMARK_EVENT) {
-			o->srq.may_tell = false;
-			o->srq.low = 0;
-			return true;
-		}
+	/* "in place of the first error beyond that it reports itself" */
+	async_remember(m, evd);
+	if (m->obj[evd].evd.too_many &&
+	    ev->event_number == DAT_ASYNC_ERROR_EVD_OVERFLOW &&
+	    d->dat_handle == m->obj[evd].handle) {
+		m->obj[evd].evd.too_many = false;
+		spill_dropped(m, evd);
+		return true;
 	}
-	return model_wrong(m, "event 0x%x of %p, reason %d: nothing brings it",
-			   ev->event_number, d->dat_handle, d->reason);
+	if (shared_tells(m, evd, ev))
+		return true;
+	for (int i = 0; is_async(m, evd) && i < m->n_obj; i++) {
+		if (m->obj[i].handle != d->dat_handle)
+			continue;
+		of = i;
+		if (tells(&m->obj[i], ev->event_number, d->reason))
+			return true;
+	}
+	return model_wrong(m,
+			   "event 0x%x of object %d, reason %d: nothing brings "
+			   "it",
+			   ev->event_number, of, d->reason);
 }

@@ -26,6 +26,7 @@ static bool is_built(int op)
 	case OP_EP_MODIFY:  /* frees the queue pair twice */
 	case OP_EP_CREATE_SRQ:
 	case OP_SETTLE:
+	case OP_TROUBLE:
 		return false;
 	}
 	return op < OP_RMR_CREATE;
@@ -68,6 +69,29 @@ static bool handles_lead(const struct model *m, const struct call *c)
 		    (m->obj[id].kind == K_IA && !ia_place))
 			return false;
 	}
+	return true;
+}
+
+/*
+ * Of one adapter: it takes those of another, too, and then all that hangs on
+ * them differs. The connection EVD of an endpoint may be another's here as
+ * well.
+ */
+static bool is_of_one(const struct model *m, const struct call *c)
+{
+	static const uint8_t places[OP_N] = {
+		[OP_EVD_CREATE] = 2,	 [OP_EVD_MODIFY_CNO] = 2,
+		[OP_PSP_CREATE] = 2,	 [OP_RSP_CREATE] = 3,
+		[OP_EP_CREATE] = 4,	 [OP_CR_ACCEPT] = 2,
+		[OP_EP_DUP_CONNECT] = 2,
+	};
+	int first = c->h[0];
+
+	if (first >= 0 && m->obj[first].kind != K_IA)
+		first = m->obj[first].ia;
+	for (int i = 1; i < places[c->op]; i++)
+		if (c->h[i] >= 0 && first >= 0 && m->obj[c->h[i]].ia != first)
+			return false;
 	return true;
 }
 
@@ -192,6 +216,7 @@ static bool post_well(const struct model *m, const struct call *c)
 	unsigned states = o ? model_states(m, c->h[0]) : 0;
 
 	if (c->n[0] > 2 || states & (states - 1) ||
+	    (o && !dto_is_sound(m, c)) ||
 	    (k && k->over[o->ep.side] && !k->up[o->ep.side]))
 		return false;
 	if (c->op == OP_POST_RECV && o &&
@@ -220,8 +245,10 @@ static bool ep_well(const struct model *m, const struct call *c)
 		return !(states & (states - 1));
 	case OP_EP_RESET:
 		return !has_posted(o);
-	case OP_EP_DISCONNECT: /* in time it crashes, of two events */
-		return states != ST_ACTIVE && states != ST(COMPLETION_PENDING);
+	case OP_EP_DISCONNECT:
+		/* gracefully it flushes; in time it crashes, of two events */
+		return c->n[0] == DAT_CLOSE_ABRUPT_FLAG &&
+		       states != ST_ACTIVE && states != ST(COMPLETION_PENDING);
 	case OP_EP_FREE:
 		return is_over(m, c->h[0]);
 	}
@@ -239,9 +266,10 @@ static bool asker_has_posted(const struct model *m, int cr)
 
 /*
  * Where somebody has listened nobody can again, for a while: connections hold
- * the port, and a free returns before it is closed.
+ * the port, and a free returns before it is closed. What is refused since
+ * another adapter listens there stays for ever.
  */
-static bool is_fresh(const struct model *m, uint64_t qual)
+static bool is_fresh(const struct model *m, int ia, uint64_t qual)
 {
 	bool fresh = true;
 
@@ -251,8 +279,8 @@ static bool is_fresh(const struct model *m, uint64_t qual)
 		if ((o->kind != K_PSP && o->kind != K_RSP) ||
 		    o->sp.qual != qual)
 			continue;
-		if (o->live)
-			return true; /* in use, which it says */
+		if (o->live) /* in use, which it says */
+			return o->ia == ia;
 		fresh = false;
 	}
 	return fresh;
@@ -264,9 +292,10 @@ static bool point_well(const struct model *m, const struct call *c)
 
 	switch (c->op) {
 	case OP_PSP_CREATE:
-		return c->n[1] == DAT_PSP_CONSUMER_FLAG && is_fresh(m, c->n[0]);
+		return c->n[1] == DAT_PSP_CONSUMER_FLAG &&
+		       is_fresh(m, c->h[0], c->n[0]);
 	case OP_RSP_CREATE:
-		return c->h[1] >= 0 && is_fresh(m, c->n[0]);
+		return c->h[1] >= 0 && is_fresh(m, c->h[0], c->n[0]);
 	case OP_RSP_QUERY:
 	case OP_RSP_FREE:
 		return !o || o->kind != K_RSP || !o->sp.spent;
@@ -283,8 +312,8 @@ static bool record_can(const struct model *m, const struct call *c)
 	struct answers a;
 
 	if (!is_built(c->op) || c->no_out || !handles_lead(m, c) ||
-	    !evd_well(m, c) || !lmr_well(m, c) || !ep_well(m, c) ||
-	    !point_well(m, c))
+	    !is_of_one(m, c) || !evd_well(m, c) || !lmr_well(m, c) ||
+	    !ep_well(m, c) || !point_well(m, c))
 		return false;
 	if (c->op == OP_IA_OPEN && c->n[0] != 8)
 		return false;
@@ -293,6 +322,9 @@ static bool record_can(const struct model *m, const struct call *c)
 		return false;
 	/* Only what is refused: the whole world goes with it. */
 	model_ask((struct model *)(uintptr_t)m, c, &a);
+	/* What is refused stays for ever, and its endpoint is reserved. */
+	if (c->op == OP_RSP_CREATE && a.n)
+		return false;
 	if (c->op == OP_IA_CLOSE && !a.sure)
 		return false;
 	return a.n == 0 || (a.n == 1 && a.sure);

@@ -83,13 +83,14 @@ static void reduce(struct search *s, struct call *calls, int *n, int tries)
 		without(s, calls, n, at, 1, tries);
 }
 
-void shrink(const struct options *opt, struct trail *t, enum verdict v,
+bool shrink(const struct options *opt, struct trail *t, enum verdict v,
 	    FILE *to)
 {
 	static struct call calls[WALK_CALLS];
 	struct world w = {.adapter = opt->provider, .qual = opt->qual};
 	struct search s = {.opt = opt, .t = t, .v = v, .begin = time(NULL)};
 	int n = t->n, first = n, tries = TRIES;
+	bool again = true;
 
 	memcpy(s.wrong, t->wrong, sizeof(s.wrong));
 	memcpy(calls, t->calls, sizeof(calls));
@@ -100,9 +101,11 @@ void shrink(const struct options *opt, struct trail *t, enum verdict v,
 	} else if (fails(&s, 10)) {
 		reduce(&s, calls, &n, tries);
 	} else {
+		again = false;
 		fprintf(to, "/* it did not fail again in 11 runs */\n");
 	}
 	fprintf(to, "/* %d calls of %d, after %d runs */\n", n, first, s.runs);
 	call_program(to, &w, calls, n, s.wrong);
 	memcpy(t->wrong, s.wrong, sizeof(s.wrong));
+	return again;
 }

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # t_walk.sh: random walks over each provider on the fake device, by both
-# versions of DAT, held against the model: without connections, where every answer is certain, or with
-# WALK_ALL=yes all. And that a model which is wrong is found out: the walk is
-# shrunk to a few calls, which are a C program.
+# versions of DAT, held against the model. With WALK_STILL=yes nobody connects.
+# And that a model which is wrong is found out: the walk is shrunk to a few calls,
+# which are a C program.
 # TAP. Input: top_srcdir, top_builddir, CC, as `make check` sets them;
 # WALK_SEEDS, walks of each row; WALK_CALLS, calls of each walk; WALK_ROWS,
 # PROVIDER-KIND...; WALK_FIRST, the first seed; WALK_PROGRAMS, walk and walk1.
@@ -15,8 +15,6 @@ top_builddir=${top_builddir:-.}
 . "$top_srcdir/test/unit/fake/adapters.sh"
 programs=${WALK_PROGRAMS:-walk walk1}
 
-still=--still
-[ -z "$WALK_ALL" ] || still=
 n=0
 bad=0
 
@@ -24,9 +22,8 @@ bad=0
 row()
 {
     n=$((n + 1))
-    # shellcheck disable=SC2086
     "$top_builddir/test/walk/$1" --provider "${2%%-*}" --kind "${2#*-}" \
-        $still --seeds "${WALK_SEEDS:-8}" --calls "${WALK_CALLS:-500}" \
+        ${WALK_STILL:+--still} --seeds "${WALK_SEEDS:-8}" --calls "${WALK_CALLS:-500}" \
         --seed "${WALK_FIRST:-1}" >"$tmp/out" 2>"$tmp/err" || bad=1
     # The program of a failing walk is no TAP.
     sed -e "s/^\(not ok\|ok\) 1 - /\1 $n - /" -e '/^1\.\./d' \
@@ -73,7 +70,7 @@ lie()
 }
 
 for program in $programs; do
-    for row in ${WALK_ROWS:-cma-ib scm-ib ucm-ib cma-roce scm-roce ucm-roce}; do
+    for row in ${WALK_ROWS:-cma-ib scm-ib ucm-ib cma-roce scm-roce ucm-roce cma-iwarp cma-irdma}; do
         row "$program" "$row"
     done
     lie "$program" evd_free

@@ -53,9 +53,25 @@ static uint64_t now_us(void)
 
 /* ------------------------------------------------------------- steps */
 
+/* For whoever is to judge a complaint that does not come again. */
+static void remember(struct walk *k, const struct call *c,
+		     const struct result *r)
+{
+	struct walk_step *s = &k->t->steps[k->t->at % WALK_STEPS];
+
+	*s = (struct walk_step){.c = *c, .ret = r->ret, .made = r->made};
+	if (r->ret != DAT_SUCCESS ||
+	    (c->op != OP_EVD_WAIT && c->op != OP_EVD_DEQUEUE))
+		return;
+	s->event = r->ev.event_number;
+	if (s->event >> 12 == 4)
+		s->made = r->ev.event_data.connect_event_data.ep_handle;
+}
+
 static bool step(struct walk *k, const struct call *c, struct result *r)
 {
 	struct call made = *c;
+	const char *fails;
 	struct answers a;
 
 	r->ret = DAT_ABORT;
@@ -66,12 +82,23 @@ static bool step(struct walk *k, const struct call *c, struct result *r)
 		made.n[0] = model_owes(&k->m, c->h[0]) ? k->patience_us : 0;
 	if (k->loud)
 		call_print(stderr, &k->w, c);
+	fails = c->fails ? fault_call(&k->m, c, c->fails) : NULL;
+	if (fails)
+		fv_fail_call(fails, 1, ENOMEM);
 	call_make(&k->w, &made, r);
+	if (fails) {
+		if (fv_fail_hit())
+			fault_excuses(c, &a);
+		fv_fail_at(0, 0);
+	}
 	if (k->to)
 		call_write(k->to, c);
 	if (k->loud)
-		fprintf(stderr, "\t\t0x%08x %p, event 0x%x\n", r->ret, r->made,
-			r->ev.event_number);
+		fprintf(stderr,
+			"\t\t0x%08x %p, event 0x%x, if of a transfer status %d\n",
+			r->ret, r->made, r->ev.event_number,
+			(int)r->ev.event_data.dto_completion_event_data.status);
+	remember(k, c, r);
 	k->t->at++;
 	return model_take(&k->m, &k->w, c, &a, r);
 }
@@ -137,6 +164,28 @@ static bool settle(struct walk *k)
 	return true;
 }
 
+/* The device gives a request up that the peer has no receive for. */
+static bool give_up(struct walk *k, const struct call *c)
+{
+	struct dto *d = fault_waits(&k->m, c->h[0]);
+	struct ibv_qp *qp;
+
+	if (!d)
+		return true;
+	if (k->loud)
+		call_print(stderr, &k->w, c);
+	qp = fv_qp_using(k->w.mem[d->lmr] + d->chunk * WALK_CHUNK);
+	if (!qp)
+		return model_wrong(&k->m, "%s %llu is not with the device",
+				   call_name(d->op),
+				   (unsigned long long)d->cookie);
+	fault_happens(&k->m, c->h[0], conn_peer(&k->m, c->h[0]),
+		      c->n[0] ? FAULT_LOST : FAULT_TIRED, d, NULL);
+	fv_request_fails(qp, c->n[0] ? IBV_WC_RETRY_EXC_ERR
+				     : IBV_WC_RNR_RETRY_EXC_ERR);
+	return true;
+}
+
 static bool one(struct walk *k, const struct call *c)
 {
 	struct result r;
@@ -144,11 +193,14 @@ static bool one(struct walk *k, const struct call *c)
 
 	if (c->op == OP_SETTLE)
 		return settle(k);
+	if (c->op == OP_TROUBLE)
+		return give_up(k, c);
 	ok = step(k, c, &r);
 	/* Numbers are for what was made. */
 	if (c->out && k->m.obj[c->out].kind != K_NONE && c->out >= k->g.next)
 		k->g.next = c->out + 2;
-	if (c->op == OP_EP_CONNECT || c->op == OP_EP_DUP_CONNECT)
+	if (c->op == OP_EP_CONNECT || c->op == OP_EP_DUP_CONNECT ||
+	    c->op == OP_EP_COMMON_CONNECT)
 		k->g.serial++;
 	if (call_posts(c->op))
 		k->m.cookies++;
@@ -294,15 +346,22 @@ static bool nothing_left(struct walk *k, const struct left *before)
 	return true;
 }
 
-static bool device_flushes_late(void)
+static void look_at_device(struct model *m)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	const struct fv_device_cfg *cfg = fv_device_cfg_get(list[0]);
-	bool late =
-		cfg->flushes_late || cfg->err_recv_stays || cfg->err_send_stays;
 
+	m->flushes_late =
+		cfg->flushes_late || cfg->err_recv_stays || cfg->err_send_stays;
+	m->iwarp = list[0]->transport_type == IBV_TRANSPORT_IWARP;
+	m->sink_rw = cfg->read_sink_rw;
+	m->withholds = cfg->err_is_final;
 	ibv_free_device_list(list);
-	return late;
+}
+
+static bool loses(uint64_t seed)
+{
+	return seed % 4 == 1;
 }
 
 static void begin(struct walk *k, const struct options *opt, uint64_t seed,
@@ -310,12 +369,22 @@ static void begin(struct walk *k, const struct options *opt, uint64_t seed,
 {
 	k->m.lie = opt->lie;
 	model_init(&k->m);
-	k->m.flushes_late = device_flushes_late();
+	look_at_device(&k->m);
+	k->m.cm_posts = !strcmp(opt->provider, "ucm");
+	k->m.loses = k->m.cm_posts && loses(seed);
 	k->w.adapter = opt->provider;
 	k->w.qual = opt->qual + (DAT_CONN_QUAL)slot * 16;
 	k->patience_us = seed ? PATIENCE_US : AGAIN_US;
 	k->loud = opt->loud;
-	k->g = (struct gen){.state = seed, .next = 1, .still = opt->still};
+	k->g = (struct gen){.state = seed,
+			    .next = 1,
+			    .still = opt->still,
+			    .sound = opt->record};
+	/* Some are left to chance. What is recorded is older than this. */
+	k->g.eager = !opt->still && !opt->record && seed % 4;
+	k->g.windows = k->g.eager && seed % 8 == 5;
+	k->g.spills = k->g.eager && seed % 8 == 3;
+	k->g.common = DAT_FACE == 2 && k->g.eager && seed % 8 == 7;
 }
 
 /* Memory of regions is the walk's, not the library's. */
@@ -411,6 +480,38 @@ static void warm_up(const struct options *opt)
 		dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
+/* One message in sixteen is lost, as many come twice: in walks that loses(). */
+static enum fv_verdict lose(struct fv_ud_packet *pkt, void *arg)
+{
+	uint64_t *state = arg;
+
+	(void)pkt;
+	*state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
+	switch (*state >> 60) {
+	case 0:
+		return FV_DROP;
+	case 1:
+		return FV_DUP;
+	default:
+		return FV_DELIVER;
+	}
+}
+
+/* A network of datagrams that is not to be relied on, in some walks. */
+static void spoil_network(uint64_t seed)
+{
+	static uint64_t state;
+
+	state = seed;
+	if (!loses(seed))
+		return;
+	setenv("DAPL_UCM_REP_TIME", "20", 1);
+	setenv("DAPL_UCM_RTU_TIME", "20", 1);
+	setenv("DAPL_UCM_DREP_TIME", "20", 1);
+	setenv("DAPL_UCM_RETRY", "16", 1);
+	fv_hook_ud(lose, &state);
+}
+
 static _Noreturn void child(const struct options *opt, struct trail *t,
 			    uint64_t seed, int slot)
 {
@@ -421,6 +522,8 @@ static _Noreturn void child(const struct options *opt, struct trail *t,
 		_exit(2);
 	}
 	k.t = t;
+	if (!opt->record && !opt->again)
+		spoil_network(seed);
 	warm_up(opt);
 	if (!walk(&k, opt, seed, slot)) {
 		memcpy(t->wrong, k.m.wrong, sizeof(t->wrong));

@@ -26,10 +26,20 @@ struct options {
 	FILE *record; /* where walks are written that others can repeat */
 };
 
+/* A call that was made, and what came of it. */
+struct walk_step {
+	struct call c;
+	uint32_t ret, event; /* of a wait that gave one */
+	DAT_HANDLE made;     /* or whose event it is */
+};
+
+#define WALK_STEPS 8192 /* the last ones are kept */
+
 /* What a walk leaves. */
 struct trail {
 	struct call calls[WALK_CALLS];
-	int n;		 /* recorded */
+	int n; /* recorded */
+	struct walk_step steps[WALK_STEPS];
 	volatile int at; /* calls made, those of settling too */
 	char wrong[512];
 };
@@ -64,8 +74,11 @@ bool record_may(struct gen *g, const struct model *m, const struct call *c);
 /* The next call that takes down what is up; false: nothing is. */
 bool record_end(const struct model *m, struct call *c);
 
-/* shrink.c: fewer calls that fail alike; prints them as a C program. */
-void shrink(const struct options *opt, struct trail *t, enum verdict v,
+/*
+ * shrink.c: fewer calls that fail alike; prints them as a C program. False:
+ * they did not fail again, which leaves what the walk saw to reason from.
+ */
+bool shrink(const struct options *opt, struct trail *t, enum verdict v,
 	    FILE *to);
 
 #endif /* WALK_WALK_H */
