@@ -1,26 +1,35 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # budget.awk: TAP of whether the counts of path.awk are within the budgets: the
-# last column of the table in doc/architecture.md, which is read first. A row
-# that is not measured, or a call without a row, is a failure.
+# columns "alone" and "over" of the table in doc/architecture.md, which is read
+# first. No instruction may lock the bus. A row that is not measured, or a call
+# without a row, is a failure.
+
+function figure(name)
+{
+    return $0 ~ "\"" name "\":" ? substr($0, index($0, "\"" name "\":") + length(name) + 3) + 0 : -1
+}
 
 FNR == 1 { file++ }
 file == 1 && /^## / { budgets = $2 == "Budgets" }
 file == 1 && budgets && split($0, cell, /[ \t]*\|[ \t]*/) == 6 && cell[5] ~ /^[0-9]+$/ {
-    most[cell[2]] = cell[5]
+    most_alone[cell[2]] = cell[4] + 0
+    most[cell[2]] = cell[5] + 0
 }
 file == 2 && /"call":/ {
-    call = over = $0
+    call = $0
     sub(/.*"call":"/, "", call)
     sub(/".*/, "", call)
-    sub(/.*"over":/, "", over)
-    over = over + 0
+    alone = figure("alone")
+    over = figure("over")
+    locked = figure("locked")
     n++
     if (!(call in most))
         printf "not ok %d - path: %s: %d instructions over verbs, and no budget\n", n, call, over
     else
-        printf "%sok %d - path: %s: %d instructions over verbs, at most %d\n",
-            (over > most[call] + 0 ? "not " : ""), n, call, over, most[call]
+        printf "%sok %d - path: %s: %d instructions over verbs, at most %d; alone %d, at most %d; %s locked\n",
+            (over > most[call] || alone > most_alone[call] || locked != 0 ? "not " : ""), n, call,
+            over, most[call], alone, most_alone[call], locked ? locked : "none"
     seen[call] = 1
 }
 END {

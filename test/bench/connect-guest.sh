@@ -5,7 +5,9 @@
 # of endpoints in EPS and each stack, connrate's JSON with the stack's name,
 # one object per line, on standard output; what went wrong on standard error.
 # Stacks take turns, ROUNDS times, so that a slow minute hits all of them.
-# Input: STAGE, DEBIAN_DAPL as for test/interop; CONNRATE, the program.
+# "floor" is the kernel's share: connfloor, and for cma the sum of cmtime's
+# steps from an id to a connection, which it makes for all connections at once.
+# Input: STAGE, DEBIAN_DAPL as for test/interop; CONNRATE, CONNFLOOR, programs.
 
 set -u
 dir=$(mktemp -d)
@@ -15,6 +17,8 @@ trap 'rm -rf "$dir"' EXIT
 cp -rL "$STAGE/lib" "$dir/ours"
 [ -z "$DEBIAN_DAPL" ] || cp -rL "$DEBIAN_DAPL/lib/x86_64-linux-gnu" "$dir/theirs"
 cp "$CONNRATE" "$dir/connrate"
+cp "$CONNFLOOR" "$dir/connfloor"
+cp "$(command -v cmtime)" "$dir/cmtime"
 
 # stack|registry's directory|plugin|ia_params
 stacks()
@@ -43,9 +47,67 @@ one()
     grep -a '^{' "$dir/out" | sed "s/^{/{\"stack\":\"$name\",\"rc\":$rc,/"
 }
 
+floor_json()
+{
+    local name=$1
+
+    grep -a '^{' "$dir/out" | sed "s/^{/{\"stack\":\"floor $name\",\"rc\":$2,/"
+    [ "$2" = 0 ] || echo "floor $name: exit code $2: $(tail -n 1 "$dir/err")" >&2
+}
+
+# cmtime's server says nothing when it can be asked, and crashes or hangs when
+# it is asked before: it can when it listens and all its threads sleep. It does
+# not end by itself.
+cmtime_server()
+{
+    timeout -k 5 "$LIMIT" "$dir/cmtime" -b "$DAPL_VM_RXE_ADDR" -c "$1" >/dev/null 2>&1 &
+    server=$!
+    until rdma resource show cm_id 2>/dev/null | grep -q LISTEN &&
+        ! cat /proc/"$(pgrep -P "$server")"/task/*/status | grep '^State:' | grep -qv S; do
+        kill -0 "$server" 2>/dev/null || return
+    done
+}
+
+floor_cma()
+{
+    local n=$1 rc server
+
+    cmtime_server "$n"
+    timeout -k 5 "$LIMIT" "$dir/cmtime" -s "$DAPL_VM_RXE_ADDR" -c "$n" >"$dir/cmtime.out" 2>"$dir/err"
+    rc=$?
+    kill "$server" 2>/dev/null
+    wait "$server" 2>/dev/null
+    awk -v n="$n" '
+        /^(create id|resolve addr|resolve route|connect) *:/ { sum += $NF; steps++ }
+        END { if (steps == 4 && sum > 0)
+                  printf "{\"role\":\"client\",\"endpoints\":%d,\"window\":0,\"connects_per_s\":%.0f}\n", n, 1e6 / sum
+        }' "$dir/cmtime.out" >"$dir/out"
+    [ -s "$dir/out" ] || { rc=1; cat "$dir/cmtime.out" >>"$dir/err"; }
+    floor_json cma $rc
+}
+
+floor_own()
+{
+    local name=$1 option=$2 n=$3 window=$4
+
+    timeout -k 5 "$((LIMIT * 2))" "$dir/connfloor" -d rxe0 -a "$DAPL_VM_RXE_ADDR" ${option:+"$option"} \
+        -n "$n" -w "$window" >"$dir/out" 2>"$dir/err"
+    floor_json "$name" $?
+}
+
+# What is read for the first time comes from the host.
+while IFS='|' read -r name lib plugin params <&3; do
+    one "$name" "$lib" "$plugin" "$params" 1 0 >"$dir/warm" 2>&1
+done 3<<<"$(stacks)"
+floor_cma 1 >"$dir/warm" 2>&1
+
 for round in $(seq "$ROUNDS"); do
     for n in ${EPS//,/ }; do
         for window in 0 1; do
+            echo "@round $round, $n endpoints, window $window: floors" >&2
+            [ "$window" != 0 ] || floor_cma "$n"
+            floor_own scm '' "$n" "$window"
+            floor_own ucm -u "$n" "$window"
             while IFS='|' read -r name lib plugin params <&3; do
                 echo "@round $round, $n endpoints, window $window: $name" >&2
                 one "$name" "$lib" "$plugin" "$params" "$n" "$window"

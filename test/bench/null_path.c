@@ -25,16 +25,22 @@ struct null_recv {
 	uint64_t addr;
 };
 
-struct null_qp {
-	uint32_t num;
-	struct null_qp *peer; /* NULL until the first post of a request */
-	struct null_cq *send_cq, *recv_cq;
-	uint32_t head, tail, mask; /* of receives */
+/* Receives, of one queue pair or of several. */
+struct null_rq {
+	uint32_t head, tail, mask;
 	struct null_recv recvs[];
 };
 
-static struct null_cq *cqs[QUEUES]; /* by handle */
-static struct null_qp *qps[QUEUES]; /* by number */
+struct null_qp {
+	uint32_t num;
+	struct null_qp *peer; /* NULL until the first send */
+	struct null_cq *send_cq, *recv_cq;
+	struct null_rq *rq;
+};
+
+static struct null_cq *cqs[QUEUES];  /* by handle */
+static struct null_qp *qps[QUEUES];  /* by number */
+static struct null_rq *srqs[QUEUES]; /* by handle */
 
 __attribute__((cold, noinline)) static void null_die(const char *why)
 {
@@ -81,21 +87,48 @@ static inline struct null_cq *null_cq_of(struct ibv_cq *cq)
 	return c ? c : null_cq_make(cq);
 }
 
+static struct null_rq *null_rq_make(uint32_t n)
+{
+	uint32_t size = null_pow2(n);
+	struct null_rq *rq;
+
+	rq = null_alloc(sizeof(*rq), size, sizeof(rq->recvs[0]));
+	rq->mask = size - 1;
+	return rq;
+}
+
+__attribute__((cold, noinline)) static struct null_rq *
+null_srq_make(struct ibv_srq *srq)
+{
+	struct ibv_srq_attr attr;
+
+	if (srq->handle >= QUEUES || ibv_query_srq(srq, &attr))
+		null_die("a shared receive queue that it does not know");
+	srqs[srq->handle] = null_rq_make(attr.max_wr);
+	return srqs[srq->handle];
+}
+
+static inline struct null_rq *null_srq_of(struct ibv_srq *srq)
+{
+	struct null_rq *rq = srqs[srq->handle];
+
+	return rq ? rq : null_srq_make(srq);
+}
+
 __attribute__((cold, noinline)) static struct null_qp *
 null_qp_make(struct ibv_qp *qp)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 	struct null_qp *q;
-	uint32_t size;
 
-	if (qp->qp_num >= QUEUES || qp->qp_type != IBV_QPT_RC || qp->srq ||
+	if (qp->qp_num >= QUEUES || qp->qp_type != IBV_QPT_RC ||
 	    ibv_query_qp(qp, &attr, IBV_QP_CAP, &init))
 		null_die("a queue pair that it does not know");
-	size = null_pow2(init.cap.max_recv_wr);
-	q = null_alloc(sizeof(*q), size, sizeof(q->recvs[0]));
+	q = null_alloc(sizeof(*q), 0, 0);
 	q->num = qp->qp_num;
-	q->mask = size - 1;
+	q->rq = qp->srq ? null_srq_of(qp->srq)
+			: null_rq_make(init.cap.max_recv_wr);
 	q->send_cq = null_cq_of(qp->send_cq);
 	q->recv_cq = null_cq_of(qp->recv_cq);
 	qps[qp->qp_num] = q;
@@ -117,7 +150,7 @@ null_peer_find(struct ibv_qp *qp)
 
 	if (ibv_query_qp(qp, &attr, IBV_QP_DEST_QPN, &init) ||
 	    attr.dest_qp_num >= QUEUES || !qps[attr.dest_qp_num])
-		null_die("a peer that has posted no receive");
+		null_die("a peer that has posted nothing");
 	return qps[attr.dest_qp_num];
 }
 
@@ -167,29 +200,41 @@ static int null_req_notify(struct ibv_cq *cq, int solicited_only)
 	return 0;
 }
 
-static int null_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
-			  struct ibv_recv_wr **ret_bad)
+static inline int null_receive(struct null_rq *rq, const struct ibv_recv_wr *wr)
 {
-	struct null_qp *q = null_qp_of(qp);
-	struct null_recv *r = &q->recvs[q->head & q->mask];
+	struct null_recv *r = &rq->recvs[rq->head & rq->mask];
 
-	(void)ret_bad;
-	if (q->head - q->tail > q->mask || wr->next)
+	if (rq->head - rq->tail > rq->mask || wr->next)
 		null_die("more receives than there is room for");
 	r->wr_id = wr->wr_id;
 	r->addr = wr->num_sge ? wr->sg_list[0].addr : 0;
-	q->head++;
+	rq->head++;
 	return 0;
+}
+
+static int null_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
+			  struct ibv_recv_wr **ret_bad)
+{
+	(void)ret_bad;
+	return null_receive(null_qp_of(qp)->rq, wr);
+}
+
+static int null_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
+			      struct ibv_recv_wr **ret_bad)
+{
+	(void)ret_bad;
+	return null_receive(null_srq_of(srq), wr);
 }
 
 static void null_send(struct null_qp *q, uint64_t from, uint32_t length)
 {
 	struct null_qp *to = q->peer;
-	const struct null_recv *r = &to->recvs[to->tail & to->mask];
+	struct null_rq *rq = to->rq;
+	const struct null_recv *r = &rq->recvs[rq->tail & rq->mask];
 
-	if (to->head == to->tail)
+	if (rq->head == rq->tail)
 		null_die("a send to who has posted no receive");
-	to->tail++;
+	rq->tail++;
 	null_move(r->addr, from, length);
 	null_complete(to->recv_cq, to, r->wr_id, IBV_WC_RECV, length);
 }
@@ -202,12 +247,12 @@ static int null_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	uint32_t length = wr->num_sge ? wr->sg_list[0].length : 0;
 
 	(void)ret_bad;
-	if (!q->peer)
-		q->peer = null_peer_find(qp);
 	if (wr->num_sge > 1 || wr->next)
 		null_die("more than one request or segment");
 	switch (wr->opcode) {
 	case IBV_WR_SEND:
+		if (!q->peer)
+			q->peer = null_peer_find(qp);
 		null_send(q, local, length);
 		break;
 	case IBV_WR_RDMA_WRITE:
@@ -232,6 +277,7 @@ static void null_ops_set(struct ibv_context_ops *ops)
 	ops->poll_cq = null_poll_cq;
 	ops->req_notify_cq = null_req_notify;
 	ops->post_recv = null_post_recv;
+	ops->post_srq_recv = null_post_srq_recv;
 	ops->post_send = null_post_send;
 }
 

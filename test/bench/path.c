@@ -89,6 +89,8 @@ static struct {
 	DAT_PSP_HANDLE psp;
 	DAT_IA_ADDRESS_PTR addr;
 	DAT_EP_HANDLE from, to; /* of the pair whose turn it is */
+	DAT_SRQ_HANDLE srq;
+	DAT_EP_HANDLE to_shared, from_shared; /* the one receives from it */
 	DAT_LMR_TRIPLET seg, sink;
 	DAT_RMR_TRIPLET remote;
 } d;
@@ -164,32 +166,62 @@ static void adapter_open(int n, int depth)
 	     "dat_psp_create");
 }
 
+static DAT_EP_ATTR ep_attr(int depth)
+{
+	return (DAT_EP_ATTR){.service_type = DAT_SERVICE_TYPE_RC,
+			     .max_message_size = TARGET,
+			     .max_rdma_size = TARGET,
+			     .max_recv_dtos = depth,
+			     .max_request_dtos = depth,
+			     .max_recv_iov = 1,
+			     .max_request_iov = 1,
+			     .max_rdma_read_out = 1};
+}
+
+static void connect_two(DAT_EP_HANDLE from, DAT_EP_HANDLE to)
+{
+	DAT_EVENT ev;
+
+	need(dat_ep_connect(from, d.addr, QUAL, PATIENCE, 0, NULL,
+			    DAT_QOS_BEST_EFFORT,
+			    DAT_CONNECT_DEFAULT_FLAG) == DAT_SUCCESS,
+	     "dat_ep_connect");
+	ev = event_of(d.cr, DAT_CONNECTION_REQUEST_EVENT);
+	need(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, to, 0,
+			   NULL) == DAT_SUCCESS,
+	     "dat_cr_accept");
+	event_of(d.conn, DAT_CONNECTION_EVENT_ESTABLISHED);
+	event_of(d.conn, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
 static void pair_connect(int i, int depth)
 {
-	DAT_EP_ATTR attr = {.service_type = DAT_SERVICE_TYPE_RC,
-			    .max_message_size = TARGET,
-			    .max_rdma_size = TARGET,
-			    .max_recv_dtos = depth,
-			    .max_request_dtos = depth,
-			    .max_recv_iov = 1,
-			    .max_request_iov = 1};
-	DAT_EVENT ev;
+	DAT_EP_ATTR attr = ep_attr(depth);
 
 	need(dat_ep_create(d.ia, d.pz, d.other, d.req, d.conn, &attr,
 			   &pairs[i].from) == DAT_SUCCESS &&
 		     dat_ep_create(d.ia, d.pz, d.rcv, d.other, d.conn, &attr,
 				   &pairs[i].to) == DAT_SUCCESS,
 	     "dat_ep_create");
-	need(dat_ep_connect(pairs[i].from, d.addr, QUAL, PATIENCE, 0, NULL,
-			    DAT_QOS_BEST_EFFORT,
-			    DAT_CONNECT_DEFAULT_FLAG) == DAT_SUCCESS,
-	     "dat_ep_connect");
-	ev = event_of(d.cr, DAT_CONNECTION_REQUEST_EVENT);
-	need(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle,
-			   pairs[i].to, 0, NULL) == DAT_SUCCESS,
-	     "dat_cr_accept");
-	event_of(d.conn, DAT_CONNECTION_EVENT_ESTABLISHED);
-	event_of(d.conn, DAT_CONNECTION_EVENT_ESTABLISHED);
+	connect_two(pairs[i].from, pairs[i].to);
+}
+
+static void shared_connect(int depth)
+{
+	DAT_SRQ_ATTR srq_attr = {.max_recv_dtos = depth,
+				 .max_recv_iov = 1,
+				 .low_watermark = DAT_SRQ_LW_DEFAULT};
+	DAT_EP_ATTR attr = ep_attr(depth);
+
+	need(dat_srq_create(d.ia, d.pz, &srq_attr, &d.srq) == DAT_SUCCESS,
+	     "dat_srq_create");
+	need(dat_ep_create(d.ia, d.pz, d.other, d.req, d.conn, &attr,
+			   &d.from_shared) == DAT_SUCCESS &&
+		     dat_ep_create_with_srq(d.ia, d.pz, d.rcv, d.other, d.conn,
+					    d.srq, &attr,
+					    &d.to_shared) == DAT_SUCCESS,
+	     "dat_ep_create_with_srq");
+	connect_two(d.from_shared, d.to_shared);
 }
 
 static void dat_setup(int n, int depth)
@@ -223,6 +255,8 @@ D_BODY(post_read,
 D_BODY(take_recv, dat_evd_dequeue(d.rcv, &ev))
 D_BODY(take_send, dat_evd_dequeue(d.req, &ev))
 D_BODY(take_none, dat_evd_dequeue(d.req, &ev) - DAT_QUEUE_EMPTY)
+D_BODY(shared_recv, dat_srq_post_recv(d.srq, 1, &d.sink, cookie))
+D_BODY(shared_send, dat_ep_post_send(d.from_shared, 1, &d.seg, cookie, 0))
 D_BODY(wait_send, dat_evd_wait(d.req, DAT_TIMEOUT_INFINITE, 1, &ev, &more))
 D_BODY(wait_none, dat_evd_wait(d.req, 0, 1, &ev, &more) - DAT_TIMEOUT_EXPIRED)
 
@@ -234,13 +268,17 @@ static struct {
 	struct ibv_comp_channel *chan;
 	struct ibv_cq *req, *rcv;
 	struct ibv_qp *from, *to;
+	struct ibv_srq *srq;
+	struct ibv_qp *from_shared, *to_shared;
 } v;
 
-static struct ibv_qp *v_qp_make(struct ibv_cq *send_cq, struct ibv_cq *recv_cq)
+static struct ibv_qp *v_qp_make(struct ibv_cq *send_cq, struct ibv_cq *recv_cq,
+				struct ibv_srq *srq)
 {
 	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RC,
 					.send_cq = send_cq,
 					.recv_cq = recv_cq,
+					.srq = srq,
 					.cap = {.max_send_wr = BATCH,
 						.max_recv_wr = BATCH,
 						.max_send_sge = 1,
@@ -258,6 +296,8 @@ static struct ibv_qp *v_qp_make(struct ibv_cq *send_cq, struct ibv_cq *recv_cq)
 static void verbs_setup(void)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_srq_init_attr srq = {
+		.attr = {.max_wr = BATCH, .max_sge = 1}};
 	struct ibv_context *ctx;
 	struct ibv_cq *other;
 
@@ -274,9 +314,14 @@ static void verbs_setup(void)
 	     "a completion queue of verbs");
 	v.mr = ibv_reg_mr(v.pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE);
 	need(v.mr, "ibv_reg_mr");
-	v.from = v_qp_make(v.req, other);
-	v.to = v_qp_make(other, v.rcv);
+	v.from = v_qp_make(v.req, other, NULL);
+	v.to = v_qp_make(other, v.rcv, NULL);
 	fv_join(v.from, v.to);
+	v.srq = ibv_create_srq(v.pd, &srq);
+	need(v.srq, "ibv_create_srq");
+	v.from_shared = v_qp_make(v.req, other, NULL);
+	v.to_shared = v_qp_make(other, v.rcv, v.srq);
+	fv_join(v.from_shared, v.to_shared);
 }
 
 /* Work requests are filled in for each call, as any caller of verbs does. */
@@ -291,7 +336,18 @@ static inline int v_recv(void)
 	return ibv_post_recv(v.to, &wr, &bad);
 }
 
-static inline int v_request(enum ibv_wr_opcode opcode)
+static inline int v_recv_shared(void)
+{
+	struct ibv_sge sge = {.addr = (uintptr_t)memory + TARGET,
+			      .length = SIZE,
+			      .lkey = v.mr->lkey};
+	struct ibv_recv_wr wr = {.wr_id = 1, .sg_list = &sge, .num_sge = 1};
+	struct ibv_recv_wr *bad;
+
+	return ibv_post_srq_recv(v.srq, &wr, &bad);
+}
+
+static inline int v_request(struct ibv_qp *qp, enum ibv_wr_opcode opcode)
 {
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)memory, .length = SIZE, .lkey = v.mr->lkey};
@@ -306,7 +362,7 @@ static inline int v_request(enum ibv_wr_opcode opcode)
 		wr.wr.rdma.remote_addr = (uintptr_t)memory + TARGET;
 		wr.wr.rdma.rkey = v.mr->rkey;
 	}
-	return ibv_post_send(v.from, &wr, &bad);
+	return ibv_post_send(qp, &wr, &bad);
 }
 
 /* As programs wait: what is there needs no sleep. 0, or it failed. */
@@ -340,9 +396,11 @@ static noinline int v_wait(void)
 	}
 
 V_BODY(post_recv, v_recv())
-V_BODY(post_send, v_request(IBV_WR_SEND))
-V_BODY(post_write, v_request(IBV_WR_RDMA_WRITE))
-V_BODY(post_read, v_request(IBV_WR_RDMA_READ))
+V_BODY(post_send, v_request(v.from, IBV_WR_SEND))
+V_BODY(post_write, v_request(v.from, IBV_WR_RDMA_WRITE))
+V_BODY(post_read, v_request(v.from, IBV_WR_RDMA_READ))
+V_BODY(shared_recv, v_recv_shared())
+V_BODY(shared_send, v_request(v.from_shared, IBV_WR_SEND))
 V_BODY(take_recv, ibv_poll_cq(v.rcv, 1, &wc) - 1)
 V_BODY(take_send, ibv_poll_cq(v.req, 1, &wc) - 1)
 V_BODY(take_none, ibv_poll_cq(v.req, 1, &wc))
@@ -369,6 +427,12 @@ static void nothing(int n)
 	static void prefix##_send_take_both(int n) \
 	{                                          \
 		prefix##_post_send(n);             \
+		prefix##_take_both(n);             \
+	}                                          \
+	static void prefix##_shared(int n)         \
+	{                                          \
+		prefix##_shared_recv(n);           \
+		prefix##_shared_send(n);           \
 		prefix##_take_both(n);             \
 	}
 
@@ -411,6 +475,7 @@ static const struct op {
 	{"wait, one ready", STEPS(post_write, wait_send, nothing), true},
 	{"wait, of many", STEPS(post_write, wait_send, nothing), false},
 	{"wait 0, nothing", STEPS(nothing, wait_none, nothing), false},
+	{"message by an SRQ", STEPS(nothing, shared, nothing), false},
 };
 
 #define OPS (sizeof(ops) / sizeof(ops[0]))
@@ -494,8 +559,12 @@ static void turn(int n)
 	}
 }
 
+#define LEARNS 16 /* turns, after which each lock knows whose it is */
+
 static void count_pairs(int n)
 {
+	for (int i = 0; i < LEARNS; i++)
+		turn(n);
 	CALLGRIND_START_INSTRUMENTATION;
 	for (int i = 0; i < 3; i++)
 		turn(n);
@@ -526,6 +595,22 @@ static void self_check(void)
 	need(!memcmp(memory, text, SIZE), "a read got lost");
 }
 
+/* The device below knows who receives from an SRQ by what else he posts. */
+static void peers_known(void)
+{
+	DAT_DTO_COOKIE cookie = {.as_64 = 0};
+	DAT_EVENT ev;
+	struct ibv_wc wc;
+
+	need(dat_ep_post_rdma_write(d.to_shared, 1, &d.seg, cookie, &d.remote,
+				    0) == DAT_SUCCESS &&
+		     dat_evd_dequeue(d.other, &ev) == DAT_SUCCESS,
+	     "a write from where an SRQ is used");
+	need(!v_request(v.to_shared, IBV_WR_RDMA_WRITE) &&
+		     ibv_poll_cq(v.to_shared->send_cq, 1, &wc) == 1,
+	     "the same by verbs");
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -544,7 +629,9 @@ int main(int argc, char **argv)
 		count_pairs(n);
 		return 0;
 	}
+	shared_connect(BATCH);
 	verbs_setup();
+	peers_known();
 	v_recv_send(1);
 	v_take_both(1);
 	if (!strcmp(what, "time"))
