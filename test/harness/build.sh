@@ -97,6 +97,7 @@ cmd_build()
     esac
     # shellcheck disable=SC2086
     need_packages "build" $build_packages || return 1
+    case $dir in *[[:space:]]*) usage_error "build: DIR has a blank in it, which make cannot have" ;; esac
     mkdir -p "$dir" || return 1
     dir=$(cd "$dir" && pwd -P)
     [ "$dir" != "$h_top" ] || usage_error "build: DIR must not be the source tree"

@@ -46,6 +46,6 @@ while IFS='|' read -r name lib dev params var <&3; do
         echo "# $dev is left out: $DAPL_VM_NO_SIW"
         continue
     fi
-    demo_one "$name" "${!var}" "64 bytes" -b 64 -B 500
-    demo_one "$name" "${!var}" "4 KiB" -b 4096 -B 200
+    demo_one "$name" "${!var}" "64 bytes" -b 64 -B 500 --reads 200
+    demo_one "$name" "${!var}" "4 KiB" -b 4096 -B 200 --reads 200
 done 3<<<"$DEMO_ROWS"

@@ -59,6 +59,27 @@ have()
     command -v "$1" >/dev/null 2>&1
 }
 
+# help_of COMMAND ARGUMENT...: the help of a program of test/, if an argument asks
+# for it: out of its source, for the program may not have been built.
+help_of()
+{
+    local cmd=$1 arg
+
+    shift
+    for arg; do
+        case $arg in -h | --help) break ;; esac
+    done
+    case ${arg-} in -h | --help) ;; *) return 1 ;; esac
+    awk '/"usage: / { on = 1 }
+        on {
+            last = /"[;,]$/
+            sub(/^[^"]*"/, ""); sub(/"[;,]?$/, "")
+            sub(/^usage: /, "usage: ./run "); gsub(/\\n/, "\n"); gsub(/\\"/, "\"")
+            printf "%s", $0
+            if (last) exit
+        }' "$h_top/test/$cmd/main.c"
+}
+
 # Pids that this run started and that must not outlive it.
 h_children=()
 
@@ -76,6 +97,10 @@ h_cleanup()
 
 h_setup()
 {
+    # make has no way to write such a name.
+    case $h_top in
+    *[[:space:]]*) die "there is a blank in the path of this folder, which make cannot have: $h_top" ;;
+    esac
     mkdir -p "$h_cache" || die "cannot create the cache directory $h_cache"
     h_cache=$(cd "$h_cache" && pwd -P)
     h_tmp=$(mktemp -d "${TMPDIR:-/tmp}/dapl-run.XXXXXX") ||
@@ -142,14 +167,41 @@ apt_install()
         apt-get -qy -o DPkg::Lock::Timeout=300 install --no-install-recommends "$@"
 }
 
+# need_elsewhere PURPOSE PACKAGE...: on a system without dpkg, what is missing, in
+# the words of its package manager. Nothing is installed, and nothing given up: the
+# names are Debian's, translated, and who comes from elsewhere may have the files.
+need_elsewhere()
+{
+    local purpose=$1 tool column query list
+
+    shift
+    for tool in dnf:2:'rpm -q' zypper:3:'rpm -q' pacman:4:'pacman -Q' ''; do
+        have "${tool%%:*}" && break
+    done
+    [ -n "$tool" ] || { say "To $purpose, these packages of Debian, or like them, are needed: $*"; return 0; }
+    query=${tool#*:}
+    column=${query%%:*} query=${query#*:}
+    list=$(printf '%s\n' "$@" | awk -F '\t' -v c="$column" '
+        NR == FNR { name[$1] = $c; next }
+        { n = $1 in name ? name[$1] : $1 }
+        !seen[n]++ { print n }' "$h_top/test/harness/packages.tsv" - |
+        while read -r p; do $query "$p" >/dev/null 2>&1 || printf '%s ' "$p"; done)
+    [ -n "$list" ] || return 0
+    say "To $purpose, these packages seem to be missing; as root:"
+    case ${tool%%:*} in
+    pacman) say "    pacman -S ${list% }" ;;
+    *) say "    ${tool%%:*} install ${list% }" ;;
+    esac
+}
+
 # need_packages PURPOSE PACKAGE...: install what is missing, or say exactly
-# what to install. On systems without dpkg the caller finds out by failing.
+# what to install.
 need_packages()
 {
     local purpose=$1 list
 
+    have dpkg-query || { need_elsewhere "$@"; return; }
     shift
-    have dpkg-query || return 0
     list=$(h_missing "$@")
     [ -n "$list" ] || return 0
     if [ "$(id -u)" != 0 ]; then

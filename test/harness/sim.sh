@@ -7,6 +7,7 @@ cmd_sim()
 {
     local dir=$h_top/build-gcc
 
+    help_of sim "$@" && return
     # shellcheck disable=SC2086
     need_packages "build" $build_packages || return 1
     build_tree "$dir" gcc CC=gcc CXX=g++ --enable-werror || return 1

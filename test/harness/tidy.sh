@@ -7,7 +7,7 @@
 # tidy.known lists what is to stay, with its reason; a line there that nothing
 # asks for is a fault, too.
 
-tidy_packages="clang-format clang shellcheck git"
+tidy_packages="clang-format clang groff mandoc shellcheck git"
 
 # Of which compiler's build the objects are looked at.
 tidy_build=$h_top/build-gcc
@@ -25,6 +25,7 @@ state|what can change outside an adapter is in one place
 length|functions are short
 tests|every source has its unit test
 titles|titles of commits
+pages|manual pages are well-formed
 shell|shellcheck
 gcc|gcc's analyser
 clang|clang's analyser"
@@ -265,6 +266,21 @@ tidy_titles()
         $2 !~ /^[a-z][a-z0-9_]*(, [a-z][a-z0-9_]*)?: [^ ]/ { print $1 ": no area: " $2 }
         length($2) > 60 { print $1 ": " length($2) " characters: " $2 }
         $2 ~ /\.$/ { print $1 ": ends with a full stop: " $2 }'
+}
+
+# The written ones and those that were made of the headers. Dates are left out on
+# purpose. What a page that is another name refers to is where it is installed.
+tidy_pages()
+{
+    local f
+
+    have groff || { echo "skip: groff is not installed"; return; }
+    cd "$h_top" || return
+    { tidy_files 'doc/*.[1-9]'; find "$tidy_build/doc/man3" -type f; } | sort | while read -r f; do
+        ! grep -q '^\.so ' "$f" || continue
+        groff -t -man -ww -z -Tutf8 "$f" 2>&1 | sed "s,^troff: <[^>]*>,$f,"
+        ! have mandoc || mandoc -T lint -W warning "$f" | grep -v ': missing date' | sed 's/^mandoc: //'
+    done | sed "s,$h_top/,,; s/:\([0-9]*\):\([0-9]*:\)* /: line \1: /"
 }
 
 # Left out: SC2154, SC2034: a variable comes from another file, or goes there.

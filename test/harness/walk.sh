@@ -12,29 +12,30 @@ walk_usage()
 {
     cat <<'U'
 usage: ./run walk [--seeds N] [--calls M] [--seed S] [--rows 'CM-KIND ...']
-                  [--dat VERSION]
+                  [--dat VERSION] [--still]
 
   --seeds N   walks of each row and version, default 300
   --calls M   calls of each walk, default 500
   --seed S    the first seed, default 1
   --rows R    provider and kind of device, default
-              'cma-ib scm-ib ucm-ib cma-roce scm-roce ucm-roce'
+              'cma-ib scm-ib ucm-ib cma-roce scm-roce ucm-roce cma-iwarp cma-irdma'
   --dat V     2.0 or 1.2, default both
+  --still     nobody connects
 U
 }
 
 walk_programs="test/walk/walk test/walk/walk1"
 
-# walk_run DIR SEEDS CALLS FIRST ROWS [ALL [PROGRAMS]]: TAP; ALL: with connections
+# walk_run DIR SEEDS CALLS FIRST ROWS [STILL [PROGRAMS]]: TAP; STILL: nobody connects
 walk_run()
 {
     top_srcdir=$h_top top_builddir=$1 WALK_SEEDS=$2 WALK_CALLS=$3 WALK_FIRST=$4 \
-        WALK_ROWS=$5 WALK_ALL=${6-} WALK_PROGRAMS=${7-} CC=gcc sh "$h_top/test/walk/t_walk.sh"
+        WALK_ROWS=$5 WALK_STILL=${6-} WALK_PROGRAMS=${7-} CC=gcc sh "$h_top/test/walk/t_walk.sh"
 }
 
 cmd_walk()
 {
-    local dir=$h_top/build-gcc seeds=300 calls=500 first=1 rows="" programs=""
+    local dir=$h_top/build-gcc seeds=300 calls=500 first=1 rows="" programs="" still=""
 
     while [ $# -gt 0 ]; do
         case $1 in
@@ -42,6 +43,7 @@ cmd_walk()
         --calls) calls=${2-}; shift ;;
         --seed) first=${2-}; shift ;;
         --rows) rows=${2-}; shift ;;
+        --still) still=yes ;;
         --dat)
             case ${2-} in
             2.0) programs=walk ;;
@@ -61,5 +63,5 @@ cmd_walk()
     # shellcheck disable=SC2086
     logged "$dir/make.out" "walks: make" \
         make -C "$dir" -j"$build_jobs" $walk_programs || return 1
-    walk_run "$dir" "$seeds" "$calls" "$first" "$rows" yes "$programs"
+    walk_run "$dir" "$seeds" "$calls" "$first" "$rows" "$still" "$programs"
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# t_dtools.sh: dtestcm and dtestsrq: ours over each adapter, Debian's on our
-# libraries, ours against Debian's on the wire, and what they say when
+# t_dtools.sh: dtestcm, dtestsrq and dtestx: ours over each adapter, Debian's on
+# our libraries, ours against Debian's on the wire, and what they say when
 # something is wrong. dtest itself is in t_blackbox.sh.
 # Nothing of Debian's source is looked at.
 
@@ -17,14 +17,31 @@ srq_options="-c 4 -B 10 -t 5 -S 0
 -c 8 -B 8 -t 10 -b 4096 --poll
 -c 2 -B 4 -b 12 --lowwater 2"
 
+# Both print a line for each part, and Debian's has no other verdict.
+# shellcheck disable=SC2317
+verdict_x()
+{
+    if [ "$3" != 0 ]; then
+        it_why="$1: exit code $3"
+    elif [ "$(grep -cE '^ (RDMA_WRITE_WITH_IMMEDIATE_DATA|CMP_SWAP|FETCH_ADD) test - PASSED$' "$2")" != 3 ]; then
+        it_why="$1: not all parts PASSED"
+    elif ! grep -qx ' IB extension test - immed/atomic test PASSED' "$2"; then
+        it_why="$1: not PASSED"
+    else
+        return 0
+    fi
+    return 1
+}
+
 # rows TOOL NAME SERVER CLIENT OPTIONS: one pair for each line of OPTIONS.
 rows()
 {
-    local tool=$1 name=$2 server=$3 client=$4 o
+    local tool=$1 name=$2 server=$3 client=$4 o judge=verdict_tool
 
+    [ "$tool" != dtestx ] || judge=verdict_x
     while read -r o; do
         # shellcheck disable=SC2086
-        tool_pair "$tool" verdict_tool "$name" "$server" "$client" $o
+        tool_pair "$tool" $judge "$name" "$server" "$client" $o
     done <<<"$5"
 }
 
@@ -63,12 +80,27 @@ wire()
         rows dtestsrq "$1, wire: our server, old client" "$all_ours" "$all_debian" "$wire_srq"
 }
 
+# What there is to test is InfiniBand's.
+extensions()
+{
+    local IT_NO_WAY=''
+
+    [ "$it_old" != local ] || IT_NO_WAY="No valid data was received|DAT_INVALID_ADDRESS"
+    rows dtestx "$1" "$all_ours" "$all_ours" "-b 256
+-b 4096"
+    rows dtestx "$1, old program, our libraries" "$old_program" "$old_program" "-b 256"
+    [ "$it_old" = peers ] || return
+    rows dtestx "$1, wire: old server, our client" "$all_debian" "$all_ours" "-b 256"
+    rows dtestx "$1, wire: our server, old client" "$all_ours" "$all_debian" "-b 256"
+}
+
 adapter()
 {
     rows dtestcm "$1" "$all_ours" "$all_ours" "$cm_options"
     rows dtestsrq "$1" "$all_ours" "$all_ours" "$srq_options"
     old_programs "$1"
     [ "$it_old" != peers ] || wire "$1"
+    [ "$it_old" = ours ] || extensions "$1"
 }
 
 each_adapter adapter
@@ -109,16 +141,26 @@ stops()
     [ $? = 130 ] && grep -q interrupted "$it_logs/stop" && ! listening 15828
 }
 
-for tool in dtestcm dtestsrq; do
+check "dtestx: what a provider has" ends_with 0 " DAT_IB_DEVICE_NAME=rxe0\$" \
+    "$STAGE/bin/dtestx" -q -P ofa-v2-scm
+if [ -n "$DAPL_VM_SIW_ADDR" ]; then
+    check "dtestx: not on iWARP" ends_with 4 "has no InfiniBand extensions" \
+        "$STAGE/bin/dtestx" -P ofa-v2-cma-iw
+else
+    skip "dtestx: not on iWARP" "$DAPL_VM_NO_SIW"
+fi
+for tool in dtestcm dtestsrq dtestx; do
     check "$tool: no server" ends_with 3 "no answer from" \
         "$STAGE/bin/$tool" -h "$DAPL_VM_RXE_ADDR" --timeout 1
-    check "$tool: unknown provider" ends_with 4 "names in dat.conf" \
+    check "$tool: unknown provider" ends_with 4 "names there are" \
         "$STAGE/bin/$tool" -P nobody
-    check "$tool: sides that disagree" mismatch $tool "-c 3"
+    differs="-c 3"
+    [ $tool != dtestx ] || differs="-b 64"
+    check "$tool: sides that disagree" mismatch $tool "$differs"
 done
 # Background children of a script ignore SIGINT unless it has job control.
 set -m
-for tool in dtestcm dtestsrq; do
+for tool in dtestcm dtestsrq dtestx; do
     check "$tool: SIGINT" stops $tool
 done
 set +m

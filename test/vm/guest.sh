@@ -99,6 +99,8 @@ ip link set lo up
 for i in /proc/sys/net/ipv6/conf/*; do
     echo 0 >"$i/accept_dad"
     echo 0 >"$i/accept_ra"
+    # A test that takes an interface down and up finds the address again.
+    echo 1 >"$i/keep_addr_on_down"
 done
 ip addr add 10.0.2.15/24 dev eth0
 ip addr add 10.0.3.15/24 dev eth1
