@@ -121,7 +121,7 @@ static struct {
 	int writes_of_loop; /* the service thread's */
 } calls;
 static int (*arm)(struct ibv_cq *cq, int solicited_only);
-static struct dapl_loop *loop_of_round; /* whose writes are counted */
+static struct dapl_loop *loop_of_round; /* atomic; whose writes are counted */
 
 static void count(int *which)
 {
@@ -167,7 +167,8 @@ __attribute__((no_sanitize_address)) long __wrap_syscall(long number, ...)
 	va_end(args);
 	if (number == SYS_read)
 		count(&calls.eventfd_reads);
-	if (number == SYS_write && dapl_loop_here(loop_of_round))
+	if (number == SYS_write &&
+	    dapl_loop_here(__atomic_load_n(&loop_of_round, __ATOMIC_RELAXED)))
 		count(&calls.writes_of_loop);
 	return __real_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4],
 			      arg[5]);
@@ -379,7 +380,7 @@ static void post_round(struct dapl_work *work)
 
 	for (int i = 0; i < r->n; i++)
 		assert_true(dapl_evd_post(r->evd, &event));
-	r->writes = calls.writes_of_loop;
+	r->writes = __atomic_load_n(&calls.writes_of_loop, __ATOMIC_RELAXED);
 }
 
 static void check_round(struct world *w, DAT_EVD_HANDLE evd)
@@ -389,16 +390,17 @@ static void check_round(struct world *w, DAT_EVD_HANDLE evd)
 	struct waiter t;
 
 	waiter_start(&t, evd, DAT_TIMEOUT_INFINITE, 5);
-	memset(&calls, 0, sizeof(calls));
-	loop_of_round = ia->loop;
+	__atomic_store_n(&calls.writes_of_loop, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&loop_of_round, ia->loop, __ATOMIC_RELAXED);
 	dapl_work_init(&r.work, post_round);
 	dapl_loop_defer(ia->loop, &r.work);
 	waiter_end(&t, DAT_SUCCESS);
 	dapl_work_cancel(ia->loop, &r.work);
-	loop_of_round = NULL;
+	__atomic_store_n(&loop_of_round, NULL, __ATOMIC_RELAXED);
 	assert_int_equal(t.more, 4);
 	assert_int_equal(r.writes, 0);
-	assert_int_equal(calls.writes_of_loop, 1);
+	assert_int_equal(
+		__atomic_load_n(&calls.writes_of_loop, __ATOMIC_RELAXED), 1);
 }
 
 /* Else the sleeper would take the processor away after each event. */
