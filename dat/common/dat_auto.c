@@ -14,17 +14,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef DAT_WITH_CMA
+#define DAT_WITH_CMA true
+#endif
+#ifndef DAT_WITH_SCM
+#define DAT_WITH_SCM true
+#endif
+#ifndef DAT_WITH_UCM
+#define DAT_WITH_UCM true
+#endif
+
 enum way {
 	WAY_CMA,
 	WAY_SCM,
 	WAY_UCM,
+	WAY_MCM, /* for coprocessors; UCM, which stands in for it, says so */
 };
 
-/* Of programs of DAT 2.0 and 1.2. */
-static const char *const libraries[][2] = {
-	[WAY_CMA] = {"libdaplofa.so.2", "libdaplcma.so.1"},
-	[WAY_SCM] = {"libdaploscm.so.2", "libdaplscm.so.1"},
-	[WAY_UCM] = {"libdaploucm.so.2", "libdaplucm.so.1"},
+/* Of programs of DAT 2.0 and 1.2, where it was built. */
+static const struct {
+	const char *library[2];
+	bool built;
+} ways[] = {
+	[WAY_CMA] = {{"libdaplofa.so.2", "libdaplcma.so.1"}, DAT_WITH_CMA},
+	[WAY_SCM] = {{"libdaploscm.so.2", "libdaplscm.so.1"}, DAT_WITH_SCM},
+	[WAY_UCM] = {{"libdaploucm.so.2", "libdaplucm.so.1"}, DAT_WITH_UCM},
+	[WAY_MCM] = {{"libdaplomcm.so.2", ""}, DAT_WITH_UCM},
 };
 
 const char *dat_auto_library_for(unsigned major, const char *path)
@@ -34,10 +49,15 @@ const char *dat_auto_library_for(unsigned major, const char *path)
 	size_t i;
 
 	path = slash ? slash + 1 : path;
-	for (i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
-		if (strcmp(path, libraries[i][!own]) == 0)
-			return libraries[i][own];
+	for (i = WAY_CMA; i <= WAY_UCM; i++)
+		if (strcmp(path, ways[i].library[!own]) == 0)
+			return ways[i].library[own];
 	return NULL;
+}
+
+bool dat_auto_wants_rdma_cm(void)
+{
+	return ways[WAY_CMA].built;
 }
 
 /* What the kernel calls the devices of a driver, but for their number. */
@@ -52,10 +72,12 @@ static const struct {
 static void write_line(FILE *f, const char *name, enum way way, bool version_1,
 		       const char *device, unsigned port)
 {
+	if (!ways[way].built)
+		return;
 	fprintf(f, "%s %s default %s %s \"%s %u\" \"\"\n", name,
 		version_1 ? "u1.2 nonthreadsafe" : "u2.0 threadsafe",
-		libraries[way][version_1], version_1 ? "dapl.1.2" : "dapl.2.0",
-		device, port);
+		ways[way].library[version_1],
+		version_1 ? "dapl.1.2" : "dapl.2.0", device, port);
 }
 
 /* PREFIX, the device's NAME, the port and SUFFIX, for the port's device. */
@@ -164,8 +186,7 @@ static void write_old_port(FILE *f, const char *name,
 	write_port_line(f, "ofa-v2-", name, "", WAY_SCM, false, port);
 	write_port_line(f, "ofa-v2-", name, "s", WAY_SCM, false, port);
 	write_port_line(f, "ofa-v2-", name, "u", WAY_UCM, false, port);
-	/* a provider for coprocessors, which had the same connections */
-	write_port_line(f, "ofa-v2-", name, "m", WAY_UCM, false, port);
+	write_port_line(f, "ofa-v2-", name, "m", WAY_MCM, false, port);
 	write_port_line(f, "ofa-v2-scm-roe-", name, "", WAY_SCM, false, port);
 	write_port_line(f, "OpenIB-", name, "", WAY_SCM, true, port);
 	write_port_line(f, "OpenIB-", name, "u", WAY_UCM, true, port);
@@ -246,6 +267,7 @@ int dat_auto_write_old(const struct dat_ports *ports, FILE *f)
 	const struct dat_port **sorted;
 	unsigned interfaces[DAT_FABRIC_IWARP + 1] = {0};
 	char name[2 * DAT_DEVICE_NAME];
+	const char *first = NULL; /* device */
 	size_t i;
 
 	if (ports->n == 0)
@@ -270,6 +292,11 @@ int dat_auto_write_old(const struct dat_ports *ports, FILE *f)
 				write_old_port(f, name, port);
 			}
 			write_old_port(f, port->device, port);
+			if (!first)
+				first = port->device;
+			if (strcmp(first, port->device) == 0)
+				write_port_line(f, "ofa-v2-", "mcm", "",
+						WAY_MCM, false, port);
 		}
 		if (port->n_ifs > 0)
 			write_old_interface(f, port,

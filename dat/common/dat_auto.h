@@ -11,6 +11,7 @@
 
 #include "dat_auto_ports.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* A comment and the lines of each port, for both versions of DAT. */
@@ -21,6 +22,9 @@ void dat_auto_write(const struct dat_ports *ports, FILE *f);
  * there; NULL for anything else.
  */
 const char *dat_auto_library_for(unsigned major, const char *path);
+
+/* Whether any name wants rdma_cm. */
+bool dat_auto_wants_rdma_cm(void);
 
 /*
  * Lines for the names that files of old gave to such ports: by the kernel's

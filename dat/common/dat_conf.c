@@ -262,7 +262,7 @@ static const struct {
 				check_ia_params},
 	[DAT_CONF_PLATFORM_PARAMS] = {"platform_params", "\"\"",
 				      check_platform_params},
-	[DAT_CONF_END] = {"end of line", "eight fields and no more", NULL},
+	[DAT_CONF_END] = {"", "eight fields and no more", NULL},
 };
 
 /* The input of a field, quoted, with unprintable bytes as \xNN, cut. */
@@ -535,14 +535,15 @@ void dat_conf_diag_text(const struct dat_conf_diag *diag, char *buf,
 {
 	if (diag->crlf)
 		snprintf(buf, size,
-			 "line %u, column %u: %s: line ends with CR; convert "
-			 "the file to Unix line ends",
-			 diag->line, diag->column, fields[diag->field].name);
+			 "line %u, column %u: convert the file to Unix line "
+			 "ends: the line ends with CR",
+			 diag->line, diag->column);
 	else
-		snprintf(buf, size, "line %u, column %u: %s%s: found %s, %s %s",
-			 diag->line, diag->column,
-			 diag->ignored ? "entry not used: " : "",
+		snprintf(buf, size,
+			 "line %u, column %u: write %s%s%s: found %s%s",
+			 diag->line, diag->column, diag->expected,
+			 diag->field == DAT_CONF_END ? "" : " as ",
 			 fields[diag->field].name, diag->found,
-			 diag->ignored ? "this library needs" : "expected",
-			 diag->expected);
+			 diag->ignored ? ", which this library does not use"
+				       : "");
 }

@@ -141,6 +141,13 @@ int dat_plugin_load(const char *path, struct dat_plugin *ret_plugin,
 	return 0;
 }
 
+bool dat_plugin_is_of_others(const struct dat_plugin *plugin)
+{
+	void *add = dlsym(plugin->dl, "dat_registry_add_provider");
+
+	return add && add != (void *)dat_registry_add_provider;
+}
+
 void dat_plugin_unload(struct dat_plugin *plugin)
 {
 	if (!plugin->dl)

@@ -14,6 +14,8 @@
 
 #include "dat_detail.h"
 
+#include <stdbool.h>
+
 struct dat_plugin {
 	void *dl; /* of dlopen() */
 	DAT_PROVIDER_INIT_FUNC init;
@@ -23,6 +25,12 @@ struct dat_plugin {
 /* 0, or -1 after adding a sentence to WHY. */
 int dat_plugin_load(const char *path, struct dat_plugin *ret_plugin,
 		    struct dat_text *why);
+
+/*
+ * Whether it registers with another copy of the library: that of the program,
+ * whose symbols are not to be seen, is this one.
+ */
+bool dat_plugin_is_of_others(const struct dat_plugin *plugin);
 
 void dat_plugin_unload(struct dat_plugin *plugin);
 

@@ -111,17 +111,25 @@ void dat_match_locked(const struct dat_request *request, struct match *match)
 		consider(match, request, &reg->info);
 }
 
-/* Adds a name to a list that must leave room for its end. */
-static bool add_known(struct dat_text *text, const char *name, size_t *count)
-{
-	bool fits =
-		*count < MAX_KNOWN && dat_text_room(text) > strlen(name) + 48;
+/* A list of names, in the making. */
+struct known {
+	struct dat_text *text;
+	const char *lead; /* before the first */
+	size_t room;	  /* that it leaves */
+	size_t count;
+	size_t shown;
+};
 
-	if (fits)
-		dat_text_add(text, "%s%s", *count ? ", " : "; known are ",
-			     name);
-	++*count;
-	return fits;
+static void add_known(struct known *list, const char *name)
+{
+	size_t needed = strlen(name) + list->room;
+
+	if (list->count < MAX_KNOWN && dat_text_room(list->text) > needed) {
+		dat_text_add(list->text, "%s%s",
+			     list->count ? ", " : list->lead, name);
+		list->shown++;
+	}
+	list->count++;
 }
 
 static bool is_offered(const struct dat_conf_record *record)
@@ -130,43 +138,55 @@ static bool is_offered(const struct dat_conf_record *record)
 	       !record->unlisted;
 }
 
-static size_t add_known_records(struct dat_text *text, bool live, size_t *count)
+static void add_known_records(struct known *list, bool live)
 {
 	const struct dat_conf *conf = dat_static_conf();
-	size_t shown = 0;
 	size_t i;
 
 	for (i = 0; i < conf->n_records; i++)
 		if (is_offered(&conf->records[i]) &&
 		    dat_static_is_live(&conf->records[i]) == live)
-			shown += add_known(text, conf->records[i].name, count);
-	return shown;
+			add_known(list, conf->records[i].name);
 }
 
-static void add_known_names_locked(struct dat_text *text)
+/* False, and nothing added, if there is none. */
+static bool add_known_names_locked(struct dat_text *text, const char *lead,
+				   size_t room)
 {
+	struct known list = {.text = text, .lead = lead, .room = room};
 	const struct registration *reg;
-	size_t count = 0;
-	size_t shown = add_known_records(text, true, &count);
 
-	shown += add_known_records(text, false, &count);
+	add_known_records(&list, true);
+	add_known_records(&list, false);
 	for (reg = dat_registrations; reg; reg = reg->next)
 		if (!dat_key_is_static(&reg->info))
-			shown += add_known(text, reg->info.ia_name, &count);
-	if (count == 0)
-		dat_text_add(text, "; no adapter is known");
-	else if (shown < count)
-		dat_text_add(text, " and %zu more", count - shown);
+			add_known(&list, reg->info.ia_name);
+	if (list.shown && list.shown < list.count)
+		dat_text_add(text, " or %zu more", list.count - list.shown);
+	return list.shown > 0;
 }
 
+/* Where the name is nearly right it is told what is, else what there is. */
 static DAT_RETURN fail_name_locked(const struct dat_request *request)
 {
+	const size_t for_count = 24;
+	const size_t for_source = strlen(dat_static_no_file()) + 48;
 	struct dat_text text = DAT_TEXT_INIT;
+	bool hinted;
 
 	dat_text_add(&text, "no adapter \"%s\": ", request->name);
-	dat_static_add_hints(&text, request->name);
-	dat_static_add_source(&text);
-	add_known_names_locked(&text);
+	hinted = dat_static_add_hints(&text, request->name);
+	if (hinted) {
+		dat_static_add_source(&text);
+		add_known_names_locked(&text, "; there is ", for_count);
+	} else {
+		if (add_known_names_locked(&text, "use ",
+					   for_count + for_source))
+			dat_text_add(&text, ": ");
+		else
+			dat_static_add_remedy(&text);
+		dat_static_add_source(&text);
+	}
 	return dat_fail(DAT_PROVIDER_NOT_FOUND | DAT_NAME_NOT_REGISTERED, "%s",
 			text.buf);
 }

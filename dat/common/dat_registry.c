@@ -122,6 +122,21 @@ static bool load_record(const struct dat_conf_record *record,
 	return true;
 }
 
+/* Why it did not register, should it not have. */
+static void add_not_registered(const struct dat_use *use, struct dat_text *why)
+{
+	const char *detail = dat_error_detail();
+
+	if (dat_plugin_is_of_others(&use->plugin))
+		dat_text_add(
+			why,
+			", link the program with -rdynamic: it contains " DAT_FACE_LIBRARY
+			", and the provider registers with another");
+	else
+		dat_text_add(why, " did not register \"%s\"%s%s",
+			     use->key.ia_name, *detail ? ": " : "", detail);
+}
+
 /* True once the library of one of the lines for this provider is loaded. */
 static bool load_library(struct dat_use *use, struct dat_text *why)
 {
@@ -153,9 +168,7 @@ static void load(struct dat_use *use, struct dat_text *why)
 		dat_log(DAT_LOG_PROVIDER, "\"%s\": init with \"%s\"",
 			use->key.ia_name, use->record->ia_params);
 		use->plugin.init(&use->key, use->record->ia_params);
-		dat_text_add(why, " did not register \"%s\"%s%s",
-			     use->key.ia_name, *dat_error_detail() ? ": " : "",
-			     dat_error_detail());
+		add_not_registered(use, why);
 	}
 	inside = outer;
 }

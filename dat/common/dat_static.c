@@ -355,11 +355,19 @@ const char *dat_static_no_file(void)
 	return source.buf;
 }
 
-void dat_static_add_source(struct dat_text *text)
+void dat_static_add_remedy(struct dat_text *text)
 {
-	if (automatic && ports.n == 0 && conf.n_records == 0)
+	if (!automatic)
+		dat_text_add(text, "write a line for it, or let DAT_AUTO be: ");
+	else if (ports.n == 0)
 		dat_text_add(text, "load the driver of an RDMA device, or let "
 				   "this container see it: ");
+	else
+		dat_text_add(text, "write a line for it: ");
+}
+
+void dat_static_add_source(struct dat_text *text)
+{
 	dat_text_add(text, "%s", source.buf);
 	if (!automatic)
 		dat_text_add(text, " (DAT_AUTO=0)");
@@ -449,7 +457,7 @@ static void add_unfit(struct dat_text *text, const char *name)
 		if (!ports.ports[i].unfit ||
 		    !strstr(name, ports.ports[i].device))
 			continue;
-		dat_text_add(text, "%s is not used: %s; ",
+		dat_text_add(text, "use another device: %s is not used, %s; ",
 			     ports.ports[i].device, ports.ports[i].unfit);
 		n++;
 	}
@@ -489,14 +497,18 @@ static void add_similar_names(struct dat_text *text, const char *name)
 		if (!is_similar(record->name, name) ||
 		    strcmp(record->name, name) == 0)
 			continue;
-		dat_static_add_line(text, record->line);
-		dat_text_add(text, "there is \"%s\"; ", record->name);
+		dat_text_add(text, "use \"%s\"", record->name);
+		if (record->line)
+			dat_text_add(text, ", %.600s, line %u", file,
+				     record->line);
+		dat_text_add(text, "; ");
 		n++;
 	}
 }
 
-void dat_static_add_hints(struct dat_text *text, const char *name)
+bool dat_static_add_hints(struct dat_text *text, const char *name)
 {
+	size_t before = text->len;
 	char line[320];
 	unsigned n = 0;
 	size_t i;
@@ -510,4 +522,5 @@ void dat_static_add_hints(struct dat_text *text, const char *name)
 	}
 	add_similar_names(text, name);
 	add_unfit(text, name);
+	return text->len > before;
 }

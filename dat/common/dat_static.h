@@ -47,6 +47,9 @@ const struct dat_conf *dat_static_conf(void);
 const char *dat_static_file(void);
 const char *dat_static_no_file(void);
 
+/* Adds "REMEDY: " for a name where there are no others. */
+void dat_static_add_remedy(struct dat_text *text);
+
 /* Adds where names were looked for: the file or why there is none, devices. */
 void dat_static_add_source(struct dat_text *text);
 
@@ -63,7 +66,7 @@ bool dat_static_is_live(const struct dat_conf_record *record);
 void dat_static_add_mistaken(struct dat_text *text,
 			     const struct dat_conf_record *record);
 
-/* Adds "...; " for lines that NAME could have been meant by. */
-void dat_static_add_hints(struct dat_text *text, const char *name);
+/* Adds "...; " for lines that NAME could have been meant by. False: none. */
+bool dat_static_add_hints(struct dat_text *text, const char *name);
 
 #endif

@@ -39,6 +39,7 @@ struct info_host {
 	const char *dev;   /* "/dev/infiniband" */
 	const char *proc;  /* "/proc" */
 	const char *libs;  /* the folder of libdat2, with its slash */
+	bool has_dat1;	   /* libdat.so.1 is installed, too */
 };
 
 struct info {
@@ -201,9 +202,12 @@ bool info_check_rdma_cm(const struct info *info, struct info_out *o);
 bool info_check_memlock(const struct info *info, struct info_out *o);
 void info_check_services(const struct info *info, struct info_out *o);
 
-/* Port, GID, address. False: it FAILed. */
+/* The interface of PORT, or a word for it where that is not known. */
+const char *info_interface_name(const struct dat_port *port);
+
+/* Port, GID, address. False: it is of no use. IF_DOWN: what it is then. */
 bool info_check_port(const struct info *info, struct info_out *o,
-		     const struct dat_port *port);
+		     const struct dat_port *port, enum info_result if_down);
 bool info_check_gid(const struct info *info, struct info_out *o,
 		    const struct dat_port *port, const struct info_gid *gid,
 		    const struct info_wish *wish);

@@ -7,6 +7,8 @@
  */
 #include "dat/info/info.h"
 
+#include "dat/common/dat_auto.h"
+
 #include <string.h>
 
 /* Bytes of an interface's MTU with which a RoCE port moves 4096 at a time. */
@@ -19,27 +21,30 @@ static void check_mtu(const struct info *info, struct info_out *o,
 {
 	unsigned mtu = info_mtu_of(info, port);
 	char what[DAT_DEVICE_NAME + 24];
+	char remedy[96];
 
 	snprintf(what, sizeof(what), "MTU of %s/%u", port->device, port->port);
 	if (!mtu)
 		return;
+	snprintf(remedy, sizeof(remedy),
+		 "where all switches do it, ip link set dev %s mtu " JUMBO,
+		 info_interface_name(port));
 	if (port->fabric == DAT_FABRIC_ROCE && mtu < 2048)
-		info_say(o, INFO_WARN, what,
-			 "where all switches do it, ip link set dev INTERFACE "
-			 "mtu " JUMBO,
+		info_say(o, INFO_WARN, what, remedy,
 			 "%u; larger frames cost less per byte", mtu);
 	else
 		info_say(o, INFO_OK, what, NULL, "%u", mtu);
 }
 
+/* A port that is not connected is a fault where there is no other. */
 static void check_one_port(const struct info *info, struct info_out *o,
-			   const struct dat_port *port)
+			   const struct dat_port *port, bool any_active)
 {
 	char address[INET6_ADDRSTRLEN] = "";
 	struct info_wish wish = {.index = -1};
 	struct info_gid gid;
 
-	if (!info_check_port(info, o, port))
+	if (!info_check_port(info, o, port, any_active ? INFO_WARN : INFO_FAIL))
 		return;
 	if (port->n_ifs)
 		info_address_of(port->ifs[0], address);
@@ -63,10 +68,13 @@ static bool is_told(const struct dat_ports *ports, size_t index)
 static void check_devices(const struct info *info, struct info_out *o)
 {
 	const struct dat_ports *ports = &info->ports;
+	bool any_active = false;
 	size_t fit = 0;
 
-	for (size_t i = 0; i < ports->n; i++)
+	for (size_t i = 0; i < ports->n; i++) {
 		fit += !ports->ports[i].unfit;
+		any_active |= !ports->ports[i].unfit && ports->ports[i].active;
+	}
 	if (!ports->n)
 		info_say(
 			o, INFO_FAIL, "devices",
@@ -84,10 +92,10 @@ static void check_devices(const struct info *info, struct info_out *o)
 	for (size_t i = 0; i < ports->n; i++)
 		if (!ports->ports[i].unfit && !is_told(ports, i))
 			info_check_uverbs(info, o, ports->ports[i].device);
-	if (fit)
+	if (fit && dat_auto_wants_rdma_cm())
 		info_check_rdma_cm(info, o);
 	for (size_t i = 0; i < ports->n; i++)
-		check_one_port(info, o, &ports->ports[i]);
+		check_one_port(info, o, &ports->ports[i], any_active);
 }
 
 int info_check(const struct info *info, struct info_out *o)

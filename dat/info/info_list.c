@@ -42,8 +42,12 @@ struct row {
 	struct info_name name;
 };
 
-static bool is_listed(const struct dat_conf_record *record, bool all)
+/* What is found for programs of DAT 1.2 is nothing where they do not run. */
+static bool is_listed(const struct info *info,
+		      const struct dat_conf_record *record, bool all)
 {
+	if (!record->line && record->major == 1 && !info->host.has_dat1)
+		return false;
 	return !record->duplicate && (all || !record->unlisted);
 }
 
@@ -85,11 +89,11 @@ static struct row *make_rows(const struct info *info, bool all, size_t *ret_n)
 	size_t n = 0;
 
 	for (size_t i = 0; i < conf->n_records; i++)
-		n += is_listed(&conf->records[i], all);
+		n += is_listed(info, &conf->records[i], all);
 	*ret_n = 0;
 	rows = n ? calloc(n, sizeof(*rows)) : NULL;
 	for (size_t i = 0; rows && i < conf->n_records; i++)
-		if (is_listed(&conf->records[i], all))
+		if (is_listed(info, &conf->records[i], all))
 			fill_row(info, &conf->records[i], &rows[(*ret_n)++]);
 	return rows;
 }
@@ -266,7 +270,7 @@ int info_digest(const struct info *info, struct info_out *o)
 	for (size_t i = 0; i < info->conf->n_records; i++) {
 		const struct dat_conf_record *r = &info->conf->records[i];
 
-		if (!is_listed(r, false))
+		if (!is_listed(info, r, false))
 			continue;
 		snprintf(text, sizeof(text), "%u.%u", r->major, r->minor);
 		hash(&state, r->name);

@@ -90,7 +90,7 @@ static int check_opts(const struct info_opts *o)
 
 static int look(const struct info_opts *opts, struct info_out *o)
 {
-	char libs[PATH_MAX];
+	char libs[PATH_MAX], file1[PATH_MAX];
 	struct info_host host = {
 		.sysfs = secure_getenv("SYSFS_PATH"),
 		.dev = "/dev/infiniband",
@@ -104,6 +104,9 @@ static int look(const struct info_opts *opts, struct info_out *o)
 	/* what the program has of its address may be a step to it only */
 	dat_library_folder(dlsym(RTLD_DEFAULT, "dat_registry_list_providers"),
 			   libs, sizeof(libs));
+	host.has_dat1 = strchr(dat_library_file("libdat.so.1", libs, file1,
+						sizeof(file1)),
+			       '/') != NULL;
 	if (!host.sysfs)
 		host.sysfs = "/sys";
 	if (info_begin(&info, &host, file)) {

@@ -265,15 +265,25 @@ void info_check_services(const struct info *info, struct info_out *o)
  * Ports.
  */
 
+const char *info_interface_name(const struct dat_port *port)
+{
+	return port->n_ifs ? port->ifs[0] : "INTERFACE";
+}
+
 bool info_check_port(const struct info *info, struct info_out *o,
-		     const struct dat_port *port)
+		     const struct dat_port *port, enum info_result if_down)
 {
 	char what[DAT_DEVICE_NAME + 24], state[32] = "unknown";
+	char remedy[128];
 
 	snprintf(what, sizeof(what), "port %u of %s", port->port, port->device);
 	dat_sysfs_line(state, sizeof(state),
 		       "%s/class/infiniband/%s/ports/%u/state",
 		       info->host.sysfs, port->device, port->port);
+	snprintf(remedy, sizeof(remedy),
+		 "bring its network interface up (ip link set dev %s up), "
+		 "check the cable",
+		 info_interface_name(port));
 	if (port->unfit)
 		info_say(o, INFO_WARN, what,
 			 "DAT needs reliable connections; use another device, "
@@ -282,15 +292,12 @@ bool info_check_port(const struct info *info, struct info_out *o,
 	else if (port->active)
 		info_say(o, INFO_OK, what, NULL, "%s", state);
 	else if (port->fabric == DAT_FABRIC_IB)
-		info_say(o, INFO_FAIL, what,
+		info_say(o, if_down, what,
 			 "check the cable (ibstat), and that a subnet manager "
 			 "runs (opensm)",
 			 "not active: %s", state);
 	else
-		info_say(o, INFO_FAIL, what,
-			 "bring its network interface up (ip link set dev "
-			 "INTERFACE up), check the cable",
-			 "not active: %s", state);
+		info_say(o, if_down, what, remedy, "not active: %s", state);
 	return !port->unfit && port->active;
 }
 
@@ -317,10 +324,13 @@ bool info_check_gid(const struct info *info, struct info_out *o,
 		    const struct info_wish *wish)
 {
 	char what[DAT_DEVICE_NAME + 24];
-	const char *remedy = "give its network interface an IPv4 address (ip "
-			     "addr add ADDRESS/BITS dev INTERFACE)";
+	char remedy[128];
 	bool ipv4 = gid->kind && strstr(gid->kind, "IPv4");
 
+	snprintf(remedy, sizeof(remedy),
+		 "give its network interface an IPv4 address (ip addr add "
+		 "ADDRESS/BITS dev %s)",
+		 info_interface_name(port));
 	snprintf(what, sizeof(what), "GID of %s/%u", port->device, port->port);
 	if (!gid->kind && wish->index >= 0)
 		say_no_wish(info, o, what, port, wish);

@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REGION (64u << 10)
+#define REGION	 (64u << 10)
+#define MAX_TOLD 8
 
 struct why {
 	const struct info *info;
@@ -51,9 +52,13 @@ static bool step_name(struct why *w)
 		r = info_find(w->info, w->asked, 1);
 	if (!r) {
 		dat_static_add_hints(&hints, w->asked);
+		/* each hint ends as if another one came */
+		if (hints.len > 2)
+			hints.buf[hints.len - 2] = '\0';
 		info_say(w->o, INFO_FAIL, "name",
 			 "dat_info lists the names there are",
-			 "there is no %s%s", w->asked, hints.buf);
+			 "there is no %s%s%s", w->asked, hints.len ? "; " : "",
+			 hints.buf);
 		return false;
 	}
 	info_describe(w->info, r, &w->name);
@@ -62,13 +67,18 @@ static bool step_name(struct why *w)
 	return true;
 }
 
+/* They are in order: those that work come first. */
 static void add_devices(const struct info *info, struct dat_text *text)
 {
-	for (size_t i = 0; i < info->ports.n; i++)
+	size_t n = info->ports.n < MAX_TOLD ? info->ports.n : MAX_TOLD;
+
+	for (size_t i = 0; i < n; i++)
 		dat_text_add(text, "%s%s port %u", i ? ", " : "",
 			     info->ports.ports[i].device,
 			     info->ports.ports[i].port);
-	if (!info->ports.n)
+	if (n < info->ports.n)
+		dat_text_add(text, " and %zu more", info->ports.n - n);
+	if (!n)
 		dat_text_add(text, "no RDMA device at all");
 }
 
@@ -103,7 +113,8 @@ static bool step_device(struct why *w)
 
 static bool step_port(struct why *w)
 {
-	return !w->name.port || info_check_port(w->info, w->o, w->name.port);
+	return !w->name.port ||
+	       info_check_port(w->info, w->o, w->name.port, INFO_FAIL);
 }
 
 /* Who is told which interface's address to take. */
@@ -121,6 +132,7 @@ static bool netdev_is_good(struct why *w)
 static bool step_address(struct why *w)
 {
 	const struct info_name *n = &w->name;
+	char remedy[96];
 
 	if (n->way == INFO_WAY_SCM)
 		return netdev_is_good(w);
@@ -130,8 +142,9 @@ static bool step_address(struct why *w)
 		info_say(w->o, INFO_OK, "address", NULL, "%s", n->address);
 		return true;
 	}
-	info_say(w->o, INFO_FAIL, "address",
-		 "ip addr add ADDRESS/BITS dev INTERFACE",
+	snprintf(remedy, sizeof(remedy), "ip addr add ADDRESS/BITS dev %s",
+		 n->interface);
+	info_say(w->o, INFO_FAIL, "address", remedy,
 		 "interface %s has no address", n->interface);
 	return false;
 }

@@ -35,9 +35,7 @@ static int open_ia(struct dpt *d)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	char call[DPT_NAME_SIZE + 24];
-	bool unknown;
 	DAT_RETURN ret;
-	int rc;
 
 	dt_doing("dat_ia_open");
 	ret = dat_ia_open((DAT_NAME_PTR)(uintptr_t)d->o->device, ASYNC_LENGTH,
@@ -45,15 +43,8 @@ static int open_ia(struct dpt *d)
 	if (ret == DAT_SUCCESS)
 		return 0;
 	d->ia = DAT_HANDLE_NULL;
-	unknown = DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND;
 	snprintf(call, sizeof(call), "dat_ia_open(%s)", d->o->device);
-	rc = dpt_failed(d, ret, call,
-			unknown ? "choose another with -D, or see dat.conf(5)"
-				: "is its device there and its port up? "
-				  "(rdma link)");
-	if (unknown)
-		dt_list_providers(&d->r);
-	return rc;
+	return dt_dat_not_opened(&d->r, ret, call, NULL);
 }
 
 int dpt_open(struct dpt *d)

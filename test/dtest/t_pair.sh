@@ -118,7 +118,7 @@ for tool in dtestcm dtestsrq; do
 done
 says="Received RMR: .*, length 64"
 pair dtest1 cma1-ib "0 0" -- -v
-says="names there are: cma1 scm1 ucm1\$"
+says="use cma1, scm1, ucm1: it is not in"
 pair dtest1 cma1-ib "1 4" -- -P nobody
 says=
 pair dtest cma-ib "0 0" -w -b 64 -B 20 -- -w -b 64 -B 20

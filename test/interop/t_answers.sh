@@ -28,6 +28,12 @@ opens()
     timeout 60 "$BUILD/test/interop/names" "$STAGE/lib" "$@"
 }
 
+# The same by DAT 1.2.
+opens1()
+{
+    timeout 60 "$BUILD/test/interop/names1" "$STAGE/lib" "$@"
+}
+
 # The same for a user who may do nothing special.
 user_opens()
 {

@@ -152,7 +152,7 @@ fi
 for tool in dtestcm dtestsrq dtestx; do
     check "$tool: no server" ends_with 3 "no answer from" \
         "$STAGE/bin/$tool" -h "$DAPL_VM_RXE_ADDR" --timeout 1
-    check "$tool: unknown provider" ends_with 4 "names there are" \
+    check "$tool: unknown provider" ends_with 4 "no adapter .nobody.: use " \
         "$STAGE/bin/$tool" -P nobody
     differs="-c 3"
     [ $tool != dtestx ] || differs="-b 64"

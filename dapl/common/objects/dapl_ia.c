@@ -186,8 +186,16 @@ static void async_evd_close(struct dapl_ia *ia)
 
 /* clang-format off */
 static const struct dapl_param rows[] = {
+	{"DAPL_DBG_SYS_MEM", DAPL_PARAM_NONE, 0, 0, 0, 0,
+	 "without effect: it never had any"},
 	{"DAPL_IB_PKEY", DAPL_PARAM_INT, FIELD(pkey), 0, 65535, 0,
 	 "partition key to look for in the port's table"},
+	{"DAPL_LOOPBACK", DAPL_PARAM_NONE, 0, 0, 0, 0,
+	 "without effect: it never had any"},
+	{"DAPL_MAX_CM_RESPONSE_TIME", DAPL_PARAM_NONE, 0, 0, 0, 0,
+	 "without effect: it never had any"},
+	{"DAPL_MAX_CM_RETRIES", DAPL_PARAM_NONE, 0, 0, 0, 0,
+	 "without effect: it never had any"},
 	{"DAPL_MAX_INLINE", DAPL_PARAM_INT, FIELD(max_inline), 0, 65535, -1,
 	 "inline bytes to ask for; 0: none"},
 	{"DAPL_NETWORK_NODES", DAPL_PARAM_NONE, 0, 0, 0, 0,

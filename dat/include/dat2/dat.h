@@ -955,8 +955,9 @@ typedef int DAT_EXTENDED_OP;
  *   dapl_minor        DAT_VERSION_MINOR
  *   thread_safety     DAT_TRUE: only a provider that says it is thread safe
  *
- * The request is matched against dat.conf and against the providers that
- * registered themselves. Programs use the macro dat_ia_open(), which fills in
+ * The request is matched against dat.conf, against what the machine has by
+ * itself (dat.conf(5)) and against the providers that registered themselves.
+ * Programs use the macro dat_ia_open(), which fills in
  * the last three arguments.
  *
  * Returns:

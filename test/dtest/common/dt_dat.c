@@ -24,6 +24,7 @@
 /* Dequeues before a thread that shares its processor lets others run. */
 #define YIELD_SPIN 16
 #define NAMES_MAX  256
+#define NAMES_TOLD 8
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -138,7 +139,8 @@ static DAT_PROVIDER_INFO *list_providers(DAT_COUNT *ret_n)
 	return info;
 }
 
-void dt_list_providers(struct dt_report *r)
+/* What the library has told already: ours names some itself. */
+static void list_names(struct dt_report *r)
 {
 	DAT_COUNT n;
 	DAT_PROVIDER_INFO *info = list_providers(&n);
@@ -146,12 +148,31 @@ void dt_list_providers(struct dt_report *r)
 	if (info && n >= 0) {
 		fprintf(stderr, "%d: names there are:%s", r->pid,
 			n > 0 ? "" : " none");
-		for (int i = 0; i < n; i++)
+		for (int i = 0; i < n && i < NAMES_TOLD; i++)
 			fprintf(stderr, " %.*s", DAT_NAME_MAX_LENGTH,
 				info[i].ia_name);
+		if (n > NAMES_TOLD)
+			fprintf(stderr, " and %d more", n - NAMES_TOLD);
 		fputc('\n', stderr);
 	}
 	free(info);
+}
+
+int dt_dat_not_opened(struct dt_report *r, DAT_RETURN ret, const char *call,
+		      const char *remedy)
+{
+	bool unknown = DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND;
+	bool told = *error_detail() != '\0';
+	int rc;
+
+	if (!remedy && !told)
+		remedy = unknown ? "choose another name, or see dat.conf(5)"
+				 : "is its device there and its port up? "
+				   "(rdma link)";
+	rc = dt_dat_fail(r, DT_ENVIRONMENT, ret, call, told ? NULL : remedy);
+	if (unknown && !told)
+		list_names(r);
+	return rc;
 }
 
 static bool opens(char *name)
@@ -170,20 +191,23 @@ static bool opens(char *name)
 void dt_default_adapter(struct dt_report *r, char *name, size_t size)
 {
 	DAT_PROVIDER_INFO *info = NULL;
-	DAT_COUNT n = 0;
+	DAT_COUNT n = 0, i = 0;
 
 	if (!opens(name))
 		info = list_providers(&n);
-	for (int i = 0; i < n; i++) {
-		if (strlen(info[i].ia_name) >= size || !opens(info[i].ia_name))
-			continue;
+	while (i < n &&
+	       (strlen(info[i].ia_name) >= size || !opens(info[i].ia_name)))
+		i++;
+	if (i < n)
 		dt_say(r,
 		       "%d %s does not open; taking %s, the first that "
 		       "does\n",
 		       r->pid, name, info[i].ia_name);
+	/* else it is this one of which it is worth to know why */
+	if (i == n)
+		i = 0;
+	if (i < n && strlen(info[i].ia_name) < size)
 		snprintf(name, size, "%s", info[i].ia_name);
-		break;
-	}
 	free(info);
 }
 

@@ -47,13 +47,18 @@ const char *dt_dto_status_name(DAT_DTO_COMPLETION_STATUS status);
 int dt_dat_fail(struct dt_report *r, enum dt_exit code, DAT_RETURN ret,
 		const char *call, const char *remedy);
 
-/* Names the entries of dat.conf, on standard error, for who gave another. */
-void dt_list_providers(struct dt_report *r);
+/*
+ * The same of an adapter that did not open, by CALL. Where the library gives no
+ * reason of its own, as older ones, what to do is REMEDY, or guessed if that is
+ * NULL, and names that there are follow on standard error.
+ */
+int dt_dat_not_opened(struct dt_report *r, DAT_RETURN ret, const char *call,
+		      const char *remedy);
 
 /*
- * For who names no adapter: leaves NAME, a tool's default, alone if it opens,
- * or if none does; else it becomes the first adapter of the list that opens,
- * and a line says so.
+ * For who names no adapter: leaves NAME, a tool's default, alone if it opens;
+ * else it becomes the first adapter of the list that opens, and a line says so,
+ * or the first of all if none does.
  */
 void dt_default_adapter(struct dt_report *r, char *name, size_t size);
 

@@ -120,20 +120,10 @@ int dt_run_freed(struct dt_run *run, int rc, DAT_RETURN ret, const char *call)
 
 int dt_run_not_opened(struct dt_run *run, DAT_RETURN ret, const char *name)
 {
-	bool unknown = DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND;
 	char call[DT_OOB_NAME + 24];
-	int rc;
 
 	snprintf(call, sizeof(call), "%s(%s)", name, run->provider);
-	rc = dt_run_failed(run, ret, call,
-			   run->o->remedy ? run->o->remedy
-			   : unknown	  ? "choose another with -P, or see "
-					    "dat.conf(5)"
-				     : "is its device there and its port up? "
-				       "(rdma link)");
-	if (unknown)
-		dt_list_providers(&run->r);
-	return rc;
+	return dt_dat_not_opened(&run->r, ret, call, run->o->remedy);
 }
 
 static int open_ia(struct dt_run *run, uint32_t async_length)

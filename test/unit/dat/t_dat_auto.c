@@ -342,7 +342,9 @@ T(write_old__numbers_of_the_kernel)
 	check_old("ofa-v2-mlx5_1-1s",
 		  "libdaploscm.so.2 dapl.2.0 \"ibp216s0 1\"");
 	check_old("ofa-v2-mlx5_1-1m",
-		  "libdaploucm.so.2 dapl.2.0 \"ibp216s0 1\"");
+		  "libdaplomcm.so.2 dapl.2.0 \"ibp216s0 1\"");
+	check_old("ofa-v2-mcm-1", "libdaplomcm.so.2 dapl.2.0 \"ibp59s0 1\"");
+	check_old("ofa-v2-mcm-3", NULL);
 	check_old("ofa-v2-mlx5_1-2s", NULL);
 	check_old("ofa-v2-mlx5_2-1s", NULL);
 	check_old("OpenIB-mlx5_0-1", "libdaplscm.so.1 dapl.1.2 \"ibp59s0 1\"");
@@ -577,19 +579,20 @@ T(open__device_that_cannot)
 	use("", NULL);
 	check_list("");
 	check_refused("ofa-v2-rdmap0s6-1s",
-		      "rdmap0s6 is not used: Amazon EFA has no reliable "
-		      "connections");
+		      "use another device: rdmap0s6 is not used, Amazon EFA "
+		      "has no reliable connections");
 }
 
 T(open__what_nobody_has)
 {
 	soft_roce();
 	use("", NULL);
-	check_refused("x", "nor by itself; known are ");
+	check_refused("x", ": use ");
 	tree_remove(NULL);
 	tree_make(NULL);
 	use("", NULL);
-	check_refused("x", "there is no RDMA device; no adapter is known");
+	check_refused("x", "load the driver of an RDMA device, or let this "
+			   "container see it: ");
 }
 
 /* What is told of the file's first line, should its provider refuse. */
@@ -634,7 +637,7 @@ T(open__what_works_is_told_first)
 	use(SCM("gone", "mlx4_0") SCM("down", "ibp216s0") SCM("up", "ibp59s0")
 		    CMA("ipoib", "ibs1"),
 	    "0");
-	check_refused("x", "; known are up, ipoib, gone, down");
+	check_refused("x", ": use up, ipoib, gone, down: ");
 }
 
 T(open__provider_that_is_no_more)

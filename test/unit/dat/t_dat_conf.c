@@ -248,8 +248,8 @@ CASE(parse__nul_in_a_field)
 	assert_string_equal(conf.records[0].name, "D");
 	assert_int_equal(conf.n_diags, 3);
 	dat_conf_diag_text(&conf.diags[0], line, sizeof(line));
-	assert_string_equal(line, "line 1, column 1: IA name: found a NUL "
-				  "byte, expected a name");
+	assert_string_equal(line, "line 1, column 1: write a name as IA name: "
+				  "found a NUL byte");
 	assert_string_equal(conf.diags[1].name, "B");
 	assert_int_equal(conf.diags[1].field, DAT_CONF_IA_PARAMS);
 	assert_int_equal(conf.diags[2].field, DAT_CONF_END);
@@ -341,36 +341,36 @@ static void check_text(const char *line, const char *expected)
 CASE(diag_text__says_where_what_and_what_instead)
 {
 	check_text("\n  A  v2.0 nonthreadsafe",
-		   "line 2, column 6: api version: found 'v2.0', expected "
-		   "u<major>.<minor>, such as u2.0");
+		   "line 2, column 6: write u<major>.<minor>, such as u2.0 "
+		   "as api version: found 'v2.0'");
 	check_text("A u2.0",
-		   "line 1, column 7: thread safety: found the end, expected "
-		   "threadsafe or nonthreadsafe");
+		   "line 1, column 7: write threadsafe or nonthreadsafe "
+		   "as thread safety: found the end");
 	check_text("A " T " \"a",
-		   "line 1, column 42: ia_params: found a quote that is not "
-		   "closed, expected \"<device or interface> <port>\"");
+		   "line 1, column 42: write \"<device or interface> <port>\" "
+		   "as ia_params: found a quote that is not closed");
 	check_text("A " T " a b c",
-		   "line 1, column 46: end of line: found 'c', expected eight "
-		   "fields and no more");
+		   "line 1, column 46: write eight fields and no more: "
+		   "found 'c'");
 	check_text(ONE_DEF("nondefault"),
-		   "line 1, column 22: entry not used: default section: found "
-		   "'nondefault', this library needs default");
+		   "line 1, column 22: write default as default section: "
+		   "found 'nondefault', which this library does not use");
 	check_text("A \x01\xff",
-		   "line 1, column 3: api version: found '\\x01\\xff', "
-		   "expected u<major>.<minor>, such as u2.0");
+		   "line 1, column 3: write u<major>.<minor>, such as u2.0 "
+		   "as api version: found '\\x01\\xff'");
 }
 
 CASE(diag_text__crlf)
 {
 	check_text("A " T " \"a 1\" \"\"\r\n",
-		   "line 1, column 50: end of line: line ends with CR; convert "
-		   "the file to Unix line ends");
+		   "line 1, column 50: convert the file to Unix line ends: the "
+		   "line ends with CR");
 	check_text("\r\n",
-		   "line 1, column 1: api version: line ends with CR; convert "
-		   "the file to Unix line ends");
+		   "line 1, column 1: convert the file to Unix line ends: the "
+		   "line ends with CR");
 	check_text("A u2.0 threadsafe\r",
-		   "line 1, column 8: default section: line ends with CR; "
-		   "convert the file to Unix line ends");
+		   "line 1, column 8: convert the file to Unix line ends: the "
+		   "line ends with CR");
 }
 
 CASE(diag_text__long_field_is_cut)

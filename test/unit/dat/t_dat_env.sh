@@ -92,7 +92,7 @@ ok 'default__silent_after_success' silent
 run b "$good"
 ok 'default__silent_after_failure' silent
 ok 'override__names_the_file' reason "in $dir/good, "
-ok 'override__names_what_is_known' reason '; known are a'
+ok 'override__names_what_is_known' reason 'use a: it is not in'
 
 for file in nonexistent empty fifo crlf .; do
     run a "DAT_OVERRIDE=$dir/$file"
@@ -118,7 +118,7 @@ ok 'override__crlf_is_explained' reason 'line ends with CR'
 
 run b "$good" DAT_DBG_TYPE=1
 ok 'dbg_type__errors' printed 'no adapter "b"'
-ok 'dbg_type__broken_line' printed 'line 2, column 7: api version'
+ok 'dbg_type__broken_line' printed 'line 2, column 7: write u'
 
 run a "$good" DAT_DBG_TYPE=0x3f
 ok 'dbg_type__hexadecimal' printed '"a" is IA 1'
@@ -170,5 +170,17 @@ run b "$good" DAT_DBG_TYPE=0x3f DAT_AUTO=0x0
 ok 'auto__number is none' said_once 0x0 0
 run b "$good" DAT_AUTO=yes
 ok 'auto__no_number is silent by default' silent
+
+# A program that contains the library, as one that was linked statically.
+if [ -z "$suffix" ]; then
+    echo "a u2.0 threadsafe default ${stub%.so}_linked.so stub.1.0 \"ok\" \"\"" >"$dir/linked"
+    probe=${probe}_own
+    run a "DAT_OVERRIDE=$dir/linked"
+    ok 'static__opens' code '0x00000000 DAT_SUCCESS '
+    probe=${probe%_own}_hidden
+    run a "DAT_OVERRIDE=$dir/linked"
+    ok 'static__not_seen' code "$not_found"
+    ok 'static__not_seen_is_explained' reason 'link the program with -rdynamic: '
+fi
 
 echo "1..$n"

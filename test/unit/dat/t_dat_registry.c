@@ -148,7 +148,7 @@ T(openv__no_file)
 	dat_registry_fini();
 	init_with("/nonexistent/dat.conf");
 	check_refused("a", NOT_REGISTERED, "there is no /nonexistent/dat.conf");
-	check_reason("no adapter is known");
+	check_reason("load the driver of an RDMA device");
 }
 
 T(openv__override_empty)
@@ -218,9 +218,8 @@ T(openv__unknown_name_lists_the_known)
 {
 	use_conf(STD("alpha", "ok") STD("beta", "ok"));
 	check_refused("gamma", NOT_REGISTERED,
-		      "no adapter \"gamma\": it is not in ");
+		      "no adapter \"gamma\": use alpha, beta: it is not in ");
 	check_reason(conf_path);
-	check_reason("known are alpha, beta");
 }
 
 T(openv__long_list_is_cut)
@@ -233,16 +232,16 @@ T(openv__long_list_is_cut)
 		strcat(text, line);
 	}
 	use_conf(text);
-	check_refused("gamma", NOT_REGISTERED, "known are n00, n01, n02");
-	check_reason("n07 and 92 more");
+	check_refused("gamma", NOT_REGISTERED, "use n00, n01, n02");
+	check_reason("n07 or 92 more: ");
 }
 
 T(openv__malformed_line_of_that_name)
 {
 	use_conf("alpha v2.0 threadsafe\n" STD("beta", "ok"));
 	check_refused("alpha", NOT_REGISTERED,
-		      "line 1, column 7: api version: found 'v2.0', expected "
-		      "u<major>.<minor>");
+		      "line 1, column 7: write u<major>.<minor>, such as "
+		      "u2.0 as api version: found 'v2.0'");
 	must_close(must_open("beta"));
 }
 
@@ -251,7 +250,7 @@ T(openv__crlf)
 	use_conf("alpha " API " threadsafe default " STUB
 		 " stub.1.0 \"ok\" \"\"\r\n");
 	check_refused("alpha", NOT_REGISTERED,
-		      "line ends with CR; convert the file to Unix");
+		      "convert the file to Unix line ends: ");
 }
 
 T(openv__line_not_used)
@@ -259,13 +258,14 @@ T(openv__line_not_used)
 	use_conf("alpha " API " threadsafe nondefault " STUB
 		 " stub.1.0 \"ok\" \"\"\n");
 	check_refused("alpha", NOT_REGISTERED,
-		      "entry not used: default section");
+		      "write default as default section: found 'nondefault', "
+		      "which this library does not use");
 }
 
 T(openv__similar_name)
 {
 	use_conf(STD("alpha", "ok") STD("Beta", "ok"));
-	check_refused("beta", NOT_REGISTERED, "line 2: there is \"Beta\"");
+	check_refused("beta", NOT_REGISTERED, "use \"Beta\", ");
 }
 
 T(openv__major)
@@ -895,7 +895,7 @@ T(add_provider__of_the_program)
 	assert_int_equal(dat_registry_add_provider(&own, &own_info),
 			 code(0x80100000));
 	check_reason("registered already");
-	check_refused("gamma", NOT_REGISTERED, "known are a, own");
+	check_refused("gamma", NOT_REGISTERED, "use a, own: ");
 	ia = must_open("own");
 	assert_int_equal(dat_registry_remove_provider(&own, &own_info),
 			 code(0x80110000));

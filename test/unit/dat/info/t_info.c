@@ -209,7 +209,7 @@ static int look_at(enum look look, const char *name, const char *file,
 		   bool json)
 {
 	char dev[64], proc[64], libs[64];
-	struct info_host host = {tree, dev, proc, libs};
+	struct info_host host = {tree, dev, proc, libs, true};
 	struct info_out o = {.json = json};
 	struct info info;
 	size_t size;
@@ -508,7 +508,8 @@ T(lint__good_and_bad)
 			  "a u2.0 threadsave default libdaplofa.so.2 d.1.0 "
 			  "\"eth1 0\" \"\""),
 		INFO_FAILED);
-	has("/dat.conf:1: column 8: thread safety: found 'threadsave'");
+	has("/dat.conf:1: column 8: write threadsafe or nonthreadsafe as "
+	    "thread safety: found 'threadsave'");
 }
 
 /* FAIL or WARN of line LINE, with TEXT and, as the exit status, RC. */
@@ -620,7 +621,7 @@ T(lint__nul)
 	fwrite(bad, 1, sizeof(bad) - 1, f);
 	fclose(f);
 	assert_int_equal(look_at(LINT, NULL, path, false), INFO_FAILED);
-	has("/nul.conf:1: column 49: ia_params: found a NUL byte");
+	has("as ia_params: found a NUL byte");
 	/* without which a directory cannot be emptied */
 	unlink(path);
 }
@@ -675,7 +676,7 @@ T(why__name_that_is_none)
 	roce(true);
 	fails("ofa-v2-nothing", "name", "there is no ofa-v2-nothing",
 	      "dat_info lists");
-	fails("OFA-v2-eth1", "name", "there is \"ofa-v2-eth1\"", "dat_info");
+	fails("OFA-v2-eth1", "name", "use \"ofa-v2-eth1\"", "dat_info");
 }
 
 T(why__device_that_cannot)

@@ -156,7 +156,6 @@ named nobody "$info" --json --why nobody
 named nobody "$info" --json --test nobody
 named nobody "$info" --json -v nobody
 says 4 "dat_info --why goes step by step" "$info" --test nobody
-says 4 "names there are: none" "$info" --test nobody
 
 # What is logged does not stand in the output, unless somebody wants it there.
 logs="DAT_DBG_TYPE=0xff DAPL_DBG_TYPE=0xffff"
