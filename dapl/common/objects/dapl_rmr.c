@@ -127,12 +127,23 @@ static void live_key_set(struct dapl_rmr *rmr, DAT_RMR_CONTEXT key)
 	__atomic_store_n(&rmr->window.live_key, key, __ATOMIC_RELEASE);
 }
 
+/* An unbind has failed: the window is open still, unless it was bound since. */
+static void stays_open(struct dapl_rmr *rmr, DAT_RMR_CONTEXT key)
+{
+	DAT_RMR_CONTEXT closed = 0;
+
+	__atomic_compare_exchange_n(&rmr->window.live_key, &closed, key, false,
+				    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
 /* RECORD's bind is over. The EVD's lock may be held. */
 static void bind_end(struct bind_record *record, bool ok)
 {
 	struct dapl_rmr *rmr = record->rmr;
 
 	dapl_lock(&rmr->lock);
+	if (!ok && record->closes)
+		stays_open(rmr, record->closes);
 	if (ok) {
 		let_failed_go_locked(rmr);
 	} else if (record->old && !rmr->lmr &&
@@ -140,8 +151,6 @@ static void bind_end(struct bind_record *record, bool ok)
 		/* It was the last, an unbind: there is something to unbind. */
 		rmr->lmr = record->old;
 		record->old = NULL;
-		if (record->closes)
-			live_key_set(rmr, record->closes);
 	} else if (record->old) {
 		record->failed = true;
 	}

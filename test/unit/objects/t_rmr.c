@@ -486,6 +486,11 @@ ON_EACH(bind__type2_elsewhere_after_flushed_unbind)
 	flush_unbind(w, (size_t[]){0}, 1);
 }
 
+ON_EACH(bind__type2_elsewhere_after_two_flushed_unbinds)
+{
+	flush_unbind(w, (size_t[]){0, 0}, 2);
+}
+
 ON_EACH(bind__type2_elsewhere_after_flushed_bind_and_unbind)
 {
 	flush_unbind(w, (size_t[]){128, 0}, 2);
