@@ -206,6 +206,39 @@ static void frees_cno_and_waits_on_the_next(void *arg)
 	need_type(V(cno_wait)(st.cno, 300, &evd), DAT_QUEUE_EMPTY);
 }
 
+/* Who comes to wait while it goes is let go, without an EVD. */
+static void waits_while_there(void *cno)
+{
+	DAT_EVD_HANDLE evd = NULL;
+
+	need_type(V(cno_wait)(cno, 1 + sched_dice(300), &evd), DAT_SUCCESS,
+		  DAT_QUEUE_EMPTY, DAT_INVALID_STATE, DAT_INVALID_HANDLE);
+	need(!evd);
+}
+
+/* It is refused as long as somebody waits. */
+static void frees_in_the_end(void *cno)
+{
+	DAT_RETURN ret;
+
+	while ((ret = V(cno_free)(cno)) != DAT_SUCCESS) {
+		need_type(ret, DAT_INVALID_STATE);
+		world_pause();
+	}
+	st.freed++;
+}
+
+SCENARIO(cno_free__against_its_waiters)
+{
+	make(s);
+	actor(waits_while_there, st.other);
+	actor(waits_while_there, st.other);
+	actor(frees_in_the_end, st.other);
+	play();
+	need(st.freed == 1);
+	st.other = NULL;
+}
+
 SCENARIO(cno_free__when_its_last_evd_goes)
 {
 	make(s);

@@ -429,7 +429,10 @@ static struct dapl_evd *left_behind_locked(struct dapl_cno *cno)
 	return evd;
 }
 
-/* The wait has ended, or its thread. ARG: the struct cno_waiter. */
+/*
+ * The wait has ended, or its thread, and with it its reference. ARG: the struct
+ * cno_waiter.
+ */
 static void cno_left(void *arg)
 {
 	const struct cno_waiter *me = arg;
@@ -437,7 +440,6 @@ static void cno_left(void *arg)
 	struct dapl_evd *evd;
 	bool dead;
 
-	/* It is the CNO's only as long as that has a waiter, or a user. */
 	dapl_lock(&cno->lock);
 	left_locked(me);
 	evd = left_behind_locked(cno);
@@ -452,6 +454,7 @@ static void cno_left(void *arg)
 		pthread_cond_broadcast(&dapl_process.left);
 		pthread_mutex_unlock(&dapl_process.left_mutex);
 	}
+	dapl_obj_put(&cno->obj);
 }
 
 static DAT_RETURN cno_wait(const struct cno_waiter *me, DAT_TIMEOUT timeout,
@@ -496,7 +499,8 @@ static DAT_RETURN cno_wait(const struct cno_waiter *me, DAT_TIMEOUT timeout,
 			 (void *)cno, strerror(-reason));
 }
 
-/* CANCEL: what dapl_cancel_off() has returned. */
+/* With a reference, which ends here. CANCEL: what dapl_cancel_off() returned.
+ */
 static DAT_RETURN cno_wait_counted(struct dapl_cno *cno, DAT_TIMEOUT timeout,
 				   int cancel, DAT_EVD_HANDLE *ret_evd)
 {
@@ -511,9 +515,11 @@ static DAT_RETURN cno_wait_counted(struct dapl_cno *cno, DAT_TIMEOUT timeout,
 	if (!dead)
 		cno->waiters++;
 	dapl_unlock(&cno->lock);
-	if (dead)
+	if (dead) {
+		dapl_obj_put(&cno->obj);
 		return dapl_fail(DAPL_BAD_STATE(CNO_DEAD),
 				 "cno %p is being freed", (void *)cno);
+	}
 	ret = cno_wait(&me, timeout, ret_evd);
 	cno_left(&me);
 	return ret;
@@ -522,16 +528,22 @@ static DAT_RETURN cno_wait_counted(struct dapl_cno *cno, DAT_TIMEOUT timeout,
 DAT_RETURN dapl_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout,
 			 DAT_EVD_HANDLE *ret_evd)
 {
-	struct dapl_cno *cno = dapl_cno_from(handle);
+	struct dapl_cno *cno;
 	DAT_RETURN ret;
 	int cancel;
 
-	if (!cno)
+	if (!dapl_cno_from(handle))
 		return dapl_fail(DAPL_BAD_HANDLE(CNO), "no such CNO");
 	if (!ret_evd)
 		return dapl_fail(DAPL_BAD_ARG(3), "no place for the EVD");
 	*ret_evd = DAT_HANDLE_NULL;
 	cancel = dapl_cancel_off();
+	/* Another thread may free it. */
+	cno = dapl_obj_hold(handle, DAT_HANDLE_TYPE_CNO);
+	if (!cno) {
+		dapl_cancel_restore(cancel);
+		return dapl_fail(DAPL_BAD_HANDLE(CNO), "no such CNO");
+	}
 	ret = cno_wait_counted(cno, timeout, cancel, ret_evd);
 	dapl_cancel_restore(cancel);
 	return ret;
