@@ -398,8 +398,8 @@ static void say_ep(const char *prefix, DAT_EP_HANDLE ep)
 		SAY(prefix, &param, ep_fields);
 	answer("dat_ep_get_status",
 	       dat_ep_get_status(ep, &state, &recv_idle, &request_idle));
-	say("state, idle", "%s: %d %d %d", prefix, (int)state, (int)recv_idle,
-	    (int)request_idle);
+	say("state", "%s: %d", prefix, (int)state);
+	say("idle", "%s: %d %d", prefix, (int)recv_idle, (int)request_idle);
 }
 
 static void part_ia(void)
