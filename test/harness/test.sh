@@ -192,10 +192,10 @@ stage_fuzz()
     done
 }
 
-# Some three million calls; a tenth when it is to be quick.
+# Some four million calls; a sixth when it is to be quick.
 stage_walk()
 {
-    local dir=$h_top/build-gcc seeds=100 rc
+    local dir=$h_top/build-gcc seeds=60 rc
 
     [ "$test_quick" = no ] || seeds=10
     # shellcheck disable=SC2086

@@ -3,10 +3,14 @@
 # walk.sh: `./run walk`: builds the random walks of both versions of DAT and
 # runs them over each provider. What they check is in test/walk/; nothing is here.
 
-# Every provider, and every kind of device that a driver makes.
-walk_rows="cma-ib scm-ib ucm-ib cma-roce scm-roce ucm-roce cma-iwarp
-    cma-mlx5 cma-mlx4 cma-mlx5-roce cma-irdma cma-bnxt_re cma-hns cma-qedr cma-rxe
-    cma-irdma-iwarp cma-erdma cma-cxgb4 cma-siw"
+# Every provider over every kind of device that it connects; and some of these that
+# have more to say, or say it late.
+walk_rows="cma-iwarp cma-irdma-iwarp cma-erdma cma-cxgb4 cma-siw
+    cma-mlx5+restless scm-hns+restless ucm-mlx4+restless cma-siw+restless
+    cma-irdma+late ucm-irdma+late scm-bnxt_re+restless+late"
+for kind in ib roce mlx5 mlx4 mlx5-roce irdma bnxt_re hns qedr rxe; do
+    walk_rows+=" cma-$kind scm-$kind ucm-$kind"
+done
 
 walk_usage()
 {
@@ -17,8 +21,8 @@ usage: ./run walk [--seeds N] [--calls M] [--seed S] [--rows 'CM-KIND ...']
   --seeds N   walks of each row and version, default 300
   --calls M   calls of each walk, default 500
   --seed S    the first seed, default 1
-  --rows R    provider and kind of device, default
-              'cma-ib scm-ib ucm-ib cma-roce scm-roce ucm-roce cma-iwarp cma-irdma'
+  --rows R    provider and kind of device, 'cma-ib scm-mlx5+restless' ...;
+              default: each provider over each kind
   --dat V     2.0 or 1.2, default both
   --still     nobody connects
 U
@@ -35,7 +39,7 @@ walk_run()
 
 cmd_walk()
 {
-    local dir=$h_top/build-gcc seeds=300 calls=500 first=1 rows="" programs="" still=""
+    local dir=$h_top/build-gcc seeds=300 calls=500 first=1 rows=$walk_rows programs="" still=""
 
     while [ $# -gt 0 ]; do
         case $1 in

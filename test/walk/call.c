@@ -62,6 +62,8 @@ static DAT_HANDLE handle_of(const struct making *k, int i)
 		return DAT_HANDLE_NULL;
 	if (id == OBJ_SMALL)
 		return (DAT_HANDLE)(uintptr_t)700;
+	if (id <= OBJ_SMALL_FIRST)
+		return (DAT_HANDLE)(uintptr_t)-id;
 	return k->w->handle[id];
 }
 
@@ -573,6 +575,8 @@ static void print_handle(FILE *to, int id)
 		fputs("DAT_HANDLE_NULL", to);
 	else if (id == OBJ_SMALL)
 		fputs("(DAT_HANDLE)700", to);
+	else if (id <= OBJ_SMALL_FIRST)
+		fprintf(to, "(DAT_HANDLE)%d", -id);
 	else
 		fprintf(to, "h[%d]", id);
 }

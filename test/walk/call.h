@@ -30,6 +30,10 @@ enum {
 	OBJ_NULL = -1,
 	OBJ_SMALL = -2, /* a handle that is no address */
 	OBJ_OLDER = -3, /* h[4]: the context that window h[3] had before */
+	/* From the first to the last of these: a handle of that value, negated.
+	 */
+	OBJ_SMALL_FIRST = -100, /* an adapter's number is less */
+	OBJ_SMALL_LAST = -4000,
 };
 
 /* The calls: name, and what stands for the numbers n[] in it. */

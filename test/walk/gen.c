@@ -1027,6 +1027,13 @@ static bool may_be_new(const struct model *m, int id)
 	return m->obj[id].kind == K_CR || m->obj[id].kind == K_EP;
 }
 
+/* What the call changes whatever is answered, if there is such an object. */
+static bool must_miss(int op)
+{
+	return op == OP_EP_DUP_CONNECT || op == OP_IA_CLOSE ||
+	       op == OP_EVD_WAIT || op == OP_EVD_DEQUEUE;
+}
+
 static void spoil(struct gen *g, const struct model *m, struct call *c)
 {
 	int n = handles(c->op), id;
@@ -1036,8 +1043,14 @@ static void spoil(struct gen *g, const struct model *m, struct call *c)
 	n = (int)gen_below(g, (uint32_t)n);
 	id = (int)gen_below(g, (uint32_t)m->n_obj);
 	if (one_in(g, 4))
-		id = one_in(g, 2) ? OBJ_NULL : OBJ_SMALL;
+		id = one_in(g, 2) ? OBJ_NULL
+				  : OBJ_SMALL_FIRST -
+					    (int)gen_below(
+						    g, OBJ_SMALL_FIRST -
+							       OBJ_SMALL_LAST);
 	else if (m->obj[id].kind == K_NONE ||
+		 (must_miss(c->op) && m->obj[id].live &&
+		  m->obj[id].kind == m->obj[c->h[n]].kind) ||
 		 (!m->obj[id].live &&
 		  (model_aliased(m, id) || may_be_new(m, id))))
 		return;
@@ -1065,13 +1078,6 @@ static int choose(struct gen *g)
 		sum -= menu[i].weight;
 	}
 	return 0;
-}
-
-/* What the call changes whatever is answered is not the one to spoil. */
-static bool may_spoil(const struct call *c)
-{
-	return c->op != OP_EP_DUP_CONNECT && c->op != OP_IA_CLOSE &&
-	       c->op != OP_EVD_WAIT && c->op != OP_EVD_DEQUEUE;
 }
 
 /* ------------------------------------------------- towards a connection */
@@ -1252,7 +1258,7 @@ void gen_next(struct gen *g, const struct model *m, struct call *c)
 		blank(c, menu[i].op);
 		if (menu[i].fill && !menu[i].fill(g, m, c))
 			continue;
-		if (may_spoil(c) && one_in(g, 15))
+		if (one_in(g, 15))
 			spoil(g, m, c);
 		if (!model_can(m, c) || overflows(g, m, c))
 			continue;

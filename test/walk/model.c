@@ -1018,6 +1018,8 @@ static void take_depths(struct model *m, const struct call *c, struct obj *o,
 	o->ep.depth[1] = a->max_recv_dtos;
 	o->ep.iov[0] = a->max_request_iov;
 	o->ep.iov[1] = a->max_recv_iov;
+	o->ep.attr = *a;
+	o->ep.attr_known = true;
 	if (c->op == OP_EP_MODIFY)
 		return;
 	if ((c->h[3] >= 0 && o->ep.depth[0] < dtos) ||
@@ -1026,10 +1028,44 @@ static void take_depths(struct model *m, const struct call *c, struct obj *o,
 			    o->ep.depth[0], o->ep.depth[1], dtos);
 }
 
+/* Attributes change by dat_ep_modify() only. */
+static void take_attr(struct model *m, struct obj *o, const DAT_EP_ATTR *a)
+{
+	const DAT_EP_ATTR *b = &o->ep.attr;
+
+	if (a->service_type != DAT_SERVICE_TYPE_RC)
+		model_wrong(m, "the EP's service type is %d", a->service_type);
+	if (!o->ep.attr_known) {
+		o->ep.attr = *a;
+		o->ep.attr_known = true;
+		return;
+	}
+#define SAME(field)                                                        \
+	do {                                                               \
+		if (a->field != b->field)                                  \
+			model_wrong(m, "the EP's " #field " has changed"); \
+	} while (0)
+	SAME(max_message_size);
+	SAME(max_rdma_size);
+	SAME(qos);
+	SAME(recv_completion_flags);
+	SAME(request_completion_flags);
+	SAME(max_recv_dtos);
+	SAME(max_request_dtos);
+	SAME(max_recv_iov);
+	SAME(max_request_iov);
+	SAME(max_rdma_read_in);
+	SAME(max_rdma_read_out);
+	SAME(srq_soft_hw);
+	SAME(max_rdma_read_iov);
+	SAME(max_rdma_write_iov);
+#undef SAME
+}
+
 static void take_ep_query(struct model *m, const struct call *c,
 			  const struct result *r)
 {
-	const struct obj *o = &m->obj[c->h[0]];
+	struct obj *o = mine(m, c->h[0]);
 	const DAT_EP_PARAM *p = &r->ep_param;
 	const DAT_HANDLE has[4] = {p->pz_handle, p->recv_evd_handle,
 				   p->request_evd_handle,
@@ -1040,6 +1076,9 @@ static void take_ep_query(struct model *m, const struct call *c,
 	if (!(model_states(m, c->h[0]) & 1u << p->ep_state))
 		model_wrong(m, "EP in state %d, may be in 0x%x", p->ep_state,
 			    model_states(m, c->h[0]));
+	if (p->ia_handle != m->obj[o->ia].handle)
+		model_wrong(m, "the EP's IA is another");
+	take_attr(m, o, &p->ep_attr);
 	for (int i = 0; i < 4; i++)
 		if (has[i] != (o->uses[i] < 0 ? DAT_HANDLE_NULL
 					      : m->obj[o->uses[i]].handle))
@@ -1048,6 +1087,35 @@ static void take_ep_query(struct model *m, const struct call *c,
 				      ? DAT_HANDLE_NULL
 				      : m->obj[o->uses[USE_SRQ]].handle))
 		model_wrong(m, "the EP's SRQ is another");
+}
+
+/*
+ * Nothing is outstanding, for sure, or something is. That a suppressed request
+ * has ended the provider may not know; and a graceful end makes one of its own.
+ */
+static void take_idle(struct model *m, const struct obj *o,
+		      const struct result *r)
+{
+	static const char *const names[2] = {"receives", "requests"};
+
+	for (int i = 0; i < 2; i++) {
+		int q = !i; /* of the queues of struct ep */
+		const struct ep *e = &o->ep;
+		bool shared = q && o->uses[USE_SRQ] >= 0;
+		bool doubt = !q &&
+			     (e->unheard || model_states(m, (int)(o - m->obj)) &
+						    ST(DISCONNECT_PENDING));
+
+		if (!r->idle[i] && !e->n[q] && !shared && !doubt)
+			model_wrong(m, "no %s, and they are not idle",
+				    names[i]);
+		if (r->idle[i] && e->n[q] && !shared &&
+		    model_states(m, (int)(o - m->obj)) == ST(CONNECTED) &&
+		    !e->q[q][e->n[q] - 1].done && !e->q[q][e->n[q] - 1].tried &&
+		    !e->q[q][e->n[q] - 1].may_flush)
+			model_wrong(m, "%s are outstanding, and idle",
+				    names[i]);
+	}
 }
 
 static void take_ep(struct model *m, const struct call *c,
@@ -1075,6 +1143,7 @@ static void take_ep(struct model *m, const struct call *c,
 		take_depths(m, c, o, r);
 		break;
 	case OP_EP_STATUS:
+		take_idle(m, o, r);
 		if (!(model_states(m, c->h[0]) & 1u << r->state))
 			model_wrong(m, "EP in state %d, may be in 0x%x",
 				    r->state, model_states(m, c->h[0]));

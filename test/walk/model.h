@@ -148,6 +148,9 @@ struct ep {
 	struct dto q[2][MAX_DTO]; /* requests, receives */
 	int n[2];
 	int depth[2], iov[2];
+	bool unheard;	  /* requests that nobody may have heard the end of */
+	DAT_EP_ATTR attr; /* as its query said first */
+	bool attr_known;
 	int may_tell;  /* times that it takes no more from its SRQ */
 	int may_break; /* asynchronous events that it is broken, at most */
 };

@@ -698,11 +698,94 @@ static void take_sp(struct model *m, const struct call *c,
 		m->obj[c->h[1]].ep.reserved = true;
 }
 
+static bool private_data_came(struct model *m, uint32_t got, int got_size,
+			      uint32_t serial, int size)
+{
+	/* Transports that pad say the padded size. */
+	if (got_size < size || (size >= 4 && got != serial))
+		return model_wrong(m,
+				   "private data: %d bytes of %u, sent were "
+				   "%d of %u",
+				   got_size, got, size, serial);
+	return true;
+}
+
+static DAT_HANDLE handle_of(const struct model *m, int id)
+{
+	return id < 0 ? DAT_HANDLE_NULL : m->obj[id].handle;
+}
+
+static void take_sp_query(struct model *m, const struct world *w,
+			  const struct call *c, const struct result *r)
+{
+	const struct obj *o = &m->obj[c->h[0]];
+	const DAT_PSP_PARAM *psp = &r->psp_param;
+	const DAT_RSP_PARAM *rsp = &r->rsp_param;
+
+	if (c->n[0] != 0xf)
+		return;
+	if (c->op == OP_PSP_QUERY &&
+	    (psp->ia_handle != handle_of(m, o->ia) ||
+	     psp->conn_qual != w->qual + o->sp.qual ||
+	     psp->evd_handle != handle_of(m, o->uses[USE_EVD]) ||
+	     psp->psp_flags != (DAT_PSP_FLAGS)o->sp.flags))
+		model_wrong(m, "the PSP is not what was made");
+	if (c->op == OP_RSP_QUERY &&
+	    (rsp->ia_handle != handle_of(m, o->ia) ||
+	     rsp->conn_qual != w->qual + o->sp.qual ||
+	     rsp->evd_handle != handle_of(m, o->uses[USE_EVD]) ||
+	     rsp->ep_handle != handle_of(m, o->uses[USE_EP])))
+		model_wrong(m, "the RSP is not what was made");
+}
+
+/* What makes an address another host's: the port is not of it. */
+static bool same_host(const struct sockaddr_storage *a, const void *b)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)a;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)a;
+	DAT_SOCK_ADDR6 other;
+
+	memcpy(&other, b, sizeof(other));
+	if (a->ss_family == AF_INET)
+		return !memcmp(&in->sin_addr,
+			       &((struct sockaddr_in *)&other)->sin_addr,
+			       sizeof(in->sin_addr));
+	return !memcmp(&in6->sin6_addr,
+		       &((struct sockaddr_in6 *)&other)->sin6_addr,
+		       sizeof(in6->sin6_addr));
+}
+
+static void take_cr_query(struct model *m, const struct call *c,
+			  const struct result *r)
+{
+	const struct obj *o = &m->obj[c->h[0]];
+	const struct conn *k = &m->conn[o->cr.conn];
+	const DAT_CR_PARAM *p = &r->cr_param;
+	uint32_t got = 0;
+
+	if (c->n[0] != DAT_CR_FIELD_ALL)
+		return;
+	if (p->local_ep_handle != handle_of(m, o->uses[USE_EP]))
+		model_wrong(m, "the request has another endpoint");
+	if (p->private_data_size >= 4)
+		memcpy(&got, p->private_data, 4);
+	private_data_came(m, got, p->private_data_size, k->serial, k->size[0]);
+	if (k->ep[0] >= 0 && !same_host(&m->obj[m->obj[k->ep[0]].ia].address,
+					p->remote_ia_address_ptr))
+		model_wrong(m, "the request is another adapter's");
+}
+
 void conn_take(struct model *m, const struct world *w, const struct call *c,
 	       const struct result *r)
 {
-	(void)w;
 	switch (c->op) {
+	case OP_PSP_QUERY:
+	case OP_RSP_QUERY:
+		take_sp_query(m, w, c, r);
+		break;
+	case OP_CR_QUERY:
+		take_cr_query(m, c, r);
+		break;
 	case OP_EP_CONNECT:
 	case OP_EP_DUP_CONNECT:
 	case OP_EP_COMMON_CONNECT:
@@ -897,18 +980,6 @@ int conn_may_have(const struct model *m, int evd)
 		}
 	}
 	return n;
-}
-
-static bool private_data_came(struct model *m, uint32_t got, int got_size,
-			      uint32_t serial, int size)
-{
-	/* Transports that pad say the padded size. */
-	if (got_size < size || (size >= 4 && got != serial))
-		return model_wrong(m,
-				   "private data: %d bytes of %u, sent were "
-				   "%d of %u",
-				   got_size, got, size, serial);
-	return true;
 }
 
 /* It "lives until the endpoint is reset or freed". */

@@ -347,6 +347,7 @@ void dto_post(struct model *m, int ep, int q, const struct dto *posted)
 	struct dto *d = &e->q[q][e->n[q]++];
 
 	*d = *posted;
+	e->unheard |= d->suppressed;
 	chunks(m, d, 1);
 	d->may_flush = conn_flushes(m, ep);
 	d->late = st & ST(DISCONNECTED);
@@ -419,6 +420,7 @@ void dto_reset(struct model *m, int ep)
 {
 	struct ep *e = &m->obj[ep].ep;
 
+	e->unheard = false;
 	for (int i = 0; m->flushes_late && i < e->n[0]; i++) {
 		struct dto *d = &e->q[0][i];
 
