@@ -32,13 +32,16 @@ int dt_report_open(struct dt_report *r, const char *tool, const char *json_path)
 	snprintf(r->tool, sizeof(r->tool), "%s", tool);
 	if (!json_path)
 		return 0;
-	if (!json_path[0]) {
-		r->json = stdout;
+	r->json = stdout;
+	if (json_path[0])
+		r->json = fopen(json_path, "we");
+	else
 		r->text = stderr;
-		return 0;
-	}
-	r->json = fopen(json_path, "we");
-	return r->json ? 0 : -errno;
+	if (!r->json)
+		return -errno;
+	/* Both sides may write to one file, and somebody read it meanwhile. */
+	setvbuf(r->json, NULL, _IOLBF, 0);
+	return 0;
 }
 
 void dt_report_role(struct dt_report *r, const char *role)
