@@ -70,6 +70,14 @@ DAT_RETURN dat_cno_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE *evd)
 	return DAT_CLASS_ERROR | DAT_NOT_IMPLEMENTED;
 }
 
+DAT_RETURN dat_ep_common_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR address,
+				 DAT_TIMEOUT timeout, DAT_COUNT size,
+				 const DAT_PVOID data)
+{
+	(void)ep, (void)address, (void)timeout, (void)size, (void)data;
+	return DAT_CLASS_ERROR | DAT_NOT_IMPLEMENTED;
+}
+
 DAT_RETURN dat_rmr_create_for_ep(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
 {
 	(void)pz, (void)rmr;
