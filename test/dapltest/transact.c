@@ -393,17 +393,12 @@ static int first_sync(struct dpt_tx_thread *t)
 	return rc ? rc : for_all_ends(t, true, DPT_TX_SYNC_OUT, "start");
 }
 
-static int last_sync(struct dpt_tx_thread *t)
+/* What is sent last may arrive, and the peer leave, before it completes here.
+ */
+static int send_ends(struct dpt_tx_thread *t)
 {
 	int rc = 0;
 
-	if (t->tx->server) {
-		rc = for_all_ends(t, true, DPT_TX_FINAL_OUT, "the end");
-		return rc ? rc
-			  : for_all_ends(t, false, DPT_TX_FINAL_IN,
-					 "the client's end");
-	}
-	rc = for_all_ends(t, false, DPT_TX_FINAL_IN, "the server's end");
 	for (uint32_t i = 0; !rc && i < t->tx->cmd.eps; i++) {
 		struct dpt_tx_end *e = &t->ends[i];
 
@@ -413,6 +408,21 @@ static int last_sync(struct dpt_tx_thread *t)
 			CONTROL_BASE | DPT_TX_FINAL_OUT, "the end");
 	}
 	return rc;
+}
+
+/* That the client came so far its own end shows. */
+static int last_sync(struct dpt_tx_thread *t)
+{
+	int rc;
+
+	if (t->tx->server) {
+		rc = send_ends(t);
+		return rc ? rc
+			  : for_all_ends(t, false, DPT_TX_FINAL_IN,
+					 "the client's end");
+	}
+	rc = for_all_ends(t, false, DPT_TX_FINAL_IN, "the server's end");
+	return rc ? rc : send_ends(t);
 }
 
 static int run_thread(struct dpt_tx_thread *t)
