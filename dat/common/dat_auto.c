@@ -33,7 +33,7 @@ enum way {
 
 /* Of programs of DAT 2.0 and 1.2, where it was built. */
 static const struct {
-	const char *library[2];
+	const char *lib[2];
 	bool built;
 } ways[] = {
 	[WAY_CMA] = {{"libdaplofa.so.2", "libdaplcma.so.1"}, DAT_WITH_CMA},
@@ -50,8 +50,8 @@ const char *dat_auto_library_for(unsigned major, const char *path)
 
 	path = slash ? slash + 1 : path;
 	for (i = WAY_CMA; i <= WAY_UCM; i++)
-		if (strcmp(path, ways[i].library[!own]) == 0)
-			return ways[i].library[own];
+		if (strcmp(path, ways[i].lib[!own]) == 0)
+			return ways[i].lib[own];
 	return NULL;
 }
 
@@ -76,8 +76,8 @@ static void write_line(FILE *f, const char *name, enum way way, bool version_1,
 		return;
 	fprintf(f, "%s %s default %s %s \"%s %u\" \"\"\n", name,
 		version_1 ? "u1.2 nonthreadsafe" : "u2.0 threadsafe",
-		ways[way].library[version_1],
-		version_1 ? "dapl.1.2" : "dapl.2.0", device, port);
+		ways[way].lib[version_1], version_1 ? "dapl.1.2" : "dapl.2.0",
+		device, port);
 }
 
 /* PREFIX, the device's NAME, the port and SUFFIX, for the port's device. */
