@@ -45,3 +45,33 @@ DAT_RETURN dat_rmr_create_for_ep(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
 {
 	FORWARD(dat_rmr_create_for_ep, pz, rmr);
 }
+
+DAT_RETURN dat_cno_fd_create(DAT_IA_HANDLE ia, DAT_FD *fd, DAT_CNO_HANDLE *cno)
+{
+	FORWARD(dat_cno_fd_create, ia, fd, cno);
+}
+
+DAT_RETURN dat_cno_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE *evd)
+{
+	FORWARD(dat_cno_trigger, cno, evd);
+}
+
+DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT n,
+					    DAT_LMR_TRIPLET *iov,
+					    DAT_DTO_COOKIE cookie,
+					    DAT_COMPLETION_FLAGS flags,
+					    DAT_BOOLEAN invalidate,
+					    DAT_RMR_CONTEXT context)
+{
+	FORWARD(dat_ep_post_send_with_invalidate, ep, n, iov, cookie, flags,
+		invalidate, context);
+}
+
+DAT_RETURN dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep,
+					const DAT_RMR_TRIPLET *local,
+					DAT_DTO_COOKIE cookie,
+					const DAT_RMR_TRIPLET *remote,
+					DAT_COMPLETION_FLAGS flags)
+{
+	FORWARD(dat_ep_post_rdma_read_to_rmr, ep, local, cookie, remote, flags);
+}
