@@ -95,6 +95,7 @@ struct dto {
 	bool late;	/* posted while the connection may have ended */
 	bool contended; /* may have found no buffer in a shared queue */
 	bool dead;	/* its connection is cut: nothing moves any more */
+	bool past;	/* its queue pair is gone: what it gave is queued */
 	bool may_fail;	/* posted to a peer that had left already */
 	uint64_t match; /* of a receive: cookie of the send; 0: none yet */
 	int16_t lmr, remote;

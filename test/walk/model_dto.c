@@ -419,14 +419,17 @@ void dto_cut(struct model *m, int ep)
 void dto_reset(struct model *m, int ep)
 {
 	struct ep *e = &m->obj[ep].ep;
+	bool told = false;
 
 	e->unheard = false;
-	for (int i = 0; m->flushes_late && i < e->n[0]; i++) {
+	for (int i = 0; i < e->n[0]; i++) {
 		struct dto *d = &e->q[0][i];
 
-		if (!d->suppressed && (d->want || !(d->done || d->tried)))
-			break;
-		if (d->suppressed)
+		if (d->past)
+			continue;
+		d->past = true;
+		told |= !d->suppressed && (d->want || !(d->done || d->tried));
+		if (d->suppressed && m->flushes_late && !told)
 			d->silent = d->tried = true;
 	}
 }
