@@ -162,22 +162,28 @@ struct looking {
 	char mac[32];	    /* what to find */
 };
 
-static void look_at_gid(const char *index, void *arg)
-{
-	struct looking *l = arg;
-	char name[IF_NAMESIZE + 1];
-
-	/* an entry that is not in use cannot be read */
-	if (dat_sysfs_line(name, sizeof(name), "%s/%s", l->dir, index))
-		add_interface(l->port, name);
-}
-
+/*
+ * Entries that are not in use cannot be read. The kernel takes the first that
+ * is free, so those in use are in front, and a table may have a thousand.
+ */
 static void add_interfaces_of_gids(struct looking *l)
 {
-	snprintf(l->dir, sizeof(l->dir),
-		 "%s/class/infiniband/%s/ports/%u/gid_attrs/ndevs", l->sysfs,
-		 l->port->device, l->port->port);
-	dat_sysfs_each(l->dir, look_at_gid, l);
+	const unsigned max_hole = 64;
+	char name[IF_NAMESIZE + 1];
+	unsigned hole = 0;
+	unsigned i;
+
+	for (i = 0; hole < max_hole; i++) {
+		hole++;
+		if (!dat_sysfs_line(name, sizeof(name),
+				    "%s/class/infiniband/%s/ports/%u/gid_attrs/"
+				    "ndevs/%u",
+				    l->sysfs, l->port->device, l->port->port,
+				    i))
+			continue;
+		add_interface(l->port, name);
+		hole = 0;
+	}
 }
 
 static void look_at_sibling(const char *name, void *arg)

@@ -84,7 +84,7 @@ vm_qemu_args()
     fi
     vm_args+=(-smp "$cpus"
         -kernel "$vm_dir/boot/vmlinuz-$vm_kver" -initrd "$vm_initrd"
-        -append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off random.trust_cpu=on"
+        -append "console=ttyS0 quiet tsc=reliable panic=-1 oops=panic mitigations=off random.trust_cpu=on"
         -chardev "file,id=con,path=${job//,/,,}/console" -serial chardev:con
         -device virtio-serial-pci
         -chardev "file,id=out,path=${job//,/,,}/out"
