@@ -20,6 +20,9 @@ for t in "${scripts[@]}" "$last"; do
     # shellcheck disable=SC2254
     case $name in ${ONLY:-*}) ;; *) continue ;; esac
     echo "#begin $name"
+    begin=$SECONDS
     timeout -k 5 2400 bash "$t"
-    echo "#end $name $?"
+    rc=$?
+    echo "# $name: $((SECONDS - begin)) s"
+    echo "#end $name $rc"
 done
