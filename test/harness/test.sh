@@ -7,10 +7,12 @@
 # Records: one file per stage, lines as tap.awk writes them.
 # A stage that dies, is late or breaks off counts as a failure.
 
-# name|seconds|skipped by|title. Order is the order of running.
-test_stages="native|900||unit and ABI tests, gcc
+# name|seconds|left out|title. Order is the order of running. Left out with that
+# option; "whole": in a whole run, where another stage does the same and more.
+test_stages="native|900|whole|unit and ABI tests, gcc
+dist|1800|quick|make distcheck, which runs the unit and ABI tests, gcc
 tidy|900||the source itself: format, layers, analysers
-clang|1500||unit and ABI tests, clang
+clang|1500||everything built by clang, ABI tests
 san|1800||unit tests, address and undefined-behaviour sanitizers
 tsan|1500||many threads, thread sanitizer
 helgrind|900||many threads, valgrind's helgrind
@@ -18,7 +20,6 @@ sched|600||threads that meet, under a seeded scheduler
 fuzz|1800||parsers and connection protocol, fuzzed
 walk|600||random walks, held against a model
 path|600||what a call of the data path costs, against its budget
-dist|1800|quick|make distcheck
 package|1500|quick|Debian packages of this system, installed and purged
 vmself|400|no-vm|the guest harness itself
 interop|3700|no-vm|real devices: soft-RoCE and soft-iWARP
@@ -32,7 +33,7 @@ test_usage()
 usage: ./run test [--quick] [--no-vm] [--only PATTERN] [--list]
 
   --quick         100,000 fuzz executions of each target in place of
-                  1,000,000, no distcheck, no packages
+                  1,000,000, the unit tests without distcheck, no packages
   --no-vm         nothing that needs the guest
   --only PATTERN  only stages whose name matches the shell pattern
   --list          the stages
@@ -68,7 +69,8 @@ test_read_check()
 }
 
 # test_check DIR LABEL CONFIGURE-ARGUMENT...: build, make check, records.
-# With test_only: only these test programs.
+# With test_only: only these test programs are built. With test_run: all, but only
+# these are run.
 test_check()
 {
     local dir=$1 label=$2 rc n console=$h_tmp/check.out
@@ -81,6 +83,7 @@ test_check()
     find "$dir" -name '*.trs' -delete
     # Synchronised: two programs that print at once would garble a line.
     make -C "$dir" -k -j"$build_jobs" --output-sync=target check \
+        ${test_run:+TESTS="$test_run"} \
         ${test_only:+TESTS="$test_only" check_PROGRAMS="$test_only"} 2>&1 | tee "$console"
     rc=${PIPESTATUS[0]}
     test_read_check "$console" >>"$test_rec"
@@ -113,8 +116,11 @@ stage_tidy()
     tidy_run '*' rec
 }
 
+# That the tests pass is shown by gcc, and with its sanitizers.
 stage_clang()
 {
+    local test_run="test/abi/t_headers.sh test/abi/t_abi.sh test/abi/t_abi_1.sh"
+
     have clang || { rec S "clang: all" "clang is not installed"; return; }
     test_check "$h_top/build-clang" clang CC=clang CXX=clang++ --enable-werror
 }
@@ -231,12 +237,14 @@ stage_dist()
 
     # VERBOSE: what a failed program printed is gone with its build directory.
     build_tree "$dir" gcc CC=gcc CXX=g++ --enable-werror &&
-        make -C "$dir" -j"$build_jobs" VERBOSE=1 distcheck 2>&1 | tee "$h_tmp/dist.out"
+        make -C "$dir" -j"$build_jobs" --output-sync=target VERBOSE=1 \
+            DISTCHECK_CONFIGURE_FLAGS="CC=gcc CXX=g++ --enable-werror" distcheck 2>&1 |
+        tee "$h_tmp/dist.out"
     rc=${PIPESTATUS[0]}
+    test_read_check "$h_tmp/dist.out" | awk '!seen[$0]++' >>"$test_rec"
     if [ "$rc" = 0 ]; then
         rec P "distcheck: make distcheck"
     else
-        test_read_check "$h_tmp/dist.out" | awk '/^F/ && !seen[$0]++' >>"$test_rec"
         rec F "distcheck: make distcheck" "exit code $rc"
     fi
     # A failed distcheck leaves a read-only tree.
@@ -398,6 +406,8 @@ test_stage()
         "$(test_count F)" "$(test_count S)" $((SECONDS - start)))")
     h_wipe
     say "  $(test_count P) passed, $(test_count F) failed, $(test_count S) skipped"
+    # The report comes at the end, which a machine that is short of time never sees.
+    awk -F '\t' '$1 == "F" && n++ < 20 { print "  FAILED: " $2 ($3 == "" ? "" : " (" $3 ")") }' "$test_rec"
 }
 
 # test_evidence LOG: what was printed with each failure, so that the output
@@ -489,6 +499,8 @@ cmd_test()
     while IFS='|' read -r name limit unless title <&3; do
         # shellcheck disable=SC2053
         [[ $name == $only ]] || continue
+        # Asked for by name it runs.
+        [ "$unless $only $test_quick" != "whole * no" ] || continue
         if { [ "$unless" = quick ] && [ "$test_quick" = yes ]; } ||
             { [ "$unless" = no-vm ] && [ "$novm" = yes ]; }; then
             say "$name: left out (--$unless)"
