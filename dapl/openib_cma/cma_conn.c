@@ -202,7 +202,7 @@ int cma_connect(struct dapl_cm_conn *base, const struct dapl_cm_connect *req)
 	const struct dapl_cm *cm = base->node.cm;
 	int ret;
 
-	ret = dapl_cm_check(base, req->pdata_size, req->qp.ud);
+	ret = dapl_cm_check(base, req->pdata_size);
 	if (ret)
 		return ret;
 	ret = cma_addr_peer(&cm->addr, req->addr, req->qual, &conn->peer);
@@ -304,7 +304,7 @@ int cma_accept(struct dapl_cm_conn *base, const struct dapl_cm_qp *qp,
 	struct dapl_cm_depths asked = base->depths;
 	int ret;
 
-	ret = dapl_cm_check(base, size, qp->ud);
+	ret = dapl_cm_check(base, size);
 	if (ret)
 		return ret;
 	ret = accept_begin(conn, ep);
@@ -329,7 +329,7 @@ int cma_reject(struct dapl_cm_conn *base, const void *pdata, size_t size)
 	uint8_t buf[sizeof(cma_reject_header) + CMA_PDATA_MAX];
 	int ret;
 
-	ret = dapl_cm_check(base, size, false);
+	ret = dapl_cm_check(base, size);
 	if (ret)
 		return ret;
 	if (!cma_conn_advance(conn, CMA_REQUEST, CMA_OVER)) {

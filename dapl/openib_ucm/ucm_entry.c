@@ -15,6 +15,7 @@ const struct dapl_cm_ops ucm_ops = {
 	.open = ucm_open,
 	.close = ucm_close,
 	.device_event = ucm_device_event,
+	.datagrams = true,
 	DCM_OPS,
 };
 

@@ -20,7 +20,6 @@
 #include "dapl/common/services/dapl_log.h"
 #include "dapl/openib_ucm/ucm_source.h"
 
-#define FIRST_PSN 1
 /* A receive: the header's room and the longest message. */
 #define BUF_SIZE (UCM_GRH + DCM_MSG)
 /*
@@ -585,18 +584,6 @@ static void on_recv(struct dapl_watch *watch, uint32_t epoll_events)
 
 /* --------------------------------------------------- states and resets */
 
-static int to_rtr_and_rts(struct ucm_qp *q)
-{
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR};
-	int ret = vb_qp_modify(q->verbs, &attr, IBV_QP_STATE);
-
-	if (ret)
-		return ret;
-	attr.qp_state = IBV_QPS_RTS;
-	attr.sq_psn = FIRST_PSN;
-	return vb_qp_modify(q->verbs, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
-}
-
 static int bring_up(struct ucm_qp *q)
 {
 	int ret;
@@ -605,7 +592,7 @@ static int bring_up(struct ucm_qp *q)
 	if (!ret)
 		ret = post_from(q, 0);
 	if (!ret)
-		ret = to_rtr_and_rts(q);
+		ret = vb_qp_ready_ud(q->verbs);
 	return ret;
 }
 

@@ -37,7 +37,7 @@ static const struct dt_opt rows[] = {
 	{'d', NULL, DT_OPT_COUNT, AT(delay_s), 0, 0, 3600, "SEC",
 	 "the server waits that long before each accept"},
 	{'u', NULL, DT_OPT_FLAG, AT(ud), 0, 0, 0, NULL,
-	 "UD endpoints, which no provider has: exit status 2"},
+	 "UD endpoints, which are not tested: exit status 2"},
 	{'p', NULL, DT_OPT_PORT, AT(run.port), 0, 0, 0, "N", "as --port"},
 };
 

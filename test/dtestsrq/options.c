@@ -40,7 +40,7 @@ static const struct dt_opt rows[] = {
 	 "connect to the address of -h without a rendezvous,\n"
 	 "as an older server needs it"},
 	{'u', NULL, DT_OPT_FLAG, AT(ud), 0, 0, 0, NULL,
-	 "UD endpoints, which no provider has: exit status 2"},
+	 "UD endpoints, which are not tested: exit status 2"},
 	{'p', NULL, DT_OPT_PORT, AT(run.port), 0, 0, 0, "N", "as --port"},
 };
 

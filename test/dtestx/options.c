@@ -22,7 +22,7 @@ static const struct dt_opt rows[] = {
 	{'c', NULL, DT_OPT_FLAG, AT(client), 0, 0, 0, NULL,
 	 "client, which -h says as well"},
 	{'u', NULL, DT_OPT_FLAG, AT(ud), 0, 0, 0, NULL,
-	 "UD endpoints, which no provider has: exit status 2"},
+	 "UD endpoints, which are not tested: exit status 2"},
 	{'U', NULL, DT_OPT_COUNT, AT(ud_endpoints), 0, 1, DX_UD_MAX, "N",
 	 "so many of them: exit status 2"},
 	{'m', NULL, DT_OPT_FLAG, AT(ud_pairs), 0, 0, 0, NULL,

@@ -106,6 +106,12 @@ static DAT_RETURN accept_ep(struct dapl_cr *cr, DAT_EP_HANDLE handle,
 				 "%p is not an EP of the IA that got the "
 				 "request",
 				 (void *)handle);
+	if (ep->qp.ud != cr->ud)
+		return dapl_fail(DAPL_BAD_HANDLE(EP),
+				 "ep %p is %s, and the one that asks is not",
+				 (void *)ep,
+				 ep->qp.ud ? "a datagram endpoint"
+					   : "a connected endpoint");
 	*ret_ep = ep;
 	*ret_accept = DAPL_EP_IN_ACCEPT;
 	return DAT_SUCCESS;
@@ -201,6 +207,7 @@ DAT_RETURN dapl_cr_handoff(DAT_CR_HANDLE handle, DAT_CONN_QUAL qual)
 		.peer_port = cr->remote_port,
 		.pdata = cr->pdata,
 		.pdata_size = cr->pdata_size,
+		.ud = cr->ud,
 	};
 	dapl_sp_cm_request(to, cr->conn, &req);
 	dapl_obj_put(&to->obj);

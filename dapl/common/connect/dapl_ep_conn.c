@@ -18,6 +18,7 @@
 
 #include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/connect/dapl_ep.h"
+#include "dapl/common/connect/dapl_ep_ud.h"
 #include "dapl/common/connect/dapl_sp.h"
 #include "dapl/common/transfer/dapl_ep_post.h"
 
@@ -437,6 +438,10 @@ void dapl_ep_cm_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 	struct outcome out;
 
 	dapl__lock_assert_none();
+	if (ep->qp.ud) {
+		dapl_ep_ud_event(ep, conn, event, pdata, size);
+		return;
+	}
 	if (event == DAPL_CM_ESTABLISHED &&
 	    !ep->obj.ia->cm->ops->addrs(conn, &peer.addr, &peer.port,
 					&peer.local_port))
@@ -613,6 +618,10 @@ static DAT_RETURN ep_connect(struct dapl_ep *ep, const struct sockaddr *addr,
 	struct outcome out;
 	int ret;
 
+	if (ep->qp.ud) {
+		req.qp = conn_qp(ep);
+		return dapl_ep_ud_connect(ep, &req, timeout);
+	}
 	dapl_obj_get(&ep->obj);
 	ret = cm->ops->prepare(cm, ep, &in.fresh);
 	if (ret) {
@@ -767,6 +776,11 @@ DAT_RETURN dapl_ep_accept(struct dapl_ep *ep, enum dapl_ep_input accept,
 				 "ep %p lacks a protection zone or an EVD for "
 				 "connection events",
 				 (void *)ep);
+	if (ep->qp.ud) {
+		qp = conn_qp(ep);
+		return dapl_ep_ud_accept(ep, cr, &qp, pdata, size,
+					 ret_peer_gone);
+	}
 	dapl_obj_get(&ep->obj);
 	feed(ep, &in, &out);
 	if (refused(&out)) {
@@ -838,8 +852,30 @@ DAT_RETURN dapl_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
 	if (!abrupt && flags != DAT_CLOSE_GRACEFUL_FLAG)
 		return dapl_fail(DAPL_BAD_ARG(2), "unknown flag %d",
 				 (int)flags);
+	/* There is nothing to end: its peers are forgotten one by one. */
+	if (ep->qp.ud)
+		return DAT_SUCCESS;
 	return call(ep, abrupt ? DAPL_EP_IN_ABORT : DAPL_EP_IN_DISCONNECT,
 		    "dat_ep_disconnect");
+}
+
+static DAT_RETURN renewed(struct dapl_ep *ep, int ret)
+{
+	if (ret)
+		return dapl_fail(dapl_err_dat(ret),
+				 "ep %p: no new queue pair: %s", (void *)ep,
+				 strerror(-ret));
+	return DAT_SUCCESS;
+}
+
+/* As it was when it was made: it knows nobody. */
+static DAT_RETURN reset_ud(struct dapl_ep *ep)
+{
+	dapl_ep_ud_forget_all(ep, false);
+	dapl_lock(&ep->lock);
+	dapl_qp_set_state(&ep->qp, DAT_EP_STATE_UNCONNECTED);
+	dapl_unlock(&ep->lock);
+	return renewed(ep, dapl_qp_renew(&ep->qp));
 }
 
 DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE handle)
@@ -851,6 +887,8 @@ DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE handle)
 
 	if (!ep)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
+	if (ep->qp.ud)
+		return reset_ud(ep);
 	feed(ep, &in, &out);
 	if (refused(&out))
 		return dapl_qp_bad_state(&ep->qp, out.seen, "dat_ep_reset");
@@ -858,11 +896,7 @@ DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE handle)
 		return DAT_SUCCESS;
 	ret = dapl_qp_renew(&ep->qp);
 	happens(ep, ret ? DAPL_EP_IN_RENEW_FAILED : DAPL_EP_IN_RENEWED);
-	if (ret)
-		return dapl_fail(dapl_err_dat(ret),
-				 "ep %p: no new queue pair: %s", (void *)ep,
-				 strerror(-ret));
-	return DAT_SUCCESS;
+	return renewed(ep, ret);
 }
 
 DAT_RETURN dapl_ep_modify_begin(struct dapl_ep *ep, int *ret_seen)
@@ -889,20 +923,26 @@ DAT_RETURN dapl_ep_may_free(struct dapl_ep *ep)
 
 void dapl_ep_close(struct dapl_ep *ep)
 {
+	if (ep->qp.ud)
+		dapl_ep_ud_forget_all(ep, true);
 	happens(ep, DAPL_EP_IN_CLOSE);
 }
 
 /* ---------------------------------- what completions tell */
 
+/* A datagram endpoint has no connection that a failed request could end. */
 static void qp_broken(struct dapl_obj *owner, uint64_t qp_id)
 {
-	broken((struct dapl_ep *)owner, qp_id);
+	if (!((struct dapl_ep *)owner)->qp.ud)
+		broken((struct dapl_ep *)owner, qp_id);
 }
 
 static void qp_broken_later(struct dapl_obj *owner, uint64_t qp_id)
 {
 	struct dapl_ep *ep = (struct dapl_ep *)owner;
 
+	if (ep->qp.ud)
+		return;
 	__atomic_store_n(&ep->broken_qp, qp_id, __ATOMIC_RELEASE);
 	dapl_loop_defer(owner->ia->loop, &ep->broken_work);
 }

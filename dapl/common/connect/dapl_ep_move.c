@@ -16,6 +16,7 @@
 
 #include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/connect/dapl_ep.h"
+#include "dapl/common/connect/dapl_ep_ud.h"
 
 struct dapl_ep_move {
 	struct dapl_qp_move qp; /* must stay first */
@@ -121,6 +122,10 @@ void dapl_ep_cm_qp_stop(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
 {
 	struct dapl_ep_move *m, *found = NULL;
 
+	if (ep->qp.ud) {
+		dapl_ep_ud_stop(ep, conn);
+		return;
+	}
 	dapl_lock(&ep->lock);
 	dapl_list_for_each(m, &ep->moves, link) {
 		if (m->use.conn != conn)

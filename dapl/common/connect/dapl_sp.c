@@ -10,6 +10,7 @@
  */
 #include "dapl/common/connect/dapl_sp.h"
 
+#include <dat2/dat_ib_extensions.h>
 #include <errno.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ static struct dapl_cr *cr_new(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 		cr->pdata_size = sizeof(cr->pdata);
 	if (cr->pdata_size)
 		memcpy(cr->pdata, req->pdata, cr->pdata_size);
+	cr->ud = req->ud;
 	cr->ep_ours = sp->makes_ep;
 	if (cr->ep_ours &&
 	    sp->obj.ia->provide_ep(sp->obj.ia, &cr->ep) != DAT_SUCCESS) {
@@ -164,6 +166,14 @@ void dapl_sp_cm_request(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 	DAT_EVENT event;
 
 	dapl__lock_assert_none();
+	if (req->ud && (rsp || sp->makes_ep)) {
+		dapl_log(DAPL_LOG_CM_WARN,
+			 "sp %p: a datagram endpoint asks, and the endpoint "
+			 "here is a connected one: refused",
+			 (void *)sp);
+		sp->obj.ia->cm->ops->release(conn);
+		return;
+	}
 	cr = cr_new(sp, conn, req);
 	if (!cr) {
 		dapl_log(DAPL_LOG_ERR, "sp %p: no memory, request refused",
@@ -173,6 +183,12 @@ void dapl_sp_cm_request(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 	}
 	memset(&event, 0, sizeof(event));
 	event.event_number = DAT_CONNECTION_REQUEST_EVENT;
+	if (cr->ud) {
+		event.event_number =
+			(DAT_EVENT_NUMBER)DAT_IB_UD_CONNECTION_REQUEST_EVENT;
+		((DAT_IB_EXTENSION_EVENT_DATA *)event.event_extension_data)
+			->type = DAT_IB_UD_CONNECT_REQUEST;
+	}
 	data = &event.event_data.cr_arrival_event_data;
 	data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&sp->obj.ia->addr;
 	data->conn_qual = sp->qual;
@@ -410,6 +426,10 @@ DAT_RETURN dapl_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL qual,
 		return dapl_fail(DAPL_BAD_HANDLE(IA), "no such IA");
 	if (ep_handle != DAT_HANDLE_NULL && (!ep || ep->obj.ia != ia))
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
+	if (ep && ep->qp.ud)
+		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
+				 "ep %p: datagram endpoints are found by a PSP",
+				 (void *)ep);
 	ret = check_sp_evd(ia, evd_handle, &evd);
 	if (ret != DAT_SUCCESS)
 		return ret;

@@ -39,6 +39,7 @@ struct dapl_cr {
 	struct dapl_obj obj;
 	struct dapl_cm_conn *conn;
 	struct dapl_ep *ep; /* that comes with the request, or NULL */
+	bool ud;	    /* from a datagram endpoint */
 	bool ep_ours; /* made for it by the provider; see dapl_ep_provide */
 	DAT_CONN_QUAL qual;
 	struct sockaddr_storage remote_addr;

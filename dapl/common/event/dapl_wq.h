@@ -86,7 +86,7 @@ struct dapl_wq {
 	dapl_complete_fn *complete;
 	enum dapl_wq_kind kind;
 	uint32_t limit;	  /* requests the consumer may have outstanding */
-	uint32_t slow_op; /* DAPL_OP_SLOW with credits, else 0 */
+	uint32_t slow_op; /* DAPL_OP_SLOW, or 0; dapl_wq_complete_slowly() */
 	bool open;	  /* there is a queue pair to post to; lock */
 	bool notify;   /* posts may be UNSIGNALLED; see dapl_wq_set_notify() */
 	bool flushing; /* posts are flushed; see dapl_wq_set_flushing() */
@@ -135,6 +135,14 @@ static inline uint32_t dapl_wq_used(const struct dapl_wq *wq)
 struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit,
 			    struct dapl_obj *owner, dapl_complete_fn *complete);
 
+/* Nothing that is posted to WQ completes the fast way. */
+static inline void dapl_wq_complete_slowly(struct dapl_wq *wq)
+{
+	wq->slow_op = DAPL_OP_SLOW;
+	for (uint32_t i = 0; i <= wq->mask; i++)
+		wq->slots[i].op |= DAPL_OP_SLOW;
+}
+
 /*
  * From now on WQ takes a credit for each request. The fast path of posting
  * finds the queue full then, and the one of completing passes on. As nobody
@@ -143,10 +151,8 @@ struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit,
 static inline void dapl_wq_use_credits(struct dapl_wq *wq, int *credits)
 {
 	wq->credits = credits;
-	wq->slow_op = DAPL_OP_SLOW;
 	wq->signals = 0;
-	for (uint32_t i = 0; i <= wq->mask; i++)
-		wq->slots[i].op |= DAPL_OP_SLOW;
+	dapl_wq_complete_slowly(wq);
 }
 
 /* How far the fast way goes: as far as it can see, or not at all. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * dapl_ext.c - dat_extension_op(): RDMA write with immediate data, the atomic
- * operations, and IAs for queries only.
+ * operations, datagrams, and IAs for queries only.
  *
  * libdat2 passes the variable arguments on as they are; each operation takes
  * its own off the list, in the order of the macros in dat_ib_extensions.h.
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/connect/dapl_ep_ud.h"
 #include "dapl/common/objects/dapl_ia_calls.h"
 #include "dapl/common/transfer/dapl_ep_post.h"
 
@@ -95,6 +96,27 @@ static DAT_RETURN cmp_and_swap(DAT_HANDLE handle, va_list args)
 			   cookie, flags);
 }
 
+static DAT_RETURN send_ud(DAT_HANDLE handle, va_list args)
+{
+	DAT_COUNT segments = va_arg(args, DAT_COUNT);
+	DAT_LMR_TRIPLET *iov = va_arg(args, DAT_LMR_TRIPLET *);
+	const DAT_IB_ADDR_HANDLE *to = va_arg(args, DAT_IB_ADDR_HANDLE *);
+	DAT_DTO_COOKIE cookie = va_arg(args, DAT_DTO_COOKIE);
+	DAT_COMPLETION_FLAGS flags = va_arg(args, DAT_COMPLETION_FLAGS);
+
+	return dapl_ep_post_send_ud(handle, segments, iov, to, cookie, flags);
+}
+
+static DAT_RETURN ud_cm_free(DAT_HANDLE handle, va_list args)
+{
+	return dapl_ep_ud_cm_free(handle, va_arg(args, DAT_CONTEXT));
+}
+
+static DAT_RETURN ud_ah_free(DAT_HANDLE handle, va_list args)
+{
+	return dapl_ep_ud_ah_free(handle, va_arg(args, DAT_IB_ADDR_HANDLE *));
+}
+
 /* libdat2 has taken the name off the list, and gives it as handle. */
 static DAT_RETURN open_query(DAT_HANDLE name, va_list args)
 {
@@ -119,6 +141,9 @@ static const struct {
 	{DAT_IB_FETCH_AND_ADD_OP, fetch_and_add},
 	{DAT_IB_CMP_AND_SWAP_OP, cmp_and_swap},
 	{DAT_IB_RDMA_WRITE_IMMED_OP, write_immed},
+	{DAT_IB_UD_SEND_OP, send_ud},
+	{DAT_IB_UD_CM_FREE_OP, ud_cm_free},
+	{DAT_IB_UD_AH_FREE_OP, ud_ah_free},
 	{DAT_IB_OPEN_QUERY_OP, open_query},
 	{DAT_IB_CLOSE_QUERY_OP, close_query},
 };

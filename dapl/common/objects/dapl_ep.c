@@ -212,6 +212,7 @@ static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
 	dapl_work_init(&ep->broken_work, dapl_ep_broken);
 	dapl_list_init(&ep->uses);
 	dapl_list_init(&ep->moves);
+	dapl_list_init(&ep->peers);
 	ep->qp.ops = &dapl_ep_qp_ops;
 	ep->qp.attr = *attr;
 	ep->qp.ud = attr->service_type != DAT_SERVICE_TYPE_RC;
@@ -408,6 +409,10 @@ DAT_RETURN dapl_ep_rebuild(struct dapl_ep *ep,
 	if (ret == DAT_SUCCESS)
 		ret = dapl_ep_attr_check(ia, &wish->attr, parts.recv_evd,
 					 parts.request_evd, ep->qp.srq, &attr);
+	if (ret == DAT_SUCCESS && attr.service_type != old_attr.service_type)
+		ret = dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
+				"ep %p: it stays of service type %d",
+				(void *)ep, (int)old_attr.service_type);
 	parts.srq = ep->qp.srq;
 	if (ret == DAT_SUCCESS && ep->qp.srq)
 		ret = check_srq_parts(&parts);

@@ -8,6 +8,7 @@
  * for the segments: 4 are known, yet the historic dapltest posts 8 without
  * having asked for them, which went well where the device gave more.
  */
+#include <dat2/dat_ib_extensions.h>
 #include <errno.h>
 #include <string.h>
 
@@ -110,6 +111,11 @@ static DAT_RETURN check_limits(struct dapl_ia *ia, const DAT_EP_ATTR *attr,
 	return DAT_SUCCESS;
 }
 
+static bool is_ud(const DAT_EP_ATTR *attr)
+{
+	return (int)attr->service_type == (int)DAT_IB_SERVICE_TYPE_UD;
+}
+
 DAT_RETURN dapl_ep_attr_check(struct dapl_ia *ia, const DAT_EP_ATTR *attr,
 			      bool recv_evd, bool request_evd, bool srq,
 			      DAT_EP_ATTR *ret_attr)
@@ -128,10 +134,15 @@ DAT_RETURN dapl_ep_attr_check(struct dapl_ia *ia, const DAT_EP_ATTR *attr,
 				 "ep: attributes at %p: no structure is there, "
 				 "since none begins in the middle of a word",
 				 (const void *)attr);
-	if (attr->service_type != DAT_SERVICE_TYPE_RC)
+	if (attr->service_type != DAT_SERVICE_TYPE_RC &&
+	    (!is_ud(attr) || !dapl_ia_has_datagrams(ia)))
 		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
-				 "ep: %s has no endpoints of service type %d",
-				 ia->prov->ops->name, (int)attr->service_type);
+				 "ep: %s has no endpoints of service type %d "
+				 "on %s",
+				 ia->prov->ops->name, (int)attr->service_type,
+				 ia->dev.name);
+	if (is_ud(attr))
+		limits.max_message_size = ia->dev.mtu;
 	if (attr->recv_completion_flags & DAT_COMPLETION_SUPPRESS_FLAG)
 		return dapl_fail(bad, "ep: completions of receives cannot be "
 				      "suppressed");

@@ -22,6 +22,7 @@
 #include "dapl/common/base/dapl_process.h"
 #include "dapl/common/cm/base/dapl_cm.h"
 #include "dapl/common/connect/dapl_ep.h"
+#include "dapl/common/connect/dapl_ep_ud.h"
 #include "dapl/common/connect/dapl_sp.h"
 #include "dapl/common/event/dapl_evd.h"
 #include "dapl/common/objects/dapl_ep_calls.h"
@@ -34,6 +35,7 @@ static const struct dapl_cm_up ia_upcalls = {
 	.gone = dapl_ep_cm_gone,
 	.unlistened = dapl_sp_cm_unlistened,
 	.qp_move = dapl_ep_cm_qp_move,
+	.ah_make = dapl_ep_ud_ah_make,
 	.qp_error = dapl_ep_cm_qp_error,
 	.qp_stop = dapl_ep_cm_qp_stop,
 };

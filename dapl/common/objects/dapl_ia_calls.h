@@ -34,4 +34,7 @@ DAT_RETURN dapl_ia_close_query(DAT_HANDLE handle);
 DAT_RETURN dapl_ia_ha_related(DAT_IA_HANDLE handle, const DAT_NAME_PTR name,
 			      DAT_BOOLEAN *ret_answer);
 
+/* Whether endpoints of DAT_IB_SERVICE_TYPE_UD can be made. */
+bool dapl_ia_has_datagrams(const struct dapl_ia *ia);
+
 #endif

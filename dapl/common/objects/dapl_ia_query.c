@@ -31,9 +31,15 @@ static DAT_UINT32 size32(unsigned long long n)
 }
 
 /* Immediate data and atomics are what the IB extension is about. */
+bool dapl_ia_has_datagrams(const struct dapl_ia *ia)
+{
+	return ia->prov->ops->datagrams && ia->dev.datagrams;
+}
+
 static bool is_extended(const struct dapl_ia *ia)
 {
-	return ia->dev.immediate || ia->dev.atomics;
+	return ia->dev.immediate || ia->dev.atomics ||
+	       dapl_ia_has_datagrams(ia);
 }
 
 void dapl_ia_attr_fill(struct dapl_ia *ia, DAT_IA_ATTR *attr)
@@ -188,7 +194,7 @@ void dapl_ia_named_attrs(struct dapl_ia *ia)
 		n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%02x%02x",
 			      i ? ":" : "", gid.raw[i], gid.raw[i + 1]);
 	named(ia, "DAT_IB_GID", text);
-	snprintf(text, sizeof(text), "%d", 128 << ia->dev.port_attr.active_mtu);
+	snprintf(text, sizeof(text), "%d", (int)ia->dev.mtu);
 	named(ia, "DAT_IB_TRANSPORT_MTU", text);
 	named(ia, "DAT_IB_PORT_STATUS", port_state(ia->dev.port_attr.state));
 	snprintf(text, sizeof(text), "%u", ia->dev.port);
@@ -199,6 +205,7 @@ void dapl_ia_named_attrs(struct dapl_ia *ia)
 	named(ia, "DAT_IB_FETCH_AND_ADD", atomic);
 	named(ia, "DAT_IB_CMP_AND_SWAP", atomic);
 	named(ia, "DAT_IB_IMMED_DATA", ia->dev.immediate ? "TRUE" : "FALSE");
+	named(ia, "DAT_IB_UD", dapl_ia_has_datagrams(ia) ? "TRUE" : "FALSE");
 }
 
 DAT_RETURN dapl_ia_tell(struct dapl_ia *ia, DAT_IA_ATTR_MASK ia_mask,

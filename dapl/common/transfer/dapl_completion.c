@@ -98,6 +98,17 @@ static void request_ext(DAT_EVENT *ev, unsigned op)
 	}
 }
 
+/* A receive of a datagram endpoint, the 40 bytes in front counted. */
+static void receive_ud(DAT_EVENT *ev, const struct ibv_wc *wc)
+{
+	if (wc->status || !(wc->wc_flags & IBV_WC_WITH_IMM)) {
+		make_ext(ev, DAT_IB_UD_RECV, (DAT_DTOS)DAT_IB_DTO_RECV_UD);
+		return;
+	}
+	make_ext(ev, DAT_IB_UD_RECV, (DAT_DTOS)DAT_IB_DTO_RECV_UD_IMMED);
+	ext_data(ev)->val.immed.data = wc->imm_data;
+}
+
 static unsigned flag_of_inv(const struct dapl_evd *evd)
 {
 	return evd->obj.ia->dev.wc_csum_means_inv ? IBV_WC_IP_CSUM_OK
@@ -195,6 +206,9 @@ void dapl_completion_flush(struct dapl_qp *qp, unsigned op,
 	dto->status = DAT_DTO_ERR_FLUSHED;
 	if (op == DAT_DTO_BIND_MW)
 		make_bind(ret_event, cookie, DAT_DTO_ERR_FLUSHED);
+	else if (qp->ud && op == DAT_DTO_RECEIVE)
+		make_ext(ret_event, DAT_IB_UD_RECV,
+			 (DAT_DTOS)DAT_IB_DTO_RECV_UD);
 	else
 		request_ext(ret_event, op);
 }
@@ -297,7 +311,9 @@ bool dapl_completion(struct dapl_evd *evd, const struct ibv_wc *wc,
 	if (wq->kind == DAPL_WQ_SEND)
 		/* Not the slot's: that may be in use again. */
 		return request_event(ev, qp, op, dto->user_cookie, after);
-	if (ok && (wc->wc_flags & (IBV_WC_WITH_IMM | flag_of_inv(evd))))
+	if (qp && qp->ud)
+		receive_ud(ev, wc);
+	else if (ok && (wc->wc_flags & (IBV_WC_WITH_IMM | flag_of_inv(evd))))
 		receive_ext(evd, ev, wc);
 	return true;
 }

@@ -242,7 +242,7 @@ static int post_no_slot(struct dapl_qp *qp, DAT_DTO_COOKIE cookie, unsigned op)
  */
 static DAT_RETURN not_now(struct dapl_qp *qp, int state, DAT_COUNT segments)
 {
-	if (state == DAT_EP_STATE_CONNECTED ||
+	if (qp->ud || state == DAT_EP_STATE_CONNECTED ||
 	    state == DAT_EP_STATE_DISCONNECTED)
 		return post_refused(qp, false, -ENOBUFS, segments);
 	return dapl_qp_bad_state(qp, state, "posting a request");
@@ -288,7 +288,7 @@ DAT_RETURN dapl_qp_post_request(struct dapl_qp *qp, struct ibv_send_wr *wr,
 	int state = __atomic_load_n(&qp->state, __ATOMIC_RELAXED);
 	int ret, cancel = PTHREAD_CANCEL_DISABLE;
 
-	if (!qp->sq || (state != DAT_EP_STATE_CONNECTED &&
+	if (!qp->sq || (!qp->ud && state != DAT_EP_STATE_CONNECTED &&
 			state != DAT_EP_STATE_DISCONNECTED))
 		return not_now(qp, state, wr->num_sge);
 	wr->next = NULL;
@@ -318,6 +318,51 @@ DAT_RETURN dapl_transfer_refused(struct dapl_wq *wq, int err, uint64_t wr_id,
 		err = post_flushed(qp, qp->sq, qp->request_evd, cookie, op);
 	return err ? post_refused(qp, false, err > 0 ? -err : err, segments)
 		   : DAT_SUCCESS;
+}
+
+DAT_RETURN dapl_ep_post_send_ud(DAT_EP_HANDLE handle, DAT_COUNT segments,
+				DAT_LMR_TRIPLET *iov,
+				const DAT_IB_ADDR_HANDLE *to,
+				DAT_DTO_COOKIE cookie,
+				DAT_COMPLETION_FLAGS flags)
+{
+	struct dapl_qp *qp = dapl_qp_from(handle);
+	struct ibv_send_wr wr = {
+		.sg_list = (struct ibv_sge *)iov,
+		.num_sge = segments,
+		.opcode = IBV_WR_SEND,
+	};
+	uint64_t length;
+
+	if (!qp || !qp->ud)
+		return dapl_fail(DAPL_BAD_HANDLE(EP),
+				 qp ? "ep %p is no datagram endpoint"
+				    : "no such EP: %p",
+				 (void *)handle);
+	if (segments < 0 || segments > qp->attr.max_request_iov)
+		return post_refused(qp, false, -E2BIG, segments);
+	if (!iov && segments)
+		return post_refused(qp, false, -EFAULT, segments);
+	if (!to || !to->ah)
+		return dapl_fail(DAPL_BAD_ARG(4),
+				 "ep %p: no address handle; it comes with the "
+				 "event of dat_ep_connect()",
+				 (void *)qp);
+	length = dapl_iov_length(iov, segments);
+	/* Some devices cut what is longer, others break the queue pair. */
+	if (length > qp->obj.ia->dev.mtu)
+		return dapl_fail(DAPL_ERR(DAT_LENGTH_ERROR, 0),
+				 "ep %p: a datagram of %llu bytes; %s has an "
+				 "MTU of %u",
+				 (void *)qp, (unsigned long long)length,
+				 qp->obj.ia->dev.name, qp->obj.ia->dev.mtu);
+	if (length <= qp->max_inline)
+		wr.send_flags = IBV_SEND_INLINE;
+	wr.wr.ud.ah = to->ah;
+	wr.wr.ud.remote_qpn = to->qpn;
+	wr.wr.ud.remote_qkey = VB_UD_QKEY;
+	return dapl_qp_post_request(qp, &wr, DAT_IB_DTO_SEND_UD,
+				    (uint32_t)length, cookie, flags);
 }
 
 bool dapl_qp_has_room(struct dapl_qp *qp, uint32_t n)

@@ -6,6 +6,8 @@
 #ifndef DAPL_EP_POST_H
 #define DAPL_EP_POST_H
 
+#include <dat2/dat_ib_extensions.h>
+
 #include "dapl/common/transfer/dapl_qp.h"
 
 DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments,
@@ -37,6 +39,13 @@ DAT_RETURN dapl_ep_post_write_immed(DAT_EP_HANDLE handle, DAT_COUNT segments,
 				    DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 				    const DAT_RMR_TRIPLET *remote, uint32_t imm,
 				    DAT_COMPLETION_FLAGS flags);
+
+/* A datagram (IB extension); to whom is not checked but for NULL. */
+DAT_RETURN dapl_ep_post_send_ud(DAT_EP_HANDLE handle, DAT_COUNT segments,
+				DAT_LMR_TRIPLET *iov,
+				const DAT_IB_ADDR_HANDLE *to,
+				DAT_DTO_COOKIE cookie,
+				DAT_COMPLETION_FLAGS flags);
 
 struct ibv_send_wr;
 /*

@@ -95,6 +95,9 @@ static int qp_make_locked(struct dapl_qp *qp, struct ibv_cq *null_cq)
 		return ret;
 	ret = vb_qp_init(&ia->dev, ibv, ia->dev.pkey_index,
 			 (int)ia->dev.qp_access);
+	/* Connected ones are moved on with their connection. */
+	if (!ret && qp->ud)
+		ret = vb_qp_ready_ud(ibv);
 	if (!ret && qp->srq)
 		ret = dapl_srq_qp_enter(qp->srq, qp, ibv->qp_num);
 	if (ret) {
@@ -325,6 +328,9 @@ static int wq_make(struct dapl_qp *qp, enum dapl_wq_kind kind, DAT_COUNT limit,
 	}
 	if (credits)
 		dapl_wq_use_credits(wq, credits);
+	/* Their events are of another form. */
+	if (qp->ud && kind == DAPL_WQ_RECV)
+		dapl_wq_complete_slowly(wq);
 	*ret_wq = wq;
 	return 0;
 }

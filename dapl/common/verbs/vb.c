@@ -239,6 +239,8 @@ static void capabilities(struct vb_dev *dev)
 	dev->partitions = ib;
 	dev->cq_resize = ib;
 	dev->immediate = ib;
+	dev->datagrams = ib;
+	dev->mtu = 128u << dev->port_attr.active_mtu;
 	dev->atomics = ib && dev->attr.atomic_cap != IBV_ATOMIC_NONE;
 	dev->read_writes = !ib;
 	dev->max_read_sge = ib ? dev->attr.max_sge : 1;
@@ -704,6 +706,18 @@ static int qp_to_state(struct ibv_qp *qp, enum ibv_qp_state state)
 	struct ibv_qp_attr attr = {.qp_state = state};
 
 	return vb_qp_modify(qp, &attr, IBV_QP_STATE);
+}
+
+int vb_qp_ready_ud(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR};
+	int ret = vb_qp_modify(qp, &attr, IBV_QP_STATE);
+
+	if (ret)
+		return ret;
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = VB_UD_FIRST_PSN;
+	return vb_qp_modify(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
 }
 
 int vb_qp_error(struct ibv_qp *qp)

@@ -33,6 +33,7 @@ struct vb_dev {
 	struct ibv_device_attr attr;
 	struct ibv_port_attr port_attr;
 	uint32_t max_inline; /* what a queue pair can be asked for; 0: none */
+	uint32_t mtu;	     /* bytes, that the port has now */
 	uint16_t pkey_index; /* for vb_qp_init(); 0 unless its user sets it */
 	struct ibv_cq *siw_pad; /* see vb.c; NULL on other devices */
 	/*
@@ -41,6 +42,7 @@ struct vb_dev {
 	 */
 	bool cq_resize;	  /* a completion queue can grow */
 	bool immediate;	  /* requests that carry immediate data */
+	bool datagrams;	  /* queue pairs of UD */
 	bool atomics;	  /* atomic requests */
 	bool partitions;  /* queue pairs belong to a P_Key and a port */
 	bool zero_based;  /* a region's addresses may begin at 0 */
@@ -222,12 +224,15 @@ struct vb_qp_cfg {
 int vb_qp_create(struct ibv_pd *pd, const struct vb_qp_cfg *cfg,
 		 struct ibv_qp **ret_qp, uint32_t *ret_inline);
 /* Of every datagram queue pair, ours and the peers'. */
-#define VB_UD_QKEY 0x78654321
+#define VB_UD_QKEY	0x78654321
+#define VB_UD_FIRST_PSN 1
 int vb_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 /* RESET to INIT, so that receives can be posted. ACCESS: IBV_ACCESS_REMOTE_*.
  */
 int vb_qp_init(const struct vb_dev *dev, struct ibv_qp *qp, uint16_t pkey_index,
 	       int access);
+/* INIT to RTS, of a datagram queue pair, which needs no peer for that. */
+int vb_qp_ready_ud(struct ibv_qp *qp);
 /* Any state to ERR: everything posted is flushed. */
 int vb_qp_error(struct ibv_qp *qp);
 /* Whether it is there, by whatever has moved it. */

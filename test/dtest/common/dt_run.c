@@ -55,7 +55,7 @@ const struct dt_opt dt_run_rows[DT_RUN_ROWS] = {
 int dt_run_no_ud(const struct dt_opt_spec *spec, FILE *err)
 {
 	return dt_opt_bad(spec, err, "-u", "",
-			  "no provider has datagram endpoints (UD); leave it "
+			  "this tool tests no datagram endpoints (UD); leave it "
 			  "out to test connected ones");
 }
 

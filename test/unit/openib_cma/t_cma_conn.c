@@ -355,9 +355,6 @@ T(connect__bad_arguments, ROCE, APART)
 	req.qual = 0;
 	assert_int_equal(cma_ops.connect(conn, &req), -EINVAL);
 	req.qual = QUAL;
-	req.qp.ud = true;
-	assert_int_equal(cma_ops.connect(conn, &req), -EINVAL);
-	req.qp.ud = false;
 	addr.ss_family = AF_INET6;
 	assert_int_equal(cma_ops.connect(conn, &req), -EAFNOSUPPORT);
 	peer_b(&addr);

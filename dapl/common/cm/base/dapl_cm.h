@@ -117,6 +117,7 @@ struct dapl_cm_request {
 	const void *pdata;
 	size_t pdata_size;
 	bool pdata_truncated;
+	bool ud; /* of a datagram endpoint, for another such */
 };
 
 /*
@@ -141,7 +142,8 @@ struct dapl_cm_up {
 			const struct dapl_cm_request *req);
 	/*
 	 * EVENT of a connection that has an endpoint. Of the events other than
-	 * ESTABLISHED at most one arrives, and nothing after it. PDATA (SIZE
+	 * ESTABLISHED at most one arrives, and nothing after it; between
+	 * datagram endpoints ESTABLISHED is the last, too. PDATA (SIZE
 	 * bytes, valid during the call) comes with ESTABLISHED on the active
 	 * side and with PEER_REJECTED, else it is NULL and 0.
 	 */
@@ -158,7 +160,7 @@ struct dapl_cm_up {
 	 * unlisten(). */
 	void (*unlistened)(struct dapl_sp *sp);
 
-	/* These three: any thread. */
+	/* These: any thread. */
 
 	/*
 	 * Begins to take EP's queue pair through N STEPS; MOVED follows, never
@@ -173,6 +175,14 @@ struct dapl_cm_up {
 		       const struct vb_qp_step *steps, int n,
 		       dapl_cm_moved_fn *moved);
 	/*
+	 * The same for a datagram endpoint, whose queue pair stays as it is:
+	 * begins to make the address handle of AV, to CONN's peer, whose queue
+	 * pair is QPN.
+	 */
+	int (*ah_make)(struct dapl_ep *ep, struct dapl_cm_conn *conn,
+		       const struct ibv_ah_attr *av, uint32_t qpn,
+		       dapl_cm_moved_fn *moved);
+	/*
 	 * EP's queue pair to ERR, from any state. If it is being moved, at the
 	 * move's end: what the objects report waits for that. Nothing once CONN
 	 * is not EP's. Does not block.
@@ -180,8 +190,8 @@ struct dapl_cm_up {
 	void (*qp_error)(struct dapl_ep *ep, const struct dapl_cm_conn *conn);
 	/*
 	 * For stop(), which does so for every connection with an endpoint: no
-	 * move for CONN is running after this, and MOVED will not come. Waits
-	 * for the kernel if it has begun.
+	 * move or ah_make() for CONN is running after this, and MOVED will not
+	 * come. Waits for the kernel if it has begun.
 	 */
 	void (*qp_stop)(struct dapl_ep *ep, const struct dapl_cm_conn *conn);
 };
@@ -192,6 +202,8 @@ struct dapl_cm_ops {
 	/* Addresses are no socket addresses, whatever their family says: there
 	 * is no port in them. */
 	bool addr_without_port;
+	/* Datagram endpoints find one another by it. */
+	bool datagrams;
 	/* Peers may be older than the header of rejects: who refuses without
 	 * one, for the consumer's reason, is taken for the consumer. */
 	bool bare_rejects;

@@ -406,20 +406,25 @@ int dapl_cm_conn_move(struct dapl_cm_conn *conn, const struct vb_qp_step *steps,
 	return conn->node.cm->up->qp_move(conn->ep, conn, steps, n, moved);
 }
 
+int dapl_cm_conn_ah(struct dapl_cm_conn *conn, const struct ibv_ah_attr *av,
+		    uint32_t qpn, dapl_cm_moved_fn *moved)
+{
+	return conn->node.cm->up->ah_make(conn->ep, conn, av, qpn, moved);
+}
+
 void dapl_cm_conn_error(struct dapl_cm_conn *conn)
 {
 	if (conn->ep)
 		conn->node.cm->up->qp_error(conn->ep, conn);
 }
 
-int dapl_cm_check(const struct dapl_cm_conn *conn, size_t size, bool ud)
+int dapl_cm_check(const struct dapl_cm_conn *conn, size_t size)
 {
 	size_t max = conn->node.cm->sizes->pdata;
 
-	if (size > max || ud)
+	if (size > max)
 		return dapl_fail_errno(-EINVAL,
-				       "conn %p: more private data than %zu, "
-				       "or a datagram endpoint",
+				       "conn %p: more private data than %zu",
 				       (void *)conn, max);
 	return 0;
 }

@@ -147,10 +147,12 @@ void dapl_cm_conn_event(struct dapl_cm_conn *conn, enum dapl_cm_event event,
 			const void *pdata, size_t size);
 int dapl_cm_conn_move(struct dapl_cm_conn *conn, const struct vb_qp_step *steps,
 		      int n, dapl_cm_moved_fn *moved);
+int dapl_cm_conn_ah(struct dapl_cm_conn *conn, const struct ibv_ah_attr *av,
+		    uint32_t qpn, dapl_cm_moved_fn *moved);
 void dapl_cm_conn_error(struct dapl_cm_conn *conn);
 
-/* Whether private data of SIZE can be sent, and for a queue pair of UD. */
-int dapl_cm_check(const struct dapl_cm_conn *conn, size_t size, bool ud);
+/* Whether private data of SIZE can be sent. */
+int dapl_cm_check(const struct dapl_cm_conn *conn, size_t size);
 /* RET, with the reason: why CONN cannot be what an op takes it for. */
 int dapl_cm_not_accepted(const struct dapl_cm_conn *conn, int ret);
 int dapl_cm_not_asking(const struct dapl_cm_conn *conn, int ret);

@@ -204,6 +204,19 @@ static void agree(struct dcm_cm_conn *conn)
 		       dc->remote.responder_resources);
 }
 
+/* Between datagram endpoints, in place of moving a queue pair. */
+static int find_peer(struct dcm_cm_conn *conn)
+{
+	const struct dcm_path *path = &dcm_of(conn)->path;
+	const char *wrong = dcm_path_wrong(path, &conn->ends.peer);
+	struct ibv_ah_attr av;
+
+	if (wrong)
+		return dcm_path_is_wrong(&conn->ends, wrong);
+	dcm_path_av(path, conn->ends.own_index, &conn->ends.peer, &av);
+	return dapl_cm_conn_ah(&conn->base, &av, conn->ends.peer.qpn, on_moved);
+}
+
 static int engine_qp_connect(struct dcm_conn *dc)
 {
 	struct dcm_cm_conn *conn = dcm_conn_from(dc);
@@ -212,6 +225,8 @@ static int engine_qp_connect(struct dcm_conn *dc)
 
 	if (!conn->base.passive)
 		agree(conn);
+	if (dc->proto.datagram)
+		return find_peer(conn);
 	ret = dcm_path_steps(&dcm_of(conn)->path, &conn->ends,
 			     &conn->base.depths, steps);
 	if (ret)
@@ -252,6 +267,7 @@ static void engine_request(struct dcm_listener *dl, struct dcm_conn *dc,
 		.peer_addr = (struct sockaddr *)&conn->peer_addr,
 		.pdata = msg->p_size ? msg->pdata : NULL,
 		.pdata_size = msg->p_size,
+		.ud = dc->proto.datagram,
 	};
 
 	if (dcm->tp->peer)
@@ -563,7 +579,7 @@ int dcm_connect(struct dapl_cm_conn *base, const struct dapl_cm_connect *req)
 	struct dcm_msg *own = &conn->dcm.own;
 	int ret;
 
-	ret = dapl_cm_check(base, req->pdata_size, req->qp.ud);
+	ret = dapl_cm_check(base, req->pdata_size);
 	if (!ret)
 		ret = dcm->tp->target(dcm, conn, req->addr, req->qual);
 	if (ret)
@@ -579,6 +595,9 @@ int dcm_connect(struct dapl_cm_conn *base, const struct dapl_cm_connect *req)
 	else
 		dcm_path_own(&dcm->path, req->qp.qp_num, conn->dcm.peer.gid,
 			     &conn->ends);
+	if (req->qp.ud)
+		conn->ends.own.qp_type = DCM_QP_UD;
+	conn->dcm.proto.datagram = req->qp.ud;
 	dcm_block_set_ib(&own->saddr, &conn->ends.own);
 	own->responder_resources = conn->base.depths.responder_resources;
 	own->mtu = dcm->path.mtu;
@@ -634,11 +653,15 @@ static int answer_yes(struct dcm_cm_conn *conn, const struct dapl_cm_qp *qp)
 		      &conn->dcm.remote.alt, ends);
 	ends->mtu = dcm_path_mtu(path, conn->dcm.remote.mtu);
 	conn->base.depths = dapl_cm_depths_own(path->dev, qp);
+	if (qp->ud)
+		ends->own.qp_type = DCM_QP_UD;
 	answer->ib = ends->own;
 	answer->responder_resources = conn->base.depths.responder_resources;
 	answer->mtu = ends->mtu;
 	dcm_path_agree(&conn->base.depths, conn->dcm.remote.version,
 		       conn->dcm.remote.responder_resources);
+	if (qp->ud != conn->dcm.proto.datagram)
+		return -EINVAL;
 	/* What can be told at once. */
 	return dcm_path_steps(path, ends, &conn->base.depths, steps);
 }
@@ -649,7 +672,7 @@ int dcm_accept(struct dapl_cm_conn *base, const struct dapl_cm_qp *qp,
 	struct dcm_cm_conn *conn = conn_of(base);
 	int ret;
 
-	ret = dapl_cm_check(base, size, qp->ud);
+	ret = dapl_cm_check(base, size);
 	if (ret)
 		return ret;
 	ret = answer_begin(conn);
@@ -673,7 +696,7 @@ int dcm_reject(struct dapl_cm_conn *base, const void *pdata, size_t size)
 	struct dcm_cm_conn *conn = conn_of(base);
 	int ret;
 
-	ret = dapl_cm_check(base, size, false);
+	ret = dapl_cm_check(base, size);
 	if (ret)
 		return ret;
 	ret = answer_begin(conn);

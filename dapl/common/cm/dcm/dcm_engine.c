@@ -534,12 +534,18 @@ void dcm_engine_no_way(struct dcm_engine *eng, uint32_t id, uint64_t now_us)
 
 /* ---------------------------------------------------------- requests */
 
-static bool is_rc(const struct dcm_msg *msg)
+static uint8_t type_of(const struct dcm_msg *msg)
 {
 	struct dcm_ib ib;
 
 	dcm_block_get_ib(&msg->saddr, &ib);
-	return ib.qp_type == DCM_QP_RC;
+	return ib.qp_type;
+}
+
+/* Of queue pairs of other types there are no endpoints. */
+static bool is_of_endpoint(const struct dcm_msg *msg)
+{
+	return type_of(msg) == DCM_QP_RC || type_of(msg) == DCM_QP_UD;
 }
 
 bool dcm_engine_room(struct dcm_engine *eng, struct dcm_listener *l)
@@ -558,6 +564,7 @@ static void report(struct dcm_listener *l, struct dcm_conn *conn,
 		   const struct dcm_msg *msg)
 {
 	conn->proto.passive = true;
+	conn->proto.datagram = type_of(msg) == DCM_QP_UD;
 	conn->proto.random = new_random(conn->eng);
 	conn->proto.state = DCM_REQ_RCVD;
 	conn->listener = l;
@@ -574,7 +581,7 @@ int dcm_engine_stream_request(struct dcm_engine *eng, struct dcm_listener *l,
 	struct dcm_msg no = *msg;
 
 	eng->stats.received++;
-	if (!is_rc(msg)) {
+	if (!is_of_endpoint(msg)) {
 		eng->stats.refused++;
 		no.op = DCM_REJ_CM;
 		no.p_size = 0;
@@ -763,7 +770,7 @@ static void own_of_request(struct dcm_engine *eng, struct dcm_conn *conn,
 	own_place(eng, &conn->peer, &ib);
 	ib.family = 0;
 	ib.qpn = 0;
-	ib.qp_type = DCM_QP_RC;
+	ib.qp_type = type_of(msg);
 	own->version = DCM_VERSION;
 	own->sport = msg->dport;
 	own->dport = msg->sport;
@@ -812,7 +819,7 @@ static void new_request(struct dcm_engine *eng, const struct dcm_msg *msg,
 	struct dcm_conn *conn;
 	uint32_t id;
 
-	if (!l || !is_rc(msg)) {
+	if (!l || !is_of_endpoint(msg)) {
 		refuse(eng, msg);
 		return;
 	}

@@ -111,7 +111,8 @@ struct dcm_engine_ops {
 	void (*arm)(struct dcm_conn *conn, uint64_t deadline_us);
 	void (*disarm)(struct dcm_conn *conn);
 	/*
-	 * Begin to move the queue pair to RTS, by conn->remote. 0: QP_READY,
+	 * Begin to move the queue pair to RTS, by conn->remote; or, of
+	 * datagrams, to find the peer by that. 0: QP_READY,
 	 * QP_FAILED or QP_SILENT follows, once, not before the return, and
 	 * RELEASE not before that, unless it will never come. Or a negative
 	 * errno in place of QP_FAILED.
@@ -222,9 +223,9 @@ void dcm_engine_unlisten(struct dcm_engine *eng, struct dcm_listener *l);
 void dcm_conn_init(struct dcm_conn *conn, struct dcm_engine *eng);
 /*
  * Begins an attempt: CONN was initialised, and its fields peer (datagrams),
- * own.daddr, own.saddr, own.responder_resources, own.mtu and own's private data
- * are set. PORT is the listener's. 0 or -EAGAIN: no id is free; nothing has
- * happened then.
+ * proto.datagram, own.daddr, own.saddr, own.responder_resources, own.mtu and
+ * own's private data are set. PORT is the listener's. 0 or -EAGAIN: no id is
+ * free; nothing has happened then.
  */
 int dcm_engine_connect(struct dcm_engine *eng, struct dcm_conn *conn,
 		       uint32_t port, uint64_t now_us);

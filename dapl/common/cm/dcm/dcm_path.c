@@ -432,6 +432,12 @@ static void log_refusal(const struct dcm_path_ends *ends, const char *why)
 		 ends->peer.qpn, ends->mtu, why);
 }
 
+int dcm_path_is_wrong(const struct dcm_path_ends *ends, const char *wrong)
+{
+	log_refusal(ends, wrong);
+	return -EINVAL;
+}
+
 int dcm_path_steps(const struct dcm_path *path,
 		   const struct dcm_path_ends *ends,
 		   const struct dapl_cm_depths *depths,
@@ -448,10 +454,8 @@ int dcm_path_steps(const struct dcm_path *path,
 		.rnr_retry = (uint8_t)params->rnr_retry,
 	};
 
-	if (wrong) {
-		log_refusal(ends, wrong);
-		return -EINVAL;
-	}
+	if (wrong)
+		return dcm_path_is_wrong(ends, wrong);
 	dcm_path_av(path, ends->own_index, &ends->peer, &way.av);
 	dapl_cm_way_steps(path->dev, &way, *depths, ret_steps);
 	return 0;

@@ -131,6 +131,8 @@ int dcm_path_steps(const struct dcm_path *path,
 		   const struct dcm_path_ends *ends,
 		   const struct dapl_cm_depths *depths,
 		   struct vb_qp_step *ret_steps);
+/* The log line of what dcm_path_wrong() says of the peer; -EINVAL. */
+int dcm_path_is_wrong(const struct dcm_path_ends *ends, const char *wrong);
 /* Says in the log what way it was that a device has refused with ERR. */
 void dcm_path_refused(const struct dcm_path_ends *ends, int err);
 

@@ -75,7 +75,8 @@ static void broken_off(struct dcm_proto *p, enum dapl_cm_event ev,
 	/* After release the queue pair is not this connection's any more. */
 	if (p->released || p->told)
 		return;
-	add(out, DCM_DO_QP_ERROR);
+	if (!p->datagram)
+		add(out, DCM_DO_QP_ERROR);
 	event(p, ev, out);
 }
 
@@ -229,6 +230,20 @@ static void over_at_once(struct dcm_proto *p, const struct dcm_step *s,
 	}
 	add(out, DCM_DO_DISARM);
 	closed(p, out);
+}
+
+/* Both ends know one another, which is all that datagrams need. */
+static void established(struct dcm_proto *p, const struct dcm_step *s,
+			struct dcm_effects *out)
+{
+	p->up = true;
+	event(p, DAPL_CM_ESTABLISHED, out);
+	if (p->datagram) {
+		p->told = true;
+		over(p, s, out);
+	} else {
+		p->state = DCM_UP;
+	}
 }
 
 static void send_dreq(struct dcm_proto *p, const struct dcm_step *s,
@@ -396,10 +411,8 @@ static void req_sent_release(struct dcm_proto *p, const struct dcm_step *s,
 static void qp_ready(struct dcm_proto *p, const struct dcm_step *s,
 		     struct dcm_effects *out)
 {
-	p->state = DCM_UP;
-	p->up = true;
 	emit(p, DCM_RTU, out);
-	event(p, DAPL_CM_ESTABLISHED, out);
+	established(p, s, out);
 }
 
 static void no_way(struct dcm_proto *p, const struct dcm_step *s,
@@ -530,10 +543,9 @@ static void rep_sent_rtu(struct dcm_proto *p, const struct dcm_step *s,
 			 struct dcm_effects *out)
 {
 	sample(p, s, false, out);
-	add(out, DCM_DO_DISARM);
-	p->state = DCM_UP;
-	p->up = true;
-	event(p, DAPL_CM_ESTABLISHED, out);
+	if (!p->datagram)
+		add(out, DCM_DO_DISARM);
+	established(p, s, out);
 }
 
 static void rep_sent_timer(struct dcm_proto *p, const struct dcm_step *s,
@@ -542,7 +554,10 @@ static void rep_sent_timer(struct dcm_proto *p, const struct dcm_step *s,
 	if (exhausted(p, s, s->rules->rtu_patience_us)) {
 		broken_off(p, DAPL_CM_ACCEPT_FAILED, out);
 		/* It may be the RTUs that were lost: the peer is connected. */
-		send_dreq(p, s, out);
+		if (p->datagram)
+			over(p, s, out);
+		else
+			send_dreq(p, s, out);
 		return;
 	}
 	repeat(p, s, DCM_REP, s->rules->rtu_wait_us, s->rules->rtu_patience_us,
@@ -705,6 +720,9 @@ static void dreq_sent_lost(struct dcm_proto *p, const struct dcm_step *s,
 static void timewait_req(struct dcm_proto *p, const struct dcm_step *s,
 			 struct dcm_effects *out)
 {
+	/* It has had the answer. */
+	if (p->datagram && p->up)
+		return;
 	if (p->passive)
 		emit(p, p->last_op == DCM_REJ_USER ? DCM_REJ_USER : DCM_REJ_CM,
 		     out);
@@ -717,6 +735,11 @@ static void timewait_rep(struct dcm_proto *p, const struct dcm_step *s,
 		return;
 	if (p->last_op == DCM_REJ_CM) {
 		emit(p, DCM_REJ_CM, out);
+		return;
+	}
+	/* Our RTU was lost. */
+	if (p->datagram && p->up) {
+		emit(p, DCM_RTU, out);
 		return;
 	}
 	rtu_and_dreq(p, s, out);

@@ -93,8 +93,9 @@ enum dcm_effect_type {
 	DCM_DO_SEND,
 	DCM_DO_ARM, /* the one timer, anew */
 	DCM_DO_DISARM,
-	/* Begin to move the queue pair to RTS. Its result is an input, once,
-	 * after whatever may come in between. Always the last effect. */
+	/* Begin to move the queue pair to RTS; of datagrams, to find the peer.
+	 * The result is an input, once, after whatever may come in between.
+	 * Always the last effect. */
 	DCM_DO_QP_CONNECT,
 	DCM_DO_QP_ERROR,
 	DCM_DO_EVENT,
@@ -132,6 +133,12 @@ struct dcm_effects {
 /* One connection. All zero is DCM_IDLE; set the fields of the first group. */
 struct dcm_proto {
 	bool passive;
+	/*
+	 * Between datagram endpoints: what is set up is how each finds the
+	 * other. It is over then, with ESTABLISHED as its last event, and a
+	 * queue pair has no part in it but to be named.
+	 */
+	bool datagram;
 	uint32_t random; /* state of the jitter's generator; any value */
 
 	enum dcm_state state;

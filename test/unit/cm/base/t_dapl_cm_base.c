@@ -292,10 +292,9 @@ T(check__what_cannot_be)
 	struct dapl_cm_conn *conn = prepare();
 
 	assert_int_equal(dapl_cm_max_pdata(&cm), 10);
-	assert_int_equal(dapl_cm_check(conn, 10, false), 0);
-	assert_int_equal(dapl_cm_check(conn, 11, false), -EINVAL);
+	assert_int_equal(dapl_cm_check(conn, 10), 0);
+	assert_int_equal(dapl_cm_check(conn, 11), -EINVAL);
 	assert_non_null(strstr(dapl__fail_text(), "than 10"));
-	assert_int_equal(dapl_cm_check(conn, 0, true), -EINVAL);
 	assert_int_equal(dapl_cm_not_accepted(conn, -ECONNABORTED),
 			 -ECONNABORTED);
 	assert_non_null(strstr(dapl__fail_text(), "the peer has given up"));

@@ -23,6 +23,7 @@
 #define SERVER 0x15
 #define PORT   0xb0c0
 #define IDS    64
+#define QP_UC  3 /* a type that no endpoint has */
 
 /* Where fields are that a peer might forge. */
 enum {
@@ -1101,16 +1102,31 @@ AS_SERVER(request__room_of_one_listener_and_of_all)
 	assert_int_equal(w.eng.waiting_n, 0);
 }
 
-AS_SERVER(request__for_an_unreliable_endpoint)
+/* Of a queue pair that no endpoint has. */
+AS_SERVER(request__for_an_unreliable_connection)
 {
 	struct packet req = load("ucm-req");
 
-	req.b[AT_SADDR_TYPE] = DCM_QP_UD;
+	req.b[AT_SADDR_TYPE] = QP_UC;
 	feed(&req, CLIENT);
 	assert_int_equal(w.requests, 0);
 	assert_int_equal(w.eng.stats.refused, 1);
 	assert_int_equal(w.sent_n, 1);
 	assert_int_equal(last_sent()->op, DCM_REJ_CM);
+	assert_int_equal(w.sent[0].bytes[AT_SADDR_TYPE], QP_UC);
+}
+
+AS_SERVER(request__of_a_datagram_endpoint)
+{
+	struct packet req = load("ucm-req");
+
+	req.b[AT_SADDR_TYPE] = DCM_QP_UD;
+	feed(&req, CLIENT);
+	assert_int_equal(w.requests, 1);
+	assert_true(w.conn->proto.datagram);
+	/* A no is of the type that was asked with. */
+	dcm_engine_reject(w.conn, NULL, 0, 2);
+	assert_int_equal(last_sent()->op, DCM_REJ_USER);
 	assert_int_equal(w.sent[0].bytes[AT_SADDR_TYPE], DCM_QP_UD);
 }
 
@@ -1305,11 +1321,11 @@ AS_STREAM(stream__reject)
 AS_STREAM(stream__refused)
 {
 	struct dcm_conn *conn = conn_new();
-	struct dcm_msg ud = stream_req();
+	struct dcm_msg uc = stream_req();
 
-	ud.saddr.b[27] = DCM_QP_UD;
+	uc.saddr.b[27] = QP_UC;
 	assert_int_equal(
-		dcm_engine_stream_request(&w.eng, &w.listener, conn, &ud, 1),
+		dcm_engine_stream_request(&w.eng, &w.listener, conn, &uc, 1),
 		-EPROTO);
 	assert_int_equal(last_sent()->op, DCM_REJ_CM);
 	assert_int_equal(last_sent()->p_size, 0);

@@ -828,6 +828,103 @@ PASSIVE_STREAM(stream__client_dies_while_moving)
 	does(DCM_IN_RELEASE, "free");
 }
 
+/* --------------------------------------------------- datagrams */
+
+static int begin_datagram(void **state)
+{
+	begin(state);
+	t.p.datagram = true;
+	return 0;
+}
+
+static int begin_datagram_passive(void **state)
+{
+	begin_passive(state);
+	t.p.datagram = true;
+	return 0;
+}
+
+static int begin_datagram_stream(void **state)
+{
+	begin_stream(state);
+	t.p.datagram = true;
+	return 0;
+}
+
+static int begin_datagram_stream_passive(void **state)
+{
+	begin_stream_passive(state);
+	t.p.datagram = true;
+	return 0;
+}
+
+CASE_WITH(datagram__over_when_found, begin_datagram, NULL)
+{
+	be_answered();
+	does(DCM_IN_QP_READY, "send RTU, ESTABLISHED, arm 60010");
+	/* RTU lost: for the peer it is not over. */
+	does(DCM_IN_REP, "send RTU");
+	does(DCM_IN_DREQ, "send DREP");
+	does(DCM_IN_RELEASE, "");
+	does(DCM_IN_REP, "send RTU");
+	due(60010, "free");
+}
+
+CASE_WITH(datagram__passive_over_when_found, begin_datagram_passive, NULL)
+{
+	accepts("send REP, arm 800");
+	at(10);
+	does(DCM_IN_RTU, "sample peer 10, ESTABLISHED, arm 60010");
+	/* late copies: it has had the answer */
+	does(DCM_IN_REQ, "");
+	does(DCM_IN_RTU, "");
+	does(DCM_IN_RELEASE, "");
+	due(60010, "free");
+}
+
+CASE_WITH(datagram__no_queue_pair_is_touched, begin_datagram_passive, NULL)
+{
+	does(DCM_IN_ACCEPT, "qp connect");
+	does(DCM_IN_QP_FAILED, "ACCEPT_FAILED, send REJ_CM, arm 60000");
+	does(DCM_IN_REQ, "send REJ_CM");
+}
+
+CASE_WITH(datagram__nobody_answers_the_rep, begin_datagram_passive, NULL)
+{
+	accepts("send REP, arm 800");
+	repeats("REP");
+	due(409600, "ACCEPT_FAILED, arm 469600");
+	does(DCM_IN_RELEASE, "");
+	due(469600, "free");
+}
+
+CASE_WITH(datagram__given_up, begin_datagram, NULL)
+{
+	be_answered();
+	does(DCM_IN_RELEASE, "send DREQ, arm 210");
+	does(DCM_IN_QP_READY, "");
+	at(20);
+	does(DCM_IN_DREP, "sample peer 10, arm 60020");
+}
+
+CASE_WITH(datagram__stream_hangs_up_when_found, begin_datagram_stream, NULL)
+{
+	does(DCM_IN_CONNECT, "dial");
+	does(DCM_IN_DIALED, "send REQ");
+	does(DCM_IN_REP, "qp connect");
+	does(DCM_IN_QP_READY, "send RTU, ESTABLISHED, disarm, hangup");
+	does(DCM_IN_RELEASE, "free");
+}
+
+CASE_WITH(datagram__passive_stream_hangs_up, begin_datagram_stream_passive,
+	  NULL)
+{
+	accepts("send REP, arm 30000");
+	does(DCM_IN_RTU, "ESTABLISHED, disarm, hangup");
+	does(DCM_IN_LOST, "");
+	does(DCM_IN_RELEASE, "free");
+}
+
 /* ------------------------------------------------------- names */
 
 ACTIVE(proto_names__of_all)
