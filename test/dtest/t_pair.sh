@@ -73,6 +73,13 @@ says='has no InfiniBand extensions' pair dtestx cma-iwarp "4 -1" --
 says='DAT_IB_CMP_AND_SWAP=TRUE' pair dtestx scm-ib "0 -1" -q --
 says='the provider has no counters' pair dtestx cma-ib "0 0" -- -p
 says='"test":"fetch_and_add".*"result":"PASSED"' pair dtestx ucm-ib "0 0" -- --json
+for run in scm-ib ucm-roce ucm-mlx5; do
+    says='IB extension test - UD test PASSED' pair dtestx $run "0 0" -u -- -u
+done
+says='IB extension test - UD test PASSED' pair dtestx ucm-ib "0 0" -U 30 -m -b 600 -- -U 30 -m -b 600
+says='has no datagram endpoints' pair dtestx cma-ib "4 -1" -u --
+pair dtestx scm-ib "5 5" -u --
+pair dtestx scm-ib "5 5" -U 3 -- -U 4
 for run in cma1-ib cma1-roce cma1-iwarp cma1-siw scm1-ib scm1-roce ucm1-ib ucm1-roce; do
     pair dtest1 $run "0 0" --
     pair dtest1 $run "0 0" -c -b 5000 --verify full -- -c -b 5000 --verify full

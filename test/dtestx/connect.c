@@ -46,7 +46,7 @@ int dx_find_server(struct dx *d)
 	return rc;
 }
 
-static int next_conn(struct dx *d, const char *what, DAT_EVENT *event)
+int dx_next_conn(struct dx *d, const char *what, DAT_EVENT *event)
 {
 	int rc = dt_evd_next(&d->run.w, DT_WAIT_EVENT, d->conn_evd,
 			     d->run.limit_ns, event);
@@ -57,7 +57,7 @@ static int next_conn(struct dx *d, const char *what, DAT_EVENT *event)
 /* ------------------------------------------------------ the server */
 
 /* In slices: a client that gave up is noticed. */
-static int next_request(struct dx *d, DAT_EVENT *event)
+int dx_next_request(struct dx *d, DAT_EVENT *event)
 {
 	uint64_t deadline = dt_deadline(d->run.limit_ns), left;
 	int rc;
@@ -102,11 +102,9 @@ static int accept_cr(struct dx *d, DAT_CR_HANDLE cr)
 	return 0;
 }
 
-/* Listens before it tells anybody where. */
-static int serve(struct dx *d)
+int dx_listen(struct dx *d)
 {
 	struct dt_oob_params params = dx_params(d->o), theirs;
-	DAT_EVENT event;
 	DAT_RETURN ret;
 	int rc;
 
@@ -121,10 +119,16 @@ static int serve(struct dx *d)
 	rc = dt_run_listen(&d->run);
 	if (!rc)
 		rc = dt_run_answer(&d->run, &params);
+	return rc ? rc : dt_run_hear(&d->run, &theirs);
+}
+
+static int serve(struct dx *d)
+{
+	DAT_EVENT event;
+	int rc = dx_listen(d);
+
 	if (!rc)
-		rc = dt_run_hear(&d->run, &theirs);
-	if (!rc)
-		rc = next_request(d, &event);
+		rc = dx_next_request(d, &event);
 	if (rc)
 		return rc;
 	if (event.event_number != DAT_CONNECTION_REQUEST_EVENT)
@@ -169,7 +173,7 @@ static int call(struct dx *d)
 static int established(struct dx *d)
 {
 	DAT_EVENT event;
-	int rc = next_conn(d, "the connection", &event);
+	int rc = dx_next_conn(d, "the connection", &event);
 
 	if (rc)
 		return rc;
@@ -231,7 +235,7 @@ int dx_disconnect(struct dx *d)
 				   "dat_ep_disconnect", NULL);
 	event.event_number = d->run.w.gone;
 	if (!d->run.w.gone) {
-		rc = next_conn(d, "the end of the connection", &event);
+		rc = dx_next_conn(d, "the end of the connection", &event);
 		if (rc)
 			return rc;
 	}

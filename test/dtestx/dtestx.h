@@ -23,8 +23,10 @@
 #define DX_SIZE	    256u
 #define DX_RMR	    16u /* bytes of an RMR message, and of a token */
 #define DX_UD_MAX   1000u
+#define DX_UD	    4u /* datagram endpoints, unless -U says how many */
 /* What its servers say they run, beside the modes of the other tools. */
-#define DX_MODE 48
+#define DX_MODE	   48
+#define DX_MODE_UD 49
 
 /* The buffers of an endpoint, by number. */
 enum dx_buffer {
@@ -41,8 +43,8 @@ struct dx_opts {
 	bool client; /* asked for by name */
 	bool query;
 	bool counters;
-	bool ud;
-	uint32_t ud_endpoints; /* 0: not given */
+	bool ud;	       /* also by -U and -m */
+	uint32_t ud_endpoints; /* of a client */
 	bool ud_pairs;
 };
 
@@ -84,6 +86,10 @@ uint8_t *dx_buffer(const struct dx *d, unsigned int which);
 int dx_find_server(struct dx *d);
 int dx_connect(struct dx *d);
 int dx_disconnect(struct dx *d);
+/* Its parts: the server listens, and tells the client so; the next events. */
+int dx_listen(struct dx *d);
+int dx_next_request(struct dx *d, DAT_EVENT *event);
+int dx_next_conn(struct dx *d, const char *what, DAT_EVENT *event);
 /* Ends what an error left behind, without insisting. */
 void dx_hang_up(struct dx *d);
 
@@ -105,6 +111,10 @@ int dx_in_step(struct dx *d, const char *what);
 int dx_write_immed(struct dx *d);
 int dx_cmp_and_swap(struct dx *d);
 int dx_fetch_and_add(struct dx *d);
+
+/* ud.c: -u, from the adapter to the verdict. */
+
+int dx_ud(struct dx *d);
 
 /* query.c: -q and -p. */
 

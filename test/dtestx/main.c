@@ -57,6 +57,8 @@ static int run(struct dx *d)
 
 	if (d->o->query)
 		return dx_query(d);
+	if (d->o->ud)
+		return dx_ud(d);
 	if (!d->run.server)
 		rc = dx_find_server(d);
 	if (!rc)

@@ -22,11 +22,11 @@ static const struct dt_opt rows[] = {
 	{'c', NULL, DT_OPT_FLAG, AT(client), 0, 0, 0, NULL,
 	 "client, which -h says as well"},
 	{'u', NULL, DT_OPT_FLAG, AT(ud), 0, 0, 0, NULL,
-	 "UD endpoints, which are not tested: exit status 2"},
+	 "datagram (UD) endpoints in place of connected ones, 4"},
 	{'U', NULL, DT_OPT_COUNT, AT(ud_endpoints), 0, 1, DX_UD_MAX, "N",
-	 "so many of them: exit status 2"},
+	 "the same, N of them"},
 	{'m', NULL, DT_OPT_FLAG, AT(ud_pairs), 0, 0, 0, NULL,
-	 "each of them to one of the server's: exit status 2"},
+	 "the same, each to one of the server's; else all to its first"},
 };
 
 static const struct dt_opt_spec spec = {
@@ -59,8 +59,10 @@ struct dt_oob_params dx_params(const struct dx_opts *o)
 {
 	struct dt_oob_params p = {
 		.known = true,
-		.mode = DX_MODE,
+		.mode = o->ud ? DX_MODE_UD : DX_MODE,
 		.size = o->size,
+		.flags = o->ud_pairs,
+		.count = o->ud ? o->ud_endpoints : 0,
 	};
 
 	return p;
@@ -71,8 +73,13 @@ const char *dx_mismatch(const struct dx_opts *o,
 {
 	if (!theirs->known)
 		return NULL;
-	if (theirs->mode != DX_MODE)
+	if (theirs->mode != DX_MODE && theirs->mode != DX_MODE_UD)
 		return "the server is another test tool";
+	if ((theirs->mode == DX_MODE_UD) != o->ud)
+		return "one side runs with -u, the other without";
+	if (o->ud &&
+	    (theirs->count != o->ud_endpoints || theirs->flags != o->ud_pairs))
+		return "the server runs with another -U or -m";
 	if (theirs->size != o->size)
 		return "the server runs with another -b";
 	return NULL;
@@ -87,8 +94,9 @@ int dx_parse(int argc, char **argv, FILE *out, FILE *err,
 	dt_run_defaults(&o.run, DX_PROVIDER);
 	o.run.port = DX_PORT;
 	rc = dt_opt_parse(&spec, argc, argv, out, err, &o);
-	if (rc < 0 && (o.ud || o.ud_endpoints || o.ud_pairs))
-		rc = dt_run_no_ud(&spec, err);
+	o.ud |= o.ud_endpoints || o.ud_pairs;
+	if (!o.ud_endpoints)
+		o.ud_endpoints = DX_UD;
 	if (rc < 0 && o.client && !o.run.host)
 		rc = dt_opt_bad(&spec, err, "-c", "without -h",
 				"where would the server be?");
