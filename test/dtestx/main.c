@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * main.c - dtestx: the InfiniBand extensions of DAT 2.0 over one connection.
+ * main.c - dtestx: the InfiniBand extensions of DAT 2.0, over one connection or
+ * between datagram endpoints (ud.c).
  *
  * Does not measure; see dtest.
  * Threads: one (the library may have more).

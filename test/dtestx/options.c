@@ -38,9 +38,9 @@ static const struct dt_opt_spec spec = {
 "\n"
 "Tests the InfiniBand extensions over one connection: RDMA write with immediate\n"
 "data, compare and swap, fetch and add. Both sides do all of them at the same\n"
-"time, and check what they got.\n",
+"time, and check what they got. With -u datagram endpoints instead.\n",
 	.notes =
-"Both sides need the same -b. Example, two terminals of one machine:\n"
+"Both sides need the same -b, -u, -U and -m. Example, two terminals of one machine:\n"
 "\n"
 "  dtestx -P ofa-v2-eth0\n"
 "  dtestx -h 192.168.1.10\n"

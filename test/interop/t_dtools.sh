@@ -33,6 +33,20 @@ verdict_x()
     return 1
 }
 
+# Of datagram endpoints there is one part.
+# shellcheck disable=SC2317
+verdict_ud()
+{
+    if [ "$3" != 0 ]; then
+        it_why="$1: exit code $3"
+    elif ! grep -qx ' IB extension test - UD test PASSED' "$2"; then
+        it_why="$1: not PASSED"
+    else
+        return 0
+    fi
+    return 1
+}
+
 # rows TOOL NAME SERVER CLIENT OPTIONS: one pair for each line of OPTIONS.
 rows()
 {
@@ -89,6 +103,12 @@ extensions()
     rows dtestx "$1" "$all_ours" "$all_ours" "-b 256
 -b 4096"
     rows dtestx "$1, old program, our libraries" "$old_program" "$old_program" "-b 256"
+    case $IT_PROVIDER in
+    *scm | *ucm)
+        tool_pair dtestx verdict_ud "$1" "$all_ours" "$all_ours" -u
+        tool_pair dtestx verdict_ud "$1" "$all_ours" "$all_ours" -U 50 -m
+        ;;
+    esac
     [ "$it_old" = peers ] || return
     rows dtestx "$1, wire: old server, our client" "$all_debian" "$all_ours" "-b 256"
     rows dtestx "$1, wire: our server, old client" "$all_ours" "$all_debian" "-b 256"
