@@ -205,7 +205,10 @@ void dapl_ia_named_attrs(struct dapl_ia *ia)
 	named(ia, "DAT_IB_FETCH_AND_ADD", atomic);
 	named(ia, "DAT_IB_CMP_AND_SWAP", atomic);
 	named(ia, "DAT_IB_IMMED_DATA", ia->dev.immediate ? "TRUE" : "FALSE");
-	named(ia, "DAT_IB_UD", dapl_ia_has_datagrams(ia) ? "TRUE" : "FALSE");
+	/* Old ones say it where the connection manager has them. */
+	if (ia->prov->ops->datagrams)
+		named(ia, "DAT_IB_UD",
+		      dapl_ia_has_datagrams(ia) ? "TRUE" : "FALSE");
 }
 
 DAT_RETURN dapl_ia_tell(struct dapl_ia *ia, DAT_IA_ATTR_MASK ia_mask,

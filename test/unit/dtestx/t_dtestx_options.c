@@ -54,9 +54,7 @@ CASE(dtestx_parse__no_sense)
 		{"-b 15", "from 16"},
 		{"-b x", "not a number"},
 		{"-c", "without -h"},
-		{"-u", "UD"},
-		{"-U 4", "UD"},
-		{"-m", "UD"},
+		{"-U 0", "out of range"},
 		{"-U 1001", "out of range"},
 		{"nonsense", "not an option"},
 	};

@@ -281,14 +281,14 @@ AS_SERVER(server__slow_client)
 	take_event(server.ep, DAPL_CM_ESTABLISHED);
 }
 
-/* Address handles for datagrams are not offered. */
-AS_SERVER(server__datagram_request)
+/* Of a queue pair that no endpoint has: UC. */
+AS_SERVER(server__request_of_another_kind)
 {
 	uint8_t buf[SCM_FRAME_MAX];
 	size_t len = wire_load("scm-req", buf, sizeof(buf));
 	int fd = raw_connect(server.port);
 
-	buf[63] = DCM_QP_UD;
+	buf[63] = 3;
 	raw_write(fd, buf, len);
 	hear_no(fd);
 	raw_ended(fd);
