@@ -110,6 +110,16 @@ static void carry_out(struct dapl_ep *ep, const struct after *after)
 	peer_free(after->freed);
 }
 
+static void peer_put(struct dapl_ep *ep, struct peer *peer)
+{
+	struct after after = {0};
+
+	dapl_lock(&ep->lock);
+	after.freed = put_locked(peer);
+	dapl_unlock(&ep->lock);
+	carry_out(ep, &after);
+}
+
 static void leave(struct peer *peer)
 {
 	struct dapl_ep *ep = peer->ep;
@@ -304,11 +314,7 @@ void dapl_ep_ud_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 	if (!peer)
 		return;
 	dapl_timer_cancel(ep->obj.ia->loop, &peer->timer);
-	after = (struct after){0};
-	dapl_lock(&ep->lock);
-	after.freed = put_locked(peer);
-	dapl_unlock(&ep->lock);
-	carry_out(ep, &after);
+	peer_put(ep, peer);
 }
 
 /* ------------------------------------------------- address handles */
@@ -386,16 +392,6 @@ static void stop_making(struct peer *peer)
 	dapl_job_cancel(&peer->job);
 	leave(peer);
 	dapl_obj_put(&ep->obj);
-}
-
-static void peer_put(struct dapl_ep *ep, struct peer *peer)
-{
-	struct after after = {0};
-
-	dapl_lock(&ep->lock);
-	after.freed = put_locked(peer);
-	dapl_unlock(&ep->lock);
-	carry_out(ep, &after);
 }
 
 void dapl_ep_ud_stop(struct dapl_ep *ep, const struct dapl_cm_conn *conn)

@@ -51,12 +51,9 @@ CASE(dtestx_parse__no_sense)
 	static const struct {
 		const char *line, *says;
 	} rows[] = {
-		{"-b 15", "from 16"},
-		{"-b x", "not a number"},
-		{"-c", "without -h"},
-		{"-U 0", "out of range"},
-		{"-U 1001", "out of range"},
-		{"nonsense", "not an option"},
+		{"-b 15", "from 16"},	     {"-b x", "not a number"},
+		{"-c", "without -h"},	     {"-U 0", "out of range"},
+		{"-U 1001", "out of range"}, {"nonsense", "not an option"},
 	};
 	struct dx_opts o;
 
