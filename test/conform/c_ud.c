@@ -308,10 +308,53 @@ CASE(ud__rejected_with_private_data, "18.4", NEED_BOTH)
 CASE(ud__nobody_listens, "18.4", NEED_BOTH)
 {
 	DAT_EP_HANDLE b = ud_ep(c, &c->b);
+	DAT_EVENT ev;
 
 	ask(c, b, "");
-	ud_event(c->b.conn_evd, DAT_IB_UD_CONNECTION_REJECT_EVENT,
-		 DAT_IB_UD_CONNECT_REJECT);
+	ev = ud_event(c->b.conn_evd, DAT_IB_UD_CONNECTION_REJECT_EVENT,
+		      DAT_IB_UD_CONNECT_REJECT);
+	/* whatever came, its context can be freed */
+	EXPECT_OK(dat_ib_ud_cm_free(b, ext_of(&ev).context));
+}
+
+CASE(ud__refused_modify_changes_nothing, "6 dat_ep_modify", NEED_BOTH)
+{
+	DAT_EP_HANDLE a = ud_ep(c, &c->a), b = ud_ep(c, &c->b);
+	DAT_IB_ADDR_HANDLE to_a, to_b;
+	DAT_EP_PARAM p = {.ep_attr = ud_attr()};
+
+	conf_listen(c);
+	find(c, a, b, &to_b, &to_a);
+	for (int i = 0; i < 2; i++) {
+		EXPECT_TYPE(dat_ep_modify(b, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS,
+					  &p),
+			    DAT_INVALID_STATE);
+		EXPECT_EQ(conf_ep_state(b),
+			  DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+		EXPECT_TYPE(dat_ep_modify(a, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS,
+					  &p),
+			    DAT_INVALID_STATE);
+		EXPECT_EQ(conf_ep_state(a), DAT_EP_STATE_COMPLETION_PENDING);
+	}
+}
+
+CASE(ud_cm_free__of_another_endpoint, "18.2", NEED_BOTH)
+{
+	DAT_EP_HANDLE a = ud_ep(c, &c->a), b = ud_ep(c, &c->b);
+	DAT_CONTEXT context;
+	DAT_EVENT ev;
+
+	conf_listen(c);
+	ask(c, b, "ask");
+	EXPECT_OK(dat_cr_accept(asked(c), a, 3, "yes"));
+	ev = conf_event(
+		c->b.conn_evd,
+		(DAT_EVENT_NUMBER)DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED);
+	context = ext_of(&ev).context;
+	conf_event(c->a.conn_evd,
+		   (DAT_EVENT_NUMBER)DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED);
+	BAD_ARG(dat_ib_ud_cm_free(a, context), 2);
+	EXPECT_OK(dat_ib_ud_cm_free(b, context));
 }
 
 CASE(ud__no_answer_in_time, "18.4", NEED_BOTH)
@@ -447,4 +490,5 @@ CASE(ud__receives_are_flushed, "18.4", NEED_IA)
 	EXPECT_EQ(ev.event_data.dto_completion_event_data.status,
 		  DAT_DTO_ERR_FLUSHED);
 	EXPECT_EQ(ev.event_data.dto_completion_event_data.user_cookie.as_64, 7);
+	EXPECT_EQ(ext_of(&ev).status, DAT_DTO_ERR_FLUSHED);
 }

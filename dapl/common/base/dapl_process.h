@@ -42,6 +42,7 @@ struct dapl_process {
 	pthread_cond_t left;
 
 	uint64_t last_qp_id;	/* atomic; see dapl_qp_id() */
+	uint64_t last_peer_id;	/* atomic; of datagram endpoints, from 1 */
 	uint32_t next_any_qual; /* atomic; see dat_psp_create_any() */
 };
 

@@ -39,9 +39,8 @@ struct dapl_ep {
 	struct dapl_list uses;	   /* who is inside a connection */
 	struct dapl_list moves;	   /* that are not over */
 	struct dapl_list peers;	   /* of a datagram endpoint: dapl_ep_ud.h */
-	uint64_t last_peer;
-	bool peers_over;      /* no more come */
-	uint64_t deadline_us; /* of the timer; UINT64_MAX: none */
+	bool peers_over;	   /* no more come */
+	uint64_t deadline_us;	   /* of the timer; UINT64_MAX: none */
 	struct dapl_timer timer;
 	struct dapl_work drain_work;
 	struct dapl_work broken_work;

@@ -240,7 +240,9 @@ static void step_locked(struct dapl_ep *ep, struct input *in,
 
 	dapl_lock_assert_held(&ep->lock);
 	dapl_ep_step(&ep->fsm, in->in, &out->effects);
-	dapl_qp_set_state(&ep->qp, dapl_ep_dat_state(ep->fsm.state));
+	/* That of a datagram endpoint is dapl_ep_ud.c's. */
+	if (!ep->qp.ud)
+		dapl_qp_set_state(&ep->qp, dapl_ep_dat_state(ep->fsm.state));
 	dapl_log(DAPL_LOG_EP, "ep %p: %s: %s", (void *)ep,
 		 dapl_ep_input_name(in->in), dapl_ep_state_name(ep->fsm.state));
 	for (i = 0; i < out->effects.n; i++)

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/base/dapl_process.h"
 #include "dapl/common/connect/dapl_sp.h"
 
 struct peer {
@@ -166,7 +167,8 @@ static bool begin(struct dapl_ep *ep, struct peer *peer,
 	dapl_lock(&ep->lock);
 	ok = !ep->peers_over;
 	if (ok) {
-		peer->id = ++ep->last_peer;
+		peer->id = __atomic_add_fetch(&dapl_process.last_peer_id, 1,
+					      __ATOMIC_RELAXED);
 		peer->conn = conn;
 		peer->refs = 1;
 		dapl_list_add_tail(&ep->peers, &peer->link);
@@ -183,7 +185,8 @@ static void fill_ext(const struct peer *peer, DAT_IB_EXT_TYPE type,
 		     DAT_IB_EXTENSION_EVENT_DATA *ext)
 {
 	ext->type = type;
-	ext->context.as_64 = peer->id;
+	/* 0: there is nothing to be freed. */
+	ext->context.as_64 = peer->useless ? 0 : peer->id;
 	if (type != DAT_IB_UD_REMOTE_AH &&
 	    type != DAT_IB_UD_PASSIVE_REMOTE_AH) {
 		ext->status = DAT_IB_OP_ERR;
@@ -594,6 +597,8 @@ DAT_RETURN dapl_ep_ud_cm_free(DAT_EP_HANDLE handle, DAT_CONTEXT cm)
 
 	if (!ep)
 		return DAPL_BAD_HANDLE(EP);
+	if (!cm.as_64)
+		return DAT_SUCCESS;
 	dapl_lock(&ep->lock);
 	dapl_list_for_each(peer, &ep->peers, link) {
 		if (peer->id != cm.as_64 || !peer->over)

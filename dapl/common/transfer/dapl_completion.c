@@ -67,10 +67,8 @@ static void make_ext(DAT_EVENT *ev, DAT_IB_EXT_TYPE type, DAT_DTOS op)
 	ev->event_number = (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT;
 	ev->event_data.dto_completion_event_data.operation = op;
 	ext->type = type;
-	ext->status = ev->event_data.dto_completion_event_data.status ==
-				      DAT_DTO_SUCCESS
-			      ? DAT_OP_SUCCESS
-			      : DAT_IB_OP_ERR;
+	ext->status =
+		(DAT_IB_STATUS)ev->event_data.dto_completion_event_data.status;
 }
 
 /* A completion of the send queue that is not one of DAT's own operations. */

@@ -537,11 +537,13 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
  * dat_ib_ud_cm_free - forget how a datagram peer was found.
  *
  *   ep  endpoint of DAT_IB_SERVICE_TYPE_UD
- *   cm  DAT_CONTEXT of the connection event, passed as it is
+ *   cm  DAT_CONTEXT of the connection event, passed as it is; 0 is that of an
+ *       event that left nothing to be freed
+ *
+ * Private data of the event is gone then; an address handle stays.
  *
  * Returns:
  *   INVALID_HANDLE/EP, INVALID_PARAMETER  bad endpoint, context
- *   NOT_IMPLEMENTED  the provider keeps nothing
  * Blocks: no. Threads: serialise. Events: none.
  * Rule: IB extension 2.0.9.
  */
@@ -555,8 +557,10 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
  *   ep  endpoint of DAT_IB_SERVICE_TYPE_UD
  *   ah  remote_ah of the connection event
  *
+ * A handle ends with its endpoint, too, and with a reset of that.
+ *
  * Returns:
- *   INVALID_HANDLE/EP, INVALID_PARAMETER  bad endpoint, NULL
+ *   INVALID_HANDLE/EP, INVALID_PARAMETER  bad endpoint, no handle of its own
  * Blocks: no. Threads: serialise. Events: none.
  * Rule: IB extension 2.0.9.
  */
