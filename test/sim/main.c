@@ -35,6 +35,7 @@ static const char usage_text[] =
 	"  --conns N    number of connections in place of the seed's\n"
 	"  --loss P     share of messages that are lost, in percent\n"
 	"  --datagram   only worlds of datagrams (UCM)\n"
+	"  --ud         with --star or --mesh: between datagram endpoints\n"
 	"  --stream     only worlds of streams (SCM)\n"
 	"  --historic   fixed waiting times, as old peers have them\n"
 	"  --queue N    messages that a node has room for (4096)\n"
@@ -56,7 +57,7 @@ struct command {
 	uint64_t first, seeds;
 	int depth;
 	bool one; /* seed */
-	bool verbose, datagram, stream, historic;
+	bool verbose, datagram, ud, stream, historic;
 	long nodes, conns, queue, service, accept, waiting;
 	double loss;
 };
@@ -99,6 +100,7 @@ static long number(const char *text, long min, long max)
 static void override(const struct command *cmd, struct sim_options *opt)
 {
 	opt->verbose = cmd->verbose;
+	opt->ud = cmd->ud;
 	if (cmd->datagram || cmd->stream)
 		opt->stream = cmd->stream;
 	if (cmd->historic)
@@ -149,6 +151,7 @@ static void parse(int argc, char **argv, struct command *cmd)
 		{"conns", required_argument, NULL, 'c'},
 		{"loss", required_argument, NULL, 'l'},
 		{"datagram", no_argument, NULL, 'd'},
+		{"ud", no_argument, NULL, 'D'},
 		{"stream", no_argument, NULL, 't'},
 		{"historic", no_argument, NULL, 'o'},
 		{"queue", required_argument, NULL, 'q'},
@@ -196,6 +199,9 @@ static void parse(int argc, char **argv, struct command *cmd)
 		case 'd':
 			cmd->datagram = true;
 			break;
+		case 'D':
+			cmd->ud = true;
+			break;
 		case 't':
 			cmd->stream = true;
 			break;
@@ -225,6 +231,8 @@ static void parse(int argc, char **argv, struct command *cmd)
 		}
 	if (optind != argc)
 		bad_usage("too many words");
+	if (cmd->ud && cmd->mode != MODE_STAR && cmd->mode != MODE_MESH)
+		bad_usage("--ud is for --star and --mesh");
 }
 
 /* --------------------------------------------------------------- runs */

@@ -94,6 +94,7 @@ bool sim_step(struct sim *sim);
 
 struct sim_options {
 	bool stream;
+	bool ud;       /* tidy worlds: between datagram endpoints */
 	bool historic; /* fixed waiting times, as old peers have them */
 	bool verbose;
 	double loss, dup;

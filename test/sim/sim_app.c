@@ -74,6 +74,11 @@ static void make_plan(struct sim_conn *conn)
 
 /* ----------------------------------------------------- what is asked */
 
+static uint8_t type_of(const struct sim *sim)
+{
+	return sim->opt.ud ? DCM_QP_UD : DCM_QP_RC;
+}
+
 static void connect_now(struct sim_conn *conn)
 {
 	struct sim *sim = conn->node->sim;
@@ -96,6 +101,7 @@ static void accept_now(struct sim_conn *conn)
 	struct dcm_answer answer = {.responder_resources = 4, .mtu = 3};
 
 	sim_node_qp(conn->node, conn->fake.check.qpn, &answer.ib);
+	answer.ib.qp_type = type_of(conn->node->sim);
 	answer.p_size = (uint16_t)sim_pdata(DCM_REP, conn->fake.check.qpn,
 					    answer.pdata);
 	conn->accepted_us = now_of(conn);
@@ -336,6 +342,14 @@ void sim_app_renewed(struct sim_ep *ep)
 		connect_anew(ep);
 }
 
+static void found(struct sim *sim, void *arg, uint64_t tag)
+{
+	struct sim_ep *ep = arg;
+
+	sim->stats.ended++;
+	sim_ep_free(ep);
+}
+
 void sim_app_told(struct sim_ep *ep, unsigned event)
 {
 	struct sim *sim = ep->node->sim;
@@ -347,6 +361,10 @@ void sim_app_told(struct sim_ep *ep, unsigned event)
 			       (sim->opt.tidy ? 1
 					      : any_time(&sim->rng, 1, SIM_S)),
 		       go_on, ep, 0);
+	/* Nobody disconnects; what was found is of no more use some day. */
+	else if (sim->opt.ud)
+		sim_at(sim, sim->clock.now_us + conn->plan.stay_us, found, ep,
+		       0);
 	/* In tidy worlds the active side is the one that ends it. */
 	else if (!sim->opt.tidy || !conn->fake.check.passive)
 		sim_conn_at(conn, sim->clock.now_us + conn->plan.stay_us, end,
@@ -429,6 +447,8 @@ static void ep_connect(struct sim_ep *ep, unsigned target, uint32_t port)
 	conn->port = port;
 	conn->fake.check.qpn = sim_qp_new(&sim->checks, SIM_QP_ACTIVE);
 	sim_node_qp(node, conn->fake.check.qpn, &ib);
+	ib.qp_type = type_of(sim);
+	conn->fake.dcm.proto.datagram = sim->opt.ud;
 	dcm_block_set_ib(&own->saddr, &ib);
 	ib = sim->node[target].eng.self;
 	conn->fake.dcm.peer.qpn = ib.qpn;

@@ -36,4 +36,7 @@ one "the same over streams" --star --stream
 one "the same, with room for 8 requests" --star --waiting 8
 one "64 nodes connect to one another" --mesh --nodes 64
 one "the same, and nothing is lost" --mesh --nodes 64 --loss 0
+one "200 datagram endpoints find one another" --mesh --nodes 200 --ud
+one "10,000 find one" --star --ud
+one "the same over streams" --star --ud --stream
 echo "1..$n"
