@@ -10,6 +10,7 @@
  */
 #include "test/dapltest/dapltest.h"
 
+#include "test/dtest/common/dt_oob.h"
 #include "test/dtest/common/dt_watch.h"
 
 #include <stdlib.h>
@@ -47,8 +48,22 @@ static int open_ia(struct dpt *d)
 	return dt_dat_not_opened(&d->r, ret, call, NULL);
 }
 
+/* Its peers are queue pairs, of which no name service knows. */
+static bool is_named(const DAT_PROVIDER_ATTR *attr)
+{
+	for (int i = 0; i < attr->num_provider_specific_attr; i++) {
+		const DAT_NAMED_ATTR *a = &attr->provider_specific_attr[i];
+
+		if (a->name && a->value &&
+		    !strcmp(a->name, "DAT_IB_PROVIDER_NAME"))
+			return strcmp(a->value, "UCM");
+	}
+	return true;
+}
+
 int dpt_open(struct dpt *d)
 {
+	DAT_PROVIDER_ATTR provider;
 	DAT_RETURN ret;
 	int rc = open_ia(d);
 
@@ -56,10 +71,14 @@ int dpt_open(struct dpt *d)
 		return rc;
 	/* Old providers leave out members. */
 	memset(&d->attr, 0, sizeof(d->attr));
+	memset(&provider, 0, sizeof(provider));
 	ret = dat_ia_query(d->ia, NULL, DAT_IA_FIELD_ALL, &d->attr,
-			   DAT_PROVIDER_FIELD_NONE, NULL);
+			   DAT_PROVIDER_FIELD_ALL, &provider);
 	if (ret != DAT_SUCCESS)
 		return dpt_failed(d, ret, "dat_ia_query", NULL);
+	d->oob_port = d->o->oob_port;
+	if (!d->oob_port && !is_named(&provider))
+		d->oob_port = DT_OOB_PORT;
 	d->attr.adapter_name[sizeof(d->attr.adapter_name) - 1] = 0;
 	dt_report_provider(&d->r, d->o->device, d->attr.adapter_name);
 	return 0;

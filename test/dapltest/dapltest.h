@@ -31,6 +31,11 @@ struct dpt {
 	uint64_t limit_ns; /* of each wait */
 	DAT_IA_HANDLE ia;
 	DAT_IA_ATTR attr;
+	/*
+	 * That of --oob-port, or the usual one on an adapter that host names do
+	 * not lead to; 0: none.
+	 */
+	uint16_t oob_port;
 	struct sockaddr_storage server; /* client: where it is */
 };
 

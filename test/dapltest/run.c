@@ -77,8 +77,8 @@ static int ask_server(struct dpt *d)
 {
 	uint8_t msg[DT_OOB_SIZE];
 	struct dt_oob_info info;
-	int rc = dt_oob_ask(d->o->host, d->o->oob_port,
-			    dt_deadline(d->limit_ns), msg);
+	int rc = dt_oob_ask(d->o->host, d->oob_port, dt_deadline(d->limit_ns),
+			    msg);
 
 	if (rc >= 0) {
 		close(rc);
@@ -90,7 +90,7 @@ static int ask_server(struct dpt *d)
 		return dt_fail(&d->r, DT_ENVIRONMENT,
 			       "-s %s: no server's address from TCP port %u "
 			       "(%s); does it run with the same --oob-port?",
-			       d->o->host, d->o->oob_port, strerror(-rc));
+			       d->o->host, d->oob_port, strerror(-rc));
 	d->server = info.addr;
 	show_address(d);
 	return 0;
@@ -98,10 +98,13 @@ static int ask_server(struct dpt *d)
 
 static int run_test(struct dpt *d)
 {
-	int rc = d->o->oob_port && d->o->host ? ask_server(d) : find_server(d);
+	int rc = d->o->oob_port ? 0 : find_server(d);
 
+	d->oob_port = d->o->oob_port;
 	if (!rc && !tests[d->o->test].own_adapter)
 		rc = dpt_open(d);
+	if (!rc && d->o->host && d->oob_port)
+		rc = ask_server(d);
 	dt_doing(dpt_test_name(d->o->test));
 	if (!rc)
 		rc = tests[d->o->test].run(d);

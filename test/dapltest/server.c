@@ -404,12 +404,12 @@ static void *tell_address(void *arg)
 			close(rc);
 		/* The sockets are closed each time; clients try again. */
 		if (rc >= 0 || rc == -ETIMEDOUT)
-			rc = dt_oob_listen(s->d->o->oob_port, s->oob_fds);
+			rc = dt_oob_listen(s->d->oob_port, s->oob_fds);
 	}
 	if (rc && rc != -EINTR)
 		dt_fail(&s->d->r, DT_ENVIRONMENT,
 			"TCP port %u: %s; clients do not learn the address",
-			s->d->o->oob_port, strerror(-rc));
+			s->d->oob_port, strerror(-rc));
 	dt_oob_close(s->oob_fds);
 	return NULL;
 }
@@ -418,14 +418,14 @@ static int start_telling(struct dpt_server *s)
 {
 	int rc;
 
-	if (!s->d->o->oob_port)
+	if (!s->d->oob_port)
 		return 0;
-	rc = dt_oob_listen(s->d->o->oob_port, s->oob_fds);
+	rc = dt_oob_listen(s->d->oob_port, s->oob_fds);
 	if (!rc)
 		rc = -pthread_create(&s->teller, NULL, tell_address, s);
 	if (rc)
 		return dt_fail(&s->d->r, DT_ENVIRONMENT, "TCP port %u: %s",
-			       s->d->o->oob_port, strerror(-rc));
+			       s->d->oob_port, strerror(-rc));
 	s->telling = true;
 	return 0;
 }

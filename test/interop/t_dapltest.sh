@@ -331,6 +331,8 @@ IT_ADDR=$DAPL_VM_RXE_ADDR
 both_versions soft-RoCE dapltest1 dapltest OpenIB-cma ofa-v2-cma 45278
 both_versions soft-RoCE dapltest dapltest1 ofa-v2-cma OpenIB-cma 62000
 both_versions "soft-RoCE, SCM" dapltest1 dapltest OpenIB-scm ofa-v2-scm 45278
+# By a host's name, without --oob-port.
+both_versions "soft-RoCE, UCM" dapltest dapltest1 ofa-v2-ucm OpenIB-ucm 62000
 local_tests "all ours" "$all_ours" queryinfo
 misbehaviour
 # A case that fails is told as such; old libraries have one.
