@@ -171,7 +171,8 @@ static bool begin(struct dapl_ep *ep, struct peer *peer,
 					      __ATOMIC_RELAXED);
 		peer->conn = conn;
 		peer->refs = 1;
-		dapl_list_add_tail(&ep->peers, &peer->link);
+		/* In front: events are of those that began last. */
+		dapl_list_add_tail(ep->peers.next, &peer->link);
 		enter_locked(peer);
 		dapl_qp_set_state(&ep->qp, (int)state);
 	}
@@ -298,6 +299,8 @@ void dapl_ep_ud_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 	bool known;
 
 	dapl__lock_assert_none();
+	/* Whose connection goes back below may be the last to keep it. */
+	dapl_obj_get(&ep->obj);
 	known = event == DAPL_CM_ESTABLISHED &&
 		!ep->obj.ia->cm->ops->addrs(conn, &addr, &port, &local);
 	dapl_lock(&ep->lock);
@@ -314,10 +317,11 @@ void dapl_ep_ud_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 	dapl_unlock(&ep->lock);
 	free(copy);
 	carry_out(ep, &after);
-	if (!peer)
-		return;
-	dapl_timer_cancel(ep->obj.ia->loop, &peer->timer);
-	peer_put(ep, peer);
+	if (peer) {
+		dapl_timer_cancel(ep->obj.ia->loop, &peer->timer);
+		peer_put(ep, peer);
+	}
+	dapl_obj_put(&ep->obj);
 }
 
 /* ------------------------------------------------- address handles */
