@@ -60,6 +60,8 @@ static void put_key(struct dt_json *j, const char *key)
 
 void dt_json_begin(struct dt_json *j, FILE *out)
 {
+	/* Nobody else writes to OUT until the end of the object. */
+	flockfile(out);
 	j->out = out;
 	j->first = true;
 }
@@ -89,4 +91,5 @@ void dt_json_end(struct dt_json *j)
 {
 	fputs(j->first ? "{}\n" : "}\n", j->out);
 	fflush(j->out);
+	funlockfile(j->out);
 }

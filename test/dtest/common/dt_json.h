@@ -3,9 +3,10 @@
  * dt_json.h - JSON objects on a line of their own, member by member.
  *
  * Does not nest and does not read JSON.
- * Threads: one writer per stream. Ownership: the stream is the caller's.
- * Rule: RFC 8259; what JSON cannot say (infinite, not a number) is null, and
- * bytes that are no valid UTF-8 are replaced, since names come from files.
+ * Threads: the stream is locked from begin to end, so that whatever else writes
+ * to it comes between lines. Ownership: the stream is the caller's. Rule: RFC
+ * 8259; what JSON cannot say (infinite, not a number) is null, and bytes that
+ * are no valid UTF-8 are replaced, since names come from files.
  */
 #ifndef DTEST_DT_JSON_H
 #define DTEST_DT_JSON_H
