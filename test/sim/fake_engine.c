@@ -61,6 +61,7 @@ void fake_request(struct dcm_listener *l, struct dcm_conn *dcm,
 
 	dcm_block_get_ib(&msg->saddr, &ib);
 	conn->began = true;
+	conn->check.datagram = dcm->proto.datagram;
 	sim_check_request(&conn->check, ib.qpn, msg);
 }
 

@@ -449,6 +449,7 @@ static void ep_connect(struct sim_ep *ep, unsigned target, uint32_t port)
 	sim_node_qp(node, conn->fake.check.qpn, &ib);
 	ib.qp_type = type_of(sim);
 	conn->fake.dcm.proto.datagram = sim->opt.ud;
+	conn->fake.check.datagram = sim->opt.ud;
 	dcm_block_set_ib(&own->saddr, &ib);
 	ib = sim->node[target].eng.self;
 	conn->fake.dcm.peer.qpn = ib.qpn;

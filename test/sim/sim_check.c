@@ -213,7 +213,8 @@ void sim_check_event(struct sim_check *c, enum dapl_cm_event event,
 
 	SIM_REQUIRE(!c->forgotten, "event %d of a forgotten connection", event);
 	SIM_REQUIRE(!c->released, "event %d after release", event);
-	SIM_REQUIRE(!c->told, "event %d after the last one", event);
+	SIM_REQUIRE(!c->told && !(c->datagram && c->established),
+		    "event %d after the last one", event);
 	SIM_REQUIRE(qp, "event %d without an endpoint", event);
 	if (event == DAPL_CM_ESTABLISHED) {
 		SIM_REQUIRE(!c->established, "established twice");
@@ -239,7 +240,7 @@ void sim_check_event(struct sim_check *c, enum dapl_cm_event event,
 			"rejected with private data of its peer");
 	else
 		SIM_REQUIRE(!size && !pdata, "event %d with data", event);
-	SIM_REQUIRE(!(qp->moved || c->moving) || c->qp_error,
+	SIM_REQUIRE(!(qp->moved || c->moving) || c->qp_error || c->datagram,
 		    "event %d while the queue pair is in RTS", event);
 	c->told = true;
 	qp->told = true;
@@ -273,7 +274,7 @@ void sim_check_qp_moved(struct sim_check *c, bool ok)
 
 void sim_check_qp_error(struct sim_check *c)
 {
-	SIM_REQUIRE(c->qpn, "queue pair of no endpoint");
+	SIM_REQUIRE(c->qpn && !c->datagram, "queue pair of no endpoint");
 	SIM_REQUIRE(!c->released && !c->forgotten,
 		    "after release the queue pair is another's");
 	c->qp_error = true;

@@ -52,7 +52,8 @@ struct sim_checks {
 struct sim_check {
 	struct sim_checks *all;
 	bool passive;
-	uint32_t qpn; /* 0: no endpoint yet */
+	bool datagram; /* no queue pair is touched; found is the last event */
+	uint32_t qpn;  /* 0: no endpoint yet */
 	uint32_t peer_qpn;
 	bool established, told, released, forgotten, gone;
 	bool moving; /* its queue pair, to RTS */

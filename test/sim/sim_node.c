@@ -293,6 +293,7 @@ static void on_request(struct dcm_listener *l, struct dcm_conn *dcm,
 	SIM_REQUIRE(l->waiting_n <= dcm->eng->listener_max &&
 			    dcm->eng->waiting_n <= dcm->eng->waiting_max,
 		    "more requests than there is room for");
+	conn->fake.check.datagram = dcm->proto.datagram;
 	sim_check_request(&conn->fake.check, qpn, msg);
 	sim_app_request(conn);
 }
