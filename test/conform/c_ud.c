@@ -12,6 +12,7 @@
 
 #include <dat2/dat_ib_extensions.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define GRH 40 /* in front of each receive */
 
@@ -89,10 +90,11 @@ static bool has(const DAT_CONNECTION_EVENT_DATA *data, const char *text)
 	       !memcmp(data->private_data, text, strlen(text));
 }
 
-/* B's endpoint and A's find one another. */
-static void find(struct conf *c, DAT_EP_HANDLE a, DAT_EP_HANDLE b,
-		 DAT_IB_ADDR_HANDLE *to_b, DAT_IB_ADDR_HANDLE *to_a)
+/* B's endpoint and A's find one another; the context of B's event. */
+static DAT_CONTEXT find(struct conf *c, DAT_EP_HANDLE a, DAT_EP_HANDLE b,
+			DAT_IB_ADDR_HANDLE *to_b, DAT_IB_ADDR_HANDLE *to_a)
 {
+	DAT_CONTEXT context;
 	DAT_EVENT ev;
 
 	ask(c, b, "ask");
@@ -102,6 +104,7 @@ static void find(struct conf *c, DAT_EP_HANDLE a, DAT_EP_HANDLE b,
 	EXPECT(ev.event_data.connect_event_data.ep_handle == b);
 	EXPECT(has(&ev.event_data.connect_event_data, "yes"));
 	*to_a = ext_of(&ev).remote_ah;
+	context = ext_of(&ev).context;
 	EXPECT(to_a->ah);
 	EXPECT(to_a->qpn);
 	ev = ud_event(c->a.conn_evd, DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED,
@@ -111,6 +114,7 @@ static void find(struct conf *c, DAT_EP_HANDLE a, DAT_EP_HANDLE b,
 	*to_b = ext_of(&ev).remote_ah;
 	EXPECT(to_b->ah);
 	EXPECT(to_b->qpn);
+	return context;
 }
 
 static void post_recv(struct conf_side *s, DAT_EP_HANDLE ep, size_t offset,
@@ -251,9 +255,16 @@ CASE(ud__many_attempts_at_once, "18.4", NEED_BOTH)
 CASE(ud__states, "18.4", NEED_BOTH)
 {
 	DAT_EP_HANDLE a = ud_ep(c, &c->a), b = ud_ep(c, &c->b);
+	struct sockaddr_storage nowhere = {.ss_family = 99};
 	DAT_IB_ADDR_HANDLE to_a, to_b;
 
 	conf_listen(c);
+	/* what is refused has changed nothing */
+	EXPECT_TYPE(dat_ep_connect(b, (DAT_IA_ADDRESS_PTR)&nowhere, c->qual,
+				   CONF_PATIENCE, 0, NULL, DAT_QOS_BEST_EFFORT,
+				   DAT_CONNECT_DEFAULT_FLAG),
+		    DAT_INVALID_ADDRESS);
+	EXPECT_EQ(conf_ep_state(b), DAT_EP_STATE_UNCONNECTED);
 	ask(c, b, "");
 	EXPECT_EQ(conf_ep_state(b), DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
 	EXPECT_OK(dat_cr_accept(asked(c), a, 0, NULL));
@@ -341,18 +352,11 @@ CASE(ud__refused_modify_changes_nothing, "6 dat_ep_modify", NEED_BOTH)
 CASE(ud_cm_free__of_another_endpoint, "18.2", NEED_BOTH)
 {
 	DAT_EP_HANDLE a = ud_ep(c, &c->a), b = ud_ep(c, &c->b);
+	DAT_IB_ADDR_HANDLE to_a, to_b;
 	DAT_CONTEXT context;
-	DAT_EVENT ev;
 
 	conf_listen(c);
-	ask(c, b, "ask");
-	EXPECT_OK(dat_cr_accept(asked(c), a, 3, "yes"));
-	ev = conf_event(
-		c->b.conn_evd,
-		(DAT_EVENT_NUMBER)DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED);
-	context = ext_of(&ev).context;
-	conf_event(c->a.conn_evd,
-		   (DAT_EVENT_NUMBER)DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED);
+	context = find(c, a, b, &to_b, &to_a);
 	BAD_ARG(dat_ib_ud_cm_free(a, context), 2);
 	EXPECT_OK(dat_ib_ud_cm_free(b, context));
 }
@@ -433,18 +437,11 @@ CASE(ud_ah_free__each_once, "18.2", NEED_BOTH)
 CASE(ud_cm_free__the_handle_stays, "18.2", NEED_BOTH)
 {
 	DAT_EP_HANDLE a = ud_ep(c, &c->a), b = ud_ep(c, &c->b);
-	DAT_IB_ADDR_HANDLE to_a;
+	DAT_IB_ADDR_HANDLE to_a, to_b;
 	DAT_CONTEXT context;
-	DAT_EVENT ev;
 
 	conf_listen(c);
-	ask(c, b, "ask");
-	EXPECT_OK(dat_cr_accept(asked(c), a, 3, "yes"));
-	ev = conf_event(
-		c->b.conn_evd,
-		(DAT_EVENT_NUMBER)DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED);
-	to_a = ext_of(&ev).remote_ah;
-	context = ext_of(&ev).context;
+	context = find(c, a, b, &to_b, &to_a);
 	EXPECT_OK(dat_ib_ud_cm_free(b, context));
 	BAD_ARG(dat_ib_ud_cm_free(b, context), 2);
 	post_recv(&c->a, a, 1024, 1);

@@ -48,22 +48,10 @@ static int open_ia(struct dpt *d)
 	return dt_dat_not_opened(&d->r, ret, call, NULL);
 }
 
-/* Its peers are queue pairs, of which no name service knows. */
-static bool is_named(const DAT_PROVIDER_ATTR *attr)
-{
-	for (int i = 0; i < attr->num_provider_specific_attr; i++) {
-		const DAT_NAMED_ATTR *a = &attr->provider_specific_attr[i];
-
-		if (a->name && a->value &&
-		    !strcmp(a->name, "DAT_IB_PROVIDER_NAME"))
-			return strcmp(a->value, "UCM");
-	}
-	return true;
-}
-
 int dpt_open(struct dpt *d)
 {
 	DAT_PROVIDER_ATTR provider;
+	const char *cm;
 	DAT_RETURN ret;
 	int rc = open_ia(d);
 
@@ -77,7 +65,9 @@ int dpt_open(struct dpt *d)
 	if (ret != DAT_SUCCESS)
 		return dpt_failed(d, ret, "dat_ia_query", NULL);
 	d->oob_port = d->o->oob_port;
-	if (!d->oob_port && !is_named(&provider))
+	/* Its peers are queue pairs, of which no name service knows. */
+	cm = dt_dat_attr(&provider, "DAT_IB_PROVIDER_NAME");
+	if (!d->oob_port && cm && !strcmp(cm, "UCM"))
 		d->oob_port = DT_OOB_PORT;
 	d->attr.adapter_name[sizeof(d->attr.adapter_name) - 1] = 0;
 	dt_report_provider(&d->r, d->o->device, d->attr.adapter_name);

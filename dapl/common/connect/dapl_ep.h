@@ -61,6 +61,12 @@ static inline struct dapl_ep *dapl_ep_from(DAT_EP_HANDLE h)
 
 /* dapl_ep_conn.c */
 
+/*
+ * The op of a connection manager to WHAT returned ERR. That knows better why,
+ * and has said so; but want of memory it passes on.
+ */
+DAT_RETURN dapl_ep_op_failed(const struct dapl_ep *ep, int err,
+			     const char *what);
 /* Upcalls of the connection manager; see dapl_cm.h. */
 void dapl_ep_cm_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 		      enum dapl_cm_event event, const void *pdata, size_t size);

@@ -573,11 +573,8 @@ static struct dapl_ep_peer peer_named(const struct sockaddr *addr,
 	return peer;
 }
 
-/*
- * The op to WHAT returned ERR. The provider knows better why, and has said so;
- * but want of memory it passes on.
- */
-static DAT_RETURN op_failed(const struct dapl_ep *ep, int err, const char *what)
+DAT_RETURN dapl_ep_op_failed(const struct dapl_ep *ep, int err,
+			     const char *what)
 {
 	if (err != -ENOMEM)
 		return dapl_err_dat(err);
@@ -643,7 +640,7 @@ static DAT_RETURN ep_connect(struct dapl_ep *ep, const struct sockaddr *addr,
 	req.qp = conn_qp(ep);
 	ret = start_attempt(ep, &out.use, &req);
 	if (ret)
-		return op_failed(ep, ret, "connect");
+		return dapl_ep_op_failed(ep, ret, "connect");
 	return DAT_SUCCESS;
 }
 
@@ -802,7 +799,7 @@ DAT_RETURN dapl_ep_accept(struct dapl_ep *ep, enum dapl_ep_input accept,
 	*ret_peer_gone = ret == -ECONNABORTED || !mine;
 	if (!mine)
 		return DAT_SUCCESS;
-	return op_failed(ep, ret, "accept");
+	return dapl_ep_op_failed(ep, ret, "accept");
 }
 
 /* ----------------------------- service points and requests */
@@ -870,14 +867,26 @@ static DAT_RETURN renewed(struct dapl_ep *ep, int ret)
 	return DAT_SUCCESS;
 }
 
-/* As it was when it was made: it knows nobody. */
+/*
+ * As it was when it was made: it knows nobody. To the table that is a change of
+ * it, beside which nothing else goes on.
+ */
 static DAT_RETURN reset_ud(struct dapl_ep *ep)
 {
+	struct input in = {.in = DAPL_EP_IN_MODIFY};
+	struct outcome out;
+	int ret;
+
+	feed(ep, &in, &out);
+	if (refused(&out))
+		return dapl_qp_bad_state(&ep->qp, out.seen, "dat_ep_reset");
 	dapl_ep_ud_forget_all(ep, false);
+	ret = dapl_qp_renew(&ep->qp);
 	dapl_lock(&ep->lock);
 	dapl_qp_set_state(&ep->qp, DAT_EP_STATE_UNCONNECTED);
 	dapl_unlock(&ep->lock);
-	return renewed(ep, dapl_qp_renew(&ep->qp));
+	dapl_ep_modified(ep);
+	return renewed(ep, ret);
 }
 
 DAT_RETURN dapl_ep_reset(DAT_EP_HANDLE handle)

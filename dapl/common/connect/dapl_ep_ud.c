@@ -17,6 +17,7 @@
 
 #include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/base/dapl_process.h"
+#include "dapl/common/cm/base/dapl_addr.h"
 #include "dapl/common/connect/dapl_sp.h"
 
 struct peer {
@@ -29,6 +30,7 @@ struct peer {
 	bool over;    /* lock; conn has had its last event, or is given up */
 	bool making;  /* lock; JOB is under way */
 	bool passive; /* constant */
+	int was;      /* the endpoint's state before */
 	struct dapl_timer timer;
 	struct dapl_cm_conn *conn; /* lock; NULL once released */
 
@@ -36,9 +38,10 @@ struct peer {
 	dapl_cm_moved_fn *moved;
 	struct ibv_pd *pd;
 	struct ibv_ah_attr av;
+	struct ibv_ah *made; /* the job's own, as RET is, until it is over */
 	int ret;
 
-	struct ibv_ah *ah; /* the job's; constant after the event */
+	struct ibv_ah *ah; /* lock */
 	uint32_t qpn;
 	struct sockaddr_storage addr;
 	void *pdata; /* lock */
@@ -158,15 +161,19 @@ static struct peer *peer_new(struct dapl_ep *ep)
 	return peer;
 }
 
-/* PEER begins, with the caller inside. False: no peer comes any more. */
+/*
+ * PEER begins, with the caller inside. False: no peer comes any more, or the
+ * endpoint is being modified.
+ */
 static bool begin(struct dapl_ep *ep, struct peer *peer,
 		  struct dapl_cm_conn *conn, DAT_EP_STATE state)
 {
 	bool ok;
 
 	dapl_lock(&ep->lock);
-	ok = !ep->peers_over;
+	ok = !ep->peers_over && ep->fsm.state == DAPL_EP_UNCONNECTED;
 	if (ok) {
+		peer->was = ep->qp.state;
 		peer->id = __atomic_add_fetch(&dapl_process.last_peer_id, 1,
 					      __ATOMIC_RELAXED);
 		peer->conn = conn;
@@ -331,7 +338,15 @@ static void run_make(struct dapl_job *job)
 {
 	struct peer *peer = dapl_container_of(job, struct peer, job);
 
-	peer->ret = vb_ah_create(peer->pd, &peer->av, &peer->ah);
+	peer->ret = vb_ah_create(peer->pd, &peer->av, &peer->made);
+}
+
+/* The job is over, by its end or by being cancelled. */
+static void adopt(struct peer *peer)
+{
+	dapl_lock(&peer->ep->lock);
+	peer->ah = peer->made;
+	dapl_unlock(&peer->ep->lock);
 }
 
 /* Ends the making of PEER's handle for whoever comes first; true: he did. */
@@ -356,6 +371,7 @@ static void make_done(struct dapl_job *job)
 
 	if (!made(peer, &over))
 		return;
+	adopt(peer);
 	/* The connection is ours to name as long as we are inside. */
 	peer->moved(peer->conn, over ? -ENOTCONN : peer->ret);
 	leave(peer);
@@ -397,6 +413,7 @@ static void stop_making(struct peer *peer)
 	if (!made(peer, &over))
 		return;
 	dapl_job_cancel(&peer->job);
+	adopt(peer);
 	leave(peer);
 	dapl_obj_put(&ep->obj);
 }
@@ -418,37 +435,30 @@ void dapl_ep_ud_stop(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
 
 /* -------------------------------------------------- connect, accept */
 
-static DAT_RETURN failed(const struct dapl_ep *ep, int err, const char *what)
+static DAT_RETURN not_now(const struct dapl_ep *ep)
 {
-	if (err != -ENOMEM)
-		return dapl_err_dat(err); /* the provider has said why */
-	return dapl_fail(dapl_err_dat(err), "ep %p: no memory to %s",
-			 (const void *)ep, what);
-}
-
-static DAT_RETURN gone(const struct dapl_ep *ep)
-{
-	return dapl_fail(DAPL_BAD_HANDLE(EP), "ep %p is being freed",
+	return dapl_fail(DAPL_BAD_STATE(EP_NOTREADY),
+			 "ep %p is being modified, reset or freed",
 			 (const void *)ep);
 }
 
-/* An attempt that never began: nothing is told of it. */
+/*
+ * An attempt that never began: nothing is told of it, and the endpoint is as it
+ * was, unless others have begun since.
+ */
 static void undo_locked(struct peer *peer, struct after *after)
 {
-	dapl_lock_assert_held(&peer->ep->lock);
+	struct dapl_ep *ep = peer->ep;
+
+	dapl_lock_assert_held(&ep->lock);
 	if (!peer->over) {
+		if (ep->peers.next == &peer->link)
+			dapl_qp_set_state(&ep->qp, peer->was);
 		peer->over = true;
 		dapl_list_del(&peer->link);
 		(void)put_locked(peer); /* the caller is inside */
 	}
 	leave_locked(peer, after);
-}
-
-static void set_addr(struct peer *peer, const struct sockaddr *addr)
-{
-	memcpy(&peer->addr, addr,
-	       addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					   : sizeof(struct sockaddr_in));
 }
 
 DAT_RETURN dapl_ep_ud_connect(struct dapl_ep *ep,
@@ -462,19 +472,19 @@ DAT_RETURN dapl_ep_ud_connect(struct dapl_ep *ep,
 	int ret;
 
 	if (!peer)
-		return failed(ep, -ENOMEM, "connect");
-	set_addr(peer, req->addr);
+		return dapl_ep_op_failed(ep, -ENOMEM, "connect");
+	memcpy(&peer->addr, req->addr, dapl_addr_len(req->addr));
 	dapl_obj_get(&ep->obj);
 	ret = cm->ops->prepare(cm, ep, &conn);
 	if (ret) {
 		dapl_obj_put(&ep->obj);
 		peer_free(peer);
-		return failed(ep, ret, "connect");
+		return dapl_ep_op_failed(ep, ret, "connect");
 	}
 	if (!begin(ep, peer, conn, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)) {
 		cm->ops->release(conn);
 		peer_free(peer);
-		return gone(ep);
+		return not_now(ep);
 	}
 	if (timeout != DAT_TIMEOUT_INFINITE)
 		ret = dapl_timer_arm(ep->obj.ia->loop, &peer->timer,
@@ -490,7 +500,7 @@ DAT_RETURN dapl_ep_ud_connect(struct dapl_ep *ep,
 		leave_locked(peer, &after);
 	dapl_unlock(&ep->lock);
 	carry_out(ep, &after);
-	return ret ? failed(ep, ret, "connect") : DAT_SUCCESS;
+	return ret ? dapl_ep_op_failed(ep, ret, "connect") : DAT_SUCCESS;
 }
 
 DAT_RETURN dapl_ep_ud_accept(struct dapl_ep *ep, const struct dapl_cr *cr,
@@ -504,14 +514,14 @@ DAT_RETURN dapl_ep_ud_accept(struct dapl_ep *ep, const struct dapl_cr *cr,
 
 	*ret_peer_gone = false;
 	if (!peer)
-		return failed(ep, -ENOMEM, "accept");
+		return dapl_ep_op_failed(ep, -ENOMEM, "accept");
 	peer->passive = true;
 	peer->addr = cr->remote_addr;
 	peer->pdata = copy_of(cr->pdata, cr->pdata_size);
 	peer->pdata_size = peer->pdata ? cr->pdata_size : 0;
 	if (!begin(ep, peer, cr->conn, DAT_EP_STATE_COMPLETION_PENDING)) {
 		peer_free(peer);
-		return gone(ep);
+		return not_now(ep);
 	}
 	dapl_obj_get(&ep->obj);
 	ret = ops->accept(cr->conn, qp, ep, pdata, size);
@@ -529,7 +539,7 @@ DAT_RETURN dapl_ep_ud_accept(struct dapl_ep *ep, const struct dapl_cr *cr,
 		return DAT_SUCCESS;
 	dapl_obj_put(&ep->obj);
 	*ret_peer_gone = ret == -ECONNABORTED;
-	return failed(ep, ret, "accept");
+	return dapl_ep_op_failed(ep, ret, "accept");
 }
 
 /* ------------------------------------------------------------- ends */

@@ -30,16 +30,15 @@ static DAT_UINT32 size32(unsigned long long n)
 	return n > UINT32_MAX ? UINT32_MAX : (DAT_UINT32)n;
 }
 
-/* Immediate data and atomics are what the IB extension is about. */
 bool dapl_ia_has_datagrams(const struct dapl_ia *ia)
 {
 	return ia->prov->ops->datagrams && ia->dev.datagrams;
 }
 
+/* Who has datagrams has immediate data, too. */
 static bool is_extended(const struct dapl_ia *ia)
 {
-	return ia->dev.immediate || ia->dev.atomics ||
-	       dapl_ia_has_datagrams(ia);
+	return ia->dev.immediate || ia->dev.atomics;
 }
 
 void dapl_ia_attr_fill(struct dapl_ia *ia, DAT_IA_ATTR *attr)

@@ -28,6 +28,14 @@
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
+const char *dt_dat_attr(const DAT_PROVIDER_ATTR *prov, const char *name)
+{
+	for (int i = 0; i < prov->num_provider_specific_attr; i++)
+		if (!strcmp(prov->provider_specific_attr[i].name, name))
+			return prov->provider_specific_attr[i].value;
+	return NULL;
+}
+
 const char *dt_event_name(DAT_EVENT_NUMBER number)
 {
 	static const struct {

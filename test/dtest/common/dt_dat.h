@@ -35,6 +35,9 @@ struct dt_waiter {
 	uint64_t polls; /* dequeues that found nothing */
 };
 
+/* Value of a named attribute of the provider, or NULL. */
+const char *dt_dat_attr(const DAT_PROVIDER_ATTR *prov, const char *name);
+
 /* Symbolic names; "unknown event" and so on for others. */
 const char *dt_event_name(DAT_EVENT_NUMBER number);
 const char *dt_dto_status_name(DAT_DTO_COMPLETION_STATUS status);

@@ -142,12 +142,7 @@ static int open_ia(struct dt_run *run, uint32_t async_length)
 
 const char *dt_run_attr(const struct dt_run *run, const char *name)
 {
-	const DAT_PROVIDER_ATTR *prov = &run->prov;
-
-	for (int i = 0; i < prov->num_provider_specific_attr; i++)
-		if (!strcmp(prov->provider_specific_attr[i].name, name))
-			return prov->provider_specific_attr[i].value;
-	return NULL;
+	return dt_dat_attr(&run->prov, name);
 }
 
 bool dt_run_attr_true(const struct dt_run *run, const char *name)

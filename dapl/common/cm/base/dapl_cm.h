@@ -279,7 +279,8 @@ struct dapl_cm_ops {
 	int (*connect)(struct dapl_cm_conn *conn,
 		       const struct dapl_cm_connect *req);
 	/*
-	 * Accepts a request with EP and takes over one reference on EP; the
+	 * Accepts a request with EP, which is of the kind that asks (datagrams
+	 * or not), and takes over one reference on EP; the
 	 * result (ESTABLISHED or ACCEPT_FAILED, also of a queue pair that
 	 * cannot be moved) comes as an event, perhaps before the return. After
 	 * a failure the reference stays with the caller, no

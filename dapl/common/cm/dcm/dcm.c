@@ -660,8 +660,6 @@ static int answer_yes(struct dcm_cm_conn *conn, const struct dapl_cm_qp *qp)
 	answer->mtu = ends->mtu;
 	dcm_path_agree(&conn->base.depths, conn->dcm.remote.version,
 		       conn->dcm.remote.responder_resources);
-	if (qp->ud != conn->dcm.proto.datagram)
-		return -EINVAL;
 	/* What can be told at once. */
 	return dcm_path_steps(path, ends, &conn->base.depths, steps);
 }
