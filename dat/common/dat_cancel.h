@@ -20,9 +20,14 @@ static inline int dat_cancel_off(void)
 	return was;
 }
 
+/* By the type, as a provider does: dapl/common/services/dapl_cancel.h. */
 static inline void dat_cancel_restore(const int *was)
 {
+	int type;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
 	pthread_setcancelstate(*was, NULL);
+	pthread_setcanceltype(type, NULL);
 }
 
 /* Among the declarations of a block: for the rest of it. */

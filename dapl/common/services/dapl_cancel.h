@@ -27,10 +27,18 @@ static inline int dapl_cancel_off(void)
 	return was;
 }
 
-/* May end a thread that is to be cancelled at any time: be through. */
+/*
+ * May end a thread that is to be cancelled at any time: be through.
+ * By the type: glibc 2.36 ends a thread as PTHREAD_CANCELED when that is set,
+ * but with a result of NULL when only the state is.
+ */
 static inline void dapl_cancel_restore(int was)
 {
+	int type;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
 	pthread_setcancelstate(was, NULL);
+	pthread_setcanceltype(type, NULL);
 }
 
 /*

@@ -14,6 +14,7 @@
 
 #include "dapl/common/event/dapl_cno.h"
 #include "dapl/common/event/dapl_evd.h"
+#include "dapl/common/services/dapl_cancel.h"
 #include "test/unit/kit.h"
 
 static const DAT_OS_WAIT_PROXY_AGENT no_agent;
@@ -366,6 +367,29 @@ static void cancel_sleeper(DAT_EVD_HANDLE evd, DAT_CNO_HANDLE cno, int type)
 				    'S'));
 	assert_int_equal(pthread_cancel(t.thread), 0);
 	pthread_join(t.thread, &end);
+	assert_ptr_equal(end, PTHREAD_CANCELED);
+}
+
+/* In a call of another library: neither a sleep nor a return of ours. */
+static void *cancelled_inside(void *arg)
+{
+	int was;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	was = dapl_cancel_off();
+	pthread_cancel(pthread_self());
+	dapl_cancel_restore(was);
+	return arg;
+}
+
+/* Who joins it is told so, as with a thread that was asleep. */
+ON_IB(cancel__inside_a_call)
+{
+	pthread_t thread;
+	void *end = w;
+
+	assert_int_equal(pthread_create(&thread, NULL, cancelled_inside, s), 0);
+	pthread_join(thread, &end);
 	assert_ptr_equal(end, PTHREAD_CANCELED);
 }
 

@@ -19,6 +19,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "dapl/common/services/dapl_cancel.h"
+
 /* How long stop() waits for peers: about four tries without a measurement. */
 #define LEAVE_US 2000000
 
@@ -435,10 +437,10 @@ static void leave(struct dapl_cm *base)
 	    dapl_timer_arm(loop, &dcm->leave_over, dapl_now_us() + LEAVE_US))
 		return;
 	dapl_loop_defer(loop, &dcm->base.work);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	state = dapl_cancel_off();
 	while (sem_wait(&dcm->left) && errno == EINTR)
 		;
-	pthread_setcancelstate(state, NULL);
+	dapl_cancel_restore(state);
 	dapl_timer_cancel(loop, &dcm->leave_over);
 }
 
