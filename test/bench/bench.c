@@ -27,6 +27,8 @@ void bench_die(const char *fmt, ...)
 	va_list ap;
 
 	fflush(stdout);
+	/* Of two threads that die the first says why, in one piece. */
+	flockfile(stderr);
 	fprintf(stderr, "%s: ", program);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
