@@ -65,7 +65,7 @@ E
 
 not_cma()
 {
-	! load libdaplofa.so.2 && grep rdmacm case.log
+	! load libdaplofa.so.2 >why 2>&1 && cat why && grep -q rdmacm why
 }
 
 check "librdmacm is not there" without
