@@ -171,6 +171,16 @@ struct c12_event {
  */
 extern const DAT_PROVIDER c12_vector;
 
+/* The table, and how it is made to count. */
+extern const struct dapl_calls c12_table;
+/* c12_post.c, c12_event.c: puts the calls of the data path that count. */
+void c12_post_counted(DAT_PROVIDER *vector);
+void c12_event_counted(DAT_PROVIDER *vector);
+
+/* The core's function pointer type for CALL, which has other arguments. */
+#define C12_AS(slot, call) \
+	((__typeof__(((DAT_PROVIDER *)0)->slot##_func))(void (*)(void))(call))
+
 /* ------------------------------------------------------------ return codes */
 
 /* What 1.2 calls the error RET of 2.0. */

@@ -8,6 +8,7 @@
 #include "dapl/compat12/c12.h"
 
 #include "dapl/common/base/dapl_obj.h"
+#include "dapl/common/base/dapl_provider.h"
 #include "dapl/common/plugin/dapl_calls.h"
 
 #define SAME(slot, params, args)                               \
@@ -116,55 +117,52 @@ static DAT_RETURN lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE mem_type,
 	return c12_ret_moved(ret, 8, 12, 1);
 }
 
-/* The core's function pointer type for CALL, which has other arguments. */
-#define AS(slot, call) \
-	((__typeof__(((DAT_PROVIDER *)0)->slot##_func))(void (*)(void))(call))
-
 const DAT_PROVIDER c12_vector = {
 	.ia_open_func = same_ia_open,
-	.ia_query_func = AS(ia_query, c12_ia_query),
+	.ia_query_func = C12_AS(ia_query, c12_ia_query),
 	.ia_close_func = same_ia_close,
 	.set_consumer_context_func = same_set_consumer_context,
 	.get_consumer_context_func = same_get_consumer_context,
 	.get_handle_type_func = same_get_handle_type,
 	.cno_create_func = same_cno_create,
 	.cno_modify_agent_func = same_cno_modify_agent,
-	.cno_query_func = AS(cno_query, c12_cno_query),
+	.cno_query_func = C12_AS(cno_query, c12_cno_query),
 	.cno_free_func = same_cno_free,
 	.cno_wait_func = same_cno_wait,
 	.cr_query_func = same_cr_query,
 	.cr_accept_func = same_cr_accept,
-	.cr_reject_func = AS(cr_reject, cr_reject),
+	.cr_reject_func = C12_AS(cr_reject, cr_reject),
 	.cr_handoff_func = same_cr_handoff,
 	.evd_create_func = evd_create,
 	.evd_query_func = same_evd_query,
 	.evd_modify_cno_func = same_evd_modify_cno,
 	.evd_enable_func = same_evd_enable,
 	.evd_disable_func = same_evd_disable,
-	.evd_wait_func = AS(evd_wait, c12_evd_wait),
+	.evd_wait_func = C12_AS(evd_wait, c12_evd_wait),
 	.evd_resize_func = same_evd_resize,
-	.evd_post_se_func = AS(evd_post_se, c12_evd_post_se),
-	.evd_dequeue_func = AS(evd_dequeue, c12_evd_dequeue),
+	.evd_post_se_func = C12_AS(evd_post_se, c12_evd_post_se),
+	.evd_dequeue_func = C12_AS(evd_dequeue, c12_evd_dequeue),
 	.evd_free_func = same_evd_free,
-	.ep_create_func = AS(ep_create, c12_ep_create),
-	.ep_query_func = AS(ep_query, c12_ep_query),
-	.ep_modify_func = AS(ep_modify, c12_ep_modify),
+	.ep_create_func = C12_AS(ep_create, c12_ep_create),
+	.ep_query_func = C12_AS(ep_query, c12_ep_query),
+	.ep_modify_func = C12_AS(ep_modify, c12_ep_modify),
 	.ep_connect_func = same_ep_connect,
 	.ep_dup_connect_func = same_ep_dup_connect,
 	.ep_disconnect_func = same_ep_disconnect,
-	.ep_post_send_func = AS(ep_post_send, c12_ep_post_send),
-	.ep_post_recv_func = AS(ep_post_recv, c12_ep_post_recv),
-	.ep_post_rdma_read_func = AS(ep_post_rdma_read, c12_ep_post_rdma_read),
+	.ep_post_send_func = C12_AS(ep_post_send, c12_ep_post_send),
+	.ep_post_recv_func = C12_AS(ep_post_recv, c12_ep_post_recv),
+	.ep_post_rdma_read_func =
+		C12_AS(ep_post_rdma_read, c12_ep_post_rdma_read),
 	.ep_post_rdma_write_func =
-		AS(ep_post_rdma_write, c12_ep_post_rdma_write),
+		C12_AS(ep_post_rdma_write, c12_ep_post_rdma_write),
 	.ep_get_status_func = same_ep_get_status,
 	.ep_free_func = same_ep_free,
-	.lmr_create_func = AS(lmr_create, lmr_create),
-	.lmr_query_func = AS(lmr_query, c12_lmr_query),
+	.lmr_create_func = C12_AS(lmr_create, lmr_create),
+	.lmr_query_func = C12_AS(lmr_query, c12_lmr_query),
 	.lmr_free_func = same_lmr_free,
 	.rmr_create_func = same_rmr_create,
-	.rmr_query_func = AS(rmr_query, c12_rmr_query),
-	.rmr_bind_func = AS(rmr_bind, c12_rmr_bind),
+	.rmr_query_func = C12_AS(rmr_query, c12_rmr_query),
+	.rmr_bind_func = C12_AS(rmr_bind, c12_rmr_bind),
 	.rmr_free_func = same_rmr_free,
 	.psp_create_func = same_psp_create,
 	.psp_query_func = same_psp_query,
@@ -180,17 +178,28 @@ const DAT_PROVIDER c12_vector = {
 	.evd_set_unwaitable_func = same_evd_set_unwaitable,
 	.evd_clear_unwaitable_func = same_evd_clear_unwaitable,
 	.lmr_sync_rdma_read_func =
-		AS(lmr_sync_rdma_read, c12_lmr_sync_rdma_read),
+		C12_AS(lmr_sync_rdma_read, c12_lmr_sync_rdma_read),
 	.lmr_sync_rdma_write_func =
-		AS(lmr_sync_rdma_write, c12_lmr_sync_rdma_write),
+		C12_AS(lmr_sync_rdma_write, c12_lmr_sync_rdma_write),
 	.ep_create_with_srq_func =
-		AS(ep_create_with_srq, c12_ep_create_with_srq),
+		C12_AS(ep_create_with_srq, c12_ep_create_with_srq),
 	.ep_recv_query_func = same_ep_recv_query,
 	.ep_set_watermark_func = same_ep_set_watermark,
 	.srq_create_func = same_srq_create,
 	.srq_free_func = same_srq_free,
-	.srq_post_recv_func = AS(srq_post_recv, c12_srq_post_recv),
+	.srq_post_recv_func = C12_AS(srq_post_recv, c12_srq_post_recv),
 	.srq_query_func = c12_srq_query,
 	.srq_resize_func = same_srq_resize,
 	.srq_set_lw_func = same_srq_set_lw,
+};
+
+static void counted(DAT_PROVIDER *vector)
+{
+	c12_post_counted(vector);
+	c12_event_counted(vector);
+}
+
+const struct dapl_calls c12_table = {
+	.vector = &c12_vector,
+	.count = counted,
 };

@@ -16,6 +16,7 @@
 
 #include "dapl/common/event/dapl_evd.h"
 #include "dapl/common/event/dapl_evd_cq.h"
+#include "dapl/common/plugin/dapl_counted.h"
 #include "dapl/common/services/dapl_cancel.h"
 #include "dapl/compat12/c12.h"
 
@@ -135,6 +136,38 @@ DAT_RETURN c12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 	if (dapl_evd_wait_defers(evd, timeout))
 		return wait_deferred(evd, timeout, threshold, to, nmore);
 	return wait_any(evd, timeout, threshold, to, nmore);
+}
+
+/* ------------------------------------------ the same, while they count */
+
+static DAT_RETURN counted_dequeue(DAT_EVD_HANDLE handle, struct c12_event *to)
+{
+	DAT_EVENT event;
+	DAT_RETURN ret = dapl_counted_evd_dequeue(handle, to ? &event : NULL);
+
+	if (ret == DAT_SUCCESS)
+		event_to_12(&event, to);
+	return c12_ret(ret);
+}
+
+static DAT_RETURN counted_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
+			       DAT_COUNT threshold, struct c12_event *to,
+			       DAT_COUNT *nmore)
+{
+	DAT_EVENT event;
+	DAT_RETURN ret = dapl_counted_evd_wait(handle, timeout, threshold,
+					       to ? &event : NULL, nmore);
+
+	if (ret == DAT_SUCCESS)
+		event_to_12(&event, to);
+	return c12_ret(ret);
+}
+
+void c12_event_counted(DAT_PROVIDER *vector)
+{
+	DAPL_SLOT_SET(vector, evd_dequeue,
+		      C12_AS(evd_dequeue, counted_dequeue));
+	DAPL_SLOT_SET(vector, evd_wait, C12_AS(evd_wait, counted_wait));
 }
 
 /* ---------------------------------------------------------- post_se */

@@ -12,6 +12,7 @@
 #include "dapl/common/objects/dapl_lmr.h"
 #include "dapl/common/objects/dapl_rmr.h"
 #include "dapl/common/objects/dapl_srq.h"
+#include "dapl/common/plugin/dapl_counted.h"
 #include "dapl/common/transfer/dapl_ep_post.h"
 #include "dapl/common/transfer/dapl_post.h"
 #include "dapl/compat12/c12.h"
@@ -235,6 +236,56 @@ DAT_RETURN c12_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments,
 	return c12_ret(dapl_post_transfer(ep, IBV_WR_RDMA_WRITE,
 					  DAT_DTO_RDMA_WRITE, 1, &one, cookie,
 					  &there, 0, flags_20(flags)));
+}
+
+/* ------------------------------------------ the same, while they count */
+
+static DAT_RETURN counted_send(DAT_EP_HANDLE ep, DAT_COUNT segments,
+			       struct c12_lmr_triplet *iov,
+			       DAT_DTO_COOKIE cookie,
+			       DAT_COMPLETION_FLAGS flags)
+{
+	return post_many(dapl_counted_ep_post_send, ep, segments, iov, cookie,
+			 flags);
+}
+
+static DAT_RETURN counted_recv(DAT_EP_HANDLE ep, DAT_COUNT segments,
+			       struct c12_lmr_triplet *iov,
+			       DAT_DTO_COOKIE cookie,
+			       DAT_COMPLETION_FLAGS flags)
+{
+	return post_many(dapl_counted_ep_post_recv, ep, segments, iov, cookie,
+			 flags);
+}
+
+static DAT_RETURN counted_read(DAT_EP_HANDLE ep, DAT_COUNT segments,
+			       struct c12_lmr_triplet *iov,
+			       DAT_DTO_COOKIE cookie,
+			       const struct c12_rmr_triplet *remote,
+			       DAT_COMPLETION_FLAGS flags)
+{
+	return rdma_many(dapl_counted_ep_post_rdma_read, ep, segments, iov,
+			 cookie, remote, flags);
+}
+
+static DAT_RETURN counted_write(DAT_EP_HANDLE ep, DAT_COUNT segments,
+				struct c12_lmr_triplet *iov,
+				DAT_DTO_COOKIE cookie,
+				const struct c12_rmr_triplet *remote,
+				DAT_COMPLETION_FLAGS flags)
+{
+	return rdma_many(dapl_counted_ep_post_rdma_write, ep, segments, iov,
+			 cookie, remote, flags);
+}
+
+void c12_post_counted(DAT_PROVIDER *vector)
+{
+	DAPL_SLOT_SET(vector, ep_post_send, C12_AS(ep_post_send, counted_send));
+	DAPL_SLOT_SET(vector, ep_post_recv, C12_AS(ep_post_recv, counted_recv));
+	DAPL_SLOT_SET(vector, ep_post_rdma_read,
+		      C12_AS(ep_post_rdma_read, counted_read));
+	DAPL_SLOT_SET(vector, ep_post_rdma_write,
+		      C12_AS(ep_post_rdma_write, counted_write));
 }
 
 /* --------------------------------------------------- regions and windows */

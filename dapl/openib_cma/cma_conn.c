@@ -341,6 +341,7 @@ int cma_reject(struct dapl_cm_conn *base, const void *pdata, size_t size)
 	memcpy(buf, cma_reject_header, sizeof(cma_reject_header));
 	if (size)
 		memcpy(buf + sizeof(cma_reject_header), pdata, size);
+	cma_count(conn, DCNT_IA_CM_USER_REJ_TX);
 	if (rdma_reject(conn->id, buf, sizeof(cma_reject_header) + size))
 		dapl_log(DAPL_LOG_CM_WARN, "conn %p: reject: %m", (void *)conn);
 	return 0;
@@ -360,6 +361,7 @@ int cma_disconnect(struct dapl_cm_conn *base)
 	 */
 	if (!cma_conn_dev(conn)->iw_cm)
 		dapl_cm_conn_error(base);
+	cma_count(conn, DCNT_IA_CM_DREQ_TX);
 	if (rdma_disconnect(conn->id)) {
 		dapl_log(DAPL_LOG_CM_WARN, "conn %p: disconnect: %m",
 			 (void *)conn);
@@ -386,6 +388,8 @@ void cma_release(struct dapl_cm_conn *base)
 		conn->state = CMA_DOWN;
 	conn->released = true;
 	dapl_unlock(&base->node.cm->lock);
+	if (up)
+		cma_count(conn, DCNT_IA_CM_DREQ_TX);
 	if (up && rdma_disconnect(conn->id))
 		finish_later(conn, DAPL_CM_DISCONNECTED);
 	dapl_cm_release(base);

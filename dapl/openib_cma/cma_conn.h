@@ -9,6 +9,9 @@
 #ifndef CMA_CONN_H
 #define CMA_CONN_H
 
+#include <dat2/dat_ib_extensions.h>
+
+#include "dapl/common/services/dapl_count.h"
 #include "dapl/openib_cma/cma.h"
 
 enum cma_state {
@@ -70,6 +73,12 @@ static inline struct cma *cma_conn_cm(const struct cma_conn *conn)
 static inline const struct cma_params *cma_params(const struct cma_conn *conn)
 {
 	return conn->base.node.cm->params;
+}
+
+/* Something happened on the wire; ID: DCNT_IA_CM_*. */
+static inline void cma_count(const struct cma_conn *conn, int id)
+{
+	dapl_count(conn->base.node.cm->counts, id);
 }
 
 /* FROM to TO; false when the state is another one, or after release(). */

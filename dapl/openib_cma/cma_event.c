@@ -61,6 +61,7 @@ static void unresolved(struct cma_conn *conn, const char *what, int status,
 {
 	if (abs(status) == ETIMEDOUT && conn->tries < limit) {
 		conn->tries++;
+		cma_count(conn, DCNT_IA_CM_ERR_REQ_RETRY);
 		dapl_log(DAPL_LOG_CM_WARN,
 			 "conn %p: no answer, attempt %d of %d", (void *)conn,
 			 conn->tries, limit);
@@ -144,12 +145,15 @@ static void on_route_resolved(struct cma_conn *conn)
 	cma_conn_param(conn, conn->pdata, conn->pdata_size, &param);
 	if (rdma_connect(conn->id, &param))
 		not_sent(conn, errno);
+	else
+		cma_count(conn, DCNT_IA_CM_REQ_TX);
 }
 
 /* So that the peer need not wait for its timeout. */
 static void give_up(struct cma_conn *conn, enum dapl_cm_event event)
 {
 	rdma_reject(conn->id, NULL, 0);
+	cma_count(conn, DCNT_IA_CM_ERR_REJ_TX);
 	cma_conn_finish(conn, event, NULL, 0);
 }
 
@@ -161,6 +165,7 @@ static void on_response(struct cma_conn *conn, const struct cma_event *ev)
 {
 	if (!cma_conn_advance(conn, CMA_CONNECT, CMA_CONNECT_MOVE))
 		return;
+	cma_count(conn, DCNT_IA_CM_REP_RX);
 	conn->pdata_size = ev->size;
 	memcpy(conn->pdata, ev->pdata, ev->size);
 	if (cma_conn_move(conn))
@@ -172,6 +177,7 @@ static void active_moved(struct cma_conn *conn)
 	if (cma_conn_state(conn) != CMA_CONNECT_MOVE)
 		return;
 	if (!rdma_establish(conn->id)) {
+		cma_count(conn, DCNT_IA_CM_RTU_TX);
 		established(conn, CMA_CONNECT_MOVE, conn->pdata,
 			    conn->pdata_size);
 		return;
@@ -186,8 +192,10 @@ static void passive_moved(struct cma_conn *conn)
 	struct rdma_conn_param param;
 
 	cma_conn_param(conn, conn->pdata, conn->pdata_size, &param);
-	if (!rdma_accept(conn->id, &param))
+	if (!rdma_accept(conn->id, &param)) {
+		cma_count(conn, DCNT_IA_CM_REP_TX);
 		return;
+	}
 	dapl_log(DAPL_LOG_ERR, "conn %p: cannot accept: %m", (void *)conn);
 	give_up(conn, DAPL_CM_ACCEPT_FAILED);
 }
@@ -283,9 +291,11 @@ static void on_failure(struct cma_conn *conn, const struct cma_event *ev)
 static void on_established(struct cma_conn *conn, const struct cma_event *ev)
 {
 	if (!conn->base.passive) { /* iWARP */
+		cma_count(conn, DCNT_IA_CM_REP_RX);
 		established(conn, CMA_CONNECT, ev->pdata, ev->size);
 		return;
 	}
+	cma_count(conn, DCNT_IA_CM_RTU_RX);
 	established(conn, CMA_ACCEPT, NULL, 0);
 }
 
@@ -298,6 +308,8 @@ static void on_disconnected(struct cma_conn *conn)
 					 .type = RDMA_CM_EVENT_DISCONNECTED});
 		return;
 	}
+	cma_count(conn,
+		  state == CMA_UP ? DCNT_IA_CM_DREQ_RX : DCNT_IA_CM_DREP_RX);
 	/* The IB CM waits for an answer; without a need for one it says so. */
 	if (!cma_conn_dev(conn)->iw_cm)
 		rdma_disconnect(conn->id);

@@ -81,7 +81,9 @@ void cma_listener_request(struct cma_listener *l, struct rdma_cm_id *id,
 	};
 	struct dapl_cm_conn *conn;
 
+	dapl_count(cm->counts, DCNT_IA_CM_REQ_RX);
 	if (dapl_cm_conn_new(cm, NULL, &conn)) {
+		dapl_count(cm->counts, DCNT_IA_CM_ERR_REQ_FULLQ);
 		/* Without our header, so that the peer does not take it for
 		 * the word of a consumer. */
 		rdma_reject(id, NULL, 0);

@@ -200,7 +200,7 @@ static void on_message(struct ucm_qp *qp, const uint8_t *buf, size_t len,
 	struct ucm *ucm = dapl_container_of(qp, struct ucm, qp);
 
 	dapl_cm_run(&ucm->dcm.base);
-	dcm_engine_datagram(&ucm->dcm.eng, buf, len, src, dapl_now_us());
+	dcm_datagram(&ucm->dcm, buf, len, src);
 }
 
 /* ------------------------------------------------------------ instance */

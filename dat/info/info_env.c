@@ -40,6 +40,8 @@ const struct info_var info_vars[] = {
 	 "time for one of them, milliseconds"},
 	{"DAPL_CM_TOS", "number, 0 to 255", "0",
 	 "type of service of connections; 0: the system's"},
+	{"DAPL_COUNTERS", "text, 0 to 16 characters", NULL,
+	 "count, and print at dat_ia_close(): table, json; 0: not"},
 	{"DAPL_DBG_DEST", "bit mask", "1",
 	 "where log lines go: 1 stdout, 2 syslog, 4 stderr"},
 	{"DAPL_DBG_LEVEL", "bit mask", "0",

@@ -63,6 +63,15 @@ for run in cma-ib cma-roce cma-iwarp cma-siw scm-ib scm-roce ucm-ib ucm-roce; do
     pair dtestcm $run "0 0" -c 30 -b 7 -- -c 30 -b 7
     pair dtestsrq $run "0 0" -c 4 -B 4 -- -c 4 -B 4
 done
+# What is counted, by either version of DAT; 100 messages and what goes before.
+for form in '^{"counters":"scm".*"ep":{.*"recv":10[0-9],.*"connect":{"n":1,' \
+    '^  ep  post_recv  *10[0-9]$'; do
+    case $form in *counters*) DAPL_COUNTERS=json ;; *) DAPL_COUNTERS=table ;; esac
+    export DAPL_COUNTERS
+    says=$form pair dtest scm-ib "0 0" -b 64 -B 20 -- -b 64 -B 20
+    says=$(echo "$form" | sed 's/"scm"/"scm1"/') pair dtest1 scm1-ib "0 0" -b 64 -B 20 -- -b 64 -B 20
+done
+unset DAPL_COUNTERS
 # Both sides have tested what there is; on iWARP that is nothing.
 for run in cma-ib cma-roce scm-ib scm-roce ucm-ib ucm-roce; do
     says='FETCH_ADD test - PASSED' pair dtestx $run "0 0" --
@@ -71,7 +80,7 @@ done
 says='cmp_and_swap .*SKIPPED' pair dtestx cma-irdma "0 0" -v --
 says='has no InfiniBand extensions' pair dtestx cma-iwarp "4 -1" --
 says='DAT_IB_CMP_AND_SWAP=TRUE' pair dtestx scm-ib "0 -1" -q --
-says='the provider has no counters' pair dtestx cma-ib "0 0" -- -p
+says='EP counter  2: [1-9]' pair dtestx cma-ib "0 0" -- -p
 says='"test":"fetch_and_add".*"result":"PASSED"' pair dtestx ucm-ib "0 0" -- --json
 for run in scm-ib ucm-roce ucm-mlx5; do
     says='IB extension test - UD test PASSED' pair dtestx $run "0 0" -u -- -u

@@ -119,6 +119,8 @@ int dx_ud(struct dx *d);
 /* query.c: -q and -p. */
 
 int dx_query(struct dx *d);
+/* Has them counted, so that there is something to show. */
+void dx_count(struct dx *d);
 int dx_counters(struct dx *d);
 
 #endif /* DTESTX_DTESTX_H */

@@ -64,6 +64,8 @@ static int run(struct dx *d)
 		rc = dx_find_server(d);
 	if (!rc)
 		rc = dx_open(d);
+	if (!rc && d->o->counters)
+		dx_count(d);
 	dt_doing("the beginning of the connection");
 	if (!rc)
 		rc = dx_connect(d);

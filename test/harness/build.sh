@@ -7,7 +7,7 @@
 # writes into the source tree, so one run at a time does it.
 
 build_packages="autoconf automake libtool make gcc libc6-dev pkg-config
-    libibverbs-dev librdmacm-dev libcmocka-dev"
+    libibverbs-dev librdmacm-dev libcmocka-dev systemtap-sdt-dev"
 
 build_jobs=$(nproc 2>/dev/null || echo 1)
 

@@ -150,7 +150,7 @@ package_prove()
     local release=$1 dir=$h_tmp/$1 proof=$h_tmp/$1/proof log=$h_cache/log/package-$1
 
     package_step "$release: chroot" package_chroot "$release" "$dir" \
-        --include=debhelper,libcmocka-dev,libibverbs-dev,librdmacm-dev,lintian,pkg-config || return 1
+        --include=debhelper,libcmocka-dev,libibverbs-dev,librdmacm-dev,lintian,pkg-config,systemtap-sdt-dev || return 1
     package_proof "$proof"
     # shellcheck disable=SC2016
     package_step "$release: packages" logged "$log-build.log" "$release: dpkg-buildpackage" \
@@ -249,7 +249,7 @@ package_cross_all()
         gnu=$(dpkg-architecture -a "$arch" -q DEB_HOST_GNU_TYPE 2>/dev/null) ||
             usage_error "package: unknown architecture $arch"
         archs+=,$arch
-        include+=,gcc-${gnu//_/-},libc6-dev:$arch,libcmocka-dev:$arch,libibverbs-dev:$arch,librdmacm-dev:$arch
+        include+=,gcc-${gnu//_/-},libc6-dev:$arch,libcmocka-dev:$arch,libibverbs-dev:$arch,librdmacm-dev:$arch,systemtap-sdt-dev
     done
     package_step "cross: chroot" package_chroot bookworm "$dir" \
         --architectures="$archs" --include="$include" || return 1

@@ -445,24 +445,24 @@ test_skips()
         }'
 }
 
+# What decides comes last: who keeps the end of a long output has it.
 test_report()
 {
-    local f name p=0 n=0 s=0
+    local f p=0 n=0 s=0
 
-    printf '\n%-9s %7s %7s %8s %9s\n' stage passed failed skipped time
-    printf '%s\n' "${test_table[@]}"
+    test_skips
     for f in "${test_done[@]}"; do
-        name=$f
         test_rec=$h_tmp/$f.rec
         p=$((p + $(test_count P)))
         n=$((n + $(test_count F)))
         s=$((s + $(test_count S)))
-        awk -F '\t' -v st="$name" -v log_="$test_logs/$name.log" '
-            $1 == "F" { if (!f++) printf "\nFAILED in %s (%s)\n", st, log_
-                printf "  %s%s\n", $2, $3 == "" ? "" : " (" $3 ")" }' "$test_rec"
-        [ "$(test_count F)" = 0 ] || test_evidence "$test_logs/$name.log"
+        [ "$(test_count F)" = 0 ] && continue
+        printf '\nFAILED in %s (%s)\n' "$f" "$test_logs/$f.log"
+        test_evidence "$test_logs/$f.log"
+        awk -F '\t' '$1 == "F" { printf "  %s%s\n", $2, $3 == "" ? "" : " (" $3 ")" }' "$test_rec"
     done
-    test_skips
+    printf '\n%-9s %7s %7s %8s %9s\n' stage passed failed skipped time
+    printf '%s\n' "${test_table[@]}"
     printf '\n%d passed, %d failed, %d skipped\n' "$p" "$n" "$s"
     [ "$n" = 0 ] && [ "$p" -gt 0 ]
 }

@@ -9,6 +9,7 @@
 #ifndef DAPL_IA_H
 #define DAPL_IA_H
 
+#include "dapl/common/base/dapl_counters.h"
 #include "dapl/common/base/dapl_obj.h"
 #include "dapl/common/base/dapl_provider.h"
 #include "dapl/common/base/dapl_windows.h"
@@ -18,7 +19,7 @@
 #include "dapl/common/services/dapl_wakeup.h"
 #include "dapl/common/verbs/vb.h"
 
-#define DAPL_IA_NAMED_ATTRS 14
+#define DAPL_IA_NAMED_ATTRS 15
 
 struct dapl_cm;
 struct dapl_ep;
@@ -29,6 +30,7 @@ struct dapl_ia_params {
 	int max_inline; /* bytes; -1: as many as the provider likes */
 	int wr_max;	/* -1: the device's limit */
 	int pkey;	/* 0: index 0 */
+	const char *counters;
 };
 
 struct dapl_ia {
@@ -37,7 +39,7 @@ struct dapl_ia {
 	struct dapl_list objs[DAPL_OBJ_TYPES];
 	struct dapl_list all_link; /* every open IA of the plugin */
 
-	const struct dapl_provider *prov;
+	struct dapl_provider *prov;
 	struct dapl_ia_params params;
 	void *cm_params; /* what ops->params of the provider describes */
 	struct dapl_loop *loop;
@@ -60,6 +62,8 @@ struct dapl_ia {
 	bool async_evd_own;	    /* made by open, goes with close */
 	bool query_only;	    /* of dat_ib_open_query(): no async EVD */
 	struct ibv_cq *null_cq;	    /* for EPs without an EVD; lock */
+
+	struct dapl_ia_counters counters;
 
 	/* What dat_ia_query() hands out; filled once. */
 	DAT_NAMED_ATTR named[DAPL_IA_NAMED_ATTRS];

@@ -227,6 +227,29 @@ void dapl_obj_enlist(struct dapl_obj *obj)
 	__atomic_store_n(&obj->magic, DAPL_MAGIC(obj->ops->type),
 			 __ATOMIC_RELEASE);
 	dapl_unlock(&ia->lock);
+	if (obj->ops->made != obj->ops->ended)
+		dapl_ia_count(ia, obj->ops->made);
+}
+
+static void unlist_locked(struct dapl_obj *obj)
+{
+	dapl_list_del(&obj->link);
+	if (obj->ops->made != obj->ops->ended)
+		dapl_ia_count(obj->ia, obj->ops->ended);
+}
+
+struct dapl_obj *dapl_obj_retire_any(struct dapl_ia *ia, DAT_HANDLE_TYPE type)
+{
+	struct dapl_obj *obj = NULL;
+
+	dapl_lock(&ia->lock);
+	if (!dapl_list_empty(&ia->objs[type])) {
+		obj = dapl_list_first(&ia->objs[type], struct dapl_obj, link);
+		__atomic_store_n(&obj->magic, 0, __ATOMIC_RELAXED);
+		unlist_locked(obj);
+	}
+	dapl_unlock(&ia->lock);
+	return obj;
 }
 
 bool dapl_obj_retire(struct dapl_obj *obj, bool force)
@@ -244,7 +267,7 @@ bool dapl_obj_retire_as(struct dapl_obj *obj, bool force, uint32_t mark)
 	     (force || !__atomic_load_n(&obj->users, __ATOMIC_ACQUIRE));
 	if (ok) {
 		__atomic_store_n(&obj->magic, mark, __ATOMIC_RELAXED);
-		dapl_list_del(&obj->link);
+		unlist_locked(obj);
 	}
 	dapl_unlock(&ia->lock);
 	return ok;

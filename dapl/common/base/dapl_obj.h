@@ -44,6 +44,9 @@ struct dapl_obj;
 struct dapl_obj_ops {
 	DAT_HANDLE_TYPE type;
 	size_t size;
+	/* DCNT_IA_*: handles made and ended. Both 0: not counted so. */
+	int made;
+	int ended;
 	/* The handle is retired: ends what the object does and uses. */
 	void (*shutdown)(struct dapl_obj *obj);
 	/*
@@ -106,6 +109,8 @@ void dapl_obj_enlist(struct dapl_obj *obj);
  * has users, unless FORCE. The consumer's reference stays with the caller.
  */
 bool dapl_obj_retire(struct dapl_obj *obj, bool force);
+/* One of IA's of TYPE, whatever uses it; NULL: there are none. */
+struct dapl_obj *dapl_obj_retire_any(struct dapl_ia *ia, DAT_HANDLE_TYPE type);
 /*
  * The same, with MARK as the magic of the handle that has ended, so that a
  * later call can tell how. It stays until the memory is used again.

@@ -23,6 +23,7 @@ struct dapl_obj_pool {
 	unsigned count;
 };
 
+struct dapl_counts;    /* see dapl_counters.h */
 struct dapl_obj_known; /* see dapl_obj.c */
 
 struct dapl_process {
@@ -32,6 +33,7 @@ struct dapl_process {
 
 	struct dapl_lock pool_lock; /* role LEAF */
 	struct dapl_obj_pool pools[DAPL_OBJ_TYPES];
+	struct dapl_counts *counts;   /* pool_lock; free ones */
 	struct dapl_obj_known *known; /* atomic, stored with pool_lock held */
 	size_t known_count;	      /* pool_lock */
 	int adapter_count;	      /* atomic: there are, in whatever state */

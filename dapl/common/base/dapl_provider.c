@@ -19,7 +19,7 @@
  * libdat2 opens with the device_name of the registration it chose, which tells
  * those of one name apart; another libdat2, and a program, only know the text.
  */
-const struct dapl_provider *dapl_provider_find(const char *name)
+struct dapl_provider *dapl_provider_find(const char *name)
 {
 	struct dapl_provider *prov, *found = NULL;
 
@@ -44,7 +44,7 @@ static bool same_info(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
 	       a->is_thread_safe == b->is_thread_safe;
 }
 
-static struct dapl_provider *provider_make(const DAT_PROVIDER *vector,
+static struct dapl_provider *provider_make(const struct dapl_calls *calls,
 					   const struct dapl_cm_ops *ops,
 					   const DAT_PROVIDER_INFO *info,
 					   const char *ia_params)
@@ -54,7 +54,8 @@ static struct dapl_provider *provider_make(const DAT_PROVIDER *vector,
 	prov = calloc(1, sizeof(*prov) + strlen(ia_params) + 1);
 	if (!prov)
 		return NULL;
-	prov->vector = *vector;
+	prov->vector = *calls->vector;
+	prov->calls = calls;
 	prov->info = *info;
 	prov->vector.device_name = prov->info.ia_name;
 	prov->ops = ops;
@@ -63,7 +64,7 @@ static struct dapl_provider *provider_make(const DAT_PROVIDER *vector,
 	return prov;
 }
 
-struct dapl_provider *dapl_provider_take(const DAT_PROVIDER *vector,
+struct dapl_provider *dapl_provider_take(const struct dapl_calls *calls,
 					 const struct dapl_cm_ops *ops,
 					 const DAT_PROVIDER_INFO *info,
 					 const char *ia_params)
@@ -77,7 +78,7 @@ struct dapl_provider *dapl_provider_take(const DAT_PROVIDER *vector,
 		    !strcmp(prov->ia_params, ia_params))
 			found = prov;
 	if (!found)
-		found = provider_make(vector, ops, info, ia_params);
+		found = provider_make(calls, ops, info, ia_params);
 	if (found)
 		found->registered = true;
 	dapl_unlock(&dapl_process.lock);
@@ -105,4 +106,13 @@ struct dapl_provider *dapl_provider_of(const struct dapl_cm_ops *ops,
 		}
 	dapl_unlock(&dapl_process.lock);
 	return found;
+}
+
+void dapl_provider_count(struct dapl_provider *prov)
+{
+	dapl_lock(&dapl_process.lock);
+	if (!prov->counts)
+		prov->calls->count(&prov->vector);
+	__atomic_store_n(&prov->counts, true, __ATOMIC_RELAXED);
+	dapl_unlock(&dapl_process.lock);
 }

@@ -142,6 +142,7 @@ DAT_RETURN dapl_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle,
 	} else if (ret != DAT_SUCCESS) {
 		dapl_obj_enlist(&cr->obj); /* it can be answered again */
 	} else {
+		dapl_ia_count(cr->obj.ia, DCNT_IA_SP_CR_ACCEPTED);
 		if (cr->ep)
 			dapl_obj_put(&cr->ep->obj);
 		dapl_obj_put(&cr->obj);
@@ -163,6 +164,7 @@ DAT_RETURN dapl_cr_reject(DAT_CR_HANDLE handle, DAT_COUNT pdata_size,
 		return ret;
 	if (!dapl_obj_retire(&cr->obj, false))
 		return dapl_fail(DAPL_BAD_HANDLE(CR), "no such CR");
+	dapl_ia_count(cr->obj.ia, DCNT_IA_SP_CR_REJECTED);
 	err = cr_ops(cr)->reject(cr->conn, pdata, (size_t)pdata_size);
 	if (err)
 		dapl_log(DAPL_LOG_CM_WARN, "cr %p: reject: %s", (void *)cr,

@@ -11,6 +11,8 @@
 #ifndef DAPL_EP_H
 #define DAPL_EP_H
 
+#include <netinet/in.h>
+
 #include "dapl/common/cm/base/dapl_cm.h"
 #include "dapl/common/connect/dapl_ep_states.h"
 #include "dapl/common/services/dapl_loop.h"
@@ -41,13 +43,14 @@ struct dapl_ep {
 	struct dapl_list peers;	   /* of a datagram endpoint: dapl_ep_ud.h */
 	bool peers_over;	   /* no more come */
 	uint64_t deadline_us;	   /* of the timer; UINT64_MAX: none */
+	uint64_t asked_us;	   /* the attempt's begin; 0: none of ours */
 	struct dapl_timer timer;
 	struct dapl_work drain_work;
 	struct dapl_work broken_work;
 	uint64_t broken_qp; /* atomic; whose failure that is about */
 	unsigned drain_wait_us;
-	struct sockaddr_storage remote_addr;
-	DAT_CONN_QUAL remote_qual; /* what the consumer asked for */
+	struct sockaddr_in6 remote_addr; /* or another of at most its size */
+	DAT_CONN_QUAL remote_qual;	 /* what the consumer asked for */
 	DAT_PORT_QUAL remote_port;
 	DAT_PORT_QUAL local_port;
 	void *pdata; /* of the last event; lives until reset or free */
@@ -67,6 +70,12 @@ static inline struct dapl_ep *dapl_ep_from(DAT_EP_HANDLE h)
  */
 DAT_RETURN dapl_ep_op_failed(const struct dapl_ep *ep, int err,
 			     const char *what);
+/*
+ * Counts what has come of an attempt: EVENT is reported. ASKED_US: when it was
+ * begun here; 0: by the peer.
+ */
+void dapl_ep_count_event(const struct dapl_ep *ep, DAT_EVENT_NUMBER event,
+			 uint64_t asked_us);
 /* Upcalls of the connection manager; see dapl_cm.h. */
 void dapl_ep_cm_event(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 		      enum dapl_cm_event event, const void *pdata, size_t size);

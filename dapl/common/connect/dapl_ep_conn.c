@@ -20,6 +20,7 @@
 #include "dapl/common/connect/dapl_ep.h"
 #include "dapl/common/connect/dapl_ep_ud.h"
 #include "dapl/common/connect/dapl_sp.h"
+#include "dapl/common/services/dapl_probe.h"
 #include "dapl/common/transfer/dapl_ep_post.h"
 
 #define DRAIN_POLL_MIN_US 200
@@ -36,7 +37,8 @@ struct input {
 	uint64_t qp_id;		 /* the same of a queue pair; 0: about none */
 	struct dapl_ep_use *use; /* who was inside that, and leaves with it */
 	const struct dapl_ep_peer *peer;
-	uint64_t deadline_us; /* of the attempt */
+	uint64_t asked_us;    /* of the attempt: its begin */
+	uint64_t deadline_us; /* and its end */
 	void *pdata;	      /* from malloc(); feed() takes it over */
 	size_t size;
 };
@@ -52,6 +54,46 @@ struct outcome {
 
 /* ------------------------------------- effects under the lock */
 
+void dapl_ep_count_event(const struct dapl_ep *ep, DAT_EVENT_NUMBER event,
+			 uint64_t asked_us)
+{
+	struct dapl_ia *ia = ep->obj.ia;
+	uint64_t us;
+
+	switch ((int)event) {
+	case DAT_CONNECTION_EVENT_ESTABLISHED:
+	case DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED:
+		dapl_ia_count(ia, asked_us ? DCNT_IA_CM_ACTIVE_EST
+					   : DCNT_IA_CM_PASSIVE_EST);
+		us = asked_us ? dapl_now_us() - asked_us : 0;
+		if (asked_us)
+			dapl_ia_count_connect(ia, us);
+		DAPL_PROBE2(established, ep, us);
+		break;
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+	case DAT_IB_UD_CONNECTION_REJECT_EVENT:
+		dapl_ia_count(ia, DCNT_IA_CM_USER_REJ_RX);
+		break;
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+		dapl_ia_count(ia, DCNT_IA_CM_ERR_REFUSED);
+		break;
+	case DAT_CONNECTION_EVENT_TIMED_OUT:
+	case DAT_CONNECTION_EVENT_UNREACHABLE:
+		dapl_ia_count(ia, DCNT_IA_CM_ERR_TIMEOUT);
+		break;
+	case DAT_CONNECTION_EVENT_BROKEN:
+		dapl_ia_count(ia, DCNT_IA_CM_ERR_RESET);
+		break;
+	case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
+	case DAT_IB_UD_CONNECTION_ERROR_EVENT:
+		dapl_ia_count(ia, DCNT_IA_CM_ERR);
+		break;
+	default:
+		break;
+	}
+	DAPL_PROBE2(conn_event, ep, event);
+}
+
 static void post_conn_event_locked(struct dapl_ep *ep, DAT_EVENT_NUMBER number,
 				   size_t pdata_size)
 {
@@ -59,6 +101,8 @@ static void post_conn_event_locked(struct dapl_ep *ep, DAT_EVENT_NUMBER number,
 	DAT_CONNECTION_EVENT_DATA *data = &event.event_data.connect_event_data;
 
 	dapl_lock_assert_held(&ep->lock);
+	dapl_ep_count_event(ep, number, ep->asked_us);
+	ep->asked_us = 0;
 	if (!ep->conn_evd)
 		return;
 	memset(&event, 0, sizeof(event));
@@ -107,7 +151,7 @@ static void remember_peer_locked(struct dapl_ep *ep,
 	dapl_lock_assert_held(&ep->lock);
 	if (!peer)
 		return;
-	ep->remote_addr = peer->addr;
+	memcpy(&ep->remote_addr, &peer->addr, sizeof(ep->remote_addr));
 	ep->remote_port = peer->port;
 	ep->local_port = peer->local_port;
 	if (peer->qual)
@@ -179,6 +223,7 @@ static void do_locked(struct dapl_ep *ep, enum dapl_ep_effect effect,
 	switch (effect) {
 	case DAPL_EP_DO_TAKE:
 		take_locked(ep, in->fresh);
+		ep->asked_us = in->asked_us;
 		break;
 	case DAPL_EP_DO_LEAVE:
 		leave_locked(ep, out);
@@ -236,6 +281,7 @@ static void do_locked(struct dapl_ep *ep, enum dapl_ep_effect effect,
 static void step_locked(struct dapl_ep *ep, struct input *in,
 			struct outcome *out)
 {
+	const char *before = dapl_ep_state_name(ep->fsm.state);
 	int i;
 
 	dapl_lock_assert_held(&ep->lock);
@@ -245,6 +291,7 @@ static void step_locked(struct dapl_ep *ep, struct input *in,
 		dapl_qp_set_state(&ep->qp, dapl_ep_dat_state(ep->fsm.state));
 	dapl_log(DAPL_LOG_EP, "ep %p: %s: %s", (void *)ep,
 		 dapl_ep_input_name(in->in), dapl_ep_state_name(ep->fsm.state));
+	DAPL_PROBE3(ep_state, ep, before, dapl_ep_state_name(ep->fsm.state));
 	for (i = 0; i < out->effects.n; i++)
 		do_locked(ep, out->effects.e[i], in, out);
 }
@@ -601,9 +648,9 @@ static int start_attempt(struct dapl_ep *ep, struct dapl_ep_use *use,
 	return mine ? ret : 0;
 }
 
-static DAT_RETURN ep_connect(struct dapl_ep *ep, const struct sockaddr *addr,
-			     DAT_CONN_QUAL qual, DAT_TIMEOUT timeout,
-			     DAT_COUNT pdata_size, const void *pdata)
+static DAT_RETURN attempt(struct dapl_ep *ep, const struct sockaddr *addr,
+			  DAT_CONN_QUAL qual, DAT_TIMEOUT timeout,
+			  DAT_COUNT pdata_size, const void *pdata)
 {
 	struct dapl_cm *cm = ep->obj.ia->cm;
 	struct dapl_cm_connect req = {
@@ -628,9 +675,10 @@ static DAT_RETURN ep_connect(struct dapl_ep *ep, const struct sockaddr *addr,
 		return dapl_fail(dapl_err_dat(ret), "ep %p: cannot connect: %s",
 				 (void *)ep, strerror(-ret));
 	}
+	in.asked_us = dapl_now_us();
 	in.deadline_us = timeout == DAT_TIMEOUT_INFINITE
 				 ? UINT64_MAX
-				 : dapl_now_us() + timeout;
+				 : in.asked_us + timeout;
 	feed(ep, &in, &out);
 	if (refused(&out)) {
 		conn_release(ep, in.fresh);
@@ -639,9 +687,19 @@ static DAT_RETURN ep_connect(struct dapl_ep *ep, const struct sockaddr *addr,
 	/* Not before: it may just have been modified. */
 	req.qp = conn_qp(ep);
 	ret = start_attempt(ep, &out.use, &req);
-	if (ret)
-		return dapl_ep_op_failed(ep, ret, "connect");
-	return DAT_SUCCESS;
+	return ret ? dapl_ep_op_failed(ep, ret, "connect") : DAT_SUCCESS;
+}
+
+static DAT_RETURN ep_connect(struct dapl_ep *ep, const struct sockaddr *addr,
+			     DAT_CONN_QUAL qual, DAT_TIMEOUT timeout,
+			     DAT_COUNT pdata_size, const void *pdata)
+{
+	DAT_RETURN ret = attempt(ep, addr, qual, timeout, pdata_size, pdata);
+
+	if (ret == DAT_SUCCESS)
+		dapl_count(dapl_counts_if_on(ep->obj.ia, &ep->qp.counts),
+			   DCNT_EP_CONNECT);
+	return ret;
 }
 
 DAT_RETURN dapl_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR addr,
@@ -668,7 +726,7 @@ DAT_RETURN dapl_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle,
 {
 	struct dapl_ep *ep = dapl_ep_from(handle);
 	struct dapl_ep *dup = dapl_ep_from(dup_handle);
-	struct sockaddr_storage addr;
+	struct sockaddr_storage addr = {0};
 	DAT_PORT_QUAL qual;
 	DAT_RETURN ret;
 	int state;
@@ -684,7 +742,7 @@ DAT_RETURN dapl_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle,
 		return ret;
 	dapl_lock(&dup->lock);
 	state = dup->qp.state;
-	addr = dup->remote_addr;
+	memcpy(&addr, &dup->remote_addr, sizeof(dup->remote_addr));
 	qual = dup->remote_qual;
 	dapl_unlock(&dup->lock);
 	if (state != DAT_EP_STATE_CONNECTED)
@@ -845,6 +903,7 @@ DAT_RETURN dapl_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
 {
 	struct dapl_ep *ep = dapl_ep_from(handle);
 	bool abrupt = flags == DAT_CLOSE_ABRUPT_FLAG;
+	DAT_RETURN ret;
 
 	if (!ep)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
@@ -854,8 +913,12 @@ DAT_RETURN dapl_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
 	/* There is nothing to end: its peers are forgotten one by one. */
 	if (ep->qp.ud)
 		return DAT_SUCCESS;
-	return call(ep, abrupt ? DAPL_EP_IN_ABORT : DAPL_EP_IN_DISCONNECT,
-		    "dat_ep_disconnect");
+	ret = call(ep, abrupt ? DAPL_EP_IN_ABORT : DAPL_EP_IN_DISCONNECT,
+		   "dat_ep_disconnect");
+	if (ret == DAT_SUCCESS)
+		dapl_count(dapl_counts_if_on(ep->obj.ia, &ep->qp.counts),
+			   DCNT_EP_DISCONNECT);
+	return ret;
 }
 
 static DAT_RETURN renewed(struct dapl_ep *ep, int ret)

@@ -31,6 +31,7 @@ struct peer {
 	bool making;  /* lock; JOB is under way */
 	bool passive; /* constant */
 	int was;      /* the endpoint's state before */
+	uint64_t asked_us; /* when it began; 0: the peer asked */
 	struct dapl_timer timer;
 	struct dapl_cm_conn *conn; /* lock; NULL once released */
 
@@ -233,6 +234,9 @@ static void post_locked(struct peer *peer, enum dapl_cm_event event)
 	}
 	dapl_log(DAPL_LOG_CM_EST, "ep %p: peer %llu: event 0x%x", (void *)ep,
 		 (unsigned long long)peer->id, (unsigned)number);
+	dapl_ep_count_event(ep, (DAT_EVENT_NUMBER)number, peer->asked_us);
+	if (event == DAPL_CM_ESTABLISHED)
+		dapl_ia_count(ep->obj.ia, DCNT_IA_CM_AH_RESOLVED);
 	if (!ep->conn_evd)
 		return;
 	memset(&ev, 0, sizeof(ev));
@@ -473,6 +477,7 @@ DAT_RETURN dapl_ep_ud_connect(struct dapl_ep *ep,
 
 	if (!peer)
 		return dapl_ep_op_failed(ep, -ENOMEM, "connect");
+	peer->asked_us = dapl_now_us();
 	memcpy(&peer->addr, req->addr, dapl_addr_len(req->addr));
 	dapl_obj_get(&ep->obj);
 	ret = cm->ops->prepare(cm, ep, &conn);
@@ -488,7 +493,7 @@ DAT_RETURN dapl_ep_ud_connect(struct dapl_ep *ep,
 	}
 	if (timeout != DAT_TIMEOUT_INFINITE)
 		ret = dapl_timer_arm(ep->obj.ia->loop, &peer->timer,
-				     dapl_now_us() + timeout);
+				     peer->asked_us + timeout);
 	if (!ret)
 		ret = cm->ops->connect(conn, req);
 	if (ret)

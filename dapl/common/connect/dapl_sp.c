@@ -99,10 +99,20 @@ static void sp_stop(struct dapl_sp *sp)
 	sp->obj.ia->cm->ops->unlisten(sp->listener);
 }
 
+/* Not as objects are counted: those that get no qualifier never were one. */
+static void sp_count(const struct dapl_sp *sp, int psp, int rsp)
+{
+	if (sp->obj.ops->type == DAT_HANDLE_TYPE_PSP)
+		dapl_ia_count(sp->obj.ia, psp);
+	else if (sp->obj.ops->type == DAT_HANDLE_TYPE_RSP)
+		dapl_ia_count(sp->obj.ia, rsp);
+}
+
 static void sp_shutdown(struct dapl_obj *obj)
 {
 	struct dapl_sp *sp = (struct dapl_sp *)obj;
 
+	sp_count(sp, DCNT_IA_PSP_FREE, DCNT_IA_RSP_FREE);
 	sp_stop(sp);
 	dapl_obj_unuse(&sp->evd->obj);
 }
@@ -181,6 +191,7 @@ void dapl_sp_cm_request(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 		sp->obj.ia->cm->ops->release(conn);
 		return;
 	}
+	dapl_ia_count(sp->obj.ia, DCNT_IA_SP_CR);
 	memset(&event, 0, sizeof(event));
 	event.event_number = DAT_CONNECTION_REQUEST_EVENT;
 	if (cr->ud) {
@@ -277,8 +288,11 @@ static int sp_listen(struct dapl_sp *sp)
 	if (ret) {
 		dapl_obj_retire(&sp->obj, true);
 		dapl_obj_put(&sp->obj);
+		return ret;
 	}
-	return ret;
+	sp_count(sp, DCNT_IA_PSP_CREATE, DCNT_IA_RSP_CREATE);
+	dapl_ia_count(sp->obj.ia, DCNT_IA_CM_LISTEN);
+	return 0;
 }
 
 static DAT_RETURN check_sp_evd(struct dapl_ia *ia, DAT_EVD_HANDLE handle,
@@ -395,6 +409,7 @@ DAT_RETURN dapl_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *ret_qual,
 		sp_discard(sp);
 		return ret;
 	}
+	dapl_ia_count(ia, DCNT_IA_PSP_CREATE_ANY);
 	*ret_qual = sp->qual;
 	*ret_psp = (DAT_PSP_HANDLE)sp;
 	return DAT_SUCCESS;

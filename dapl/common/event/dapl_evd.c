@@ -74,6 +74,7 @@ static void evd_shutdown(struct dapl_obj *obj)
 	dapl_evd_wait_left(evd);
 	if (cno)
 		dapl_cno_unuse(cno);
+	dapl_counts_end(&evd->counts, obj->ia->counters.evd, DAPL_EVD_COUNTS);
 	/* A resize may be at it. */
 	dapl_lock(&evd->ctl);
 	if (evd->cq) {
@@ -88,6 +89,7 @@ static void evd_destroy(struct dapl_obj *obj)
 	struct dapl_evd *evd = (struct dapl_evd *)obj;
 	struct dapl_evd *async = evd->async;
 
+	dapl_counts_end(&evd->counts, NULL, 0);
 	free(evd->ring.slots);
 	/* The lock lives on: see struct dapl_evd. */
 	dapl_obj_release(obj);
@@ -97,6 +99,8 @@ static void evd_destroy(struct dapl_obj *obj)
 
 static const struct dapl_obj_ops evd_ops = {
 	.type = DAT_HANDLE_TYPE_EVD,
+	.made = DCNT_IA_EVD_CREATE,
+	.ended = DCNT_IA_EVD_FREE,
 	.size = sizeof(struct dapl_evd),
 	.shutdown = evd_shutdown,
 	.destroy = evd_destroy,

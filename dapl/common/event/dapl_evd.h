@@ -112,6 +112,8 @@ struct dapl_evd {
 	int cq_pool;	 /* slots given over to credits */
 	int credits;	 /* atomic: free slots for unpromised queues */
 
+	struct dapl_counts *counts; /* atomic; see dapl_counters.h */
+
 	/* As lock: the same as long as the memory is one. */
 	struct dapl_lock ctl; /* role CTL: resizing, and room above */
 };

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dapl/common/base/dapl_counters.h"
 #include "dapl/common/event/dapl_evd.h"
 
 #define RING_INITIAL 16u
@@ -127,6 +128,8 @@ bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event)
 		*slot = *event;
 		slot->evd_handle = (DAT_EVD_HANDLE)evd;
 		posted = true;
+		dapl_count(dapl_counts_if_on(evd->obj.ia, &evd->counts),
+			   DCNT_EVD_CONN_CALLBACK);
 		overflow = overflows_locked(evd, event);
 		evd->overflowed |= overflow;
 		dapl_evd_wake_soon_locked(evd);

@@ -29,6 +29,7 @@
 #include "dapl/common/event/dapl_evd_cq.h"
 #include "dapl/common/services/dapl_cancel.h"
 #include "dapl/common/services/dapl_loop.h"
+#include "dapl/common/services/dapl_probe.h"
 #include "dapl/common/services/dapl_sleep.h"
 #include "dapl/common/services/dapl_wakeup.h"
 
@@ -398,6 +399,11 @@ static void prepare_sleep_locked(struct evd_waiter *me)
 					 .events = POLLIN};
 }
 
+static void sleep_counted(struct dapl_evd *evd, int id)
+{
+	dapl_count(dapl_counts_if_on(evd->obj.ia, &evd->counts), id);
+}
+
 /*
  * Waits with DAPL_EVD_WAITING set until THRESHOLD events are in the ring and,
  * where not every event notifies, one of those that came since does. A
@@ -431,9 +437,16 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 		dapl_evd_after(&me->after);
 		me->after = (struct dapl_evd_after){0};
 		since = dapl_now_us();
+		sleep_counted(evd, DCNT_EVD_WAIT_BLOCKED);
+		DAPL_PROBE1(evd_sleep, evd);
 		reason = evd_sleep(me, deadline);
+		DAPL_PROBE2(evd_wake, evd, -reason);
+		if (!reason)
+			sleep_counted(evd, DCNT_EVD_WAIT_NOTIFY);
 		dapl_lock(&evd->lock);
 		cq_notified = awake_locked(me);
+		if (cq_notified)
+			sleep_counted(evd, DCNT_EVD_DTO_CALLBACK);
 		if (dapl_evd_is_dead_locked(evd))
 			return DAPL_ERR(DAT_ABORT, 0);
 		if (evd->dismissals != dismissals)

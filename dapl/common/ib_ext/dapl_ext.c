@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * dapl_ext.c - dat_extension_op(): RDMA write with immediate data, the atomic
- * operations, datagrams, and IAs for queries only.
+ * operations, datagrams, counters, and IAs for queries only.
  *
  * libdat2 passes the variable arguments on as they are; each operation takes
  * its own off the list, in the order of the macros in dat_ib_extensions.h.
@@ -14,6 +14,7 @@
 #include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/connect/dapl_ep_ud.h"
 #include "dapl/common/objects/dapl_ia_calls.h"
+#include "dapl/common/services/dapl_cancel.h"
 #include "dapl/common/transfer/dapl_ep_post.h"
 
 static DAT_RETURN write_immed(DAT_HANDLE handle, va_list args)
@@ -134,25 +135,42 @@ static DAT_RETURN close_query(DAT_HANDLE ia, va_list args)
 	return dapl_ia_close_query(ia);
 }
 
+/* What leads to system calls runs with cancellation off (dapl_cancel.h). */
 static const struct {
 	int op;
 	DAT_RETURN (*fn)(DAT_HANDLE handle, va_list args);
+	bool shielded;
 } operations[] = {
-	{DAT_IB_FETCH_AND_ADD_OP, fetch_and_add},
-	{DAT_IB_CMP_AND_SWAP_OP, cmp_and_swap},
-	{DAT_IB_RDMA_WRITE_IMMED_OP, write_immed},
-	{DAT_IB_UD_SEND_OP, send_ud},
-	{DAT_IB_UD_CM_FREE_OP, ud_cm_free},
-	{DAT_IB_UD_AH_FREE_OP, ud_ah_free},
-	{DAT_IB_OPEN_QUERY_OP, open_query},
-	{DAT_IB_CLOSE_QUERY_OP, close_query},
+	{DAT_IB_FETCH_AND_ADD_OP, fetch_and_add, false},
+	{DAT_IB_CMP_AND_SWAP_OP, cmp_and_swap, false},
+	{DAT_IB_RDMA_WRITE_IMMED_OP, write_immed, false},
+	{DAT_IB_UD_SEND_OP, send_ud, false},
+	{DAT_IB_UD_CM_FREE_OP, ud_cm_free, false},
+	{DAT_IB_UD_AH_FREE_OP, ud_ah_free, false},
+	{DAT_IB_QUERY_COUNTERS_OP, dapl_ext_query_counters, true},
+	{DAT_IB_PRINT_COUNTERS_OP, dapl_ext_print_counters, true},
+	{DAT_IB_START_COUNTERS_OP, dapl_ext_start_counters, true},
+	{DAT_IB_STOP_COUNTERS_OP, dapl_ext_stop_counters, true},
+	{DAT_IB_OPEN_QUERY_OP, open_query, true},
+	{DAT_IB_CLOSE_QUERY_OP, close_query, true},
 };
 
 DAT_RETURN dapl_extensions(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
 {
-	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
-		if (operations[i].op == (int)op)
+	DAT_RETURN ret;
+	int cancel;
+
+	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]);
+	     i++) {
+		if (operations[i].op != (int)op)
+			continue;
+		if (!operations[i].shielded)
 			return operations[i].fn(handle, args);
+		cancel = dapl_cancel_off();
+		ret = operations[i].fn(handle, args);
+		dapl_cancel_restore(cancel);
+		return ret;
+	}
 	return dapl_fail(DAPL_ERR(DAT_NOT_IMPLEMENTED, 0),
 			 "the provider has no extension operation %d", (int)op);
 }

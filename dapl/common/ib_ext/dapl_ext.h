@@ -15,4 +15,10 @@
 DAT_EXPORT DAT_RETURN dapl_extensions(DAT_HANDLE handle, DAT_EXTENDED_OP op,
 				      va_list args);
 
+/* dapl_ext_counters.c: four of its operations. */
+DAT_RETURN dapl_ext_query_counters(DAT_HANDLE handle, va_list args);
+DAT_RETURN dapl_ext_print_counters(DAT_HANDLE handle, va_list args);
+DAT_RETURN dapl_ext_start_counters(DAT_HANDLE handle, va_list args);
+DAT_RETURN dapl_ext_stop_counters(DAT_HANDLE handle, va_list args);
+
 #endif

@@ -173,6 +173,7 @@ static void ep_shutdown(struct dapl_obj *obj)
 	parts = parts_of(ep);
 	notify_leave(&parts, &ep->qp.attr);
 	parts_unuse(&parts);
+	dapl_counts_end(&ep->qp.counts, obj->ia->counters.ep, DAPL_EP_COUNTS);
 }
 
 static void ep_destroy(struct dapl_obj *obj)
@@ -182,6 +183,7 @@ static void ep_destroy(struct dapl_obj *obj)
 	/* What was deferred since shutdown does nothing, but uses the memory.
 	 */
 	ep_calls_cancel(ep);
+	dapl_counts_end(&ep->qp.counts, NULL, 0);
 	free(ep->pdata);
 	dapl_lock_fini(&ep->lock);
 	dapl_lock_fini(&ep->qp.ctl);
@@ -190,6 +192,8 @@ static void ep_destroy(struct dapl_obj *obj)
 
 static const struct dapl_obj_ops ep_ops = {
 	.type = DAT_HANDLE_TYPE_EP,
+	.made = DCNT_IA_EP_CREATE,
+	.ended = DCNT_IA_EP_FREE,
 	.size = sizeof(struct dapl_ep),
 	.shutdown = ep_shutdown,
 	.destroy = ep_destroy,

@@ -95,6 +95,23 @@ static void ia_async_event(struct dapl_ia *ia,
 	}
 }
 
+static void async_count(struct dapl_ia *ia, const struct ibv_async_event *event)
+{
+	dapl_ia_count(ia, DCNT_IA_ASYNC_ERROR);
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		dapl_ia_count(ia, DCNT_IA_ASYNC_CQ_ERROR);
+		break;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+		dapl_ia_count(ia, DCNT_IA_ASYNC_QP_ERROR);
+		break;
+	default:
+		break;
+	}
+}
+
 static void ia_async_ready(struct dapl_watch *w, uint32_t events)
 {
 	struct dapl_ia *ia = dapl_container_of(w, struct dapl_ia, async_watch);
@@ -103,6 +120,7 @@ static void ia_async_ready(struct dapl_watch *w, uint32_t events)
 	while (!vb_async_get(&ia->dev, &event)) {
 		dapl_log(DAPL_LOG_WARN, "ia %p: %s: %s", (void *)ia,
 			 ia->dev.name, ibv_event_type_str(event.event_type));
+		async_count(ia, &event);
 		ia_async_event(ia, &event);
 		vb_async_ack(&event);
 	}
@@ -188,6 +206,8 @@ static void async_evd_close(struct dapl_ia *ia)
 
 /* clang-format off */
 static const struct dapl_param rows[] = {
+	{"DAPL_COUNTERS", DAPL_PARAM_STR, FIELD(counters), 0, 16, 0,
+	 "count, and print at dat_ia_close(): table, json; 0: not"},
 	{"DAPL_DBG_SYS_MEM", DAPL_PARAM_NONE, 0, 0, 0, 0,
 	 "without effect: it never had any"},
 	{"DAPL_IB_PKEY", DAPL_PARAM_INT, FIELD(pkey), 0, 65535, 0,
@@ -252,7 +272,7 @@ static int params_read(struct dapl_ia *ia)
 	return 0;
 }
 
-static struct dapl_ia *ia_alloc(const struct dapl_provider *prov)
+static struct dapl_ia *ia_alloc(struct dapl_provider *prov)
 {
 	struct dapl_ia *ia;
 
@@ -386,6 +406,7 @@ static DAT_RETURN cm_open(struct dapl_ia *ia)
 		.ia = ia,
 		.loop = ia->loop,
 		.params = ia->cm_params,
+		.counts = ia->counters.n,
 	};
 
 	return cm_error(base.ops->open(ia->prov->ia_params, &base, &ia->cm),
@@ -462,7 +483,7 @@ static DAT_RETURN no_files_left(void)
 static DAT_RETURN ia_open(const char *name, bool query_only, DAT_COUNT qlen,
 			  DAT_EVD_HANDLE async_evd, struct dapl_ia **ret_ia)
 {
-	const struct dapl_provider *prov;
+	struct dapl_provider *prov;
 	struct dapl_ia *ia;
 	DAT_RETURN ret;
 	bool files;
@@ -487,6 +508,7 @@ static DAT_RETURN ia_open(const char *name, bool query_only, DAT_COUNT qlen,
 		return files ? ret : no_files_left();
 	}
 	dapl_ia_named_attrs(ia);
+	dapl_counters_open(ia);
 	__atomic_store_n(&ia->obj.magic, DAPL_MAGIC(DAT_HANDLE_TYPE_IA),
 			 __ATOMIC_RELEASE);
 	dapl_log(DAPL_LOG_UTIL, "ia %p: %s on %s port %u%s", (void *)ia,
@@ -525,26 +547,11 @@ DAT_RETURN dapl_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen,
 
 /* -------------------------------------------------- close */
 
-/* Retires the first object of TYPE on the list, or returns NULL. */
-static struct dapl_obj *ia_take(struct dapl_ia *ia, DAT_HANDLE_TYPE type)
-{
-	struct dapl_obj *obj = NULL;
-
-	dapl_lock(&ia->lock);
-	if (!dapl_list_empty(&ia->objs[type])) {
-		obj = dapl_list_first(&ia->objs[type], struct dapl_obj, link);
-		__atomic_store_n(&obj->magic, 0, __ATOMIC_RELAXED);
-		dapl_list_del(&obj->link);
-	}
-	dapl_unlock(&ia->lock);
-	return obj;
-}
-
 static void ia_end_all(struct dapl_ia *ia, DAT_HANDLE_TYPE type)
 {
 	struct dapl_obj *obj;
 
-	while ((obj = ia_take(ia, type)))
+	while ((obj = dapl_obj_retire_any(ia, type)))
 		dapl_obj_end(obj);
 }
 
@@ -619,6 +626,7 @@ static void ia_end(struct dapl_ia *ia)
 	async_evd_close(ia);
 	/* The asynchronous EVD may have notified one, too. */
 	ia_end_all(ia, DAT_HANDLE_TYPE_CNO);
+	dapl_counters_close(ia);
 	device_close(ia);
 	dapl_loop_close(ia->loop);
 	dapl_obj_put(&ia->obj);

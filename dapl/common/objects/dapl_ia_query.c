@@ -203,6 +203,7 @@ void dapl_ia_named_attrs(struct dapl_ia *ia)
 	      is_extended(ia) ? "TRUE" : "FALSE");
 	named(ia, "DAT_IB_FETCH_AND_ADD", atomic);
 	named(ia, "DAT_IB_CMP_AND_SWAP", atomic);
+	named(ia, "DAT_COUNTERS", "TRUE");
 	named(ia, "DAT_IB_IMMED_DATA", ia->dev.immediate ? "TRUE" : "FALSE");
 	/* Old ones say it where the connection manager has them. */
 	if (ia->prov->ops->datagrams)

@@ -142,6 +142,8 @@ static void lmr_shutdown(struct dapl_obj *obj)
 
 static const struct dapl_obj_ops lmr_ops = {
 	.type = DAT_HANDLE_TYPE_LMR,
+	.made = DCNT_IA_LMR_CREATE,
+	.ended = DCNT_IA_LMR_FREE,
 	.size = sizeof(struct dapl_lmr),
 	.shutdown = lmr_shutdown,
 };

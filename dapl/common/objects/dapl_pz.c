@@ -18,6 +18,8 @@ static void pz_shutdown(struct dapl_obj *obj)
 
 static const struct dapl_obj_ops pz_ops = {
 	.type = DAT_HANDLE_TYPE_PZ,
+	.made = DCNT_IA_PZ_CREATE,
+	.ended = DCNT_IA_PZ_FREE,
 	.size = sizeof(struct dapl_pz),
 	.shutdown = pz_shutdown,
 };

@@ -210,6 +210,8 @@ static void rmr_destroy(struct dapl_obj *obj)
 
 static const struct dapl_obj_ops rmr_ops = {
 	.type = DAT_HANDLE_TYPE_RMR,
+	.made = DCNT_IA_RMR_CREATE,
+	.ended = DCNT_IA_RMR_FREE,
 	.size = sizeof(struct dapl_rmr),
 	.shutdown = rmr_shutdown,
 	.destroy = rmr_destroy,

@@ -53,6 +53,8 @@ static void srq_destroy(struct dapl_obj *obj)
 
 static const struct dapl_obj_ops srq_ops = {
 	.type = DAT_HANDLE_TYPE_SRQ,
+	.made = DCNT_IA_SRQ_CREATE,
+	.ended = DCNT_IA_SRQ_FREE,
 	.size = sizeof(struct dapl_srq),
 	.shutdown = srq_shutdown,
 	.destroy = srq_destroy,

@@ -8,6 +8,7 @@
  * they sleep.
  */
 #include "dapl/common/plugin/dapl_calls.h"
+#include "dapl/common/base/dapl_provider.h"
 #include "dapl/common/connect/dapl_ep.h"
 #include "dapl/common/connect/dapl_sp.h"
 #include "dapl/common/event/dapl_cno.h"
@@ -19,6 +20,7 @@
 #include "dapl/common/objects/dapl_pz.h"
 #include "dapl/common/objects/dapl_rmr.h"
 #include "dapl/common/objects/dapl_srq.h"
+#include "dapl/common/plugin/dapl_counted.h"
 #include "dapl/common/services/dapl_cancel.h"
 #include "dapl/common/transfer/dapl_ep_post.h"
 
@@ -183,4 +185,9 @@ const DAT_PROVIDER dapl__vector = {
 	shielded_cno_trigger,
 	dapl_ia_ha_related,
 	dapl_extensions,
+};
+
+const struct dapl_calls dapl__calls = {
+	.vector = &dapl__vector,
+	.count = dapl_counted,
 };

@@ -6,7 +6,11 @@
 #include <dat2/dat_registry.h>
 #include <dat2/udat.h>
 
+struct dapl_calls;
+
 /* The template of all vectors. */
 extern const DAT_PROVIDER dapl__vector;
+/* That, and how it is made to count. */
+extern const struct dapl_calls dapl__calls;
 
 #endif

@@ -36,7 +36,7 @@ static const char *missing_op(const struct dapl_cm_ops *ops)
 	return NULL;
 }
 
-void dapl_provider_register_calls(const DAT_PROVIDER *calls,
+void dapl_provider_register_calls(const struct dapl_calls *calls,
 				  const struct dapl_cm_ops *ops,
 				  const DAT_PROVIDER_INFO *info,
 				  const char *ia_params)
@@ -63,7 +63,7 @@ void dapl_provider_register(const struct dapl_cm_ops *ops,
 			    const DAT_PROVIDER_INFO *info,
 			    const char *ia_params)
 {
-	dapl_provider_register_calls(&dapl__vector, ops, info, ia_params);
+	dapl_provider_register_calls(&dapl__calls, ops, info, ia_params);
 }
 
 void dapl_provider_unregister(const struct dapl_cm_ops *ops,

@@ -13,6 +13,7 @@
 
 #include <dat2/dat_registry.h>
 
+struct dapl_calls;
 struct dapl_cm_ops;
 
 /*
@@ -23,7 +24,7 @@ void dapl_provider_register(const struct dapl_cm_ops *ops,
 			    const DAT_PROVIDER_INFO *info,
 			    const char *ia_params);
 /* The same with other CALLS than those of DAT 2.0. */
-void dapl_provider_register_calls(const DAT_PROVIDER *calls,
+void dapl_provider_register_calls(const struct dapl_calls *calls,
 				  const struct dapl_cm_ops *ops,
 				  const DAT_PROVIDER_INFO *info,
 				  const char *ia_params);
@@ -32,7 +33,7 @@ void dapl_provider_unregister(const struct dapl_cm_ops *ops,
 
 /* A plugin is built with other calls by the name of their table. */
 #ifdef DAPL_PLUGIN_CALLS
-extern const DAT_PROVIDER DAPL_PLUGIN_CALLS;
+extern const struct dapl_calls DAPL_PLUGIN_CALLS;
 #define DAPL_PLUGIN_REGISTER(ops, info, ia_params) \
 	dapl_provider_register_calls(&DAPL_PLUGIN_CALLS, ops, info, ia_params)
 #else

@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "dapl/common/services/dapl_cancel.h"
+#include "dapl/common/services/dapl_probe.h"
 #include "dapl/common/services/dapl_text.h"
 
 #define TEXT_SIZE     1024
@@ -398,6 +399,7 @@ DAT_RETURN dapl_fail(DAT_RETURN ret, const char *fmt, ...)
 	va_start(ap, fmt);
 	keep_reason(fmt, ap);
 	va_end(ap);
+	DAPL_PROBE2(error, ret, fail_text);
 	return ret;
 }
 
@@ -408,6 +410,7 @@ int dapl_fail_errno(int err, const char *fmt, ...)
 	va_start(ap, fmt);
 	keep_reason(fmt, ap);
 	va_end(ap);
+	DAPL_PROBE2(error, err, fail_text);
 	return err;
 }
 

@@ -25,6 +25,7 @@ const char *const dapl_param_names[] = {
 	"DAPL_CM_ROUTE_RETRY_COUNT",
 	"DAPL_CM_ROUTE_TIMEOUT_MS",
 	"DAPL_CM_TOS",
+	"DAPL_COUNTERS",
 	"DAPL_DBG_DEST",
 	"DAPL_DBG_LEVEL",
 	"DAPL_DBG_SYS_MEM",

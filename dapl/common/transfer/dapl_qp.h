@@ -15,6 +15,7 @@
 
 #include <stddef.h>
 
+#include "dapl/common/base/dapl_counters.h"
 #include "dapl/common/base/dapl_obj.h"
 #include "dapl/common/event/dapl_evd.h"
 #include "dapl/common/event/dapl_wq.h"
@@ -74,6 +75,7 @@ struct dapl_qp {
 	struct dapl_evd *recv_evd;
 	struct dapl_evd *request_evd;
 	struct dapl_srq *srq;
+	struct dapl_counts *counts; /* atomic; see dapl_counters.h */
 	bool has_queues; /* work queues, and room on the EVDs; as sq and rq */
 };
 

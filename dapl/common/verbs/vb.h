@@ -119,6 +119,13 @@ int vb_gid_table(const struct vb_dev *dev, struct ibv_gid_entry **ret_gids);
 int vb_pkey_find(const struct vb_dev *dev, uint16_t pkey, uint16_t *ret_index);
 
 /*
+ * What the port counts under NAME, a file below its folder in sysfs. False: it
+ * has no such count.
+ */
+bool vb_port_count(const struct vb_dev *dev, const char *name,
+		   uint64_t *ret_value);
+
+/*
  * The next asynchronous event; -EAGAIN when there is none. Each must be
  * acknowledged; destroying its object waits for that.
  */

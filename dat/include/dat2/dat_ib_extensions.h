@@ -621,12 +621,18 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
  *   cntr         DCNT_IA_*, DCNT_EP_* or DCNT_EVD_*
  *   p_cntrs_out  out, one 64-bit value, or for *_ALL_COUNTERS as many as the
  *                number of that name
- *   reset        not 0: set to 0 after reading
+ *   reset        not 0: counted from 0 after reading
+ *
+ * Objects, connections and errors are always counted; what calls on the data
+ * path do (DCNT_EP_*, DCNT_EVD_*) from the first of these four calls on any
+ * object of an adapter of that name, or with DAPL_COUNTERS in the environment.
+ * What each of them means is in dapl-counters.7.
  *
  * Returns:
- *   INVALID_HANDLE, INVALID_PARAMETER  object, number
+ *   INVALID_HANDLE, INVALID_PARAMETER  object, number, no place
  *   NOT_IMPLEMENTED  DAT_IB_ATTR_COUNTERS is not "TRUE"
- * Blocks: no. Threads: serialise. Events: none.
+ * Blocks: no; values of the device are read from sysfs. Threads: any.
+ * Events: none.
  * Rule: IB extension 2.0.9.
  */
 #define dat_ib_query_counters(dat_handle, cntr, p_cntrs_out, reset) \
@@ -636,12 +642,12 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 			 (int)(reset))
 
 /*
- * dat_ib_print_counters - write counters to standard output.
+ * dat_ib_print_counters - write counters that are not 0 to standard output.
  *
  *   the arguments  as dat_ib_query_counters()
  *
  * Returns: as dat_ib_query_counters().
- * Blocks: no longer than the output. Threads: serialise. Events: none.
+ * Blocks: no longer than the output. Threads: any. Events: none.
  * Rule: IB extension 2.0.9.
  */
 #define dat_ib_print_counters(dat_handle, cntr, reset)              \
@@ -650,13 +656,13 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 			 (int)(cntr), (int)(reset))
 
 /*
- * dat_ib_start_counter - start a group of adapter counters.
+ * dat_ib_start_counter - let a group of adapter counters go on, as at first.
  *
  *   dat_handle  IA
  *   type        DAT_IA_COUNTER_TYPE
  *
  * Returns: as dat_ib_query_counters().
- * Blocks: no. Threads: serialise. Events: none.
+ * Blocks: no. Threads: any. Events: none.
  * Rule: IB extension 2.0.9; older headers named a type that does not exist.
  */
 #define dat_ib_start_counter(dat_handle, type)                      \
@@ -665,12 +671,12 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
 			 (DAT_IA_COUNTER_TYPE)(type))
 
 /*
- * dat_ib_stop_counter - stop a group of adapter counters.
+ * dat_ib_stop_counter - let a group of adapter counters stay as it is.
  *
  *   the arguments  as dat_ib_start_counter()
  *
  * Returns: as dat_ib_query_counters().
- * Blocks: no. Threads: serialise. Events: none.
+ * Blocks: no. Threads: any. Events: none.
  * Rule: as dat_ib_start_counter().
  */
 #define dat_ib_stop_counter(dat_handle, type)                      \

@@ -7,6 +7,7 @@
  * the kernel. Threads: one besides the test's, which is cancelled and joined.
  * Rule: doc/thread-safety.md, "Cancellation".
  */
+#include <dat2/dat_ib_extensions.h>
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -292,6 +293,32 @@ ON_EACH(calls__connection, begin)
 	TRY(ep_free);
 	o.s->ep = NULL;
 	TRY(psp_free);
+}
+
+/* ---------------------------------------------- counters */
+
+static DAT_RETURN call_query_counters(void)
+{
+	DAT_UINT64 values[DCNT_IA_ALL_COUNTERS];
+
+	return world_op((DAT_HANDLE)o.s->ia, DAT_IB_QUERY_COUNTERS_OP,
+			DCNT_IA_ALL_COUNTERS, values, 0);
+}
+
+static DAT_RETURN call_stop_counter(void)
+{
+	return world_op((DAT_HANDLE)o.s->ia, DAT_IB_STOP_COUNTERS_OP,
+			DCNT_IA_LNK);
+}
+
+/* Those that post and read count from here on. */
+ON_IB(calls__counters, begin)
+{
+	o.evd = o.s->recv_evd;
+	TRY(query_counters);
+	TRY(stop_counter);
+	world_connect(o.w);
+	check_data();
 }
 
 /* --------------------------------------------------- SRQ */

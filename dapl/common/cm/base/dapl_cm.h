@@ -73,6 +73,7 @@ struct dapl_cm {
 	struct dapl_ia *ia; /* opaque to the provider; passed back */
 	struct dapl_loop *loop;
 	const void *params; /* filled by ops->params; NULL if that is */
+	uint64_t *counts;   /* by DCNT_IA_* of dat_ib_extensions.h; or NULL */
 
 	char dev_name[IBV_SYSFS_NAME_MAX]; /* verbs device to open */
 	uint8_t port;

@@ -12,6 +12,7 @@
 #include "dapl/common/cm/dcm/dcm.h"
 
 #include <assert.h>
+#include <dat2/dat_ib_extensions.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@
 #include <unistd.h>
 
 #include "dapl/common/services/dapl_cancel.h"
+#include "dapl/common/services/dapl_count.h"
+#include "dapl/common/services/dapl_probe.h"
 
 /* How long stop() waits for peers: about four tries without a measurement. */
 #define LEAVE_US 2000000
@@ -137,6 +140,56 @@ static int engine_dial(struct dcm_conn *dc)
 	return dcm_of_engine(dc->eng)->tp->dial(dc);
 }
 
+/* The first of each, and the repeats. */
+static void count_sent(struct dcm *dcm, const struct dcm_msg *msg)
+{
+	static const struct {
+		int first;
+		int again;
+	} ids[DCM_OP_N] = {
+		[DCM_REQ] = {DCNT_IA_CM_REQ_TX, DCNT_IA_CM_ERR_REQ_RETRY},
+		[DCM_REP] = {DCNT_IA_CM_REP_TX, DCNT_IA_CM_ERR_REP_RETRY},
+		[DCM_REJ_USER] = {DCNT_IA_CM_USER_REJ_TX,
+				  DCNT_IA_CM_USER_REJ_TX},
+		[DCM_REJ_CM] = {DCNT_IA_CM_ERR_REJ_TX, DCNT_IA_CM_ERR_REJ_TX},
+		[DCM_RTU] = {DCNT_IA_CM_RTU_TX, DCNT_IA_CM_ERR_RTU_RETRY},
+		[DCM_DREQ] = {DCNT_IA_CM_DREQ_TX, DCNT_IA_CM_ERR_DREQ_RETRY},
+		[DCM_DREP] = {DCNT_IA_CM_DREP_TX, DCNT_IA_CM_ERR_DREP_RETRY},
+	};
+
+	if (msg->op < DCM_OP_N)
+		dapl_count(dcm->base.counts,
+			   msg->rtns ? ids[msg->op].again : ids[msg->op].first);
+}
+
+/* The first of each that CONN waits for, and what is none of that. */
+static void count_come(const struct dcm_cm_conn *conn, enum dcm_input in)
+{
+	static const struct {
+		enum dcm_state in; /* in which it is new */
+		int first;
+		int again;
+	} ids[DCM_IN_N] = {
+		[DCM_IN_REQ] = {DCM_IDLE, DCNT_IA_CM_REQ_RX,
+				DCNT_IA_CM_ERR_REQ_DUP},
+		[DCM_IN_REP] = {DCM_REQ_SENT, DCNT_IA_CM_REP_RX,
+				DCNT_IA_CM_ERR_REP_DUP},
+		[DCM_IN_RTU] = {DCM_REP_SENT, DCNT_IA_CM_RTU_RX,
+				DCNT_IA_CM_ERR_RTU_DUP},
+		[DCM_IN_DREQ] = {DCM_UP, DCNT_IA_CM_DREQ_RX,
+				 DCNT_IA_CM_ERR_DREQ_DUP},
+		[DCM_IN_DREP] = {DCM_DREQ_SENT, DCNT_IA_CM_DREP_RX,
+				 DCNT_IA_CM_ERR_DREP_DUP},
+	};
+	bool first = conn->dcm.proto.state == ids[in].in;
+
+	if (ids[in].first)
+		dapl_count(conn->base.node.cm->counts,
+			   first ? ids[in].first : ids[in].again);
+	else if (in == DCM_IN_REJ_CM)
+		dapl_count(conn->base.node.cm->counts, DCNT_IA_CM_ERR_REJ_RX);
+}
+
 static void engine_send(struct dcm_engine *eng, struct dcm_conn *dc,
 			const struct dcm_peer *to, const struct dcm_msg *msg,
 			bool filler)
@@ -144,6 +197,8 @@ static void engine_send(struct dcm_engine *eng, struct dcm_conn *dc,
 	dapl_log(DAPL_LOG_CM, "conn %p: %s, repeat %u",
 		 dc ? (void *)dcm_conn_from(dc) : NULL, dcm_op_name(msg->op),
 		 msg->rtns);
+	DAPL_PROBE3(cm_send, dc, dcm_op_name(msg->op), msg->rtns);
+	count_sent(dcm_of_engine(eng), msg);
 	dcm_of_engine(eng)->tp->send(eng, dc, to, msg, filler);
 }
 
@@ -272,6 +327,7 @@ static void engine_request(struct dcm_listener *dl, struct dcm_conn *dc,
 		.ud = dc->proto.datagram,
 	};
 
+	dapl_count(dcm->base.counts, DCNT_IA_CM_REQ_RX);
 	if (dcm->tp->peer)
 		dcm->tp->peer(conn, msg);
 	req.peer_port = conn->peer_port;
@@ -332,9 +388,14 @@ static void engine_left(struct dcm_engine *eng)
 
 static void engine_comes(const struct dcm_conn *dc, enum dcm_input in)
 {
-	dapl_log(DAPL_LOG_CM, "conn %p, %s: %s",
-		 (const void *)dapl_container_of(dc, struct dcm_cm_conn, dcm),
+	const struct dcm_cm_conn *conn =
+		dapl_container_of(dc, struct dcm_cm_conn, dcm);
+
+	dapl_log(DAPL_LOG_CM, "conn %p, %s: %s", (const void *)conn,
 		 dcm_state_name(dc->proto.state), dcm_input_name(in));
+	DAPL_PROBE3(cm_input, dc, dcm_state_name(dc->proto.state),
+		    dcm_input_name(in));
+	count_come(conn, in);
 }
 
 static const struct dcm_engine_ops engine_ops = {
@@ -369,7 +430,26 @@ struct dcm_cm_conn *dcm_conn_new(struct dcm *dcm)
 
 bool dcm_room(struct dcm_cm_listener *l)
 {
-	return dcm_engine_room(&dcm_of_listener(l)->eng, &l->dcm);
+	struct dcm *dcm = dcm_of_listener(l);
+	bool room = dcm_engine_room(&dcm->eng, &l->dcm);
+
+	if (!room)
+		dapl_count(dcm->base.counts, DCNT_IA_CM_ERR_REQ_FULLQ);
+	return room;
+}
+
+void dcm_datagram(struct dcm *dcm, const uint8_t *buf, size_t len,
+		  const struct dcm_source *src)
+{
+	const struct dcm_engine_stats before = dcm->eng.stats;
+	const struct dcm_engine_stats *now = &dcm->eng.stats;
+
+	dcm_engine_datagram(&dcm->eng, buf, len, src, dapl_now_us());
+	dapl_count_add(dcm->base.counts, DCNT_IA_CM_ERR_REQ_FULLQ,
+		       now->held - before.held);
+	dapl_count_add(dcm->base.counts, DCNT_IA_CM_ERR_UNEXPECTED,
+		       now->unmatched - before.unmatched + now->malformed -
+			       before.malformed);
 }
 
 int dcm_request(struct dcm_cm_listener *l, struct dcm_cm_conn *conn,

@@ -78,7 +78,7 @@ struct dcm_transport {
 		      const struct sockaddr *addr, DAT_CONN_QUAL qual);
 	/*
 	 * Any thread. Begins to listen; requests may be reported at once, to
-	 * dcm_request() or by dcm_engine_datagram(). Datagrams: only writes
+	 * dcm_request() or by dcm_datagram(). Datagrams: only writes
 	 * *RET_PORT; 0 means that the transport listens itself. Errors as in
 	 * dapl_cm_ops.
 	 */
@@ -161,6 +161,9 @@ void dcm_fini(struct dcm *dcm);
 struct dcm_cm_conn *dcm_conn_new(struct dcm *dcm);
 /* As dcm_engine_room(). */
 bool dcm_room(struct dcm_cm_listener *l);
+/* A datagram from SRC, any bytes. Service thread. */
+void dcm_datagram(struct dcm *dcm, const uint8_t *buf, size_t len,
+		  const struct dcm_source *src);
 /*
  * Stream: MSG, a REQ, came on CONN for L. As dcm_engine_stream_request(); also
  * -ECANCELED, when L has been closed: the transport hangs up then.

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_counters.c - counting, and reading what was counted.
+ *
+ * A counter of an adapter only grows. What a program sees of it is the
+ * difference to a base, so that starting, stopping and resetting touch nothing
+ * that others are adding to, and is the same for values that the kernel keeps.
+ */
+#include "dapl/common/base/dapl_counters.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/base/dapl_process.h"
+
+/* --------------------------------------------------- of an adapter */
+
+void dapl_ia_count(struct dapl_ia *ia, int id)
+{
+	dapl_count(ia->counters.n, id);
+}
+
+void dapl_ia_count_connect(struct dapl_ia *ia, uint64_t us)
+{
+	struct dapl_ia_counters *c = &ia->counters;
+	int i = 0;
+
+	while (i < DAPL_TIMES - 1 && us >> i)
+		i++;
+	dapl_count(c->connects, i);
+	dapl_count_add(&c->connects_us, 0, us);
+	dapl_count_most(&c->connects_most_us, 0, us);
+}
+
+/* ------------------------------------------- of an endpoint or EVD */
+
+static struct dapl_counts *counts_take(void)
+{
+	struct dapl_counts *c;
+
+	dapl_lock(&dapl_process.pool_lock);
+	c = dapl_process.counts;
+	if (c)
+		dapl_process.counts = c->next;
+	dapl_unlock(&dapl_process.pool_lock);
+	return c ? c : calloc(1, sizeof(*c));
+}
+
+static void counts_put(struct dapl_counts *c)
+{
+	memset(c, 0, sizeof(*c));
+	dapl_lock(&dapl_process.pool_lock);
+	c->next = dapl_process.counts;
+	dapl_process.counts = c;
+	dapl_unlock(&dapl_process.pool_lock);
+}
+
+uint64_t *dapl_counts_at(struct dapl_counts **place)
+{
+	struct dapl_counts *c = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+	struct dapl_counts *mine;
+
+	if (c)
+		return c->n;
+	mine = counts_take();
+	if (!mine)
+		return NULL;
+	if (__atomic_compare_exchange_n(place, &c, mine, 0, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return mine->n;
+	counts_put(mine);
+	return c->n;
+}
+
+uint64_t *dapl_counts_if_on(const struct dapl_ia *ia,
+			    struct dapl_counts **place)
+{
+	return __atomic_load_n(&ia->prov->counts, __ATOMIC_RELAXED)
+		       ? dapl_counts_at(place)
+		       : NULL;
+}
+
+void dapl_counts_end(struct dapl_counts **place, uint64_t *sum, int count)
+{
+	struct dapl_counts *c =
+		__atomic_exchange_n(place, NULL, __ATOMIC_ACQ_REL);
+
+	if (!c)
+		return;
+	for (int i = 0; i < count; i++)
+		dapl_count_add(sum, i, c->n[i]);
+	counts_put(c);
+}
+
+/* ------------------------------------------------------- asked for */
+
+/*
+ * What the device counts, in files of the kernel: one that exists is it. Names
+ * differ by driver: mlx4, mlx5 and rdma_rxe.
+ */
+#define FILES 4
+static const struct device_count {
+	int id;
+	const char *file[FILES];
+} device_counts[] = {
+	{DCNT_IA_LNK_ERR_RCV, {"counters/port_rcv_errors"}},
+	{DCNT_IA_LNK_ERR_RCV_REM_PHYS,
+	 {"counters/port_rcv_remote_physical_errors"}},
+	{DCNT_IA_LNK_ERR_RCV_CONSTRAINT,
+	 {"counters/port_rcv_constraint_errors"}},
+	{DCNT_IA_LNK_ERR_XMT_DISCARDS, {"counters/port_xmit_discards"}},
+	{DCNT_IA_LNK_ERR_XMT_CONTRAINT,
+	 {"counters/port_xmit_constraint_errors"}},
+	{DCNT_IA_LNK_ERR_INTEGRITY, {"counters/local_link_integrity_errors"}},
+	{DCNT_IA_LNK_ERR_EXC_BUF_OVERRUN,
+	 {"counters/excessive_buffer_overrun_errors"}},
+	{DCNT_IA_LNK_WARN_RCV_SW_RELAY,
+	 {"counters/port_rcv_switch_relay_errors"}},
+	{DCNT_IA_LNK_WARN_XMT_WAIT, {"counters/port_xmit_wait"}},
+	{DCNT_IA_DIAG_ERR_RQ_RAE,
+	 {"hw_counters/rq_num_rae", "hw_counters/resp_remote_access_errors"}},
+	{DCNT_IA_DIAG_ERR_RQ_OOS,
+	 {"hw_counters/rq_num_oos", "hw_counters/out_of_sequence",
+	  "hw_counters/out_of_seq_request"}},
+	{DCNT_IA_DIAG_ERR_RQ_RIRE, {"hw_counters/rq_num_rire"}},
+	{DCNT_IA_DIAG_ERR_RQ_UDSDPRD,
+	 {"hw_counters/rq_num_udsdprd", "hw_counters/out_of_buffer"}},
+	{DCNT_IA_DIAG_ERR_SQ_RAE,
+	 {"hw_counters/sq_num_rae", "hw_counters/req_remote_access_errors"}},
+	{DCNT_IA_DIAG_ERR_SQ_OOS,
+	 {"hw_counters/sq_num_oos", "hw_counters/packet_seq_err",
+	  "hw_counters/rcvd_seq_err"}},
+	{DCNT_IA_DIAG_ERR_SQ_RIRE,
+	 {"hw_counters/sq_num_rire", "hw_counters/req_remote_invalid_request"}},
+	{DCNT_IA_DIAG_ERR_SQ_RREE,
+	 {"hw_counters/sq_num_rree", "hw_counters/rnr_nak_retry_err",
+	  "hw_counters/retry_rnr_exceeded_err"}},
+	{DCNT_IA_DIAG_ERR_SQ_TREE,
+	 {"hw_counters/sq_num_tree", "hw_counters/local_ack_timeout_err",
+	  "hw_counters/retry_exceeded_err"}},
+};
+
+#define DEVICE_COUNTS (sizeof(device_counts) / sizeof(device_counts[0]))
+
+/* 0: the device does not count it. */
+static uint64_t device_value(const struct dapl_ia *ia,
+			     const struct device_count *dc)
+{
+	uint64_t value = 0;
+
+	for (int i = 0; i < FILES && dc->file[i]; i++)
+		if (vb_port_count(&ia->dev, dc->file[i], &value))
+			break;
+	return value;
+}
+
+/* -1: of none, they always run. */
+static int group_of(int id)
+{
+	if (id >= DCNT_IA_DIAG_ERR_RQ_RAE)
+		return DCNT_IA_DIAG;
+	if (id >= DCNT_IA_LNK_ERR_RCV)
+		return DCNT_IA_LNK;
+	return id >= DCNT_IA_CM_LISTEN ? DCNT_IA_CM : -1;
+}
+
+/* What was counted since ever. */
+static void raw_values(struct dapl_ia *ia, uint64_t *raw)
+{
+	for (int i = 0; i < DCNT_IA_ALL_COUNTERS; i++)
+		raw[i] = __atomic_load_n(&ia->counters.n[i], __ATOMIC_RELAXED);
+	for (size_t i = 0; i < DEVICE_COUNTS; i++)
+		raw[device_counts[i].id] = device_value(ia, &device_counts[i]);
+}
+
+static uint64_t value_locked(const struct dapl_ia *ia, int id, uint64_t raw)
+{
+	const struct dapl_ia_counters *c = &ia->counters;
+	int group = group_of(id);
+
+	dapl_lock_assert_held(&ia->lock);
+	if (group >= 0 && c->stopped[group])
+		return c->base[id];
+	/* Somebody may have cleared those of the device. */
+	return raw > c->base[id] ? raw - c->base[id] : 0;
+}
+
+static void reset_locked(struct dapl_ia *ia, int id, uint64_t raw)
+{
+	struct dapl_ia_counters *c = &ia->counters;
+	int group = group_of(id);
+
+	dapl_lock_assert_held(&ia->lock);
+	c->base[id] = group >= 0 && c->stopped[group] ? 0 : raw;
+}
+
+void dapl_ia_counters(struct dapl_ia *ia, int id, uint64_t *ret, bool reset)
+{
+	int first = id == DCNT_IA_ALL_COUNTERS ? 0 : id;
+	int last = id == DCNT_IA_ALL_COUNTERS ? id - 1 : id;
+	uint64_t raw[DCNT_IA_ALL_COUNTERS];
+
+	raw_values(ia, raw);
+	dapl_lock(&ia->lock);
+	for (int i = first; i <= last; i++) {
+		ret[i - first] = value_locked(ia, i, raw[i]);
+		if (reset)
+			reset_locked(ia, i, raw[i]);
+	}
+	dapl_unlock(&ia->lock);
+}
+
+/* Makes of a base a value or the reverse, where GROUP is not so already. */
+void dapl_ia_counters_stopped(struct dapl_ia *ia, int group, bool stopped)
+{
+	struct dapl_ia_counters *c = &ia->counters;
+	uint64_t raw[DCNT_IA_ALL_COUNTERS];
+
+	raw_values(ia, raw);
+	dapl_lock(&ia->lock);
+	for (int i = 0;
+	     c->stopped[group] != stopped && i < DCNT_IA_ALL_COUNTERS; i++)
+		if (group_of(i) == group)
+			c->base[i] = raw[i] - c->base[i];
+	c->stopped[group] = stopped;
+	dapl_unlock(&ia->lock);
+}
+
+void dapl_counters_on(struct dapl_ia *ia)
+{
+	dapl_provider_count(ia->prov);
+}
+
+/* --------------------------------------------- DAPL_COUNTERS */
+
+enum dapl_counters_form dapl_counters_form(const char *text)
+{
+	if (!text || !text[0] || !strcmp(text, "0"))
+		return DAPL_COUNTERS_NONE;
+	if (!strcmp(text, "json"))
+		return DAPL_COUNTERS_JSON;
+	if (strcmp(text, "table") && strcmp(text, "1"))
+		dapl_log(DAPL_LOG_WARN,
+			 "DAPL_COUNTERS: neither table nor json: \"%s\"; as a "
+			 "table",
+			 text);
+	return DAPL_COUNTERS_TABLE;
+}
+
+void dapl_counters_open(struct dapl_ia *ia)
+{
+	uint64_t values[DCNT_IA_ALL_COUNTERS];
+
+	if (dapl_counters_form(ia->params.counters) == DAPL_COUNTERS_NONE)
+		return;
+	dapl_counters_on(ia);
+	/* What the device counted before is not ours. */
+	for (size_t i = 0; i < DEVICE_COUNTS; i++)
+		dapl_ia_counters(ia, device_counts[i].id, values, true);
+}
+
+void dapl_counters_close(struct dapl_ia *ia)
+{
+	enum dapl_counters_form form = dapl_counters_form(ia->params.counters);
+	uint64_t values[DCNT_IA_ALL_COUNTERS];
+	const struct dapl_counters_say say = {
+		.name = ia->prov->info.ia_name,
+		.ia = values,
+		.ep = ia->counters.ep,
+		.evd = ia->counters.evd,
+		.times = &ia->counters,
+	};
+
+	if (form == DAPL_COUNTERS_NONE)
+		return;
+	dapl_ia_counters(ia, DCNT_IA_ALL_COUNTERS, values, false);
+	if (form == DAPL_COUNTERS_JSON)
+		dapl_counters_json(stderr, &say);
+	else
+		dapl_counters_table(stderr, &say);
+}

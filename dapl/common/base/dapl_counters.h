@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dapl_counters.h - what an adapter, its endpoints and its EVDs count.
+ *
+ * The values are those of the IB extension (DCNT_*), and a few that it has no
+ * name for. What happens seldom is always counted, with the adapter. What calls
+ * on the data path do is counted once somebody has asked (DAPL_COUNTERS, or any
+ * of the extension's four calls): from then on the vector of the adapter's name
+ * leads to calls that count (dapl_provider.h), and endpoints and EVDs get a
+ * place for it when they need one. Until then none of it costs an instruction.
+ *
+ * Locks: the IA's for what starts, stops and is reset; values are atomic.
+ */
+#ifndef DAPL_COUNTERS_H
+#define DAPL_COUNTERS_H
+
+#include <dat2/dat_ib_extensions.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "dapl/common/services/dapl_count.h"
+
+struct dapl_ia;
+
+/* Behind the extension's: they are printed, and can't be queried. */
+enum {
+	DAPL_EP_REQUESTS_MOST = DCNT_EP_ALL_COUNTERS, /* outstanding at once */
+	DAPL_EP_RECEIVES_MOST,
+	DAPL_EP_COUNTS,
+};
+enum {
+	DAPL_EVD_EVENTS_MOST = DCNT_EVD_ALL_COUNTERS, /* found waiting */
+	DAPL_EVD_COUNTS,
+};
+
+/*
+ * Of one endpoint or EVD. The memory stays one of these for ever, so that who
+ * counts for an object that is being freed does no harm.
+ */
+struct dapl_counts {
+	struct dapl_counts *next; /* that is free */
+	uint64_t n[DAPL_EP_COUNTS];
+};
+
+/* Groups of an adapter's counters, DCNT_IA_CM to DCNT_IA_DIAG. */
+#define DAPL_COUNT_GROUPS (DCNT_IA_DIAG + 1)
+/* Times in microseconds: below 1, below 2, below 4, ... */
+#define DAPL_TIMES 32
+
+struct dapl_ia_counters {
+	uint64_t n[DCNT_IA_ALL_COUNTERS];
+	/* Lock. What is subtracted; or, of a group that has been stopped, the
+	 * value itself. */
+	uint64_t base[DCNT_IA_ALL_COUNTERS];
+	bool stopped[DAPL_COUNT_GROUPS];
+	/* Of endpoints and EVDs that are no more. */
+	uint64_t ep[DAPL_EP_COUNTS];
+	uint64_t evd[DAPL_EVD_COUNTS];
+	/* From dat_ep_connect() to establishment. */
+	uint64_t connects[DAPL_TIMES];
+	uint64_t connects_us;
+	uint64_t connects_most_us;
+};
+
+/* An adapter: something happened to it. ID: DCNT_IA_*. */
+void dapl_ia_count(struct dapl_ia *ia, int id);
+/* An attempt to connect has led to a connection, after so long. */
+void dapl_ia_count_connect(struct dapl_ia *ia, uint64_t us);
+
+/*
+ * The values of an endpoint or EVD, at its *PLACE; made when there are none.
+ * NULL: no memory. Any thread.
+ */
+uint64_t *dapl_counts_at(struct dapl_counts **place);
+/* For what is not on the data path: NULL where nobody counts. */
+uint64_t *dapl_counts_if_on(const struct dapl_ia *ia,
+			    struct dapl_counts **place);
+/* The object ends: its COUNT values go to SUM, and the place to others. */
+void dapl_counts_end(struct dapl_counts **place, uint64_t *sum, int count);
+
+/* The calls of the data path count from here on. */
+void dapl_counters_on(struct dapl_ia *ia);
+/*
+ * The adapter's value ID, or all into RET; those of the device are read.
+ * RESET: from here on it is counted anew.
+ */
+void dapl_ia_counters(struct dapl_ia *ia, int id, uint64_t *ret, bool reset);
+/* From here on those of GROUP stay as they are, or go on. */
+void dapl_ia_counters_stopped(struct dapl_ia *ia, int group, bool stopped);
+
+/* How DAPL_COUNTERS wants them. */
+enum dapl_counters_form {
+	DAPL_COUNTERS_NONE,
+	DAPL_COUNTERS_TABLE,
+	DAPL_COUNTERS_JSON,
+};
+
+enum dapl_counters_form dapl_counters_form(const char *text);
+/* The adapter is open; and its objects are gone: its counters are printed. */
+void dapl_counters_open(struct dapl_ia *ia);
+void dapl_counters_close(struct dapl_ia *ia);
+
+/* dapl_counters_text.c */
+
+/* One or several lines about values; nothing that is 0 is printed. */
+struct dapl_counters_say {
+	const char *name; /* of the adapter */
+	DAT_HANDLE handle;
+	/* NULL: not those */
+	const uint64_t *ia;
+	const uint64_t *ep;
+	const uint64_t *evd;
+	const struct dapl_ia_counters *times;
+};
+
+void dapl_counters_table(FILE *to, const struct dapl_counters_say *say);
+void dapl_counters_json(FILE *to, const struct dapl_counters_say *say);
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * t_counters.c - counters: what the device counts in files of the kernel, what
+ * is printed, and that printing is as asked for.
+ *
+ * What calls count is conform/c_counters.c. Threads: the test's own.
+ * Rules: doc/dapl-counters.7; the files of drivers as Linux has them.
+ */
+#include "test/unit/kit.h"
+
+#include <dat2/dat_ib_extensions.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dapl/common/base/dapl_counters.h"
+#include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/plugin/dapl_calls.h"
+
+/* ----------------------------------------------- of the device */
+
+static char root[64];
+
+static void counter_write(const char *name, const char *text)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/ports/1/%s", root, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static void folder(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	assert_int_equal(mkdir(path, 0700), 0);
+}
+
+/* The device of IA has its files in ROOT, and none yet. */
+static void device_begin(struct dapl_ia *ia)
+{
+	strcpy(root, "/tmp/t_counters.XXXXXX");
+	assert_non_null(mkdtemp(root));
+	folder("ports");
+	folder("ports/1");
+	folder("ports/1/counters");
+	folder("ports/1/hw_counters");
+	snprintf(ia->dev.ctx->device->ibdev_path,
+		 sizeof(ia->dev.ctx->device->ibdev_path), "%s", root);
+}
+
+static void device_end(struct dapl_ia *ia)
+{
+	static const char *const names[] = {
+		"ports/1/counters/port_rcv_errors",
+		"ports/1/hw_counters/out_of_seq_request",
+		"ports/1/counters",
+		"ports/1/hw_counters",
+		"ports/1",
+		"ports",
+		"",
+	};
+	char path[256];
+
+	ia->dev.ctx->device->ibdev_path[0] = '\0';
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", root, names[i]);
+		remove(path);
+	}
+}
+
+static uint64_t query(struct dapl_ia *ia, int id, bool reset)
+{
+	uint64_t value = UINT64_MAX;
+
+	dapl_ia_counters(ia, id, &value, reset);
+	return value;
+}
+
+ON_IB(device__counts_in_files)
+{
+	struct dapl_ia *ia = (struct dapl_ia *)s->ia;
+
+	device_begin(ia);
+	/* There are none, as with most devices. */
+	assert_int_equal(query(ia, DCNT_IA_LNK_ERR_RCV, false), 0);
+	counter_write("counters/port_rcv_errors", "7\n");
+	assert_int_equal(query(ia, DCNT_IA_LNK_ERR_RCV, false), 7);
+	/* As one driver calls it. */
+	counter_write("hw_counters/out_of_seq_request",
+		      "18446744073709551615\n");
+	assert_true(query(ia, DCNT_IA_DIAG_ERR_RQ_OOS, false) == UINT64_MAX);
+	counter_write("hw_counters/out_of_seq_request", "none\n");
+	assert_int_equal(query(ia, DCNT_IA_DIAG_ERR_RQ_OOS, false), 0);
+	counter_write("hw_counters/out_of_seq_request", "");
+	assert_int_equal(query(ia, DCNT_IA_DIAG_ERR_RQ_OOS, false), 0);
+	device_end(ia);
+}
+
+ON_IB(device__is_counted_from_a_reset_on)
+{
+	struct dapl_ia *ia = (struct dapl_ia *)s->ia;
+
+	device_begin(ia);
+	counter_write("counters/port_rcv_errors", "7\n");
+	assert_int_equal(query(ia, DCNT_IA_LNK_ERR_RCV, true), 7);
+	assert_int_equal(query(ia, DCNT_IA_LNK_ERR_RCV, false), 0);
+	counter_write("counters/port_rcv_errors", "9\n");
+	assert_int_equal(query(ia, DCNT_IA_LNK_ERR_RCV, false), 2);
+	/* Somebody else has cleared it. */
+	counter_write("counters/port_rcv_errors", "1\n");
+	assert_int_equal(query(ia, DCNT_IA_LNK_ERR_RCV, false), 0);
+	device_end(ia);
+}
+
+ON_IB(device__stopped_and_started)
+{
+	struct dapl_ia *ia = (struct dapl_ia *)s->ia;
+
+	device_begin(ia);
+	counter_write("counters/port_rcv_errors", "7\n");
+	query(ia, DCNT_IA_LNK_ERR_RCV, true);
+	counter_write("counters/port_rcv_errors", "10\n");
+	dapl_ia_counters_stopped(ia, DCNT_IA_LNK, true);
+	counter_write("counters/port_rcv_errors", "100\n");
+	assert_int_equal(query(ia, DCNT_IA_LNK_ERR_RCV, false), 3);
+	dapl_ia_counters_stopped(ia, DCNT_IA_LNK, false);
+	assert_int_equal(query(ia, DCNT_IA_LNK_ERR_RCV, false), 3);
+	counter_write("counters/port_rcv_errors", "101\n");
+	assert_int_equal(query(ia, DCNT_IA_LNK_ERR_RCV, false), 4);
+	dapl_ia_counters_stopped(ia, DCNT_IA_LNK, true);
+	assert_int_equal(query(ia, DCNT_IA_LNK_ERR_RCV, true), 4);
+	assert_int_equal(query(ia, DCNT_IA_LNK_ERR_RCV, false), 0);
+	dapl_ia_counters_stopped(ia, DCNT_IA_LNK, false);
+	assert_int_equal(query(ia, DCNT_IA_LNK_ERR_RCV, false), 0);
+	device_end(ia);
+}
+
+/* ----------------------------------------------------- printed */
+
+static uint64_t ia_values[DCNT_IA_ALL_COUNTERS];
+static uint64_t ep_values[DAPL_EP_COUNTS];
+
+static void say(void (*form)(FILE *to, const struct dapl_counters_say *say),
+		const struct dapl_counters_say *what, char *text, size_t size)
+{
+	FILE *f = fmemopen(text, size, "w");
+
+	assert_non_null(f);
+	form(f, what);
+	fclose(f);
+}
+
+static void clear_values(void)
+{
+	memset(ia_values, 0, sizeof(ia_values));
+	memset(ep_values, 0, sizeof(ep_values));
+}
+
+CASE(json__one_line_whatever_the_name)
+{
+	static const char name[] = "a\"b\\c\nd";
+	char want[256], text[4096] = "";
+
+	clear_values();
+	ia_values[DCNT_IA_PZ_CREATE] = 1;
+	ia_values[DCNT_IA_DIAG_ERR_SQ_TREE] = UINT64_MAX;
+	say(dapl_counters_json,
+	    &(struct dapl_counters_say){
+		    .name = name, .ia = ia_values, .ep = ep_values},
+	    text, sizeof(text));
+	snprintf(want, sizeof(want),
+		 "{\"counters\":\"a\\\"b\\\\c\\u000ad\",\"pid\":%d,"
+		 "\"ia\":{\"pz_create\":1,"
+		 "\"diag_err_sq_tree\":18446744073709551615},\"ep\":{}}\n",
+		 (int)getpid());
+	assert_string_equal(text, want);
+}
+
+CASE(json__times_of_connections)
+{
+	struct dapl_ia_counters times = {
+		.connects = {[0] = 1, [1] = 1, [5] = 2},
+		.connects_us = 41,
+		.connects_most_us = 20};
+	char text[4096] = "";
+
+	say(dapl_counters_json,
+	    &(struct dapl_counters_say){.name = "x", .times = &times}, text,
+	    sizeof(text));
+	assert_non_null(strstr(
+		text, "\"connect\":{\"n\":4,\"mean_us\":10,\"most_us\":20,"
+		      "\"from_us\":{\"0\":1,\"1\":1,\"16\":2}}}\n"));
+}
+
+CASE(table__what_is_not_0)
+{
+	char text[4096] = "";
+
+	clear_values();
+	ep_values[DCNT_EP_RECV_RDMA_IMM_DATA] = 12;
+	ep_values[DAPL_EP_RECEIVES_MOST] = 3;
+	say(dapl_counters_table,
+	    &(struct dapl_counters_say){.name = "x", .ep = ep_values}, text,
+	    sizeof(text));
+	assert_non_null(
+		strstr(text, "\n  ep  recv_rdma_imm_data                 12\n"
+			     "  ep  receives_most                       3\n"));
+	assert_null(strstr(text, "  ia"));
+	assert_null(strstr(text, "(null)"));
+}
+
+/* Each has a name of its own. */
+CASE(table__names_of_all)
+{
+	char text[16384] = "";
+	size_t lines = 0;
+
+	for (int i = 0; i < DCNT_IA_ALL_COUNTERS; i++)
+		ia_values[i] = 1;
+	for (int i = 0; i < DAPL_EP_COUNTS; i++)
+		ep_values[i] = 1;
+	say(dapl_counters_table,
+	    &(struct dapl_counters_say){
+		    .name = "x", .ia = ia_values, .ep = ep_values},
+	    text, sizeof(text));
+	for (const char *p = text; *p; p++)
+		lines += *p == '\n';
+	assert_int_equal(lines, 1 + DCNT_IA_ALL_COUNTERS + DAPL_EP_COUNTS);
+	assert_null(strstr(text, "(null)"));
+}
+
+CASE(connects__by_their_time)
+{
+	static struct dapl_ia ia;
+	static const uint64_t us[] = {0, 1, 2, 3, 1023, 1024, UINT64_MAX};
+
+	for (size_t i = 0; i < sizeof(us) / sizeof(us[0]); i++)
+		dapl_ia_count_connect(&ia, us[i]);
+	assert_int_equal(ia.counters.connects[0], 1);
+	assert_int_equal(ia.counters.connects[1], 1);
+	assert_int_equal(ia.counters.connects[2], 2);
+	assert_int_equal(ia.counters.connects[10], 1);
+	assert_int_equal(ia.counters.connects[11], 1);
+	assert_int_equal(ia.counters.connects[DAPL_TIMES - 1], 1);
+	assert_true(ia.counters.connects_most_us == UINT64_MAX);
+}
+
+/* ---------------------------------------------------- asked for */
+
+CASE(form__of_the_variable)
+{
+	assert_int_equal(dapl_counters_form(NULL), DAPL_COUNTERS_NONE);
+	assert_int_equal(dapl_counters_form(""), DAPL_COUNTERS_NONE);
+	assert_int_equal(dapl_counters_form("0"), DAPL_COUNTERS_NONE);
+	assert_int_equal(dapl_counters_form("1"), DAPL_COUNTERS_TABLE);
+	assert_int_equal(dapl_counters_form("table"), DAPL_COUNTERS_TABLE);
+	assert_int_equal(dapl_counters_form("json"), DAPL_COUNTERS_JSON);
+	/* With a warning. */
+	assert_int_equal(dapl_counters_form("xml"), DAPL_COUNTERS_TABLE);
+}
+
+/* Nobody has asked: the calls are the plain ones. */
+ON_IB(calls__are_plain_until_somebody_asks)
+{
+	const DAT_PROVIDER *vector = ((struct dapl_ia *)s->ia)->obj.provider;
+	DAT_EP_POST_SEND_FUNC plain = vector->ep_post_send_func;
+	DAT_UINT64 value;
+
+	assert_ptr_equal(plain, dapl__vector.ep_post_send_func);
+	assert_dat_ok(world_op((DAT_HANDLE)s->ia, DAT_IB_QUERY_COUNTERS_OP, 0,
+			       &value, 0));
+	assert_ptr_not_equal(plain, vector->ep_post_send_func);
+}
+
+CASE(places__of_those_that_are_gone_are_used_again)
+{
+	struct dapl_counts *a = NULL, *b = NULL;
+	uint64_t sum[DAPL_EP_COUNTS] = {0};
+	uint64_t *n = dapl_counts_at(&a);
+
+	dapl_count_add(n, 3, 5);
+	assert_ptr_equal(dapl_counts_at(&a), n);
+	dapl_counts_end(&a, sum, DAPL_EP_COUNTS);
+	assert_null(a);
+	assert_int_equal(sum[3], 5);
+	dapl_counts_end(&a, sum, DAPL_EP_COUNTS);
+	assert_int_equal(sum[3], 5);
+	assert_ptr_equal(dapl_counts_at(&b), n);
+	assert_int_equal(n[3], 0);
+	dapl_counts_end(&b, NULL, 0);
+}
+
+RUN_CASES(NULL, NULL)
