@@ -18,6 +18,7 @@
 
 #include <dat2/dat_registry.h>
 #include <dat2/udat.h>
+#include <stddef.h>
 
 /* ------------------------------------------------------------ structures */
 
@@ -132,7 +133,8 @@ struct c12_ia_attr {
 };
 
 /* The members before are those of 2.0, at the same places. */
-#define C12_PROVIDER_ATTR_SAME 488
+#define C12_PROVIDER_ATTR_SAME \
+	offsetof(DAT_PROVIDER_ATTR, rdma_read_lmr_rmr_context_exposure)
 
 struct c12_provider_attr {
 	char same[C12_PROVIDER_ATTR_SAME];
@@ -152,7 +154,8 @@ struct c12_dto_event {
 	DAT_VLEN transfered_length; /* bytes */
 };
 
-#define C12_EVENT_DATA 32
+/* The largest of 1.2's events is this one. */
+#define C12_EVENT_DATA sizeof(struct c12_dto_event)
 
 struct c12_event {
 	DAT_EVENT_NUMBER event_number;

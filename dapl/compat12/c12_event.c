@@ -20,7 +20,9 @@
 #include "dapl/common/services/dapl_cancel.h"
 #include "dapl/compat12/c12.h"
 
+#if __SIZEOF_POINTER__ == 8
 _Static_assert(sizeof(struct c12_event) == 48, "of 1.2's event");
+#endif
 _Static_assert(offsetof(struct c12_event, data) ==
 		       offsetof(DAT_EVENT, event_data),
 	       "what an event tells starts at the same place");

@@ -29,6 +29,7 @@
 #define guard(g) memset((g), GUARD_BYTE, sizeof(*(g)))
 
 /* What its structures have: an old program's are no longer. */
+#if __SIZEOF_POINTER__ == 8
 #if DAT_FACE == 1
 _Static_assert(sizeof(DAT_PROVIDER_ATTR) == 504, "as old programs have it");
 _Static_assert(sizeof(DAT_EVENT) == 48, "as old programs have it");
@@ -39,6 +40,7 @@ _Static_assert(sizeof(DAT_EVENT) == 120, "as old programs have it");
 _Static_assert(sizeof(DAT_EP_PARAM) == 184, "as old programs have it");
 #endif
 _Static_assert(sizeof(DAT_IA_ATTR) == 688, "as old programs have it");
+#endif
 
 struct entry {
 	uint32_t value, flag;
