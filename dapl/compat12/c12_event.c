@@ -144,9 +144,12 @@ DAT_RETURN c12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 
 static DAT_RETURN counted_dequeue(DAT_EVD_HANDLE handle, struct c12_event *to)
 {
-	DAT_EVENT event;
-	DAT_RETURN ret = dapl_counted_evd_dequeue(handle, to ? &event : NULL);
+	DAT_EVENT event = {0};
+	DAT_RETURN ret;
 
+	if (!to)
+		return c12_evd_dequeue(handle, to);
+	ret = dapl_counted_evd_dequeue(handle, &event);
 	if (ret == DAT_SUCCESS)
 		event_to_12(&event, to);
 	return c12_ret(ret);
@@ -156,10 +159,12 @@ static DAT_RETURN counted_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 			       DAT_COUNT threshold, struct c12_event *to,
 			       DAT_COUNT *nmore)
 {
-	DAT_EVENT event;
-	DAT_RETURN ret = dapl_counted_evd_wait(handle, timeout, threshold,
-					       to ? &event : NULL, nmore);
+	DAT_EVENT event = {0};
+	DAT_RETURN ret;
 
+	if (!to)
+		return c12_evd_wait(handle, timeout, threshold, to, nmore);
+	ret = dapl_counted_evd_wait(handle, timeout, threshold, &event, nmore);
 	if (ret == DAT_SUCCESS)
 		event_to_12(&event, to);
 	return c12_ret(ret);
