@@ -56,14 +56,10 @@ static void counts_put(struct dapl_counts *c)
 	dapl_unlock(&dapl_process.pool_lock);
 }
 
-uint64_t *dapl_counts_at(struct dapl_counts **place)
+uint64_t *dapl_counts_make(struct dapl_counts **place)
 {
-	struct dapl_counts *c = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-	struct dapl_counts *mine;
+	struct dapl_counts *mine = counts_take(), *c = NULL;
 
-	if (c)
-		return c->n;
-	mine = counts_take();
 	if (!mine)
 		return NULL;
 	if (__atomic_compare_exchange_n(place, &c, mine, 0, __ATOMIC_ACQ_REL,

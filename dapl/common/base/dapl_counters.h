@@ -20,6 +20,7 @@
 #include <stdio.h>
 
 #include "dapl/common/services/dapl_count.h"
+#include "dapl/common/services/dapl_likely.h"
 
 struct dapl_ia;
 
@@ -72,7 +73,13 @@ void dapl_ia_count_connect(struct dapl_ia *ia, uint64_t us);
  * The values of an endpoint or EVD, at its *PLACE; made when there are none.
  * NULL: no memory. Any thread.
  */
-uint64_t *dapl_counts_at(struct dapl_counts **place);
+uint64_t *dapl_counts_make(struct dapl_counts **place);
+static inline uint64_t *dapl_counts_at(struct dapl_counts **place)
+{
+	struct dapl_counts *c = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+
+	return likely(c != NULL) ? c->n : dapl_counts_make(place);
+}
 /* For what is not on the data path: NULL where nobody counts. */
 uint64_t *dapl_counts_if_on(const struct dapl_ia *ia,
 			    struct dapl_counts **place);

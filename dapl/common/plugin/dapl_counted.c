@@ -19,26 +19,30 @@
 
 /* ---------------------------------------------------------- posts */
 
+#define INLINE __attribute__((always_inline)) static inline
+
 /* How many are outstanding in a queue of EP. */
-static uint32_t outstanding(DAT_EP_HANDLE ep, bool recv)
+INLINE uint32_t outstanding(DAT_EP_HANDLE ep, bool recv)
 {
 	const struct dapl_qp *qp = (const struct dapl_qp *)ep;
 	const struct dapl_wq *wq;
 
-	if (!dapl_obj_is(ep, DAT_HANDLE_TYPE_EP))
+	if (unlikely(!dapl_obj_is(ep, DAT_HANDLE_TYPE_EP)))
 		return 0;
 	wq = recv ? qp->rq : qp->sq;
-	return wq ? dapl_wq_used(wq) : 0;
+	return likely(wq != NULL) ? dapl_wq_used(wq) : 0;
 }
 
 /* EP took a post, behind so many that were outstanding BEFORE. */
-static void posted(DAT_EP_HANDLE ep, int id, DAT_COUNT segments,
+INLINE void posted(DAT_EP_HANDLE ep, int id, DAT_COUNT segments,
 		   const DAT_LMR_TRIPLET *iov, uint32_t before)
 {
 	uint64_t *c = dapl_counts_at(&((struct dapl_qp *)ep)->counts);
-	uint64_t bytes = 0;
+	uint64_t bytes = segments ? iov[0].segment_length : 0;
 
-	for (DAT_COUNT i = 0; i < segments; i++)
+	if (unlikely(!c))
+		return;
+	for (DAT_COUNT i = 1; unlikely(i < segments); i++)
 		bytes += iov[i].segment_length;
 	dapl_count(c, id);
 	dapl_count_add(c, id + 1, bytes); /* its _DATA */
@@ -220,6 +224,8 @@ static void taken(const DAT_EVENT *event)
 	if (id < 0)
 		return;
 	c = dapl_counts_at(&qp->counts);
+	if (unlikely(!c))
+		return;
 	dapl_count(c, id);
 	dapl_count_add(c, id + 1, dto->transfered_length); /* its _DATA */
 }
@@ -233,6 +239,8 @@ DAT_RETURN dapl_counted_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	if (ret != DAT_SUCCESS && DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY)
 		return ret;
 	c = dapl_counts_at(&evd->counts);
+	if (unlikely(!c))
+		return ret;
 	dapl_count(c, DCNT_EVD_DEQUEUE);
 	dapl_count(c, ret == DAT_SUCCESS ? DCNT_EVD_DEQUEUE_FOUND
 					 : DCNT_EVD_DEQUEUE_NOT_FOUND);
