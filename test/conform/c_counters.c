@@ -24,6 +24,26 @@ static uint64_t count(void *handle, int id)
 	return value;
 }
 
+/* What dat_ib_print_counters() writes to standard output. */
+static void printed(void *handle, int id, char *text, size_t size)
+{
+	FILE *f = tmpfile();
+	int was = dup(STDOUT_FILENO);
+	ssize_t n;
+
+	EXPECT(f && was >= 0);
+	fflush(stdout);
+	EXPECT(dup2(fileno(f), STDOUT_FILENO) >= 0);
+	EXPECT_OK(dat_ib_print_counters(handle, id, 0));
+	fflush(stdout);
+	EXPECT(dup2(was, STDOUT_FILENO) >= 0);
+	close(was);
+	n = pread(fileno(f), text, size - 1, 0);
+	EXPECT(n > 0);
+	text[n] = '\0';
+	fclose(f);
+}
+
 static const char *attribute(const struct conf *c, const char *name)
 {
 	const DAT_PROVIDER_ATTR *attr = &c->prov_attr;
@@ -182,6 +202,34 @@ CASE(ep_counters__atomics, "IB extension 2.0.9, counters", NEED_CONNECTED)
 	EXPECT_EQ(count(c->b.ep, DCNT_EP_POST_CMP_SWAP), 1);
 }
 
+/* Another thread asks for it while the endpoint goes. */
+static void *ask_for(void *arg)
+{
+	void *volatile *ep = arg;
+	DAT_UINT64 values[DCNT_EP_ALL_COUNTERS];
+
+	for (int i = 0; i < 4000; i++)
+		if (*ep)
+			dat_ib_query_counters(*ep, DCNT_EP_ALL_COUNTERS, values,
+					      0);
+	return NULL;
+}
+
+CASE(ep_counters__asked_for_while_it_is_freed, "IB extension 2.0.9, counters",
+     NEED_BOTH)
+{
+	void *volatile ep = NULL;
+	pthread_t thread;
+
+	count(c->b.ia, 0);
+	EXPECT_EQ(pthread_create(&thread, NULL, ask_for, (void *)&ep), 0);
+	for (int i = 0; i < 100; i++) {
+		ep = conf_ep(&c->b, NULL);
+		EXPECT_OK(dat_ep_free(ep));
+	}
+	EXPECT_EQ(pthread_join(thread, NULL), 0);
+}
+
 /* What is refused was not posted. */
 CASE(ep_counters__refused, "IB extension 2.0.9, counters", NEED_EPS)
 {
@@ -280,6 +328,8 @@ CASE(evd_counters__wait, "IB extension 2.0.9, counters", NEED_IA)
 	EXPECT_EQ(count(evd, DCNT_EVD_WAIT_BLOCKED), 0);
 	EXPECT_TYPE(dat_evd_wait(evd, 1000, 1, &ev, &more),
 		    DAT_TIMEOUT_EXPIRED);
+	/* Refused: that was no wait. */
+	BAD_ARG(dat_evd_wait(evd, 0, 0, &ev, &more), 3);
 	EXPECT_EQ(count(evd, DCNT_EVD_WAIT), 2);
 	EXPECT_EQ(count(evd, DCNT_EVD_WAIT_BLOCKED), 1);
 	EXPECT_EQ(count(evd, DCNT_EVD_WAIT_NOTIFY), 0);
@@ -407,27 +457,23 @@ CASE(start_counter__and_stop, "IB extension 2.0.9, counters", NEED_EPS)
 		EXPECT_OK(dat_ib_start_counter(c->b.ia, group));
 }
 
-/* ------------------------------------------------------------ print */
-
-/* What dat_ib_print_counters() writes to standard output. */
-static void printed(void *handle, int id, char *text, size_t size)
+/* What is reset at once, with the times of connects, which are only printed. */
+CASE(query_counters__reset_of_all, "IB extension 2.0.9, counters",
+     NEED_CONNECTED)
 {
-	FILE *f = tmpfile();
-	int was = dup(STDOUT_FILENO);
-	ssize_t n;
+	DAT_UINT64 values[DCNT_IA_ALL_COUNTERS];
+	char text[8192];
 
-	EXPECT(f && was >= 0);
-	fflush(stdout);
-	EXPECT(dup2(fileno(f), STDOUT_FILENO) >= 0);
-	EXPECT_OK(dat_ib_print_counters(handle, id, 0));
-	fflush(stdout);
-	EXPECT(dup2(was, STDOUT_FILENO) >= 0);
-	close(was);
-	n = pread(fileno(f), text, size - 1, 0);
-	EXPECT(n > 0);
-	text[n] = '\0';
-	fclose(f);
+	printed(c->b.ia, DCNT_IA_ALL_COUNTERS, text, sizeof(text));
+	EXPECT(strstr(text, "connect: 1 in "));
+	EXPECT_OK(dat_ib_query_counters(c->b.ia, DCNT_IA_ALL_COUNTERS, values,
+					1));
+	printed(c->b.ia, DCNT_IA_ALL_COUNTERS, text, sizeof(text));
+	EXPECT(!strstr(text, "connect: "));
+	EXPECT(!strstr(text, "cm_active_est"));
 }
+
+/* ------------------------------------------------------------ print */
 
 CASE(print_counters__what_is_not_0, "IB extension 2.0.9, counters",
      NEED_CONNECTED)

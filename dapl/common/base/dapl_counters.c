@@ -26,6 +26,8 @@ void dapl_ia_count_connect(struct dapl_ia *ia, uint64_t us)
 	struct dapl_ia_counters *c = &ia->counters;
 	int i = 0;
 
+	if (c->stopped[DCNT_IA_CM])
+		return;
 	while (i < DAPL_TIMES - 1 && us >> i)
 		i++;
 	dapl_count(c->connects, i);
@@ -77,7 +79,19 @@ uint64_t *dapl_counts_if_on(const struct dapl_ia *ia,
 		       : NULL;
 }
 
-void dapl_counts_end(struct dapl_counts **place, uint64_t *sum, int count)
+uint64_t dapl_counts_take_one(uint64_t *n, int id, uint64_t *sum, int all)
+{
+	uint64_t value = __atomic_exchange_n(&n[id], 0, __ATOMIC_RELAXED);
+
+	if (id < all)
+		dapl_count_add(sum, id, value);
+	else
+		dapl_count_most(sum, id, value);
+	return value;
+}
+
+void dapl_counts_end(struct dapl_counts **place, uint64_t *sum, int all,
+		     int count)
 {
 	struct dapl_counts *c =
 		__atomic_exchange_n(place, NULL, __ATOMIC_ACQ_REL);
@@ -85,7 +99,7 @@ void dapl_counts_end(struct dapl_counts **place, uint64_t *sum, int count)
 	if (!c)
 		return;
 	for (int i = 0; i < count; i++)
-		dapl_count_add(sum, i, c->n[i]);
+		dapl_counts_take_one(c->n, i, sum, all);
 	counts_put(c);
 }
 
@@ -162,12 +176,12 @@ static int group_of(int id)
 }
 
 /* What was counted since ever. */
-static void raw_values(struct dapl_ia *ia, uint64_t *raw)
+static uint64_t raw_value(struct dapl_ia *ia, int id)
 {
-	for (int i = 0; i < DCNT_IA_ALL_COUNTERS; i++)
-		raw[i] = __atomic_load_n(&ia->counters.n[i], __ATOMIC_RELAXED);
 	for (size_t i = 0; i < DEVICE_COUNTS; i++)
-		raw[device_counts[i].id] = device_value(ia, &device_counts[i]);
+		if (device_counts[i].id == id)
+			return device_value(ia, &device_counts[i]);
+	return __atomic_load_n(&ia->counters.n[id], __ATOMIC_RELAXED);
 }
 
 static uint64_t value_locked(const struct dapl_ia *ia, int id, uint64_t raw)
@@ -179,7 +193,7 @@ static uint64_t value_locked(const struct dapl_ia *ia, int id, uint64_t raw)
 	if (group >= 0 && c->stopped[group])
 		return c->base[id];
 	/* Somebody may have cleared those of the device. */
-	return raw > c->base[id] ? raw - c->base[id] : 0;
+	return raw >= c->base[id] ? raw - c->base[id] : raw;
 }
 
 static void reset_locked(struct dapl_ia *ia, int id, uint64_t raw)
@@ -191,29 +205,47 @@ static void reset_locked(struct dapl_ia *ia, int id, uint64_t raw)
 	c->base[id] = group >= 0 && c->stopped[group] ? 0 : raw;
 }
 
+void dapl_ia_connects_reset(struct dapl_ia *ia)
+{
+	struct dapl_ia_counters *c = &ia->counters;
+
+	for (int i = 0; i < DAPL_TIMES; i++)
+		__atomic_store_n(&c->connects[i], 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->connects_us, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->connects_most_us, 0, __ATOMIC_RELAXED);
+}
+
+static uint64_t ia_counter(struct dapl_ia *ia, int id, bool reset)
+{
+	uint64_t raw = raw_value(ia, id), value;
+
+	dapl_lock(&ia->lock);
+	value = value_locked(ia, id, raw);
+	if (reset)
+		reset_locked(ia, id, raw);
+	dapl_unlock(&ia->lock);
+	return value;
+}
+
 void dapl_ia_counters(struct dapl_ia *ia, int id, uint64_t *ret, bool reset)
 {
-	int first = id == DCNT_IA_ALL_COUNTERS ? 0 : id;
-	int last = id == DCNT_IA_ALL_COUNTERS ? id - 1 : id;
-	uint64_t raw[DCNT_IA_ALL_COUNTERS];
-
-	raw_values(ia, raw);
-	dapl_lock(&ia->lock);
-	for (int i = first; i <= last; i++) {
-		ret[i - first] = value_locked(ia, i, raw[i]);
-		if (reset)
-			reset_locked(ia, i, raw[i]);
+	if (id < DCNT_IA_ALL_COUNTERS) {
+		*ret = ia_counter(ia, id, reset);
+		return;
 	}
-	dapl_unlock(&ia->lock);
+	for (int i = 0; i < DCNT_IA_ALL_COUNTERS; i++)
+		ret[i] = ia_counter(ia, i, reset);
 }
 
 /* Makes of a base a value or the reverse, where GROUP is not so already. */
 void dapl_ia_counters_stopped(struct dapl_ia *ia, int group, bool stopped)
 {
 	struct dapl_ia_counters *c = &ia->counters;
-	uint64_t raw[DCNT_IA_ALL_COUNTERS];
+	uint64_t raw[DCNT_IA_ALL_COUNTERS] = {0};
 
-	raw_values(ia, raw);
+	for (int i = 0; i < DCNT_IA_ALL_COUNTERS; i++)
+		if (group_of(i) == group)
+			raw[i] = raw_value(ia, i);
 	dapl_lock(&ia->lock);
 	for (int i = 0;
 	     c->stopped[group] != stopped && i < DCNT_IA_ALL_COUNTERS; i++)
@@ -246,14 +278,13 @@ enum dapl_counters_form dapl_counters_form(const char *text)
 
 void dapl_counters_open(struct dapl_ia *ia)
 {
-	uint64_t values[DCNT_IA_ALL_COUNTERS];
-
-	if (dapl_counters_form(ia->params.counters) == DAPL_COUNTERS_NONE)
+	if (ia->query_only ||
+	    dapl_counters_form(ia->params.counters) == DAPL_COUNTERS_NONE)
 		return;
 	dapl_counters_on(ia);
 	/* What the device counted before is not ours. */
 	for (size_t i = 0; i < DEVICE_COUNTS; i++)
-		dapl_ia_counters(ia, device_counts[i].id, values, true);
+		ia_counter(ia, device_counts[i].id, true);
 }
 
 void dapl_counters_close(struct dapl_ia *ia)
@@ -268,9 +299,12 @@ void dapl_counters_close(struct dapl_ia *ia)
 		.times = &ia->counters,
 	};
 
-	if (form == DAPL_COUNTERS_NONE)
+	if (ia->query_only || form == DAPL_COUNTERS_NONE)
 		return;
 	dapl_ia_counters(ia, DCNT_IA_ALL_COUNTERS, values, false);
+	/* Ours of the whole life, whatever the program has reset or stopped. */
+	for (int i = 0; i < DCNT_IA_LNK_ERR_RCV; i++)
+		values[i] = raw_value(ia, i);
 	if (form == DAPL_COUNTERS_JSON)
 		dapl_counters_json(stderr, &say);
 	else

@@ -80,11 +80,25 @@ static inline uint64_t *dapl_counts_at(struct dapl_counts **place)
 
 	return likely(c != NULL) ? c->n : dapl_counts_make(place);
 }
+/* Those there are; or NULL. */
+static inline uint64_t *dapl_counts_have(struct dapl_counts **place)
+{
+	struct dapl_counts *c = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+
+	return c ? c->n : NULL;
+}
+
 /* For what is not on the data path: NULL where nobody counts. */
 uint64_t *dapl_counts_if_on(const struct dapl_ia *ia,
 			    struct dapl_counts **place);
-/* The object ends: its COUNT values go to SUM, and the place to others. */
-void dapl_counts_end(struct dapl_counts **place, uint64_t *sum, int count);
+/*
+ * Value ID of N, which is 0 from here on; it goes to SUM, where the most stay
+ * the most: those from ALL on. SUM may be NULL.
+ */
+uint64_t dapl_counts_take_one(uint64_t *n, int id, uint64_t *sum, int all);
+/* The object ends: all its COUNT values go there, and the place to others. */
+void dapl_counts_end(struct dapl_counts **place, uint64_t *sum, int all,
+		     int count);
 
 /* The calls of the data path count from here on. */
 void dapl_counters_on(struct dapl_ia *ia);
@@ -93,6 +107,8 @@ void dapl_counters_on(struct dapl_ia *ia);
  * RESET: from here on it is counted anew.
  */
 void dapl_ia_counters(struct dapl_ia *ia, int id, uint64_t *ret, bool reset);
+/* And those of the times of connects, which are only printed. */
+void dapl_ia_connects_reset(struct dapl_ia *ia);
 /* From here on those of GROUP stay as they are, or go on. */
 void dapl_ia_counters_stopped(struct dapl_ia *ia, int group, bool stopped);
 

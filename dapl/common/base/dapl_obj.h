@@ -67,7 +67,7 @@ struct dapl_obj {
 	const struct dapl_obj_ops *ops;
 };
 
-_Static_assert(sizeof(struct dapl_obj) == DAPL_CACHE_LINE,
+_Static_assert(sizeof(void *) < 8 || sizeof(struct dapl_obj) == DAPL_CACHE_LINE,
 	       "one cache line before the rest");
 
 /* Shorthand for error codes of the specification. */

@@ -50,7 +50,8 @@ struct dapl_slot {
 	uint32_t op;	 /* see below */
 };
 
-_Static_assert(DAPL_CACHE_LINE % sizeof(struct dapl_slot) == 0,
+_Static_assert(sizeof(void *) < 8 ||
+		       DAPL_CACHE_LINE % sizeof(struct dapl_slot) == 0,
 	       "no slot is in two cache lines");
 
 /*

@@ -18,6 +18,7 @@ struct set {
 	struct dapl_ia *ia;
 	bool of_ia;		    /* else of OF */
 	struct dapl_counts **place; /* of an endpoint or an EVD */
+	uint64_t *sum;		    /* of those, with the adapter */
 	int all;		    /* as many as can be queried */
 	int count;		    /* as many as there are */
 };
@@ -29,14 +30,22 @@ static bool set_of(DAT_HANDLE handle, struct set *set)
 	struct dapl_evd *evd = dapl_evd_from((DAT_EVD_HANDLE)handle);
 
 	if (ia)
-		*set = (struct set){ia, true, NULL, DCNT_IA_ALL_COUNTERS,
+		*set = (struct set){ia,
+				    true,
+				    NULL,
+				    NULL,
+				    DCNT_IA_ALL_COUNTERS,
 				    DCNT_IA_ALL_COUNTERS};
 	else if (qp)
-		*set = (struct set){qp->obj.ia, false, &qp->counts,
-				    DCNT_EP_ALL_COUNTERS, DAPL_EP_COUNTS};
+		*set = (struct set){
+			qp->obj.ia,	      false,
+			&qp->counts,	      qp->obj.ia->counters.ep,
+			DCNT_EP_ALL_COUNTERS, DAPL_EP_COUNTS};
 	else if (evd)
-		*set = (struct set){evd->obj.ia, false, &evd->counts,
-				    DCNT_EVD_ALL_COUNTERS, DAPL_EVD_COUNTS};
+		*set = (struct set){
+			evd->obj.ia,	       false,
+			&evd->counts,	       evd->obj.ia->counters.evd,
+			DCNT_EVD_ALL_COUNTERS, DAPL_EVD_COUNTS};
 	return ia || qp || evd;
 }
 
@@ -56,18 +65,24 @@ static DAT_RETURN set_find(DAT_HANDLE handle, int id, struct set *set)
 	return DAT_SUCCESS;
 }
 
-/* Values FIRST to LAST of an endpoint or EVD. */
+/*
+ * Values FIRST to LAST of an endpoint or EVD. What is reset goes to the
+ * adapter's sum, as what is there at the end.
+ */
 static void read_counts(const struct set *set, int first, int last,
 			uint64_t *ret, bool reset)
 {
-	uint64_t *n = dapl_counts_at(set->place);
+	uint64_t *n = dapl_counts_have(set->place);
 
-	for (int i = first; i <= last; i++)
-		ret[i - first] =
-			!n	? 0
-			: reset ? __atomic_exchange_n(&n[i], 0,
-						      __ATOMIC_RELAXED)
-				: __atomic_load_n(&n[i], __ATOMIC_RELAXED);
+	for (int i = first; i <= last; i++) {
+		if (n && reset)
+			ret[i - first] =
+				dapl_counts_take_one(n, i, set->sum, set->all);
+		else
+			ret[i - first] =
+				n ? __atomic_load_n(&n[i], __ATOMIC_RELAXED)
+				  : 0;
+	}
 }
 
 static void read_set(const struct set *set, int id, uint64_t *ret, bool reset)
@@ -93,6 +108,8 @@ DAT_RETURN dapl_ext_query_counters(DAT_HANDLE handle, va_list args)
 	if (!ret_values)
 		return dapl_fail(DAPL_BAD_ARG(3), "no place for the values");
 	read_set(&set, id, ret_values, reset != 0);
+	if (reset && set.of_ia && id == set.all)
+		dapl_ia_connects_reset(set.ia);
 	return DAT_SUCCESS;
 }
 
@@ -123,6 +140,8 @@ DAT_RETURN dapl_ext_print_counters(DAT_HANDLE handle, va_list args)
 	if (set.of_ia && id == set.all)
 		say.times = &set.ia->counters;
 	dapl_counters_table(stdout, &say);
+	if (reset && set.of_ia && id == set.all)
+		dapl_ia_connects_reset(set.ia);
 	return DAT_SUCCESS;
 }
 

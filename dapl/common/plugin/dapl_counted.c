@@ -26,11 +26,29 @@ INLINE uint32_t outstanding(DAT_EP_HANDLE ep, bool recv)
 {
 	const struct dapl_qp *qp = (const struct dapl_qp *)ep;
 	const struct dapl_wq *wq;
+	uint32_t used;
 
 	if (unlikely(!dapl_obj_is(ep, DAT_HANDLE_TYPE_EP)))
 		return 0;
 	wq = recv ? qp->rq : qp->sq;
-	return likely(wq != NULL) ? dapl_wq_used(wq) : 0;
+	if (unlikely(!wq))
+		return 0;
+	used = dapl_wq_used(wq);
+	/* Of a full queue one has to complete before. */
+	return used < wq->limit ? used : wq->limit - 1;
+}
+
+static bool posts(DAT_EXTENDED_OP op)
+{
+	switch ((int)op) {
+	case DAT_IB_RDMA_WRITE_IMMED_OP:
+	case DAT_IB_UD_SEND_OP:
+	case DAT_IB_CMP_AND_SWAP_OP:
+	case DAT_IB_FETCH_AND_ADD_OP:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* EP took a post, behind so many that were outstanding BEFORE. */
@@ -145,12 +163,15 @@ static DAT_RETURN counted_post_rdma_read_to_rmr(DAT_EP_HANDLE ep,
 static DAT_RETURN counted_extensions(DAT_HANDLE handle, DAT_EXTENDED_OP op,
 				     va_list args)
 {
-	uint32_t before = outstanding(handle, false);
 	const DAT_LMR_TRIPLET *iov = NULL;
 	DAT_COUNT segments = 0;
+	uint32_t before;
 	DAT_RETURN ret;
 	va_list again;
 
+	if (!posts(op))
+		return dapl_extensions(handle, op, args);
+	before = outstanding(handle, false);
 	va_copy(again, args);
 	ret = dapl_extensions(handle, op, args);
 	if (op == DAT_IB_RDMA_WRITE_IMMED_OP || op == DAT_IB_UD_SEND_OP) {
@@ -256,18 +277,32 @@ DAT_RETURN dapl_counted_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	return ret;
 }
 
-/* Before it sleeps: what it does there is counted there. */
+/* Whether a wait that ended with RET was one: refusals are none. */
+static bool has_waited(DAT_RETURN ret)
+{
+	switch (DAT_GET_TYPE(ret)) {
+	case DAT_SUCCESS:
+	case DAT_TIMEOUT_EXPIRED:
+	case DAT_INTERRUPTED_CALL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What it does in its sleep is counted there. */
 DAT_RETURN dapl_counted_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 				 DAT_COUNT threshold, DAT_EVENT *event,
 				 DAT_COUNT *nmore)
 {
-	uint64_t *c = NULL;
-	DAT_RETURN ret;
+	DAT_RETURN ret =
+		dapl_evd_wait(handle, timeout, threshold, event, nmore);
+	uint64_t *c;
 
-	if (dapl_obj_is(handle, DAT_HANDLE_TYPE_EVD))
-		c = dapl_counts_at(&((struct dapl_evd *)handle)->counts);
+	if (!has_waited(ret))
+		return ret;
+	c = dapl_counts_at(&((struct dapl_evd *)handle)->counts);
 	dapl_count(c, DCNT_EVD_WAIT);
-	ret = dapl_evd_wait(handle, timeout, threshold, event, nmore);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	dapl_count_most(c, DAPL_EVD_EVENTS_MOST, (uint64_t)*nmore + 1);

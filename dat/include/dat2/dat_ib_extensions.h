@@ -623,16 +623,15 @@ typedef struct dat_ib_collective_group DAT_IB_COLLECTIVE_GROUP;
  *                number of that name
  *   reset        not 0: counted from 0 after reading
  *
- * Objects, connections and errors are always counted; what calls on the data
- * path do (DCNT_EP_*, DCNT_EVD_*) from the first of these four calls on any
- * object of an adapter of that name, or with DAPL_COUNTERS in the environment.
- * What each of them means is in dapl-counters.7.
+ * An adapter's (DCNT_IA_*) are always counted; those of endpoints and queues
+ * from the first of these four calls on any object of an adapter of that name,
+ * or with DAPL_COUNTERS in the environment. What each means: dapl-counters.7.
  *
  * Returns:
  *   INVALID_HANDLE, INVALID_PARAMETER  object, number, no place
  *   NOT_IMPLEMENTED  DAT_IB_ATTR_COUNTERS is not "TRUE"
- * Blocks: no; values of the device are read from sysfs. Threads: any.
- * Events: none.
+ * Blocks: no; values of the device are read from sysfs. Threads: any, but not
+ * while the adapter is closed. Events: none.
  * Rule: IB extension 2.0.9.
  */
 #define dat_ib_query_counters(dat_handle, cntr, p_cntrs_out, reset) \
