@@ -26,7 +26,7 @@ void dapl_ia_count_connect(struct dapl_ia *ia, uint64_t us)
 	struct dapl_ia_counters *c = &ia->counters;
 	int i = 0;
 
-	if (c->stopped[DCNT_IA_CM])
+	if (__atomic_load_n(&c->stopped[DCNT_IA_CM], __ATOMIC_RELAXED))
 		return;
 	while (i < DAPL_TIMES - 1 && us >> i)
 		i++;
@@ -58,24 +58,40 @@ static void counts_put(struct dapl_counts *c)
 	dapl_unlock(&dapl_process.pool_lock);
 }
 
-uint64_t *dapl_counts_make(struct dapl_counts **place)
+static bool has_ended(const struct dapl_obj *obj)
+{
+	return __atomic_load_n(&obj->magic, __ATOMIC_SEQ_CST) !=
+	       DAPL_MAGIC(obj->ops->type);
+}
+
+/*
+ * For an object that ends meanwhile either who ends it finds the values, since
+ * they were there before it was marked so, or the mark is seen here.
+ */
+uint64_t *dapl_counts_make(const struct dapl_obj *obj,
+			   struct dapl_counts **place)
 {
 	struct dapl_counts *mine = counts_take(), *c = NULL;
 
 	if (!mine)
 		return NULL;
-	if (__atomic_compare_exchange_n(place, &c, mine, 0, __ATOMIC_ACQ_REL,
-					__ATOMIC_ACQUIRE))
-		return mine->n;
-	counts_put(mine);
-	return c->n;
+	if (!__atomic_compare_exchange_n(place, &c, mine, 0, __ATOMIC_SEQ_CST,
+					 __ATOMIC_ACQUIRE)) {
+		counts_put(mine);
+		return c->n;
+	}
+	if (obj && has_ended(obj)) {
+		dapl_counts_end(place, NULL, 0, 0);
+		return NULL;
+	}
+	return mine->n;
 }
 
-uint64_t *dapl_counts_if_on(const struct dapl_ia *ia,
+uint64_t *dapl_counts_if_on(const struct dapl_obj *obj,
 			    struct dapl_counts **place)
 {
-	return __atomic_load_n(&ia->prov->counts, __ATOMIC_RELAXED)
-		       ? dapl_counts_at(place)
+	return __atomic_load_n(&obj->ia->prov->counts, __ATOMIC_RELAXED)
+		       ? dapl_counts_at(obj, place)
 		       : NULL;
 }
 
@@ -94,7 +110,7 @@ void dapl_counts_end(struct dapl_counts **place, uint64_t *sum, int all,
 		     int count)
 {
 	struct dapl_counts *c =
-		__atomic_exchange_n(place, NULL, __ATOMIC_ACQ_REL);
+		__atomic_exchange_n(place, NULL, __ATOMIC_SEQ_CST);
 
 	if (!c)
 		return;
@@ -251,7 +267,7 @@ void dapl_ia_counters_stopped(struct dapl_ia *ia, int group, bool stopped)
 	     c->stopped[group] != stopped && i < DCNT_IA_ALL_COUNTERS; i++)
 		if (group_of(i) == group)
 			c->base[i] = raw[i] - c->base[i];
-	c->stopped[group] = stopped;
+	__atomic_store_n(&c->stopped[group], stopped, __ATOMIC_RELAXED);
 	dapl_unlock(&ia->lock);
 }
 

@@ -23,6 +23,7 @@
 #include "dapl/common/services/dapl_likely.h"
 
 struct dapl_ia;
+struct dapl_obj;
 
 /* Behind the extension's: they are printed, and can't be queried. */
 enum {
@@ -54,7 +55,7 @@ struct dapl_ia_counters {
 	/* Lock. What is subtracted; or, of a group that has been stopped, the
 	 * value itself. */
 	uint64_t base[DCNT_IA_ALL_COUNTERS];
-	bool stopped[DAPL_COUNT_GROUPS];
+	bool stopped[DAPL_COUNT_GROUPS]; /* atomic */
 	/* Of endpoints and EVDs that are no more. */
 	uint64_t ep[DAPL_EP_COUNTS];
 	uint64_t evd[DAPL_EVD_COUNTS];
@@ -70,15 +71,17 @@ void dapl_ia_count(struct dapl_ia *ia, int id);
 void dapl_ia_count_connect(struct dapl_ia *ia, uint64_t us);
 
 /*
- * The values of an endpoint or EVD, at its *PLACE; made when there are none.
- * NULL: no memory. Any thread.
+ * The values of OBJ, an endpoint or EVD, at its *PLACE; made when there are
+ * none. NULL: no memory, or OBJ has ended. Any thread.
  */
-uint64_t *dapl_counts_make(struct dapl_counts **place);
-static inline uint64_t *dapl_counts_at(struct dapl_counts **place)
+uint64_t *dapl_counts_make(const struct dapl_obj *obj,
+			   struct dapl_counts **place);
+static inline uint64_t *dapl_counts_at(const struct dapl_obj *obj,
+				       struct dapl_counts **place)
 {
 	struct dapl_counts *c = __atomic_load_n(place, __ATOMIC_ACQUIRE);
 
-	return likely(c != NULL) ? c->n : dapl_counts_make(place);
+	return likely(c != NULL) ? c->n : dapl_counts_make(obj, place);
 }
 /* Those there are; or NULL. */
 static inline uint64_t *dapl_counts_have(struct dapl_counts **place)
@@ -89,7 +92,7 @@ static inline uint64_t *dapl_counts_have(struct dapl_counts **place)
 }
 
 /* For what is not on the data path: NULL where nobody counts. */
-uint64_t *dapl_counts_if_on(const struct dapl_ia *ia,
+uint64_t *dapl_counts_if_on(const struct dapl_obj *obj,
 			    struct dapl_counts **place);
 /*
  * Value ID of N, which is 0 from here on; it goes to SUM, where the most stay

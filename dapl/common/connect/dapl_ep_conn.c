@@ -697,7 +697,7 @@ static DAT_RETURN ep_connect(struct dapl_ep *ep, const struct sockaddr *addr,
 	DAT_RETURN ret = attempt(ep, addr, qual, timeout, pdata_size, pdata);
 
 	if (ret == DAT_SUCCESS)
-		dapl_count(dapl_counts_if_on(ep->obj.ia, &ep->qp.counts),
+		dapl_count(dapl_counts_if_on(&ep->obj, &ep->qp.counts),
 			   DCNT_EP_CONNECT);
 	return ret;
 }
@@ -916,7 +916,7 @@ DAT_RETURN dapl_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
 	ret = call(ep, abrupt ? DAPL_EP_IN_ABORT : DAPL_EP_IN_DISCONNECT,
 		   "dat_ep_disconnect");
 	if (ret == DAT_SUCCESS)
-		dapl_count(dapl_counts_if_on(ep->obj.ia, &ep->qp.counts),
+		dapl_count(dapl_counts_if_on(&ep->obj, &ep->qp.counts),
 			   DCNT_EP_DISCONNECT);
 	return ret;
 }

@@ -128,7 +128,7 @@ bool dapl_evd_post(struct dapl_evd *evd, const DAT_EVENT *event)
 		*slot = *event;
 		slot->evd_handle = (DAT_EVD_HANDLE)evd;
 		posted = true;
-		dapl_count(dapl_counts_if_on(evd->obj.ia, &evd->counts),
+		dapl_count(dapl_counts_if_on(&evd->obj, &evd->counts),
 			   DCNT_EVD_CONN_CALLBACK);
 		overflow = overflows_locked(evd, event);
 		evd->overflowed |= overflow;

@@ -401,7 +401,7 @@ static void prepare_sleep_locked(struct evd_waiter *me)
 
 static void sleep_counted(struct dapl_evd *evd, int id)
 {
-	dapl_count(dapl_counts_if_on(evd->obj.ia, &evd->counts), id);
+	dapl_count(dapl_counts_if_on(&evd->obj, &evd->counts), id);
 }
 
 /*

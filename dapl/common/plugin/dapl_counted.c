@@ -21,6 +21,20 @@
 
 #define INLINE __attribute__((always_inline)) static inline
 
+INLINE uint64_t *values_of_ep(void *ep)
+{
+	struct dapl_qp *qp = ep;
+
+	return dapl_counts_at(&qp->obj, &qp->counts);
+}
+
+INLINE uint64_t *values_of_evd(void *handle)
+{
+	struct dapl_evd *evd = handle;
+
+	return dapl_counts_at(&evd->obj, &evd->counts);
+}
+
 /* How many are outstanding in a queue of EP. */
 INLINE uint32_t outstanding(DAT_EP_HANDLE ep, bool recv)
 {
@@ -55,7 +69,7 @@ static bool posts(DAT_EXTENDED_OP op)
 INLINE void posted(DAT_EP_HANDLE ep, int id, DAT_COUNT segments,
 		   const DAT_LMR_TRIPLET *iov, uint32_t before)
 {
-	uint64_t *c = dapl_counts_at(&((struct dapl_qp *)ep)->counts);
+	uint64_t *c = values_of_ep(ep);
 	uint64_t bytes = segments ? iov[0].segment_length : 0;
 
 	if (unlikely(!c))
@@ -186,11 +200,9 @@ static DAT_RETURN counted_extensions(DAT_HANDLE handle, DAT_EXTENDED_OP op,
 	else if (op == DAT_IB_UD_SEND_OP)
 		posted(handle, DCNT_EP_POST_SEND_UD, segments, iov, before);
 	else if (op == DAT_IB_CMP_AND_SWAP_OP)
-		dapl_count(dapl_counts_at(&((struct dapl_qp *)handle)->counts),
-			   DCNT_EP_POST_CMP_SWAP);
+		dapl_count(values_of_ep(handle), DCNT_EP_POST_CMP_SWAP);
 	else if (op == DAT_IB_FETCH_AND_ADD_OP)
-		dapl_count(dapl_counts_at(&((struct dapl_qp *)handle)->counts),
-			   DCNT_EP_POST_FETCH_ADD);
+		dapl_count(values_of_ep(handle), DCNT_EP_POST_FETCH_ADD);
 	return ret;
 }
 
@@ -244,7 +256,7 @@ static void taken(const DAT_EVENT *event)
 	id = received_as(event, qp);
 	if (id < 0)
 		return;
-	c = dapl_counts_at(&qp->counts);
+	c = values_of_ep(qp);
 	if (unlikely(!c))
 		return;
 	dapl_count(c, id);
@@ -259,7 +271,7 @@ DAT_RETURN dapl_counted_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 
 	if (ret != DAT_SUCCESS && DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY)
 		return ret;
-	c = dapl_counts_at(&evd->counts);
+	c = values_of_evd(evd);
 	if (unlikely(!c))
 		return ret;
 	dapl_count(c, DCNT_EVD_DEQUEUE);
@@ -301,7 +313,7 @@ DAT_RETURN dapl_counted_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 
 	if (!has_waited(ret))
 		return ret;
-	c = dapl_counts_at(&((struct dapl_evd *)handle)->counts);
+	c = values_of_evd(handle);
 	dapl_count(c, DCNT_EVD_WAIT);
 	if (ret != DAT_SUCCESS)
 		return ret;

@@ -284,19 +284,19 @@ CASE(places__of_those_that_are_gone_are_used_again)
 {
 	struct dapl_counts *a = NULL, *b = NULL;
 	uint64_t sum[DAPL_EP_COUNTS] = {0};
-	uint64_t *n = dapl_counts_at(&a);
+	uint64_t *n = dapl_counts_at(NULL, &a);
 
 	dapl_count_add(n, 3, 5);
 	dapl_count_most(n, DAPL_EP_RECEIVES_MOST, 4);
 	dapl_count_most(sum, DAPL_EP_RECEIVES_MOST, 6);
-	assert_ptr_equal(dapl_counts_at(&a), n);
+	assert_ptr_equal(dapl_counts_at(NULL, &a), n);
 	dapl_counts_end(&a, sum, DCNT_EP_ALL_COUNTERS, DAPL_EP_COUNTS);
 	assert_null(a);
 	assert_int_equal(sum[3], 5);
 	assert_int_equal(sum[DAPL_EP_RECEIVES_MOST], 6);
 	dapl_counts_end(&a, sum, DCNT_EP_ALL_COUNTERS, DAPL_EP_COUNTS);
 	assert_int_equal(sum[3], 5);
-	assert_ptr_equal(dapl_counts_at(&b), n);
+	assert_ptr_equal(dapl_counts_at(NULL, &b), n);
 	assert_int_equal(n[3], 0);
 	dapl_counts_end(&b, NULL, 0, 0);
 }
