@@ -65,7 +65,7 @@ T(find__in_an_empty_map)
 T(find__each_of_many)
 {
 	for (size_t i = 0; i < N; i++)
-		dcm_map_add(&map, &nodes[i], i << 32 | (i & 7));
+		dcm_map_add(&map, &nodes[i], (uint64_t)i << 32 | (i & 7));
 	assert_int_equal(map.n, N);
 	/* Grown with its contents, so that chains stay short. */
 	assert_true(map.mask + 1 >= N);
