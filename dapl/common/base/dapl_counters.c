@@ -23,16 +23,17 @@ void dapl_ia_count(struct dapl_ia *ia, int id)
 
 void dapl_ia_count_connect(struct dapl_ia *ia, uint64_t us)
 {
-	struct dapl_ia_counters *c = &ia->counters;
+	struct dapl_connects *c = &ia->counters.connects;
 	int i = 0;
 
-	if (__atomic_load_n(&c->stopped[DCNT_IA_CM], __ATOMIC_RELAXED))
+	if (__atomic_load_n(&ia->counters.stopped[DCNT_IA_CM],
+			    __ATOMIC_RELAXED))
 		return;
 	while (i < DAPL_TIMES - 1 && us >> i)
 		i++;
-	dapl_count(c->connects, i);
-	dapl_count_add(&c->connects_us, 0, us);
-	dapl_count_most(&c->connects_most_us, 0, us);
+	dapl_count(c->n, i);
+	dapl_count_add(&c->us, 0, us);
+	dapl_count_most(&c->most_us, 0, us);
 }
 
 /* ------------------------------------------- of an endpoint or EVD */
@@ -221,14 +222,20 @@ static void reset_locked(struct dapl_ia *ia, int id, uint64_t raw)
 	c->base[id] = group >= 0 && c->stopped[group] ? 0 : raw;
 }
 
-void dapl_ia_connects_reset(struct dapl_ia *ia)
+static uint64_t taken(uint64_t *n, bool reset)
 {
-	struct dapl_ia_counters *c = &ia->counters;
+	return reset ? __atomic_exchange_n(n, 0, __ATOMIC_RELAXED)
+		     : __atomic_load_n(n, __ATOMIC_RELAXED);
+}
+
+void dapl_ia_connects(struct dapl_ia *ia, struct dapl_connects *ret, bool reset)
+{
+	struct dapl_connects *c = &ia->counters.connects;
 
 	for (int i = 0; i < DAPL_TIMES; i++)
-		__atomic_store_n(&c->connects[i], 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&c->connects_us, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&c->connects_most_us, 0, __ATOMIC_RELAXED);
+		ret->n[i] = taken(&c->n[i], reset);
+	ret->us = taken(&c->us, reset);
+	ret->most_us = taken(&c->most_us, reset);
 }
 
 static uint64_t ia_counter(struct dapl_ia *ia, int id, bool reset)
@@ -271,11 +278,6 @@ void dapl_ia_counters_stopped(struct dapl_ia *ia, int group, bool stopped)
 	dapl_unlock(&ia->lock);
 }
 
-void dapl_counters_on(struct dapl_ia *ia)
-{
-	dapl_provider_count(ia->prov);
-}
-
 /* --------------------------------------------- DAPL_COUNTERS */
 
 enum dapl_counters_form dapl_counters_form(const char *text)
@@ -294,10 +296,11 @@ enum dapl_counters_form dapl_counters_form(const char *text)
 
 void dapl_counters_open(struct dapl_ia *ia)
 {
-	if (ia->query_only ||
-	    dapl_counters_form(ia->params.counters) == DAPL_COUNTERS_NONE)
+	if (!ia->query_only)
+		ia->counters.form = dapl_counters_form(ia->params.counters);
+	if (ia->counters.form == DAPL_COUNTERS_NONE)
 		return;
-	dapl_counters_on(ia);
+	dapl_provider_count(ia->prov);
 	/* What the device counted before is not ours. */
 	for (size_t i = 0; i < DEVICE_COUNTS; i++)
 		ia_counter(ia, device_counts[i].id, true);
@@ -305,18 +308,20 @@ void dapl_counters_open(struct dapl_ia *ia)
 
 void dapl_counters_close(struct dapl_ia *ia)
 {
-	enum dapl_counters_form form = dapl_counters_form(ia->params.counters);
+	enum dapl_counters_form form = ia->counters.form;
 	uint64_t values[DCNT_IA_ALL_COUNTERS];
+	struct dapl_connects connects;
 	const struct dapl_counters_say say = {
 		.name = ia->prov->info.ia_name,
 		.ia = values,
 		.ep = ia->counters.ep,
 		.evd = ia->counters.evd,
-		.times = &ia->counters,
+		.connects = &connects,
 	};
 
-	if (ia->query_only || form == DAPL_COUNTERS_NONE)
+	if (form == DAPL_COUNTERS_NONE)
 		return;
+	dapl_ia_connects(ia, &connects, false);
 	dapl_ia_counters(ia, DCNT_IA_ALL_COUNTERS, values, false);
 	/* Ours of the whole life, whatever the program has reset or stopped. */
 	for (int i = 0; i < DCNT_IA_LNK_ERR_RCV; i++)

@@ -50,6 +50,20 @@ struct dapl_counts {
 /* Times in microseconds: below 1, below 2, below 4, ... */
 #define DAPL_TIMES 32
 
+/* From dat_ep_connect() to establishment. */
+struct dapl_connects {
+	uint64_t n[DAPL_TIMES];
+	uint64_t us; /* of all together */
+	uint64_t most_us;
+};
+
+/* How DAPL_COUNTERS wants them. */
+enum dapl_counters_form {
+	DAPL_COUNTERS_NONE,
+	DAPL_COUNTERS_TABLE,
+	DAPL_COUNTERS_JSON,
+};
+
 struct dapl_ia_counters {
 	uint64_t n[DCNT_IA_ALL_COUNTERS];
 	/* Lock. What is subtracted; or, of a group that has been stopped, the
@@ -59,10 +73,9 @@ struct dapl_ia_counters {
 	/* Of endpoints and EVDs that are no more. */
 	uint64_t ep[DAPL_EP_COUNTS];
 	uint64_t evd[DAPL_EVD_COUNTS];
-	/* From dat_ep_connect() to establishment. */
-	uint64_t connects[DAPL_TIMES];
-	uint64_t connects_us;
-	uint64_t connects_most_us;
+	struct dapl_connects connects;
+	/* What DAPL_COUNTERS said when the adapter was opened. */
+	enum dapl_counters_form form;
 };
 
 /* An adapter: something happened to it. ID: DCNT_IA_*. */
@@ -103,24 +116,16 @@ uint64_t dapl_counts_take_one(uint64_t *n, int id, uint64_t *sum, int all);
 void dapl_counts_end(struct dapl_counts **place, uint64_t *sum, int all,
 		     int count);
 
-/* The calls of the data path count from here on. */
-void dapl_counters_on(struct dapl_ia *ia);
 /*
  * The adapter's value ID, or all into RET; those of the device are read.
  * RESET: from here on it is counted anew.
  */
 void dapl_ia_counters(struct dapl_ia *ia, int id, uint64_t *ret, bool reset);
-/* And those of the times of connects, which are only printed. */
-void dapl_ia_connects_reset(struct dapl_ia *ia);
+/* The times of connects, which are only printed; as above. */
+void dapl_ia_connects(struct dapl_ia *ia, struct dapl_connects *ret,
+		      bool reset);
 /* From here on those of GROUP stay as they are, or go on. */
 void dapl_ia_counters_stopped(struct dapl_ia *ia, int group, bool stopped);
-
-/* How DAPL_COUNTERS wants them. */
-enum dapl_counters_form {
-	DAPL_COUNTERS_NONE,
-	DAPL_COUNTERS_TABLE,
-	DAPL_COUNTERS_JSON,
-};
 
 enum dapl_counters_form dapl_counters_form(const char *text);
 /* The adapter is open; and its objects are gone: its counters are printed. */
@@ -137,7 +142,7 @@ struct dapl_counters_say {
 	const uint64_t *ia;
 	const uint64_t *ep;
 	const uint64_t *evd;
-	const struct dapl_ia_counters *times;
+	const struct dapl_connects *connects;
 };
 
 void dapl_counters_table(FILE *to, const struct dapl_counters_say *say);

@@ -164,12 +164,12 @@ static const uint64_t *values_of(const struct dapl_counters_say *say, size_t i)
 	return all[i];
 }
 
-static uint64_t connects(const struct dapl_ia_counters *times)
+static uint64_t connects_of(const struct dapl_connects *c)
 {
 	uint64_t n = 0;
 
-	for (int i = 0; times && i < DAPL_TIMES; i++)
-		n += times->connects[i];
+	for (int i = 0; c && i < DAPL_TIMES; i++)
+		n += c->n[i];
 	return n;
 }
 
@@ -181,20 +181,20 @@ static unsigned long long from_us(int i)
 
 /* ----------------------------------------------------------- table */
 
-static void table_times(FILE *f, const struct dapl_ia_counters *t, uint64_t n)
+static void table_times(FILE *f, const struct dapl_connects *c, uint64_t n)
 {
 	fprintf(f, "  connect: %llu in %llu us on the average, %llu at most\n",
-		(unsigned long long)n, (unsigned long long)(t->connects_us / n),
-		(unsigned long long)t->connects_most_us);
+		(unsigned long long)n, (unsigned long long)(c->us / n),
+		(unsigned long long)c->most_us);
 	for (int i = 0; i < DAPL_TIMES; i++)
-		if (t->connects[i])
+		if (c->n[i])
 			fprintf(f, "    from %10llu us %14llu\n", from_us(i),
-				(unsigned long long)t->connects[i]);
+				(unsigned long long)c->n[i]);
 }
 
 static void table(FILE *f, const struct dapl_counters_say *say)
 {
-	uint64_t n = connects(say->times);
+	uint64_t n = connects_of(say->connects);
 
 	fprintf(f, "counters of %s, pid %d", say->name, (int)getpid());
 	if (say->handle)
@@ -210,7 +210,7 @@ static void table(FILE *f, const struct dapl_counters_say *say)
 					(unsigned long long)values[i]);
 	}
 	if (n)
-		table_times(f, say->times, n);
+		table_times(f, say->connects, n);
 }
 
 /* ------------------------------------------------------------ JSON */
@@ -246,19 +246,19 @@ static void json_set(FILE *f, const struct set *set, const uint64_t *values)
 	fputc('}', f);
 }
 
-static void json_times(FILE *f, const struct dapl_ia_counters *t, uint64_t n)
+static void json_times(FILE *f, const struct dapl_connects *c, uint64_t n)
 {
 	const char *comma = "";
 
 	fprintf(f, ",\"connect\":{\"n\":%llu,\"mean_us\":%llu,\"most_us\":%llu",
-		(unsigned long long)n, (unsigned long long)(t->connects_us / n),
-		(unsigned long long)t->connects_most_us);
+		(unsigned long long)n, (unsigned long long)(c->us / n),
+		(unsigned long long)c->most_us);
 	fprintf(f, ",\"from_us\":{");
 	for (int i = 0; i < DAPL_TIMES; i++) {
-		if (!t->connects[i])
+		if (!c->n[i])
 			continue;
 		fprintf(f, "%s\"%llu\":%llu", comma, from_us(i),
-			(unsigned long long)t->connects[i]);
+			(unsigned long long)c->n[i]);
 		comma = ",";
 	}
 	fputs("}}", f);
@@ -266,7 +266,7 @@ static void json_times(FILE *f, const struct dapl_ia_counters *t, uint64_t n)
 
 static void json(FILE *f, const struct dapl_counters_say *say)
 {
-	uint64_t n = connects(say->times);
+	uint64_t n = connects_of(say->connects);
 
 	fputs("{\"counters\":", f);
 	json_text(f, say->name);
@@ -275,7 +275,7 @@ static void json(FILE *f, const struct dapl_counters_say *say)
 		if (values_of(say, s))
 			json_set(f, &sets[s], values_of(say, s));
 	if (n)
-		json_times(f, say->times, n);
+		json_times(f, say->connects, n);
 	fputs("}\n", f);
 }
 

@@ -16,8 +16,7 @@
 /* The counters behind a handle. */
 struct set {
 	struct dapl_ia *ia;
-	bool of_ia;		    /* else of OF */
-	struct dapl_counts **place; /* of an endpoint or an EVD */
+	struct dapl_counts **place; /* of an endpoint or EVD; NULL: the IA's */
 	uint64_t *sum;		    /* of those, with the adapter */
 	int all;		    /* as many as can be queried */
 	int count;		    /* as many as there are */
@@ -30,22 +29,26 @@ static bool set_of(DAT_HANDLE handle, struct set *set)
 	struct dapl_evd *evd = dapl_evd_from((DAT_EVD_HANDLE)handle);
 
 	if (ia)
-		*set = (struct set){ia,
-				    true,
-				    NULL,
-				    NULL,
-				    DCNT_IA_ALL_COUNTERS,
-				    DCNT_IA_ALL_COUNTERS};
+		*set = (struct set){
+			.ia = ia,
+			.all = DCNT_IA_ALL_COUNTERS,
+		};
 	else if (qp)
 		*set = (struct set){
-			qp->obj.ia,	      false,
-			&qp->counts,	      qp->obj.ia->counters.ep,
-			DCNT_EP_ALL_COUNTERS, DAPL_EP_COUNTS};
+			.ia = qp->obj.ia,
+			.place = &qp->counts,
+			.sum = qp->obj.ia->counters.ep,
+			.all = DCNT_EP_ALL_COUNTERS,
+			.count = DAPL_EP_COUNTS,
+		};
 	else if (evd)
 		*set = (struct set){
-			evd->obj.ia,	       false,
-			&evd->counts,	       evd->obj.ia->counters.evd,
-			DCNT_EVD_ALL_COUNTERS, DAPL_EVD_COUNTS};
+			.ia = evd->obj.ia,
+			.place = &evd->counts,
+			.sum = evd->obj.ia->counters.evd,
+			.all = DCNT_EVD_ALL_COUNTERS,
+			.count = DAPL_EVD_COUNTS,
+		};
 	return ia || qp || evd;
 }
 
@@ -61,7 +64,7 @@ static DAT_RETURN set_find(DAT_HANDLE handle, int id, struct set *set)
 				 "%p has no counter %d: they go up to %d, "
 				 "which is all of them",
 				 handle, id, set->all);
-	dapl_counters_on(set->ia);
+	dapl_provider_count(set->ia->prov);
 	return DAT_SUCCESS;
 }
 
@@ -89,7 +92,7 @@ static void read_set(const struct set *set, int id, uint64_t *ret, bool reset)
 {
 	bool all = id == set->all;
 
-	if (set->of_ia)
+	if (!set->place)
 		dapl_ia_counters(set->ia, id, ret, reset);
 	else
 		read_counts(set, all ? 0 : id, all ? id - 1 : id, ret, reset);
@@ -100,6 +103,7 @@ DAT_RETURN dapl_ext_query_counters(DAT_HANDLE handle, va_list args)
 	int id = va_arg(args, int);
 	DAT_UINT64 *ret_values = va_arg(args, DAT_UINT64 *);
 	int reset = va_arg(args, int);
+	struct dapl_connects connects;
 	struct set set;
 	DAT_RETURN ret = set_find(handle, id, &set);
 
@@ -108,8 +112,9 @@ DAT_RETURN dapl_ext_query_counters(DAT_HANDLE handle, va_list args)
 	if (!ret_values)
 		return dapl_fail(DAPL_BAD_ARG(3), "no place for the values");
 	read_set(&set, id, ret_values, reset != 0);
-	if (reset && set.of_ia && id == set.all)
-		dapl_ia_connects_reset(set.ia);
+	/* They have no number, and begin anew with all the rest. */
+	if (reset && !set.place && id == set.all)
+		dapl_ia_connects(set.ia, &connects, true);
 	return DAT_SUCCESS;
 }
 
@@ -120,28 +125,29 @@ DAT_RETURN dapl_ext_print_counters(DAT_HANDLE handle, va_list args)
 	int reset = va_arg(args, int);
 	uint64_t values[DCNT_IA_ALL_COUNTERS] = {0};
 	struct dapl_counters_say say = {.handle = handle};
+	struct dapl_connects connects;
 	struct set set;
 	DAT_RETURN ret = set_find(handle, id, &set);
 
 	if (ret != DAT_SUCCESS)
 		return ret;
-	if (!set.of_ia && id == set.all)
+	if (set.place && id == set.all)
 		read_counts(&set, 0, set.count - 1, values, reset != 0);
 	else
 		read_set(&set, id, id == set.all ? values : &values[id],
 			 reset != 0);
 	say.name = set.ia->prov->info.ia_name;
-	if (set.of_ia)
+	if (!set.place)
 		say.ia = values;
 	else if (set.all == DCNT_EP_ALL_COUNTERS)
 		say.ep = values;
 	else
 		say.evd = values;
-	if (set.of_ia && id == set.all)
-		say.times = &set.ia->counters;
+	if (!set.place && id == set.all) {
+		dapl_ia_connects(set.ia, &connects, reset != 0);
+		say.connects = &connects;
+	}
 	dapl_counters_table(stdout, &say);
-	if (reset && set.of_ia && id == set.all)
-		dapl_ia_connects_reset(set.ia);
 	return DAT_SUCCESS;
 }
 
@@ -155,7 +161,7 @@ static DAT_RETURN group_set(DAT_HANDLE handle, va_list args, bool stopped)
 	if (group < 0 || group >= DAPL_COUNT_GROUPS)
 		return dapl_fail(DAPL_BAD_ARG(2),
 				 "there is no group %d of counters", group);
-	dapl_counters_on(ia);
+	dapl_provider_count(ia->prov);
 	dapl_ia_counters_stopped(ia, group, stopped);
 	return DAT_SUCCESS;
 }

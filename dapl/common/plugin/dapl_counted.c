@@ -52,19 +52,6 @@ INLINE uint32_t outstanding(DAT_EP_HANDLE ep, bool recv)
 	return used < wq->limit ? used : wq->limit - 1;
 }
 
-static bool posts(DAT_EXTENDED_OP op)
-{
-	switch ((int)op) {
-	case DAT_IB_RDMA_WRITE_IMMED_OP:
-	case DAT_IB_UD_SEND_OP:
-	case DAT_IB_CMP_AND_SWAP_OP:
-	case DAT_IB_FETCH_AND_ADD_OP:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* EP took a post, behind so many that were outstanding BEFORE. */
 INLINE void posted(DAT_EP_HANDLE ep, int id, DAT_COUNT segments,
 		   const DAT_LMR_TRIPLET *iov, uint32_t before)
@@ -84,82 +71,45 @@ INLINE void posted(DAT_EP_HANDLE ep, int id, DAT_COUNT segments,
 			before + 1);
 }
 
-DAT_RETURN dapl_counted_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT segments,
-				     DAT_LMR_TRIPLET *iov,
-				     DAT_DTO_COOKIE cookie,
-				     DAT_COMPLETION_FLAGS flags)
-{
-	uint32_t before = outstanding(ep, false);
-	DAT_RETURN ret = dapl_ep_post_send(ep, segments, iov, cookie, flags);
+/* CALL, which takes ARGS with EP, SEGMENTS and IOV among them, counted as ID.
+ */
+#define COUNTED(name, call, id, params, args)                                 \
+	DAT_RETURN name params                                                \
+	{                                                                     \
+		uint32_t before = outstanding(ep, (id) == DCNT_EP_POST_RECV); \
+		DAT_RETURN ret = call args;                                   \
+                                                                              \
+		if (ret == DAT_SUCCESS)                                       \
+			posted(ep, id, segments, iov, before);                \
+		return ret;                                                   \
+	}
+#define MESSAGE                                                     \
+	DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET *iov, \
+		DAT_DTO_COOKIE cookie
+#define RDMA MESSAGE, const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags
 
-	if (ret == DAT_SUCCESS)
-		posted(ep, DCNT_EP_POST_SEND, segments, iov, before);
-	return ret;
-}
+COUNTED(dapl_counted_ep_post_send, dapl_ep_post_send, DCNT_EP_POST_SEND,
+	(MESSAGE, DAT_COMPLETION_FLAGS flags),
+	(ep, segments, iov, cookie, flags))
+COUNTED(dapl_counted_ep_post_recv, dapl_ep_post_recv, DCNT_EP_POST_RECV,
+	(MESSAGE, DAT_COMPLETION_FLAGS flags),
+	(ep, segments, iov, cookie, flags))
+COUNTED(dapl_counted_ep_post_rdma_read, dapl_ep_post_rdma_read,
+	DCNT_EP_POST_READ, (RDMA), (ep, segments, iov, cookie, remote, flags))
+COUNTED(dapl_counted_ep_post_rdma_write, dapl_ep_post_rdma_write,
+	DCNT_EP_POST_WRITE, (RDMA), (ep, segments, iov, cookie, remote, flags))
+static COUNTED(counted_post_send_with_invalidate,
+	       dapl_ep_post_send_with_invalidate, DCNT_EP_POST_SEND,
+	       (MESSAGE, DAT_COMPLETION_FLAGS flags, DAT_BOOLEAN invalid,
+		DAT_RMR_CONTEXT context),
+	       (ep, segments, iov, cookie, flags, invalid, context))
 
-DAT_RETURN dapl_counted_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT segments,
-				     DAT_LMR_TRIPLET *iov,
-				     DAT_DTO_COOKIE cookie,
-				     DAT_COMPLETION_FLAGS flags)
-{
-	uint32_t before = outstanding(ep, true);
-	DAT_RETURN ret = dapl_ep_post_recv(ep, segments, iov, cookie, flags);
-
-	if (ret == DAT_SUCCESS)
-		posted(ep, DCNT_EP_POST_RECV, segments, iov, before);
-	return ret;
-}
-
-DAT_RETURN dapl_counted_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments,
-					  DAT_LMR_TRIPLET *iov,
-					  DAT_DTO_COOKIE cookie,
-					  const DAT_RMR_TRIPLET *remote,
-					  DAT_COMPLETION_FLAGS flags)
-{
-	uint32_t before = outstanding(ep, false);
-	DAT_RETURN ret = dapl_ep_post_rdma_read(ep, segments, iov, cookie,
-						remote, flags);
-
-	if (ret == DAT_SUCCESS)
-		posted(ep, DCNT_EP_POST_READ, segments, iov, before);
-	return ret;
-}
-
-DAT_RETURN dapl_counted_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments,
-					   DAT_LMR_TRIPLET *iov,
-					   DAT_DTO_COOKIE cookie,
-					   const DAT_RMR_TRIPLET *remote,
-					   DAT_COMPLETION_FLAGS flags)
-{
-	uint32_t before = outstanding(ep, false);
-	DAT_RETURN ret = dapl_ep_post_rdma_write(ep, segments, iov, cookie,
-						 remote, flags);
-
-	if (ret == DAT_SUCCESS)
-		posted(ep, DCNT_EP_POST_WRITE, segments, iov, before);
-	return ret;
-}
-
-static DAT_RETURN
-counted_post_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT segments,
-				  DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-				  DAT_COMPLETION_FLAGS flags,
-				  DAT_BOOLEAN invalid, DAT_RMR_CONTEXT context)
-{
-	uint32_t before = outstanding(ep, false);
-	DAT_RETURN ret = dapl_ep_post_send_with_invalidate(
-		ep, segments, iov, cookie, flags, invalid, context);
-
-	if (ret == DAT_SUCCESS)
-		posted(ep, DCNT_EP_POST_SEND, segments, iov, before);
-	return ret;
-}
-
-static DAT_RETURN counted_post_rdma_read_to_rmr(DAT_EP_HANDLE ep,
-						const DAT_RMR_TRIPLET *local,
-						DAT_DTO_COOKIE cookie,
-						const DAT_RMR_TRIPLET *remote,
-						DAT_COMPLETION_FLAGS flags)
+	static DAT_RETURN
+	counted_post_rdma_read_to_rmr(DAT_EP_HANDLE ep,
+				      const DAT_RMR_TRIPLET *local,
+				      DAT_DTO_COOKIE cookie,
+				      const DAT_RMR_TRIPLET *remote,
+				      DAT_COMPLETION_FLAGS flags)
 {
 	uint32_t before = outstanding(ep, false);
 	DAT_RETURN ret =
@@ -174,36 +124,54 @@ static DAT_RETURN counted_post_rdma_read_to_rmr(DAT_EP_HANDLE ep,
 }
 
 /* Of the extension's, those that post. */
-static DAT_RETURN counted_extensions(DAT_HANDLE handle, DAT_EXTENDED_OP op,
-				     va_list args)
+static const struct posting {
+	int op;
+	int id;
+	bool bytes; /* segments and iov are its first arguments */
+} postings[] = {
+	{DAT_IB_RDMA_WRITE_IMMED_OP, DCNT_EP_POST_WRITE_IMM, true},
+	{DAT_IB_UD_SEND_OP, DCNT_EP_POST_SEND_UD, true},
+	{DAT_IB_CMP_AND_SWAP_OP, DCNT_EP_POST_CMP_SWAP, false},
+	{DAT_IB_FETCH_AND_ADD_OP, DCNT_EP_POST_FETCH_ADD, false},
+};
+
+static const struct posting *posting_of(DAT_EXTENDED_OP op)
 {
-	const DAT_LMR_TRIPLET *iov = NULL;
-	DAT_COUNT segments = 0;
-	uint32_t before;
+	for (size_t i = 0; i < sizeof(postings) / sizeof(postings[0]); i++)
+		if (postings[i].op == (int)op)
+			return &postings[i];
+	return NULL;
+}
+
+static DAT_RETURN counted_posting(const struct posting *posting,
+				  DAT_HANDLE handle, va_list args)
+{
+	uint32_t before = outstanding(handle, false);
+	const DAT_LMR_TRIPLET *iov;
+	DAT_COUNT segments;
 	DAT_RETURN ret;
 	va_list again;
 
-	if (!posts(op))
-		return dapl_extensions(handle, op, args);
-	before = outstanding(handle, false);
 	va_copy(again, args);
-	ret = dapl_extensions(handle, op, args);
-	if (op == DAT_IB_RDMA_WRITE_IMMED_OP || op == DAT_IB_UD_SEND_OP) {
+	ret = dapl_extensions(handle, (DAT_EXTENDED_OP)posting->op, args);
+	if (ret == DAT_SUCCESS && posting->bytes) {
 		segments = va_arg(again, DAT_COUNT);
 		iov = va_arg(again, const DAT_LMR_TRIPLET *);
+		posted(handle, posting->id, segments, iov, before);
+	} else if (ret == DAT_SUCCESS) {
+		dapl_count(values_of_ep(handle), posting->id);
 	}
 	va_end(again);
-	if (ret != DAT_SUCCESS)
-		return ret;
-	if (op == DAT_IB_RDMA_WRITE_IMMED_OP)
-		posted(handle, DCNT_EP_POST_WRITE_IMM, segments, iov, before);
-	else if (op == DAT_IB_UD_SEND_OP)
-		posted(handle, DCNT_EP_POST_SEND_UD, segments, iov, before);
-	else if (op == DAT_IB_CMP_AND_SWAP_OP)
-		dapl_count(values_of_ep(handle), DCNT_EP_POST_CMP_SWAP);
-	else if (op == DAT_IB_FETCH_AND_ADD_OP)
-		dapl_count(values_of_ep(handle), DCNT_EP_POST_FETCH_ADD);
 	return ret;
+}
+
+static DAT_RETURN counted_extensions(DAT_HANDLE handle, DAT_EXTENDED_OP op,
+				     va_list args)
+{
+	const struct posting *posting = posting_of(op);
+
+	return posting ? counted_posting(posting, handle, args)
+		       : dapl_extensions(handle, op, args);
 }
 
 /* --------------------------------------------------------- events */

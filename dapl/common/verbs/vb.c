@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "dapl/common/services/dapl_log.h"
 
@@ -391,29 +390,6 @@ int vb_async_get(struct vb_dev *dev, struct ibv_async_event *ret_event)
 void vb_async_ack(struct ibv_async_event *event)
 {
 	ibv_ack_async_event(event);
-}
-
-bool vb_port_count(const struct vb_dev *dev, const char *name,
-		   uint64_t *ret_value)
-{
-	char path[IBV_SYSFS_PATH_MAX + 128], text[32], *end;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/ports/%u/%s",
-		 dev->ctx->device->ibdev_path, dev->port, name);
-	if (!dev->ctx->device->ibdev_path[0])
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	*ret_value = strtoull(text, &end, 10);
-	return end != text;
 }
 
 /* Protection domain, completion channel, completion queue. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * vb_names.c - which devices there are, and why one cannot be opened: texts for
- * people.
+ * vb_names.c - what the kernel's files tell of devices: which there are, why
+ * one cannot be opened, in texts for people, and what its port counts.
  *
  * The library of verbs hides a device whose node is not there, and tells of one
  * that this user may not open, or that the kernel has no driver behind, that
  * there is no file. So the kernel's list and the node are looked at.
- * Called where something failed; may be slow. No lock, no state.
+ * Not for what has to be fast. No lock, no state.
  * Rule: /sys/class/infiniband_verbs/uverbsN/ibdev names the device of a node.
  */
 #include "config.h"
@@ -37,22 +37,41 @@ static void sysfs_path(char *buf, size_t size, const char *rest)
 	snprintf(buf, size, "%s/class/%s", root && *root ? root : "/sys", rest);
 }
 
-/* Whether PATH's first word is NAME. */
-static bool file_says(const char *path, const char *name)
+/* The first line of PATH. False: it cannot be read. */
+static bool file_line(const char *path, char *text, size_t size)
 {
-	char text[IBV_SYSFS_NAME_MAX + 1];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
 
 	if (fd < 0)
 		return false;
-	n = read(fd, text, sizeof(text) - 1);
+	n = read(fd, text, size - 1);
 	close(fd);
 	if (n < 0)
 		return false;
 	text[n] = '\0';
 	text[strcspn(text, "\n")] = '\0';
-	return !strcmp(text, name);
+	return true;
+}
+
+static bool file_says(const char *path, const char *name)
+{
+	char text[IBV_SYSFS_NAME_MAX + 1];
+
+	return file_line(path, text, sizeof(text)) && !strcmp(text, name);
+}
+
+bool vb_port_count(const struct vb_dev *dev, const char *name,
+		   uint64_t *ret_value)
+{
+	const char *folder = dev->ctx->device->ibdev_path;
+	char path[IBV_SYSFS_PATH_MAX + 128], text[32], *end;
+
+	snprintf(path, sizeof(path), "%s/ports/%u/%s", folder, dev->port, name);
+	if (!folder[0] || !file_line(path, text, sizeof(text)))
+		return false;
+	*ret_value = strtoull(text, &end, 10);
+	return end != text;
 }
 
 static bool kernel_has(const char *name)

@@ -11,6 +11,7 @@
 #include <dat2/dat_ib_extensions.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -186,14 +187,15 @@ CASE(json__one_line_whatever_the_name)
 
 CASE(json__times_of_connections)
 {
-	struct dapl_ia_counters times = {
-		.connects = {[0] = 1, [1] = 1, [5] = 2},
-		.connects_us = 41,
-		.connects_most_us = 20};
+	struct dapl_connects c = {
+		.n = {[0] = 1, [1] = 1, [5] = 2},
+		.us = 41,
+		.most_us = 20,
+	};
 	char text[4096] = "";
 
 	say(dapl_counters_json,
-	    &(struct dapl_counters_say){.name = "x", .times = &times}, text,
+	    &(struct dapl_counters_say){.name = "x", .connects = &c}, text,
 	    sizeof(text));
 	assert_non_null(strstr(
 		text, "\"connect\":{\"n\":4,\"mean_us\":10,\"most_us\":20,"
@@ -244,13 +246,13 @@ CASE(connects__by_their_time)
 
 	for (size_t i = 0; i < sizeof(us) / sizeof(us[0]); i++)
 		dapl_ia_count_connect(&ia, us[i]);
-	assert_int_equal(ia.counters.connects[0], 1);
-	assert_int_equal(ia.counters.connects[1], 1);
-	assert_int_equal(ia.counters.connects[2], 2);
-	assert_int_equal(ia.counters.connects[10], 1);
-	assert_int_equal(ia.counters.connects[11], 1);
-	assert_int_equal(ia.counters.connects[DAPL_TIMES - 1], 1);
-	assert_true(ia.counters.connects_most_us == UINT64_MAX);
+	assert_int_equal(ia.counters.connects.n[0], 1);
+	assert_int_equal(ia.counters.connects.n[1], 1);
+	assert_int_equal(ia.counters.connects.n[2], 2);
+	assert_int_equal(ia.counters.connects.n[10], 1);
+	assert_int_equal(ia.counters.connects.n[11], 1);
+	assert_int_equal(ia.counters.connects.n[DAPL_TIMES - 1], 1);
+	assert_true(ia.counters.connects.most_us == UINT64_MAX);
 }
 
 /* ---------------------------------------------------- asked for */
@@ -267,7 +269,8 @@ CASE(form__of_the_variable)
 	assert_int_equal(dapl_counters_form("xml"), DAPL_COUNTERS_TABLE);
 }
 
-/* Nobody has asked: the calls are the plain ones. */
+/* Nobody has asked yet: the calls are the plain ones. They stay counted for the
+ * life of the name, so this comes before what asks. */
 ON_IB(calls__are_plain_until_somebody_asks)
 {
 	const DAT_PROVIDER *vector = ((struct dapl_ia *)s->ia)->obj.provider;
@@ -278,6 +281,45 @@ ON_IB(calls__are_plain_until_somebody_asks)
 	assert_dat_ok(world_op((DAT_HANDLE)s->ia, DAT_IB_QUERY_COUNTERS_OP, 0,
 			       &value, 0));
 	assert_ptr_not_equal(plain, vector->ep_post_send_func);
+}
+
+/* What stderr gets when an adapter is closed that was opened with TEXT in the
+ * environment, where there is something else by then. */
+static void at_close(const char *text, char *ret, size_t size)
+{
+	static char variable[64];
+	int was = dup(STDERR_FILENO);
+	FILE *f = tmpfile();
+	DAT_IA_HANDLE ia;
+	ssize_t n;
+
+	assert_true(f && was >= 0);
+	snprintf(variable, sizeof(variable), "DAPL_COUNTERS=%s", text);
+	assert_int_equal(putenv(variable), 0);
+	ia = world_ia_open(NULL);
+	memset(strchr(variable, '=') + 1, 'x', strlen(text));
+	fflush(stderr);
+	assert_true(dup2(fileno(f), STDERR_FILENO) >= 0);
+	world_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG);
+	assert_true(dup2(was, STDERR_FILENO) >= 0);
+	close(was);
+	unsetenv("DAPL_COUNTERS");
+	n = pread(fileno(f), ret, size - 1, 0);
+	assert_true(n >= 0);
+	ret[n] = '\0';
+	fclose(f);
+}
+
+ON_IB(close__as_it_was_asked_for_when_it_was_opened)
+{
+	char text[4096];
+
+	at_close("json", text, sizeof(text));
+	assert_int_equal(strncmp(text, "{\"counters\":", 12), 0);
+	at_close("table", text, sizeof(text));
+	assert_int_equal(strncmp(text, "counters of ", 12), 0);
+	at_close("0", text, sizeof(text));
+	assert_string_equal(text, "");
 }
 
 CASE(places__of_those_that_are_gone_are_used_again)
