@@ -73,6 +73,13 @@ static inline int cases_run(CMFixtureFunction setup, CMFixtureFunction teardown)
 				       teardown);
 }
 
+/* Ends the case, as one that says nothing; WHY is in the report (case.sh). */
+#define skip_case(why)                                \
+	do {                                          \
+		print_message("# skipped: %s\n", why); \
+		skip();                               \
+	} while (0)
+
 /* The last line of a source: main(), with what is done before and after all. */
 #define RUN_CASES(setup, teardown)                 \
 	int main(void)                             \

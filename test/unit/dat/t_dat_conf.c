@@ -391,10 +391,8 @@ CASE(parse__shipped_file)
 	size_t len;
 	FILE *f;
 
-	if (!top) {
-		print_message("# SKIP top_srcdir is not set\n");
-		skip();
-	}
+	if (!top)
+		skip_case("top_srcdir is not set");
 	snprintf(path, sizeof(path), "%s/dat.conf", top);
 	f = fopen(path, "r");
 	assert_non_null(f);

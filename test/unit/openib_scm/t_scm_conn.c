@@ -112,10 +112,8 @@ T(connect__ipv6)
 	struct dapl_cm_connect req = {0};
 	struct pair p;
 
-	if (!has_ipv6()) {
-		print_message("# the system has no IPv6\n");
-		skip();
-	}
+	if (!has_ipv6())
+		skip_case("the system has no IPv6");
 	use_ipv6(&world.a, world_provider.params_a);
 	use_ipv6(&world.b, world_provider.params_b);
 	pair_listen(&world, &p, free_qual());

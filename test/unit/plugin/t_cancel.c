@@ -416,7 +416,7 @@ ON_IB(cancel__inside_a_call)
 	void *end = w;
 
 #ifdef __SANITIZE_ADDRESS__
-	skip(); /* it takes what is left of the frames for an overrun */
+	skip_case("the address sanitizer takes left frames for an overrun");
 #endif
 	assert_int_equal(pthread_create(&thread, NULL, cancelled_inside, s), 0);
 	pthread_join(thread, &end);
