@@ -52,9 +52,11 @@ const struct dapl_param_table cma_param_table = {
 	.size = sizeof(struct cma_params),
 };
 
-int cma_id_create(struct cma *cm, void *context, struct rdma_cm_id **ret_id)
+int cma_id_create(struct cma *cm, void *context, bool ud,
+		  struct rdma_cm_id **ret_id)
 {
-	if (rdma_create_id(cm->chan, ret_id, context, RDMA_PS_TCP)) {
+	if (rdma_create_id(cm->chan, ret_id, context,
+			   ud ? RDMA_PS_UDP : RDMA_PS_TCP)) {
 		int err = errno;
 
 		return dapl_fail_errno(-err, "rdma_cm gives no id: %s",
@@ -73,15 +75,25 @@ void cma_id_destroy(struct rdma_cm_id *id)
 static void copy_event(const struct rdma_cm_event *raw,
 		       struct cma_event *ret_ev)
 {
-	const struct rdma_conn_param *p = &raw->param.conn;
+	const struct rdma_conn_param *conn = &raw->param.conn;
+	const struct rdma_ud_param *ud = &raw->param.ud;
+	bool is_ud = raw->id->qp_type == IBV_QPT_UD;
+	const void *pdata = is_ud ? ud->private_data : conn->private_data;
+	uint8_t size = is_ud ? ud->private_data_len : conn->private_data_len;
 
+	memset(ret_ev, 0, offsetof(struct cma_event, pdata));
 	ret_ev->type = raw->event;
 	ret_ev->status = raw->status;
-	ret_ev->responder_resources = p->responder_resources;
-	ret_ev->initiator_depth = p->initiator_depth;
-	ret_ev->size = p->private_data ? p->private_data_len : 0;
+	if (is_ud) {
+		ret_ev->qpn = ud->qp_num;
+		ret_ev->av = ud->ah_attr;
+	} else {
+		ret_ev->responder_resources = conn->responder_resources;
+		ret_ev->initiator_depth = conn->initiator_depth;
+	}
+	ret_ev->size = pdata ? size : 0;
 	if (ret_ev->size)
-		memcpy(ret_ev->pdata, p->private_data, ret_ev->size);
+		memcpy(ret_ev->pdata, pdata, ret_ev->size);
 }
 
 static void dispatch(struct rdma_cm_event *raw)
@@ -171,6 +183,7 @@ static int start_channel(struct dapl_cm *base)
 	if (ret)
 		return dapl_fail_errno(ret, "cm %p: watch: %s", (void *)cm,
 				       strerror(-ret));
+	cma_ud_start(cm);
 	return 0;
 }
 
@@ -202,7 +215,7 @@ static int try_addr(struct cma *cm, const struct sockaddr_storage *addr)
 	struct rdma_cm_id *id;
 	int ret;
 
-	ret = cma_id_create(cm, NULL, &id);
+	ret = cma_id_create(cm, NULL, false, &id);
 	if (ret)
 		return ret;
 	if (rdma_bind_addr(id, (struct sockaddr *)&own)) {
@@ -358,6 +371,7 @@ int cma_open(const char *ia_params, const struct dapl_cm *base,
 	if (!cm)
 		return dapl_fail_errno(-ENOMEM, "cma: no memory");
 	dapl_cm_init(&cm->base, base, &hooks, &sizes);
+	cma_ud_init(&cm->ud);
 	cm->watch.fn = on_channel;
 	cm->watch.fd = -1;
 	dapl_timer_init(&cm->pause, resume_channel);
@@ -385,6 +399,7 @@ void cma_close(struct dapl_cm *base)
 	struct cma *cm = cma_from(base);
 
 	dapl_cm_fini(base);
+	cma_ud_fini(&cm->ud);
 	rdma_destroy_event_channel(cm->chan);
 	free(cm);
 }

@@ -18,6 +18,7 @@
 #include "dapl/common/cm/base/dapl_cm_base.h"
 #include "dapl/common/services/dapl_log.h"
 #include "dapl/common/services/dapl_loop.h"
+#include "dapl/openib_cma/cma_ud.h"
 
 /*
  * What rdma_cm carries in a request over InfiniBand and RoCE. Accepts and
@@ -33,6 +34,7 @@ struct cma {
 	struct rdma_event_channel *chan;
 	struct dapl_watch watch;
 	struct dapl_timer pause; /* after a failure of the channel */
+	struct cma_ud ud;
 };
 
 struct cma_conn; /* cma_conn.h */
@@ -40,6 +42,7 @@ struct cma_conn; /* cma_conn.h */
 struct cma_listener {
 	struct dapl_cm_listener base; /* must stay first */
 	struct rdma_cm_id *id;
+	struct rdma_cm_id *ud_id; /* the same port of datagrams, or NULL */
 };
 
 /* An rdma_cm event, copied so that it could be acknowledged at once. */
@@ -48,6 +51,9 @@ struct cma_event {
 	int status;
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
+	/* Of datagrams: the one that answers. */
+	uint32_t qpn;
+	struct ibv_ah_attr av;
 	size_t size;
 	uint8_t pdata[CMA_PDATA_CAME];
 };
@@ -74,8 +80,9 @@ int cma_open(const char *ia_params, const struct dapl_cm *base,
 	     struct dapl_cm **ret_cm);
 void cma_close(struct dapl_cm *base);
 
-/* An id on the instance's channel. 0 or -errno. */
-int cma_id_create(struct cma *cm, void *context, struct rdma_cm_id **ret_id);
+/* An id on the instance's channel, of datagrams or not. 0 or -errno. */
+int cma_id_create(struct cma *cm, void *context, bool ud,
+		  struct rdma_cm_id **ret_id);
 void cma_id_destroy(struct rdma_cm_id *id);
 
 /* cma_listen.c */

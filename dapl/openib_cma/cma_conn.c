@@ -82,7 +82,7 @@ void cma_conn_finish(struct cma_conn *conn, enum dapl_cm_event event,
 	if (conn->state == CMA_ACCEPT_MOVE) {
 		/* accept() may not have said yet if there will be events. */
 		conn->late = event;
-	} else if (conn->state != CMA_OVER) {
+	} else if (conn->state != CMA_OVER && conn->state != CMA_FOUND) {
 		/* A release meanwhile has nothing to wait for any more. */
 		conn->state = CMA_OVER;
 		tell = !conn->released && conn->base.ep;
@@ -141,7 +141,7 @@ int cma_conn_another_port(struct cma_conn *conn)
 
 	if (!cma_conn_advance(conn, CMA_CONNECT, CMA_ADDR))
 		return -ECANCELED;
-	ret = cma_id_create(cma_conn_cm(conn), conn, &id);
+	ret = cma_id_create(cma_conn_cm(conn), conn, false, &id);
 	if (ret)
 		return ret;
 	/* The old one first kept its port, so that the new one has another. */
@@ -179,7 +179,7 @@ static int start(struct cma_conn *conn)
 	int ret;
 
 	conn->tries = 1;
-	ret = cma_id_create(cma_conn_cm(conn), conn, &conn->id);
+	ret = cma_id_create(cma_conn_cm(conn), conn, conn->qp.ud, &conn->id);
 	if (ret)
 		return ret;
 	/* From here on events may come, and even the result. */
@@ -290,6 +290,9 @@ int cma_conn_move(struct cma_conn *conn)
 	struct vb_qp_step steps[VB_QP_STEPS];
 	int n, ret;
 
+	if (conn->qp.ud)
+		return dapl_cm_conn_ah(&conn->base, &conn->ud.av, conn->ud.qpn,
+				       cma_conn_moved);
 	ret = cma_qp_steps(cma_conn_dev(conn), conn->id, conn->base.depths,
 			   steps, &n);
 	if (ret)
@@ -323,10 +326,24 @@ int cma_accept(struct dapl_cm_conn *base, const struct dapl_cm_qp *qp,
 	return ret ? dapl_cm_not_accepted(base, ret) : 0;
 }
 
+static int send_reject(struct cma_conn *conn, const void *pdata, size_t size)
+{
+	uint8_t buf[sizeof(cma_reject_header) + CMA_PDATA_MAX];
+
+	if (conn->qp.ud)
+		return cma_ud_answer(cma_conn_cm(conn), conn->id, &conn->ud, 0,
+				     pdata, size);
+	memcpy(buf, cma_reject_header, sizeof(cma_reject_header));
+	if (size)
+		memcpy(buf + sizeof(cma_reject_header), pdata, size);
+	return rdma_reject(conn->id, buf, sizeof(cma_reject_header) + size)
+		       ? -errno
+		       : 0;
+}
+
 int cma_reject(struct dapl_cm_conn *base, const void *pdata, size_t size)
 {
 	struct cma_conn *conn = conn_from(base);
-	uint8_t buf[sizeof(cma_reject_header) + CMA_PDATA_MAX];
 	int ret;
 
 	ret = dapl_cm_check(base, size);
@@ -338,12 +355,11 @@ int cma_reject(struct dapl_cm_conn *base, const void *pdata, size_t size)
 			return 0;
 		return dapl_cm_not_asking(base, -EINVAL);
 	}
-	memcpy(buf, cma_reject_header, sizeof(cma_reject_header));
-	if (size)
-		memcpy(buf + sizeof(cma_reject_header), pdata, size);
 	cma_count(conn, DCNT_IA_CM_USER_REJ_TX);
-	if (rdma_reject(conn->id, buf, sizeof(cma_reject_header) + size))
-		dapl_log(DAPL_LOG_CM_WARN, "conn %p: reject: %m", (void *)conn);
+	ret = send_reject(conn, pdata, size);
+	if (ret)
+		dapl_log(DAPL_LOG_CM_WARN, "conn %p: reject: %s", (void *)conn,
+			 strerror(-ret));
 	return 0;
 }
 
@@ -403,7 +419,7 @@ int cma_addrs(const struct dapl_cm_conn *base,
 	enum cma_state state = cma_conn_state((struct cma_conn *)conn);
 	const struct sockaddr *peer;
 
-	if (state != CMA_UP && state != CMA_DOWN)
+	if (state != CMA_UP && state != CMA_DOWN && state != CMA_FOUND)
 		return -ENOTCONN;
 	peer = rdma_get_peer_addr(conn->id);
 	memset(ret_peer, 0, sizeof(*ret_peer));
@@ -508,7 +524,7 @@ static bool is_end(enum rdma_cm_event_type type)
 bool cma_conn_released_event(struct cma_conn *conn,
 			     enum rdma_cm_event_type type)
 {
-	bool up = type == RDMA_CM_EVENT_ESTABLISHED;
+	bool up = type == RDMA_CM_EVENT_ESTABLISHED && !conn->qp.ud;
 	bool released, lingers, ended = is_end(type);
 
 	dapl_lock(&conn->base.node.cm->lock);

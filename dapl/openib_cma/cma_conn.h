@@ -25,6 +25,7 @@ enum cma_state {
 	CMA_ACCEPT,	  /* passive: accepted */
 	CMA_UP,		  /* established */
 	CMA_DOWN,	  /* disconnect() was called */
+	CMA_FOUND,	  /* datagrams: established, which is all there is */
 	CMA_OVER,	  /* nothing more will be reported */
 	CMA_LINGER,	  /* released while rdma_cm tells the peer */
 	CMA_STATE_N
@@ -43,6 +44,7 @@ struct cma_conn {
 	/* Written by connect(), accept() or the request; constant then. */
 	struct dapl_cm_qp qp;
 	struct sockaddr_storage peer;
+	struct cma_ud_peer ud; /* datagrams; active: from the answer on */
 	/* Of the request or the answer that is to be sent; or, while the queue
 	 * pair of an active side is moved, of the answer that came. */
 	size_t pdata_size;
@@ -86,7 +88,8 @@ bool cma_conn_advance(struct cma_conn *conn, enum cma_state from,
 		      enum cma_state to);
 /*
  * Begins to move the queue pair for a connection in CMA_ACCEPT_MOVE or
- * CMA_CONNECT_MOVE. 0 or -errno. What follows is in cma_event.c.
+ * CMA_CONNECT_MOVE; or, of datagrams, to make the address handle. 0 or -errno.
+ * What follows is in cma_event.c.
  */
 int cma_conn_move(struct cma_conn *conn);
 /*

@@ -18,13 +18,15 @@
 
 /* IB CM reject reason: by the consumer. */
 #define REJ_CONSUMER 28
+/* Status of a service ID resolution: refused. */
+#define SIDR_REJECT 2
 /* Local ports to try beyond the first. */
 #define PORTS_MAX 20
 
 static bool established(struct cma_conn *conn, enum cma_state from,
 			const void *pdata, size_t size)
 {
-	if (!cma_conn_advance(conn, from, CMA_UP)) {
+	if (!cma_conn_advance(conn, from, conn->qp.ud ? CMA_FOUND : CMA_UP)) {
 		/* Released since: it is up all the same, and is to be ended. */
 		cma_conn_released_event(conn, RDMA_CM_EVENT_ESTABLISHED);
 		return false;
@@ -138,22 +140,39 @@ static void not_sent(struct cma_conn *conn, int err)
 
 static void on_route_resolved(struct cma_conn *conn)
 {
+	const void *data = conn->pdata;
+	size_t size = conn->pdata_size;
 	struct rdma_conn_param param;
+	uint8_t buf[CMA_UD_ROOM];
 
 	if (!cma_conn_advance(conn, CMA_ROUTE, CMA_CONNECT))
 		return;
-	cma_conn_param(conn, conn->pdata, conn->pdata_size, &param);
+	if (conn->qp.ud) {
+		size = cma_ud_ask(cma_conn_cm(conn), conn->id, conn->qp.qp_num,
+				  data, size, buf);
+		data = buf;
+		if (!size) {
+			unreachable(conn, "route", -EHOSTUNREACH);
+			return;
+		}
+	}
+	cma_conn_param(conn, data, size, &param);
 	if (rdma_connect(conn->id, &param))
 		not_sent(conn, errno);
 	else
 		cma_count(conn, DCNT_IA_CM_REQ_TX);
 }
 
-/* So that the peer need not wait for its timeout. */
+/*
+ * So that the peer need not wait for its timeout; who answered a datagram
+ * endpoint does not wait.
+ */
 static void give_up(struct cma_conn *conn, enum dapl_cm_event event)
 {
-	rdma_reject(conn->id, NULL, 0);
-	cma_count(conn, DCNT_IA_CM_ERR_REJ_TX);
+	if (conn->base.passive || !conn->qp.ud) {
+		rdma_reject(conn->id, NULL, 0);
+		cma_count(conn, DCNT_IA_CM_ERR_REJ_TX);
+	}
 	cma_conn_finish(conn, event, NULL, 0);
 }
 
@@ -172,10 +191,40 @@ static void on_response(struct cma_conn *conn, const struct cma_event *ev)
 		give_up(conn, DAPL_CM_BROKEN);
 }
 
+/* The same of datagrams: nothing more goes to the peer. */
+static void on_ud_answer(struct cma_conn *conn, const struct cma_event *ev)
+{
+	const uint8_t *pdata;
+	size_t size;
+
+	if (!cma_conn_advance(conn, CMA_CONNECT, CMA_CONNECT_MOVE))
+		return;
+	cma_count(conn, DCNT_IA_CM_REP_RX);
+	if (!cma_ud_answered(ev, &pdata, &size)) {
+		dapl_log(DAPL_LOG_CM_WARN,
+			 "conn %p: who answers is no datagram endpoint",
+			 (void *)conn);
+		cma_conn_finish(conn, DAPL_CM_NON_PEER_REJECTED, NULL, 0);
+		return;
+	}
+	conn->ud.av = ev->av;
+	conn->ud.qpn = ev->qpn;
+	conn->pdata_size = size;
+	if (size)
+		memcpy(conn->pdata, pdata, size);
+	if (cma_conn_move(conn))
+		give_up(conn, DAPL_CM_BROKEN);
+}
+
 static void active_moved(struct cma_conn *conn)
 {
 	if (cma_conn_state(conn) != CMA_CONNECT_MOVE)
 		return;
+	if (conn->qp.ud) {
+		established(conn, CMA_CONNECT_MOVE, conn->pdata,
+			    conn->pdata_size);
+		return;
+	}
 	if (!rdma_establish(conn->id)) {
 		cma_count(conn, DCNT_IA_CM_RTU_TX);
 		established(conn, CMA_CONNECT_MOVE, conn->pdata,
@@ -187,17 +236,32 @@ static void active_moved(struct cma_conn *conn)
 	give_up(conn, DAPL_CM_BROKEN);
 }
 
-static void passive_moved(struct cma_conn *conn)
+static int send_accept(struct cma_conn *conn)
 {
 	struct rdma_conn_param param;
 
+	if (conn->qp.ud)
+		return cma_ud_answer(cma_conn_cm(conn), conn->id, &conn->ud,
+				     conn->qp.qp_num, conn->pdata,
+				     conn->pdata_size);
 	cma_conn_param(conn, conn->pdata, conn->pdata_size, &param);
-	if (!rdma_accept(conn->id, &param)) {
-		cma_count(conn, DCNT_IA_CM_REP_TX);
+	return rdma_accept(conn->id, &param) ? -errno : 0;
+}
+
+static void passive_moved(struct cma_conn *conn)
+{
+	int ret = send_accept(conn);
+
+	if (ret) {
+		dapl_log(DAPL_LOG_ERR, "conn %p: cannot accept: %s",
+			 (void *)conn, strerror(-ret));
+		give_up(conn, DAPL_CM_ACCEPT_FAILED);
 		return;
 	}
-	dapl_log(DAPL_LOG_ERR, "conn %p: cannot accept: %m", (void *)conn);
-	give_up(conn, DAPL_CM_ACCEPT_FAILED);
+	cma_count(conn, DCNT_IA_CM_REP_TX);
+	/* Who asked says nothing more. */
+	if (conn->qp.ud)
+		established(conn, CMA_ACCEPT, NULL, 0);
 }
 
 static void not_moved(struct cma_conn *conn, int err)
@@ -259,6 +323,18 @@ static void on_refused(struct cma_conn *conn, const struct cma_event *ev)
 		cma_conn_finish(conn, DAPL_CM_NON_PEER_REJECTED, NULL, 0);
 }
 
+/* STATUS is the peer's word: a service ID resolution's. */
+static void on_ud_refused(struct cma_conn *conn, const struct cma_event *ev)
+{
+	const uint8_t *pdata;
+	size_t size;
+
+	if (ev->status == SIDR_REJECT && cma_ud_answered(ev, &pdata, &size))
+		cma_conn_finish(conn, DAPL_CM_PEER_REJECTED, pdata, size);
+	else
+		cma_conn_finish(conn, DAPL_CM_NON_PEER_REJECTED, NULL, 0);
+}
+
 /* REJECTED, UNREACHABLE or CONNECT_ERROR. */
 static void on_failure(struct cma_conn *conn, const struct cma_event *ev)
 {
@@ -266,6 +342,8 @@ static void on_failure(struct cma_conn *conn, const struct cma_event *ev)
 	case CMA_CONNECT:
 		if (ev->type == RDMA_CM_EVENT_REJECTED)
 			on_refused(conn, ev);
+		else if (conn->qp.ud && ev->status > 0)
+			on_ud_refused(conn, ev);
 		else
 			unreachable(conn, rdma_event_str(ev->type), ev->status);
 		break;
@@ -290,6 +368,10 @@ static void on_failure(struct cma_conn *conn, const struct cma_event *ev)
 
 static void on_established(struct cma_conn *conn, const struct cma_event *ev)
 {
+	if (conn->qp.ud) {
+		on_ud_answer(conn, ev);
+		return;
+	}
 	if (!conn->base.passive) { /* iWARP */
 		cma_count(conn, DCNT_IA_CM_REP_RX);
 		established(conn, CMA_CONNECT, ev->pdata, ev->size);
@@ -326,7 +408,7 @@ void cma_conn_event(struct cma_conn *conn, const struct cma_event *ev)
 		return;
 	dapl_log(DAPL_LOG_CM, "conn %p: %s, status %d, state %d", (void *)conn,
 		 rdma_event_str(ev->type), ev->status, state);
-	if (state == CMA_OVER)
+	if (state == CMA_OVER || state == CMA_FOUND)
 		return;
 	switch (ev->type) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:

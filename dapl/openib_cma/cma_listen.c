@@ -28,15 +28,24 @@
  */
 #define BACKLOG_MAX INT_MAX
 
-static int id_listen(struct cma_listener *l, uint16_t port)
+static int id_listen(struct cma_listener *l, uint16_t port, bool ud,
+		     struct rdma_cm_id **ret_id)
 {
 	struct sockaddr_storage addr = l->base.node.cm->addr;
+	int ret;
 
+	ret = cma_id_create(cma_from(l->base.node.cm), l, ud, ret_id);
+	if (ret)
+		return ret;
 	dapl_addr_set_port(&addr, port);
-	if (rdma_bind_addr(l->id, (struct sockaddr *)&addr) ||
-	    rdma_listen(l->id, BACKLOG_MAX))
-		return -errno;
-	return 0;
+	if (rdma_bind_addr(*ret_id, (struct sockaddr *)&addr) ||
+	    rdma_listen(*ret_id, BACKLOG_MAX)) {
+		ret = dapl_fail_errno(
+			-errno, "sp %p: cannot listen on port %u%s: %m",
+			(void *)l->base.sp, port, ud ? " of datagrams" : "");
+		cma_id_destroy(*ret_id);
+	}
+	return ret;
 }
 
 int cma_listener_start(struct dapl_cm_listener *base, DAT_CONN_QUAL qual)
@@ -49,15 +58,15 @@ int cma_listener_start(struct dapl_cm_listener *base, DAT_CONN_QUAL qual)
 	if (cma_qual_port(qual, &port))
 		return dapl_fail_errno(-EINVAL,
 				       "sp %p: qualifier 0 is not a port", sp);
-	ret = cma_id_create(cma_from(base->node.cm), l, &l->id);
+	ret = id_listen(l, port, false, &l->id);
 	if (ret)
 		return ret;
-	ret = id_listen(l, port);
-	if (ret) {
-		cma_id_destroy(l->id);
-		return dapl_fail_errno(ret,
-				       "sp %p: cannot listen on port %u: %s",
-				       sp, port, strerror(-ret));
+	if (cma_from(base->node.cm)->ud.listens) {
+		ret = id_listen(l, port, true, &l->ud_id);
+		if (ret) {
+			cma_id_destroy(l->id);
+			return ret;
+		}
 	}
 	dapl_log(DAPL_LOG_CM, "sp %p: listens on port %u", sp, port);
 	return 0;
@@ -65,8 +74,46 @@ int cma_listener_start(struct dapl_cm_listener *base, DAT_CONN_QUAL qual)
 
 void cma_listener_stop(struct dapl_cm_listener *base)
 {
-	cma_id_destroy(((struct cma_listener *)base)->id);
+	struct cma_listener *l = (struct cma_listener *)base;
+
+	cma_id_destroy(l->id);
+	if (l->ud_id)
+		cma_id_destroy(l->ud_id);
 	dapl_cm_ask(&base->node, DAPL_CM_ASK_UNLISTEN);
+}
+
+/* Without our header, so that the peer does not take it for the word of a
+ * consumer. */
+static void refuse(struct rdma_cm_id *id)
+{
+	rdma_reject(id, NULL, 0);
+	cma_id_destroy(id);
+}
+
+/* Fills in what is to be known of a datagram endpoint; false: it was dealt
+ * with. */
+static bool ud_request(struct cma *cm, struct rdma_cm_id *id,
+		       const struct cma_event *ev, struct dapl_cm_request *req,
+		       struct cma_ud_peer *ret_peer)
+{
+	const char *wrong;
+	const uint8_t *pdata;
+
+	wrong = cma_ud_asked(cm, ev, ret_peer, &pdata, &req->pdata_size);
+	if (wrong) {
+		dapl_log(DAPL_LOG_WARN,
+			 "cm %p: a datagram endpoint's request: %s", (void *)cm,
+			 wrong);
+		refuse(id);
+		return false;
+	}
+	if (cma_ud_again(cm, id, ret_peer)) {
+		cma_id_destroy(id);
+		return false;
+	}
+	req->ud = true;
+	req->pdata = pdata;
+	return true;
 }
 
 void cma_listener_request(struct cma_listener *l, struct rdma_cm_id *id,
@@ -79,21 +126,26 @@ void cma_listener_request(struct cma_listener *l, struct rdma_cm_id *id,
 		.pdata = ev->size ? ev->pdata : NULL,
 		.pdata_size = ev->size,
 	};
-	struct dapl_cm_conn *conn;
+	struct cma_ud_peer peer = {0};
+	struct dapl_cm_conn *base;
+	struct cma_conn *conn;
 
 	dapl_count(cm->counts, DCNT_IA_CM_REQ_RX);
-	if (dapl_cm_conn_new(cm, NULL, &conn)) {
+	if (id->qp_type == IBV_QPT_UD &&
+	    !ud_request(cma_from(cm), id, ev, &req, &peer))
+		return;
+	if (dapl_cm_conn_new(cm, NULL, &base)) {
 		dapl_count(cm->counts, DCNT_IA_CM_ERR_REQ_FULLQ);
-		/* Without our header, so that the peer does not take it for
-		 * the word of a consumer. */
-		rdma_reject(id, NULL, 0);
-		cma_id_destroy(id);
+		refuse(id);
 		return;
 	}
+	conn = (struct cma_conn *)base;
+	conn->qp.ud = req.ud;
+	conn->ud = peer;
 	/* rdma_cm gives these as seen from here. */
-	conn->depths.responder_resources = ev->responder_resources;
-	conn->depths.initiator_depth = ev->initiator_depth;
-	((struct cma_conn *)conn)->id = id;
+	base->depths.responder_resources = ev->responder_resources;
+	base->depths.initiator_depth = ev->initiator_depth;
+	conn->id = id;
 	id->context = conn;
-	dapl_cm_conn_request(&l->base, conn, &req);
+	dapl_cm_conn_request(&l->base, base, &req);
 }

@@ -162,13 +162,11 @@ static void event_route(struct cm_event *e)
 	}
 }
 
-void cm__event_conn(struct cm_id *owner, struct cm_id *about,
-		    enum rdma_cm_event_type type, int status,
-		    const struct rdma_conn_param *conn, uint8_t padded_len)
+static struct cm_event *event_new(struct cm_id *owner, struct cm_id *about,
+				  enum rdma_cm_event_type type, int status)
 {
 	struct cm_event *e =
 		fv_new(struct cm_event, FV_OBJ_CM_EVENT, free_event);
-	uint8_t len = padded_len;
 
 	e->obj.hidden = true;
 	e->owner = owner;
@@ -177,6 +175,25 @@ void cm__event_conn(struct cm_id *owner, struct cm_id *about,
 	e->ev.listen_id = owner != about ? &owner->id : NULL;
 	e->ev.event = type;
 	e->ev.status = status;
+	return e;
+}
+
+static void event_send(struct cm_event *e)
+{
+	fv__trace("  event %s status %d on id %u", rdma_event_str(e->ev.event),
+		  e->ev.status, e->about->obj.num);
+	if (e->ev.event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		e->owner->waiting++;
+	event_route(e);
+}
+
+void cm__event_conn(struct cm_id *owner, struct cm_id *about,
+		    enum rdma_cm_event_type type, int status,
+		    const struct rdma_conn_param *conn, uint8_t padded_len)
+{
+	struct cm_event *e = event_new(owner, about, type, status);
+	uint8_t len = padded_len;
+
 	if (conn) {
 		e->ev.param.conn = *conn;
 		if (conn->private_data_len > len)
@@ -187,11 +204,20 @@ void cm__event_conn(struct cm_id *owner, struct cm_id *about,
 	}
 	e->ev.param.conn.private_data_len = len;
 	e->ev.param.conn.private_data = len ? e->pdata : NULL;
-	fv__trace("  event %s status %d on id %u", rdma_event_str(type), status,
-		  about->obj.num);
-	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
-		owner->waiting++;
-	event_route(e);
+	event_send(e);
+}
+
+void cm__event_ud(struct cm_id *owner, struct cm_id *about,
+		  enum rdma_cm_event_type type, int status,
+		  const struct rdma_ud_param *ud, uint8_t padded_len)
+{
+	struct cm_event *e = event_new(owner, about, type, status);
+
+	e->ev.param.ud = *ud;
+	memcpy(e->pdata, ud->private_data, ud->private_data_len);
+	e->ev.param.ud.private_data = e->pdata;
+	e->ev.param.ud.private_data_len = padded_len;
+	event_send(e);
 }
 
 void cm__event(struct cm_id *about, enum rdma_cm_event_type type, int status)
@@ -257,11 +283,20 @@ int rdma_destroy_id(struct rdma_cm_id *id)
 
 static void path_set(struct cm_id *c)
 {
+	const struct fv_port_cfg *port;
 	struct ibv_sa_path_rec *rec;
+	uint8_t index;
 
 	if (c->id.route.path_rec || cm_iwarp(c))
 		return;
+	port = &c->dev->cfg.port[c->port - 1];
 	rec = fv__zalloc(sizeof(*rec));
+	cm__gid_of(port, &c->src, &rec->sgid, &index);
+	cm__gid_of(port, &c->dst, &rec->dgid, &index);
+	if (port->attr.link_layer == IBV_LINK_LAYER_INFINIBAND)
+		rec->slid = htobe16(port->attr.lid);
+	else
+		rec->hop_limit = 64;
 	rec->pkey = htobe16(c->dev->cfg.port[c->port - 1].pkey[0]);
 	rec->mtu = (uint8_t)c->dev->cfg.port[c->port - 1].attr.active_mtu;
 	rec->reversible = 1;

@@ -176,7 +176,7 @@ static void adopt_remote(struct cm_id *c, const struct cm_id *from)
 	cm__gid_of(port_of(from), &from->src, &c->remote_gid, &index);
 }
 
-static struct cm_id *listener_for(struct cm_id *c)
+struct cm_id *cm__listener_for(struct cm_id *c)
 {
 	struct fv_obj *o;
 
@@ -244,7 +244,7 @@ static int do_connect(struct cm_id *c, const struct rdma_conn_param *param)
 		cm__option[FV_CM_PORT_TAKEN]--;
 		return EADDRINUSE;
 	}
-	l = listener_for(c);
+	l = cm__listener_for(c);
 	if (iwarp && !l && cm__option[FV_CM_REFUSE_SYNC])
 		return ECONNREFUSED;
 	c->stage = CM_CONNECT;
@@ -276,7 +276,8 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
 
 	if (fv__call("rdma_connect"))
 		return -1;
-	err = do_connect(cm_of(id), conn_param);
+	err = cm_ud(cm_of(id)) ? cm__ud_connect(cm_of(id), conn_param)
+			       : do_connect(cm_of(id), conn_param);
 	return fv__done(cm__fail(err));
 }
 
@@ -345,7 +346,8 @@ int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
 
 	if (fv__call("rdma_accept"))
 		return -1;
-	err = do_accept(cm_of(id), conn_param);
+	err = cm_ud(cm_of(id)) ? cm__ud_accept(cm_of(id), conn_param)
+			       : do_accept(cm_of(id), conn_param);
 	return fv__done(cm__fail(err));
 }
 
@@ -396,7 +398,10 @@ int rdma_reject(struct rdma_cm_id *id, const void *private_data,
 
 	if (fv__call("rdma_reject"))
 		return -1;
-	err = do_reject(cm_of(id), private_data, private_data_len);
+	if (cm_ud(cm_of(id)))
+		err = cm__ud_reject(cm_of(id), private_data, private_data_len);
+	else
+		err = do_reject(cm_of(id), private_data, private_data_len);
 	return fv__done(cm__fail(err));
 }
 
@@ -489,7 +494,7 @@ void fv__cm_qp_gone(uint32_t qpn)
 
 static int do_disconnect(struct cm_id *c)
 {
-	if (c->state == CM_NONE)
+	if (c->state == CM_NONE || cm_ud(c))
 		return EINVAL;
 	if (cm_iwarp(c)) {
 		if (c->state != CM_ESTABLISHED)
@@ -535,7 +540,9 @@ void cm__leave(struct cm_id *c)
 	struct cm_id *peer = c->peer;
 	enum cm_state st = c->state;
 
-	if (cm_iwarp(c)) {
+	if (cm_ud(c)) {
+		cm__ud_leave(c);
+	} else if (cm_iwarp(c)) {
 		leave_iwarp(c);
 	} else if (peer) {
 		if (st == CM_REQ_SENT &&

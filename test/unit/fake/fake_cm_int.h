@@ -56,6 +56,9 @@ struct cm_id {
 	int backlog, waiting; /* listener: limit, requests not yet read */
 	struct cm_id *peer;   /* while both ends exist */
 	struct rdma_conn_param local; /* as this end sees the connection */
+	/* datagrams: the request, for as long as it may be repeated */
+	uint8_t asked[256];
+	uint8_t asked_len;
 	uint32_t remote_qpn, psn, remote_psn;
 	uint16_t remote_lid;
 	union ibv_gid remote_gid;
@@ -79,6 +82,11 @@ static inline struct cm_id *cm_of(struct rdma_cm_id *id)
 	return fv_container(id, struct cm_id, id);
 }
 
+static inline bool cm_ud(const struct cm_id *c)
+{
+	return c->id.qp_type == IBV_QPT_UD;
+}
+
 static inline bool cm_iwarp(const struct cm_id *c)
 {
 	return c->dev && c->dev->cfg.transport_type == IBV_TRANSPORT_IWARP;
@@ -93,6 +101,10 @@ void cm__event(struct cm_id *about, enum rdma_cm_event_type type, int status);
 void cm__event_conn(struct cm_id *owner, struct cm_id *about,
 		    enum rdma_cm_event_type type, int status,
 		    const struct rdma_conn_param *conn, uint8_t padded_len);
+/* The same of datagrams; UD's private data is never NULL. */
+void cm__event_ud(struct cm_id *owner, struct cm_id *about,
+		  enum rdma_cm_event_type type, int status,
+		  const struct rdma_ud_param *ud, uint8_t padded_len);
 
 /* fake_cm_addr.c */
 bool cm__addr_equal(const void *a, const void *b);
@@ -107,9 +119,17 @@ void cm__addr_reset(void);
 
 /* fake_cm_conn.c */
 void cm__leave(struct cm_id *c); /* the id is going: tell the other end */
+struct cm_id *cm__listener_for(struct cm_id *c);
 void cm__closed(struct cm_id *c);
 
+/* fake_cm_ud.c: as rdma_connect() and so on, of an id of RDMA_PS_UDP */
+int cm__ud_connect(struct cm_id *c, const struct rdma_conn_param *param);
+int cm__ud_accept(struct cm_id *c, const struct rdma_conn_param *param);
+int cm__ud_reject(struct cm_id *c, const void *data, uint8_t len);
+void cm__ud_leave(struct cm_id *c);
+
 /* fake_cm_qp.c */
+void cm__av(struct cm_id *c, struct ibv_ah_attr *av);
 int cm__init_qp_attr(struct cm_id *c, struct ibv_qp_attr *attr, int *ret_mask);
 int cm__own_qp_connect(struct cm_id *c);
 void cm__own_qp_error(struct cm_id *c);

@@ -49,7 +49,7 @@ static int attr_init(struct cm_id *c, struct ibv_qp_attr *attr, int *mask)
 								     : EINVAL;
 }
 
-static void attr_av(struct cm_id *c, struct ibv_ah_attr *av)
+void cm__av(struct cm_id *c, struct ibv_ah_attr *av)
 {
 	const struct fv_port_cfg *p = &c->dev->cfg.port[c->port - 1];
 	union ibv_gid gid;
@@ -76,7 +76,7 @@ static int attr_rtr(struct cm_id *c, struct ibv_qp_attr *attr, int *mask)
 {
 	if (!knows_peer(c))
 		return EINVAL;
-	attr_av(c, &attr->ah_attr);
+	cm__av(c, &attr->ah_attr);
 	attr->path_mtu = c->dev->cfg.port[c->port - 1].attr.active_mtu;
 	attr->dest_qp_num = c->remote_qpn;
 	attr->rq_psn = c->remote_psn;

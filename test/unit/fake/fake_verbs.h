@@ -282,7 +282,8 @@ enum fv_cm_option {
 	FV_CM_BLACKHOLE,    /* connection requests vanish */
 	FV_CM_UNREACHABLE,  /* connect ends in UNREACHABLE with this status */
 	FV_CM_REJECT,	    /* connect ends in REJECTED with this status */
-	FV_CM_LOSE_REP,	    /* the acceptor's answer vanishes */
+	FV_CM_LOSE_REP,	    /* the acceptor's answer vanishes; of datagrams
+			       that of who rejects, too */
 	FV_CM_LOSE_RTU,	    /* the acceptor never hears of rdma_establish */
 	FV_CM_LOSE_DREQ,    /* a disconnect is never answered */
 	FV_CM_REFUSE_SYNC,  /* iWARP: rdma_connect itself fails, as some do */
@@ -302,6 +303,11 @@ void fv_cm_inject(struct rdma_cm_id *id, enum rdma_cm_event_type type,
  * messages that had no answer it tells of each id what it tells then.
  */
 void fv_cm_give_up(void);
+/*
+ * Who asked for a datagram endpoint and has had no answer asks once more,
+ * unless the request was not answered yet. Returns how many did.
+ */
+unsigned int fv_cm_repeat(void);
 /* DEVICE_REMOVAL for every id on the device. */
 void fv_cm_device_removal(struct ibv_device *dev);
 

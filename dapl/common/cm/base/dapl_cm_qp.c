@@ -9,6 +9,11 @@
  */
 #include "dapl/common/cm/base/dapl_cm_qp.h"
 
+#include <string.h>
+
+#define QPN_MAX	   0xffffff
+#define LID_GROUPS 0xc000 /* from here on */
+
 static uint8_t limited(uint8_t wanted, int limit)
 {
 	if (limit < 0)
@@ -59,4 +64,23 @@ void dapl_cm_way_steps(const struct vb_dev *dev, const struct dapl_cm_way *way,
 	/* A peer like this device may take that long to acknowledge. */
 	if (rts->timeout < dev->attr.local_ca_ack_delay)
 		rts->timeout = dev->attr.local_ca_ack_delay;
+}
+
+const char *dapl_cm_av_wrong(const struct vb_dev *dev,
+			     const struct ibv_ah_attr *av, uint32_t qpn)
+{
+	static const union ibv_gid null;
+	const union ibv_gid *gid = &av->grh.dgid;
+
+	if (qpn > QPN_MAX)
+		return "no queue pair has its number";
+	if (!dev->ethernet && av->dlid >= LID_GROUPS)
+		return "its LID is a group's";
+	if (!av->is_global)
+		return av->dlid ? NULL : "it has no LID";
+	if (!memcmp(gid, &null, sizeof(null)))
+		return "it has no GID";
+	if (gid->raw[0] == 0xff)
+		return "its GID is a group's";
+	return NULL;
 }

@@ -41,6 +41,14 @@ void dapl_cm_way_steps(const struct vb_dev *dev, const struct dapl_cm_way *way,
 		       struct dapl_cm_depths depths,
 		       struct vb_qp_step *ret_steps);
 
+/*
+ * Why nothing can be sent to queue pair QPN by AV; NULL: it can. What a peer
+ * says of itself is not to be trusted: drivers differ in what they check, and
+ * a group or nothing is nowhere to send to.
+ */
+const char *dapl_cm_av_wrong(const struct vb_dev *dev,
+			     const struct ibv_ah_attr *av, uint32_t qpn);
+
 static inline uint8_t dapl_cm_lesser(uint8_t a, uint8_t b)
 {
 	return a < b ? a : b;

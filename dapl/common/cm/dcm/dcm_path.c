@@ -15,12 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dapl/common/cm/base/dapl_addr.h"
 #include "dapl/common/services/dapl_log.h"
 
 #define MTU_UNTOLD  IBV_MTU_2048 /* of peers that do not say */
 #define GID_INDEXES 256		 /* an address vector has 8 bits */
-#define QPN_MAX	    0xffffff
-#define LID_GROUPS  0xc000 /* from here on */
 
 /* ---------------------------------------------------- MTU */
 
@@ -109,14 +108,6 @@ static enum gid_kind gid_kind(const uint8_t *raw)
 	return GID_GLOBAL;
 }
 
-static bool gid_is_addr(const uint8_t *raw, const struct sockaddr_storage *addr)
-{
-	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
-
-	return addr->ss_family == AF_INET && gid_kind(raw) == GID_IPV4 &&
-	       !memcmp(raw + 12, &in->sin_addr, 4);
-}
-
 /*
  * Less is better. RoCE v2 before v1, which no router passes. Of v2 the
  * address by which the consumer knows the adapter; then IPv4 before IPv6,
@@ -129,7 +120,8 @@ static int gid_rank(const struct ibv_gid_entry *entry,
 {
 	if (entry->gid_type != IBV_GID_TYPE_ROCE_V2)
 		return 4;
-	if (gid_is_addr(entry->gid.raw, addr))
+	if (addr->ss_family == AF_INET &&
+	    dapl_addr_is_gid(addr, entry->gid.raw))
 		return 0;
 	return 1 + (int)gid_kind(entry->gid.raw);
 }
@@ -404,19 +396,10 @@ void dcm_path_av(const struct dcm_path *path, int own_index,
 const char *dcm_path_wrong(const struct dcm_path *path,
 			   const struct dcm_ib *peer)
 {
-	static const uint8_t null[16];
+	struct ibv_ah_attr av;
 
-	if (peer->qpn > QPN_MAX)
-		return "no queue pair has its number";
-	if (!path->dev->ethernet && peer->lid >= LID_GROUPS)
-		return "its LID is a group's";
-	if (!dcm_path_by_gid(path))
-		return peer->lid ? NULL : "it has no LID";
-	if (!memcmp(peer->gid, null, sizeof(null)))
-		return "it has no GID";
-	if (peer->gid[0] == 0xff)
-		return "its GID is a group's";
-	return NULL;
+	dcm_path_av(path, 0, peer, &av);
+	return dapl_cm_av_wrong(path->dev, &av, peer->qpn);
 }
 
 static void log_refusal(const struct dcm_path_ends *ends, const char *why)

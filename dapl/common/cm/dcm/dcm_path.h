@@ -111,11 +111,7 @@ static inline bool dcm_path_by_gid(const struct dcm_path *path)
 	return path->dev->ethernet || path->params->global_routing;
 }
 
-/*
- * Why nothing can be sent to PEER; NULL: it can. What a peer says of itself is
- * not to be trusted: drivers differ in what they check, and a group or nothing
- * is nowhere to send to.
- */
+/* Why nothing can be sent to PEER, as dapl_cm_av_wrong(). */
 const char *dcm_path_wrong(const struct dcm_path *path,
 			   const struct dcm_ib *peer);
 
