@@ -38,7 +38,7 @@ struct request_block {
 	uint8_t hop_limit;
 	uint8_t traffic_class;
 	uint8_t size; /* of the private data */
-	uint8_t zero;
+	uint8_t zero[5];
 };
 
 struct answer_block {
