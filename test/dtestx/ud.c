@@ -11,20 +11,17 @@
  * lead nowhere on RoCE.
  */
 #include "test/dtest/common/dt_time.h"
+#include "test/dtest/common/dt_ud.h"
 #include "test/dtestx/dtestx.h"
 
 #include <arpa/inet.h>
-#include <dat2/dat_ib_extensions.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define GRH 40u /* in front of what is received */
 
 struct peer {
 	uint32_t number; /* of the pair */
 	DAT_EP_HANDLE ep;
-	DAT_IB_ADDR_HANDLE to;
-	DAT_CONTEXT context;
+	struct dt_ud_peer ud;
 };
 
 struct ud {
@@ -41,7 +38,7 @@ struct ud {
 
 static size_t stride(const struct ud *u)
 {
-	return (GRH + u->d->o->size + 63u) & ~(size_t)63;
+	return (DT_UD_GRH + u->d->o->size + 63u) & ~(size_t)63;
 }
 
 static uint8_t *buffer(const struct ud *u, uint32_t i)
@@ -94,7 +91,7 @@ static int make_ep(struct ud *u, uint32_t i)
 
 static int post_recv(struct ud *u, DAT_EP_HANDLE ep, uint32_t i)
 {
-	DAT_LMR_TRIPLET iov = segment(u, i, GRH + u->d->o->size);
+	DAT_LMR_TRIPLET iov = segment(u, i, DT_UD_GRH + u->d->o->size);
 	DAT_DTO_COOKIE cookie = {.as_64 = i};
 	DAT_RETURN ret;
 
@@ -112,11 +109,8 @@ static int open_all(struct ud *u)
 	uint32_t eps = d->run.server && !d->o->ud_pairs ? 1 : u->pairs;
 	int rc = dt_run_open(&d->run, 8);
 
-	if (!rc && !dt_run_attr_true(&d->run, DAT_IB_ATTR_UD))
-		rc = dt_fail(&d->run.r, DT_ENVIRONMENT,
-			     "%s has no datagram endpoints; SCM and UCM have, "
-			     "but on iWARP",
-			     d->run.provider);
+	if (!rc)
+		rc = dt_ud_need(&d->run);
 	if (!rc)
 		rc = dt_run_make_region(&d->run, &u->mem,
 					(u->pairs + 1) * stride(u),
@@ -183,8 +177,7 @@ static int accept_one(struct ud *u, DAT_CR_HANDLE cr)
 
 static int serve(struct ud *u)
 {
-	const DAT_EVENT_NUMBER asks =
-		(DAT_EVENT_NUMBER)DAT_IB_UD_CONNECTION_REQUEST_EVENT;
+	const DAT_EVENT_NUMBER asks = dt_ud_numbers[1].request;
 	DAT_EVENT event;
 	int rc = dx_listen(u->d);
 
@@ -231,30 +224,24 @@ static int take_peer(struct ud *u, const DAT_EVENT *event)
 		&event->event_data.connect_event_data;
 	const DAT_IB_EXTENSION_EVENT_DATA *ext =
 		(const void *)event->event_extension_data;
-	DAT_IB_EXT_TYPE type = u->d->run.server ? DAT_IB_UD_PASSIVE_REMOTE_AH
-						: DAT_IB_UD_REMOTE_AH;
 	struct peer *peer = &u->peer[u->found];
 	uint32_t number = UINT32_MAX;
 
-	if (event->event_number !=
-	    (DAT_EVENT_NUMBER)DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED)
+	if (event->event_number != dt_ud_numbers[1].established)
 		return dt_fail(&u->d->run.r, DT_FAILED,
 			       "an endpoint was not found: event 0x%x, "
 			       "extension type %d",
 			       event->event_number, ext->type);
 	if (data->private_data_size >= (DAT_COUNT)sizeof(number))
 		memcpy(&number, data->private_data, sizeof(number));
-	if (ext->type != type || ntohl(number) >= u->pairs)
+	if (ntohl(number) >= u->pairs)
 		return dt_fail(&u->d->run.r, DT_FAILED,
-			       "an endpoint was found by extension type %d, "
-			       "expected %d, with number %u",
-			       ext->type, type, ntohl(number));
+			       "an endpoint was found with number %u",
+			       ntohl(number));
 	peer->number = ntohl(number);
 	peer->ep = data->ep_handle;
-	peer->to = ext->remote_ah;
-	peer->context = ext->context;
 	u->found++;
-	return 0;
+	return dt_ud_found(&u->d->run, event, &peer->ud);
 }
 
 /* ---------------------------------------------------------- messages */
@@ -264,7 +251,7 @@ static int send_one(struct ud *u, const struct peer *peer)
 	struct dx *d = u->d;
 	DAT_LMR_TRIPLET iov = segment(u, u->pairs, d->o->size);
 	DAT_DTO_COOKIE cookie = {.as_64 = u->pairs};
-	DAT_IB_ADDR_HANDLE to = peer->to;
+	DAT_IB_ADDR_HANDLE to = peer->ud.to;
 	DAT_RETURN ret;
 
 	for (uint32_t i = 0; i < d->o->size; i++)
@@ -280,7 +267,7 @@ static int send_one(struct ud *u, const struct peer *peer)
 
 static int check(struct ud *u, uint32_t i, uint8_t *seen)
 {
-	const uint8_t *got = buffer(u, i) + GRH;
+	const uint8_t *got = buffer(u, i) + DT_UD_GRH;
 	uint32_t number = got[0] | got[1] << 8;
 
 	if (number >= u->pairs || seen[number]++)
@@ -312,7 +299,7 @@ static int complete(struct ud *u, uint8_t *seen, bool *sent)
 		return 0;
 	if (dto->operation != (DAT_DTOS)DAT_IB_DTO_RECV_UD ||
 	    dto->user_cookie.as_64 >= u->pairs ||
-	    dto->transfered_length != GRH + d->o->size)
+	    dto->transfered_length != DT_UD_GRH + d->o->size)
 		return dt_fail(&d->run.r, DT_FAILED,
 			       "a datagram: operation %d, %u bytes",
 			       dto->operation,
@@ -348,21 +335,11 @@ static int exchange(struct ud *u)
 
 static int forget(struct ud *u)
 {
-	struct dt_report *r = &u->d->run.r;
+	int rc = 0;
 
-	for (uint32_t i = 0; i < u->found; i++) {
-		struct peer *peer = &u->peer[i];
-		DAT_RETURN ret = dat_ib_ud_ah_free(peer->ep, &peer->to);
-
-		if (ret != DAT_SUCCESS)
-			return dt_dat_fail(r, DT_FAILED, ret,
-					   "dat_ib_ud_ah_free", NULL);
-		ret = dat_ib_ud_cm_free(peer->ep, peer->context);
-		if (ret != DAT_SUCCESS)
-			return dt_dat_fail(r, DT_FAILED, ret,
-					   "dat_ib_ud_cm_free", NULL);
-	}
-	return 0;
+	for (uint32_t i = 0; !rc && i < u->found; i++)
+		rc = dt_ud_forget(&u->d->run, u->peer[i].ep, &u->peer[i].ud);
+	return rc;
 }
 
 static int run(struct ud *u)

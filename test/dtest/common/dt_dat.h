@@ -14,6 +14,9 @@
 #include "test/dtest/common/dt_report.h"
 #include "test/dtest/common/dt_tool.h"
 
+#if DAT_FACE == 2
+#include <dat2/dat_ib_extensions.h>
+#endif
 #include <stdbool.h>
 #include <stdint.h>
 

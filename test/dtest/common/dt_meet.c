@@ -58,7 +58,7 @@ int dt_not_connected(struct dt_report *r, DAT_EVENT_NUMBER number)
 	enum dt_exit code = DT_FAILED;
 	const char *why = "";
 
-	switch (number) {
+	switch ((unsigned int)number) {
 	case DAT_CONNECTION_EVENT_PEER_REJECTED:
 		why = "; the server refused this client";
 		code = DT_MISMATCH;
@@ -73,6 +73,16 @@ int dt_not_connected(struct dt_report *r, DAT_EVENT_NUMBER number)
 		why = "; no answer from that address";
 		code = DT_TIMED_OUT;
 		break;
+#if DAT_FACE == 2
+	case DAT_IB_UD_CONNECTION_REJECT_EVENT:
+		why = "; the server refused this client, or nobody listens "
+		      "there; same --port on both sides?";
+		break;
+	case DAT_IB_UD_CONNECTION_ERROR_EVENT:
+		why = "; no answer from that address, or no address handle "
+		      "for it";
+		break;
+#endif
 	default:
 		break;
 	}
@@ -272,6 +282,18 @@ int dt_run_tell(struct dt_run *run, const struct dt_oob_params *params)
 		return dt_fail(&run->r, DT_FAILED, "the server went away: %s",
 			       strerror(-rc));
 	return 0;
+}
+
+int dt_run_await_server(struct dt_run *run)
+{
+	int rc = run->oob_conn < 0
+			 ? 0
+			 : dt_oob_await_end(run->oob_conn,
+					    dt_deadline(run->limit_ns));
+
+	return rc ? dt_wait_fail(&run->r, &run->w, rc,
+				 "the server to find all endpoints")
+		  : 0;
 }
 
 int dt_run_resolve(struct dt_run *run)

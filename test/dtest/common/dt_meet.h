@@ -61,6 +61,11 @@ int dt_run_ask(struct dt_run *run, struct dt_oob_params *ret_params);
  */
 int dt_run_tell(struct dt_run *run, const struct dt_oob_params *params);
 int dt_run_hear(struct dt_run *run, struct dt_oob_params *ret_params);
+/*
+ * Until the server has ended, which may still want an answer of the adapter:
+ * what this side sent last may be lost. At once without a rendezvous.
+ */
+int dt_run_await_server(struct dt_run *run);
 /* The server's address is what the name of -h stands for. */
 int dt_run_resolve(struct dt_run *run);
 

@@ -417,3 +417,14 @@ int dt_oob_hear(int fd, uint64_t deadline, uint8_t ret_msg[DT_OOB_SIZE],
 						    : DT_OOB_NOTHING;
 	return rc;
 }
+
+int dt_oob_await_end(int fd, uint64_t deadline)
+{
+	uint8_t msg[DT_OOB_SIZE];
+	int rc;
+
+	do {
+		rc = read_message(fd, deadline, msg);
+	} while (!rc);
+	return rc == -ETIMEDOUT || rc == -EINTR ? rc : 0;
+}

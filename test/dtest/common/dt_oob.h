@@ -99,4 +99,10 @@ int dt_oob_tell(int fd, const uint8_t msg[DT_OOB_SIZE]);
 int dt_oob_hear(int fd, uint64_t deadline, uint8_t ret_msg[DT_OOB_SIZE],
 		enum dt_oob_word *ret_word);
 
+/*
+ * Waits until the other side closes the connection, as old tools do by ending.
+ * Returns 0, -ETIMEDOUT or -EINTR.
+ */
+int dt_oob_await_end(int fd, uint64_t deadline);
+
 #endif /* DTEST_DT_OOB_H */

@@ -4,7 +4,7 @@
  *
  * Calls covered: dt_oob_encode, dt_oob_decode, dt_oob_listen, dt_oob_answer,
  * dt_oob_try_answer, dt_oob_ask, dt_oob_decline, dt_oob_declined,
- * dt_oob_tell, dt_oob_hear.
+ * dt_oob_tell, dt_oob_hear, dt_oob_await_end.
  * Uses TCP on the loopback address, ports chosen by the system. Rule: the text
  * of the historic tools, byte for byte; and nothing that somebody sends may do
  * more than fail.
@@ -480,6 +480,23 @@ CASE(hear__what_a_client_tells)
 		assert_int_equal(word, rows[i].word);
 		close(fd[1]);
 	}
+}
+
+CASE(await_end__whatever_comes_before)
+{
+	uint8_t msg[DT_OOB_SIZE] = {0};
+	int fd[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	assert_int_equal(dt_oob_await_end(fd[1], dt_deadline(0)), -ETIMEDOUT);
+	assert_int_equal(dt_oob_tell(fd[0], msg), 0);
+	dt_oob_decline(fd[0], DT_OOB_GAVE_UP);
+	assert_int_equal(dt_oob_await_end(fd[1], dt_deadline(DT_NS_PER_MS)),
+			 -ETIMEDOUT);
+	assert_int_equal(dt_oob_tell(fd[0], msg), 0);
+	close(fd[0]);
+	assert_int_equal(dt_oob_await_end(fd[1], dt_deadline(DT_NS_PER_S)), 0);
+	close(fd[1]);
 }
 
 CASE(listen__port_taken)
