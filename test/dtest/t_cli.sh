@@ -111,9 +111,8 @@ verdict "dtestx: a run that failed has not passed" "$tmp/out"
 says 2 "-c without -h" dtestx -c
 says 4 "dat_ib_open_query(nobody): " dtestx -q -P nobody
 says 2 "-b 15: " dtestx -b 15
-for tool in dtestcm dtestsrq; do
-    says 2 "-u: this tool tests no datagram endpoints" $tool -u
-done
+says 2 "-u with --hold: " dtestcm -u --hold 1
+says 2 "--last-receive need with -u: " dtestsrq -u --last-receive need
 for tool in dapltest dapltest1; do
     who=$(who $tool)
     says 2 "not an option of this test" $tool -T S -Z

@@ -86,7 +86,24 @@ for run in scm-ib ucm-roce ucm-mlx5; do
     says='IB extension test - UD test PASSED' pair dtestx $run "0 0" -u -- -u
 done
 says='IB extension test - UD test PASSED' pair dtestx ucm-ib "0 0" -U 30 -m -b 600 -- -U 30 -m -b 600
-says='has no datagram endpoints' pair dtestx cma-ib "4 -1" -u --
+for run in scm-ib scm-roce ucm-ib ucm-roce; do
+    says=' 30 *7 .*ud_connect' pair dtestcm $run "0 0" -u -c 30 -b 7 -- -u -c 30 -b 7
+    says='DAPL UD none SRQ Test Complete' pair dtestsrq $run "0 0" -u -S 0 -b 64 -c 3 -B 5 -- -u -S 0 -c 3 -B 5 --poll
+    pair dtestsrq $run "0 0" -u -S 0 -c 1 -t 0 -- -u -S 0 -c 1 -t 0
+done
+says='25 of 100 requests were turned down'
+pair dtestcm ucm-ib "0 0" -u -c 100 -m -b 4 -w --reject 25 -- -u -c 100 -m -b 4 -w --reject 25
+says='"test":"ud_connect".*"burst":20,.*"result":"PASSED"'
+pair dtestcm scm-ib "0 0" -u -c 20 --ramp 1,5,20 -- -u -c 20 --ramp 1,5,20 --window --json
+says='datagrams of this adapter are at most'
+pair dtestsrq ucm-ib "2 -1" -u -b 5000 --
+says='runs with another -u'
+pair dtestcm scm-ib "5 5" -c 3 -u -- -c 3
+pair dtestsrq scm-ib "5 5" -- -u
+for tool in dtestcm dtestsrq dtestx; do
+    says='has no datagram endpoints' pair $tool cma-iwarp "4 -1" -u --
+done
+says=
 pair dtestx scm-ib "5 5" -u --
 pair dtestx scm-ib "5 5" -U 3 -- -U 4
 for run in cma1-ib cma1-roce cma1-iwarp cma1-siw scm1-ib scm1-roce ucm1-ib ucm1-roce; do

@@ -167,6 +167,8 @@ int dtcm_call(struct dtcm *c)
 	c->kb_after = dtcm_private_kb();
 	dt_say(&c->run.r, "%d %u connections are up\n", c->run.r.pid,
 	       c->states[DTCM_UP]);
+	if (c->o->ud)
+		return dtcm_forget(c);
 	rc = hold(c);
 	return rc ? rc : disconnect_all(c);
 }

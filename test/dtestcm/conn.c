@@ -7,6 +7,7 @@
  * Rule: an event belongs to the connection that its endpoint carries as
  * context; each is taken as soon as it is there, since its time is a sample.
  * Of many failures the first is reported in words, the others are counted.
+ * Events of datagram endpoints have numbers of their own; the rest is the same.
  */
 #include "test/dtest/common/dt_time.h"
 #include "test/dtestcm/dtestcm.h"
@@ -56,14 +57,19 @@ static int take_request(struct dtcm *c, DAT_CR_HANDLE cr)
 }
 
 static int established(struct dtcm *c, struct dtcm_conn *conn,
-		       const DAT_CONNECTION_EVENT_DATA *data)
+		       const DAT_EVENT *event)
 {
+	const DAT_CONNECTION_EVENT_DATA *data =
+		&event->event_data.connect_event_data;
+	int rc;
+
 	dt_samples_add(&c->connects, dt_now_ns() - conn->mark);
 	dtcm_set(c, conn, DTCM_UP);
-	if (c->run.server ||
+	rc = c->o->ud ? dt_ud_found(&c->run, event, &conn->peer) : 0;
+	if (rc || c->run.server ||
 	    dt_pdata_ok(data->private_data, data->private_data_size,
 			DT_PDATA_SERVER))
-		return 0;
+		return rc;
 	return dt_fail(&c->run.r, DT_MISMATCH,
 		       "private data of the server is not what dtestcm sends "
 		       "(%d bytes)",
@@ -105,6 +111,7 @@ static int on_connection(struct dtcm *c, const DAT_EVENT *event)
 	const DAT_CONNECTION_EVENT_DATA *data =
 		&event->event_data.connect_event_data;
 	struct dtcm_conn *conn = conn_of(data->ep_handle);
+	const struct dt_ud_numbers *n = &dt_ud_numbers[c->o->ud];
 	DAT_EVENT_NUMBER number = event->event_number;
 
 	if (!conn)
@@ -113,10 +120,9 @@ static int on_connection(struct dtcm *c, const DAT_EVENT *event)
 			       dt_event_name(number), number);
 	dt_trace(&c->run.r, "%d: connection %td: %s\n", c->run.r.pid,
 		 conn - c->conns, dt_event_name(number));
-	if (number == DAT_CONNECTION_EVENT_ESTABLISHED &&
-	    conn->state == DTCM_ASKED)
-		return established(c, conn, data);
-	if (number == DAT_CONNECTION_EVENT_PEER_REJECTED && c->o->reject &&
+	if (number == n->established && conn->state == DTCM_ASKED)
+		return established(c, conn, event);
+	if (number == n->rejected && c->o->reject &&
 	    conn->state == DTCM_ASKED) {
 		dtcm_set(c, conn, DTCM_REJECTED);
 		return 0;
@@ -129,7 +135,7 @@ static int on_connection(struct dtcm *c, const DAT_EVENT *event)
 
 static int on_event(struct dtcm *c, const DAT_EVENT *event)
 {
-	if (event->event_number == DAT_CONNECTION_REQUEST_EVENT)
+	if (event->event_number == dt_ud_numbers[c->o->ud].request)
 		return take_request(
 			c, event->event_data.cr_arrival_event_data.cr_handle);
 	return on_connection(c, event);
@@ -185,17 +191,36 @@ static bool all_down(const struct dtcm *c)
 	return !c->states[DTCM_UP] && !c->states[DTCM_LEAVING];
 }
 
+static int check_failed(struct dtcm *c)
+{
+	if (!c->states[DTCM_FAILED])
+		return 0;
+	return dt_fail(&c->run.r, DT_FAILED, "%u of %u connections failed",
+		       c->states[DTCM_FAILED], c->o->count);
+}
+
 int dtcm_wait_down(struct dtcm *c, uint64_t limit_ns)
 {
 	int rc = 0;
 
 	while (!rc && !all_down(c))
 		rc = dtcm_wait(c, limit_ns, "the end of the connections");
-	if (!rc && c->states[DTCM_FAILED])
-		return dt_fail(&c->run.r, DT_FAILED,
-			       "%u of %u connections failed",
-			       c->states[DTCM_FAILED], c->o->count);
-	return rc;
+	return rc ? rc : check_failed(c);
+}
+
+int dtcm_forget(struct dtcm *c)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < c->o->count; i++) {
+		struct dtcm_conn *conn = &c->conns[i];
+
+		if (conn->state != DTCM_UP)
+			continue;
+		rc = dt_ud_forget(&c->run, conn->ep, &conn->peer);
+		dtcm_set(c, conn, DTCM_DOWN);
+	}
+	return rc ? rc : check_failed(c);
 }
 
 void dtcm_hang_up(struct dtcm *c)

@@ -15,6 +15,7 @@
 #include "test/dtest/common/dt_meet.h"
 #include "test/dtest/common/dt_run.h"
 #include "test/dtest/common/dt_stats.h"
+#include "test/dtest/common/dt_ud.h"
 
 #include <dat2/udat.h>
 #include <stdbool.h>
@@ -25,7 +26,9 @@
 #define DTCM_BURST    100u
 #define DTCM_MAX      100000u
 /* What its servers say they run, beside the modes of dtest. */
-#define DTCM_MODE 16
+#define DTCM_MODE    16
+#define DTCM_MODE_UD 17
+#define DTCM_UD_SIZE 2048 /* of messages that datagram endpoints may send */
 
 struct dtcm_opts {
 	struct dt_run_opts run;
@@ -57,7 +60,8 @@ enum dtcm_state {
 struct dtcm_conn {
 	DAT_EP_HANDLE ep;
 	enum dtcm_state state;
-	uint64_t mark; /* when it was asked to do what it does */
+	uint64_t mark;		/* when it was asked to do what it does */
+	struct dt_ud_peer peer; /* of a datagram endpoint that is UP */
 };
 
 /* Set-up times beside those of struct dt_run. */
@@ -123,6 +127,8 @@ int dtcm_wait(struct dtcm *c, uint64_t limit_ns, const char *what);
 uint32_t dtcm_settled(const struct dtcm *c);
 /* All are down; `limit_ns` for each event. */
 int dtcm_wait_down(struct dtcm *c, uint64_t limit_ns);
+/* Datagram endpoints: gives back what they found, which is their end. */
+int dtcm_forget(struct dtcm *c);
 /* Ends what an error left behind, without insisting. */
 void dtcm_hang_up(struct dtcm *c);
 

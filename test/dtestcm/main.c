@@ -36,6 +36,9 @@ static int run(struct dtcm *c)
 
 	for (uint32_t i = 0; !rc && i < dtcm_steps(c->o); i++)
 		rc = step(c, i);
+	/* Nothing that the server gets tells that it has all. */
+	if (!rc && c->o->ud && !c->run.server)
+		rc = dt_run_await_server(&c->run);
 	rc = dtcm_close(c, rc);
 	if (!rc)
 		dtcm_print_times(c);

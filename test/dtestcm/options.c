@@ -37,7 +37,8 @@ static const struct dt_opt rows[] = {
 	{'d', NULL, DT_OPT_COUNT, AT(delay_s), 0, 0, 3600, "SEC",
 	 "the server waits that long before each accept"},
 	{'u', NULL, DT_OPT_FLAG, AT(ud), 0, 0, 0, NULL,
-	 "UD endpoints, which are not tested: exit status 2"},
+	 "datagram (UD) endpoints, which find one another and\n"
+	 "have nothing to disconnect"},
 	{'p', NULL, DT_OPT_PORT, AT(run.port), 0, 0, 0, "N", "as --port"},
 };
 
@@ -50,7 +51,7 @@ static const struct dt_opt_spec spec = {
 "Makes connections, measures how long each takes and how many a second there\n"
 "are, and ends them again.\n",
 	.notes =
-"Both sides need the same of -c, -m, --port, --ramp and --reject.\n"
+"Both sides need the same of -c, -m, -u, --port, --ramp and --reject.\n"
 "Example, two terminals of one machine:\n"
 "\n"
 "  dtestcm -P ofa-v2-eth0 -c 500 --ramp 1,10,100\n"
@@ -93,7 +94,7 @@ struct dt_oob_params dtcm_params(const struct dtcm_opts *o)
 {
 	struct dt_oob_params p = {
 		.known = true,
-		.mode = DTCM_MODE,
+		.mode = o->ud ? DTCM_MODE_UD : DTCM_MODE,
 		.flags =
 			(uint8_t)(o->reject | (o->many_ports ? MANY_PORTS : 0)),
 		.size = o->many_ports ? dtcm_burst(o, 0) : dtcm_steps(o),
@@ -113,6 +114,8 @@ const char *dtcm_mismatch(const struct dtcm_opts *o,
 			       ? "the server is an older dtestcm; --reject and "
 				 "--ramp need one of this version"
 			       : NULL;
+	if (theirs->mode == (own.mode ^ DTCM_MODE ^ DTCM_MODE_UD))
+		return "the server runs with another -u";
 	if (theirs->mode != own.mode)
 		return "the server is another test tool";
 	if (theirs->count != own.count)
@@ -127,8 +130,9 @@ const char *dtcm_mismatch(const struct dtcm_opts *o,
 
 static int check_sense(FILE *err, const struct dtcm_opts *o)
 {
-	if (o->ud)
-		return dt_run_no_ud(&spec, err);
+	if (o->ud && o->hold_s)
+		return dt_opt_bad(&spec, err, "-u", "with --hold",
+				  "there is nothing that could break");
 	if (o->many_ports && o->ramp.n)
 		return dt_opt_bad(&spec, err, "-m", "with --ramp",
 				  "choose one of them");

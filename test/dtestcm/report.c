@@ -49,12 +49,14 @@ static void report_rate(struct dtcm *c, const char *test,
 
 void dtcm_report_step(struct dtcm *c)
 {
+	static const char *const tests[2][2] = {{"connect", "accept"},
+						{"ud_connect", "ud_accept"}};
 	double kb = c->kb_after > c->kb_before
 			    ? (double)(c->kb_after - c->kb_before) / c->o->count
 			    : 0;
 
 	c->total.connect_ns += c->connect_ns;
-	report_rate(c, c->run.server ? "accept" : "connect", &c->connects,
+	report_rate(c, tests[c->o->ud][c->run.server], &c->connects,
 		    c->connect_ns, kb);
 	/* The server only watches them go. */
 	report_rate(c, "disconnect", &c->leaves, c->leave_ns, 0);

@@ -149,6 +149,8 @@ int dtcm_serve(struct dtcm *c)
 	c->kb_after = dtcm_private_kb();
 	dt_say(&c->run.r, "%d %u connections are up\n", c->run.r.pid,
 	       c->states[DTCM_UP]);
+	if (c->o->ud)
+		return dtcm_forget(c);
 	start = dt_now_ns();
 	rc = dtcm_wait_down(c, c->run.limit_ns + hold_ns);
 	c->leave_ns = dt_now_ns() - start;

@@ -68,6 +68,8 @@ int dtcm_open(struct dtcm *c)
 
 	if (!rc)
 		rc = dt_run_open(&c->run, ASYNC_LENGTH);
+	if (!rc && c->o->ud)
+		rc = dt_ud_need(&c->run);
 	if (!rc)
 		rc = make_memory(c);
 	if (!rc)
@@ -75,23 +77,37 @@ int dtcm_open(struct dtcm *c)
 	return rc;
 }
 
-static int make_ep(struct dtcm *c, struct dtcm_conn *conn)
+static DAT_EP_ATTR attr_of(const struct dtcm *c)
 {
+	uint32_t mtu = c->run.mtu;
 	DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
 		.max_message_size = 0x10000,
-		.max_rdma_size = 0x10000,
 		.qos = DAT_QOS_BEST_EFFORT,
 		.max_recv_dtos = 1,
 		.max_request_dtos = 1,
 		.max_recv_iov = 1,
 		.max_request_iov = 1,
-		.max_rdma_read_in = 4,
-		.max_rdma_read_out = 4,
-		.max_rdma_read_iov = 1,
-		.max_rdma_write_iov = 1,
 		.srq_soft_hw = DAT_HW_DEFAULT,
 	};
+
+	if (c->o->ud) {
+		attr.service_type = (DAT_SERVICE_TYPE)DAT_IB_SERVICE_TYPE_UD;
+		attr.max_message_size =
+			mtu && mtu < DTCM_UD_SIZE ? mtu : DTCM_UD_SIZE;
+		return attr;
+	}
+	attr.max_rdma_size = 0x10000;
+	attr.max_rdma_read_in = 4;
+	attr.max_rdma_read_out = 4;
+	attr.max_rdma_read_iov = 1;
+	attr.max_rdma_write_iov = 1;
+	return attr;
+}
+
+static int make_ep(struct dtcm *c, struct dtcm_conn *conn)
+{
+	DAT_EP_ATTR attr = attr_of(c);
 	DAT_CONTEXT context = {.as_ptr = conn};
 	DAT_RETURN ret;
 
@@ -134,7 +150,8 @@ int dtcm_free_eps(struct dtcm *c, int rc)
 {
 	uint64_t start;
 
-	if (rc)
+	/* What a datagram endpoint found goes with it. */
+	if (rc && !c->o->ud)
 		dtcm_hang_up(c);
 	start = dt_now_ns();
 	for (uint32_t i = 0; i < c->o->count; i++) {

@@ -5,7 +5,9 @@
  * Threads: one. Ownership: see dtestsrq.h.
  * Rule: each request carries the number of its endpoint, and the server takes
  * the endpoint of that number. A client may come by the rendezvous or, as the
- * historic one does, without; the server looks for both.
+ * historic one does, without; the server looks for both. Datagram endpoints
+ * find one another the same way; a client has one of them, whose peers the
+ * echoed number tells apart.
  */
 #include "test/dtest/common/dt_time.h"
 #include "test/dtestsrq/dtestsrq.h"
@@ -17,6 +19,11 @@
 /* Between two looks at the rendezvous. */
 #define SLICE_NS   (50 * DT_NS_PER_MS)
 #define HANG_UP_NS DT_NS_PER_S
+
+bool dsrq_shares_ep(const struct dsrq *d)
+{
+	return d->o->ud && !d->run.server;
+}
 
 int dsrq_index(struct dsrq *d, DAT_EP_HANDLE ep)
 {
@@ -90,21 +97,26 @@ static int on_request(struct dsrq *d, DAT_CR_HANDLE cr)
 	return 0;
 }
 
-/* The server echoes the number. */
-static bool echoed(const DAT_CONNECTION_EVENT_DATA *data, int index)
+/* The number that the server echoes, or -1. */
+static int echo_of(const struct dsrq *d, const DAT_CONNECTION_EVENT_DATA *data)
 {
 	uint32_t number;
 
 	if (!data->private_data ||
 	    data->private_data_size < (DAT_COUNT)sizeof(number))
-		return false;
+		return -1;
 	memcpy(&number, data->private_data, sizeof(number));
-	return be32toh(number) == (uint32_t)index;
+	number = be32toh(number);
+	return number < d->o->count ? (int)number : -1;
 }
 
-static int on_established(struct dsrq *d, const DAT_CONNECTION_EVENT_DATA *data)
+static int on_established(struct dsrq *d, const DAT_EVENT *event)
 {
-	int index = dsrq_index(d, data->ep_handle);
+	const DAT_CONNECTION_EVENT_DATA *data =
+		&event->event_data.connect_event_data;
+	int index = dsrq_shares_ep(d) ? echo_of(d, data)
+				      : dsrq_index(d, data->ep_handle);
+	int rc;
 
 	if (index < 0 || d->eps[index].up)
 		return dt_fail(&d->run.r, DT_FAILED,
@@ -113,8 +125,9 @@ static int on_established(struct dsrq *d, const DAT_CONNECTION_EVENT_DATA *data)
 	d->up++;
 	dt_trace(&d->run.r, "%d: endpoint %d is connected\n", d->run.r.pid,
 		 index);
-	if (d->run.server || echoed(data, index))
-		return 0;
+	rc = d->o->ud ? dt_ud_found(&d->run, event, &d->eps[index].peer) : 0;
+	if (rc || d->run.server || echo_of(d, data) == index)
+		return rc;
 	return dt_fail(&d->run.r, DT_MISMATCH,
 		       "private data of the server is not what dtestsrq sends "
 		       "(%d bytes)",
@@ -123,15 +136,14 @@ static int on_established(struct dsrq *d, const DAT_CONNECTION_EVENT_DATA *data)
 
 static int on_event(struct dsrq *d, const DAT_EVENT *event)
 {
-	switch (event->event_number) {
-	case DAT_CONNECTION_REQUEST_EVENT:
+	const struct dt_ud_numbers *n = &dt_ud_numbers[d->o->ud];
+
+	if (event->event_number == n->request)
 		return on_request(
 			d, event->event_data.cr_arrival_event_data.cr_handle);
-	case DAT_CONNECTION_EVENT_ESTABLISHED:
-		return on_established(d, &event->event_data.connect_event_data);
-	default:
-		return dt_not_connected(&d->run.r, event->event_number);
-	}
+	if (event->event_number == n->established)
+		return on_established(d, event);
+	return dt_not_connected(&d->run.r, event->event_number);
 }
 
 static int listen_here(struct dsrq *d)
@@ -225,11 +237,25 @@ static int wait_one_down(struct dsrq *d)
 	return 0;
 }
 
-/* The client ends one after the other, the server waits. */
+static int forget_all(struct dsrq *d)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < d->o->count; i++)
+		rc = dt_ud_forget(&d->run, d->eps[i].ep, &d->eps[i].peer);
+	return rc;
+}
+
+/*
+ * The client ends one after the other, the server waits. Datagram endpoints
+ * have nothing to end.
+ */
 int dsrq_disconnect(struct dsrq *d)
 {
 	int rc = 0;
 
+	if (d->o->ud)
+		return forget_all(d);
 	for (uint32_t i = 0; !rc && i < d->o->count; i++) {
 		DAT_RETURN ret = DAT_SUCCESS;
 
@@ -251,6 +277,8 @@ void dsrq_hang_up(struct dsrq *d)
 	DAT_EVENT event;
 	DAT_COUNT more;
 
+	if (d->o->ud)
+		return;
 	for (uint32_t i = 0; i < d->o->count; i++)
 		if (d->eps[i].up &&
 		    dat_ep_disconnect(d->eps[i].ep, DAT_CLOSE_ABRUPT_FLAG) ==

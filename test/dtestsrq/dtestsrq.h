@@ -14,6 +14,7 @@
 #include "test/dtest/common/dt_meet.h"
 #include "test/dtest/common/dt_run.h"
 #include "test/dtest/common/dt_stats.h"
+#include "test/dtest/common/dt_ud.h"
 
 #include <dat2/udat.h>
 #include <stdbool.h>
@@ -28,7 +29,8 @@
 #define DSRQ_HEADER	12   /* bytes at the start of each message */
 #define DSRQ_SIZE	1024 /* where the provider does not tell its MTU */
 /* What its servers say they run, beside the modes of the other tools. */
-#define DSRQ_MODE 32
+#define DSRQ_MODE    32
+#define DSRQ_MODE_UD 33
 
 enum dsrq_last {
 	DSRQ_LAST_NONE, /* do not look for it */
@@ -52,13 +54,15 @@ struct dsrq_opts {
 	uint32_t warmup;
 };
 
+/* One end of a connection. */
 struct dsrq_ep {
-	DAT_EP_HANDLE ep;
+	DAT_EP_HANDLE ep; /* of datagrams, and a client: that of the first */
 	bool asked;
 	bool up;
-	bool last_seen;	   /* the event of its last receive */
-	uint32_t sent;	   /* messages */
-	uint32_t received; /* messages */
+	bool last_seen;		/* the event of its last receive */
+	uint32_t sent;		/* messages */
+	uint32_t received;	/* messages */
+	struct dt_ud_peer peer; /* of datagrams that are up */
 };
 
 struct dsrq {
@@ -67,13 +71,15 @@ struct dsrq {
 	uint32_t size;	/* of a message */
 	uint32_t flow;	/* messages of a burst, over all connections */
 	uint32_t slots; /* receive buffers */
+	uint32_t grh;	/* bytes in front of what is received */
 	DAT_EVD_HANDLE cm_evd;
 	DAT_EVD_HANDLE req_evd;
 	DAT_EVD_HANDLE rcv_evd;
 	DAT_SRQ_HANDLE srq;
 	DAT_PSP_HANDLE psp;
 	struct dsrq_ep eps[DSRQ_MAX];
-	uint32_t up; /* connections */
+	uint32_t ep_count; /* endpoints that there are: all, or the first */
+	uint32_t up;	   /* connections */
 	struct dt_region rbuf;
 	struct dt_region sbuf;
 	uint32_t *taken; /* slots to be posted again */
@@ -105,6 +111,8 @@ void dsrq_fill(uint8_t *msg, uint32_t size, bool server, uint32_t ep,
 	       uint32_t number);
 struct dsrq_fault dsrq_check(const uint8_t *msg, uint32_t size,
 			     bool from_server, uint32_t ep, uint32_t number);
+/* The endpoint that it names. */
+uint32_t dsrq_sender(const uint8_t *msg);
 
 /* setup.c */
 
@@ -117,6 +125,8 @@ int dsrq_connect(struct dsrq *d);
 int dsrq_disconnect(struct dsrq *d);
 /* Ends what an error left behind, without insisting. */
 void dsrq_hang_up(struct dsrq *d);
+/* Whether all messages come to one endpoint. */
+bool dsrq_shares_ep(const struct dsrq *d);
 /* The endpoint's number, or -1. */
 int dsrq_index(struct dsrq *d, DAT_EP_HANDLE ep);
 

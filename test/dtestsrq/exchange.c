@@ -8,6 +8,7 @@
  * as many. What was taken is posted again before anything is sent, so no
  * message meets an empty queue. Messages of an endpoint are numbered from 1
  * and must come in order; between endpoints there is no order.
+ * That holds of datagrams too, which nothing repeats.
  */
 #include "test/dtest/common/dt_time.h"
 #include "test/dtestsrq/dtestsrq.h"
@@ -28,11 +29,17 @@ static int post_send(struct dsrq *d, uint32_t index, uint32_t slot)
 	DAT_RETURN ret;
 
 	dsrq_fill(msg, d->size, d->run.server, index, ++ep->sent);
-	ret = dat_ep_post_send(ep->ep, 1, &iov, cookie,
-			       DAT_COMPLETION_DEFAULT_FLAG);
+	if (d->o->ud)
+		ret = dat_ib_post_send_ud(ep->ep, 1, &iov, &ep->peer.to, cookie,
+					  DAT_COMPLETION_DEFAULT_FLAG);
+	else
+		ret = dat_ep_post_send(ep->ep, 1, &iov, cookie,
+				       DAT_COMPLETION_DEFAULT_FLAG);
 	if (ret != DAT_SUCCESS)
 		return dt_dat_fail(&d->run.r, DT_FAILED, ret,
-				   "dat_ep_post_send", NULL);
+				   d->o->ud ? "dat_ib_post_send_ud"
+					    : "dat_ep_post_send",
+				   NULL);
 	return 0;
 }
 
@@ -46,10 +53,13 @@ static int send_burst(struct dsrq *d)
 	return rc;
 }
 
-/* Takes a completion that must be good. */
+/* Takes a completion that must be good, of so many bytes. */
 static int next(struct dsrq *d, DAT_EVD_HANDLE evd, const char *what,
-		DAT_EVENT *event)
+		uint32_t length, DAT_EVENT *event)
 {
+	const DAT_EVENT_NUMBER number =
+		d->o->ud ? (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT
+			 : DAT_DTO_COMPLETION_EVENT;
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto =
 		&event->event_data.dto_completion_event_data;
 	int rc = -EINTR;
@@ -60,7 +70,7 @@ static int next(struct dsrq *d, DAT_EVD_HANDLE evd, const char *what,
 				 event);
 	if (rc)
 		return dt_wait_fail(&d->run.r, &d->run.w, rc, what);
-	if (event->event_number != DAT_DTO_COMPLETION_EVENT)
+	if (event->event_number != number)
 		return dt_fail(&d->run.r, DT_FAILED, "%s: got %s (0x%x)", what,
 			       dt_event_name(event->event_number),
 			       event->event_number);
@@ -70,11 +80,11 @@ static int next(struct dsrq *d, DAT_EVD_HANDLE evd, const char *what,
 			       dto->status == DAT_DTO_ERR_FLUSHED
 				       ? "; the connection ended first"
 				       : "");
-	if (dto->transfered_length != d->size)
+	if (dto->transfered_length != length)
 		return dt_fail(&d->run.r, DT_FAILED,
 			       "%s: %u bytes, expected %u; same -b on both "
 			       "sides?",
-			       what, dto->transfered_length, d->size);
+			       what, dto->transfered_length, length);
 	return 0;
 }
 
@@ -84,26 +94,42 @@ static int reap_sends(struct dsrq *d)
 	int rc = 0;
 
 	for (uint32_t i = 0; !rc && i < d->flow; i++)
-		rc = next(d, d->req_evd, "a send", &event);
+		rc = next(d, d->req_evd, "a send", d->size, &event);
 	return rc;
+}
+
+static const uint8_t *received(const struct dsrq *d, uint64_t slot)
+{
+	return d->rbuf.base + slot * (d->grh + d->size) + d->grh;
+}
+
+/* Number of the connection that a message belongs to, or -1. */
+static int sender_of(struct dsrq *d, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+{
+	uint32_t number;
+
+	if (!dsrq_shares_ep(d))
+		return dsrq_index(d, dto->ep_handle);
+	number = dsrq_sender(received(d, dto->user_cookie.as_64));
+	return number < d->o->count ? (int)number : -1;
 }
 
 static int check_message(struct dsrq *d,
 			 const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	uint64_t slot = dto->user_cookie.as_64;
-	int index = dsrq_index(d, dto->ep_handle);
+	int index = slot < d->slots ? sender_of(d, dto) : -1;
 	struct dsrq_fault fault;
 	struct dsrq_ep *ep;
 
-	if (slot >= d->slots || index < 0)
+	if (index < 0)
 		return dt_fail(&d->run.r, DT_FAILED,
 			       "a receive of slot %llu and endpoint %d, which "
 			       "is not there",
 			       (unsigned long long)slot, index);
 	ep = &d->eps[index];
-	fault = dsrq_check(d->rbuf.base + slot * d->size, d->size,
-			   !d->run.server, (uint32_t)index, ++ep->received);
+	fault = dsrq_check(received(d, slot), d->size, !d->run.server,
+			   (uint32_t)index, ++ep->received);
 	d->taken[d->taken_count++] = (uint32_t)slot;
 	if (!fault.what[0])
 		return 0;
@@ -118,7 +144,8 @@ static int receive_burst(struct dsrq *d)
 	int rc = 0;
 
 	for (uint32_t i = 0; !rc && i < d->flow; i++) {
-		rc = next(d, d->rcv_evd, "a message of the peer", &event);
+		rc = next(d, d->rcv_evd, "a message of the peer",
+			  d->grh + d->size, &event);
 		if (!rc)
 			rc = check_message(
 				d, &event.event_data.dto_completion_event_data);
@@ -194,10 +221,11 @@ int dsrq_exchange(struct dsrq *d)
 	int rc = 0;
 
 	dt_say(&d->run.r,
-	       "%d RC, %s, %s: %u connections, %u bursts of %u messages, %u "
+	       "%d %s, %s, %s: %u connections, %u bursts of %u messages, %u "
 	       "bytes each\n",
-	       d->run.r.pid, d->o->srq ? "SRQ" : "no SRQ", d->run.r.role,
-	       d->o->count, d->o->bursts, d->o->messages, d->size);
+	       d->run.r.pid, d->o->ud ? "UD" : "RC",
+	       d->o->srq ? "SRQ" : "no SRQ", d->run.r.role, d->o->count,
+	       d->o->bursts, d->o->messages, d->size);
 	expect_end(d, false);
 	for (uint32_t i = 0; !rc && i < d->o->bursts; i++) {
 		rc = one_burst(d, i);

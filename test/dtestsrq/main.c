@@ -28,11 +28,14 @@ static int run(struct dsrq *d)
 		rc = dsrq_disconnect(d);
 	if (!rc)
 		rc = dsrq_check_last(d);
+	/* With -t 0 nothing tells that the server has found all. */
+	if (!rc && d->o->ud && !d->run.server)
+		rc = dt_run_await_server(&d->run);
 	rc = dsrq_close(d, rc);
 	/* Historic; its reader knows no other verdict. */
 	if (!rc)
-		dt_line(&d->run.r, "\n DAPL RC %s Test Complete.\n",
-			d->o->srq ? "SRQ" : "none SRQ");
+		dt_line(&d->run.r, "\n DAPL %s %s Test Complete.\n",
+			d->o->ud ? "UD" : "RC", d->o->srq ? "SRQ" : "none SRQ");
 	return rc;
 }
 

@@ -47,6 +47,11 @@ void dsrq_fill(uint8_t *msg, uint32_t size, bool server, uint32_t ep,
 		msg[i] = pattern(ep, number, i);
 }
 
+uint32_t dsrq_sender(const uint8_t *msg)
+{
+	return get32(msg + 4);
+}
+
 struct dsrq_fault dsrq_check(const uint8_t *msg, uint32_t size,
 			     bool from_server, uint32_t ep, uint32_t number)
 {

@@ -40,7 +40,8 @@ static const struct dt_opt rows[] = {
 	 "connect to the address of -h without a rendezvous,\n"
 	 "as an older server needs it"},
 	{'u', NULL, DT_OPT_FLAG, AT(ud), 0, 0, 0, NULL,
-	 "UD endpoints, which are not tested: exit status 2"},
+	 "datagram (UD) endpoints: one of the client, which\n"
+	 "talks to -c of the server"},
 	{'p', NULL, DT_OPT_PORT, AT(run.port), 0, 0, 0, "N", "as --port"},
 };
 
@@ -53,7 +54,7 @@ static const struct dt_opt_spec spec = {
 "Exchanges messages over several connections whose receives come from one\n"
 "shared queue, checks them, and shows times.\n",
 	.notes =
-"Both sides need the same of -c, -B, -t and --port; -b is taken from the\n"
+"Both sides need the same of -c, -B, -t, -u and --port; -b is taken from the\n"
 "server. Example, two terminals of one machine:\n"
 "\n"
 "  dtestsrq -P ofa-v2-eth0 -c 8 -B 16 -t 100\n"
@@ -73,7 +74,7 @@ struct dt_oob_params dsrq_params(const struct dsrq_opts *o, uint32_t size)
 {
 	struct dt_oob_params p = {
 		.known = true,
-		.mode = DSRQ_MODE,
+		.mode = o->ud ? DSRQ_MODE_UD : DSRQ_MODE,
 		.size = size,
 		.count = o->count | o->messages << 8 | o->bursts << 16,
 	};
@@ -86,6 +87,9 @@ const char *dsrq_mismatch(const struct dsrq_opts *o,
 {
 	struct dt_oob_params own = dsrq_params(o, o->size);
 
+	if (theirs->known &&
+	    theirs->mode == (own.mode ^ DSRQ_MODE ^ DSRQ_MODE_UD))
+		return "the server runs with another -u";
 	if (!theirs->known || theirs->mode != own.mode)
 		return "the server is another test tool";
 	if ((theirs->count ^ own.count) & 0xff)
@@ -123,8 +127,9 @@ static int check_srq(FILE *err, const struct dsrq_opts *o)
 
 static int check_sense(FILE *err, const struct dsrq_opts *o)
 {
-	if (o->ud)
-		return dt_run_no_ud(&spec, err);
+	if (o->ud && o->last == DSRQ_LAST_NEED)
+		return dt_opt_bad(&spec, err, "--last-receive need", "with -u",
+				  "such an endpoint is never disconnected");
 	if (o->direct && !o->run.host)
 		return dt_opt_bad(&spec, err, "--direct", "without -h",
 				  "it is for clients");

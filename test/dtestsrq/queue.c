@@ -20,8 +20,9 @@ int dsrq_post_recv(struct dsrq *d, uint32_t slot)
 	DAT_LMR_TRIPLET iov = {
 		.virtual_address =
 			(DAT_VADDR)(uintptr_t)(d->rbuf.base +
-					       (size_t)slot * d->size),
-		.segment_length = d->size,
+					       (size_t)slot *
+						       (d->grh + d->size)),
+		.segment_length = d->grh + d->size,
 		.lmr_context = d->rbuf.lmr_context,
 	};
 	DAT_DTO_COOKIE cookie = {.as_64 = slot};
@@ -159,7 +160,7 @@ int dsrq_check_last(struct dsrq *d)
 {
 	uint32_t seen, n = d->o->count;
 
-	if (!d->o->srq || d->o->last == DSRQ_LAST_NONE)
+	if (!d->o->srq || d->o->ud || d->o->last == DSRQ_LAST_NONE)
 		return 0;
 	seen = count_last(d);
 	if (dt_stopped())

@@ -48,6 +48,11 @@ static int settle_size(struct dsrq *d)
 			       "messages of %u bytes are too short; give the "
 			       "server a -b of %d or more",
 			       d->size, DSRQ_HEADER);
+	if (d->o->ud && d->run.mtu && d->size > d->run.mtu)
+		return dt_fail(&d->run.r, DT_USAGE,
+			       "-b %u: datagrams of this adapter are at most "
+			       "%u bytes",
+			       d->size, d->run.mtu);
 	if (ia->max_message_size && d->size > ia->max_message_size)
 		return dt_fail(&d->run.r, DT_USAGE,
 			       "-b %u: this adapter takes messages of at most "
@@ -64,9 +69,9 @@ static int make_memory(struct dsrq *d)
 	if (!d->taken || dt_samples_init(&d->bursts, d->o->bursts))
 		return dt_fail(&d->run.r, DT_ENVIRONMENT,
 			       "no memory for %u receives", d->slots);
-	rc = dt_run_make_region(&d->run, &d->rbuf, (size_t)d->slots * d->size,
-				DAT_MEM_PRIV_LOCAL_READ_FLAG |
-					DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+	rc = dt_run_make_region(
+		&d->run, &d->rbuf, (size_t)d->slots * (d->grh + d->size),
+		DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
 	if (!rc)
 		rc = dt_run_make_region(&d->run, &d->sbuf,
 					(size_t)d->flow * d->size,
@@ -113,12 +118,15 @@ static int make_srq(struct dsrq *d)
 
 static int make_ep(struct dsrq *d, struct dsrq_ep *ep)
 {
+	uint32_t dtos = dsrq_shares_ep(d) ? d->flow : d->o->messages;
 	DAT_EP_ATTR attr = {
-		.service_type = DAT_SERVICE_TYPE_RC,
+		.service_type =
+			d->o->ud ? (DAT_SERVICE_TYPE)DAT_IB_SERVICE_TYPE_UD
+				 : DAT_SERVICE_TYPE_RC,
 		.max_message_size = d->size,
 		.qos = DAT_QOS_BEST_EFFORT,
-		.max_recv_dtos = (DAT_COUNT)d->o->messages,
-		.max_request_dtos = (DAT_COUNT)d->o->messages,
+		.max_recv_dtos = (DAT_COUNT)dtos,
+		.max_request_dtos = (DAT_COUNT)dtos,
 		.max_recv_iov = 1,
 		.max_request_iov = 1,
 		.srq_soft_hw = DAT_HW_DEFAULT,
@@ -144,8 +152,11 @@ static int make_eps(struct dsrq *d)
 {
 	int rc = make_srq(d);
 
-	for (uint32_t i = 0; !rc && i < d->o->count; i++)
+	d->ep_count = dsrq_shares_ep(d) ? 1 : d->o->count;
+	for (uint32_t i = 0; !rc && i < d->ep_count; i++)
 		rc = make_ep(d, &d->eps[i]);
+	for (uint32_t i = d->ep_count; !rc && i < d->o->count; i++)
+		d->eps[i].ep = d->eps[0].ep;
 	for (uint32_t i = 0; !rc && i < d->flow; i++)
 		rc = dsrq_post_recv(d, i);
 	/* Before anybody can connect and send. */
@@ -158,9 +169,12 @@ int dsrq_open(struct dsrq *d)
 
 	d->flow = d->o->count * d->o->messages;
 	d->slots = d->o->resize > d->flow ? d->o->resize : d->flow;
+	d->grh = d->o->ud ? DT_UD_GRH : 0;
 	/* One event for each endpoint, all at once. */
 	if (!rc)
 		rc = dt_run_open(&d->run, d->o->count + EVD_SPARE);
+	if (!rc && d->o->ud)
+		rc = dt_ud_need(&d->run);
 	if (!rc)
 		rc = settle_size(d);
 	if (!rc)
@@ -174,7 +188,7 @@ int dsrq_open(struct dsrq *d)
 
 static int free_eps(struct dsrq *d, int rc)
 {
-	for (uint32_t i = 0; i < d->o->count; i++) {
+	for (uint32_t i = 0; i < d->ep_count; i++) {
 		if (d->eps[i].ep == DAT_HANDLE_NULL)
 			continue;
 		rc = dt_run_freed(&d->run, rc, dat_ep_free(d->eps[i].ep),

@@ -52,14 +52,6 @@ const struct dt_opt dt_run_rows[DT_RUN_ROWS] = {
 };
 /* clang-format on */
 
-int dt_run_no_ud(const struct dt_opt_spec *spec, FILE *err)
-{
-	return dt_opt_bad(
-		spec, err, "-u", "",
-		"this tool tests no datagram endpoints (UD); leave it "
-		"out to test connected ones");
-}
-
 void dt_run_defaults(struct dt_run_opts *o, const char *provider)
 {
 	memset(o, 0, sizeof(*o));

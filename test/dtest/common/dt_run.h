@@ -52,9 +52,6 @@ struct dt_run_opts {
 #define DT_RUN_ROWS_ASKING 12
 extern const struct dt_opt dt_run_rows[DT_RUN_ROWS];
 
-/* The historic -u; returns the exit status. */
-int dt_run_no_ud(const struct dt_opt_spec *spec, FILE *err);
-
 /* What they are unless given. */
 void dt_run_defaults(struct dt_run_opts *o, const char *provider);
 

@@ -51,6 +51,9 @@ CASE(dtestcm_parse__historic_letters)
 	assert_int_equal(o.delay_s, 2);
 	assert_int_equal(o.run.port, 99);
 	assert_int_equal(o.run.verbose, 1);
+	assert_false(o.ud);
+	assert_int_equal(parse("-u", &o), -1);
+	assert_true(o.ud);
 	assert_int_equal(parse("-q 18 -l 3", &o), -1);
 	assert_int_equal(o.run.qpn, 18);
 	assert_int_equal(o.run.lid, 3);
@@ -68,7 +71,7 @@ CASE(dtestcm_parse__no_sense)
 		{"-b 5 --ramp 1,2", "choose one"},
 		{"-m -b 100 -p 65500", "not that many qualifiers"},
 		{"-c 5 --warmup 5", "nothing would be left"},
-		{"-u", "UD"},
+		{"-u --hold 1", "nothing that could break"},
 	};
 	struct dtcm_opts o;
 
@@ -117,6 +120,10 @@ CASE(dtestcm_mismatch__what_must_agree)
 		{"-c 5 -m -b 2", "-c 5 -m -b 3", "-b"},
 		{"-c 5 --reject 10", "-c 5", "--reject"},
 		{"-c 5 --ramp 1,2", "-c 5", "--ramp"},
+		{"-u", "-u -b 7", NULL},
+		{"-u", "", "-u"},
+		{"", "-u", "-u"},
+		{"-u -c 5", "-u -c 6", "-c"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -4,7 +4,8 @@
  * must agree on, and of its messages.
  *
  * Calls covered: dsrq_parse, dsrq_params, dsrq_mismatch, dsrq_fill,
- * dsrq_check. Rule: defaults, letters, limits and message layout are historic.
+ * dsrq_check, dsrq_sender. Rule: defaults, letters, limits and message layout
+ * are historic.
  */
 #include "test/dtestsrq/dtestsrq.h"
 #include "test/unit/cmdline.h"
@@ -45,6 +46,9 @@ CASE(dtestsrq_parse__historic_letters)
 	assert_int_equal(o.size, 12);
 	assert_int_equal(o.srq, 0);
 	assert_int_equal(o.run.port, 5);
+	assert_false(o.ud);
+	assert_int_equal(parse("-u", &o), -1);
+	assert_true(o.ud);
 }
 
 CASE(dtestsrq_parse__no_sense)
@@ -65,7 +69,7 @@ CASE(dtestsrq_parse__no_sense)
 		{"-t 1 --resize 3", "no burst"},
 		{"--direct", "without -h"},
 		{"-t 3 --warmup 3", "nothing would be left"},
-		{"-u", "UD"},
+		{"-u --last-receive need", "never disconnected"},
 	};
 	struct dsrq_opts o;
 
@@ -83,7 +87,8 @@ CASE(dtestsrq_mismatch__what_must_agree)
 		{"", "", NULL},		  {"", "-S 0 --poll --warmup 1", NULL},
 		{"-b 64", "", NULL},	  {"-c 2", "-c 3", "-c"},
 		{"-B 2", "-B 3", "-B"},	  {"-t 2", "-t 65535", "-t"},
-		{"-b 64", "-b 65", "-b"},
+		{"-b 64", "-b 65", "-b"}, {"-u", "-u -S 0", NULL},
+		{"-u", "", "-u"},	  {"", "-u", "-u"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -125,6 +130,7 @@ CASE(message__historic_layout)
 	assert_memory_equal(msg, client, 12);
 	dsrq_fill(msg, 12, true, 3, 0x102);
 	assert_int_equal(msg[0], 0xaa);
+	assert_int_equal(dsrq_sender(msg), 3);
 }
 
 CASE(message__every_byte_is_checked)
