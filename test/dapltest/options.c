@@ -33,6 +33,7 @@ struct words {
 	struct dpt_opts o; /* first: its offsets are those of both */
 	uint32_t qos;	   /* of `qoses` */
 	uint32_t mode;	   /* 1: poll */
+	bool ud;
 };
 
 #define AT(member)   offsetof(struct dpt_opts, member)
@@ -107,6 +108,7 @@ static const struct {
 	{ALL,
 	 {'d', NULL, DT_OPT_MORE, AT(debug), 0, 0, 0, NULL,
 	  "show each step; three times: addresses too"}},
+	{T | P, {'u', NULL, DT_OPT_FLAG, WORD(ud), 0, 0, 0, NULL, NULL}},
 	{F,
 	 {'i', NULL, DT_OPT_UNUSED, 0, 0, 0, UINT32_MAX, "N", NULL}},
 	{F,
@@ -256,6 +258,11 @@ static int check_given(struct reader *r)
 	const struct dpt_opts *o = &r->w.o;
 	const char *must = tests[o->test].must;
 
+	/* As other tools call it: told where it is. */
+	if (r->w.ud)
+		return bad(r, "-u", "",
+			   "this tool has connected endpoints only; dtestx, "
+			   "dtestcm and dtestsrq have datagrams (UD)");
 	if (strstr(must, "-s") && !o->host)
 		return bad(r, "-s", "", "missing: which server?");
 	if (strstr(must, "-f") && !o->feature)
