@@ -47,6 +47,13 @@ verdict_ud()
     return 1
 }
 
+cm_ud="-u -c 20 -b 5
+-u -c 60 --ramp 1,10,60 --window --reject 25 -w"
+
+srq_ud="-u -S 0 -c 4 -B 10 -t 5
+-u -S 0 -c 8 -B 8 -t 10 -b 1000
+-u -S 0 -c 2 -B 4 -b 12 --poll"
+
 # rows TOOL NAME SERVER CLIENT OPTIONS: one pair for each line of OPTIONS.
 rows()
 {
@@ -94,6 +101,13 @@ wire()
         rows dtestsrq "$1, wire: our server, old client" "$all_ours" "$all_debian" "$wire_srq"
 }
 
+# has_datagrams: does the adapter's attribute say so?
+has_datagrams()
+{
+    use_stack ours ours
+    "${it_env[@]}" "$STAGE/bin/dtestx" -q -P "$IT_PROVIDER" 2>&1 | grep -q " DAT_IB_UD=TRUE\$"
+}
+
 # What there is to test is InfiniBand's.
 extensions()
 {
@@ -103,12 +117,14 @@ extensions()
     rows dtestx "$1" "$all_ours" "$all_ours" "-b 256
 -b 4096"
     rows dtestx "$1, old program, our libraries" "$old_program" "$old_program" "-b 256"
-    case $IT_PROVIDER in
-    *scm | *ucm)
+    if has_datagrams; then
         tool_pair dtestx verdict_ud "$1" "$all_ours" "$all_ours" -u
         tool_pair dtestx verdict_ud "$1" "$all_ours" "$all_ours" -U 50 -m
-        ;;
-    esac
+        rows dtestcm "$1" "$all_ours" "$all_ours" "$cm_ud"
+        rows dtestsrq "$1" "$all_ours" "$all_ours" "$srq_ud"
+    else
+        skip "$1: datagrams" "the provider's DAT_IB_UD is not TRUE"
+    fi
     [ "$it_old" = peers ] || return
     rows dtestx "$1, wire: old server, our client" "$all_debian" "$all_ours" "-b 256"
     rows dtestx "$1, wire: our server, old client" "$all_ours" "$all_debian" "-b 256"
@@ -166,8 +182,12 @@ check "dtestx: what a provider has" ends_with 0 " DAT_IB_DEVICE_NAME=rxe0\$" \
 if [ -n "$DAPL_VM_SIW_ADDR" ]; then
     check "dtestx: not on iWARP" ends_with 4 "has no InfiniBand extensions" \
         "$STAGE/bin/dtestx" -P ofa-v2-cma-iw
+    for tool in dtestcm dtestsrq dtestx; do
+        check "$tool -u: not on iWARP" ends_with 4 "has no datagram endpoints" \
+            "$STAGE/bin/$tool" -u -P ofa-v2-cma-iw
+    done
 else
-    skip "dtestx: not on iWARP" "$DAPL_VM_NO_SIW"
+    skip "dtestx, and -u of dtestcm and dtestsrq: not on iWARP" "$DAPL_VM_NO_SIW"
 fi
 for tool in dtestcm dtestsrq dtestx; do
     check "$tool: no server" ends_with 3 "no answer from" \
