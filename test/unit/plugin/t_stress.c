@@ -28,7 +28,7 @@ enum kind {
 	KINDS
 };
 
-#define KIND_SHIFT 32
+#define KIND_SHIFT 28 /* a cookie has room in a pointer of 32 bits */
 
 struct tally {
 	uint8_t *out; /* atomic: 1 posted, 2 came back */
@@ -82,7 +82,8 @@ static void tally_undo(struct stress *st, enum kind kind, int i)
 
 static bool tally_back(struct stress *st, uint64_t cookie)
 {
-	uint64_t kind = cookie >> KIND_SHIFT, i = (uint32_t)cookie;
+	uint64_t kind = cookie >> KIND_SHIFT,
+		 i = cookie & ((1 << KIND_SHIFT) - 1);
 	struct tally *t = &st->tally[kind < KINDS ? kind : 0];
 
 	if (!need(st, kind < KINDS) || !need(st, i < (uint64_t)t->max) ||

@@ -257,14 +257,15 @@ BARE(open__finds_the_inline_limit)
 
 static int node_error; /* errno of the node; 0: it opens */
 
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...)
+/* Large files: open() is open64() to the linker. */
+int __real_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...)
 {
 	if (strcmp(path, "/dev/infiniband/uverbs3") != 0)
-		return __real_open(path, flags);
+		return __real_open64(path, flags);
 	if (!node_error)
-		return __real_open("/dev/null", flags);
+		return __real_open64("/dev/null", flags);
 	errno = node_error;
 	return -1;
 }

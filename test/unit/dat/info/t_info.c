@@ -28,19 +28,20 @@ static const char *address; /* of interface eth1; NULL: none */
 static rlim_t memlock;
 static bool has_driver;
 
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, mode_t mode);
-int __wrap_open(const char *path, int flags, mode_t mode)
+/* Large files: open() is open64() to the linker, and so is getrlimit(). */
+int __real_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, mode_t mode);
+int __wrap_open64(const char *path, int flags, mode_t mode)
 {
 	if (open_errno && strstr(path, "/dev/")) {
 		errno = open_errno;
 		return -1;
 	}
-	return __real_open(path, flags, mode);
+	return __real_open64(path, flags, mode);
 }
 
-int __wrap_getrlimit(int which, struct rlimit *limit);
-int __wrap_getrlimit(int which, struct rlimit *limit)
+int __wrap_getrlimit64(int which, struct rlimit *limit);
+int __wrap_getrlimit64(int which, struct rlimit *limit)
 {
 	assert_int_equal(which, RLIMIT_MEMLOCK);
 	limit->rlim_cur = limit->rlim_max = memlock;
