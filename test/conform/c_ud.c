@@ -449,6 +449,32 @@ CASE(ud_cm_free__the_handle_stays, "18.2", NEED_BOTH)
 	EXPECT_OK(dat_ib_ud_ah_free(b, &to_a));
 }
 
+CASE(ud__receives_through_an_srq, "18.4", NEED_BOTH | NEED_SRQ)
+{
+	DAT_SRQ_ATTR srq_attr = {.max_recv_dtos = 8, .max_recv_iov = 1};
+	DAT_LMR_TRIPLET iov = conf_seg(&c->a, 1024, GRH + 256);
+	DAT_EP_HANDLE b = ud_ep(c, &c->b), a[2];
+	DAT_IB_ADDR_HANDLE to_a[2], to_b;
+	DAT_EP_ATTR attr = ud_attr();
+	DAT_SRQ_HANDLE srq;
+
+	EXPECT_OK(dat_srq_create(c->a.ia, c->a.pz, &srq_attr, &srq));
+	conf_listen(c);
+	for (int i = 0; i < 2; i++) {
+		EXPECT_OK(dat_ep_create_with_srq(
+			c->a.ia, c->a.pz, c->a.recv_evd, c->a.req_evd,
+			c->a.conn_evd, srq, &attr, &a[i]));
+		find(c, a[i], b, &to_b, &to_a[i]);
+	}
+	for (uint64_t n = 1; n <= 20; n++) {
+		EXPECT_OK(dat_srq_post_recv(srq, 1, &iov, conf_cookie(n)));
+		goes(&c->b, b, &to_a[n % 2], &c->a, 1024, n);
+	}
+	for (int i = 0; i < 2; i++)
+		EXPECT_OK(dat_ep_free(a[i]));
+	EXPECT_OK(dat_srq_free(srq));
+}
+
 CASE(ud__too_long_for_a_datagram, "18.4", NEED_BOTH)
 {
 	DAT_EP_HANDLE a = ud_ep(c, &c->a), b = ud_ep(c, &c->b);

@@ -88,6 +88,7 @@ done
 says='IB extension test - UD test PASSED' pair dtestx ucm-ib "0 0" -U 30 -m -b 600 -- -U 30 -m -b 600
 for run in scm-ib scm-roce ucm-ib ucm-roce; do
     says=' 30 *7 .*ud_connect' pair dtestcm $run "0 0" -u -c 30 -b 7 -- -u -c 30 -b 7
+    says='DAPL UD SRQ Test Complete' pair dtestsrq $run "0 0" -u -c 4 -B 4 -- -u -c 4 -B 4
     says='DAPL UD none SRQ Test Complete' pair dtestsrq $run "0 0" -u -S 0 -b 64 -c 3 -B 5 -- -u -S 0 -c 3 -B 5 --poll
     pair dtestsrq $run "0 0" -u -S 0 -c 1 -t 0 -- -u -S 0 -c 1 -t 0
 done
@@ -95,6 +96,8 @@ says='25 of 100 requests were turned down'
 pair dtestcm ucm-ib "0 0" -u -c 100 -m -b 4 -w --reject 25 -- -u -c 100 -m -b 4 -w --reject 25
 says='"test":"ud_connect".*"burst":20,.*"result":"PASSED"'
 pair dtestcm scm-ib "0 0" -u -c 20 --ramp 1,5,20 -- -u -c 20 --ramp 1,5,20 --window --json
+says='Fewer than 3 receives left: event came'
+pair dtestsrq scm-ib "0 0" -u -c 2 -B 4 --lowwater 3 --resize 40 -- -u -c 2 -B 4
 says='datagrams of this adapter are at most'
 pair dtestsrq ucm-ib "2 -1" -u -b 5000 --
 says='runs with another -u'

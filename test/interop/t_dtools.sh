@@ -51,8 +51,8 @@ cm_ud="-u -c 20 -b 5
 -u -c 60 --ramp 1,10,60 --window --reject 25 -w"
 
 srq_ud="-u -S 0 -c 4 -B 10 -t 5
--u -S 0 -c 8 -B 8 -t 10 -b 1000
--u -S 0 -c 2 -B 4 -b 12 --poll"
+-u -c 8 -B 8 -t 10 -b 1000
+-u -c 2 -B 4 -b 12 --lowwater 2 --poll"
 
 # rows TOOL NAME SERVER CLIENT OPTIONS: one pair for each line of OPTIONS.
 rows()

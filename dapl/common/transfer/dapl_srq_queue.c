@@ -86,6 +86,16 @@ static int users_grow_locked(struct dapl_srq *srq)
 	return 0;
 }
 
+/* Events of datagrams are of another form, which completed() does not know. */
+static void choose_form_locked(const struct dapl_srq *srq)
+{
+	dapl_lock_assert_held(&srq->lock);
+	for (struct srq_chunk *c = srq->chunks; c && srq->datagrams;
+	     c = c->next)
+		__atomic_store_n(&c->wq->complete, dapl_completion,
+				 __ATOMIC_RELAXED);
+}
+
 int dapl_srq_qp_enter(struct dapl_srq *srq, struct dapl_qp *qp, uint32_t qp_num)
 {
 	struct srq_user *user;
@@ -99,6 +109,8 @@ int dapl_srq_qp_enter(struct dapl_srq *srq, struct dapl_qp *qp, uint32_t qp_num)
 		if (!user->qp)
 			srq->users_count++;
 		*user = (struct srq_user){qp_num, qp};
+		srq->datagrams |= qp->ud;
+		choose_form_locked(srq);
 	}
 	dapl_unlock(&srq->lock);
 	return ret;
@@ -278,9 +290,10 @@ int dapl_srq_slots_add_ctl(struct dapl_srq *srq, uint32_t count)
 		free(chunk);
 		return -ENOMEM;
 	}
+	dapl_lock(&srq->lock);
 	chunk->next = srq->chunks;
 	srq->chunks = chunk;
-	dapl_lock(&srq->lock);
+	choose_form_locked(srq);
 	for (uint32_t i = chunk->wq->mask + 1; i--;) {
 		slot = &chunk->wq->slots[i];
 		slot->op |= DAPL_OP_SLOW;

@@ -48,10 +48,11 @@ struct dapl_srq {
 	uint32_t users_count;	 /* lock */
 	DAT_COUNT low_watermark; /* lock; armed, or 0 */
 	DAT_SRQ_STATE state;	 /* lock */
-	struct dapl_pz *pz;	 /* only a name here */
+	bool datagrams; /* lock; an endpoint of them receives here, or did */
+	struct dapl_pz *pz; /* only a name here */
 
 	struct dapl_lock ctl;	  /* role SRQ: sizes, and what is next */
-	struct srq_chunk *chunks; /* only ever more */
+	struct srq_chunk *chunks; /* only ever more; lock as well */
 	struct srq_evd *evds;
 	uint32_t slots; /* in all chunks */
 };
