@@ -74,10 +74,10 @@ static inline int cases_run(CMFixtureFunction setup, CMFixtureFunction teardown)
 }
 
 /* Ends the case, as one that says nothing; WHY is in the report (case.sh). */
-#define skip_case(why)                                \
-	do {                                          \
+#define skip_case(why)                                 \
+	do {                                           \
 		print_message("# skipped: %s\n", why); \
-		skip();                               \
+		skip();                                \
 	} while (0)
 
 /* The last line of a source: main(), with what is done before and after all. */

@@ -217,4 +217,24 @@ CASE(peer__unusable)
 	assert_int_equal(a.ss_family, 99);
 }
 
+CASE(is_gid__the_one_of_the_address)
+{
+	uint8_t gid[16] = {[10] = 0xff, 0xff, 192, 0, 2, 1};
+	struct sockaddr_storage a;
+
+	addr("192.0.2.1", &a);
+	assert_true(dapl_addr_is_gid(&a, gid));
+	gid[0] = 1;
+	assert_false(dapl_addr_is_gid(&a, gid));
+	gid[0] = 0;
+	gid[15] = 2;
+	assert_false(dapl_addr_is_gid(&a, gid));
+	addr("::ffff:192.0.2.2", &a);
+	assert_true(dapl_addr_is_gid(&a, gid));
+	addr("2001:db8::1", &a);
+	assert_false(dapl_addr_is_gid(&a, gid));
+	a.ss_family = AF_UNSPEC;
+	assert_false(dapl_addr_is_gid(&a, gid));
+}
+
 RUN_CASES(NULL, NULL)

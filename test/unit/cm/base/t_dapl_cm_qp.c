@@ -68,4 +68,34 @@ CASE(steps__as_the_way_says)
 	assert_int_equal(s[1].attr.timeout, 21);
 }
 
+static const char *wrong(bool ethernet, struct ibv_ah_attr av, uint32_t qpn)
+{
+	struct vb_dev dev = {.ethernet = ethernet};
+
+	return dapl_cm_av_wrong(&dev, &av, qpn);
+}
+
+CASE(av_wrong__nowhere_to_send_to)
+{
+	const struct ibv_ah_attr none = {.is_global = 1};
+	const struct ibv_ah_attr group = {.is_global = 1,
+					  .grh.dgid.raw = {0xff, 2}};
+	struct ibv_ah_attr gid = {.is_global = 1, .grh.dgid.raw = {0xfe, 0x80}};
+	struct ibv_ah_attr lid = {.dlid = 0xbfff};
+
+	assert_null(wrong(true, gid, 0xffffff));
+	assert_non_null(wrong(true, gid, 0x1000000));
+	assert_non_null(wrong(true, none, 1));
+	assert_non_null(wrong(true, group, 1));
+	assert_null(wrong(false, lid, 1));
+	lid.dlid = 0xc000;
+	assert_non_null(wrong(false, lid, 1));
+	lid.dlid = 0;
+	assert_non_null(wrong(false, lid, 1));
+	/* What stands there on Ethernet is not looked at. */
+	gid.dlid = 0xc000;
+	assert_null(wrong(true, gid, 1));
+	assert_non_null(wrong(false, gid, 1));
+}
+
 RUN_CASES(NULL, NULL)
