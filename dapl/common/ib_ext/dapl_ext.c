@@ -16,6 +16,14 @@
 #include "dapl/common/objects/dapl_ia_calls.h"
 #include "dapl/common/services/dapl_cancel.h"
 #include "dapl/common/transfer/dapl_ep_post.h"
+#include "dapl/common/transfer/dapl_ib_op.h"
+
+static DAT_RETURN lacks(const struct dapl_qp *qp, const struct dapl_ib_op *op)
+{
+	return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
+			 "ep %p: %s has no %s", (const void *)qp,
+			 qp->obj.ia->dev.name, op->what);
+}
 
 static DAT_RETURN write_immed(DAT_HANDLE handle, va_list args)
 {
@@ -25,23 +33,23 @@ static DAT_RETURN write_immed(DAT_HANDLE handle, va_list args)
 	const DAT_RMR_TRIPLET *remote = va_arg(args, DAT_RMR_TRIPLET *);
 	DAT_UINT32 imm = va_arg(args, DAT_UINT32);
 	DAT_COMPLETION_FLAGS flags = va_arg(args, DAT_COMPLETION_FLAGS);
+	const struct dapl_ib_op *op = &dapl_ib_ops[DAPL_IB_WRITE_IMMED];
 	struct dapl_qp *qp = handle;
 
 	if (dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) &&
-	    !qp->obj.ia->dev.immediate)
-		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
-				 "ep %p: %s has no immediate data", (void *)qp,
-				 qp->obj.ia->dev.name);
+	    !dapl_ib_op_on(op, &qp->obj.ia->dev))
+		return lacks(qp, op);
 	return dapl_ep_post_write_immed(handle, segments, iov, cookie, remote,
 					imm, flags);
 }
 
 /* One 8-byte operand here, one there. */
 static DAT_RETURN post_atomic(DAT_HANDLE handle, struct ibv_send_wr *wr,
-			      unsigned op, DAT_LMR_TRIPLET *local,
+			      enum dapl_ib_op_id id, DAT_LMR_TRIPLET *local,
 			      const DAT_RMR_TRIPLET *remote,
 			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
+	const struct dapl_ib_op *op = &dapl_ib_ops[id];
 	struct dapl_qp *qp = handle;
 
 	if (!dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) || qp->ud)
@@ -50,21 +58,20 @@ static DAT_RETURN post_atomic(DAT_HANDLE handle, struct ibv_send_wr *wr,
 		return dapl_fail(local ? DAPL_BAD_ARG(6) : DAPL_BAD_ARG(4),
 				 "ep %p: an atomic needs both buffers",
 				 (void *)qp);
-	if (!qp->obj.ia->dev.atomics)
-		return dapl_fail(DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0),
-				 "ep %p: %s has no atomics", (void *)qp,
-				 qp->obj.ia->dev.name);
+	if (!dapl_ib_op_on(op, &qp->obj.ia->dev))
+		return lacks(qp, op);
+	wr->opcode = op->opcode;
 	wr->sg_list = (struct ibv_sge *)local;
 	wr->num_sge = 1;
 	wr->wr.atomic.remote_addr = remote->virtual_address;
 	wr->wr.atomic.rkey = remote->rmr_context;
-	return dapl_qp_post_request(qp, wr, op, local->segment_length, cookie,
-				    flags);
+	return dapl_qp_post_request(qp, wr, op->dto, local->segment_length,
+				    cookie, flags);
 }
 
 static DAT_RETURN fetch_and_add(DAT_HANDLE handle, va_list args)
 {
-	struct ibv_send_wr wr = {.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD};
+	struct ibv_send_wr wr = {0};
 	DAT_LMR_TRIPLET *local;
 	DAT_RMR_TRIPLET *remote;
 	DAT_DTO_COOKIE cookie;
@@ -75,13 +82,13 @@ static DAT_RETURN fetch_and_add(DAT_HANDLE handle, va_list args)
 	cookie = va_arg(args, DAT_DTO_COOKIE);
 	remote = va_arg(args, DAT_RMR_TRIPLET *);
 	flags = va_arg(args, DAT_COMPLETION_FLAGS);
-	return post_atomic(handle, &wr, DAT_IB_DTO_FETCH_ADD, local, remote,
+	return post_atomic(handle, &wr, DAPL_IB_FETCH_ADD, local, remote,
 			   cookie, flags);
 }
 
 static DAT_RETURN cmp_and_swap(DAT_HANDLE handle, va_list args)
 {
-	struct ibv_send_wr wr = {.opcode = IBV_WR_ATOMIC_CMP_AND_SWP};
+	struct ibv_send_wr wr = {0};
 	DAT_LMR_TRIPLET *local;
 	DAT_RMR_TRIPLET *remote;
 	DAT_DTO_COOKIE cookie;
@@ -93,8 +100,8 @@ static DAT_RETURN cmp_and_swap(DAT_HANDLE handle, va_list args)
 	cookie = va_arg(args, DAT_DTO_COOKIE);
 	remote = va_arg(args, DAT_RMR_TRIPLET *);
 	flags = va_arg(args, DAT_COMPLETION_FLAGS);
-	return post_atomic(handle, &wr, DAT_IB_DTO_CMP_SWAP, local, remote,
-			   cookie, flags);
+	return post_atomic(handle, &wr, DAPL_IB_CMP_SWAP, local, remote, cookie,
+			   flags);
 }
 
 static DAT_RETURN send_ud(DAT_HANDLE handle, va_list args)

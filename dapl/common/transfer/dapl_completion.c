@@ -8,10 +8,10 @@
  */
 #include "dapl/common/transfer/dapl_completion.h"
 
-#include <dat2/dat_ib_extensions.h>
 #include <string.h>
 
 #include "dapl/common/base/dapl_ia.h"
+#include "dapl/common/transfer/dapl_ib_op.h"
 #include "dapl/common/transfer/dapl_srq_queue.h"
 
 /*
@@ -59,52 +59,45 @@ static DAT_IB_EXTENSION_EVENT_DATA *ext_data(DAT_EVENT *ev)
 	return (DAT_IB_EXTENSION_EVENT_DATA *)ev->event_extension_data;
 }
 
-static void make_ext(DAT_EVENT *ev, DAT_IB_EXT_TYPE type, DAT_DTOS op)
+static void make_ext(DAT_EVENT *ev, const struct dapl_ib_op *op)
 {
 	DAT_IB_EXTENSION_EVENT_DATA *ext = ext_data(ev);
 
 	memset(ext, 0, sizeof(*ext));
 	ev->event_number = (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT;
-	ev->event_data.dto_completion_event_data.operation = op;
-	ext->type = type;
+	ev->event_data.dto_completion_event_data.operation = (DAT_DTOS)op->dto;
+	ext->type = op->type;
 	ext->status =
 		(DAT_IB_STATUS)ev->event_data.dto_completion_event_data.status;
 }
 
-/* A completion of the send queue that is not one of DAT's own operations. */
+/* The number travels as given: old peers do not swap it either. */
+static void make_immed(DAT_EVENT *ev, enum dapl_ib_op_id id,
+		       const struct ibv_wc *wc)
+{
+	make_ext(ev, &dapl_ib_ops[id]);
+	ext_data(ev)->val.immed.data = wc->imm_data;
+}
+
+/* A completion of the send queue. */
 static void request_ext(DAT_EVENT *ev, unsigned op)
 {
-	DAT_DTO_COMPLETION_EVENT_DATA *dto =
-		&ev->event_data.dto_completion_event_data;
+	const struct dapl_ib_op *ib = dapl_ib_request(op);
 
-	switch (op) {
-	case DAT_IB_DTO_RDMA_WRITE_IMMED:
-		make_ext(ev, DAT_IB_RDMA_WRITE_IMMED, (DAT_DTOS)op);
-		break;
-	case DAT_IB_DTO_FETCH_ADD:
-		make_ext(ev, DAT_IB_FETCH_AND_ADD, (DAT_DTOS)op);
-		break;
-	case DAT_IB_DTO_CMP_SWAP:
-		make_ext(ev, DAT_IB_CMP_AND_SWAP, (DAT_DTOS)op);
-		break;
-	case DAT_IB_DTO_SEND_UD:
-		make_ext(ev, DAT_IB_UD_SEND, (DAT_DTOS)op);
-		break;
-	default:
-		dto->operation = (DAT_DTOS)op;
-		break;
-	}
+	if (ib)
+		make_ext(ev, ib);
+	else
+		ev->event_data.dto_completion_event_data.operation =
+			(DAT_DTOS)op;
 }
 
 /* A receive of a datagram endpoint, the 40 bytes in front counted. */
 static void receive_ud(DAT_EVENT *ev, const struct ibv_wc *wc)
 {
-	if (wc->status || !(wc->wc_flags & IBV_WC_WITH_IMM)) {
-		make_ext(ev, DAT_IB_UD_RECV, (DAT_DTOS)DAT_IB_DTO_RECV_UD);
-		return;
-	}
-	make_ext(ev, DAT_IB_UD_RECV, (DAT_DTOS)DAT_IB_DTO_RECV_UD_IMMED);
-	ext_data(ev)->val.immed.data = wc->imm_data;
+	if (wc->status || !(wc->wc_flags & IBV_WC_WITH_IMM))
+		make_ext(ev, &dapl_ib_ops[DAPL_IB_UD_ARRIVED]);
+	else
+		make_immed(ev, DAPL_IB_UD_IMMED_ARRIVED, wc);
 }
 
 static unsigned flag_of_inv(const struct dapl_evd *evd)
@@ -127,14 +120,11 @@ static void receive_ext(struct dapl_evd *evd, DAT_EVENT *ev,
 					 wc->invalidated_rkey);
 		return;
 	}
-	if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)
-		make_ext(ev, DAT_IB_RDMA_WRITE_IMMED_DATA,
-			 (DAT_DTOS)DAT_IB_DTO_RECV_IMMED);
-	else
-		make_ext(ev, DAT_IB_RECV_IMMED_DATA,
-			 (DAT_DTOS)DAT_IB_DTO_RECV_MSG_IMMED);
-	/* The number travels as given: old peers do not swap it either. */
-	ext_data(ev)->val.immed.data = wc->imm_data;
+	make_immed(ev,
+		   wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM
+			   ? DAPL_IB_WRITE_ARRIVED
+			   : DAPL_IB_MESSAGE_ARRIVED,
+		   wc);
 }
 
 /* RMR binds have an event of their own shape. False: none is wanted. */
@@ -205,8 +195,7 @@ void dapl_completion_flush(struct dapl_qp *qp, unsigned op,
 	if (op == DAT_DTO_BIND_MW)
 		make_bind(ret_event, cookie, DAT_DTO_ERR_FLUSHED);
 	else if (qp->ud && op == DAT_DTO_RECEIVE)
-		make_ext(ret_event, DAT_IB_UD_RECV,
-			 (DAT_DTOS)DAT_IB_DTO_RECV_UD);
+		make_ext(ret_event, &dapl_ib_ops[DAPL_IB_UD_ARRIVED]);
 	else
 		request_ext(ret_event, op);
 }

@@ -18,6 +18,7 @@
 #include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/services/dapl_cancel.h"
 #include "dapl/common/transfer/dapl_completion.h"
+#include "dapl/common/transfer/dapl_ib_op.h"
 #include "dapl/common/transfer/dapl_post.h"
 
 /*
@@ -326,11 +327,12 @@ DAT_RETURN dapl_ep_post_send_ud(DAT_EP_HANDLE handle, DAT_COUNT segments,
 				DAT_DTO_COOKIE cookie,
 				DAT_COMPLETION_FLAGS flags)
 {
+	const struct dapl_ib_op *op = &dapl_ib_ops[DAPL_IB_SEND_UD];
 	struct dapl_qp *qp = dapl_qp_from(handle);
 	struct ibv_send_wr wr = {
 		.sg_list = (struct ibv_sge *)iov,
 		.num_sge = segments,
-		.opcode = IBV_WR_SEND,
+		.opcode = op->opcode,
 	};
 	uint64_t length;
 
@@ -361,8 +363,8 @@ DAT_RETURN dapl_ep_post_send_ud(DAT_EP_HANDLE handle, DAT_COUNT segments,
 	wr.wr.ud.ah = to->ah;
 	wr.wr.ud.remote_qpn = to->qpn;
 	wr.wr.ud.remote_qkey = VB_UD_QKEY;
-	return dapl_qp_post_request(qp, &wr, DAT_IB_DTO_SEND_UD,
-				    (uint32_t)length, cookie, flags);
+	return dapl_qp_post_request(qp, &wr, op->dto, (uint32_t)length, cookie,
+				    flags);
 }
 
 bool dapl_qp_has_room(struct dapl_qp *qp, uint32_t n)
@@ -516,8 +518,9 @@ DAT_RETURN dapl_ep_post_write_immed(DAT_EP_HANDLE handle, DAT_COUNT segments,
 				    const DAT_RMR_TRIPLET *remote, uint32_t imm,
 				    DAT_COMPLETION_FLAGS flags)
 {
-	return dapl_post_transfer(handle, IBV_WR_RDMA_WRITE_WITH_IMM,
-				  DAT_IB_DTO_RDMA_WRITE_IMMED, segments, iov,
+	const struct dapl_ib_op *op = &dapl_ib_ops[DAPL_IB_WRITE_IMMED];
+
+	return dapl_post_transfer(handle, op->opcode, op->dto, segments, iov,
 				  cookie, remote, imm, flags);
 }
 
