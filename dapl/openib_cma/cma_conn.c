@@ -141,7 +141,7 @@ int cma_conn_another_port(struct cma_conn *conn)
 
 	if (!cma_conn_advance(conn, CMA_CONNECT, CMA_ADDR))
 		return -ECANCELED;
-	ret = cma_id_create(cma_conn_cm(conn), conn, false, &id);
+	ret = cma_id_create(cma_conn_cm(conn), conn, conn->qp.ud, &id);
 	if (ret)
 		return ret;
 	/* The old one first kept its port, so that the new one has another. */

@@ -418,6 +418,10 @@ void cma_conn_event(struct cma_conn *conn, const struct cma_event *ev)
 		if (state == CMA_ADDR)
 			unresolved(conn, "address", ev->status,
 				   params->arp_retry_count, cma_conn_resolve);
+		/* The kernel takes nothing from who answers without a Q_Key. */
+		else if (state == CMA_CONNECT && conn->qp.ud)
+			cma_conn_finish(conn, DAPL_CM_NON_PEER_REJECTED, NULL,
+					0);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		on_route_resolved(conn);

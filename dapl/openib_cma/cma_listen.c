@@ -28,8 +28,8 @@
  */
 #define BACKLOG_MAX INT_MAX
 
-static int id_listen(struct cma_listener *l, uint16_t port, bool ud,
-		     struct rdma_cm_id **ret_id)
+static int id_bind(struct cma_listener *l, uint16_t port, bool ud,
+		   struct rdma_cm_id **ret_id)
 {
 	struct sockaddr_storage addr = l->base.node.cm->addr;
 	int ret;
@@ -38,16 +38,32 @@ static int id_listen(struct cma_listener *l, uint16_t port, bool ud,
 	if (ret)
 		return ret;
 	dapl_addr_set_port(&addr, port);
-	if (rdma_bind_addr(*ret_id, (struct sockaddr *)&addr) ||
-	    rdma_listen(*ret_id, BACKLOG_MAX)) {
-		ret = dapl_fail_errno(
-			-errno, "sp %p: cannot listen on port %u%s: %m",
-			(void *)l->base.sp, port, ud ? " of datagrams" : "");
-		cma_id_destroy(*ret_id);
-	}
+	if (!rdma_bind_addr(*ret_id, (struct sockaddr *)&addr))
+		return 0;
+	ret = -errno;
+	cma_id_destroy(*ret_id);
+	*ret_id = NULL;
 	return ret;
 }
 
+/* Programs that have no datagram endpoints need not care who has the port. */
+static void ud_listen(struct cma_listener *l, uint16_t port)
+{
+	int ret = id_bind(l, port, true, &l->ud_id);
+
+	if (!ret && rdma_listen(l->ud_id, BACKLOG_MAX)) {
+		ret = -errno;
+		cma_id_destroy(l->ud_id);
+		l->ud_id = NULL;
+	}
+	if (ret)
+		dapl_log(DAPL_LOG_WARN,
+			 "sp %p: no datagram endpoint is asked for: cannot "
+			 "listen on their port %u: %s",
+			 (void *)l->base.sp, port, strerror(-ret));
+}
+
+/* Nothing fails once a request can come. */
 int cma_listener_start(struct dapl_cm_listener *base, DAT_CONN_QUAL qual)
 {
 	struct cma_listener *l = (struct cma_listener *)base;
@@ -58,16 +74,17 @@ int cma_listener_start(struct dapl_cm_listener *base, DAT_CONN_QUAL qual)
 	if (cma_qual_port(qual, &port))
 		return dapl_fail_errno(-EINVAL,
 				       "sp %p: qualifier 0 is not a port", sp);
-	ret = id_listen(l, port, false, &l->id);
-	if (ret)
-		return ret;
-	if (cma_from(base->node.cm)->ud.listens) {
-		ret = id_listen(l, port, true, &l->ud_id);
-		if (ret) {
-			cma_id_destroy(l->id);
-			return ret;
-		}
+	ret = id_bind(l, port, false, &l->id);
+	if (!ret && rdma_listen(l->id, BACKLOG_MAX)) {
+		ret = -errno;
+		cma_id_destroy(l->id);
 	}
+	if (ret)
+		return dapl_fail_errno(ret,
+				       "sp %p: cannot listen on port %u: %s",
+				       sp, port, strerror(-ret));
+	if (cma_from(base->node.cm)->ud.listens)
+		ud_listen(l, port);
 	dapl_log(DAPL_LOG_CM, "sp %p: listens on port %u", sp, port);
 	return 0;
 }
@@ -99,7 +116,8 @@ static bool ud_request(struct cma *cm, struct rdma_cm_id *id,
 	const char *wrong;
 	const uint8_t *pdata;
 
-	wrong = cma_ud_asked(cm, ev, ret_peer, &pdata, &req->pdata_size);
+	wrong = cma_ud_asked(cm, req->peer_addr, ev, ret_peer, &pdata,
+			     &req->pdata_size);
 	if (wrong) {
 		dapl_log(DAPL_LOG_WARN,
 			 "cm %p: a datagram endpoint's request: %s", (void *)cm,

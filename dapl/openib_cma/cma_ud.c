@@ -56,6 +56,7 @@ _Static_assert(sizeof(struct request_block) + CMA_PDATA_MAX <= CMA_UD_ROOM,
 static const uint8_t request_magic[4] = {'D', 'A', 'Q', 1};
 static const uint8_t answer_magic[4] = {'D', 'A', 'A', 1};
 
+/* What a consumer has answered. */
 struct given {
 	struct dapl_list link;
 	uint64_t at_us;
@@ -67,7 +68,8 @@ struct given {
 
 	uint32_t qpn; /* 0: no */
 	uint8_t size;
-	uint8_t data[]; /* the block, and private data */
+	/* The block, and private data. */
+	uint8_t data[sizeof(struct answer_block) + CMA_PDATA_MAX];
 };
 
 void cma_ud_init(struct cma_ud *ud)
@@ -90,7 +92,10 @@ static bool is_own(const struct cma *cm, const struct ibv_gid_entry *entry)
 	return dapl_addr_is_gid(&cm->base.addr, entry->gid.raw);
 }
 
-/* RoCE v2, which the kernel prefers, too, unless there is only v1. */
+/*
+ * RoCE v2, as the kernel prefers by default, unless there is only v1. DAT 1.2
+ * has no events of datagrams.
+ */
 void cma_ud_start(struct cma *cm)
 {
 	const struct vb_dev *dev = cm->base.dev;
@@ -98,7 +103,7 @@ void cma_ud_start(struct cma *cm)
 	struct cma_ud *ud = &cm->ud;
 	int i, n;
 
-	if (!dev->datagrams)
+	if (!dev->datagrams || cm->base.ops->bare_rejects)
 		return;
 	n = vb_gid_table(dev, &gid);
 	for (i = 0; i < n; i++) {
@@ -117,10 +122,8 @@ void cma_ud_start(struct cma *cm)
 			 (void *)cm, dev->name, dev->port);
 }
 
-static void drop_first(struct cma_ud *ud)
+static void drop(struct cma_ud *ud, struct given *g)
 {
-	struct given *g = dapl_list_first(&ud->given, struct given, link);
-
 	dapl_list_del(&g->link);
 	ud->n_given--;
 	free(g);
@@ -128,8 +131,10 @@ static void drop_first(struct cma_ud *ud)
 
 void cma_ud_fini(struct cma_ud *ud)
 {
-	while (!dapl_list_empty(&ud->given))
-		drop_first(ud);
+	struct given *g, *tmp;
+
+	dapl_list_for_each_safe(g, tmp, &ud->given, link)
+		drop(ud, g);
 }
 
 size_t cma_ud_ask(struct cma *cm, const struct rdma_cm_id *id, uint32_t qpn,
@@ -171,8 +176,8 @@ static void way_back(const struct cma *cm, const struct request_block *b,
 	ret_av->dlid = ntohs(b->lid);
 	ret_av->sl = b->sl & 0xf;
 	ret_av->static_rate = b->rate & 0x3f;
-	/* InfiniBand: 0 and 1 do not leave the subnet. */
-	if (!dev->ethernet && b->hop_limit <= 1)
+	/* As the kernel does for who asks. */
+	if (!dev->ethernet && !b->hop_limit)
 		return;
 	ret_av->is_global = 1;
 	memcpy(ret_av->grh.dgid.raw, b->gid, sizeof(b->gid));
@@ -182,7 +187,8 @@ static void way_back(const struct cma *cm, const struct request_block *b,
 	ret_av->grh.hop_limit = b->hop_limit;
 }
 
-const char *cma_ud_asked(const struct cma *cm, const struct cma_event *ev,
+const char *cma_ud_asked(const struct cma *cm, const struct sockaddr *addr,
+			 const struct cma_event *ev,
 			 struct cma_ud_peer *ret_peer,
 			 const uint8_t **ret_pdata, size_t *ret_size)
 {
@@ -194,11 +200,17 @@ const char *cma_ud_asked(const struct cma *cm, const struct cma_event *ev,
 	memcpy(&b, ev->pdata, sizeof(b));
 	if (b.size > CMA_PDATA_MAX || b.size > ev->size - sizeof(b))
 		return "more private data than fits";
+	/* Nobody makes a search of ours for hosts that are not his. */
+	if (cm->base.dev->ethernet &&
+	    !dapl_addr_is_gid((const struct sockaddr_storage *)addr, b.gid))
+		return "its GID is another's";
 	way_back(cm, &b, &ret_peer->av);
 	ret_peer->qpn = ntohl(b.qpn);
 	ret_peer->attempt = be64toh(b.attempt);
 	*ret_pdata = b.size ? ev->pdata + sizeof(b) : NULL;
 	*ret_size = b.size;
+	if (ret_peer->qpn < 2)
+		return "its queue pair is the adapter's own";
 	return dapl_cm_av_wrong(cm->base.dev, &ret_peer->av, ret_peer->qpn);
 }
 
@@ -234,14 +246,12 @@ static int send_answer(struct rdma_cm_id *id, const struct given *g)
 	return ret ? -errno : 0;
 }
 
-static struct given *given_new(const struct cma_ud_peer *peer, uint32_t qpn,
-			       const void *pdata, size_t size)
+static void given_fill(struct given *g, const struct cma_ud_peer *peer,
+		       uint32_t qpn, const void *pdata, size_t size)
 {
 	struct answer_block b = {.size = (uint8_t)size};
-	struct given *g = calloc(1, sizeof(*g) + sizeof(b) + size);
 
-	if (!g)
-		return NULL;
+	memset(g, 0, sizeof(*g));
 	g->at_us = dapl_now_us();
 	g->attempt = peer->attempt;
 	g->peer_qpn = peer->qpn;
@@ -253,71 +263,80 @@ static struct given *given_new(const struct cma_ud_peer *peer, uint32_t qpn,
 	memcpy(g->data, &b, sizeof(b));
 	if (size)
 		memcpy(g->data + sizeof(b), pdata, size);
-	return g;
 }
 
-static void keep_locked(struct cma_ud *ud, struct given *g)
+static struct given *find_locked(const struct cma_ud *ud,
+				 const struct cma_ud_peer *peer)
 {
-	while (ud->n_given &&
-	       (ud->n_given >= GIVEN_MAX ||
-		dapl_list_first(&ud->given, struct given, link)->at_us +
-				GIVEN_US <
-			g->at_us))
-		drop_first(ud);
-	dapl_list_add_tail(&ud->given, &g->link);
-	ud->n_given++;
+	struct given *g;
+
+	dapl_list_for_each(g, &ud->given, link)
+		if (g->attempt == peer->attempt && g->peer_qpn == peer->qpn &&
+		    g->lid == peer->av.dlid &&
+		    !memcmp(&g->gid, &peer->av.grh.dgid, sizeof(g->gid)))
+			return g;
+	return NULL;
 }
 
+static void keep(struct cma *cm, struct given *new)
+{
+	struct cma_ud *ud = &cm->ud;
+	struct given *g, *tmp;
+
+	dapl_lock(&cm->base.lock);
+	dapl_list_for_each_safe(g, tmp, &ud->given, link) {
+		if (ud->n_given < GIVEN_MAX &&
+		    g->at_us + GIVEN_US >= new->at_us)
+			break;
+		drop(ud, g);
+	}
+	dapl_list_add_tail(&ud->given, &new->link);
+	ud->n_given++;
+	dapl_unlock(&cm->base.lock);
+}
+
+/* Kept first: a repeat may come as soon as it is sent. */
 int cma_ud_answer(struct cma *cm, struct rdma_cm_id *id,
 		  const struct cma_ud_peer *peer, uint32_t qpn,
 		  const void *pdata, size_t size)
 {
-	struct given *g = given_new(peer, qpn, pdata, size);
+	struct given *kept = malloc(sizeof(*kept));
+	struct given g;
 	int ret;
 
-	if (!g)
+	if (!kept)
 		return -ENOMEM;
-	ret = send_answer(id, g);
-	if (ret) {
-		free(g);
-		return ret;
-	}
+	given_fill(&g, peer, qpn, pdata, size);
+	*kept = g;
+	keep(cm, kept);
+	ret = send_answer(id, &g);
+	if (!ret)
+		return 0;
 	dapl_lock(&cm->base.lock);
-	keep_locked(&cm->ud, g);
+	kept = find_locked(&cm->ud, peer);
+	if (kept)
+		drop(&cm->ud, kept);
 	dapl_unlock(&cm->base.lock);
-	return 0;
+	return ret;
 }
 
-static bool is_of(const struct given *g, const struct cma_ud_peer *peer)
-{
-	return g->attempt == peer->attempt && g->peer_qpn == peer->qpn &&
-	       g->lid == peer->av.dlid &&
-	       !memcmp(&g->gid, &peer->av.grh.dgid, sizeof(g->gid));
-}
-
-/* A copy: an answer may be dropped as soon as the lock is not held. */
 bool cma_ud_again(struct cma *cm, struct rdma_cm_id *id,
 		  const struct cma_ud_peer *peer)
 {
-	struct given *g, *copy = NULL;
-	bool found = false;
+	const struct given *kept;
+	struct given g;
+	int ret;
 
 	dapl_lock(&cm->base.lock);
-	dapl_list_for_each(g, &cm->ud.given, link) {
-		found = is_of(g, peer);
-		if (found)
-			break;
-	}
-	if (found) {
-		copy = malloc(sizeof(*g) + g->size);
-		if (copy)
-			memcpy(copy, g, sizeof(*g) + g->size);
-	}
+	kept = find_locked(&cm->ud, peer);
+	if (kept)
+		g = *kept;
 	dapl_unlock(&cm->base.lock);
-	/* Without memory there is no answer this time. */
-	if (copy && send_answer(id, copy))
-		dapl_log(DAPL_LOG_CM_WARN, "id %p: no answer once more: %m",
-			 (void *)id);
-	free(copy);
-	return found;
+	if (!kept)
+		return false;
+	ret = send_answer(id, &g);
+	if (ret)
+		dapl_log(DAPL_LOG_CM_WARN, "id %p: no answer once more: %s",
+			 (void *)id, strerror(-ret));
+	return true;
 }

@@ -9,8 +9,8 @@
  * here, in an answer how much follows. doc/cm-protocol.md has their layout.
  *
  * Whoever gets no answer asks again, and rdma_cm takes that for another request
- * once it has answered the first. So what was answered is kept for as long as
- * somebody may ask again.
+ * once it has answered the first. So what a consumer answers is kept for as
+ * long as somebody may ask again.
  */
 #ifndef CMA_UD_H
 #define CMA_UD_H
@@ -56,10 +56,11 @@ void cma_ud_fini(struct cma_ud *ud);
 size_t cma_ud_ask(struct cma *cm, const struct rdma_cm_id *id, uint32_t qpn,
 		  const void *pdata, size_t size, uint8_t *buf);
 /*
- * Who asks by EV, and his private data, which is part of EV. NULL, or what is
- * wrong with it.
+ * Who asks by EV, from ADDR, and his private data, which is part of EV. NULL,
+ * or what is wrong with it.
  */
-const char *cma_ud_asked(const struct cma *cm, const struct cma_event *ev,
+const char *cma_ud_asked(const struct cma *cm, const struct sockaddr *addr,
+			 const struct cma_event *ev,
 			 struct cma_ud_peer *ret_peer,
 			 const uint8_t **ret_pdata, size_t *ret_size);
 

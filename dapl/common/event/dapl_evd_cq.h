@@ -64,7 +64,10 @@ static inline bool dapl_evd_cq_other(struct dapl_evd *evd,
 {
 	struct dapl_slot *slot = (struct dapl_slot *)(uintptr_t)wc->wr_id;
 
-	return slot->wq->complete(evd, wc, event, after);
+	dapl_complete_fn *complete =
+		__atomic_load_n(&slot->wq->complete, __ATOMIC_RELAXED);
+
+	return complete(evd, wc, event, after);
 }
 
 /* Once the event that the above has made is in its place. */

@@ -95,11 +95,15 @@ static int qp_make_locked(struct dapl_qp *qp, struct ibv_cq *null_cq)
 		return ret;
 	ret = vb_qp_init(&ia->dev, ibv, ia->dev.pkey_index,
 			 (int)ia->dev.qp_access);
-	/* Connected ones are moved on with their connection. */
-	if (!ret && qp->ud)
-		ret = vb_qp_ready_ud(ibv);
+	/* Before anything can arrive. */
 	if (!ret && qp->srq)
 		ret = dapl_srq_qp_enter(qp->srq, qp, ibv->qp_num);
+	/* Connected ones are moved on with their connection. */
+	if (!ret && qp->ud) {
+		ret = vb_qp_ready_ud(ibv);
+		if (ret && qp->srq)
+			dapl_srq_qp_leave(qp->srq, qp);
+	}
 	if (ret) {
 		vb_qp_destroy(ibv);
 		return ret;

@@ -120,6 +120,11 @@ int cm__ud_accept(struct cm_id *c, const struct rdma_conn_param *param)
 	peer = answered(c);
 	if (!peer)
 		return 0;
+	if (cm__option[FV_CM_NO_QKEY]) {
+		peer->state = CM_OVER;
+		cm__event(peer, RDMA_CM_EVENT_ADDR_ERROR, -EINVAL);
+		return 0;
+	}
 	ud.private_data = param->private_data_len ? param->private_data : "";
 	ud.private_data_len = param->private_data_len;
 	ud.qp_num = param->qp_num;

@@ -286,6 +286,7 @@ enum fv_cm_option {
 			       that of who rejects, too */
 	FV_CM_LOSE_RTU,	    /* the acceptor never hears of rdma_establish */
 	FV_CM_LOSE_DREQ,    /* a disconnect is never answered */
+	FV_CM_NO_QKEY,	    /* datagrams: an answer has the Q_Key 0 */
 	FV_CM_REFUSE_SYNC,  /* iWARP: rdma_connect itself fails, as some do */
 	FV_CM_PORT_TAKEN, /* iWARP: so many calls of rdma_connect fail first */
 	FV_CM_TIMEWAIT,	  /* TIMEWAIT_EXIT follows DISCONNECTED (default 1) */

@@ -562,7 +562,7 @@ ON_EACH(ia_query__named_attributes)
 
 	assert_dat_ok(V(ia_query)(s->ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL,
 				  &attr));
-	assert_int_equal(attr.num_provider_specific_attr, 14);
+	assert_int_equal(attr.num_provider_specific_attr, 15);
 	assert_string_equal(named_attr(&attr, "DAT_IB_PROVIDER_NAME"), "CMA");
 	assert_string_equal(named_attr(&attr, "DAT_IB_DEVICE_NAME"), "fake0");
 	assert_string_equal(named_attr(&attr, "DAT_IB_PORT_STATUS"), "ACTIVE");
@@ -572,6 +572,8 @@ ON_EACH(ia_query__named_attributes)
 	assert_int_equal(strlen(named_attr(&attr, "DAT_IB_NODE_GUID")), 19);
 	assert_int_equal(strlen(named_attr(&attr, "DAT_IB_GID")), 39);
 	assert_string_equal(named_attr(&attr, DAT_IB_ATTR_COUNTERS), "TRUE");
+	assert_string_equal(named_attr(&attr, DAT_IB_ATTR_UD),
+			    w->kind == FV_IWARP ? "FALSE" : "TRUE");
 	assert_string_equal(named_attr(&attr, DAT_IB_ATTR_FETCH_AND_ADD),
 			    w->kind == FV_IWARP ? "FALSE" : "TRUE");
 	assert_string_equal(named_attr(&attr, DAT_IB_ATTR_CMP_AND_SWAP),

@@ -202,10 +202,10 @@ static void raw_connect(struct raw *r, const void *pdata, uint8_t size)
 	assert_int_equal(rdma_connect(r->id, &param), 0);
 }
 
-/* A request that is right on RoCE, 10.0.0.9. */
+/* A request that is right on RoCE, of the address that all raw peers have. */
 static void good_block(uint8_t *b)
 {
-	static const uint8_t gid[16] = {[10] = 0xff, 0xff, 10, 0, 0, 9};
+	static const uint8_t gid[16] = {[10] = 0xff, 0xff, 10, 0, 0, 1};
 
 	memset(b, 0, BLOCK_SIZE);
 	memcpy(b, "DAQ\x01", 4);
@@ -245,6 +245,12 @@ CASE_ROCE(request__of_nobody)
 	ready(w);
 	good_block(b);
 	b[BLOCK_QPN] = 1;
+	refused(w, b, sizeof(b));
+	good_block(b);
+	b[BLOCK_QPN + 3] = 1;
+	refused(w, b, sizeof(b));
+	good_block(b);
+	b[BLOCK_GID + 15] = 9; /* somebody else's address */
 	refused(w, b, sizeof(b));
 	good_block(b);
 	memset(b + BLOCK_GID, 0, 16);
@@ -322,6 +328,24 @@ static void answers(struct world *w, bool yes, const void *pdata, uint8_t size)
 	raw_close(&r);
 }
 
+/* The kernel says so while the answer is waited for. */
+CASE_ROCE(answer__without_a_q_key)
+{
+	struct rdma_cm_id *id;
+	struct raw r;
+
+	ud_ep(c);
+	raw_listen(&r);
+	fv_cm_set(FV_CM_NO_QKEY, 1);
+	kit_ask(w);
+	raw_event(&r, RDMA_CM_EVENT_CONNECT_REQUEST, &id);
+	assert_int_equal(
+		rdma_accept(id, &(struct rdma_conn_param){.qp_num = 5}), 0);
+	rdma_destroy_id(id);
+	kit_conn(c, DAT_IB_UD_CONNECTION_REJECT_EVENT);
+	raw_close(&r);
+}
+
 CASE_ROCE(answer__of_somebody_else)
 {
 	static const uint8_t too_much[8] = {'D', 'A', 'A', 1, 57};
@@ -337,17 +361,20 @@ CASE_ROCE(answer__of_somebody_else)
 	answers(w, false, too_much, sizeof(too_much));
 }
 
-/* The port of datagrams is part of the service point's. */
+/* Who has connections only need not care. */
 CASE_ROCE(listen__datagrams_port_taken)
 {
 	DAT_PSP_HANDLE psp;
 	struct raw r;
 
 	raw_listen(&r);
-	assert_refused(V(psp_create)(s->ia, WORLD_QUAL, s->cr_evd,
-				     DAT_PSP_CONSUMER_FLAG, &psp),
-		       DAT_CLASS_ERROR | DAT_CONN_QUAL_IN_USE);
+	psp = kit_listen(w);
 	raw_close(&r);
+	world_eps(w);
+	kit_accept(w, kit_meet(w));
+	kit_established(w);
+	assert_dat_ok(V(psp_free)(psp));
+	/* And has the port again. */
 	kit_listen(w);
 }
 

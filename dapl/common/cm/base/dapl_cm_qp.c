@@ -66,6 +66,13 @@ void dapl_cm_way_steps(const struct vb_dev *dev, const struct dapl_cm_way *way,
 		rts->timeout = dev->attr.local_ca_ack_delay;
 }
 
+static bool is_group_of_ipv4(const uint8_t *gid)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(gid, mapped, sizeof(mapped)) && (gid[12] & 0xf0) == 0xe0;
+}
+
 const char *dapl_cm_av_wrong(const struct vb_dev *dev,
 			     const struct ibv_ah_attr *av, uint32_t qpn)
 {
@@ -80,7 +87,7 @@ const char *dapl_cm_av_wrong(const struct vb_dev *dev,
 		return av->dlid ? NULL : "it has no LID";
 	if (!memcmp(gid, &null, sizeof(null)))
 		return "it has no GID";
-	if (gid->raw[0] == 0xff)
+	if (gid->raw[0] == 0xff || is_group_of_ipv4(gid->raw))
 		return "its GID is a group's";
 	return NULL;
 }

@@ -80,6 +80,9 @@ CASE(av_wrong__nowhere_to_send_to)
 	const struct ibv_ah_attr none = {.is_global = 1};
 	const struct ibv_ah_attr group = {.is_global = 1,
 					  .grh.dgid.raw = {0xff, 2}};
+	const struct ibv_ah_attr group_of_ipv4 = {
+		.is_global = 1,
+		.grh.dgid.raw = {[10] = 0xff, 0xff, 239, 1, 1, 1}};
 	struct ibv_ah_attr gid = {.is_global = 1, .grh.dgid.raw = {0xfe, 0x80}};
 	struct ibv_ah_attr lid = {.dlid = 0xbfff};
 
@@ -87,6 +90,7 @@ CASE(av_wrong__nowhere_to_send_to)
 	assert_non_null(wrong(true, gid, 0x1000000));
 	assert_non_null(wrong(true, none, 1));
 	assert_non_null(wrong(true, group, 1));
+	assert_non_null(wrong(true, group_of_ipv4, 1));
 	assert_null(wrong(false, lid, 1));
 	lid.dlid = 0xc000;
 	assert_non_null(wrong(false, lid, 1));
