@@ -316,11 +316,12 @@ CASE(ep_post_rdma_write__segments_without_bytes, "6 dat_ep_post_rdma_write",
 	EXPECT_OK(dat_ep_post_rdma_write(c->b.ep, 3, seg, conf_cookie(1), &at,
 					 NO_FLAGS));
 	conf_dto(c->b.req_evd, 1, DAT_DTO_SUCCESS);
-	EXPECT(memcmp(c->a.buf, c->b.buf, 64) == 0);
 	seg[1] = conf_seg(&c->b, 64, 64);
 	EXPECT_OK(dat_ep_post_rdma_read(c->b.ep, 3, seg, conf_cookie(2), &at,
 					NO_FLAGS));
 	conf_dto(c->b.req_evd, 2, DAT_DTO_SUCCESS);
+	/* On iWARP a write has arrived once a read behind it is complete. */
+	EXPECT(memcmp(c->a.buf, c->b.buf, 64) == 0);
 	EXPECT(memcmp(c->b.buf + 64, c->b.buf, 64) == 0);
 }
 
