@@ -9,7 +9,7 @@
 const struct dapl_cm_ops cma_ops = {
 	.name = "CMA",
 	.default_inline = 64,
-	.datagrams = true,
+	.datagrams = DAPL_PLUGIN_DATAGRAMS,
 	.any_qual_last = UINT16_MAX,
 	.bare_rejects = DAPL_PLUGIN_BARE_REJECTS,
 	.params = &cma_param_table,

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "dapl/common/cm/base/dapl_addr.h"
 #include "dapl/openib_cma/cma.h"
@@ -75,11 +74,7 @@ struct given {
 void cma_ud_init(struct cma_ud *ud)
 {
 	dapl_list_init(&ud->given);
-	/* Where there is none yet the clock will do: a number is not a secret,
-	 * but must not be that of an earlier process. */
-	if (getrandom(&ud->last, sizeof(ud->last), GRND_NONBLOCK) !=
-	    sizeof(ud->last))
-		ud->last = dapl_now_us() << 20;
+	ud->last = (uint64_t)dapl_cm_seed() << 32;
 }
 
 static bool is_own(const struct cma *cm, const struct ibv_gid_entry *entry)
@@ -92,10 +87,7 @@ static bool is_own(const struct cma *cm, const struct ibv_gid_entry *entry)
 	return dapl_addr_is_gid(&cm->base.addr, entry->gid.raw);
 }
 
-/*
- * RoCE v2, as the kernel prefers by default, unless there is only v1. DAT 1.2
- * has no events of datagrams.
- */
+/* RoCE v2, as the kernel prefers by default, unless there is only v1. */
 void cma_ud_start(struct cma *cm)
 {
 	const struct vb_dev *dev = cm->base.dev;
@@ -103,7 +95,7 @@ void cma_ud_start(struct cma *cm)
 	struct cma_ud *ud = &cm->ud;
 	int i, n;
 
-	if (!dev->datagrams || cm->base.ops->bare_rejects)
+	if (!dev->datagrams || !cm->base.ops->datagrams)
 		return;
 	n = vb_gid_table(dev, &gid);
 	for (i = 0; i < n; i++) {

@@ -13,7 +13,7 @@ const struct dapl_cm_ops scm_ops = {
 	.params = &scm_param_table,
 	.open = scm_open,
 	.close = scm_close,
-	.datagrams = true,
+	.datagrams = DAPL_PLUGIN_DATAGRAMS,
 	DCM_OPS,
 };
 

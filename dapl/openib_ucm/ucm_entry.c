@@ -15,7 +15,7 @@ const struct dapl_cm_ops ucm_ops = {
 	.open = ucm_open,
 	.close = ucm_close,
 	.device_event = ucm_device_event,
-	.datagrams = true,
+	.datagrams = DAPL_PLUGIN_DATAGRAMS,
 	DCM_OPS,
 };
 

@@ -176,10 +176,11 @@ void dapl_sp_cm_request(struct dapl_sp *sp, struct dapl_cm_conn *conn,
 	DAT_EVENT event;
 
 	dapl__lock_assert_none();
-	if (req->ud && (rsp || sp->makes_ep)) {
+	if (req->ud &&
+	    (rsp || sp->makes_ep || !sp->obj.ia->cm->ops->datagrams)) {
 		dapl_log(DAPL_LOG_CM_WARN,
-			 "sp %p: a datagram endpoint asks, and the endpoint "
-			 "here is a connected one: refused",
+			 "sp %p: a datagram endpoint asks, and there are only "
+			 "connected ones here: refused",
 			 (void *)sp);
 		sp->obj.ia->cm->ops->release(conn);
 		return;

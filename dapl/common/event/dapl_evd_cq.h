@@ -63,7 +63,6 @@ static inline bool dapl_evd_cq_other(struct dapl_evd *evd,
 				     struct dapl_evd_after *after)
 {
 	struct dapl_slot *slot = (struct dapl_slot *)(uintptr_t)wc->wr_id;
-
 	dapl_complete_fn *complete =
 		__atomic_load_n(&slot->wq->complete, __ATOMIC_RELAXED);
 

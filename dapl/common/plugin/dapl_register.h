@@ -46,6 +46,11 @@ extern const struct dapl_calls DAPL_PLUGIN_CALLS;
 #define DAPL_PLUGIN_BARE_REJECTS false
 #endif
 
+/* datagrams of dapl_cm_ops, of a connection manager that has them. */
+#ifndef DAPL_PLUGIN_DATAGRAMS
+#define DAPL_PLUGIN_DATAGRAMS true
+#endif
+
 /*
  * The entry points, for OPS: in a file that only the plugin has. The registry
  * never calls them for one name on two threads at once.

@@ -205,10 +205,9 @@ static void rejected(struct cm_id *c, int status,
 		       cm_iwarp(c) ? 0 : REJ_ROOM);
 }
 
-static void request(struct cm_id *c, struct cm_id *l)
+struct cm_id *cm__passive_new(struct cm_id *c, struct cm_id *l)
 {
 	struct cm_id *p = cm__id_new(l->id.channel, l->id.context, l->id.ps);
-	struct rdma_conn_param seen;
 
 	p->obj.hidden = true;
 	p->passive = true;
@@ -220,6 +219,14 @@ static void request(struct cm_id *c, struct cm_id *l)
 	p->peer = c;
 	c->peer = p;
 	cm__show(p, true);
+	return p;
+}
+
+static void request(struct cm_id *c, struct cm_id *l)
+{
+	struct cm_id *p = cm__passive_new(c, l);
+	struct rdma_conn_param seen;
+
 	adopt_remote(p, c);
 	seen = crossed(c);
 	p->local.responder_resources = seen.responder_resources;

@@ -120,6 +120,8 @@ void cm__addr_reset(void);
 /* fake_cm_conn.c */
 void cm__leave(struct cm_id *c); /* the id is going: tell the other end */
 struct cm_id *cm__listener_for(struct cm_id *c);
+/* The id at the other end of C's request to L, which nobody has seen yet. */
+struct cm_id *cm__passive_new(struct cm_id *c, struct cm_id *l);
 void cm__closed(struct cm_id *c);
 
 /* fake_cm_ud.c: as rdma_connect() and so on, of an id of RDMA_PS_UDP */

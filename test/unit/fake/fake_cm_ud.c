@@ -37,22 +37,12 @@ static void unlink_ends(struct cm_id *c)
 
 static void request(struct cm_id *c, struct cm_id *l)
 {
-	struct cm_id *p = cm__id_new(l->id.channel, l->id.context, l->id.ps);
+	struct cm_id *p = cm__passive_new(c, l);
 	const struct rdma_ud_param ud = {
 		.private_data = c->asked,
 		.private_data_len = c->asked_len,
 	};
 
-	p->obj.hidden = true;
-	p->passive = true;
-	p->dev = cm__addr_device(&c->dst, &p->port);
-	p->src = c->dst;
-	p->dst = c->src;
-	p->stage = CM_CONNECT;
-	p->state = CM_REQ_RCVD;
-	p->peer = c;
-	c->peer = p;
-	cm__show(p, true);
 	cm__event_ud(l, p, RDMA_CM_EVENT_CONNECT_REQUEST, 0, &ud, REQ_ROOM);
 }
 

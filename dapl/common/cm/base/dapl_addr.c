@@ -46,19 +46,27 @@ uint16_t dapl_addr_port(const struct sockaddr_storage *addr)
 	return ntohs(((const struct sockaddr_in *)addr)->sin_port);
 }
 
+bool dapl_addr_gid_is_v4(const uint8_t *gid)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(gid, mapped, sizeof(mapped));
+}
+
 bool dapl_addr_is_gid(const struct sockaddr_storage *addr, const uint8_t *gid)
 {
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)addr;
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)addr;
-	uint8_t own[16] = {[10] = 0xff, [11] = 0xff};
 
-	if (addr->ss_family == AF_INET)
-		memcpy(own + 12, &v4->sin_addr, 4);
-	else if (addr->ss_family == AF_INET6)
-		memcpy(own, &v6->sin6_addr, 16);
-	else
+	switch (addr->ss_family) {
+	case AF_INET:
+		return dapl_addr_gid_is_v4(gid) &&
+		       !memcmp(gid + 12, &v4->sin_addr, 4);
+	case AF_INET6:
+		return !memcmp(gid, &v6->sin6_addr, 16);
+	default:
 		return false;
-	return !memcmp(own, gid, sizeof(own));
+	}
 }
 
 void dapl_addr_text(const struct sockaddr *addr, char *buf, size_t size)

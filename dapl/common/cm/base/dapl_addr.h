@@ -41,6 +41,8 @@ void dapl_addr_set_port(struct sockaddr_storage *addr, uint16_t port);
 uint16_t dapl_addr_port(const struct sockaddr_storage *addr);
 /* Whatever the ports. */
 bool dapl_addr_same_host(const struct sockaddr *a, const struct sockaddr *b);
+/* Of a GID: an IPv4 address, mapped into IPv6. Its last four bytes are that. */
+bool dapl_addr_gid_is_v4(const uint8_t *gid);
 /* Whether GID is the one that RoCE makes of ADDR. */
 bool dapl_addr_is_gid(const struct sockaddr_storage *addr, const uint8_t *gid);
 /* Numeric form, with the scope of a link-local address. */

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include "dapl/common/services/dapl_log.h"
 
@@ -189,6 +191,15 @@ static void on_work(struct dapl_work *work)
 }
 
 /* --------------------------------------------------------- instance */
+
+uint32_t dapl_cm_seed(void)
+{
+	uint32_t n;
+
+	if (getrandom(&n, sizeof(n), GRND_NONBLOCK) != sizeof(n))
+		n = (uint32_t)dapl_now_us() ^ (uint32_t)getpid() << 16;
+	return n;
+}
 
 void dapl_cm_init(struct dapl_cm *cm, const struct dapl_cm *base,
 		  const struct dapl_cm_hooks *hooks,

@@ -121,6 +121,9 @@ void dapl_cm_init(struct dapl_cm *cm, const struct dapl_cm *base,
 		  const struct dapl_cm_sizes *sizes);
 void dapl_cm_fini(struct dapl_cm *cm);
 
+/* Where numbers begin that an earlier process, or boot, must not have had. */
+uint32_t dapl_cm_seed(void);
+
 /* Has the service thread do WHAT. Nothing happens after stop(). */
 void dapl_cm_ask(struct dapl_cm_node *node, unsigned what);
 void dapl_cm_ask_locked(struct dapl_cm_node *node, unsigned what);

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include "dapl/common/cm/base/dapl_addr.h"
+
 #define QPN_MAX	   0xffffff
 #define LID_GROUPS 0xc000 /* from here on */
 
@@ -66,13 +68,6 @@ void dapl_cm_way_steps(const struct vb_dev *dev, const struct dapl_cm_way *way,
 		rts->timeout = dev->attr.local_ca_ack_delay;
 }
 
-static bool is_group_of_ipv4(const uint8_t *gid)
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	return !memcmp(gid, mapped, sizeof(mapped)) && (gid[12] & 0xf0) == 0xe0;
-}
-
 const char *dapl_cm_av_wrong(const struct vb_dev *dev,
 			     const struct ibv_ah_attr *av, uint32_t qpn)
 {
@@ -87,7 +82,8 @@ const char *dapl_cm_av_wrong(const struct vb_dev *dev,
 		return av->dlid ? NULL : "it has no LID";
 	if (!memcmp(gid, &null, sizeof(null)))
 		return "it has no GID";
-	if (gid->raw[0] == 0xff || is_group_of_ipv4(gid->raw))
+	if (gid->raw[0] == 0xff ||
+	    (dapl_addr_gid_is_v4(gid->raw) && (gid->raw[12] & 0xf0) == 0xe0))
 		return "its GID is a group's";
 	return NULL;
 }

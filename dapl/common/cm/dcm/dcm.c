@@ -17,8 +17,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 #include "dapl/common/services/dapl_cancel.h"
 #include "dapl/common/services/dapl_count.h"
@@ -475,16 +473,6 @@ void dcm_input(struct dcm_cm_conn *conn, enum dcm_input in,
 
 /* ----------------------------------------------------------- instance */
 
-/* Not that of another life: not even of one after the last boot. */
-static uint32_t seed(void)
-{
-	uint32_t n;
-
-	if (getrandom(&n, sizeof(n), GRND_NONBLOCK) != sizeof(n))
-		n = (uint32_t)dapl_now_us() ^ (uint32_t)getpid() << 16;
-	return n;
-}
-
 static int start(struct dapl_cm *base)
 {
 	struct dcm *dcm = dcm_from(base);
@@ -638,7 +626,7 @@ void dcm_init(struct dcm *dcm, const struct dapl_cm *base,
 	dcm->tp = tp;
 	dcm->rules = *rules;
 	dcm->wish = *wish;
-	dcm_engine_init(&dcm->eng, &engine_ops, &dcm->rules, seed());
+	dcm_engine_init(&dcm->eng, &engine_ops, &dcm->rules, dapl_cm_seed());
 	dapl_timer_init(&dcm->leave_over, on_leave_over);
 	sem_init(&dcm->left, 0, 0);
 }

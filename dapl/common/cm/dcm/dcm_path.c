@@ -99,9 +99,7 @@ enum gid_kind {
 
 static enum gid_kind gid_kind(const uint8_t *raw)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	if (!memcmp(raw, mapped, sizeof(mapped)))
+	if (dapl_addr_gid_is_v4(raw))
 		return GID_IPV4;
 	if (raw[0] == 0xfe && (raw[1] & 0xc0) == 0x80)
 		return GID_LINK_LOCAL;
