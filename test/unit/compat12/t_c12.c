@@ -333,6 +333,22 @@ T(ep_attr__sizes_of_more_than_32_bits)
 /* ---------------------------------------------------------- connections */
 
 /* Whatever the number says, nobody reads behind what there can be. */
+/* There are no events of 1.2 by which it could hear of others. */
+T(ep_create__no_datagrams)
+{
+	DAT_EP_HANDLE ep;
+	DAT_EP_PARAM p;
+
+	ok(dat_ep_query(client.ep, DAT_EP_FIELD_ALL, &p));
+	p.ep_attr.service_type =
+		(DAT_SERVICE_TYPE)1; /* UD of 2.0's extension */
+	p.ep_attr.max_message_size = 256;
+	assert_int_equal(DAT_GET_TYPE(dat_ep_create(
+				 client.ia, client.pz, client.dto, client.dto,
+				 client.conn, &p.ep_attr, &ep)),
+			 DAT_MODEL_NOT_SUPPORTED);
+}
+
 T(segments__more_than_there_can_be)
 {
 	static const DAT_COUNT wrong[] = {-1, 1 << 20, 0x7fffffff};
