@@ -385,12 +385,14 @@ static const stress_fn crew[] = {
 
 ON_EACH(all_objects__from_many_threads)
 {
-	struct stress st = {.w = w, .turns = stress_portion(300)};
+	/* A call of the agent may outlast the case, up to the adapter's end. */
+	static struct stress st;
 	DAT_SRQ_ATTR attr = {.max_recv_dtos = SRQ_MIN, .max_recv_iov = 1};
 	DAT_OS_WAIT_PROXY_AGENT start = {&st, agent};
 	DAT_SRQ_PARAM param;
 	uint64_t count;
 
+	st = (struct stress){.w = w, .turns = stress_portion(300)};
 	assert_dat_ok(V(srq_create)(s->ia, s->pz, &attr, &st.srq));
 	st.cno = world_cno(s->ia);
 	st.agent_evd = world_evd_cno(s->ia, DAT_EVD_SOFTWARE_FLAG, st.cno);
@@ -406,7 +408,6 @@ ON_EACH(all_objects__from_many_threads)
 	memcpy(&count, s->mem.buf + COUNTER, sizeof(count));
 	assert_int_equal(count, st.added);
 	assert_dat_ok(V(srq_free)(st.srq));
-	/* Its agent may run until the EVD is gone. */
 	assert_dat_ok(V(evd_free)(st.agent_evd));
 	assert_dat_ok(
 		V(cno_modify_agent)(st.cno, DAT_OS_WAIT_PROXY_AGENT_NULL));

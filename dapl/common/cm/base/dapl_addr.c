@@ -46,13 +46,6 @@ uint16_t dapl_addr_port(const struct sockaddr_storage *addr)
 	return ntohs(((const struct sockaddr_in *)addr)->sin_port);
 }
 
-bool dapl_addr_gid_is_v4(const uint8_t *gid)
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	return !memcmp(gid, mapped, sizeof(mapped));
-}
-
 bool dapl_addr_is_gid(const struct sockaddr_storage *addr, const uint8_t *gid)
 {
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)addr;

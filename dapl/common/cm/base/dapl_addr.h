@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/socket.h>
 
 struct ifaddrs;
@@ -42,7 +43,12 @@ uint16_t dapl_addr_port(const struct sockaddr_storage *addr);
 /* Whatever the ports. */
 bool dapl_addr_same_host(const struct sockaddr *a, const struct sockaddr *b);
 /* Of a GID: an IPv4 address, mapped into IPv6. Its last four bytes are that. */
-bool dapl_addr_gid_is_v4(const uint8_t *gid);
+static inline bool dapl_addr_gid_is_v4(const uint8_t *gid)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(gid, mapped, sizeof(mapped));
+}
 /* Whether GID is the one that RoCE makes of ADDR. */
 bool dapl_addr_is_gid(const struct sockaddr_storage *addr, const uint8_t *gid);
 /* Numeric form, with the scope of a link-local address. */
