@@ -56,12 +56,16 @@ static struct cm_chan *chan_of(struct rdma_event_channel *ch)
 struct rdma_event_channel *rdma_create_event_channel(void)
 {
 	struct cm_chan *c;
+	int err;
 
 	if (fv__call("rdma_create_event_channel"))
 		return NULL;
 	c = fv_new(struct cm_chan, FV_OBJ_CM_CHAN, free_chan);
-	if (fv__queue_init(&c->q))
-		fv__die("eventfd: %s", strerror(errno));
+	err = fv__queue_init(&c->q);
+	if (err) {
+		fv__drop(&c->obj);
+		return fv__refuse(err);
+	}
 	c->ch.fd = c->q.fd;
 	fv__leave();
 	return &c->ch;
@@ -105,6 +109,14 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id,
 	return fv__done(0);
 }
 
+/* The library opens each device for itself, the first time it meets it. */
+int cm__device_open(struct fv_device *d)
+{
+	if (!d->cm_ctx)
+		d->cm_ctx = fv__context_new(d, true);
+	return d->cm_ctx ? 0 : errno;
+}
+
 /* What the caller sees in the id changes only when the library says so. */
 void cm__show(struct cm_id *c, bool with_dst)
 {
@@ -113,8 +125,8 @@ void cm__show(struct cm_id *c, bool with_dst)
 		memcpy(&c->id.route.addr.dst_storage, &c->dst, sizeof(c->dst));
 	if (!c->dev)
 		return;
-	if (!c->dev->cm_ctx)
-		c->dev->cm_ctx = fv__context_new(c->dev, true);
+	if (cm__device_open(c->dev))
+		fv__die("the library's own device: %s", strerror(errno));
 	c->id.verbs = &c->dev->cm_ctx->v.context;
 	c->id.port_num = c->port;
 }
@@ -313,7 +325,11 @@ static void on_read(struct cm_event *e)
 
 	switch (e->ev.event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		cm__show(c, true);
+		e->ev.status = -cm__device_open(c->dev);
+		if (e->ev.status)
+			e->ev.event = RDMA_CM_EVENT_ADDR_ERROR;
+		else
+			cm__show(c, true);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		path_set(c);

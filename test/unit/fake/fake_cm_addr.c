@@ -201,7 +201,9 @@ int cm__bind(struct cm_id *c, const struct sockaddr *addr)
 		if (!dev)
 			return cm__addr_of_host(addr) ? ENODEV : EADDRNOTAVAIL;
 	}
-	err = take_port(c, &ss);
+	err = dev ? cm__device_open(dev) : 0;
+	if (!err)
+		err = take_port(c, &ss);
 	if (err)
 		return err;
 	c->src = ss;

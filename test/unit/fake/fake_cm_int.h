@@ -96,6 +96,7 @@ static inline bool cm_iwarp(const struct cm_id *c)
 int cm__fail(int err);
 struct cm_id *cm__id_new(struct rdma_event_channel *ch, void *context,
 			 enum rdma_port_space ps);
+int cm__device_open(struct fv_device *d);
 void cm__show(struct cm_id *c, bool with_dst);
 void cm__event(struct cm_id *about, enum rdma_cm_event_type type, int status);
 void cm__event_conn(struct cm_id *owner, struct cm_id *about,

@@ -292,8 +292,10 @@ struct ibv_context **rdma_get_devices(int *num_devices)
 	for (l = fv__devices.next; l != &fv__devices; l = l->next) {
 		struct fv_device *d = fv_container(l, struct fv_device, link);
 
-		if (!d->cm_ctx)
-			d->cm_ctx = fv__context_new(d, true);
+		if (cm__device_open(d)) {
+			free(list);
+			return fv__refuse(errno);
+		}
 		list[n++] = &d->cm_ctx->v.context;
 	}
 	fv__leave();

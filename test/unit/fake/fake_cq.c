@@ -34,12 +34,16 @@ static void free_chan(struct fv_obj *obj)
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 {
 	struct fv_chan *c;
+	int err;
 
 	if (fv__call("ibv_create_comp_channel"))
 		return NULL;
 	c = fv_new(struct fv_chan, FV_OBJ_CHAN, free_chan);
-	if (fv__queue_init(&c->q))
-		fv__die("eventfd: %s", strerror(errno));
+	err = fv__queue_init(&c->q);
+	if (err) {
+		fv__drop(&c->obj);
+		return fv__refuse(err);
+	}
 	c->chan.context = context;
 	c->chan.fd = c->q.fd;
 	fv__context(context)->obj.refs++;

@@ -287,16 +287,21 @@ struct fv_context *fv__context_new(struct fv_device *fdev, bool hidden)
 	struct fv_context *c =
 		fv_new(struct fv_context, FV_OBJ_CTX, free_context);
 	struct ibv_context *ctx = &c->v.context;
+	int err;
 
 	c->fdev = fdev;
 	c->obj.hidden = hidden;
-	if (fv__queue_init(&c->async))
-		fv__die("eventfd: %s", strerror(errno));
+	pthread_mutex_init(&ctx->mutex, NULL);
+	err = fv__queue_init(&c->async);
+	if (err) {
+		fv__drop(&c->obj);
+		errno = err;
+		return NULL;
+	}
 	ctx->device = &fdev->dev;
 	ctx->cmd_fd = -1;
 	ctx->async_fd = c->async.fd;
 	ctx->num_comp_vectors = fdev->cfg.num_comp_vectors;
-	pthread_mutex_init(&ctx->mutex, NULL);
 	c->v.sz = sizeof(c->v);
 	ctx->abi_compat = fdev->cfg.old_abi ? NULL : __VERBS_ABI_IS_EXTENDED;
 	c->v.query_port = query_port_op;
@@ -321,6 +326,8 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	if (fv__call("ibv_open_device"))
 		return NULL;
 	c = fv__context_new(fv_container(device, struct fv_device, dev), false);
+	if (!c)
+		return fv__refuse(errno);
 	fv__leave();
 	return &c->v.context;
 }

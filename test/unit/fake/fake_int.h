@@ -267,6 +267,7 @@ uint32_t fv__pow2(uint32_t n);
 struct fv_context *fv__context(struct ibv_context *ctx);
 struct fv_device *fv__device(struct ibv_context *ctx);
 struct fv_port_cfg *fv__port(struct ibv_context *ctx, unsigned int port);
+/* NULL with errno when the process has no descriptor left. */
 struct fv_context *fv__context_new(struct fv_device *fdev, bool hidden);
 void fv__async(struct ibv_context *ctx, const struct ibv_async_event *ev);
 void fv__async_purge(struct ibv_context *ctx, const void *element);
