@@ -89,10 +89,17 @@ DAT_RETURN c12_evd_dequeue(DAT_EVD_HANDLE handle, struct c12_event *to)
 {
 	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EVD) || !to))
 		return c12_ret(dapl_evd_bad_dequeue(handle, to));
-	return dapl_evd_dequeue_by(handle, to, dequeue_make, dequeue_slow);
+	return dapl_evd_dequeue_by(handle, to, dequeue_make, dequeue_slow,
+				   false);
 }
 
 /* ------------------------------------------------------------- wait */
+
+static inline bool wait_make(struct dapl_evd *evd, const struct ibv_wc *wc,
+			     void *event)
+{
+	return dapl_evd_cq_fast(evd, wc, event);
+}
 
 /* What ends at once is a plain completion, or a code of both versions. */
 __attribute__((always_inline)) static inline DAT_RETURN
@@ -105,8 +112,8 @@ wait_any(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
 	DAT_RETURN ret;
 	int n;
 
-	way = dapl_evd_wait_fast(evd, timeout, threshold, &event, to,
-				 event_to_12, nmore, wc, &n, &ret);
+	way = dapl_evd_wait_fast(evd, timeout, threshold, &event, to, wait_make,
+				 event_to_12, nmore, wc, &n, &ret, false);
 	if (unlikely(way == DAPL_WAIT_ON))
 		return c12_ret(dapl_evd_wait_slow(evd, wc, n, timeout,
 						  threshold, to, nmore,

@@ -118,7 +118,7 @@ DAT_RETURN c12_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT segments,
 	one = segment(iov);
 	return c12_ret(dapl_post_transfer(ep, IBV_WR_SEND, DAT_DTO_SEND, 1,
 					  &one, cookie, NULL, 0,
-					  flags_20(flags)));
+					  flags_20(flags), DAPL_UNCOUNTED));
 }
 
 DAT_RETURN c12_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT segments,
@@ -132,7 +132,8 @@ DAT_RETURN c12_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT segments,
 				 flags);
 	one = segment(iov);
 	/* Of a receive's flags the core looks at none that 1.2 has not. */
-	return c12_ret(dapl_post_recv(ep, 1, &one, cookie, flags));
+	return c12_ret(
+		dapl_post_recv(ep, 1, &one, cookie, flags, DAPL_UNCOUNTED));
 }
 
 static __attribute__((noinline)) DAT_RETURN
@@ -214,9 +215,9 @@ DAT_RETURN c12_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments,
 				 cookie, remote, flags);
 	one = segment(iov);
 	there = remote_part(remote);
-	return c12_ret(dapl_post_transfer(ep, IBV_WR_RDMA_READ,
-					  DAT_DTO_RDMA_READ, 1, &one, cookie,
-					  &there, 0, flags_20(flags)));
+	return c12_ret(dapl_post_transfer(
+		ep, IBV_WR_RDMA_READ, DAT_DTO_RDMA_READ, 1, &one, cookie,
+		&there, 0, flags_20(flags), DAPL_UNCOUNTED));
 }
 
 DAT_RETURN c12_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments,
@@ -233,9 +234,9 @@ DAT_RETURN c12_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments,
 				 cookie, remote, flags);
 	one = segment(iov);
 	there = remote_part(remote);
-	return c12_ret(dapl_post_transfer(ep, IBV_WR_RDMA_WRITE,
-					  DAT_DTO_RDMA_WRITE, 1, &one, cookie,
-					  &there, 0, flags_20(flags)));
+	return c12_ret(dapl_post_transfer(
+		ep, IBV_WR_RDMA_WRITE, DAT_DTO_RDMA_WRITE, 1, &one, cookie,
+		&there, 0, flags_20(flags), DAPL_UNCOUNTED));
 }
 
 /* ------------------------------------------ the same, while they count */

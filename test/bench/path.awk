@@ -4,13 +4,15 @@
 # line. Input files, in any order:
 #   lines "locked OBJECT ADDRESS"      instructions that lock the bus
 #   lines "time<TAB>CALL<TAB>DAT<TAB>VERBS"   nanoseconds
-#   dumps of callgrind, with --compress-strings=no --compress-pos=no
+#   dumps of callgrind, with --compress-strings=no --compress-pos=no; of a run
+#   that counts (DAPL_COUNTERS) if they are named "counting"
 # Variables: batch, calls in a dump; rounds, turns in a dump of pairs; pairs, how
 # many.
 #
 # alone: instructions of libdat2, the provider and the C library below them;
 # over: with those of the program, less those of the program that does it by
-# verbs. The device's (null_*) are in neither.
+# verbs. The device's (null_*) are in neither. counting: how many more they are
+# while they count.
 
 function group(ob, fn)
 {
@@ -41,6 +43,8 @@ $1 == "locked" { locked[$2, $3] = 1; next }
     side = label
     sub(/.*\|/, "", side)
     sub(/\|.*/, "", label)
+    if (base(FILENAME) ~ /^counting/)
+        side = side == "dat" ? "counting" : "none"
     if (label != "pairs" && side == "dat")
         names[++n] = label
     next
@@ -57,7 +61,7 @@ $1 == "locked" { locked[$2, $3] = 1; next }
     }
     g = group(ob, fn)
     cost[label, side, g] += $column["Ir"]
-    if (g == "ours" && by_address && (ob, $1) in locked)
+    if (g == "ours" && side == "dat" && by_address && (ob, $1) in locked)
         locks[label] += $column["Ir"]
     if (g == "ours" && "D1mr" in column)
         misses += $column["D1mr"] + $column["D1mw"]
@@ -68,8 +72,9 @@ END {
         c = names[i]
         alone = cost[c, "dat", "ours"] + cost[c, "dat", "libc"]
         over = alone + cost[c, "dat", "program"] - cost[c, "verbs", "program"]
-        printf "{\"call\":%s,\"alone\":%.0f,\"over\":%.0f,\"locked\":%.1f", text(c),
-            alone / batch, over / batch, locks[c] / batch
+        counting = cost[c, "counting", "ours"] + cost[c, "counting", "libc"] - alone
+        printf "{\"call\":%s,\"alone\":%.0f,\"over\":%.0f,\"counting\":%.0f,\"locked\":%.1f",
+            text(c), alone / batch, over / batch, counting / batch, locks[c] / batch
         if (c in ns)
             printf ",\"ns\":%s,\"ns_verbs\":%s", ns[c], ns_verbs[c]
         print "}"

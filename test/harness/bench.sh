@@ -143,8 +143,9 @@ bench_connect()
 bench_path_table()
 {
     jq -rs '
-        (["call", "alone", "over verbs", "locked", "ns", "ns of verbs"],
-         (.[] | select(.call) | [.call, .alone, .over, .locked, .ns // "-", .ns_verbs // "-"]))
+        (["call", "alone", "over verbs", "counting", "locked", "ns", "ns of verbs"],
+         (.[] | select(.call) | [.call, .alone, .over, .counting, .locked, .ns // "-",
+                .ns_verbs // "-"]))
         | map(tostring) | @tsv' "$1" | bench_columns
     echo
     jq -rs '

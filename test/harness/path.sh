@@ -61,13 +61,14 @@ path_counts()
 {
     local dir=$1 out=$2 dumps
 
-    path_callgrind "$dir" "$out" calls count -- --dump-instr=yes || return 1
+    DAPL_COUNTERS='' path_callgrind "$dir" "$out" calls count -- --dump-instr=yes || return 1
+    DAPL_COUNTERS=json path_callgrind "$dir" "$out" counting count -- || return 1
     {
         path_locked "$dir/dat/.libs/libdat2.so.2"
         path_locked "$dir/dapl/$path_provider"
         [ ! -e "$out/times" ] || sed 's/^/time\t/' "$out/times"
     } >"$out/facts"
-    mapfile -t dumps < <(find "$out" -name 'calls.[0-9]*' | sort -V)
+    mapfile -t dumps < <(find "$out" -name 'calls.[0-9]*' -o -name 'counting.[0-9]*' | sort -V)
     awk -v batch=$path_batch -f "$h_top/test/bench/path.awk" "$out/facts" "${dumps[@]}"
 }
 

@@ -69,8 +69,8 @@ static bool has_ended(const struct dapl_obj *obj)
  * For an object that ends meanwhile either who ends it finds the values, since
  * they were there before it was marked so, or the mark is seen here.
  */
-uint64_t *dapl_counts_make(const struct dapl_obj *obj,
-			   struct dapl_counts **place)
+struct dapl_counts *dapl_counts_make(const struct dapl_obj *obj,
+				     struct dapl_counts **place)
 {
 	struct dapl_counts *mine = counts_take(), *c = NULL;
 
@@ -79,13 +79,13 @@ uint64_t *dapl_counts_make(const struct dapl_obj *obj,
 	if (!__atomic_compare_exchange_n(place, &c, mine, 0, __ATOMIC_SEQ_CST,
 					 __ATOMIC_ACQUIRE)) {
 		counts_put(mine);
-		return c->n;
+		return c;
 	}
 	if (obj && has_ended(obj)) {
-		dapl_counts_end(place, NULL, 0, 0);
+		dapl_counts_end(place, DAPL_COUNTS_EP, NULL);
 		return NULL;
 	}
-	return mine->n;
+	return mine;
 }
 
 uint64_t *dapl_counts_if_on(const struct dapl_obj *obj,
@@ -96,27 +96,89 @@ uint64_t *dapl_counts_if_on(const struct dapl_obj *obj,
 		       : NULL;
 }
 
-uint64_t dapl_counts_take_one(uint64_t *n, int id, uint64_t *sum, int all)
+/* Those behind are the most there ever was of something. */
+static bool is_most(enum dapl_counts_of of, int id)
 {
-	uint64_t value = __atomic_exchange_n(&n[id], 0, __ATOMIC_RELAXED);
-
-	if (id < all)
-		dapl_count_add(sum, id, value);
-	else
-		dapl_count_most(sum, id, value);
-	return value;
+	return id >= (of == DAPL_COUNTS_EP ? (int)DCNT_EP_ALL_COUNTERS
+					   : (int)DCNT_EVD_ALL_COUNTERS);
 }
 
-void dapl_counts_end(struct dapl_counts **place, uint64_t *sum, int all,
-		     int count)
+static uint64_t fast_value(const struct dapl_counts *c, int id)
+{
+	return __atomic_load_n(&c->fast[id], __ATOMIC_RELAXED);
+}
+
+/*
+ * What the fast ways have counted as ID. A dequeue of theirs counts only what
+ * it found in the completion queue; the rest follows from that.
+ */
+static uint64_t counted_fast(const struct dapl_counts *c,
+			     enum dapl_counts_of of, int id)
+{
+	if (of == DAPL_COUNTS_EP)
+		return fast_value(c, id);
+	switch (id) {
+	case DCNT_EVD_DEQUEUE:
+	case DCNT_EVD_DEQUEUE_POLL:
+		return fast_value(c, DCNT_EVD_DEQUEUE_POLL_FOUND) +
+		       fast_value(c, DCNT_EVD_DEQUEUE_NOT_FOUND);
+	case DCNT_EVD_DEQUEUE_FOUND:
+		return fast_value(c, DCNT_EVD_DEQUEUE_POLL_FOUND);
+	default:
+		return fast_value(c, id);
+	}
+}
+
+/* Since the object is there. */
+static uint64_t counted_ever(const struct dapl_counts *c,
+			     enum dapl_counts_of of, int id)
+{
+	uint64_t fast = counted_fast(c, of, id);
+	uint64_t n = __atomic_load_n(&c->n[id], __ATOMIC_RELAXED);
+
+	return !is_most(of, id) ? fast + n : fast > n ? fast : n;
+}
+
+static void sum_up(uint64_t *sum, enum dapl_counts_of of, int id,
+		   uint64_t value)
+{
+	if (is_most(of, id))
+		dapl_count_most(sum, id, value);
+	else
+		dapl_count_add(sum, id, value);
+}
+
+uint64_t dapl_counts_value(struct dapl_counts *c, enum dapl_counts_of of,
+			   int id, uint64_t *sum, bool reset)
+{
+	/* First: it is what was counted some time before. */
+	uint64_t base = __atomic_load_n(&c->base[id], __ATOMIC_ACQUIRE);
+	uint64_t ever = counted_ever(c, of, id);
+
+	if (reset && is_most(of, id)) {
+		sum_up(sum, of, id, ever);
+		/* Who has just counted more may bring that back. */
+		__atomic_store_n(&c->fast[id], 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->n[id], 0, __ATOMIC_RELAXED);
+	} else if (reset) {
+		__atomic_store_n(&c->base[id], ever, __ATOMIC_RELEASE);
+	}
+	/* A post that was refused has been taken back. */
+	return ever > base ? ever - base : 0;
+}
+
+void dapl_counts_end(struct dapl_counts **place, enum dapl_counts_of of,
+		     uint64_t *sum)
 {
 	struct dapl_counts *c =
 		__atomic_exchange_n(place, NULL, __ATOMIC_SEQ_CST);
+	int count = of == DAPL_COUNTS_EP ? (int)DAPL_EP_COUNTS
+					 : (int)DAPL_EVD_COUNTS;
 
 	if (!c)
 		return;
-	for (int i = 0; i < count; i++)
-		dapl_counts_take_one(c->n, i, sum, all);
+	for (int i = 0; sum && i < count; i++)
+		sum_up(sum, of, i, counted_ever(c, of, i));
 	counts_put(c);
 }
 

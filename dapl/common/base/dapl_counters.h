@@ -7,7 +7,9 @@
  * on the data path do is counted once somebody has asked (DAPL_COUNTERS, or any
  * of the extension's four calls): from then on the vector of the adapter's name
  * leads to calls that count (dapl_provider.h), and endpoints and EVDs get a
- * place for it when they need one. Until then none of it costs an instruction.
+ * place for it when they need one. Until then none of it costs an instruction,
+ * and from then on the fast ways pay a few: they count with the lock that they
+ * have, into values of their own.
  *
  * Locks: the IA's for what starts, stops and is reset; values are atomic.
  */
@@ -42,7 +44,16 @@ enum {
  */
 struct dapl_counts {
 	struct dapl_counts *next; /* that is free */
-	uint64_t n[DAPL_EP_COUNTS];
+	/* By the fast ways, with the lock of the queue or EVD. */
+	uint64_t fast[DAPL_EP_COUNTS];
+	uint64_t n[DAPL_EP_COUNTS];    /* by all others */
+	uint64_t base[DAPL_EP_COUNTS]; /* what is subtracted, since a reset */
+};
+
+/* Whose values they are. */
+enum dapl_counts_of {
+	DAPL_COUNTS_EP,
+	DAPL_COUNTS_EVD,
 };
 
 /* Groups of an adapter's counters, DCNT_IA_CM to DCNT_IA_DIAG. */
@@ -87,19 +98,20 @@ void dapl_ia_count_connect(struct dapl_ia *ia, uint64_t us);
  * The values of OBJ, an endpoint or EVD, at its *PLACE; made when there are
  * none. NULL: no memory, or OBJ has ended. Any thread.
  */
-uint64_t *dapl_counts_make(const struct dapl_obj *obj,
-			   struct dapl_counts **place);
-static inline uint64_t *dapl_counts_at(const struct dapl_obj *obj,
-				       struct dapl_counts **place)
+__attribute__((cold, noinline)) struct dapl_counts *
+dapl_counts_make(const struct dapl_obj *obj, struct dapl_counts **place);
+static inline struct dapl_counts *dapl_counts_get(const struct dapl_obj *obj,
+						  struct dapl_counts **place)
 {
 	struct dapl_counts *c = __atomic_load_n(place, __ATOMIC_ACQUIRE);
 
-	return likely(c != NULL) ? c->n : dapl_counts_make(obj, place);
+	return likely(c != NULL) ? c : dapl_counts_make(obj, place);
 }
-/* Those there are; or NULL. */
-static inline uint64_t *dapl_counts_have(struct dapl_counts **place)
+/* The same for who counts without a lock. */
+static inline uint64_t *dapl_counts_at(const struct dapl_obj *obj,
+				       struct dapl_counts **place)
 {
-	struct dapl_counts *c = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+	struct dapl_counts *c = dapl_counts_get(obj, place);
 
 	return c ? c->n : NULL;
 }
@@ -108,13 +120,17 @@ static inline uint64_t *dapl_counts_have(struct dapl_counts **place)
 uint64_t *dapl_counts_if_on(const struct dapl_obj *obj,
 			    struct dapl_counts **place);
 /*
- * Value ID of N, which is 0 from here on; it goes to SUM, where the most stay
- * the most: those from ALL on. SUM may be NULL.
+ * Value ID. RESET: from here on it is counted anew; what was the most goes to
+ * SUM, the adapter's.
  */
-uint64_t dapl_counts_take_one(uint64_t *n, int id, uint64_t *sum, int all);
-/* The object ends: all its COUNT values go there, and the place to others. */
-void dapl_counts_end(struct dapl_counts **place, uint64_t *sum, int all,
-		     int count);
+uint64_t dapl_counts_value(struct dapl_counts *c, enum dapl_counts_of of,
+			   int id, uint64_t *sum, bool reset);
+/*
+ * The object ends: what it ever counted goes to SUM, if that is not NULL, and
+ * the place to others.
+ */
+void dapl_counts_end(struct dapl_counts **place, enum dapl_counts_of of,
+		     uint64_t *sum);
 
 /*
  * The adapter's value ID, or all into RET; those of the device are read.

@@ -74,8 +74,7 @@ static void evd_shutdown(struct dapl_obj *obj)
 	dapl_evd_wait_left(evd);
 	if (cno)
 		dapl_cno_unuse(cno);
-	dapl_counts_end(&evd->counts, obj->ia->counters.evd,
-			DCNT_EVD_ALL_COUNTERS, DAPL_EVD_COUNTS);
+	dapl_counts_end(&evd->counts, DAPL_COUNTS_EVD, obj->ia->counters.evd);
 	/* A resize may be at it. */
 	dapl_lock(&evd->ctl);
 	if (evd->cq) {
@@ -90,7 +89,7 @@ static void evd_destroy(struct dapl_obj *obj)
 	struct dapl_evd *evd = (struct dapl_evd *)obj;
 	struct dapl_evd *async = evd->async;
 
-	dapl_counts_end(&evd->counts, NULL, 0, 0);
+	dapl_counts_end(&evd->counts, DAPL_COUNTS_EVD, NULL);
 	free(evd->ring.slots);
 	/* The lock lives on: see struct dapl_evd. */
 	dapl_obj_release(obj);

@@ -13,6 +13,7 @@
 #ifndef DAPL_EVD_CQ_H
 #define DAPL_EVD_CQ_H
 
+#include "dapl/common/base/dapl_counters.h"
 #include "dapl/common/event/dapl_evd.h"
 #include "dapl/common/event/dapl_wq.h"
 #include "dapl/common/services/dapl_likely.h"
@@ -87,11 +88,21 @@ static inline void dapl_evd_settle_locked(struct dapl_evd *evd,
  */
 __attribute__((noinline)) void dapl_evd_lock_slow(struct dapl_evd *evd);
 
+/* What a fast way has done is counted as ID. Lock held. */
+static inline void dapl_evd_count_locked(struct dapl_evd *evd, int id)
+{
+	struct dapl_counts *c = dapl_counts_get(&evd->obj, &evd->counts);
+
+	dapl_lock_assert_held(&evd->lock);
+	if (likely(c != NULL))
+		dapl_count_own(&c->fast[id], 1);
+}
+
 /* ---------------------------------------------------------- dequeue */
 
 /* As dapl_evd_cq_fast(), for an event of the caller's form. */
-typedef bool dapl_dequeue_make_fn(struct dapl_evd *evd, const struct ibv_wc *wc,
-				  void *event);
+typedef bool dapl_make_fn(struct dapl_evd *evd, const struct ibv_wc *wc,
+			  void *event);
 /*
  * The rest of dequeue, for whatever is not simple: N and WC are what was
  * polled, with the lock, which is not held any more on return. WC NULL: nothing
@@ -105,10 +116,13 @@ __attribute__((noinline)) DAT_RETURN
 dapl_evd_dequeue_slow(struct dapl_evd *evd, DAT_EVENT *event, int n,
 		      const struct ibv_wc *wc);
 
-/* HANDLE is of an EVD, and EVENT is not NULL. */
+/*
+ * HANDLE is of an EVD, and EVENT is not NULL. COUNTED, a constant: nothing
+ * counts where it was simply found; MAKE and SLOW see to the rest.
+ */
 __attribute__((always_inline)) static inline DAT_RETURN
-dapl_evd_dequeue_by(DAT_EVD_HANDLE handle, void *event,
-		    dapl_dequeue_make_fn *make, dapl_dequeue_fn *slow)
+dapl_evd_dequeue_by(DAT_EVD_HANDLE handle, void *event, dapl_make_fn *make,
+		    dapl_dequeue_fn *slow, bool counted)
 {
 	struct dapl_evd *evd = (struct dapl_evd *)handle;
 	struct ibv_wc wc;
@@ -120,6 +134,8 @@ dapl_evd_dequeue_by(DAT_EVD_HANDLE handle, void *event,
 		return slow(evd, event, 1, NULL);
 	n = evd->ops.poll(evd->cq, 1, &wc);
 	dapl_opaque(evd);
+	if (n == 0 && counted)
+		dapl_evd_count_locked(evd, DCNT_EVD_DEQUEUE_NOT_FOUND);
 	if (n == 0)
 		return (DAT_RETURN)dapl_unlock_last(&evd->lock,
 						    DAT_QUEUE_EMPTY);
@@ -214,15 +230,16 @@ dapl_evd_wait_ring(struct dapl_evd *evd, void *to, dapl_evd_give_fn *give,
 }
 
 /*
- * A wait that ends at once, with *RET. A plain completion is made in EVENT,
+ * A wait that ends at once, with *RET. A plain completion is MADE in EVENT,
  * another event GIVEn TO. Otherwise *RET_N completions were read to WC, which
- * has room for DAPL_EVD_BATCH.
+ * has room for DAPL_EVD_BATCH. COUNTED, a constant: one that finds nothing
+ * counts; MAKE and the caller see to the rest.
  */
 __attribute__((always_inline)) static inline enum dapl_wait_way
 dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout,
 		   DAT_COUNT threshold, DAT_EVENT *event, void *to,
-		   dapl_evd_give_fn *give, DAT_COUNT *nmore, struct ibv_wc *wc,
-		   int *ret_n, DAT_RETURN *ret)
+		   dapl_make_fn *make, dapl_evd_give_fn *give, DAT_COUNT *nmore,
+		   struct ibv_wc *wc, int *ret_n, DAT_RETURN *ret, bool counted)
 {
 	int n;
 
@@ -239,7 +256,7 @@ dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout,
 	/* The ring is empty, and has room for them. */
 	n = evd->ops.poll(evd->cq, DAPL_EVD_BATCH, wc);
 	dapl_opaque(evd);
-	if (likely(n > 0) && likely(dapl_evd_cq_fast(evd, &wc[0], event))) {
+	if (likely(n > 0) && likely(make(evd, &wc[0], event))) {
 		*nmore = 0;
 		if (n > 1)
 			dapl_evd_wait_ahead(evd, wc, n, nmore);
@@ -248,6 +265,8 @@ dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout,
 		return DAPL_WAIT_MADE;
 	}
 	if (n == 0 && !timeout) {
+		if (counted)
+			dapl_evd_count_locked(evd, DCNT_EVD_WAIT);
 		*ret = dapl_evd_nothing_came(evd, DAT_TIMEOUT_EXPIRED);
 		*nmore = 0;
 		dapl_unlock(&evd->lock);

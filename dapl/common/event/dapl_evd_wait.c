@@ -125,8 +125,8 @@ dequeue_slow(struct dapl_evd *evd, void *event, int n, const struct ibv_wc *wc)
 	return dapl_evd_dequeue_slow(evd, event, n, wc);
 }
 
-static inline bool dequeue_make(struct dapl_evd *evd, const struct ibv_wc *wc,
-				void *event)
+static inline bool make(struct dapl_evd *evd, const struct ibv_wc *wc,
+			void *event)
 {
 	return dapl_evd_cq_fast(evd, wc, event);
 }
@@ -135,7 +135,7 @@ DAT_RETURN dapl_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
 	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EVD) || !event))
 		return dapl_evd_bad_dequeue(handle, event);
-	return dapl_evd_dequeue_by(handle, event, dequeue_make, dequeue_slow);
+	return dapl_evd_dequeue_by(handle, event, make, dequeue_slow, false);
 }
 
 /* ------------------------------------- who is woken: the waiter, or the CNO */
@@ -629,8 +629,8 @@ evd_wait(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
 	int n;
 
 	if (unlikely(dapl_evd_wait_fast(evd, timeout, threshold, event, event,
-					dapl_evd_give, nmore, wc, &n,
-					&ret) == DAPL_WAIT_ON))
+					make, dapl_evd_give, nmore, wc, &n,
+					&ret, false) == DAPL_WAIT_ON))
 		return wait_slow(evd, wc, n, timeout, threshold, event, nmore);
 	return ret;
 }

@@ -26,6 +26,7 @@
 #include "dapl/common/services/dapl_lines.h"
 #include "dapl/common/services/dapl_lock.h"
 
+struct dapl_counts;
 struct dapl_evd;
 struct dapl_evd_after;
 struct ibv_wc;
@@ -100,6 +101,8 @@ struct dapl_wq {
 	 */
 	uint32_t owed;
 	dapl_settle_fn *settle; /* constant; not of an SRQ's */
+	/* Atomic; the endpoint's once somebody counts: dapl_counters.h. */
+	struct dapl_counts *counts;
 
 	__attribute__((aligned(DAPL_CACHE_LINE))) struct dapl_slot slots[];
 };

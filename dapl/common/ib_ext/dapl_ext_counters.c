@@ -17,9 +17,10 @@
 struct set {
 	struct dapl_ia *ia;
 	struct dapl_counts **place; /* of an endpoint or EVD; NULL: the IA's */
-	uint64_t *sum;		    /* of those, with the adapter */
-	int all;		    /* as many as can be queried */
-	int count;		    /* as many as there are */
+	enum dapl_counts_of of;
+	uint64_t *sum; /* of those, with the adapter */
+	int all;       /* as many as can be queried */
+	int count;     /* as many as there are */
 };
 
 static bool set_of(DAT_HANDLE handle, struct set *set)
@@ -37,6 +38,7 @@ static bool set_of(DAT_HANDLE handle, struct set *set)
 		*set = (struct set){
 			.ia = qp->obj.ia,
 			.place = &qp->counts,
+			.of = DAPL_COUNTS_EP,
 			.sum = qp->obj.ia->counters.ep,
 			.all = DCNT_EP_ALL_COUNTERS,
 			.count = DAPL_EP_COUNTS,
@@ -45,6 +47,7 @@ static bool set_of(DAT_HANDLE handle, struct set *set)
 		*set = (struct set){
 			.ia = evd->obj.ia,
 			.place = &evd->counts,
+			.of = DAPL_COUNTS_EVD,
 			.sum = evd->obj.ia->counters.evd,
 			.all = DCNT_EVD_ALL_COUNTERS,
 			.count = DAPL_EVD_COUNTS,
@@ -68,24 +71,16 @@ static DAT_RETURN set_find(DAT_HANDLE handle, int id, struct set *set)
 	return DAT_SUCCESS;
 }
 
-/*
- * Values FIRST to LAST of an endpoint or EVD. What is reset goes to the
- * adapter's sum, as what is there at the end.
- */
+/* Values FIRST to LAST of an endpoint or EVD. */
 static void read_counts(const struct set *set, int first, int last,
 			uint64_t *ret, bool reset)
 {
-	uint64_t *n = dapl_counts_have(set->place);
+	struct dapl_counts *c = __atomic_load_n(set->place, __ATOMIC_ACQUIRE);
 
-	for (int i = first; i <= last; i++) {
-		if (n && reset)
-			ret[i - first] =
-				dapl_counts_take_one(n, i, set->sum, set->all);
-		else
-			ret[i - first] =
-				n ? __atomic_load_n(&n[i], __ATOMIC_RELAXED)
-				  : 0;
-	}
+	for (int i = first; i <= last; i++)
+		ret[i - first] =
+			c ? dapl_counts_value(c, set->of, i, set->sum, reset)
+			  : 0;
 }
 
 static void read_set(const struct set *set, int id, uint64_t *ret, bool reset)

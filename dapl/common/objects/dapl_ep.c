@@ -173,8 +173,7 @@ static void ep_shutdown(struct dapl_obj *obj)
 	parts = parts_of(ep);
 	notify_leave(&parts, &ep->qp.attr);
 	parts_unuse(&parts);
-	dapl_counts_end(&ep->qp.counts, obj->ia->counters.ep,
-			DCNT_EP_ALL_COUNTERS, DAPL_EP_COUNTS);
+	dapl_counts_end(&ep->qp.counts, DAPL_COUNTS_EP, obj->ia->counters.ep);
 }
 
 static void ep_destroy(struct dapl_obj *obj)
@@ -184,7 +183,7 @@ static void ep_destroy(struct dapl_obj *obj)
 	/* What was deferred since shutdown does nothing, but uses the memory.
 	 */
 	ep_calls_cancel(ep);
-	dapl_counts_end(&ep->qp.counts, NULL, 0, 0);
+	dapl_counts_end(&ep->qp.counts, DAPL_COUNTS_EP, NULL);
 	free(ep->pdata);
 	dapl_lock_fini(&ep->lock);
 	dapl_lock_fini(&ep->qp.ctl);

@@ -2,9 +2,10 @@
 /*
  * dapl_counted.c - the calls of the data path as they are while they count.
  *
- * What is read of an object after the call, and was not there before, may be
- * gone: its consumer may have freed it on another thread meanwhile. The object
- * itself may not, nor the place of its values (dapl_counters.h).
+ * What is read of an object after a call of a slow way, and was not there
+ * before, may be gone: its consumer may have freed it on another thread
+ * meanwhile. The object itself may not, nor the place of its values
+ * (dapl_counters.h).
  */
 #include "dapl/common/plugin/dapl_counted.h"
 
@@ -13,113 +14,93 @@
 
 #include "dapl/common/base/dapl_counters.h"
 #include "dapl/common/event/dapl_evd.h"
+#include "dapl/common/event/dapl_evd_cq.h"
 #include "dapl/common/ib_ext/dapl_ext.h"
 #include "dapl/common/transfer/dapl_ep_post.h"
-#include "dapl/common/transfer/dapl_qp.h"
-
-/* ---------------------------------------------------------- posts */
+#include "dapl/common/transfer/dapl_post.h"
 
 #define INLINE __attribute__((always_inline)) static inline
 
-INLINE uint64_t *values_of_ep(void *ep)
-{
-	struct dapl_qp *qp = ep;
+/* ---------------------------------------------------------- posts */
 
+static uint64_t *values_of_ep(struct dapl_qp *qp)
+{
 	return dapl_counts_at(&qp->obj, &qp->counts);
 }
 
-INLINE uint64_t *values_of_evd(void *handle)
+static uint64_t *values_of_evd(struct dapl_evd *evd)
 {
-	struct dapl_evd *evd = handle;
-
 	return dapl_counts_at(&evd->obj, &evd->counts);
 }
 
-/* How many are outstanding in a queue of EP. */
-INLINE uint32_t outstanding(DAT_EP_HANDLE ep, bool recv)
+DAT_RETURN dapl_counted_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT segments,
+				     DAT_LMR_TRIPLET *iov,
+				     DAT_DTO_COOKIE cookie,
+				     DAT_COMPLETION_FLAGS flags)
 {
-	const struct dapl_qp *qp = (const struct dapl_qp *)ep;
-	const struct dapl_wq *wq;
-	uint32_t used;
-
-	if (unlikely(!dapl_obj_is(ep, DAT_HANDLE_TYPE_EP)))
-		return 0;
-	wq = recv ? qp->rq : qp->sq;
-	if (unlikely(!wq))
-		return 0;
-	used = dapl_wq_used(wq);
-	/* Of a full queue one has to complete before. */
-	return used < wq->limit ? used : wq->limit - 1;
+	return dapl_post_transfer(ep, IBV_WR_SEND, DAT_DTO_SEND, segments, iov,
+				  cookie, NULL, 0, flags, DCNT_EP_POST_SEND);
 }
 
-/* EP took a post, behind so many that were outstanding BEFORE. */
-INLINE void posted(DAT_EP_HANDLE ep, int id, DAT_COUNT segments,
-		   const DAT_LMR_TRIPLET *iov, uint32_t before)
+DAT_RETURN dapl_counted_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT segments,
+				     DAT_LMR_TRIPLET *iov,
+				     DAT_DTO_COOKIE cookie,
+				     DAT_COMPLETION_FLAGS flags)
 {
-	uint64_t *c = values_of_ep(ep);
-	uint64_t bytes = segments ? iov[0].segment_length : 0;
-
-	if (unlikely(!c))
-		return;
-	for (DAT_COUNT i = 1; unlikely(i < segments); i++)
-		bytes += iov[i].segment_length;
-	dapl_count(c, id);
-	dapl_count_add(c, id + 1, bytes); /* its _DATA */
-	dapl_count_most(c,
-			id == DCNT_EP_POST_RECV ? DAPL_EP_RECEIVES_MOST
-						: DAPL_EP_REQUESTS_MOST,
-			before + 1);
+	return dapl_post_recv(ep, segments, iov, cookie, flags,
+			      DCNT_EP_POST_RECV);
 }
 
-/* CALL, which takes ARGS with EP, SEGMENTS and IOV among them, counted as ID.
- */
-#define COUNTED(name, call, id, params, args)                                 \
-	DAT_RETURN name params                                                \
-	{                                                                     \
-		uint32_t before = outstanding(ep, (id) == DCNT_EP_POST_RECV); \
-		DAT_RETURN ret = call args;                                   \
-                                                                              \
-		if (ret == DAT_SUCCESS)                                       \
-			posted(ep, id, segments, iov, before);                \
-		return ret;                                                   \
-	}
-#define MESSAGE                                                     \
-	DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET *iov, \
-		DAT_DTO_COOKIE cookie
-#define RDMA MESSAGE, const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags
-
-COUNTED(dapl_counted_ep_post_send, dapl_ep_post_send, DCNT_EP_POST_SEND,
-	(MESSAGE, DAT_COMPLETION_FLAGS flags),
-	(ep, segments, iov, cookie, flags))
-COUNTED(dapl_counted_ep_post_recv, dapl_ep_post_recv, DCNT_EP_POST_RECV,
-	(MESSAGE, DAT_COMPLETION_FLAGS flags),
-	(ep, segments, iov, cookie, flags))
-COUNTED(dapl_counted_ep_post_rdma_read, dapl_ep_post_rdma_read,
-	DCNT_EP_POST_READ, (RDMA), (ep, segments, iov, cookie, remote, flags))
-COUNTED(dapl_counted_ep_post_rdma_write, dapl_ep_post_rdma_write,
-	DCNT_EP_POST_WRITE, (RDMA), (ep, segments, iov, cookie, remote, flags))
-static COUNTED(counted_post_send_with_invalidate,
-	       dapl_ep_post_send_with_invalidate, DCNT_EP_POST_SEND,
-	       (MESSAGE, DAT_COMPLETION_FLAGS flags, DAT_BOOLEAN invalid,
-		DAT_RMR_CONTEXT context),
-	       (ep, segments, iov, cookie, flags, invalid, context))
-
-	static DAT_RETURN
-	counted_post_rdma_read_to_rmr(DAT_EP_HANDLE ep,
-				      const DAT_RMR_TRIPLET *local,
-				      DAT_DTO_COOKIE cookie,
-				      const DAT_RMR_TRIPLET *remote,
-				      DAT_COMPLETION_FLAGS flags)
+DAT_RETURN dapl_counted_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments,
+					  DAT_LMR_TRIPLET *iov,
+					  DAT_DTO_COOKIE cookie,
+					  const DAT_RMR_TRIPLET *remote,
+					  DAT_COMPLETION_FLAGS flags)
 {
-	uint32_t before = outstanding(ep, false);
+	return dapl_post_transfer(ep, IBV_WR_RDMA_READ, DAT_DTO_RDMA_READ,
+				  segments, iov, cookie, remote, 0, flags,
+				  DCNT_EP_POST_READ);
+}
+
+DAT_RETURN dapl_counted_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments,
+					   DAT_LMR_TRIPLET *iov,
+					   DAT_DTO_COOKIE cookie,
+					   const DAT_RMR_TRIPLET *remote,
+					   DAT_COMPLETION_FLAGS flags)
+{
+	return dapl_post_transfer(ep, IBV_WR_RDMA_WRITE, DAT_DTO_RDMA_WRITE,
+				  segments, iov, cookie, remote, 0, flags,
+				  DCNT_EP_POST_WRITE);
+}
+
+static DAT_RETURN counted_post_send_with_invalidate(
+	DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+	DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
+	DAT_BOOLEAN invalidate, DAT_RMR_CONTEXT context)
+{
+	uint32_t before = dapl_outstanding(ep, false);
+	DAT_RETURN ret = dapl_ep_post_send_with_invalidate(
+		ep, segments, iov, cookie, flags, invalidate, context);
+
+	if (ret == DAT_SUCCESS)
+		dapl_posted((struct dapl_qp *)ep, DCNT_EP_POST_SEND,
+			    dapl_iov_length(iov, segments), before);
+	return ret;
+}
+
+static DAT_RETURN counted_post_rdma_read_to_rmr(DAT_EP_HANDLE ep,
+						const DAT_RMR_TRIPLET *local,
+						DAT_DTO_COOKIE cookie,
+						const DAT_RMR_TRIPLET *remote,
+						DAT_COMPLETION_FLAGS flags)
+{
+	uint32_t before = dapl_outstanding(ep, false);
 	DAT_RETURN ret =
 		dapl_ep_post_rdma_read_to_rmr(ep, local, cookie, remote, flags);
-	DAT_LMR_TRIPLET bytes = {0};
 
-	if (ret != DAT_SUCCESS)
-		return ret;
-	bytes.segment_length = local->segment_length;
-	posted(ep, DCNT_EP_POST_READ, 1, &bytes, before);
+	if (ret == DAT_SUCCESS)
+		dapl_posted((struct dapl_qp *)ep, DCNT_EP_POST_READ,
+			    local->segment_length, before);
 	return ret;
 }
 
@@ -146,7 +127,8 @@ static const struct posting *posting_of(DAT_EXTENDED_OP op)
 static DAT_RETURN counted_posting(const struct posting *posting,
 				  DAT_HANDLE handle, va_list args)
 {
-	uint32_t before = outstanding(handle, false);
+	uint32_t before = dapl_outstanding((DAT_EP_HANDLE)handle, false);
+	struct dapl_qp *qp = (struct dapl_qp *)handle;
 	const DAT_LMR_TRIPLET *iov;
 	DAT_COUNT segments;
 	DAT_RETURN ret;
@@ -157,9 +139,10 @@ static DAT_RETURN counted_posting(const struct posting *posting,
 	if (ret == DAT_SUCCESS && posting->bytes) {
 		segments = va_arg(again, DAT_COUNT);
 		iov = va_arg(again, const DAT_LMR_TRIPLET *);
-		posted(handle, posting->id, segments, iov, before);
+		dapl_posted(qp, posting->id, dapl_iov_length(iov, segments),
+			    before);
 	} else if (ret == DAT_SUCCESS) {
-		dapl_count(values_of_ep(handle), posting->id);
+		dapl_count(values_of_ep(qp), posting->id);
 	}
 	va_end(again);
 	return ret;
@@ -231,10 +214,43 @@ static void taken(const DAT_EVENT *event)
 	dapl_count_add(c, id + 1, dto->transfered_length); /* its _DATA */
 }
 
-DAT_RETURN dapl_counted_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+/* A completion that is simply a success was taken. With the lock. */
+INLINE void taken_fast_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
+			      const DAT_EVENT *event, int id)
 {
-	struct dapl_evd *evd = (struct dapl_evd *)handle;
-	DAT_RETURN ret = dapl_evd_dequeue(handle, event);
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto =
+		&event->event_data.dto_completion_event_data;
+	struct dapl_slot *slot = (struct dapl_slot *)(uintptr_t)wc->wr_id;
+	struct dapl_counts *c = dapl_counts_get(&evd->obj, &evd->counts);
+
+	dapl_lock_assert_held(&evd->lock);
+	if (likely(c)) {
+		dapl_count_own(&c->fast[id], 1);
+		dapl_count_own_most(&c->fast[DAPL_EVD_EVENTS_MOST], 1);
+	}
+	if (dto->operation != DAT_DTO_RECEIVE)
+		return;
+	c = dapl_wq_counts(slot->wq);
+	if (likely(c)) {
+		dapl_count_own(&c->fast[DCNT_EP_RECV], 1);
+		dapl_count_own(&c->fast[DCNT_EP_RECV_DATA],
+			       dto->transfered_length);
+	}
+}
+
+INLINE bool dequeue_make(struct dapl_evd *evd, const struct ibv_wc *wc,
+			 void *event)
+{
+	if (unlikely(!dapl_evd_cq_fast(evd, wc, event)))
+		return false;
+	taken_fast_locked(evd, wc, event, DCNT_EVD_DEQUEUE_POLL_FOUND);
+	return true;
+}
+
+__attribute__((noinline)) static DAT_RETURN
+dequeue_slow(struct dapl_evd *evd, void *event, int n, const struct ibv_wc *wc)
+{
+	DAT_RETURN ret = dapl_evd_dequeue_slow(evd, event, n, wc);
 	uint64_t *c;
 
 	if (ret != DAT_SUCCESS && DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY)
@@ -257,6 +273,23 @@ DAT_RETURN dapl_counted_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	return ret;
 }
 
+DAT_RETURN dapl_counted_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+{
+	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EVD) || !event))
+		return dapl_evd_bad_dequeue(handle, event);
+	return dapl_evd_dequeue_by(handle, event, dequeue_make, dequeue_slow,
+				   true);
+}
+
+INLINE bool wait_make(struct dapl_evd *evd, const struct ibv_wc *wc,
+		      void *event)
+{
+	if (unlikely(!dapl_evd_cq_fast(evd, wc, event)))
+		return false;
+	taken_fast_locked(evd, wc, event, DCNT_EVD_WAIT);
+	return true;
+}
+
 /* Whether a wait that ended with RET was one: refusals are none. */
 static bool has_waited(DAT_RETURN ret)
 {
@@ -270,24 +303,64 @@ static bool has_waited(DAT_RETURN ret)
 	}
 }
 
-/* What it does in its sleep is counted there. */
-DAT_RETURN dapl_counted_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
-				 DAT_COUNT threshold, DAT_EVENT *event,
-				 DAT_COUNT *nmore)
+/* A wait has ended that the fast ways have not counted. */
+static DAT_RETURN waited(struct dapl_evd *evd, DAT_RETURN ret,
+			 const DAT_EVENT *event, const DAT_COUNT *nmore)
 {
-	DAT_RETURN ret =
-		dapl_evd_wait(handle, timeout, threshold, event, nmore);
 	uint64_t *c;
 
 	if (!has_waited(ret))
 		return ret;
-	c = values_of_evd(handle);
+	c = values_of_evd(evd);
 	dapl_count(c, DCNT_EVD_WAIT);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	dapl_count_most(c, DAPL_EVD_EVENTS_MOST, (uint64_t)*nmore + 1);
 	taken(event);
 	return ret;
+}
+
+/* What it does in its sleep is counted there. */
+__attribute__((noinline)) static DAT_RETURN
+wait_deferred(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+	      DAT_EVENT *event, DAT_COUNT *nmore)
+{
+	return waited(evd,
+		      dapl_evd_wait((DAT_EVD_HANDLE)evd, timeout, threshold,
+				    event, nmore),
+		      event, nmore);
+}
+
+DAT_RETURN dapl_counted_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
+				 DAT_COUNT threshold, DAT_EVENT *event,
+				 DAT_COUNT *nmore)
+{
+	struct dapl_evd *evd = (struct dapl_evd *)handle;
+	struct ibv_wc wc[DAPL_EVD_BATCH];
+	enum dapl_wait_way way;
+	DAT_RETURN ret;
+	int n;
+
+	if (!dapl_evd_wait_asks(handle, event, nmore, threshold))
+		return dapl_evd_bad_wait(handle, event, nmore, threshold);
+	if (dapl_evd_wait_defers(evd, timeout))
+		return wait_deferred(evd, timeout, threshold, event, nmore);
+	way = dapl_evd_wait_fast(evd, timeout, threshold, event, event,
+				 wait_make, dapl_evd_give, nmore, wc, &n, &ret,
+				 true);
+	if (likely(way == DAPL_WAIT_MADE)) {
+		if (*nmore)
+			dapl_count_most(values_of_evd(evd),
+					DAPL_EVD_EVENTS_MOST,
+					(uint64_t)*nmore + 1);
+		return ret;
+	}
+	if (way == DAPL_WAIT_OVER && ret != DAT_SUCCESS)
+		return ret;
+	if (way == DAPL_WAIT_ON)
+		ret = dapl_evd_wait_slow(evd, wc, n, timeout, threshold, event,
+					 nmore, dapl_evd_give);
+	return waited(evd, ret, event, nmore);
 }
 
 /* ---------------------------------------------------------- slots */

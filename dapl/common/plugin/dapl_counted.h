@@ -2,9 +2,10 @@
 /*
  * dapl_counted.h - the calls of the data path as they are while they count.
  *
- * Each makes the call that it is named for and then counts what that did, with
- * the endpoint or the EVD. Numbers are exact, also where threads post to one
- * endpoint; what failed is not counted.
+ * Each is the call that it is named for and counts what that did, with the
+ * endpoint or the EVD: the fast ways while they have the lock, the others
+ * afterwards. Numbers are exact, also where threads post to one endpoint; what
+ * failed is not counted.
  */
 #ifndef DAPL_COUNTED_H
 #define DAPL_COUNTED_H

@@ -3,7 +3,8 @@
  * dapl_count.h - counting something that happened.
  *
  * What is counted, and who is asked for it: dapl_counters.h.
- * Threads: any. Ownership: none; whoever has nothing to count with passes NULL.
+ * Threads: any, but for dapl_count_own(). Ownership: none; whoever has nothing
+ * to count with passes NULL.
  */
 #ifndef DAPL_COUNT_H
 #define DAPL_COUNT_H
@@ -15,6 +16,26 @@ static inline void dapl_count_add(uint64_t *counts, int id, uint64_t n)
 {
 	if (counts)
 		__atomic_fetch_add(&counts[id], n, __ATOMIC_RELAXED);
+}
+
+/*
+ * A value that is written with one lock held, and read by anybody. Compilers
+ * make three instructions of an atomic load and store.
+ */
+static inline void dapl_count_own(uint64_t *value, uint64_t n)
+{
+#ifdef __x86_64__
+	__asm__("addq %1, %0" : "+m"(*value) : "er"(n) : "cc");
+#else
+	__atomic_store_n(value, __atomic_load_n(value, __ATOMIC_RELAXED) + n,
+			 __ATOMIC_RELAXED);
+#endif
+}
+
+static inline void dapl_count_own_most(uint64_t *value, uint64_t n)
+{
+	if (__builtin_expect(n > __atomic_load_n(value, __ATOMIC_RELAXED), 0))
+		__atomic_store_n(value, n, __ATOMIC_RELAXED);
 }
 
 static inline void dapl_count(uint64_t *counts, int id)

@@ -305,20 +305,78 @@ DAT_RETURN dapl_qp_post_request(struct dapl_qp *qp, struct ibv_send_wr *wr,
 		   : DAT_SUCCESS;
 }
 
+/* ------------------------------------------------------- counting */
+
+uint32_t dapl_outstanding(DAT_EP_HANDLE ep, bool recv)
+{
+	const struct dapl_qp *qp = (const struct dapl_qp *)ep;
+	const struct dapl_wq *wq;
+	uint32_t used;
+
+	if (!dapl_obj_is(ep, DAT_HANDLE_TYPE_EP))
+		return 0;
+	wq = recv ? qp->rq : qp->sq;
+	if (!wq)
+		return 0;
+	used = dapl_wq_used(wq);
+	/* Of a full queue one has to complete before. */
+	return used < wq->limit ? used : wq->limit - 1;
+}
+
+void dapl_posted(struct dapl_qp *qp, int count, uint64_t length,
+		 uint32_t before)
+{
+	uint64_t *n = dapl_counts_at(&qp->obj, &qp->counts);
+
+	dapl_count(n, count);
+	dapl_count_add(n, count + 1, length); /* its _DATA */
+	dapl_count_most(n,
+			count == DCNT_EP_POST_RECV ? DAPL_EP_RECEIVES_MOST
+						   : DAPL_EP_REQUESTS_MOST,
+			before + 1);
+}
+
+/* It may have ended since WQ has nowhere to count yet. Returns unlocked. */
+static void fast_way_left_locked(struct dapl_wq *wq, int count)
+{
+	dapl_lock_assert_held(&wq->lock);
+	if (count != DAPL_UNCOUNTED)
+		dapl_wq_counts(wq);
+	dapl_unlock(&wq->lock);
+}
+
+/* What the device refused, and is not flushed, has not been posted. */
+static void uncount_locked(struct dapl_wq *wq, int count, uint64_t length)
+{
+	struct dapl_counts *c = wq->counts;
+
+	dapl_lock_assert_held(&wq->lock);
+	if (count == DAPL_UNCOUNTED || !c)
+		return;
+	dapl_count_own(&c->fast[count], (uint64_t)-1);
+	dapl_count_own(&c->fast[count + 1], -length);
+}
+
 DAT_RETURN dapl_transfer_refused(struct dapl_wq *wq, int err, uint64_t wr_id,
-				 int segments)
+				 int segments, int count)
 {
 	const struct dapl_slot *slot = (struct dapl_slot *)(uintptr_t)wr_id;
 	unsigned op = slot->op & DAPL_OP_MASK;
 	DAT_DTO_COOKIE cookie = slot->cookie;
 	struct dapl_qp *qp = (struct dapl_qp *)wq->owner;
+	uint32_t before, length = slot->length;
 
 	slot_undo_locked(wq);
+	uncount_locked(wq, count, length);
+	before = dapl_wq_used(wq);
 	dapl_unlock(&wq->lock);
 	if (is_over(qp, err))
 		err = post_flushed(qp, qp->sq, qp->request_evd, cookie, op);
-	return err ? post_refused(qp, false, err > 0 ? -err : err, segments)
-		   : DAT_SUCCESS;
+	if (err)
+		return post_refused(qp, false, err > 0 ? -err : err, segments);
+	if (count != DAPL_UNCOUNTED)
+		dapl_posted(qp, count, length, before);
+	return DAT_SUCCESS;
 }
 
 DAT_RETURN dapl_ep_post_send_ud(DAT_EP_HANDLE handle, DAT_COUNT segments,
@@ -446,17 +504,14 @@ DAT_RETURN dapl_qp_post_bind(struct dapl_qp *qp, struct ibv_mw *mw,
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dapl_transfer_slow(DAT_EP_HANDLE handle,
-			      const struct dapl_transfer *t, bool locked)
+static DAT_RETURN transfer_slow(DAT_EP_HANDLE handle,
+				const struct dapl_transfer *t)
 {
+	struct dapl_qp *qp = dapl_qp_from(handle);
 	DAT_LMR_TRIPLET nothing = {0};
 	struct ibv_send_wr wr;
-	struct dapl_qp *qp;
 	uint64_t length;
 
-	if (locked)
-		dapl_unlock(&((struct dapl_qp *)handle)->sq->lock);
-	qp = dapl_qp_from(handle);
 	if (!qp || qp->ud)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
 	if (t->segments < 0 || t->segments > qp->attr.max_request_iov)
@@ -487,12 +542,31 @@ DAT_RETURN dapl_transfer_slow(DAT_EP_HANDLE handle,
 				    t->flags);
 }
 
+DAT_RETURN dapl_transfer_slow(DAT_EP_HANDLE handle,
+			      const struct dapl_transfer *t, bool locked)
+{
+	struct dapl_qp *qp = (struct dapl_qp *)handle;
+	uint32_t before;
+	DAT_RETURN ret;
+
+	if (locked)
+		fast_way_left_locked(qp->sq, t->count);
+	if (t->count == DAPL_UNCOUNTED)
+		return transfer_slow(handle, t);
+	before = dapl_outstanding(handle, false);
+	ret = transfer_slow(handle, t);
+	if (ret == DAT_SUCCESS)
+		dapl_posted(qp, t->count, dapl_iov_length(t->iov, t->segments),
+			    before);
+	return ret;
+}
+
 DAT_RETURN dapl_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments,
 			     DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 			     DAT_COMPLETION_FLAGS flags)
 {
 	return dapl_post_transfer(handle, IBV_WR_SEND, DAT_DTO_SEND, segments,
-				  iov, cookie, NULL, 0, flags);
+				  iov, cookie, NULL, 0, flags, DAPL_UNCOUNTED);
 }
 
 DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT segments,
@@ -501,7 +575,8 @@ DAT_RETURN dapl_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT segments,
 				   DAT_COMPLETION_FLAGS flags)
 {
 	return dapl_post_transfer(handle, IBV_WR_RDMA_WRITE, DAT_DTO_RDMA_WRITE,
-				  segments, iov, cookie, remote, 0, flags);
+				  segments, iov, cookie, remote, 0, flags,
+				  DAPL_UNCOUNTED);
 }
 
 DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT segments,
@@ -510,7 +585,8 @@ DAT_RETURN dapl_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT segments,
 				  DAT_COMPLETION_FLAGS flags)
 {
 	return dapl_post_transfer(handle, IBV_WR_RDMA_READ, DAT_DTO_RDMA_READ,
-				  segments, iov, cookie, remote, 0, flags);
+				  segments, iov, cookie, remote, 0, flags,
+				  DAPL_UNCOUNTED);
 }
 
 DAT_RETURN dapl_ep_post_write_immed(DAT_EP_HANDLE handle, DAT_COUNT segments,
@@ -521,7 +597,7 @@ DAT_RETURN dapl_ep_post_write_immed(DAT_EP_HANDLE handle, DAT_COUNT segments,
 	const struct dapl_ib_op *op = &dapl_ib_ops[DAPL_IB_WRITE_IMMED];
 
 	return dapl_post_transfer(handle, op->opcode, op->dto, segments, iov,
-				  cookie, remote, imm, flags);
+				  cookie, remote, imm, flags, DAPL_UNCOUNTED);
 }
 
 DAT_RETURN dapl_ep_post_send_with_invalidate(
@@ -533,7 +609,7 @@ DAT_RETURN dapl_ep_post_send_with_invalidate(
 		return dapl_ep_post_send(handle, segments, iov, cookie, flags);
 	return dapl_post_transfer(handle, IBV_WR_SEND_WITH_INV, DAT_DTO_SEND,
 				  segments, iov, cookie, NULL, rmr_context,
-				  flags);
+				  flags, DAPL_UNCOUNTED);
 }
 
 /* The sink is named by an RMR context, which verbs takes as a local key. */
@@ -594,36 +670,41 @@ recv_refused(struct dapl_qp *qp, int err, DAT_COUNT segments,
 }
 
 DAT_RETURN dapl_recv_refused(struct dapl_wq *wq, int err, uint64_t wr_id,
-			     struct ibv_sge *iov, int segments)
+			     struct ibv_sge *iov, int segments, int count)
 {
 	const struct dapl_slot *slot = (struct dapl_slot *)(uintptr_t)wr_id;
+	struct dapl_qp *qp = (struct dapl_qp *)wq->owner;
+	DAT_LMR_TRIPLET *from = (DAT_LMR_TRIPLET *)iov;
+	uint64_t length = dapl_iov_length(from, segments);
 	DAT_DTO_COOKIE cookie = slot->cookie;
+	uint32_t before;
+	DAT_RETURN ret;
 
 	slot_undo_locked(wq);
+	uncount_locked(wq, count, length);
+	before = dapl_wq_used(wq);
 	dapl_unlock(&wq->lock);
-	return recv_refused((struct dapl_qp *)wq->owner, err, segments,
-			    (DAT_LMR_TRIPLET *)iov, cookie,
-			    DAT_COMPLETION_DEFAULT_FLAG);
+	ret = recv_refused(qp, err, segments, from, cookie,
+			   DAT_COMPLETION_DEFAULT_FLAG);
+	if (ret == DAT_SUCCESS && count != DAPL_UNCOUNTED)
+		dapl_posted(qp, count, length, before);
+	return ret;
 }
 
-DAT_RETURN dapl_recv_slow(DAT_EP_HANDLE handle, DAT_COUNT segments,
-			  DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-			  DAT_COMPLETION_FLAGS flags, bool locked)
+static DAT_RETURN recv_slow(DAT_EP_HANDLE handle, DAT_COUNT segments,
+			    DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+			    DAT_COMPLETION_FLAGS flags)
 {
+	struct dapl_qp *qp = dapl_qp_from(handle);
+	struct dapl_wq *wq = qp ? qp->rq : NULL;
 	struct ibv_recv_wr wr = {
 		.sg_list = (struct ibv_sge *)iov,
 		.num_sge = segments,
 	};
 	struct ibv_recv_wr *bad;
 	struct dapl_slot *slot;
-	struct dapl_qp *qp;
-	struct dapl_wq *wq;
 	int ret = ENOTCONN;
 
-	if (locked)
-		dapl_unlock(&((struct dapl_qp *)handle)->rq->lock);
-	qp = dapl_qp_from(handle);
-	wq = qp ? qp->rq : NULL;
 	if (!wq || segments < 0 || segments > qp->attr.max_recv_iov ||
 	    (!iov && segments))
 		return recv_refused(qp, 0, segments, iov, cookie, flags);
@@ -651,9 +732,29 @@ DAT_RETURN dapl_recv_slow(DAT_EP_HANDLE handle, DAT_COUNT segments,
 		   : DAT_SUCCESS;
 }
 
+DAT_RETURN dapl_recv_slow(DAT_EP_HANDLE handle, DAT_COUNT segments,
+			  DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+			  DAT_COMPLETION_FLAGS flags, int count, bool locked)
+{
+	struct dapl_qp *qp = (struct dapl_qp *)handle;
+	uint32_t before;
+	DAT_RETURN ret;
+
+	if (locked)
+		fast_way_left_locked(qp->rq, count);
+	if (count == DAPL_UNCOUNTED)
+		return recv_slow(handle, segments, iov, cookie, flags);
+	before = dapl_outstanding(handle, true);
+	ret = recv_slow(handle, segments, iov, cookie, flags);
+	if (ret == DAT_SUCCESS)
+		dapl_posted(qp, count, dapl_iov_length(iov, segments), before);
+	return ret;
+}
+
 DAT_RETURN dapl_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments,
 			     DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 			     DAT_COMPLETION_FLAGS flags)
 {
-	return dapl_post_recv(handle, segments, iov, cookie, flags);
+	return dapl_post_recv(handle, segments, iov, cookie, flags,
+			      DAPL_UNCOUNTED);
 }

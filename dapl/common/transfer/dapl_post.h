@@ -14,6 +14,9 @@
  * cancellation off, and no endpoint is ready for the fast path. An LMR triplet
  * and a verbs segment have the same layout, so the vector is passed on as it
  * is. Budgets in instructions: doc/architecture.md.
+ *
+ * COUNT is constant where these are inlined: the id that the post is counted
+ * as, DCNT_EP_POST_*, or DAPL_UNCOUNTED.
  */
 #ifndef DAPL_POST_H
 #define DAPL_POST_H
@@ -33,8 +36,11 @@ _Static_assert(sizeof(DAT_LMR_TRIPLET) == sizeof(struct ibv_sge) &&
 			       offsetof(struct ibv_sge, lkey),
 	       "an LMR triplet is a verbs segment");
 
+#define DAPL_UNCOUNTED (-1)
+
 /* A transfer as it was asked for. */
 struct dapl_transfer {
+	int count;
 	enum ibv_wr_opcode opcode;
 	unsigned op; /* what its event will report */
 	DAT_COUNT segments;
@@ -58,17 +64,27 @@ dapl_transfer_slow(DAT_EP_HANDLE handle, const struct dapl_transfer *t,
 /* The same of a receive. */
 __attribute__((cold, noinline)) DAT_RETURN
 dapl_recv_slow(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
-	       DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags, bool locked);
+	       DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags, int count,
+	       bool locked);
 /*
- * The device has refused with ERR what is in the slot WR_ID of WQ; it may be
- * flushed instead. Called with the queue's lock, returns without it.
+ * The device has refused with ERR what is in the slot WR_ID of WQ, and has been
+ * counted; it may be flushed instead. Called with the queue's lock, returns
+ * without it.
  */
 __attribute__((cold, noinline)) DAT_RETURN
-dapl_transfer_refused(struct dapl_wq *wq, int err, uint64_t wr_id,
-		      int segments);
+dapl_transfer_refused(struct dapl_wq *wq, int err, uint64_t wr_id, int segments,
+		      int count);
 __attribute__((cold, noinline)) DAT_RETURN
 dapl_recv_refused(struct dapl_wq *wq, int err, uint64_t wr_id,
-		  struct ibv_sge *iov, int segments);
+		  struct ibv_sge *iov, int segments, int count);
+/*
+ * EP took a post of another way than these, behind so many that were
+ * outstanding BEFORE.
+ */
+void dapl_posted(struct dapl_qp *qp, int count, uint64_t length,
+		 uint32_t before);
+/* How many are outstanding: receives, if RECV. What EP is is not known yet. */
+uint32_t dapl_outstanding(DAT_EP_HANDLE ep, bool recv);
 
 /* Verbs flags for the low four bits of DAT_COMPLETION_FLAGS. */
 #define S IBV_SEND_SIGNALED
@@ -101,6 +117,33 @@ static inline unsigned dapl_verbs_flags(const struct dapl_qp *qp, unsigned op,
 			return verbs;
 	}
 	return is_short ? verbs | IBV_SEND_INLINE : verbs;
+}
+
+/* Whether WQ can count; the slow way makes it so. Lock held. */
+static inline bool dapl_wq_counts_locked(const struct dapl_wq *wq, int count)
+{
+	dapl_lock_assert_held(&wq->lock);
+	return count == DAPL_UNCOUNTED ||
+	       likely(__atomic_load_n(&wq->counts, __ATOMIC_ACQUIRE) != NULL);
+}
+
+/* It does: what goes into SLOT. */
+static inline void dapl_wq_count_locked(const struct dapl_wq *wq,
+					const struct dapl_slot *slot, int count,
+					uint64_t length)
+{
+	uint64_t *fast;
+
+	dapl_lock_assert_held(&wq->lock);
+	if (count == DAPL_UNCOUNTED)
+		return;
+	fast = __atomic_load_n(&wq->counts, __ATOMIC_RELAXED)->fast;
+	dapl_count_own(&fast[count], 1);
+	dapl_count_own(&fast[count + 1], length); /* its _DATA */
+	dapl_count_own_most(
+		&fast[count == DCNT_EP_POST_RECV ? DAPL_EP_RECEIVES_MOST
+						 : DAPL_EP_REQUESTS_MOST],
+		slot->end - __atomic_load_n(&wq->tail, __ATOMIC_RELAXED));
 }
 
 /* The next slot of WQ, or NULL: the slow way knows why. Lock held. */
@@ -170,7 +213,7 @@ __attribute__((always_inline)) static inline DAT_RETURN
 dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 		   DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 		   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
-		   uint32_t imm, DAT_COMPLETION_FLAGS flags)
+		   uint32_t imm, DAT_COMPLETION_FLAGS flags, int count)
 {
 	struct dapl_qp *qp = (struct dapl_qp *)handle;
 	struct ibv_send_wr wr, *bad;
@@ -192,6 +235,8 @@ dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 	if (unlikely(!dapl_trylock(&wq->lock)))
 		goto slow;
 	locked = true;
+	if (unlikely(!dapl_wq_counts_locked(wq, count)))
+		goto slow;
 	length = iov->segment_length;
 	if (unlikely(segments > 1)) {
 		length = dapl_iov_length(iov, segments);
@@ -209,22 +254,24 @@ dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 	slot->op = op;
 	if (unlikely(!(wr.send_flags & IBV_SEND_SIGNALED)))
 		slot->op |= dapl_slot_suppress_locked(wq, slot, &wr);
+	dapl_wq_count_locked(wq, slot, count, length);
 	ret = qp->io.post_send(qp->ibv, &wr, &bad);
 	if (unlikely(ret))
-		return dapl_transfer_refused(wq, ret, wr.wr_id, wr.num_sge);
+		return dapl_transfer_refused(wq, ret, wr.wr_id, wr.num_sge,
+					     count);
 	return (DAT_RETURN)dapl_unlock_last(&wq->lock, DAT_SUCCESS);
 
 slow:
 	return dapl_transfer_slow(handle,
-				  &(struct dapl_transfer){opcode, op, segments,
-							  iov, cookie, remote,
-							  imm, flags},
+				  &(struct dapl_transfer){count, opcode, op,
+							  segments, iov, cookie,
+							  remote, imm, flags},
 				  locked);
 }
 
 __attribute__((always_inline)) static inline DAT_RETURN
 dapl_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
-	       DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+	       DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags, int count)
 {
 	struct dapl_qp *qp = (struct dapl_qp *)handle;
 	struct ibv_recv_wr wr, *bad;
@@ -240,6 +287,8 @@ dapl_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 	if (unlikely(!dapl_trylock(&wq->lock)))
 		goto slow;
 	locked = true;
+	if (unlikely(!dapl_wq_counts_locked(wq, count)))
+		goto slow;
 	slot = dapl_slot_next_locked(wq);
 	if (unlikely(!slot))
 		goto slow;
@@ -248,14 +297,20 @@ dapl_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 	wr.next = NULL;
 	wr.sg_list = (struct ibv_sge *)iov;
 	wr.num_sge = segments;
+	if (count != DAPL_UNCOUNTED)
+		dapl_wq_count_locked(wq, slot, count,
+				     likely(segments == 1)
+					     ? iov->segment_length
+					     : dapl_iov_length(iov, segments));
 	ret = qp->io.post_recv(qp->ibv, &wr, &bad);
 	if (unlikely(ret))
 		return dapl_recv_refused(wq, ret, wr.wr_id, wr.sg_list,
-					 wr.num_sge);
+					 wr.num_sge, count);
 	return (DAT_RETURN)dapl_unlock_last(&wq->lock, DAT_SUCCESS);
 
 slow:
-	return dapl_recv_slow(handle, segments, iov, cookie, flags, locked);
+	return dapl_recv_slow(handle, segments, iov, cookie, flags, count,
+			      locked);
 }
 
 #endif

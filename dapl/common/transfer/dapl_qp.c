@@ -339,6 +339,15 @@ static int wq_make(struct dapl_qp *qp, enum dapl_wq_kind kind, DAT_COUNT limit,
 	return 0;
 }
 
+struct dapl_counts *dapl_wq_counts_make(struct dapl_wq *wq)
+{
+	struct dapl_qp *qp = (struct dapl_qp *)wq->owner;
+	struct dapl_counts *c = dapl_counts_get(&qp->obj, &qp->counts);
+
+	__atomic_store_n(&wq->counts, c, __ATOMIC_RELEASE);
+	return c;
+}
+
 /*
  * The endpoint's queues. A queue pair needs a PZ: without one, which is allowed
  * until dat_ep_modify() brings it, there are none yet.

@@ -136,6 +136,19 @@ static inline uint64_t dapl_qp_last_id(const struct dapl_qp *qp)
 }
 
 /*
+ * Where what happens on WQ, of an endpoint, is counted: with its lock, or that
+ * of the EVD that it completes on. NULL: there is no memory.
+ */
+__attribute__((cold, noinline)) struct dapl_counts *
+dapl_wq_counts_make(struct dapl_wq *wq);
+static inline struct dapl_counts *dapl_wq_counts(struct dapl_wq *wq)
+{
+	struct dapl_counts *c = __atomic_load_n(&wq->counts, __ATOMIC_ACQUIRE);
+
+	return likely(c != NULL) ? c : dapl_wq_counts_make(wq);
+}
+
+/*
  * What ATTR asks of the EVD of receives, or of requests. One EVD for both that
  * is asked for different things notifies of all; so no request needs a mark,
  * and posts keep to the fast path.

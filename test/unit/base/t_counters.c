@@ -9,6 +9,7 @@
 #include "test/unit/kit.h"
 
 #include <dat2/dat_ib_extensions.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -283,6 +284,115 @@ ON_IB(calls__are_plain_until_somebody_asks)
 	assert_ptr_not_equal(plain, vector->ep_post_send_func);
 }
 
+static uint64_t ep_value(DAT_EP_HANDLE ep, int id)
+{
+	DAT_UINT64 value = UINT64_MAX;
+
+	assert_dat_ok(world_op((DAT_HANDLE)ep, DAT_IB_QUERY_COUNTERS_OP, id,
+			       &value, 0));
+	return value;
+}
+
+static void expect_posted(DAT_EP_HANDLE ep, unsigned posts)
+{
+	assert_int_equal(ep_value(ep, DCNT_EP_POST_SEND), posts);
+	assert_int_equal(ep_value(ep, DCNT_EP_POST_SEND_DATA), posts * 8);
+	assert_int_equal(ep_value(ep, DCNT_EP_POST_RECV), posts);
+	assert_int_equal(ep_value(ep, DCNT_EP_POST_RECV_DATA), posts * 64);
+}
+
+/* Posts until the queues' locks are this thread's, and the fast ways open. */
+#define WARM 20
+
+/* A post that the device refuses is none; but one that is flushed is. */
+ON_EACH(posts__refused_by_the_device, world_connect)
+{
+	const DAT_PROVIDER *vector;
+	DAT_LMR_TRIPLET seg = world_seg(c, 0, 8), room = world_seg(c, 0, 64);
+
+	expect_posted(c->ep, 0);
+	vector = ((struct dapl_ia *)c->ia)->obj.provider;
+#define SEND vector->ep_post_send_func(c->ep, 1, &seg, world_cookie(1), 0)
+#define RECV vector->ep_post_recv_func(c->ep, 1, &room, world_cookie(2), 0)
+	for (unsigned i = 1; i <= WARM; i++) {
+		world_recv(s, 0, 64, 3);
+		assert_dat_ok(RECV);
+		assert_dat_ok(SEND);
+		expect_dto(c->req_evd, 1, DAT_DTO_SUCCESS);
+		expect_dto(s->recv_evd, 3, DAT_DTO_SUCCESS);
+		world_send(s, 0, 64, 4, 0);
+		expect_dto(s->req_evd, 4, DAT_DTO_SUCCESS);
+		expect_dto(c->recv_evd, 2, DAT_DTO_SUCCESS);
+		fv_fail_call("ibv_post_send", 1, EINVAL);
+		assert_int_equal(DAT_GET_TYPE(SEND), DAT_INVALID_PARAMETER);
+		fv_fail_call("ibv_post_recv", 1, EINVAL);
+		assert_int_equal(DAT_GET_TYPE(RECV), DAT_INVALID_PARAMETER);
+		expect_posted(c->ep, i);
+	}
+	fv_qp_error(world_qp(c->ep));
+	assert_dat_ok(RECV);
+	assert_dat_ok(SEND);
+	expect_posted(c->ep, WARM + 1);
+#undef SEND
+#undef RECV
+}
+
+static uint64_t evd_count(DAT_EVD_HANDLE evd, int id)
+{
+	DAT_UINT64 value = UINT64_MAX;
+
+	assert_dat_ok(world_op((DAT_HANDLE)evd, DAT_IB_QUERY_COUNTERS_OP, id,
+			       &value, 0));
+	return value;
+}
+
+/* Found at once, waited for, and nothing: as often as they were. */
+ON_EACH(events__that_were_taken, world_connect)
+{
+	const DAT_PROVIDER *vector;
+	unsigned found = 0, empty = 0, waits = 0;
+	DAT_EVENT event;
+	DAT_RETURN ret;
+	DAT_COUNT more;
+
+	assert_int_equal(evd_count(c->recv_evd, DCNT_EVD_DEQUEUE), 0);
+	vector = ((struct dapl_ia *)c->ia)->obj.provider;
+	for (unsigned i = 0; i < 2 * WARM; i++) {
+		world_recv(c, 0, 64, i);
+		world_send(s, 0, 8, i, 0);
+		expect_dto(s->req_evd, i, DAT_DTO_SUCCESS);
+		if (i % 2) {
+			ret = vector->evd_wait_func(c->recv_evd, 5000000, 1,
+						    &event, &more);
+			waits++;
+		} else {
+			while ((ret = vector->evd_dequeue_func(
+					c->recv_evd, &event)) != DAT_SUCCESS)
+				empty++;
+			found++;
+		}
+		assert_dat_ok(ret);
+		ret = vector->evd_dequeue_func(c->recv_evd, &event);
+		assert_int_equal(DAT_GET_TYPE(ret), DAT_QUEUE_EMPTY);
+		empty++;
+		ret = vector->evd_wait_func(c->recv_evd, 0, 1, &event, &more);
+		assert_int_equal(DAT_GET_TYPE(ret), DAT_TIMEOUT_EXPIRED);
+		waits++;
+	}
+	assert_int_equal(evd_count(c->recv_evd, DCNT_EVD_WAIT), waits);
+	assert_int_equal(evd_count(c->recv_evd, DCNT_EVD_DEQUEUE),
+			 found + empty);
+	assert_int_equal(evd_count(c->recv_evd, DCNT_EVD_DEQUEUE_FOUND), found);
+	assert_int_equal(evd_count(c->recv_evd, DCNT_EVD_DEQUEUE_NOT_FOUND),
+			 empty);
+	assert_int_equal(evd_count(c->recv_evd, DCNT_EVD_DEQUEUE_POLL),
+			 found + empty);
+	assert_int_equal(evd_count(c->recv_evd, DCNT_EVD_DEQUEUE_POLL_FOUND),
+			 found);
+	assert_int_equal(ep_value(c->ep, DCNT_EP_RECV), 2 * WARM);
+	assert_int_equal(ep_value(c->ep, DCNT_EP_RECV_DATA), 2 * WARM * 8);
+}
+
 /* What stderr gets when an adapter is closed that was opened with TEXT in the
  * environment, where there is something else by then. */
 static void at_close(const char *text, char *ret, size_t size)
@@ -328,19 +438,74 @@ CASE(places__of_those_that_are_gone_are_used_again)
 	uint64_t sum[DAPL_EP_COUNTS] = {0};
 	uint64_t *n = dapl_counts_at(NULL, &a);
 
+	assert_non_null(n);
+
 	dapl_count_add(n, 3, 5);
 	dapl_count_most(n, DAPL_EP_RECEIVES_MOST, 4);
 	dapl_count_most(sum, DAPL_EP_RECEIVES_MOST, 6);
 	assert_ptr_equal(dapl_counts_at(NULL, &a), n);
-	dapl_counts_end(&a, sum, DCNT_EP_ALL_COUNTERS, DAPL_EP_COUNTS);
+	dapl_counts_end(&a, DAPL_COUNTS_EP, sum);
 	assert_null(a);
 	assert_int_equal(sum[3], 5);
 	assert_int_equal(sum[DAPL_EP_RECEIVES_MOST], 6);
-	dapl_counts_end(&a, sum, DCNT_EP_ALL_COUNTERS, DAPL_EP_COUNTS);
+	dapl_counts_end(&a, DAPL_COUNTS_EP, sum);
 	assert_int_equal(sum[3], 5);
 	assert_ptr_equal(dapl_counts_at(NULL, &b), n);
 	assert_int_equal(n[3], 0);
-	dapl_counts_end(&b, NULL, 0, 0);
+	dapl_counts_end(&b, DAPL_COUNTS_EP, NULL);
+}
+
+static uint64_t evd_value(struct dapl_counts *c, int id, bool reset)
+{
+	return dapl_counts_value(c, DAPL_COUNTS_EVD, id, NULL, reset);
+}
+
+/* A dequeue that is simple counts one thing, and is seen in all of them. */
+CASE(values__of_the_fast_ways)
+{
+	struct dapl_counts *place = NULL;
+	struct dapl_counts *c = dapl_counts_get(NULL, &place);
+	uint64_t sum[DAPL_EVD_COUNTS] = {0};
+
+	dapl_count_own(&c->fast[DCNT_EVD_DEQUEUE_POLL_FOUND], 3);
+	dapl_count_own(&c->fast[DCNT_EVD_DEQUEUE_NOT_FOUND], 4);
+	dapl_count_add(c->n, DCNT_EVD_DEQUEUE, 10);
+	dapl_count_add(c->n, DCNT_EVD_DEQUEUE_FOUND, 10);
+	assert_int_equal(evd_value(c, DCNT_EVD_DEQUEUE, false), 17);
+	assert_int_equal(evd_value(c, DCNT_EVD_DEQUEUE_FOUND, true), 13);
+	assert_int_equal(evd_value(c, DCNT_EVD_DEQUEUE_NOT_FOUND, false), 4);
+	assert_int_equal(evd_value(c, DCNT_EVD_DEQUEUE_POLL, false), 7);
+	assert_int_equal(evd_value(c, DCNT_EVD_DEQUEUE_POLL_FOUND, false), 3);
+	dapl_count_own(&c->fast[DCNT_EVD_DEQUEUE_POLL_FOUND], 1);
+	/* Each is reset for itself. */
+	assert_int_equal(evd_value(c, DCNT_EVD_DEQUEUE_FOUND, false), 1);
+	assert_int_equal(evd_value(c, DCNT_EVD_DEQUEUE, false), 18);
+	/* A post is taken back whose count was read, and reset. */
+	dapl_count_own(&c->fast[DCNT_EVD_DEQUEUE_POLL_FOUND], (uint64_t)-2);
+	assert_int_equal(evd_value(c, DCNT_EVD_DEQUEUE_FOUND, false), 0);
+	dapl_counts_end(&place, DAPL_COUNTS_EVD, sum);
+	assert_int_equal(sum[DCNT_EVD_DEQUEUE_FOUND], 12);
+}
+
+/* The most there was goes to the adapter when it is reset. */
+CASE(values__the_most)
+{
+	struct dapl_counts *place = NULL;
+	struct dapl_counts *c = dapl_counts_get(NULL, &place);
+	uint64_t sum[DAPL_EP_COUNTS] = {0};
+	const int id = DAPL_EP_REQUESTS_MOST;
+
+	dapl_count_own_most(&c->fast[id], 5);
+	dapl_count_own_most(&c->fast[id], 4);
+	dapl_count_most(c->n, id, 3);
+	assert_int_equal(dapl_counts_value(c, DAPL_COUNTS_EP, id, sum, true),
+			 5);
+	assert_int_equal(sum[id], 5);
+	assert_int_equal(dapl_counts_value(c, DAPL_COUNTS_EP, id, sum, false),
+			 0);
+	dapl_count_most(c->n, id, 3);
+	dapl_counts_end(&place, DAPL_COUNTS_EP, sum);
+	assert_int_equal(sum[id], 5);
 }
 
 RUN_CASES(NULL, NULL)
