@@ -17,6 +17,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -330,6 +331,33 @@ static bool is_help(const char *name, const char *text)
 	return text && !strcmp(text, "help") && !strcmp(name, "DAPL_DBG_TYPE");
 }
 
+/* 0 to go on; 1: INFO is ARG's, a plugin. 2: of another one. */
+static int which_plugin(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char *slash = strrchr(info->dlpi_name, '/');
+	const char *file = slash ? slash + 1 : info->dlpi_name;
+
+	(void)size;
+	if (strncmp(file, "libdapl", strlen("libdapl")) != 0)
+		return 0;
+	return strcmp(info->dlpi_name, arg) == 0 ? 1 : 2;
+}
+
+/*
+ * Plugins share nothing, and each knows the variables of all: what is wrong
+ * with those is told by the one that the process has loaded first.
+ */
+static bool is_first_plugin(void)
+{
+	char name[PATH_MAX];
+	Dl_info info;
+
+	if (!dladdr(&dapl__log_mask, &info) || !info.dli_fname)
+		return true;
+	snprintf(name, sizeof(name), "%s", info.dli_fname);
+	return dl_iterate_phdr(which_plugin, name) != 2;
+}
+
 void dapl__log_setup(const char *provider)
 {
 	const char *text[ARRAY_SIZE(rows)];
@@ -360,7 +388,7 @@ void dapl__log_setup(const char *provider)
 		if (bad[i])
 			dapl__param_set(&rows[i], text[i], &set,
 					dapl__log_warn);
-	if (dapl__log_wants(DAPL_LOG_WARN) &&
+	if (dapl__log_wants(DAPL_LOG_WARN) && is_first_plugin() &&
 	    !__atomic_exchange_n(&unknown_told, true, __ATOMIC_RELAXED))
 		dapl_params_unknown(dapl__log_warn);
 	errno = saved;
