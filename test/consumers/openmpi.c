@@ -622,6 +622,8 @@ static void exchange(struct btl *b)
 
 static void meet(struct btl *b)
 {
+	const int all = EPS * (b->r->n - 1);
+
 	rank_allgather(b->r, &b->self, sizeof(b->self), b->all);
 	for (int id = 0; id < b->r->n; id++) {
 		struct peer *p = &b->peers[id];
@@ -635,11 +637,14 @@ static void meet(struct btl *b)
 	for (int id = 0; id < b->r->n; id++)
 		if (id != b->r->id)
 			connect_peer(b, id);
-	rank_waits(b->r, "connections, and the first message of each");
-	while (b->hellos < EPS * (b->r->n - 1) ||
-	       b->established < EPS * (b->r->n - 1))
+	while (b->hellos < all || b->established < all) {
+		rank_waits(b->r,
+			   "connections, and the first message of each: %d and "
+			   "%d are there of %d, and %d messages went out",
+			   b->established, b->hellos, all, b->completions);
 		progress(b);
-	EXPECT_EQ(b->r, b->established, EPS * (b->r->n - 1));
+	}
+	EXPECT_EQ(b->r, b->established, all);
 }
 
 /* Nothing is freed in the order that would do. */
