@@ -27,6 +27,8 @@ void *model_self(void);
 					      (uint64_t)(value)))
 #define __atomic_compare_exchange_n(p, expected, value, weak, ok, failed) \
 	model_cas((p), (expected), (value))
+/* Also where the compiler knows no such thing, and the lock asks otherwise. */
+#define HAVE_THREAD_POINTER	   1
 #define __builtin_thread_pointer() model_self()
 
 #endif
