@@ -102,17 +102,21 @@ static inline bool wait_make(struct dapl_evd *evd, const struct ibv_wc *wc,
 }
 
 /* What ends at once is a plain completion, or a code of both versions. */
-__attribute__((always_inline)) static inline DAT_RETURN
-wait_any(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
-	 struct c12_event *to, DAT_COUNT *nmore)
+DAT_RETURN c12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
+			DAT_COUNT threshold, struct c12_event *to,
+			DAT_COUNT *nmore)
 {
+	struct dapl_evd *evd = (struct dapl_evd *)handle;
 	struct ibv_wc wc[DAPL_EVD_BATCH];
 	enum dapl_wait_way way;
 	DAT_EVENT event;
 	DAT_RETURN ret;
 	int n;
 
-	way = dapl_evd_wait_fast(evd, timeout, threshold, &event, to, wait_make,
+	if (!dapl_evd_wait_is_plain(handle, to, nmore, threshold))
+		return c12_ret(dapl_evd_wait_careful(handle, timeout, threshold,
+						     to, nmore, event_to_12));
+	way = dapl_evd_wait_fast(evd, timeout, &event, to, wait_make,
 				 event_to_12, nmore, wc, &n, &ret, false);
 	if (unlikely(way == DAPL_WAIT_ON))
 		return c12_ret(dapl_evd_wait_slow(evd, wc, n, timeout,
@@ -121,30 +125,6 @@ wait_any(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
 	if (way == DAPL_WAIT_MADE)
 		dto_to_12(&event, to);
 	return ret;
-}
-
-__attribute__((noinline)) static DAT_RETURN
-wait_deferred(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
-	      struct c12_event *to, DAT_COUNT *nmore)
-{
-	int type = dapl_cancel_defer();
-	DAT_RETURN ret = wait_any(evd, timeout, threshold, to, nmore);
-
-	dapl_cancel_defer_end(type);
-	return ret;
-}
-
-DAT_RETURN c12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
-			DAT_COUNT threshold, struct c12_event *to,
-			DAT_COUNT *nmore)
-{
-	struct dapl_evd *evd = (struct dapl_evd *)handle;
-
-	if (!dapl_evd_wait_asks(handle, to, nmore, threshold))
-		return c12_ret(dapl_evd_bad_wait(handle, to, nmore, threshold));
-	if (dapl_evd_wait_defers(evd, timeout))
-		return wait_deferred(evd, timeout, threshold, to, nmore);
-	return wait_any(evd, timeout, threshold, to, nmore);
 }
 
 /* ------------------------------------------ the same, while they count */

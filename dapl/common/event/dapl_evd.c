@@ -137,7 +137,6 @@ static struct dapl_evd *evd_alloc(struct dapl_ia *ia, DAT_COUNT qlen,
 	evd->flags = flags;
 	__atomic_store_n(&evd->qlen, qlen, __ATOMIC_RELAXED);
 	evd->enabled = true;
-	evd->waitable = true;
 	evd->wakeup_fd = -1;
 	dapl_work_init_at_end(&evd->wake_work, dapl_evd_wake_work);
 	return evd;
@@ -290,11 +289,12 @@ static DAT_RETURN evd_query(struct dapl_evd *evd, DAT_EVD_PARAM_MASK mask,
 	dapl_lock(&evd->lock);
 	dead = dapl_evd_is_dead_locked(evd);
 	param.evd_qlen = evd->qlen;
-	param.evd_state = (evd->enabled ? DAT_EVD_STATE_ENABLED
-					: DAT_EVD_STATE_DISABLED) |
-			  (evd->waitable ? DAT_EVD_STATE_WAITABLE
-					 : DAT_EVD_STATE_UNWAITABLE) |
-			  evd->config * DAT_EVD_STATE_CONFIG_NOTIFY;
+	param.evd_state =
+		(evd->enabled ? DAT_EVD_STATE_ENABLED
+			      : DAT_EVD_STATE_DISABLED) |
+		(dapl_evd_is_waitable_locked(evd) ? DAT_EVD_STATE_WAITABLE
+						  : DAT_EVD_STATE_UNWAITABLE) |
+		evd->config * DAT_EVD_STATE_CONFIG_NOTIFY;
 	param.cno_handle = (DAT_CNO_HANDLE)evd->cno;
 	param.evd_flags = evd->flags;
 	dapl_unlock(&evd->lock);
@@ -665,7 +665,8 @@ static DAT_RETURN evd_set_waitable(DAT_EVD_HANDLE handle, bool waitable)
 		return no_evd(0);
 	dapl_lock(&evd->lock);
 	dead = dapl_evd_is_dead_locked(evd);
-	evd->waitable = waitable;
+	evd->slow = waitable ? evd->slow & ~DAPL_EVD_UNWAITABLE
+			     : evd->slow | DAPL_EVD_UNWAITABLE;
 	/* It may be waitable again before the waiter gets to look. */
 	evd->dismissals += !waitable;
 	if (!dead && !waitable && dapl_evd_is_waited_for_locked(evd))

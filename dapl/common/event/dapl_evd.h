@@ -44,6 +44,8 @@ enum dapl_evd_slow {
 	DAPL_EVD_WAITING = 4, /* a thread is in dat_evd_wait() */
 	/* Not made yet or being destroyed: nothing may be done. */
 	DAPL_EVD_DEAD = 8,
+	/* Is of waits only. */
+	DAPL_EVD_UNWAITABLE = 16,
 };
 
 /* Which completions wake somebody, as evd_state tells it. */
@@ -81,7 +83,6 @@ struct dapl_evd {
 	struct dapl_ring ring;
 	int sleepers; /* atomic; threads that have slept and not left yet */
 	bool enabled; /* may trigger the CNO */
-	bool waitable;
 	unsigned
 		dismissals; /* times it became unwaitable: each ends the wait */
 	bool overflowed;    /* ring beyond qlen, reported once until empty */
@@ -150,6 +151,12 @@ static inline bool dapl_evd_is_dead_locked(const struct dapl_evd *evd)
 {
 	dapl_lock_assert_held(&evd->lock);
 	return evd->slow & DAPL_EVD_DEAD;
+}
+
+static inline bool dapl_evd_is_waitable_locked(const struct dapl_evd *evd)
+{
+	dapl_lock_assert_held(&evd->lock);
+	return !(evd->slow & DAPL_EVD_UNWAITABLE);
 }
 
 static inline bool dapl_evd_is_waited_for_locked(const struct dapl_evd *evd)

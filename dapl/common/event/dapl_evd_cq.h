@@ -130,7 +130,7 @@ dapl_evd_dequeue_by(DAT_EVD_HANDLE handle, void *event, dapl_make_fn *make,
 
 	if (unlikely(!dapl_trylock(&evd->lock)))
 		return slow(evd, event, 0, NULL);
-	if (unlikely(evd->slow))
+	if (unlikely(evd->slow & ~DAPL_EVD_UNWAITABLE))
 		return slow(evd, event, 1, NULL);
 	n = evd->ops.poll(evd->cq, 1, &wc);
 	dapl_opaque(evd);
@@ -168,30 +168,24 @@ __attribute__((cold, noinline)) DAT_RETURN
 dapl_evd_bad_wait(DAT_EVD_HANDLE handle, const void *event,
 		  const DAT_COUNT *nmore, DAT_COUNT threshold);
 
-/* Whether a wait may begin. */
-static inline bool dapl_evd_wait_asks(DAT_EVD_HANDLE handle, const void *event,
-				      const DAT_COUNT *nmore,
-				      DAT_COUNT threshold)
+/* Whether a wait may begin the fast way: for one event, and it has a queue. */
+static inline bool dapl_evd_wait_is_plain(DAT_EVD_HANDLE handle,
+					  const void *event,
+					  const DAT_COUNT *nmore,
+					  DAT_COUNT threshold)
 {
 	const struct dapl_evd *evd = (const struct dapl_evd *)handle;
 
 	return likely(dapl_obj_is(handle, DAT_HANDLE_TYPE_EVD) && event &&
-		      nmore &&
-		      (uint32_t)threshold - 1 <
-			      (uint32_t)__atomic_load_n(&evd->qlen,
-							__ATOMIC_RELAXED));
+		      nmore && threshold == 1 &&
+		      __atomic_load_n(&evd->cq, __ATOMIC_RELAXED) != NULL);
 }
 
-/*
- * A wait for events that are no completions may be of a thread that is to be
- * cancelled at any time: programs do so that wait for requests. It is deferred
- * from before the lock is taken.
- */
-static inline bool dapl_evd_wait_defers(const struct dapl_evd *evd,
-					DAT_TIMEOUT timeout)
-{
-	return timeout && !__atomic_load_n(&evd->cq, __ATOMIC_RELAXED);
-}
+/* Any other, from its beginning. It GIVEs the event. */
+__attribute__((noinline)) DAT_RETURN
+dapl_evd_wait_careful(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
+		      DAT_COUNT threshold, void *event, DAT_COUNT *nmore,
+		      dapl_evd_give_fn *give);
 
 /*
  * The wait takes the first of N completions in WC. All others that are there
@@ -230,16 +224,16 @@ dapl_evd_wait_ring(struct dapl_evd *evd, void *to, dapl_evd_give_fn *give,
 }
 
 /*
- * A wait that ends at once, with *RET. A plain completion is MADE in EVENT,
- * another event GIVEn TO. Otherwise *RET_N completions were read to WC, which
- * has room for DAPL_EVD_BATCH. COUNTED, a constant: one that finds nothing
- * counts; MAKE and the caller see to the rest.
+ * A plain wait that ends at once, with *RET. A plain completion is MADE in
+ * EVENT, another event GIVEn TO. Otherwise *RET_N completions were read to WC,
+ * which has room for DAPL_EVD_BATCH. COUNTED, a constant: one that finds
+ * nothing counts; MAKE and the caller see to the rest.
  */
 __attribute__((always_inline)) static inline enum dapl_wait_way
-dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout,
-		   DAT_COUNT threshold, DAT_EVENT *event, void *to,
-		   dapl_make_fn *make, dapl_evd_give_fn *give, DAT_COUNT *nmore,
-		   struct ibv_wc *wc, int *ret_n, DAT_RETURN *ret, bool counted)
+dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_EVENT *event,
+		   void *to, dapl_make_fn *make, dapl_evd_give_fn *give,
+		   DAT_COUNT *nmore, struct ibv_wc *wc, int *ret_n,
+		   DAT_RETURN *ret, bool counted)
 {
 	int n;
 
@@ -247,9 +241,8 @@ dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout,
 		dapl_evd_lock_slow(evd);
 	*ret_n = 0;
 	*ret = DAT_SUCCESS;
-	if (unlikely(evd->slow || !evd->waitable || threshold > 1)) {
-		if (evd->slow != DAPL_EVD_RING || !evd->waitable ||
-		    threshold > 1)
+	if (unlikely(evd->slow)) {
+		if (evd->slow != DAPL_EVD_RING)
 			return DAPL_WAIT_ON;
 		return dapl_evd_wait_ring(evd, to, give, nmore, wc, ret_n);
 	}

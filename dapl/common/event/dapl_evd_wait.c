@@ -525,7 +525,7 @@ static DAT_RETURN may_wait_locked(const struct dapl_evd *evd,
 		return DAPL_ERR(DAT_ABORT, 0);
 	if (dapl_evd_is_waited_for_locked(evd))
 		return DAPL_BAD_STATE(EVD_WAITER);
-	if (!evd->waitable)
+	if (!dapl_evd_is_waitable_locked(evd))
 		return DAPL_BAD_STATE(EVD_UNWAITABLE);
 	return threshold > 1 ? dapl_evd_config_refuses(evd) : DAT_SUCCESS;
 }
@@ -610,40 +610,42 @@ DAT_RETURN dapl_evd_wait_slow(struct dapl_evd *evd, const struct ibv_wc *wc,
 	return wait_rest(evd, wc, n, timeout, threshold, event, nmore, give);
 }
 
-/* The same for an event of 2.0, without a call for it. */
+/*
+ * A wait for events that are no completions may be of a thread that is to be
+ * cancelled at any time: programs do so that wait for requests. It is deferred
+ * from before the lock is taken.
+ */
+DAT_RETURN dapl_evd_wait_careful(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
+				 DAT_COUNT threshold, void *event,
+				 DAT_COUNT *nmore, dapl_evd_give_fn *give)
+{
+	struct dapl_evd *evd = (struct dapl_evd *)handle;
+	bool deferred;
+	DAT_RETURN ret;
+	int type = 0;
+
+	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EVD) || !event ||
+		     !nmore || threshold < 1 ||
+		     threshold > __atomic_load_n(&evd->qlen, __ATOMIC_RELAXED)))
+		return dapl_evd_bad_wait(handle, event, nmore, threshold);
+	deferred = timeout && !__atomic_load_n(&evd->cq, __ATOMIC_RELAXED);
+	if (deferred)
+		type = dapl_cancel_defer();
+	if (unlikely(!dapl_trylock(&evd->lock)))
+		dapl_evd_lock_slow(evd);
+	ret = dapl_evd_wait_slow(evd, NULL, 0, timeout, threshold, event, nmore,
+				 give);
+	if (deferred)
+		dapl_cancel_defer_end(type);
+	return ret;
+}
+
+/* The rest of a plain one, for an event of 2.0 and without a call for it. */
 __attribute__((noinline)) static DAT_RETURN
 wait_slow(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
-	  DAT_TIMEOUT timeout, DAT_COUNT threshold, DAT_EVENT *event,
-	  DAT_COUNT *nmore)
+	  DAT_TIMEOUT timeout, DAT_EVENT *event, DAT_COUNT *nmore)
 {
-	return wait_rest(evd, wc, n, timeout, threshold, event, nmore,
-			 dapl_evd_give);
-}
-
-__attribute__((always_inline)) static inline DAT_RETURN
-evd_wait(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
-	 DAT_EVENT *event, DAT_COUNT *nmore)
-{
-	struct ibv_wc wc[DAPL_EVD_BATCH];
-	DAT_RETURN ret;
-	int n;
-
-	if (unlikely(dapl_evd_wait_fast(evd, timeout, threshold, event, event,
-					make, dapl_evd_give, nmore, wc, &n,
-					&ret, false) == DAPL_WAIT_ON))
-		return wait_slow(evd, wc, n, timeout, threshold, event, nmore);
-	return ret;
-}
-
-__attribute__((noinline)) static DAT_RETURN
-evd_wait_deferred(struct dapl_evd *evd, DAT_TIMEOUT timeout,
-		  DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore)
-{
-	int type = dapl_cancel_defer();
-	DAT_RETURN ret = evd_wait(evd, timeout, threshold, event, nmore);
-
-	dapl_cancel_defer_end(type);
-	return ret;
+	return wait_rest(evd, wc, n, timeout, 1, event, nmore, dapl_evd_give);
 }
 
 DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
@@ -651,10 +653,16 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 			 DAT_COUNT *nmore)
 {
 	struct dapl_evd *evd = (struct dapl_evd *)handle;
+	struct ibv_wc wc[DAPL_EVD_BATCH];
+	DAT_RETURN ret;
+	int n;
 
-	if (!dapl_evd_wait_asks(handle, event, nmore, threshold))
-		return dapl_evd_bad_wait(handle, event, nmore, threshold);
-	if (dapl_evd_wait_defers(evd, timeout))
-		return evd_wait_deferred(evd, timeout, threshold, event, nmore);
-	return evd_wait(evd, timeout, threshold, event, nmore);
+	if (!dapl_evd_wait_is_plain(handle, event, nmore, threshold))
+		return dapl_evd_wait_careful(handle, timeout, threshold, event,
+					     nmore, dapl_evd_give);
+	if (unlikely(dapl_evd_wait_fast(evd, timeout, event, event, make,
+					dapl_evd_give, nmore, wc, &n, &ret,
+					false) == DAPL_WAIT_ON))
+		return wait_slow(evd, wc, n, timeout, event, nmore);
+	return ret;
 }

@@ -321,46 +321,36 @@ static DAT_RETURN waited(struct dapl_evd *evd, DAT_RETURN ret,
 }
 
 /* What it does in its sleep is counted there. */
-__attribute__((noinline)) static DAT_RETURN
-wait_deferred(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
-	      DAT_EVENT *event, DAT_COUNT *nmore)
-{
-	return waited(evd,
-		      dapl_evd_wait((DAT_EVD_HANDLE)evd, timeout, threshold,
-				    event, nmore),
-		      event, nmore);
-}
-
 DAT_RETURN dapl_counted_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 				 DAT_COUNT threshold, DAT_EVENT *event,
 				 DAT_COUNT *nmore)
 {
 	struct dapl_evd *evd = (struct dapl_evd *)handle;
 	struct ibv_wc wc[DAPL_EVD_BATCH];
-	enum dapl_wait_way way;
 	DAT_RETURN ret;
 	int n;
 
-	if (!dapl_evd_wait_asks(handle, event, nmore, threshold))
-		return dapl_evd_bad_wait(handle, event, nmore, threshold);
-	if (dapl_evd_wait_defers(evd, timeout))
-		return wait_deferred(evd, timeout, threshold, event, nmore);
-	way = dapl_evd_wait_fast(evd, timeout, threshold, event, event,
-				 wait_make, dapl_evd_give, nmore, wc, &n, &ret,
-				 true);
-	if (likely(way == DAPL_WAIT_MADE)) {
+	if (!dapl_evd_wait_is_plain(handle, event, nmore, threshold)) {
+		ret = dapl_evd_wait_careful(handle, timeout, threshold, event,
+					    nmore, dapl_evd_give);
+		return waited(evd, ret, event, nmore);
+	}
+	switch (dapl_evd_wait_fast(evd, timeout, event, event, wait_make,
+				   dapl_evd_give, nmore, wc, &n, &ret, true)) {
+	case DAPL_WAIT_ON:
+		ret = dapl_evd_wait_slow(evd, wc, n, timeout, threshold, event,
+					 nmore, dapl_evd_give);
+		return waited(evd, ret, event, nmore);
+	case DAPL_WAIT_OVER:
+		return ret == DAT_SUCCESS ? waited(evd, ret, event, nmore)
+					  : ret;
+	default:
 		if (*nmore)
 			dapl_count_most(values_of_evd(evd),
 					DAPL_EVD_EVENTS_MOST,
 					(uint64_t)*nmore + 1);
 		return ret;
 	}
-	if (way == DAPL_WAIT_OVER && ret != DAT_SUCCESS)
-		return ret;
-	if (way == DAPL_WAIT_ON)
-		ret = dapl_evd_wait_slow(evd, wc, n, timeout, threshold, event,
-					 nmore, dapl_evd_give);
-	return waited(evd, ret, event, nmore);
 }
 
 /* ---------------------------------------------------------- slots */
