@@ -115,7 +115,7 @@ static void at_once(bool all)
 	needs(open_files() == before);
 }
 
-/* How many more than FEW: an adapter takes several, and each is the last once. */
+/* More than FEW: an adapter takes several, and each is the last one once. */
 static unsigned more;
 
 /* The child's part, with limits of its own. */
