@@ -103,40 +103,46 @@ static bool is_most(enum dapl_counts_of of, int id)
 					   : (int)DCNT_EVD_ALL_COUNTERS);
 }
 
-static uint64_t fast_value(const struct dapl_counts *c, int id)
+static uint64_t both(const struct dapl_counts *c, int id)
 {
-	return __atomic_load_n(&c->fast[id], __ATOMIC_RELAXED);
+	return __atomic_load_n(&c->fast[id], __ATOMIC_RELAXED) +
+	       __atomic_load_n(&c->n[id], __ATOMIC_RELAXED);
 }
 
-/*
- * What the fast ways have counted as ID. A dequeue of theirs counts only what
- * it found in the completion queue; the rest follows from that.
- */
-static uint64_t counted_fast(const struct dapl_counts *c,
-			     enum dapl_counts_of of, int id)
+static uint64_t most(const struct dapl_counts *c, int id)
 {
-	if (of == DAPL_COUNTS_EP)
-		return fast_value(c, id);
-	switch (id) {
-	case DCNT_EVD_DEQUEUE:
-	case DCNT_EVD_DEQUEUE_POLL:
-		return fast_value(c, DCNT_EVD_DEQUEUE_POLL_FOUND) +
-		       fast_value(c, DCNT_EVD_DEQUEUE_NOT_FOUND);
-	case DCNT_EVD_DEQUEUE_FOUND:
-		return fast_value(c, DCNT_EVD_DEQUEUE_POLL_FOUND);
-	default:
-		return fast_value(c, id);
-	}
+	uint64_t fast = __atomic_load_n(&c->fast[id], __ATOMIC_RELAXED);
+	uint64_t n = __atomic_load_n(&c->n[id], __ATOMIC_RELAXED);
+
+	return fast > n ? fast : n;
+}
+
+static uint64_t found(const struct dapl_counts *c)
+{
+	return both(c, DCNT_EVD_DEQUEUE_POLL_FOUND) +
+	       both(c, DCNT_EVD_DEQUEUE_FOUND);
 }
 
 /* Since the object is there. */
 static uint64_t counted_ever(const struct dapl_counts *c,
 			     enum dapl_counts_of of, int id)
 {
-	uint64_t fast = counted_fast(c, of, id);
-	uint64_t n = __atomic_load_n(&c->n[id], __ATOMIC_RELAXED);
-
-	return !is_most(of, id) ? fast + n : fast > n ? fast : n;
+	if (is_most(of, id))
+		return most(c, id);
+	if (of == DAPL_COUNTS_EP)
+		return both(c, id);
+	switch (id) {
+	case DCNT_EVD_DEQUEUE:
+		return found(c) + both(c, DCNT_EVD_DEQUEUE_NOT_FOUND);
+	case DCNT_EVD_DEQUEUE_POLL:
+		return of == DAPL_COUNTS_EVD_CQ
+			       ? found(c) + both(c, DCNT_EVD_DEQUEUE_NOT_FOUND)
+			       : 0;
+	case DCNT_EVD_DEQUEUE_FOUND:
+		return found(c);
+	default:
+		return both(c, id);
+	}
 }
 
 static void sum_up(uint64_t *sum, enum dapl_counts_of of, int id,

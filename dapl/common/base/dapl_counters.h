@@ -50,10 +50,15 @@ struct dapl_counts {
 	uint64_t base[DAPL_EP_COUNTS]; /* what is subtracted, since a reset */
 };
 
-/* Whose values they are. */
+/*
+ * Whose values they are. An EVD counts a dequeue once, as what it found:
+ * a transfer (POLL_FOUND), another event (FOUND) or nothing (NOT_FOUND); the
+ * rest of DCNT_EVD_DEQUEUE* follows from that.
+ */
 enum dapl_counts_of {
 	DAPL_COUNTS_EP,
 	DAPL_COUNTS_EVD,
+	DAPL_COUNTS_EVD_CQ, /* it has a completion queue */
 };
 
 /* Groups of an adapter's counters, DCNT_IA_CM to DCNT_IA_DIAG. */

@@ -74,7 +74,9 @@ static void evd_shutdown(struct dapl_obj *obj)
 	dapl_evd_wait_left(evd);
 	if (cno)
 		dapl_cno_unuse(cno);
-	dapl_counts_end(&evd->counts, DAPL_COUNTS_EVD, obj->ia->counters.evd);
+	dapl_counts_end(&evd->counts,
+			evd->cq ? DAPL_COUNTS_EVD_CQ : DAPL_COUNTS_EVD,
+			obj->ia->counters.evd);
 	/* A resize may be at it. */
 	dapl_lock(&evd->ctl);
 	if (evd->cq) {

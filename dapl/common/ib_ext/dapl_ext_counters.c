@@ -47,7 +47,7 @@ static bool set_of(DAT_HANDLE handle, struct set *set)
 		*set = (struct set){
 			.ia = evd->obj.ia,
 			.place = &evd->counts,
-			.of = DAPL_COUNTS_EVD,
+			.of = evd->cq ? DAPL_COUNTS_EVD_CQ : DAPL_COUNTS_EVD,
 			.sum = evd->obj.ia->counters.evd,
 			.all = DCNT_EVD_ALL_COUNTERS,
 			.count = DAPL_EVD_COUNTS,

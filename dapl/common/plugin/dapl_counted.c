@@ -193,8 +193,8 @@ static bool is_transfer(const DAT_EVENT *event)
 	       event->event_number == (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT;
 }
 
-/* EVENT was taken. Its endpoint may be no more. */
-static void taken(const DAT_EVENT *event)
+/* A receive of an endpoint, which may be no more. */
+static void received(const DAT_EVENT *event)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto =
 		&event->event_data.dto_completion_event_data;
@@ -208,10 +208,19 @@ static void taken(const DAT_EVENT *event)
 	if (id < 0)
 		return;
 	c = values_of_ep(qp);
-	if (unlikely(!c))
-		return;
 	dapl_count(c, id);
 	dapl_count_add(c, id + 1, dto->transfered_length); /* its _DATA */
+}
+
+/* EVENT was taken of EVD, by what is counted as ID; so many are LEFT. */
+static void taken(struct dapl_evd *evd, int id, const DAT_EVENT *event,
+		  uint32_t left)
+{
+	uint64_t *c = values_of_evd(evd);
+
+	dapl_count(c, id);
+	dapl_count_most(c, DAPL_EVD_EVENTS_MOST, (uint64_t)left + 1);
+	received(event);
 }
 
 /* A completion that is simply a success was taken. With the lock. */
@@ -251,25 +260,14 @@ __attribute__((noinline)) static DAT_RETURN
 dequeue_slow(struct dapl_evd *evd, void *event, int n, const struct ibv_wc *wc)
 {
 	DAT_RETURN ret = dapl_evd_dequeue_slow(evd, event, n, wc);
-	uint64_t *c;
 
-	if (ret != DAT_SUCCESS && DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY)
-		return ret;
-	c = values_of_evd(evd);
-	if (unlikely(!c))
-		return ret;
-	dapl_count(c, DCNT_EVD_DEQUEUE);
-	dapl_count(c, ret == DAT_SUCCESS ? DCNT_EVD_DEQUEUE_FOUND
-					 : DCNT_EVD_DEQUEUE_NOT_FOUND);
-	if (__atomic_load_n(&evd->cq, __ATOMIC_RELAXED))
-		dapl_count(c, DCNT_EVD_DEQUEUE_POLL);
-	if (ret != DAT_SUCCESS)
-		return ret;
-	if (is_transfer(event))
-		dapl_count(c, DCNT_EVD_DEQUEUE_POLL_FOUND);
-	dapl_count_most(c, DAPL_EVD_EVENTS_MOST,
-			(uint64_t)dapl_evd_queued(evd) + 1);
-	taken(event);
+	if (likely(ret == DAT_SUCCESS))
+		taken(evd,
+		      is_transfer(event) ? DCNT_EVD_DEQUEUE_POLL_FOUND
+					 : DCNT_EVD_DEQUEUE_FOUND,
+		      event, dapl_evd_queued(evd));
+	else if (DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY)
+		dapl_count(values_of_evd(evd), DCNT_EVD_DEQUEUE_NOT_FOUND);
 	return ret;
 }
 
@@ -290,33 +288,21 @@ INLINE bool wait_make(struct dapl_evd *evd, const struct ibv_wc *wc,
 	return true;
 }
 
-/* Whether a wait that ended with RET was one: refusals are none. */
-static bool has_waited(DAT_RETURN ret)
-{
-	switch (DAT_GET_TYPE(ret)) {
-	case DAT_SUCCESS:
-	case DAT_TIMEOUT_EXPIRED:
-	case DAT_INTERRUPTED_CALL:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* A wait has ended that the fast ways have not counted. */
+/* A wait has ended that the fast ways have not counted; refusals are none. */
 static DAT_RETURN waited(struct dapl_evd *evd, DAT_RETURN ret,
 			 const DAT_EVENT *event, const DAT_COUNT *nmore)
 {
-	uint64_t *c;
-
-	if (!has_waited(ret))
-		return ret;
-	c = values_of_evd(evd);
-	dapl_count(c, DCNT_EVD_WAIT);
-	if (ret != DAT_SUCCESS)
-		return ret;
-	dapl_count_most(c, DAPL_EVD_EVENTS_MOST, (uint64_t)*nmore + 1);
-	taken(event);
+	switch (DAT_GET_TYPE(ret)) {
+	case DAT_SUCCESS:
+		taken(evd, DCNT_EVD_WAIT, event, (uint32_t)*nmore);
+		break;
+	case DAT_TIMEOUT_EXPIRED:
+	case DAT_INTERRUPTED_CALL:
+		dapl_count(values_of_evd(evd), DCNT_EVD_WAIT);
+		break;
+	default:
+		break;
+	}
 	return ret;
 }
 
