@@ -229,12 +229,15 @@ dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 						     ? &qp->read_iov
 						     : &qp->request_iov,
 					     __ATOMIC_RELAXED) ||
-		     !iov || (op != DAT_DTO_SEND && !remote)))
+		     !iov))
 		goto slow;
 	wq = qp->sq;
 	if (unlikely(!dapl_trylock(&wq->lock)))
 		goto slow;
 	locked = true;
+	/* Not before: compilers make one long test of two pointers. */
+	if (unlikely(op != DAT_DTO_SEND && !remote))
+		goto slow;
 	if (unlikely(!dapl_wq_counts_locked(wq, count)))
 		goto slow;
 	length = iov->segment_length;
