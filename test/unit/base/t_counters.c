@@ -3,14 +3,17 @@
  * t_counters.c - counters: what the device counts in files of the kernel, what
  * is printed, and that printing is as asked for.
  *
- * What calls count is conform/c_counters.c. Threads: the test's own.
- * Rules: doc/dapl-counters.7; the files of drivers as Linux has them.
+ * What calls count is conform/c_counters.c. Threads: one, but where counters
+ * are read while another counts. Rules: doc/dapl-counters.7; the files of
+ * drivers as Linux has them.
  */
 #include "test/unit/kit.h"
 
 #include <dat2/dat_ib_extensions.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -391,6 +394,79 @@ ON_EACH(events__that_were_taken, world_connect)
 			 found);
 	assert_int_equal(ep_value(c->ep, DCNT_EP_RECV), 2 * WARM);
 	assert_int_equal(ep_value(c->ep, DCNT_EP_RECV_DATA), 2 * WARM * 8);
+}
+
+/* Somebody who reads an endpoint's counters and resets each. */
+struct reader {
+	DAT_EP_HANDLE ep;
+	bool stop; /* atomic */
+	uint64_t sum[DCNT_EP_ALL_COUNTERS];
+	uint64_t most; /* that was ever read at once */
+	bool failed;
+};
+
+static void read_all(struct reader *r)
+{
+	DAT_UINT64 value;
+
+	for (int id = 0; id < DCNT_EP_ALL_COUNTERS; id++) {
+		r->failed |=
+			world_op((DAT_HANDLE)r->ep, DAT_IB_QUERY_COUNTERS_OP,
+				 id, &value, 1) != DAT_SUCCESS;
+		r->sum[id] += value;
+		if (value > r->most)
+			r->most = value;
+	}
+}
+
+static void *reads(void *arg)
+{
+	struct reader *r = arg;
+
+	while (!__atomic_load_n(&r->stop, __ATOMIC_RELAXED))
+		read_all(r);
+	return NULL;
+}
+
+#define MANY 3000
+
+/* What is posted and received meanwhile is read once, whoever resets when. */
+ON_EACH(reset__while_they_count, world_connect)
+{
+	struct reader r = {.ep = c->ep};
+	const DAT_PROVIDER *vector;
+	DAT_LMR_TRIPLET seg = world_seg(c, 0, 8), room = world_seg(c, 0, 64);
+	pthread_t thread;
+	DAT_EVENT event;
+
+	read_all(&r);
+	vector = ((struct dapl_ia *)c->ia)->obj.provider;
+	assert_int_equal(pthread_create(&thread, NULL, reads, &r), 0);
+	for (unsigned i = 0; i < MANY; i++) {
+		world_recv(s, 0, 64, 3);
+		assert_dat_ok(vector->ep_post_recv_func(c->ep, 1, &room,
+							world_cookie(2), 0));
+		assert_dat_ok(vector->ep_post_send_func(c->ep, 1, &seg,
+							world_cookie(1), 0));
+		expect_dto(c->req_evd, 1, DAT_DTO_SUCCESS);
+		expect_dto(s->recv_evd, 3, DAT_DTO_SUCCESS);
+		world_send(s, 0, 64, 4, 0);
+		expect_dto(s->req_evd, 4, DAT_DTO_SUCCESS);
+		while (vector->evd_dequeue_func(c->recv_evd, &event) !=
+		       DAT_SUCCESS)
+			sched_yield();
+	}
+	__atomic_store_n(&r.stop, true, __ATOMIC_RELAXED);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	read_all(&r);
+	assert_false(r.failed);
+	assert_true(r.most <= MANY * 64);
+	assert_int_equal(r.sum[DCNT_EP_POST_SEND], MANY);
+	assert_int_equal(r.sum[DCNT_EP_POST_SEND_DATA], MANY * 8);
+	assert_int_equal(r.sum[DCNT_EP_POST_RECV], MANY);
+	assert_int_equal(r.sum[DCNT_EP_POST_RECV_DATA], MANY * 64);
+	assert_int_equal(r.sum[DCNT_EP_RECV], MANY);
+	assert_int_equal(r.sum[DCNT_EP_RECV_DATA], MANY * 64);
 }
 
 /* What stderr gets when an adapter is closed that was opened with TEXT in the
