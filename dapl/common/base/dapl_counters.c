@@ -154,23 +154,37 @@ static void sum_up(uint64_t *sum, enum dapl_counts_of of, int id,
 		dapl_count_add(sum, id, value);
 }
 
+static uint64_t most_value(struct dapl_counts *c, enum dapl_counts_of of,
+			   int id, uint64_t *sum, bool reset)
+{
+	uint64_t value = most(c, id);
+
+	if (!reset)
+		return value;
+	sum_up(sum, of, id, value);
+	/* Who has just counted more may bring that back. */
+	__atomic_store_n(&c->fast[id], 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->n[id], 0, __ATOMIC_RELAXED);
+	return value;
+}
+
+/* The base is read first: it is what was counted some time before. */
 uint64_t dapl_counts_value(struct dapl_counts *c, enum dapl_counts_of of,
 			   int id, uint64_t *sum, bool reset)
 {
-	/* First: it is what was counted some time before. */
-	uint64_t base = __atomic_load_n(&c->base[id], __ATOMIC_ACQUIRE);
-	uint64_t ever = counted_ever(c, of, id);
+	uint64_t base = __atomic_load_n(&c->base[id], __ATOMIC_ACQUIRE), ever;
 
-	if (reset && is_most(of, id)) {
-		sum_up(sum, of, id, ever);
-		/* Who has just counted more may bring that back. */
-		__atomic_store_n(&c->fast[id], 0, __ATOMIC_RELAXED);
-		__atomic_store_n(&c->n[id], 0, __ATOMIC_RELAXED);
-	} else if (reset) {
-		__atomic_store_n(&c->base[id], ever, __ATOMIC_RELEASE);
-	}
-	/* A post that was refused has been taken back. */
-	return ever > base ? ever - base : 0;
+	if (is_most(of, id))
+		return most_value(c, of, id, sum, reset);
+	do {
+		ever = counted_ever(c, of, id);
+		/* A post that was refused has been taken back. */
+		if (ever <= base)
+			return 0;
+	} while (reset && !__atomic_compare_exchange_n(
+				  &c->base[id], &base, ever, false,
+				  __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+	return ever - base;
 }
 
 void dapl_counts_end(struct dapl_counts **place, enum dapl_counts_of of,
