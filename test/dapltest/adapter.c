@@ -51,7 +51,7 @@ static int open_ia(struct dpt *d)
 int dpt_open(struct dpt *d)
 {
 	DAT_PROVIDER_ATTR provider;
-	const char *cm;
+	const char *cm, *ud;
 	DAT_RETURN ret;
 	int rc = open_ia(d);
 
@@ -69,6 +69,8 @@ int dpt_open(struct dpt *d)
 	cm = dt_dat_attr(&provider, "DAT_IB_PROVIDER_NAME");
 	if (!d->oob_port && cm && !strcmp(cm, "UCM"))
 		d->oob_port = DT_OOB_PORT;
+	ud = dt_dat_attr(&provider, "DAT_IB_UD");
+	d->has_ud = ud && !strcmp(ud, "TRUE");
 	d->attr.adapter_name[sizeof(d->attr.adapter_name) - 1] = 0;
 	dt_report_provider(&d->r, d->o->device, d->attr.adapter_name);
 	return 0;

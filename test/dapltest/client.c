@@ -31,6 +31,7 @@ static struct dpt_transaction transaction_of(const struct dpt_opts *o)
 	cmd.threads = o->threads;
 	cmd.eps = o->width;
 	cmd.rsp = o->rsp;
+	cmd.ud = o->ud;
 	/* The server would check what nobody filled in. */
 	cmd.validate = o->validate && !o->no_check;
 	cmd.poll = o->poll;
@@ -89,7 +90,8 @@ static void put_quit(const struct dpt *d, uint8_t *msg)
 
 static uint32_t features(const struct dpt *d)
 {
-	return DPT_FEATURE_START | (d->o->no_check ? 0 : DPT_FEATURE_PATTERN);
+	return DPT_FEATURE_START | (d->o->no_check ? 0 : DPT_FEATURE_PATTERN) |
+	       (d->o->ud ? DPT_FEATURE_UD : 0);
 }
 
 /* Both sides said that they put patterns into their buffers. */
@@ -213,6 +215,10 @@ static int run_transaction(struct dpt_tx *tx, struct dpt_control *c)
 
 	if (rc)
 		return rc;
+	if (tx->cmd.ud && !(info.ext.features & DPT_FEATURE_UD))
+		return dt_fail(&tx->d->r, DT_MISMATCH,
+			       "the server knows no datagrams (-u): it is an "
+			       "older dapltest");
 	tx->qual = info.qual;
 	tx->final = !tx->cmd.old_form || info.ext.present;
 	tx->data = have_pattern(tx->d, &info)		     ? DPT_DATA_PATTERN

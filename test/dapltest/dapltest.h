@@ -37,6 +37,7 @@ struct dpt {
 	 */
 	uint16_t oob_port;
 	struct sockaddr_storage server; /* client: where it is */
+	bool has_ud;			/* the adapter: datagram endpoints */
 };
 
 /* Registered memory. */

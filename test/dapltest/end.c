@@ -2,12 +2,13 @@
 /*
  * end.c - one end of a connection: an endpoint with queues of its own.
  *
- * Does not own buffers. Threads, ownership: see end.h.
+ * Does not own what is sent and received. Threads, ownership: see end.h.
  * Rule: what a peer can notice is as in the historic tool: who disconnects
  * how, and that acceptance carries no private data.
  */
 #include "test/dapltest/end.h"
 
+#include "test/dapltest/datagram.h"
 #include "test/dtest/common/dt_watch.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@
 #define PEER_FIRST_NS (5 * DT_NS_PER_S)
 /* Bytes per second that even an emulated device moves. */
 #define SLOW_RATE 5000000ull
+#define GRH_SIZE  64 /* of which a datagram takes 40 */
 
 static uint32_t at_most(uint32_t value, DAT_COUNT limit)
 {
@@ -65,13 +67,17 @@ static int make_ep(struct dpt *d, DAT_PZ_HANDLE pz,
 	attr.max_rdma_read_iov = (DAT_COUNT)needs->segs;
 	attr.max_rdma_write_iov = (DAT_COUNT)needs->segs;
 	attr.srq_soft_hw = DAT_HW_DEFAULT;
+	if (DPT_IS_UD(needs))
+		dpt_ud_attr(&attr);
 	dt_doing("dat_ep_create");
 	ret = dat_ep_create(d->ia, pz, e->rcv_evd, e->req_evd, e->conn_evd,
 			    &attr, &e->ep);
 	if (ret == DAT_SUCCESS)
 		return 0;
 	e->ep = DAT_HANDLE_NULL;
-	return dpt_failed(d, ret, "dat_ep_create", NULL);
+	return dpt_failed(d, ret, "dat_ep_create",
+			  needs->ud ? "datagrams are no longer than the MTU"
+				    : NULL);
 }
 
 int dpt_end_open(struct dpt *d, DAT_PZ_HANDLE pz,
@@ -80,11 +86,15 @@ int dpt_end_open(struct dpt *d, DAT_PZ_HANDLE pz,
 	int rc;
 
 	memset(e, 0, sizeof(*e));
-	snprintf(e->name, sizeof(e->name), "%s", needs->name);
+	snprintf(e->name, sizeof(e->name), "%s%s", needs->name,
+		 needs->ud ? " (UD)" : "");
 	e->w.mode = needs->mode;
 	e->w.yield = true;
 	e->limit_ns = d->limit_ns + needs->bulk / SLOW_RATE * DT_NS_PER_S;
+	e->ud = needs->ud;
 	rc = make_evds(d, needs, e);
+	if (!rc && e->ud)
+		rc = dpt_region_make(d, pz, GRH_SIZE, &e->grh);
 	return rc ? rc : make_ep(d, pz, needs, e);
 }
 
@@ -110,6 +120,7 @@ int dpt_end_close(struct dpt *d, struct dpt_end *e, int rc)
 	if (e->ep != DAT_HANDLE_NULL)
 		rc = dpt_freed(d, rc, dat_ep_free(e->ep), "dat_ep_free");
 	e->psp = e->rsp = e->ep = DAT_HANDLE_NULL;
+	rc = dpt_region_free(d, &e->grh, rc);
 	rc = dpt_evd_free(d, &e->rcv_evd, rc);
 	rc = dpt_evd_free(d, &e->req_evd, rc);
 	rc = dpt_evd_free(d, &e->conn_evd, rc);
@@ -188,15 +199,25 @@ static int established(struct dpt *d, struct dpt_end *e)
 {
 	DAT_EVENT event;
 	int rc = next_event(d, e, e->conn_evd, "the connection", &event);
+	DAT_EVENT as_it_came;
 
 	if (rc)
 		return rc;
+	as_it_came = event;
+	if (DPT_IS_UD(e))
+		dpt_ud_as_plain(&event);
 	if (event.event_number == DAT_CONNECTION_EVENT_PEER_REJECTED)
 		return -ECONNREFUSED;
 	if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
 		return not_connected(d, e, event.event_number);
+	if (DPT_IS_UD(e))
+		rc = dpt_ud_found(d, e, &as_it_came);
+	if (rc)
+		return rc;
 	e->connected = true;
-	e->w.conn_evd = e->conn_evd;
+	/* A peer's datagram endpoint that ends is not told of. */
+	if (!e->ud)
+		e->w.conn_evd = e->conn_evd;
 	dt_trace(&d->r, "%d: %s: connected\n", d->r.pid, e->name);
 	return 0;
 }
@@ -254,6 +275,8 @@ int dpt_end_accept(struct dpt *d, struct dpt_end *e, const void *pdata,
 
 	if (rc)
 		return rc;
+	if (DPT_IS_UD(e))
+		dpt_ud_as_plain(&event);
 	if (event.event_number != DAT_CONNECTION_REQUEST_EVENT)
 		return dt_fail(&d->r, DT_FAILED,
 			       "%s: got %s instead of a connection request",
@@ -325,6 +348,8 @@ int dpt_end_part(struct dpt *d, struct dpt_end *e, DAT_CLOSE_FLAGS how,
 	if (!e->connected)
 		return 0;
 	e->connected = false;
+	if (DPT_IS_UD(e))
+		return dpt_ud_forget(d, e);
 	if (peer_first)
 		let_peer_leave(d, e);
 	if (e->w.gone)
@@ -367,7 +392,9 @@ int dpt_end_post(struct dpt *d, struct dpt_end *e,
 	DAT_COUNT n = (DAT_COUNT)req->segs;
 	DAT_RETURN ret;
 
-	if (req->type == DPT_OP_SEND)
+	if (DPT_IS_UD(e))
+		ret = dpt_ud_post_send(e, n, iov, cookie);
+	else if (req->type == DPT_OP_SEND)
 		ret = dat_ep_post_send(e->ep, n, iov, cookie,
 				       DAT_COMPLETION_DEFAULT_FLAG);
 	else if (req->type == DPT_OP_WRITE)
@@ -386,11 +413,17 @@ int dpt_end_post_recv(struct dpt *d, struct dpt_end *e,
 		      const DAT_LMR_TRIPLET *iov, uint32_t segs,
 		      uint64_t cookie)
 {
+	DAT_LMR_TRIPLET all[DPT_SEGS_MAX + 1];
 	DAT_DTO_COOKIE c = {.as_64 = cookie};
+	uint32_t front = 0;
 	DAT_RETURN ret;
 
-	ret = dat_ep_post_recv(e->ep, (DAT_COUNT)segs,
-			       (DAT_LMR_TRIPLET *)(uintptr_t)iov, c,
+#if DAT_FACE == 2
+	if (e->ud)
+		all[front++] = dpt_segment(&e->grh, 0, DT_UD_GRH);
+#endif
+	memcpy(&all[front], iov, segs * sizeof(*iov));
+	ret = dat_ep_post_recv(e->ep, (DAT_COUNT)(front + segs), all, c,
 			       DAT_COMPLETION_DEFAULT_FLAG);
 	if (ret != DAT_SUCCESS)
 		return dt_dat_fail(&d->r, DT_FAILED, ret, "dat_ep_post_recv",
@@ -447,6 +480,8 @@ int dpt_end_next(struct dpt *d, struct dpt_end *e, DAT_EVD_HANDLE evd,
 
 	if (rc)
 		return wait_failed(d, e, rc, what);
+	if (DPT_IS_UD(e))
+		dpt_ud_as_plain(&event);
 	if (event.event_number != DAT_DTO_COMPLETION_EVENT)
 		return dt_fail(&d->r, DT_FAILED, "%s of %s: got %s (0x%x)",
 			       what, e->name, dt_event_name(event.event_number),

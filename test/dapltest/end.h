@@ -2,16 +2,19 @@
 /*
  * end.h - one end of a connection: an endpoint with queues of its own.
  *
- * Does not own buffers. Threads: an end belongs to one thread at a time.
- * Ownership: dpt_end_close() releases whatever there is, at any point.
- * Rule: every wait has the limit of the run and notices that the peer left or
- * that somebody asked to stop. A completion counts only if it is the one that
- * was expected.
+ * Does not own what is sent and received. Threads: an end belongs to one thread
+ * at a time. Ownership: dpt_end_close() releases whatever there is, at any
+ * point. Rule: every wait has the limit of the run and notices that the peer
+ * left or that somebody asked to stop. A completion counts only if it is the
+ * one that was expected.
  */
 #ifndef DAPLTEST_END_H
 #define DAPLTEST_END_H
 
 #include "test/dapltest/dapltest.h"
+#if DAT_FACE == 2
+#include "test/dtest/common/dt_ud.h"
+#endif
 
 /* What an end must be able to hold. */
 struct dpt_end_needs {
@@ -22,6 +25,7 @@ struct dpt_end_needs {
 	uint32_t bytes;
 	uint64_t bulk;		/* bytes that may move while this side waits */
 	enum dt_wait_mode mode; /* of completions */
+	bool ud;		/* datagrams */
 };
 
 struct dpt_end {
@@ -37,6 +41,11 @@ struct dpt_end {
 	uint64_t limit_ns; /* of a wait for completions */
 	bool requested;	   /* a client came to the service point */
 	bool connected;
+	bool ud;
+	struct dpt_region grh; /* datagrams: what is in front of them */
+#if DAT_FACE == 2
+	struct dt_ud_peer peer; /* datagrams: where they go */
+#endif
 };
 
 /* A request to post. remote is for RDMA. */

@@ -135,6 +135,14 @@ static const char *op_wrong(const struct dpt_op *op)
 	return NULL;
 }
 
+bool dpt_ops_have_rdma(const struct dpt_op *ops, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (ops[i].type != DPT_OP_SEND)
+			return true;
+	return false;
+}
+
 const char *dpt_ops_wrong(const struct dpt_op *ops, uint32_t count)
 {
 	bool sends[2] = {false, false};

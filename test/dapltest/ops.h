@@ -63,6 +63,9 @@ int dpt_parse_ops(int argc, char *const *argv, bool verify,
 int dpt_parse_perf_op(int argc, char *const *argv, struct dpt_op *ret_op,
 		      char *why, size_t why_size);
 
+/* Whether one of them is no send. */
+bool dpt_ops_have_rdma(const struct dpt_op *ops, uint32_t count);
+
 /*
  * Whether a list makes sense as a whole, wherever it came from: sizes, sends
  * in both directions, -f in pairs. Returns NULL, or what is wrong.

@@ -33,7 +33,6 @@ struct words {
 	struct dpt_opts o; /* first: its offsets are those of both */
 	uint32_t qos;	   /* of `qoses` */
 	uint32_t mode;	   /* 1: poll */
-	bool ud;
 };
 
 #define AT(member)   offsetof(struct dpt_opts, member)
@@ -108,7 +107,11 @@ static const struct {
 	{ALL,
 	 {'d', NULL, DT_OPT_MORE, AT(debug), 0, 0, 0, NULL,
 	  "show each step; three times: addresses too"}},
-	{T | P, {'u', NULL, DT_OPT_FLAG, WORD(ud), 0, 0, 0, NULL, NULL}},
+	{T,
+	 {'u', NULL, DT_OPT_FLAG, AT(ud), 0, 0, 0, NULL,
+	  DT_FACED(NULL, "datagram (UD) endpoints: operations are SR, and no\n"
+			 "longer than the MTU")}},
+	{P, {'u', NULL, DT_OPT_FLAG, AT(ud), 0, 0, 0, NULL, NULL}},
 	{F,
 	 {'i', NULL, DT_OPT_UNUSED, 0, 0, 0, UINT32_MAX, "N", NULL}},
 	{F,
@@ -258,11 +261,19 @@ static int check_given(struct reader *r)
 	const struct dpt_opts *o = &r->w.o;
 	const char *must = tests[o->test].must;
 
-	/* As other tools call it: told where it is. */
-	if (r->w.ud)
+	if (o->ud && DAT_FACE == 1)
+		return bad(r, "-u", "", "DAT 1.2 has no datagrams (UD)");
+	if (o->ud && o->test == DPT_PERFORMANCE)
 		return bad(r, "-u", "",
-			   "this tool has connected endpoints only; dtestx, "
-			   "dtestcm and dtestsrq have datagrams (UD)");
+			   "a performance test is of RDMA, which datagrams "
+			   "(UD) have not; -T T has it, and dtest");
+	if (o->ud && o->validate)
+		return bad(r, "-V", "with -u",
+			   "it is for RDMA: sends have new data in every "
+			   "iteration anyway");
+	if (o->ud && o->rsp)
+		return bad(r, "-r", "with -u",
+			   "an RSP has one endpoint for one connection");
 	if (strstr(must, "-s") && !o->host)
 		return bad(r, "-s", "", "missing: which server?");
 	if (strstr(must, "-f") && !o->feature)
@@ -286,6 +297,9 @@ static int parse_words(struct reader *r, int argc, char **argv)
 	case DPT_TRANSACTION:
 		rc = dpt_parse_ops(argc, argv, o->validate, o->ops,
 				   &o->op_count, why, sizeof(why));
+		if (!rc && o->ud && dpt_ops_have_rdma(o->ops, o->op_count))
+			return bad(r, "operations", "with -u",
+				   "datagrams have no RDMA: SR only");
 		break;
 	case DPT_PERFORMANCE:
 		o->op_count = 1;

@@ -40,6 +40,7 @@ struct dpt_opts {
 	bool validate;
 	bool poll; /* -P, and -m p */
 	bool rsp;
+	bool ud;
 	uint32_t pipeline;
 	uint32_t max;	     /* -m of a limit test */
 	const char *feature; /* -f */

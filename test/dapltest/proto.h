@@ -50,7 +50,11 @@ enum dpt_test {
 #define DPT_FEATURE_PATTERN 0x1u /* data is a pattern that is checked */
 /* In a performance test the client speaks first, as iWARP has it. */
 #define DPT_FEATURE_START 0x2u
-#define DPT_FEATURES	  (DPT_FEATURE_PATTERN | DPT_FEATURE_START)
+/* In a transaction test the endpoints are datagrams'. */
+#define DPT_FEATURE_UD 0x4u
+#define DPT_FEATURES                               \
+	(DPT_FEATURE_PATTERN | DPT_FEATURE_START | \
+	 (DAT_FACE == 2 ? DPT_FEATURE_UD : 0))
 
 /* In both info messages; peers without it are historic. */
 struct dpt_extension {
@@ -86,6 +90,7 @@ struct dpt_transaction {
 	uint32_t qos;
 	uint32_t op_count;
 	struct dpt_op ops[DPT_OPS_MAX];
+	bool ud; /* does not travel here: a feature */
 };
 
 struct dpt_performance {

@@ -186,6 +186,7 @@ static const char *read_command(struct job *job,
 	wrong = dpt_get_transaction(msg, &job->tx.cmd);
 	if (wrong)
 		return wrong;
+	job->tx.cmd.ud = info->ext.features & DPT_FEATURE_UD;
 	job->tx.final = !job->tx.cmd.old_form || info->ext.present;
 	job->tx.data = pattern		      ? DPT_DATA_PATTERN
 		       : job->tx.cmd.validate ? DPT_DATA_HISTORIC

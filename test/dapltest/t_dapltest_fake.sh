@@ -67,6 +67,20 @@ for kind in ib roce iwarp; do
     expect 0 "$wqe" $kind -T T $to -i 20 -V --no-check client RW 64
     expect 0 "$wqe" $kind -T T $to -i 20 -V --no-rmr client RW 64 server RR 64
     expect 0 "$wqe" $kind -T T $to -i 20 client SR -f client SR -f server SR server SR -f server SR -f
+    if [ $kind = iwarp ]; then
+        expect 2 "the adapter has no datagram endpoints" $kind -T T $to -u client SR 8 server SR 8
+    else
+        expect 0 "$wqe" $kind -T T $to -u -i 200 client SR 256 server SR 256
+        expect 0 "$wqe" $kind -T T $to -u -i 50 -t 3 -w 4 -P client SR 256 3 server SR 8 client SR 1
+        expect 0 "$wqe" $kind -T T $to -u -i 50 -w 2 --no-rmr server SR 999 server SR 8 client SR 64
+        expect 0 "$wqe" $kind -T T $to -u -i 20 --no-check client SR 8 -f client SR 8 -f server SR 8 -f \
+            server SR 8 -f
+        # Of the two the other one hears nothing.
+        TAMPER=7 expect 3 "wrong data" $kind -T T $to -u --timeout 1 -i 20 client SR 999 server SR 999
+        TAMPER=8 expect 1 "wrong data" $kind -T T $to -u --timeout 1 -i 20 client SR 999 server SR 999
+        expect 4 "no longer than the MTU" $kind -T T $to -u client SR 100000 server SR 8
+        HISTORIC=1 expect 5 "it is an older dapltest" $kind -T T $to -u --timeout 2 client SR 8 server SR 8
+    fi
     expect 0 "^raw: RW, 300" $kind -T P $to -i 300 -p 16 RW 4096 2
     expect 0 "^raw: RR, 300" $kind -T P $to -i 300 -m p RR 100 $two
     # Historic versions say -1.

@@ -49,7 +49,13 @@ bool dpt_tx_fits(const struct dpt *d, const struct dpt_transaction *cmd,
 		if (!dpt_op_fits(d, &cmd->ops[i], why, why_size))
 			return false;
 	why[0] = 0;
-	if (d->attr.max_eps > 0 && ends + 1 > (uint32_t)d->attr.max_eps)
+	if (cmd->ud && !d->has_ud)
+		snprintf(why, why_size,
+			 "the adapter has no datagram endpoints; iWARP's never "
+			 "have");
+	else if (cmd->ud && dpt_ops_have_rdma(cmd->ops, cmd->op_count))
+		snprintf(why, why_size, "datagrams have no RDMA");
+	else if (d->attr.max_eps > 0 && ends + 1 > (uint32_t)d->attr.max_eps)
 		snprintf(why, why_size,
 			 "%u endpoints: the adapter has at most %d", ends,
 			 d->attr.max_eps);
@@ -76,7 +82,9 @@ static struct dpt_end_needs needs_of(const struct dpt_tx *tx, const char *name)
 		/* An RMR is bound by a request. */
 		.requests = 2 * tx->cmd.op_count + REQUESTS,
 		.segs = 1,
-		.bytes = PLACE_SIZE,
+		/* Addresses are RDMA's. */
+		.bytes = tx->cmd.ud ? DPT_SYNC_SIZE : PLACE_SIZE,
+		.ud = tx->cmd.ud,
 		.mode = tx->cmd.poll ? DT_WAIT_POLL : DT_WAIT_EVENT,
 	};
 
@@ -143,7 +151,7 @@ static int open_end(struct dpt_tx_thread *t, uint32_t index)
 		rc = dpt_region_make(tx->d, t->pz, dpt_stride(op) * op->segs,
 				     &e->ops[i].mem);
 	}
-	if (!rc)
+	if (!rc && !tx->cmd.ud)
 		rc = dpt_tx_post_control(t, e, DPT_TX_RMI_IN, DPT_RMI_SIZE);
 	if (!rc)
 		rc = dpt_tx_post_control(t, e, DPT_TX_SYNC_IN, DPT_SYNC_SIZE);
@@ -184,7 +192,7 @@ int dpt_tx_open(struct dpt_tx *tx)
 		tx->threads[i].index = i;
 		rc = open_thread(&tx->threads[i]);
 	}
-	if (!rc && tx->rmr)
+	if (!rc && tx->rmr && !tx->cmd.ud)
 		tx->rmr = dpt_rmr_works(tx->d, tx->threads[0].pz);
 	return rc;
 }
@@ -320,7 +328,7 @@ static int connect_end(struct dpt_tx_thread *t, uint32_t index)
 		rc = dt_fail(&d->r, DT_MISMATCH,
 			     "%s: the server rejected the connection",
 			     e->end.name);
-	return rc ? rc : exchange_addresses(t, e);
+	return rc || t->tx->cmd.ud ? rc : exchange_addresses(t, e);
 }
 
 static int for_all_ends(struct dpt_tx_thread *t, bool send,

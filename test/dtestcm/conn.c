@@ -65,7 +65,9 @@ static int established(struct dtcm *c, struct dtcm_conn *conn,
 
 	dt_samples_add(&c->connects, dt_now_ns() - conn->mark);
 	dtcm_set(c, conn, DTCM_UP);
-	rc = c->o->ud ? dt_ud_found(&c->run, event, &conn->peer) : 0;
+	rc = c->o->ud
+		     ? dt_ud_found(&c->run.r, c->run.server, event, &conn->peer)
+		     : 0;
 	if (rc || c->run.server ||
 	    dt_pdata_ok(data->private_data, data->private_data_size,
 			DT_PDATA_SERVER))
@@ -217,7 +219,7 @@ int dtcm_forget(struct dtcm *c)
 
 		if (conn->state != DTCM_UP)
 			continue;
-		rc = dt_ud_forget(&c->run, conn->ep, &conn->peer);
+		rc = dt_ud_forget(&c->run.r, conn->ep, &conn->peer);
 		dtcm_set(c, conn, DTCM_DOWN);
 	}
 	return rc ? rc : check_failed(c);

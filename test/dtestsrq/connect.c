@@ -125,7 +125,9 @@ static int on_established(struct dsrq *d, const DAT_EVENT *event)
 	d->up++;
 	dt_trace(&d->run.r, "%d: endpoint %d is connected\n", d->run.r.pid,
 		 index);
-	rc = d->o->ud ? dt_ud_found(&d->run, event, &d->eps[index].peer) : 0;
+	rc = d->o->ud ? dt_ud_found(&d->run.r, d->run.server, event,
+				    &d->eps[index].peer)
+		      : 0;
 	if (rc || d->run.server || echo_of(d, data) == index)
 		return rc;
 	return dt_fail(&d->run.r, DT_MISMATCH,
@@ -242,7 +244,7 @@ static int forget_all(struct dsrq *d)
 	int rc = 0;
 
 	for (uint32_t i = 0; !rc && i < d->o->count; i++)
-		rc = dt_ud_forget(&d->run, d->eps[i].ep, &d->eps[i].peer);
+		rc = dt_ud_forget(&d->run.r, d->eps[i].ep, &d->eps[i].peer);
 	return rc;
 }
 

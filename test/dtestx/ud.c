@@ -241,7 +241,7 @@ static int take_peer(struct ud *u, const DAT_EVENT *event)
 	peer->number = ntohl(number);
 	peer->ep = data->ep_handle;
 	u->found++;
-	return dt_ud_found(&u->d->run, event, &peer->ud);
+	return dt_ud_found(&u->d->run.r, u->d->run.server, event, &peer->ud);
 }
 
 /* ---------------------------------------------------------- messages */
@@ -338,7 +338,7 @@ static int forget(struct ud *u)
 	int rc = 0;
 
 	for (uint32_t i = 0; !rc && i < u->found; i++)
-		rc = dt_ud_forget(&u->d->run, u->peer[i].ep, &u->peer[i].ud);
+		rc = dt_ud_forget(&u->d->run.r, u->peer[i].ep, &u->peer[i].ud);
 	return rc;
 }
 

@@ -321,6 +321,20 @@ both_versions()
     server_ends "$name" 0
 }
 
+# datagrams ADAPTER
+datagrams()
+{
+    local name="datagrams, $1" IT_PROVIDER=$1
+
+    started "$name" "$all_ours" || return
+    client "$all_ours" "$name" "Total WQE +:" -T T -s "$IT_ADDR" -D "$1" -u -i 100 -t 2 -w 3 \
+        client SR 256 3 server SR 1000 client SR 8
+    client "$all_ours" "$name" "Total WQE +:" -T T -s "$IT_ADDR" -D "$1" -u -i 100 -P \
+        client SR 8 -f client SR 8 -f server SR 8 -f server SR 8 -f
+    client "$all_ours" "$name" "" -T Q -s "$IT_ADDR" -D "$1"
+    server_ends "$name" 0
+}
+
 check "bin/dapltest is installed" test -x "$STAGE/bin/dapltest"
 
 each_adapter adapter
@@ -331,6 +345,9 @@ IT_ADDR=$DAPL_VM_RXE_ADDR
 both_versions soft-RoCE dapltest1 dapltest OpenIB-cma ofa-v2-cma 45278
 both_versions soft-RoCE dapltest dapltest1 ofa-v2-cma OpenIB-cma 62000
 both_versions "soft-RoCE, SCM" dapltest1 dapltest OpenIB-scm ofa-v2-scm 45278
+for adapter in ofa-v2-cma ofa-v2-scm ofa-v2-ucm; do
+    datagrams "$adapter"
+done
 # By a host's name, without --oob-port.
 both_versions "soft-RoCE, UCM" dapltest dapltest1 ofa-v2-ucm OpenIB-ucm 62000
 local_tests "all ours" "$all_ours" queryinfo

@@ -24,16 +24,16 @@ int dt_ud_need(struct dt_run *run)
 		       run->provider, DAT_IB_ATTR_UD);
 }
 
-int dt_ud_found(struct dt_run *run, const DAT_EVENT *event,
+int dt_ud_found(struct dt_report *r, bool passive, const DAT_EVENT *event,
 		struct dt_ud_peer *ret_peer)
 {
 	const DAT_IB_EXTENSION_EVENT_DATA *ext =
 		(const void *)event->event_extension_data;
 	DAT_IB_EXT_TYPE type =
-		run->server ? DAT_IB_UD_PASSIVE_REMOTE_AH : DAT_IB_UD_REMOTE_AH;
+		passive ? DAT_IB_UD_PASSIVE_REMOTE_AH : DAT_IB_UD_REMOTE_AH;
 
 	if (ext->type != type || !ext->remote_ah.ah)
-		return dt_fail(&run->r, DT_FAILED,
+		return dt_fail(r, DT_FAILED,
 			       "an endpoint was found by extension type %d, "
 			       "expected %d, %s address handle",
 			       ext->type, type,
@@ -43,17 +43,17 @@ int dt_ud_found(struct dt_run *run, const DAT_EVENT *event,
 	return 0;
 }
 
-int dt_ud_forget(struct dt_run *run, DAT_EP_HANDLE ep, struct dt_ud_peer *peer)
+int dt_ud_forget(struct dt_report *r, DAT_EP_HANDLE ep, struct dt_ud_peer *peer)
 {
 	DAT_RETURN ret = dat_ib_ud_ah_free(ep, &peer->to);
 
 	if (ret != DAT_SUCCESS)
-		return dt_dat_fail(&run->r, DT_FAILED, ret, "dat_ib_ud_ah_free",
+		return dt_dat_fail(r, DT_FAILED, ret, "dat_ib_ud_ah_free",
 				   NULL);
 	ret = dat_ib_ud_cm_free(ep, peer->context);
 	/* Old providers of other connection managers keep no record. */
 	if (ret != DAT_SUCCESS && DAT_GET_TYPE(ret) != DAT_NOT_IMPLEMENTED)
-		return dt_dat_fail(&run->r, DT_FAILED, ret, "dat_ib_ud_cm_free",
+		return dt_dat_fail(r, DT_FAILED, ret, "dat_ib_ud_cm_free",
 				   NULL);
 	return 0;
 }

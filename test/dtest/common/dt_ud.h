@@ -33,11 +33,12 @@ extern const struct dt_ud_numbers dt_ud_numbers[2];
 /* The adapter, which is open, has datagram endpoints. */
 int dt_ud_need(struct dt_run *run);
 
-/* What an event says that tells of a peer found. */
-int dt_ud_found(struct dt_run *run, const DAT_EVENT *event,
+/* What an event says that tells of a peer found. PASSIVE: by its request. */
+int dt_ud_found(struct dt_report *r, bool passive, const DAT_EVENT *event,
 		struct dt_ud_peer *ret_peer);
 
 /* Frees the address handle and the record of its connection. */
-int dt_ud_forget(struct dt_run *run, DAT_EP_HANDLE ep, struct dt_ud_peer *peer);
+int dt_ud_forget(struct dt_report *r, DAT_EP_HANDLE ep,
+		 struct dt_ud_peer *peer);
 
 #endif /* DTEST_DT_UD_H */

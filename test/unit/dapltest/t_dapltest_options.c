@@ -175,6 +175,9 @@ CASE(dapltest_parse__long_options)
 	assert_true(p.o.no_rmr);
 	assert_int_equal(p.o.cpu, 3);
 	assert_int_equal(p.o.warmup, 7);
+	parse("-T T -s h -u client SR server SR");
+	assert_int_equal(p.rc, -1);
+	assert_true(p.o.ud);
 	parse("-T L --json=/x/y");
 	assert_int_equal(p.rc, -1);
 	assert_string_equal(p.o.json_path, "/x/y");
@@ -211,9 +214,12 @@ CASE(parse__what_is_wrong_is_said)
 		{"-T P -s h -i 5 --warmup 5 RW", "nothing would be left"},
 		{"-T S --cpu 1024", "from 0 to 1023"},
 		{"-T T -s h", "no operations"},
-		{"-T T -s h -u client SR server SR",
-		 "dtestcm and dtestsrq have datagrams"},
-		{"-T P -s h -u RW", "dtestcm and dtestsrq have datagrams"},
+		{"-T T -s h -u client RW client SR server SR",
+		 "datagrams have no RDMA: SR only"},
+		{"-T T -s h -u -V client SR server SR", "it is for RDMA"},
+		{"-T T -s h -u -r client SR server SR", "an RSP has one"},
+		{"-T T -s h -u client SR", "a server SR are needed"},
+		{"-T P -s h -u RW", "a performance test is of RDMA"},
 		{"-T T -s h -Q client SR server SR",
 		 "not an option of this test"},
 		{"-T T -s h -i 0 client SR server SR", "out of range"},
