@@ -109,7 +109,7 @@ static const struct {
 	  "show each step; three times: addresses too"}},
 	{T,
 	 {'u', NULL, DT_OPT_FLAG, AT(ud), 0, 0, 0, NULL,
-	  DT_FACED(NULL, "datagram (UD) endpoints: operations are SR, and no\n"
+	  DT_FACED("refused: DAT 1.2 has no datagrams", "datagram (UD) endpoints: operations are SR, and no\n"
 			 "longer than the MTU")}},
 	{P, {'u', NULL, DT_OPT_FLAG, AT(ud), 0, 0, 0, NULL, NULL}},
 	{F,
