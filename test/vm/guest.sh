@@ -76,14 +76,29 @@ for p in /sys/class/virtio-ports/*; do
     [ ! -r "$p/name" ] || ln -sf "../${p##*/}" "/dev/virtio-ports/$(cat "$p/name")"
 done
 
-hostname dapl-vm 2>/dev/null || echo dapl-vm >/proc/sys/kernel/hostname
-cat >/etc/hosts <<E
+# Addresses of a node end alike; the first one has those of a guest alone.
+here=$((15 + vm_node))
+name=dapl-vm
+[ "$vm_nodes" = 1 ] || name=node$vm_node
+hostname $name 2>/dev/null || echo $name >/proc/sys/kernel/hostname
+{
+    cat <<E
 127.0.0.1 localhost
 ::1 localhost ip6-localhost
-10.0.2.15 dapl-vm
-fd00:da1::15 dapl-vm dapl-vm6
-10.0.3.15 dapl-siw
+10.0.2.$here dapl-vm
+fd00:da1::$here dapl-vm dapl-vm6
+10.0.3.$here dapl-siw
 E
+    for ((n = 0; n < vm_nodes; n++)); do
+        cat <<E
+10.0.2.$((15 + n)) node$n
+fd00:da1::$((15 + n)) node$n-6
+10.0.3.$((15 + n)) node$n-siw
+fd00:da2::$((15 + n)) node$n-siw6
+E
+    done
+} >/etc/hosts
+install -m 755 $job/vm-node /usr/local/bin/vm-node
 # No name service is reachable; asking for one would only take time.
 echo 'hosts: files' >/etc/nsswitch.conf
 # Each program that opens a device loads every driver that is named there: most of
@@ -110,23 +125,23 @@ for i in /proc/sys/net/ipv6/conf/*; do
     # A test that takes an interface down and up finds the address again.
     echo 1 >"$i/keep_addr_on_down"
 done
-ip addr add 10.0.2.15/24 dev eth0
-ip addr add 10.0.3.15/24 dev eth1
+ip addr add 10.0.2.$here/24 dev eth0
+ip addr add 10.0.3.$here/24 dev eth1
 ip link set eth0 up || setup_failed "eth0 is missing"
 ip link set eth1 up || setup_failed "eth1 is missing"
-ip -6 addr add fd00:da1::15/64 dev eth0 nodad
-ip -6 addr add fd00:da2::15/64 dev eth1 nodad
+ip -6 addr add fd00:da1::$here/64 dev eth0 nodad
+ip -6 addr add fd00:da2::$here/64 dev eth1 nodad
 wait_for "the IPv6 addresses becoming usable" no_tentative
 
 rdma link add rxe0 type rxe netdev eth0 || setup_failed "rxe0 cannot be made"
 wait_for "rxe0 becoming ACTIVE" is_active rxe0
 wait_for "the addresses of eth0 appearing on rxe0" has_gids rxe0 fd00:0da1
-export DAPL_VM=1 DAPL_VM_RXE_ADDR=10.0.2.15 DAPL_VM_RXE_ADDR6=fd00:da1::15
+export DAPL_VM=1 DAPL_VM_RXE_ADDR=10.0.2.$here DAPL_VM_RXE_ADDR6=fd00:da1::$here
 export DAPL_VM_SIW_ADDR='' DAPL_VM_NO_SIW="$vm_no_siw"
 if [ -z "$vm_no_siw" ]; then
     rdma link add siw0 type siw netdev eth1 || setup_failed "siw0 cannot be made"
     wait_for "siw0 becoming ACTIVE" is_active siw0
-    DAPL_VM_SIW_ADDR=10.0.3.15
+    DAPL_VM_SIW_ADDR=10.0.3.$here
 fi
 # udev is absent: devtmpfs names the nodes, which libibverbs looks for below
 # /dev/infiniband.
@@ -139,7 +154,7 @@ for d in /sys/class/infiniband_verbs/uverbs* /sys/class/infiniband_mad/umad* \
 done
 [ -e /dev/infiniband/rdma_cm ] || setup_failed "rdma_cm has no device node"
 
-export VM_OUT=''
+export VM_NODE="$vm_node" VM_NODES="$vm_nodes" VM_OUT=''
 if [ "$vm_out" = yes ]; then
     VM_OUT=/run/vm-out
     mkdir -p $VM_OUT

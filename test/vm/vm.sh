@@ -3,13 +3,17 @@
 # vm.sh: `./run vm -- COMMAND`: runs one command in a guest that has real
 # soft-RoCE (rxe0) and soft-iWARP (siw0) devices and sees the host's files.
 # Does not build or test anything. Sourced by ./run; see doc/testing.md.
-# Ownership: one job directory and one qemu per run; both end with the run.
+# Ownership: one job directory per run, with one of each guest (and its qemu)
+# below; all end with the run.
 # Channels: standard output and standard error by two virtio ports, the exit
-# code by a file, the kernel's console by a serial line of its own.
+# code by a file, the kernel's console by a serial line of its own, requests
+# of vm-node by a third port.
 # shellcheck disable=SC2054 # the commas are those of QEMU's options
 
 # shellcheck source=test/vm/kernel.sh
 . "$h_top/test/vm/kernel.sh"
+# shellcheck source=test/vm/nodes.sh
+. "$h_top/test/vm/nodes.sh"
 
 vm_usage()
 {
@@ -21,8 +25,10 @@ only, with a RAM overlay for writes. The devices are rxe0 (RoCE, 10.0.2.15,
 fd00:da1::15) and siw0 (iWARP, 10.0.3.15). The exit code is COMMAND's; 124 if
 the time was up; 125 if the guest itself failed.
 
-  --mem MB        memory of the guest (2048)
-  --cpus N        processors (2)
+  --nodes N       N guests (2 to 4) on one Ethernet for each kind of device;
+                  COMMAND runs in each, see below
+  --mem MB        memory of a guest (2048)
+  --cpus N        processors of a guest (2)
   --timeout SEC   limit for boot and COMMAND together (600)
   --out DIR       DIR of this system, writable as $VM_OUT in the guest
   --icount        virtual time: one processor, 4 ns per instruction; for
@@ -31,6 +37,14 @@ the time was up; 125 if the guest itself failed.
   --keep-console  keep the kernel's messages even if all went well
   --host          no guest: run COMMAND here, on the RDMA devices that this
                   system has; only with DAPL_TEST_HOST=1 in the environment
+
+With --nodes, a guest's number is $VM_NODE, from 0, of $VM_NODES. Node 1 has the
+addresses that end in 16, and so on; their names are in /etc/hosts of all: node1
+and node1-6 (IPv4 and IPv6, rxe0), node1-siw and node1-siw6. A line of output
+begins with its node's name. $VM_OUT is shared by all. The exit code is that of
+the first node whose own is not 0; a guest that was killed by 'vm-node kill' has
+none. 'vm-node --help', in the guest, tells of barriers, and of faults of links
+and of guests.
 
 Environment: DAPL_CACHE (cache directory; .cache), DAPL_ACCEL (kvm or tcg; by
 default KVM is tried once and used if it works).
@@ -52,14 +66,19 @@ vm_run_host()
     return $rc
 }
 
-# One line per network card. eth1 belongs to siw0, so that its TCP traffic
-# and rxe0's UDP traffic do not meet. A second guest would plug in here.
+# vm_net_args JOB NODE: eth1 belongs to siw0, so that its TCP traffic and rxe0's
+# UDP traffic do not meet. A guest of its own has a hub with nobody else.
 vm_net_args()
 {
-    vm_args+=(-netdev hubport,id=n0,hubid=0
-        -device virtio-net-pci,netdev=n0,mac=52:54:00:da:01:15,romfile=
-        -netdev hubport,id=n1,hubid=1
-        -device virtio-net-pci,netdev=n1,mac=52:54:00:da:02:15,romfile=)
+    local card net
+
+    for card in 0 1; do
+        net=hubport,id=n$card,hubid=$card
+        [ "$vm_opt_nodes" = 1 ] ||
+            net="stream,id=n$card,server=off,addr.type=unix,addr.path=${1//,/,,}/switch/$2$card"
+        vm_args+=(-netdev "$net"
+            -device "virtio-net-pci,netdev=n$card,mac=52:54:00:da:0$((card + 1)):$((15 + $2)),romfile=")
+    done
 }
 
 vm_share_args()
@@ -69,9 +88,10 @@ vm_share_args()
         -device "virtio-9p-pci,fsdev=$1,mount_tag=$1")
 }
 
+# vm_qemu_args JOB NODE ACCEL
 vm_qemu_args()
 {
-    local job=$1 accel=$2 cpus=$vm_opt_cpus
+    local job=$1/$2 accel=$3 cpus=$vm_opt_cpus
 
     vm_args=(-nodefaults -no-user-config -display none -no-reboot -m "$vm_opt_mem")
     if [ "$vm_opt_icount" = yes ]; then
@@ -90,23 +110,28 @@ vm_qemu_args()
         -chardev "file,id=out,path=${job//,/,,}/out"
         -device virtserialport,chardev=out,name=dapl.out
         -chardev "file,id=err,path=${job//,/,,}/err"
-        -device virtserialport,chardev=err,name=dapl.err)
+        -device virtserialport,chardev=err,name=dapl.err
+        -chardev "pipe,id=ctl,path=${job//,/,,}/ctl"
+        -device virtserialport,chardev=ctl,name=dapl.ctl)
+    vm_monitor_args "$job"
     vm_share_args host / ,readonly=on,multidevs=remap
     vm_share_args job "$job/share" ,multidevs=remap
     [ -z "$vm_opt_out" ] || vm_share_args out "$vm_opt_out" ,multidevs=remap
-    vm_net_args
+    vm_net_args "$1" "$2"
 }
 
+# vm_write_job SHARE NODE COMMAND...
 vm_write_job()
 {
-    local share=$1 out=no
+    local share=$1 node=$2 out=no
 
-    shift
+    shift 2
     [ -z "$vm_opt_out" ] || out=yes
-    cp "$h_top/test/vm/guest.sh" "$share/guest.sh"
+    cp "$h_top/test/vm/guest.sh" "$h_top/test/vm/vm-node" "$share"
     {
         printf 'vm_kver=%q\nvm_modules_dir=%q\n' "$vm_kver" "$vm_dir/lib/modules/$vm_kver"
         printf 'vm_no_siw=%q\nvm_out=%q\nvm_cwd=%q\n' "$vm_no_siw" "$out" "$PWD"
+        printf 'vm_node=%q\nvm_nodes=%q\n' "$node" "$vm_opt_nodes"
         printf 'vm_argv=('
         printf ' %q' "$@"
         printf ')\n'
@@ -118,7 +143,7 @@ vm_keep_console()
     local to
 
     mkdir -p "$h_cache/log"
-    to=$h_cache/log/console-$(date +%Y%m%d-%H%M%S)-$$
+    to=$h_cache/log/console-$(date +%Y%m%d-%H%M%S)-$$-${1##*/}
     cp "$1/console" "$to" 2>/dev/null || return
     [ "$2" != show ] || { say "vm: the console's end:"; tail -n 20 "$to" | tr -d '\r' >&2; }
     say "vm: console log: $to"
@@ -126,9 +151,12 @@ vm_keep_console()
     (cd "$h_cache/log" && ls -t console-* | tail -n +11 | xargs -r rm -f)
 }
 
+# vm_exit_code DIR RC: what the guest of this directory said, whose qemu said RC
 vm_exit_code()
 {
-    local job=$1 qemu_rc=$2 rc
+    local job=$1 qemu_rc=$2 rc vm=vm
+
+    [ "$vm_opt_nodes" = 1 ] || vm="vm: node${job##*/}"
 
     rc=$(cat "$job/share/rc" 2>/dev/null)
     if [[ $rc =~ ^[0-9]{1,3}$ ]]; then
@@ -140,25 +168,73 @@ vm_exit_code()
         return "$rc"
     fi
     if [ "$qemu_rc" = 124 ] || [ "$qemu_rc" = 137 ]; then
-        say "vm: no end after $vm_opt_timeout s; stopped"
+        say "$vm: no end after $vm_opt_timeout s; stopped"
         vm_keep_console "$job" show
         return 124
     fi
     if grep -aq 'Kernel panic' "$job/console" 2>/dev/null; then
-        say "vm: the guest's kernel panicked"
+        say "$vm: the guest's kernel panicked"
     elif [ "$qemu_rc" != 0 ]; then
-        say "vm: qemu failed ($qemu_rc)"
+        say "$vm: qemu failed ($qemu_rc)"
         cat "$job/qemu.log" >&2
     else
-        say "vm: the guest ended without an exit code"
+        say "$vm: the guest ended without an exit code"
     fi
     vm_keep_console "$job" show
     return 125
 }
 
+# vm_copy NODE: its output, as lines of its own where there are several
+vm_copy()
+{
+    if [ "$vm_opt_nodes" = 1 ]; then
+        cat
+    else
+        stdbuf -oL sed "s/^/node$1: /"
+    fi
+}
+
+# vm_node_start JOB NODE ACCEL COMMAND...
+vm_node_start()
+{
+    local job=$1 node=$2 accel=$3 dir=$1/$2 fo fe ro re vm_args
+
+    shift 3
+    mkdir -p "$dir/share"
+    vm_write_job "$dir/share" "$node" "$@"
+    mkfifo "$dir/out" "$dir/err" "$dir/ctl.in"
+    ln -s ../requests "$dir/ctl.out"
+    exec {fo}<>"$dir/ctl.in"
+    vm_answers[node]=$fo
+    vm_monitor_open "$node" "$dir"
+    vm_qemu_args "$job" "$node" "$accel"
+
+    # Opened for both directions first, so that nobody waits for the other end.
+    # Then only what runs the guest has what is written to, so that the copies
+    # see the end.
+    exec {fo}<>"$dir/out" {fe}<>"$dir/err"
+    exec {ro}<"$dir/out" {re}<"$dir/err"
+    vm_copy "$node" <&"$ro" {fo}>&- {fe}>&- {re}<&- {ro}<&- &
+    vm_copies+=($!)
+    {
+        vm_copy "$node" >&2
+        printf '%s\n' "$node ended" >&"$vm_requests"
+    } <&"$re" {fo}>&- {fe}>&- {ro}<&- {re}<&- &
+    vm_copies+=($!)
+    timeout --foreground -k 5 "$vm_opt_timeout" qemu-system-x86_64 "${vm_args[@]}" \
+        </dev/null >"$dir/qemu.log" 2>&1 {ro}<&- {re}<&- &
+    vm_pids[node]=$!
+    h_children+=($!)
+    vm_gone[node]=
+    vm_at[node]=
+    exec {fo}>&- {fe}>&- {ro}<&- {re}<&-
+}
+
 vm_run_guest()
 {
-    local job=$h_tmp/job.$BASHPID accel rc co ce fo fe ro re pid
+    local job=$h_tmp/job.$BASHPID accel n code rc=0 fd vm_requests vm_switch_pid vm_why=
+    local vm_pids=() vm_copies=() vm_gone=() vm_at=()
+    local vm_answers=() vm_asks=() vm_tells=() vm_greeted=()
 
     vm_prepare
     if [ "$vm_opt_siw" = no ]; then
@@ -167,36 +243,35 @@ vm_run_guest()
         say "SKIP siw: $vm_no_siw"
     fi
     accel=${DAPL_ACCEL:-$(vm_probe_kvm)}
-    mkdir -p "$job/share"
-    vm_write_job "$job/share" "$@"
-    vm_qemu_args "$job" "$accel"
-
-    # Opened for both directions first, so that nobody waits for the other
-    # end; closed here when qemu is gone, so that the copies see the end.
-    mkfifo "$job/out" "$job/err"
-    exec {fo}<>"$job/out" {fe}<>"$job/err"
-    exec {ro}<"$job/out" {re}<"$job/err"
-    cat <&"$ro" {fo}>&- {fe}>&- {re}<&- {ro}<&- &
-    co=$!
-    cat <&"$re" {fo}>&- {fe}>&- {ro}<&- {re}<&- >&2 &
-    ce=$!
-    timeout --foreground -k 5 "$vm_opt_timeout" qemu-system-x86_64 "${vm_args[@]}" \
-        </dev/null >"$job/qemu.log" 2>&1 {fo}>&- {fe}>&- {ro}<&- {re}<&- &
-    pid=$!
-    h_children+=("$pid")
-    wait "$pid"
-    rc=$?
+    mkdir -p "$job"
+    mkfifo "$job/requests"
+    exec {vm_requests}<>"$job/requests"
+    [ "$vm_opt_nodes" = 1 ] || vm_switch_start "$job" || return 125
+    for ((n = 0; n < vm_opt_nodes; n++)); do
+        vm_node_start "$job" "$n" "$accel" "$@"
+    done
+    vm_serve
+    wait "${vm_copies[@]}"
+    for ((n = 0; n < vm_opt_nodes; n++)); do
+        wait "${vm_pids[$n]}"
+        code=$?
+        [ "${vm_gone[$n]}" != killed ] || continue
+        vm_exit_code "$job/$n" $code
+        code=$?
+        [ $rc != 0 ] || rc=$code
+    done
+    [ "$vm_opt_nodes" = 1 ] || vm_switch_stop
     h_children=()
-    exec {fo}>&- {fe}>&- {ro}<&- {re}<&-
-    wait "$co" "$ce"
-    vm_exit_code "$job" "$rc"
-    rc=$?
+    for fd in "$vm_requests" "${vm_answers[@]}" "${vm_asks[@]}" "${vm_tells[@]}"; do
+        exec {fd}>&-
+    done
     rm -rf "$job"
     return $rc
 }
 
 vm_defaults()
 {
+    vm_opt_nodes=1
     vm_opt_mem=2048
     vm_opt_cpus=2
     vm_opt_timeout=600
@@ -217,6 +292,7 @@ cmd_vm()
     vm_defaults
     while [ $# -gt 0 ]; do
         case $1 in
+        --nodes) vm_need_count "$1" "${2-}"; vm_opt_nodes=$2; shift ;;
         --mem) vm_need_count "$1" "${2-}"; vm_opt_mem=$2; shift ;;
         --cpus) vm_need_count "$1" "${2-}"; vm_opt_cpus=$2; shift ;;
         --timeout) vm_need_count "$1" "${2-}"; vm_opt_timeout=$2; shift ;;
@@ -237,6 +313,9 @@ cmd_vm()
         shift
     done
     [ $# -gt 0 ] || usage_error "vm: no command given (see ./run vm --help)"
+    [ "$vm_opt_nodes" -le 4 ] || usage_error "vm: --nodes is at most 4"
+    [ "$vm_opt_nodes" = 1 ] || [ "$vm_opt_host $vm_opt_icount" = "no no" ] ||
+        usage_error "vm: --nodes is not for --host, which has no guest, nor --icount, of which each has a clock of its own"
     if [ "$vm_opt_host" = yes ]; then
         vm_run_host "$@"
     else
