@@ -98,7 +98,7 @@ fd00:da2::$((15 + n)) node$n-siw6
 E
     done
 } >/etc/hosts
-install -m 755 $job/vm-node /usr/local/bin/vm-node
+install -m 755 $job/vm-node $job/vm-remote /usr/local/bin
 # No name service is reachable; asking for one would only take time.
 echo 'hosts: files' >/etc/nsswitch.conf
 # Each program that opens a device loads every driver that is named there: most of
@@ -154,12 +154,17 @@ for d in /sys/class/infiniband_verbs/uverbs* /sys/class/infiniband_mad/umad* \
 done
 [ -e /dev/infiniband/rdma_cm ] || setup_failed "rdma_cm has no device node"
 
-export VM_NODE="$vm_node" VM_NODES="$vm_nodes" VM_OUT=''
+export VM_NODE="$vm_node" VM_NODES="$vm_nodes" VM_BOOT="$vm_boot" VM_OUT=''
 if [ "$vm_out" = yes ]; then
     VM_OUT=/run/vm-out
     mkdir -p $VM_OUT
     mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,cache=none out $VM_OUT ||
         setup_failed "the output directory cannot be mounted"
+fi
+if [ "$vm_nodes" != 1 ]; then
+    ip addr add 10.0.4.$here/24 dev eth2
+    ip link set eth2 up || setup_failed "eth2 is missing"
+    vm-node serve &
 fi
 echo "dapl guest: up after $(cut -d' ' -f1 /proc/uptime) s"
 

@@ -4,12 +4,12 @@
 # joins their cards, and somebody who answers what vm-node asks for: barriers,
 # and faults of links and of whole guests. Sourced by vm.sh.
 # It starts no guest and looks at no command's result: vm.sh does.
-# The switch is a QEMU without a machine, whose two hubs are the two Ethernets:
+# The switch is a QEMU without a machine, whose hubs are the Ethernets:
 # sockets in the job's directory, and no packet leaves this system.
 # One process does all: requests of all guests, and their ends, are lines of one
 # pipe, "NODE VERB [ARGUMENT]"; an answer is "CODE [REASON]".
-# State, local to vm_run_guest: vm_gone[NODE] (ended or killed), vm_at (who waits
-# at which barrier), vm_requests, vm_answers[NODE], vm_asks[WHO], vm_tells[WHO]
+# State, local to vm_run_guest: vm_boots[NODE], vm_gone (ended or killed), vm_at
+# (who waits at which barrier), vm_requests, vm_answers[NODE], vm_asks[WHO], vm_tells[WHO]
 # (descriptors), vm_greeted[WHO], where WHO is a node or the switch.
 
 vm_switch_index=9
@@ -20,11 +20,23 @@ vm_monitor_args()
     vm_args+=(-chardev "pipe,id=qmp,path=${1//,/,,}/qmp" -mon "chardev=qmp,mode=control")
 }
 
+vm_monitor_close()
+{
+    local fd
+
+    for fd in ${vm_asks[$1]} ${vm_tells[$1]}; do
+        exec {fd}>&-
+    done
+    vm_asks[$1]=
+    vm_tells[$1]=
+}
+
 # vm_monitor_open WHO DIR
 vm_monitor_open()
 {
     local to from
 
+    vm_monitor_close "$1"
     mkfifo "$2/qmp.in" "$2/qmp.out"
     exec {to}<>"$2/qmp.in" {from}<>"$2/qmp.out"
     vm_asks[$1]=$to
@@ -68,7 +80,7 @@ vm_switch_start()
     vm_args=(-machine none -nodefaults -no-user-config -display none)
     vm_monitor_args "$dir"
     for ((n = 0; n < vm_opt_nodes; n++)); do
-        for card in 0 1; do
+        for card in 0 1 2; do
             vm_args+=(-netdev "stream,id=s$n$card,server=on,addr.type=unix,addr.path=${dir//,/,,}/$n$card"
                 -netdev "hubport,id=n$n$card,hubid=$card,netdev=s$n$card")
         done
@@ -88,15 +100,16 @@ vm_switch_stop()
     wait "$vm_switch_pid"
 }
 
-# vm_link NODE true|false: both cards of the node. Its system does not see it:
-# packets vanish, as they do behind a switch of which a cable is pulled.
+# vm_link NODE true|false CARD...: the node's system does not see it: packets
+# vanish, as they do behind a switch of which a cable is pulled.
 vm_link()
 {
-    local card
+    local node=$1 up=$2 card
 
-    for card in 0 1; do
+    shift 2
+    for card; do
         vm_monitor $vm_switch_index \
-            "\"set_link\",\"arguments\":{\"name\":\"n$1$card\",\"up\":$2}" || return 1
+            "\"set_link\",\"arguments\":{\"name\":\"n$node$card\",\"up\":$up}" || return 1
     done
 }
 
@@ -150,15 +163,20 @@ vm_fault()
         return 1
     fi
     case $1 in
-    cut) vm_link "$2" false ;;
-    mend) vm_link "$2" true ;;
+    cut) vm_link "$2" false 0 1 ;;
+    mend) vm_link "$2" true 0 1 ;;
     # What it does not take any more would fill the switch, for all.
-    freeze) vm_link "$2" false && vm_monitor "$2" '"stop"' ;;
-    thaw) vm_monitor "$2" '"cont"' && vm_link "$2" true ;;
+    freeze) vm_link "$2" false 0 1 2 && vm_monitor "$2" '"stop"' ;;
+    thaw) vm_monitor "$2" '"cont"' && vm_link "$2" true 0 1 2 ;;
     kill)
         vm_gone[$2]=killed
         vm_at[$2]=
         vm_monitor "$2" '"quit"' && vm_barriers
+        ;;
+    reboot)
+        vm_monitor "$2" '"quit"' || return 1
+        wait "${vm_pids[$2]}"
+        vm_node_start "$2"
         ;;
     esac
 }
@@ -171,6 +189,7 @@ vm_serve()
     while [ "$left" -gt 0 ] && read -r n verb arg <&"$vm_requests"; do
         case $verb in
         ended)
+            [ "$arg" = "${vm_boots[$n]}" ] || continue
             left=$((left - 1))
             vm_at[n]=
             [ -n "${vm_gone[$n]}" ] || vm_gone[n]=ended
@@ -180,7 +199,7 @@ vm_serve()
             vm_at[n]=$arg
             vm_barrier "$arg"
             ;;
-        cut | mend | freeze | thaw | kill)
+        cut | mend | freeze | thaw | kill | reboot)
             if vm_fault "$verb" "$arg"; then
                 vm_answer "$n" 0
             else

@@ -75,10 +75,52 @@ vm --timeout 120 --no-siw -- bash -c 'echo before; echo c >/proc/sysrq-trigger; 
 check "a kernel panic gives 125" [ "$rc" = 125 ]
 check "a kernel panic is reported as such" grep -q "kernel panicked" "$tmp/err"
 
+# Faults of links are seen by ping, of guests by what runs there.
+cat >"$tmp/nodes.sh" <<'E'
+reaches() { busybox ping -c 1 -W "$2" "$1" >/dev/null && echo "$3: reached" || echo "$3: lost"; }
+if [ "$VM_NODE" != 0 ]; then
+    echo "boot $VM_BOOT"
+    [ "$VM_NODE.$VM_BOOT" != 1.2 ] || { vm-node barrier again; exit 9; }
+    exec vm-node barrier end
+fi
+for n in node1 node1-6 node1-siw node1-siw6; do reaches $n 5 "name $n"; done
+word='a b' vm-node on 1 sh -c 'echo "there: $VM_NODE $word $PWD"; exit 3'
+echo "on: $?"
+vm-node on 1 head -c 300000 /dev/zero | wc -c | sed 's/^/bytes: /'
+vm-node cut 1; reaches node1 1 cut
+vm-node mend 1; reaches node1 5 mended
+vm-node freeze 1; reaches node1 1 frozen
+vm-node thaw 1; reaches node1 5 thawed
+vm-node netem loss 100%; reaches node1 1 loss
+vm-node netem; reaches node1 5 "no loss"
+vm-node kill 2; reaches node2 1 killed
+vm-node cut 2; echo "cut of the killed: $?"
+vm-node reboot 1; vm-node on 1 true; vm-node barrier again
+vm-node barrier end; echo "barrier without the ended: $?"
+E
+vm --nodes 3 --timeout 240 --mem 1024 -- bash "$tmp/nodes.sh"
+check "nodes: the exit code of one is the run's" [ "$rc" = 9 ]
+check "nodes: names of both devices and families" [ "$(grep -c 'name .*: reached' "$tmp/out")" = 4 ]
+check "nodes: a command elsewhere has the environment and the directory" \
+    grep -qxF "node0: there: 1 a b $tmp/work dir" "$tmp/out"
+check "nodes: a command elsewhere has its exit code" grep -qx 'node0: on: 3' "$tmp/out"
+check "nodes: a command elsewhere has its output" grep -qx 'node0: bytes: 300000' "$tmp/out"
+for fault in cut frozen loss killed; do
+    check "nodes: $fault" grep -qx "node0: $fault: lost" "$tmp/out"
+done
+for fault in mended thawed "no loss"; do
+    check "nodes: $fault" grep -qx "node0: $fault: reached" "$tmp/out"
+done
+check "nodes: what cannot be done is said" grep -q 'vm-node cut 2: node2 has ended' "$tmp/err"
+check "nodes: one that was rebooted begins again" grep -qx 'node1: boot 2' "$tmp/out"
+check "nodes: who has ended is not waited for" grep -qx 'node0: barrier without the ended: 1' "$tmp/out"
+
 vm --timeout 0 -- true
 check "a bad option gives 2" [ "$rc" = 2 ]
 vm
 check "no command gives 2" [ "$rc" = 2 ]
+vm --nodes 5 -- true
+check "too many nodes give 2" [ "$rc" = 2 ]
 (unset DAPL_TEST_HOST; cd "$tmp" && "$top/run" vm --host -- touch "$tmp/ran" >"$tmp/out" 2>"$tmp/err")
 check "--host asks for consent" [ ! -e "$tmp/ran" ]
 check "nothing is left in the temporary directory" [ -z "$(ls -A "$tmp/tmpdir")" ]

@@ -43,8 +43,9 @@ addresses that end in 16, and so on; their names are in /etc/hosts of all: node1
 and node1-6 (IPv4 and IPv6, rxe0), node1-siw and node1-siw6. A line of output
 begins with its node's name. $VM_OUT is shared by all. The exit code is that of
 the first node whose own is not 0; a guest that was killed by 'vm-node kill' has
-none. 'vm-node --help', in the guest, tells of barriers, and of faults of links
-and of guests.
+none. $VM_BOOT counts how often a node began, from 1: 'vm-node reboot' begins it,
+and COMMAND, again. 'vm-node --help', in the guest, tells of barriers, commands
+on another node, and faults of links and of guests.
 
 Environment: DAPL_CACHE (cache directory; .cache), DAPL_ACCEL (kvm or tcg; by
 default KVM is tried once and used if it works).
@@ -67,12 +68,14 @@ vm_run_host()
 }
 
 # vm_net_args JOB NODE: eth1 belongs to siw0, so that its TCP traffic and rxe0's
-# UDP traffic do not meet. A guest of its own has a hub with nobody else.
+# UDP traffic do not meet. A guest of its own has a hub with nobody else. Several
+# have one Ethernet more, of vm-node, which no fault of a link concerns.
 vm_net_args()
 {
-    local card net
+    local card net cards="0 1"
 
-    for card in 0 1; do
+    [ "$vm_opt_nodes" = 1 ] || cards="0 1 2"
+    for card in $cards; do
         net=hubport,id=n$card,hubid=$card
         [ "$vm_opt_nodes" = 1 ] ||
             net="stream,id=n$card,server=off,addr.type=unix,addr.path=${1//,/,,}/switch/$2$card"
@@ -127,11 +130,11 @@ vm_write_job()
 
     shift 2
     [ -z "$vm_opt_out" ] || out=yes
-    cp "$h_top/test/vm/guest.sh" "$h_top/test/vm/vm-node" "$share"
+    cp "$h_top"/test/vm/{guest.sh,vm-node,vm-remote} "$share"
     {
         printf 'vm_kver=%q\nvm_modules_dir=%q\n' "$vm_kver" "$vm_dir/lib/modules/$vm_kver"
         printf 'vm_no_siw=%q\nvm_out=%q\nvm_cwd=%q\n' "$vm_no_siw" "$out" "$PWD"
-        printf 'vm_node=%q\nvm_nodes=%q\n' "$node" "$vm_opt_nodes"
+        printf 'vm_node=%q\nvm_nodes=%q\nvm_boot=%q\n' "$node" "$vm_opt_nodes" "${vm_boots[$node]}"
         printf 'vm_argv=('
         printf ' %q' "$@"
         printf ')\n'
@@ -194,20 +197,23 @@ vm_copy()
     fi
 }
 
-# vm_node_start JOB NODE ACCEL COMMAND...
+# vm_node_start NODE: the first time or once more, after its end
 vm_node_start()
 {
-    local job=$1 node=$2 accel=$3 dir=$1/$2 fo fe ro re vm_args
+    local node=$1 dir=$vm_job/$1 fo fe ro re vm_args
 
-    shift 3
+    rm -rf "$dir"
     mkdir -p "$dir/share"
-    vm_write_job "$dir/share" "$node" "$@"
+    vm_boots[node]=$((${vm_boots[$node]:-0} + 1))
+    vm_write_job "$dir/share" "$node" "${vm_command[@]}"
     mkfifo "$dir/out" "$dir/err" "$dir/ctl.in"
     ln -s ../requests "$dir/ctl.out"
+    fo=${vm_answers[$node]}
+    [ -z "$fo" ] || exec {fo}>&-
     exec {fo}<>"$dir/ctl.in"
     vm_answers[node]=$fo
     vm_monitor_open "$node" "$dir"
-    vm_qemu_args "$job" "$node" "$accel"
+    vm_qemu_args "$vm_job" "$node" "$vm_accel"
 
     # Opened for both directions first, so that nobody waits for the other end.
     # Then only what runs the guest has what is written to, so that the copies
@@ -218,10 +224,11 @@ vm_node_start()
     vm_copies+=($!)
     {
         vm_copy "$node" >&2
-        printf '%s\n' "$node ended" >&"$vm_requests"
+        printf '%s\n' "$node ended ${vm_boots[$node]}" >&"$vm_requests"
     } <&"$re" {fo}>&- {fe}>&- {ro}<&- {re}<&- &
     vm_copies+=($!)
-    timeout --foreground -k 5 "$vm_opt_timeout" qemu-system-x86_64 "${vm_args[@]}" \
+    timeout --foreground -k 5 $((vm_end > SECONDS ? vm_end - SECONDS : 1)) \
+        qemu-system-x86_64 "${vm_args[@]}" \
         </dev/null >"$dir/qemu.log" 2>&1 {ro}<&- {re}<&- &
     vm_pids[node]=$!
     h_children+=($!)
@@ -232,8 +239,9 @@ vm_node_start()
 
 vm_run_guest()
 {
-    local job=$h_tmp/job.$BASHPID accel n code rc=0 fd vm_requests vm_switch_pid vm_why=
-    local vm_pids=() vm_copies=() vm_gone=() vm_at=()
+    local vm_job=$h_tmp/job.$BASHPID vm_command=("$@") vm_accel n code rc=0 fd
+    local vm_end=$((SECONDS + vm_opt_timeout)) vm_requests vm_switch_pid vm_why=
+    local vm_pids=() vm_copies=() vm_boots=() vm_gone=() vm_at=()
     local vm_answers=() vm_asks=() vm_tells=() vm_greeted=()
 
     vm_prepare
@@ -242,13 +250,13 @@ vm_run_guest()
     elif [ -n "$vm_no_siw" ]; then
         say "SKIP siw: $vm_no_siw"
     fi
-    accel=${DAPL_ACCEL:-$(vm_probe_kvm)}
-    mkdir -p "$job"
-    mkfifo "$job/requests"
-    exec {vm_requests}<>"$job/requests"
-    [ "$vm_opt_nodes" = 1 ] || vm_switch_start "$job" || return 125
+    vm_accel=${DAPL_ACCEL:-$(vm_probe_kvm)}
+    mkdir -p "$vm_job"
+    mkfifo "$vm_job/requests"
+    exec {vm_requests}<>"$vm_job/requests"
+    [ "$vm_opt_nodes" = 1 ] || vm_switch_start "$vm_job" || return 125
     for ((n = 0; n < vm_opt_nodes; n++)); do
-        vm_node_start "$job" "$n" "$accel" "$@"
+        vm_node_start "$n"
     done
     vm_serve
     wait "${vm_copies[@]}"
@@ -256,7 +264,7 @@ vm_run_guest()
         wait "${vm_pids[$n]}"
         code=$?
         [ "${vm_gone[$n]}" != killed ] || continue
-        vm_exit_code "$job/$n" $code
+        vm_exit_code "$vm_job/$n" $code
         code=$?
         [ $rc != 0 ] || rc=$code
     done
@@ -265,7 +273,7 @@ vm_run_guest()
     for fd in "$vm_requests" "${vm_answers[@]}" "${vm_asks[@]}" "${vm_tells[@]}"; do
         exec {fd}>&-
     done
-    rm -rf "$job"
+    rm -rf "$vm_job"
     return $rc
 }
 
