@@ -400,12 +400,13 @@ static void *tell_address(void *arg)
 	int rc = address_message(s, msg);
 
 	while (!rc && !s->over) {
-		rc = dt_oob_answer(s->oob_fds, msg, dt_deadline(TICK_NS));
+		rc = dt_oob_answer_next(s->oob_fds, msg, dt_deadline(TICK_NS));
 		if (rc >= 0)
 			close(rc);
-		/* The sockets are closed each time; clients try again. */
-		if (rc >= 0 || rc == -ETIMEDOUT)
-			rc = dt_oob_listen(s->d->oob_port, s->oob_fds);
+		/* Nor does a client that is gone before it was told. */
+		if (rc >= 0 || rc == -ETIMEDOUT || rc == -EPIPE ||
+		    rc == -ECONNRESET)
+			rc = 0;
 	}
 	if (rc && rc != -EINTR)
 		dt_fail(&s->d->r, DT_ENVIRONMENT,

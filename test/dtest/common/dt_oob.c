@@ -27,6 +27,8 @@
 /* Pauses between two attempts to connect; bounds how long a signal waits. */
 #define RETRY_NS (100 * DT_NS_PER_MS)
 #define SLICE_MS 250
+/* Clients that come at once; more of them try again. */
+#define BACKLOG 16
 
 /* clang-format off */
 struct oob_tail {
@@ -173,7 +175,7 @@ static int listen_on(const struct sockaddr *addr, socklen_t len)
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (addr->sa_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
-	if (bind(fd, addr, len) || listen(fd, 1)) {
+	if (bind(fd, addr, len) || listen(fd, BACKLOG)) {
 		rc = -errno;
 		close(fd);
 		return rc;
@@ -267,6 +269,14 @@ static int greet(int fd, const uint8_t msg[DT_OOB_SIZE])
 		return fd;
 	close(fd);
 	return rc;
+}
+
+int dt_oob_answer_next(int fds[DT_OOB_SOCKETS], const uint8_t msg[DT_OOB_SIZE],
+		       uint64_t deadline)
+{
+	int fd = accept_one(fds, deadline);
+
+	return fd < 0 ? fd : greet(fd, msg);
 }
 
 int dt_oob_answer(int fds[DT_OOB_SOCKETS], const uint8_t msg[DT_OOB_SIZE],

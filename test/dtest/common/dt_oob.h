@@ -70,6 +70,14 @@ int dt_oob_answer(int fds[DT_OOB_SOCKETS], const uint8_t msg[DT_OOB_SIZE],
 int dt_oob_try_answer(int fds[DT_OOB_SOCKETS], const uint8_t msg[DT_OOB_SIZE]);
 
 /*
+ * Waits for one client of many, and sends it the message: the listeners stay
+ * open, whatever comes, for who closes them ends all that wait there. Returns
+ * as dt_oob_answer() does.
+ */
+int dt_oob_answer_next(int fds[DT_OOB_SOCKETS], const uint8_t msg[DT_OOB_SIZE],
+		       uint64_t deadline);
+
+/*
  * Connects to the server, again and again until the deadline, and reads the
  * message. Returns the connection, or -ETIMEDOUT, -EINTR, -EHOSTUNREACH (no
  * such name), -ECONNRESET (closed before the message was whole).

@@ -3,11 +3,10 @@
  * t_dtest_oob.c - tests of the rendezvous of the test tools.
  *
  * Calls covered: dt_oob_encode, dt_oob_decode, dt_oob_listen, dt_oob_answer,
- * dt_oob_try_answer, dt_oob_ask, dt_oob_decline, dt_oob_declined,
- * dt_oob_tell, dt_oob_hear, dt_oob_await_end.
- * Uses TCP on the loopback address, ports chosen by the system. Rule: the text
- * of the historic tools, byte for byte; and nothing that somebody sends may do
- * more than fail.
+ * dt_oob_answer_next, dt_oob_try_answer, dt_oob_ask, dt_oob_decline,
+ * dt_oob_declined, dt_oob_tell, dt_oob_hear, dt_oob_await_end. Uses TCP on the
+ * loopback address, ports chosen by the system. Rule: the text of the historic
+ * tools, byte for byte; and nothing that somebody sends may do more than fail.
  */
 #include "test/dtest/common/dt_oob.h"
 #include "test/dtest/common/dt_time.h"
@@ -436,6 +435,40 @@ CASE(try_answer__keeps_listening_until_somebody_comes)
 	assert_memory_equal(a.msg, msg, DT_OOB_SIZE);
 	close(a.rc);
 	close(rc);
+}
+
+/* Those that came while another was answered are answered too. */
+CASE(answer_next__all_that_wait)
+{
+	uint64_t deadline = dt_deadline(20 * DT_NS_PER_S);
+	uint8_t msg[DT_OOB_SIZE] = "hello";
+	struct sockaddr_in in = {.sin_family = AF_INET};
+	int fds[DT_OOB_SOCKETS], client[3], fd;
+	uint8_t got[DT_OOB_SIZE];
+
+	assert_int_equal(dt_oob_listen(0, fds), 0);
+	in.sin_port = htons(port_of(fds[0]));
+	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	for (int i = 0; i < 3; i++) {
+		client[i] = socket(AF_INET, SOCK_STREAM, 0);
+		assert_int_equal(
+			connect(client[i], (struct sockaddr *)&in, sizeof(in)),
+			0);
+	}
+	for (int i = 0; i < 3; i++) {
+		fd = dt_oob_answer_next(fds, msg, deadline);
+		assert_in_range(fd, 0, INT32_MAX);
+		close(fd);
+	}
+	assert_int_equal(dt_oob_answer_next(fds, msg, dt_deadline(0)),
+			 -ETIMEDOUT);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(recv(client[i], got, sizeof(got), MSG_WAITALL),
+				 DT_OOB_SIZE);
+		assert_memory_equal(got, msg, DT_OOB_SIZE);
+		close(client[i]);
+	}
+	dt_oob_close(fds);
 }
 
 /* A server that listens to its client: message, word, silence, nonsense. */
