@@ -36,6 +36,9 @@ static const struct dapl_param rows[] = {
 	 1, 1000, 15, "attempts to resolve an address"},
 	{"DAPL_CM_ARP_TIMEOUT_MS", DAPL_PARAM_INT, FIELD(arp_timeout_ms),
 	 1, 600000, 4000, "time for one of them, milliseconds"},
+	{"DAPL_CM_KEEPALIVE_MS", DAPL_PARAM_INT, FIELD(keepalive_ms),
+	 0, 3600000, 30000,
+	 "from one question whether a host is there to the next; 0: none"},
 	{"DAPL_CM_ROUTE_RETRY_COUNT", DAPL_PARAM_INT,
 	 FIELD(route_retry_count), 1, 1000, 15,
 	 "attempts to resolve a route"},
@@ -167,6 +170,7 @@ static void stop_channel(struct dapl_cm *base)
 	dapl_timer_cancel(loop, &cm->pause);
 	/* The timer may just have put it back. */
 	dapl_loop_del(loop, &cm->watch);
+	cma_alive_stop(cm);
 }
 
 static int start_channel(struct dapl_cm *base)
@@ -372,6 +376,7 @@ int cma_open(const char *ia_params, const struct dapl_cm *base,
 		return dapl_fail_errno(-ENOMEM, "cma: no memory");
 	dapl_cm_init(&cm->base, base, &hooks, &sizes);
 	cma_ud_init(&cm->ud);
+	cma_alive_init(cm);
 	cm->watch.fn = on_channel;
 	cm->watch.fd = -1;
 	dapl_timer_init(&cm->pause, resume_channel);

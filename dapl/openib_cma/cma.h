@@ -18,6 +18,7 @@
 #include "dapl/common/cm/base/dapl_cm_base.h"
 #include "dapl/common/services/dapl_log.h"
 #include "dapl/common/services/dapl_loop.h"
+#include "dapl/openib_cma/cma_alive.h"
 #include "dapl/openib_cma/cma_ud.h"
 
 /*
@@ -35,6 +36,7 @@ struct cma {
 	struct dapl_watch watch;
 	struct dapl_timer pause; /* after a failure of the channel */
 	struct cma_ud ud;
+	struct cma_alive alive;
 };
 
 struct cma_conn; /* cma_conn.h */
@@ -65,6 +67,7 @@ struct cma_params {
 	int route_timeout_ms;
 	int route_retry_count;
 	int tos;
+	int keepalive_ms;
 };
 
 extern const struct dapl_param_table cma_param_table;

@@ -78,6 +78,7 @@ void cma_conn_finish(struct cma_conn *conn, enum dapl_cm_event event,
 {
 	bool tell = false;
 
+	cma_alive_leave(conn);
 	dapl_lock(&conn->base.node.cm->lock);
 	if (conn->state == CMA_ACCEPT_MOVE) {
 		/* accept() may not have said yet if there will be events. */
@@ -486,6 +487,7 @@ void cma_conn_released(struct dapl_cm_conn *base)
 	/* Nobody else changes these after release(). */
 	enum cma_state state = conn->state;
 
+	cma_alive_leave(conn);
 	if (conn->late != DAPL_CM_EVENT_N || !linger(conn, state))
 		conn_end(conn, state);
 }
@@ -549,6 +551,7 @@ void cma_conn_abandon(struct dapl_cm_conn *base)
 	struct cma_conn *conn = conn_from(base);
 	enum cma_state state;
 
+	cma_alive_leave(conn);
 	dapl_lock(&base->node.cm->lock);
 	state = conn->state;
 	conn->state = CMA_OVER;

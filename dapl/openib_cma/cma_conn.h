@@ -51,6 +51,7 @@ struct cma_conn {
 	uint8_t pdata[CMA_PDATA_CAME];
 
 	/* Service thread. */
+	struct dapl_cm_peer_conn alive;
 	int tries; /* of the resolution under way */
 	int ports; /* that were taken */
 	int moves; /* of the queue pair, in vain */

@@ -33,6 +33,8 @@ static bool established(struct cma_conn *conn, enum cma_state from,
 	}
 	dapl_log(DAPL_LOG_CM_EST, "conn %p: ep %p: established, qp 0x%x",
 		 (void *)conn, (void *)conn->base.ep, conn->qp.qp_num);
+	if (!conn->qp.ud)
+		cma_alive_join(conn);
 	dapl_cm_conn_event(&conn->base, DAPL_CM_ESTABLISHED, pdata, size);
 	return true;
 }

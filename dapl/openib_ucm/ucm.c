@@ -278,6 +278,9 @@ static const struct dapl_param rows[] = {
 	 1, "repeats of a DREQ before the consumer is told"},
 	{"DAPL_UCM_ENTRY_BITS", DAPL_PARAM_NONE, 0, 0, 0, 0,
 	 "without effect: tables grow by themselves"},
+	{"DAPL_UCM_KEEPALIVE_MS", DAPL_PARAM_INT, FIELD(keepalive_ms), 0,
+	 3600000, 0,
+	 "from one question whether a peer is there to the next; 0: none"},
 	{"DAPL_UCM_QP_SIZE", DAPL_PARAM_INT, FIELD(qp_size), 16, 65536, -1,
 	 "depth of both queues of the CM's queue pair"},
 	{"DAPL_UCM_REP_TIME", DAPL_PARAM_INT, FIELD(rep_time_ms), 1, 600000,
@@ -330,6 +333,7 @@ struct dcm_rules ucm_rules(const struct ucm_params *p)
 		.rtu_patience_us = patience(p, p->rtu_time_ms, RTU_PATIENCE),
 		.dreq_repeats = p->dreq_retry,
 		.timewait_us = (uint64_t)p->wait_time_ms * MS,
+		.keepalive_ms = p->keepalive_ms,
 	};
 }
 

@@ -34,6 +34,7 @@ struct ucm_params {
 	int drep_time_ms; /* -1: adapts */
 	int dreq_retry;
 	int wait_time_ms;
+	int keepalive_ms;
 	int qp_size; /* -1: the provider's own */
 	int cq_size; /* -1: what the queue pair needs */
 	int tx_burst;

@@ -758,6 +758,144 @@ T(disconnect__call_fails, ROCE, CONNECTED)
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 }
 
+/* What A's questions are answered with, beside what connections are told. */
+static enum fv_verdict count_answers(struct rdma_cm_event *ev, void *arg)
+{
+	if (ev->event == RDMA_CM_EVENT_REJECTED)
+		sem_post(arg);
+	return FV_DELIVER;
+}
+
+/* A asks each 60 ms, and B never; A has its N-th answer. */
+static void ask_and_connect(sem_t *answers, int n)
+{
+	sem_init(answers, 0, 0);
+	fv_cm_hook(count_answers, answers);
+	params_a()->keepalive_ms = 60;
+	pair_accept(&p, NULL, 0);
+	pair_established(&p);
+	while (n--)
+		sem_wait(answers);
+}
+
+T(alive__host_answers, ROCE, MET)
+{
+	sem_t answers;
+
+	ask_and_connect(&answers, 5);
+	assert_int_equal(pending(SEEN_EVENT, p.ea), 0);
+	assert_int_equal(ep_state(p.ea), IBV_QPS_RTS);
+}
+
+T(alive__host_vanishes, ROCE, MET)
+{
+	sem_t answers;
+
+	ask_and_connect(&answers, 1);
+	fv_cm_set(FV_CM_BLACKHOLE, 1);
+	take_event(p.ea, DAPL_CM_BROKEN);
+	assert_int_equal(ep_state(p.ea), IBV_QPS_ERR);
+	assert_int_equal(cma_ops.disconnect(p.ca), -ENOTCONN);
+	/* It was there after all. */
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+}
+
+T(alive__host_vanishes_while_disconnecting, ROCE, MET)
+{
+	sem_t answers;
+
+	ask_and_connect(&answers, 1);
+	fv_cm_set(FV_CM_BLACKHOLE, 1);
+	fv_cm_set(FV_CM_LOSE_DREQ, 1);
+	assert_int_equal(cma_ops.disconnect(p.ca), 0);
+	take_event(p.ea, DAPL_CM_DISCONNECTED);
+}
+
+T(alive__address_not_found_any_more, ROCE, MET)
+{
+	sem_t answers;
+
+	ask_and_connect(&answers, 1);
+	fv_cm_set(FV_CM_ADDR_ERROR, -ETIMEDOUT);
+	take_event(p.ea, DAPL_CM_BROKEN);
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+}
+
+/* Less than what makes a host count as vanished. */
+T(alive__answer_after_silence, ROCE, MET)
+{
+	sem_t answers;
+
+	ask_and_connect(&answers, 1);
+	fv_fail_call("rdma_connect", 1, EHOSTUNREACH);
+	for (int i = 0; i < 3; i++)
+		sem_wait(&answers);
+	assert_int_equal(pending(SEEN_EVENT, p.ea), 0);
+}
+
+/* Who has never answered is not judged: an endpoint asks on. */
+static enum fv_verdict drop_answers(struct rdma_cm_event *ev, void *arg)
+{
+	if (ev->event != RDMA_CM_EVENT_REJECTED)
+		return FV_DELIVER;
+	sem_post(arg);
+	return FV_DROP;
+}
+
+T(alive__host_that_never_answers, ROCE, MET)
+{
+	sem_t asked;
+
+	sem_init(&asked, 0, 0);
+	fv_cm_hook(drop_answers, &asked);
+	params_a()->keepalive_ms = 30;
+	pair_accept(&p, NULL, 0);
+	pair_established(&p);
+	for (int i = 0; i < 12; i++)
+		sem_wait(&asked);
+	assert_int_equal(pending(SEEN_EVENT, p.ea), 0);
+	assert_int_equal(ep_state(p.ea), IBV_QPS_RTS);
+}
+
+/* One question for a host, however many its connections: all of them end. */
+T(alive__all_connections_of_a_host, ROCE, MET)
+{
+	struct dapl_ep *ep = ep_new(&world.a);
+	struct dapl_cm_conn *second;
+	sem_t answers;
+
+	ask_and_connect(&answers, 1);
+	second = begin(ep, QUAL, NULL, 0);
+	world_release(take(SEEN_REQUEST, &p.sp).conn);
+	take_event(ep, DAPL_CM_NON_PEER_REJECTED);
+	finish(second, ep);
+	ep_del(ep);
+	/* The other one is watched as before. */
+	fv_cm_set(FV_CM_BLACKHOLE, 1);
+	take_event(p.ea, DAPL_CM_BROKEN);
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+}
+
+T(alive__released_while_asked, ROCE, MET)
+{
+	sem_t answers;
+
+	ask_and_connect(&answers, 1);
+	fv_cm_set(FV_CM_BLACKHOLE, 1);
+	leave_a();
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+}
+
+T(alive__off, ROCE, MET)
+{
+	params_a()->keepalive_ms = 0;
+	pair_accept(&p, NULL, 0);
+	pair_established(&p);
+	/* No descriptor, no timer: nothing was begun. */
+	assert_null(((struct cma *)world.a.cm)->alive.chan);
+	assert_true(dapl_list_empty(&((struct cma *)world.a.cm)->alive.base.peers));
+}
+
 T(removal__of_device, ROCE, CONNECTED)
 {
 	fv_cm_device_removal(world.a.dev.ctx->device);

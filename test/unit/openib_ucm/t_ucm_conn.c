@@ -94,6 +94,103 @@ ON_IB(ucm_disconnect__by_both_at_once, world_connect)
 	kit_over(w);
 }
 
+/* ------------------------------------------------- peers that vanish */
+
+static struct dcm *dcm_of_side(const struct world_side *s)
+{
+	return dcm_from(((struct dapl_ia *)s->ia)->cm);
+}
+
+static void set_keepalive(struct world_side *s, int ms)
+{
+	dcm_of_side(s)->rules.keepalive_ms = ms;
+}
+
+/* A machine that has other work is not to be taken for a dead peer. */
+#define ALIVE_MS 450
+
+/* Who accepted asks; the other one does not. */
+static void server_asks(struct world *w)
+{
+	set_keepalive(&w->server, ALIVE_MS);
+	set_keepalive(&w->client, 0);
+}
+
+static void both_ask(struct world *w)
+{
+	set_keepalive(&w->server, ALIVE_MS);
+	set_keepalive(&w->client, ALIVE_MS);
+}
+
+static void nobody_asks(struct world *w)
+{
+	set_keepalive(&w->server, 0);
+	set_keepalive(&w->client, 0);
+}
+
+static void nothing_is_heard(struct world *w)
+{
+	expect_empty(w->client.conn_evd);
+	expect_empty(w->server.conn_evd);
+	kit_state(w->client.ep, DAT_EP_STATE_CONNECTED);
+	kit_state(w->server.ep, DAT_EP_STATE_CONNECTED);
+}
+
+ON_IB_ROCE(alive__peer_answers, server_asks, world_connect)
+{
+	plan_for(DCM_RTU, FV_DELIVER, 0);
+	world_until(seen() >= 3);
+	nothing_is_heard(w);
+}
+
+/* What is posted is flushed, and either end hears of the end once. */
+ON_IB_ROCE(alive__peer_vanishes, server_asks, world_connect)
+{
+	plan_for(DCM_RTU, FV_DELIVER, 0);
+	world_until(seen() >= 1);
+	world_recv(s, 0, 64, 1);
+	plan_for(DCM_REP, FV_DROP, 1000);
+	kit_conn(s, EV(BROKEN));
+	expect_dto(s->recv_evd, 1, DAT_DTO_ERR_FLUSHED);
+	kit_conn(c, EV(DISCONNECTED));
+}
+
+/* Who connected asks a peer that has asked: the server is gone. */
+ON_IB_ROCE(alive__server_vanishes, both_ask, world_connect)
+{
+	plan_for(DCM_REP, FV_DELIVER, 0);
+	world_until(seen() >= 1);
+	set_keepalive(s, 3600000);
+	plan_for(OP_ANY, FV_DROP, 1000);
+	kit_conn(c, EV(BROKEN));
+	plan_for(OP_ANY, FV_DELIVER, 0);
+	kit_conn(s, EV(DISCONNECTED));
+}
+
+/* Less than what a peer counts as vanished by. */
+ON_IB(alive__answers_lost, server_asks, world_connect)
+{
+	plan_for(DCM_RTU, FV_DELIVER, 0);
+	world_until(seen() >= 1);
+	plan_for(DCM_RTU, FV_DROP, 3);
+	world_until(seen() >= 6);
+	nothing_is_heard(w);
+}
+
+/* One that has never answered, as if it could not. */
+ON_IB(alive__peer_that_never_answers, server_asks, world_connect)
+{
+	plan_for(DCM_REP, FV_DROP, 1000);
+	world_until(seen() >= 6);
+	nothing_is_heard(w);
+}
+
+ON_IB(alive__off, nobody_asks, world_connect)
+{
+	assert_true(dapl_list_empty(&dcm_of_side(s)->alive.peers));
+	assert_true(dapl_list_empty(&dcm_of_side(c)->alive.peers));
+}
+
 /* -------------------------------------------------------- addresses */
 
 static struct dcm_ib address_of(DAT_IA_ADDRESS_PTR addr)

@@ -9,7 +9,7 @@
  * End of life. The engine forgets a connection after its release, on the
  * service thread, and that frees it; see dapl_cm_base.h.
  */
-#include "dapl/common/cm/dcm/dcm.h"
+#include "dapl/common/cm/dcm/dcm_alive.h"
 
 #include <assert.h>
 #include <dat2/dat_ib_extensions.h>
@@ -82,6 +82,7 @@ static void run_conn(struct dapl_cm_conn *base, unsigned asked)
 
 static void run_released(struct dapl_cm_conn *base)
 {
+	dcm_alive_leave(conn_of(base));
 	dcm_input(conn_of(base), DCM_IN_RELEASE, NULL);
 }
 
@@ -155,7 +156,7 @@ static void count_sent(struct dcm *dcm, const struct dcm_msg *msg)
 		[DCM_DREP] = {DCNT_IA_CM_DREP_TX, DCNT_IA_CM_ERR_DREP_RETRY},
 	};
 
-	if (msg->op < DCM_OP_N)
+	if (msg->op < DCM_OP_N && !dcm_msg_is_alive(msg))
 		dapl_count(dcm->base.counts,
 			   msg->rtns ? ids[msg->op].again : ids[msg->op].first);
 }
@@ -353,6 +354,10 @@ static void engine_event(struct dcm_conn *dc, enum dapl_cm_event event,
 		conn->up = true;
 		dapl_unlock(&dcm->base.lock);
 	}
+	if (event != DAPL_CM_ESTABLISHED)
+		dcm_alive_leave(conn);
+	else if (!dc->proto.datagram)
+		dcm_alive_join(conn);
 	dapl_cm_conn_event(&conn->base, event, pdata, size);
 }
 
@@ -384,16 +389,26 @@ static void engine_left(struct dcm_engine *eng)
 		dapl_loop_defer(dcm->base.loop, &dcm->base.work);
 }
 
-static void engine_comes(const struct dcm_conn *dc, enum dcm_input in)
+static void engine_comes(struct dcm_conn *dc, enum dcm_input in,
+			 const struct dcm_msg *msg)
 {
-	const struct dcm_cm_conn *conn =
-		dapl_container_of(dc, struct dcm_cm_conn, dcm);
+	struct dcm_cm_conn *conn = dcm_conn_from(dc);
+	bool answer;
 
 	dapl_log(DAPL_LOG_CM, "conn %p, %s: %s", (const void *)conn,
 		 dcm_state_name(dc->proto.state), dcm_input_name(in));
 	DAPL_PROBE3(cm_input, dc, dcm_state_name(dc->proto.state),
 		    dcm_input_name(in));
-	count_come(conn, in);
+	if (!msg || in < DCM_IN_REQ) {
+		count_come(conn, in);
+		return;
+	}
+	/* What a question is answered with repeats what was said before. */
+	answer = dcm_msg_is_alive(msg) ||
+		 (in == DCM_IN_RTU && dcm_alive_asked(conn));
+	dcm_alive_heard(conn, msg);
+	if (!answer)
+		count_come(conn, in);
 }
 
 static const struct dcm_engine_ops engine_ops = {
@@ -521,6 +536,7 @@ static void quiesce(struct dapl_cm *base)
 		if (!node->is_listener)
 			dapl_timer_cancel(base->loop,
 					  &((struct dcm_cm_conn *)node)->timer);
+	dcm_alive_stop(dcm);
 	dcm->tp->stop(dcm);
 }
 
@@ -542,6 +558,7 @@ static void abandon(struct dapl_cm_conn *base)
 {
 	struct dcm_cm_conn *conn = conn_of(base);
 
+	dcm_alive_leave(conn);
 	/* A request that came just now: the peer is told, once. */
 	if (!conn->dcm.proto.released)
 		dcm_input(conn, DCM_IN_RELEASE, NULL);
@@ -626,6 +643,7 @@ void dcm_init(struct dcm *dcm, const struct dapl_cm *base,
 	dcm->tp = tp;
 	dcm->rules = *rules;
 	dcm->wish = *wish;
+	dcm_alive_init(dcm);
 	dcm_engine_init(&dcm->eng, &engine_ops, &dcm->rules, dapl_cm_seed());
 	dapl_timer_init(&dcm->leave_over, on_leave_over);
 	sem_init(&dcm->left, 0, 0);

@@ -20,6 +20,7 @@
 
 #include <semaphore.h>
 
+#include "dapl/common/cm/base/dapl_cm_alive.h"
 #include "dapl/common/cm/base/dapl_cm_base.h"
 #include "dapl/common/cm/dcm/dcm_engine.h"
 #include "dapl/common/cm/dcm/dcm_path.h"
@@ -43,6 +44,7 @@ struct dcm_cm_conn {
 	struct dapl_cm_conn base; /* must stay first */
 	struct dcm_conn dcm;	  /* the service thread's */
 	struct dapl_timer timer;
+	struct dapl_cm_peer_conn alive;
 	/*
 	 * Written by connect() or accept() before word is left; constant then.
 	 * So is the answer, also of a reject, in dcm.then.
@@ -127,6 +129,7 @@ struct dcm {
 	sem_t left;
 	struct dapl_timer leave_over;
 
+	struct dapl_cm_alive alive;
 	struct dcm_map ports; /* lock; datagrams: those listened on */
 };
 

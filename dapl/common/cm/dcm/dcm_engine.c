@@ -410,7 +410,7 @@ void dcm_engine_input(struct dcm_conn *conn, enum dcm_input in,
 		if (in == DCM_IN_RELEASE && conn->proto.state == DCM_REP_RCVD)
 			conn->own.d_id = 0;
 		if (eng->ops->comes)
-			eng->ops->comes(conn, in);
+			eng->ops->comes(conn, in, msg);
 		dcm_proto_step(&conn->proto, in, &step, &out);
 		/* Given up without knowing the peer; who hears of a connection
 		 * after all is to be named. */

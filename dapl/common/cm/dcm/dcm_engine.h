@@ -142,8 +142,9 @@ struct dcm_engine_ops {
 	void (*freed)(struct dcm_conn *conn);
 	/* The last goodbye has had its answer: leaving_n is 0. Optional. */
 	void (*left)(struct dcm_engine *eng);
-	/* For the log: IN comes to CONN, as it finds it. Optional. */
-	void (*comes)(const struct dcm_conn *conn, enum dcm_input in);
+	/* IN comes to CONN, as it finds it; MSG if it is one. Optional. */
+	void (*comes)(struct dcm_conn *conn, enum dcm_input in,
+		      const struct dcm_msg *msg);
 };
 
 /* How long answers of one peer take. */

@@ -84,6 +84,21 @@ struct dcm_msg {
 	uint8_t pdata[DCM_PDATA];
 };
 
+/*
+ * Counts of repeats that mean something else, while there is a connection: a
+ * REP of the side that accepted, or an RTU of the other, asks whether the peer
+ * is there. A REP is answered by an RTU, as it always was, an RTU of this kind
+ * by a REP of the other, which is not answered.
+ */
+#define DCM_RTNS_MAX	253
+#define DCM_RTNS_ANSWER 254
+#define DCM_RTNS_ASK	255
+
+static inline bool dcm_msg_is_alive(const struct dcm_msg *msg)
+{
+	return msg->rtns > DCM_RTNS_MAX;
+}
+
 /* Whether messages of OP carry private data (others have a stale size). */
 bool dcm_op_has_pdata(uint16_t op);
 const char *dcm_op_name(uint16_t op);

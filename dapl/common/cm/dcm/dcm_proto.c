@@ -143,6 +143,11 @@ static bool exhausted(const struct dcm_proto *p, const struct dcm_step *s,
 	return s->now_us - p->first_us >= patience;
 }
 
+static uint8_t repeats_told(const struct dcm_proto *p)
+{
+	return p->repeats < DCM_RTNS_MAX ? (uint8_t)p->repeats : DCM_RTNS_MAX;
+}
+
 /* Sends OP once more and waits for twice the time so far. */
 static void repeat(struct dcm_proto *p, const struct dcm_step *s,
 		   enum dcm_op op, bool fixed, uint64_t patience,
@@ -154,8 +159,7 @@ static void repeat(struct dcm_proto *p, const struct dcm_step *s,
 		more = jitter(p, earlier(more, PAUSE_MAX_US));
 	p->wait_us += more;
 	p->repeats++;
-	emit(p, op, out)->send.rtns =
-		p->repeats < UINT8_MAX ? (uint8_t)p->repeats : UINT8_MAX;
+	emit(p, op, out)->send.rtns = repeats_told(p);
 	arm(p->first_us + earlier(p->wait_us, patience), out);
 }
 
@@ -535,8 +539,7 @@ static void rep_sent_req(struct dcm_proto *p, const struct dcm_step *s,
 			 struct dcm_effects *out)
 {
 	p->repeats++; /* of no use as a sample any more */
-	emit(p, DCM_REP, out)->send.rtns =
-		p->repeats < UINT8_MAX ? (uint8_t)p->repeats : UINT8_MAX;
+	emit(p, DCM_REP, out)->send.rtns = repeats_told(p);
 }
 
 static void rep_sent_rtu(struct dcm_proto *p, const struct dcm_step *s,
@@ -611,8 +614,30 @@ static void up_disconnect(struct dcm_proto *p, const struct dcm_step *s,
 static void up_rep(struct dcm_proto *p, const struct dcm_step *s,
 		   struct dcm_effects *out)
 {
-	if (!p->passive)
+	if (!p->passive && !(s->msg && s->msg->rtns == DCM_RTNS_ANSWER))
 		emit(p, DCM_RTU, out);
+}
+
+static void up_rtu(struct dcm_proto *p, const struct dcm_step *s,
+		   struct dcm_effects *out)
+{
+	if (p->passive && s->msg && s->msg->rtns == DCM_RTNS_ASK)
+		emit(p, DCM_REP, out)->send.rtns = DCM_RTNS_ANSWER;
+}
+
+/* What old peers answer, too, if it is they who asked for the connection. */
+static void up_ask(struct dcm_proto *p, const struct dcm_step *s,
+		   struct dcm_effects *out)
+{
+	emit(p, p->passive ? DCM_REP : DCM_RTU, out)->send.rtns = DCM_RTNS_ASK;
+}
+
+/* Should only the way to it be gone, it hears of the end. */
+static void up_vanished(struct dcm_proto *p, const struct dcm_step *s,
+			struct dcm_effects *out)
+{
+	broken_off(p, DAPL_CM_BROKEN, out);
+	send_dreq(p, s, out);
 }
 
 static void up_dreq(struct dcm_proto *p, const struct dcm_step *s,
@@ -846,7 +871,10 @@ static cell_fn *const table[DCM_STATE_N][DCM_IN_N] = {
 			[DCM_IN_DISCONNECT] = up_disconnect,
 			[DCM_IN_RELEASE] = send_dreq,
 			[DCM_IN_LOST] = up_lost,
+			[DCM_IN_ASK] = up_ask,
+			[DCM_IN_VANISHED] = up_vanished,
 			[DCM_IN_REP] = up_rep,
+			[DCM_IN_RTU] = up_rtu,
 			[DCM_IN_DREQ] = up_dreq,
 		},
 	[DCM_DREQ_SENT] =
@@ -946,10 +974,11 @@ const char *dcm_state_name(enum dcm_state state)
 const char *dcm_input_name(enum dcm_input in)
 {
 	static const char *const names[DCM_IN_N] = {
-		"connect", "accept", "reject",	 "disconnect", "release",
-		"dialed",  "lost",   "qp ready", "qp failed",  "qp silent",
-		"no way",  "timer",  "REQ",	 "REP",	       "REJ_USER",
-		"REJ_CM",  "RTU",    "DREQ",	 "DREP",
+		"connect", "accept",   "reject",   "disconnect", "release",
+		"dialed",  "lost",     "qp ready", "qp failed",	 "qp silent",
+		"no way",  "timer",    "ask",	   "vanished",	 "REQ",
+		"REP",	   "REJ_USER", "REJ_CM",   "RTU",	 "DREQ",
+		"DREP",
 	};
 
 	return in < DCM_IN_N ? names[in] : "?";

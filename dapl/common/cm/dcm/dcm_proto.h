@@ -36,6 +36,8 @@ struct dcm_rules {
 	/* Until the consumer is told without an answer; at most 8 count. */
 	int dreq_repeats;
 	uint64_t timewait_us;
+	/* From one question whether a peer is there to the next; 0: none. */
+	int keepalive_ms;
 };
 
 /* How long answers take: smoothed mean and deviation, as TCP has them. */
@@ -75,7 +77,9 @@ enum dcm_input {
 	DCM_IN_QP_SILENT, /* no hardware address of the peer, in time */
 	DCM_IN_NO_WAY,	  /* datagrams: none leads to the peer, nor will */
 	DCM_IN_TIMER,
-	DCM_IN_REQ, /* messages; REQ only as a repeat */
+	DCM_IN_ASK,	 /* datagrams: whether the peer is there */
+	DCM_IN_VANISHED, /* it is not */
+	DCM_IN_REQ,	 /* messages; REQ only as a repeat */
 	DCM_IN_REP,
 	DCM_IN_REJ_USER,
 	DCM_IN_REJ_CM,

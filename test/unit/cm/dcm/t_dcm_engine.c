@@ -196,7 +196,8 @@ static void on_freed(struct dcm_conn *conn)
 	conn_free(conn);
 }
 
-static void on_comes(const struct dcm_conn *conn, enum dcm_input in)
+static void on_comes(struct dcm_conn *conn, enum dcm_input in,
+		     const struct dcm_msg *msg)
 {
 	w.came = in;
 	w.found = conn->proto.state;

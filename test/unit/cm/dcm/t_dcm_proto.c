@@ -595,6 +595,58 @@ ACTIVE(up__messages_that_mean_nothing)
 	does(DCM_IN_TIMER, ""); /* stale */
 }
 
+/* A message with this count. */
+static void comes_with(enum dcm_input in, uint8_t rtns, const char *effects)
+{
+	t.msg.rtns = rtns;
+	does(in, effects);
+	t.msg.rtns = 0;
+}
+
+PASSIVE(alive__side_that_accepted)
+{
+	be_up_passive();
+	does(DCM_IN_ASK, "send REP 255");
+	does(DCM_IN_RTU, ""); /* the answer of old peers and new */
+	/* The peer asks; what is no question has no answer. */
+	comes_with(DCM_IN_RTU, DCM_RTNS_ASK, "send REP 254");
+	comes_with(DCM_IN_RTU, 3, "");
+	does(DCM_IN_VANISHED, "qp error, BROKEN, send DREQ, arm 210");
+	does(DCM_IN_DREP, "arm 60010");
+	does(DCM_IN_RELEASE, "");
+}
+
+ACTIVE(alive__side_that_connected)
+{
+	be_up_active();
+	does(DCM_IN_ASK, "send RTU 255");
+	comes_with(DCM_IN_REP, DCM_RTNS_ANSWER, "");
+	comes_with(DCM_IN_REP, DCM_RTNS_ASK, "send RTU");
+	/* An RTU that was lost. */
+	comes_with(DCM_IN_REP, 2, "send RTU");
+	does(DCM_IN_VANISHED, "qp error, BROKEN, send DREQ, arm 210");
+	/* It was there after all: the end is what both have heard. */
+	does(DCM_IN_DREQ, "send DREP, arm 60010");
+}
+
+/* It was about to be asked, or to be taken for dead, when it ended. */
+ACTIVE(alive__over_meanwhile)
+{
+	be_up_active();
+	does(DCM_IN_DISCONNECT, "qp error, send DREQ, arm 210");
+	does(DCM_IN_ASK, "");
+	does(DCM_IN_VANISHED, "");
+	does(DCM_IN_DREP, "DISCONNECTED, arm 60010");
+}
+
+/* However often something is repeated, it is no question. */
+PASSIVE(alive__repeats_are_no_questions)
+{
+	accepts("send REP, arm 800");
+	t.p.repeats = 1000;
+	does(DCM_IN_REQ, "send REP 253");
+}
+
 /* ----------------------------------------------- adaptive waits */
 
 static void be_adaptive(void)

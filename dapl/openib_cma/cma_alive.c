@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * cma_alive.c - asks hosts whether they are there; see the header.
+ *
+ * The answers come by a channel of their own, for their ids are nobody's
+ * connections.
+ * Rule: a request that no listener takes is rejected, with reason 8
+ * (InfiniBand vol. 1 ch. 12.9); any answer is as good.
+ */
+#include "dapl/openib_cma/cma_alive.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "dapl/openib_cma/cma_addr.h"
+#include "dapl/openib_cma/cma_conn.h"
+
+struct host {
+	struct dapl_cm_peer base;     /* must stay first */
+	struct sockaddr_storage addr; /* without a port */
+	struct rdma_cm_id *id;	      /* while it is asked */
+};
+
+static struct cma *cma_of(struct dapl_cm_alive *alive)
+{
+	return dapl_container_of(alive, struct cma, alive.base);
+}
+
+static bool channel_open(struct cma *cm)
+{
+	struct cma_alive *alive = &cm->alive;
+	int flags;
+
+	if (alive->chan)
+		return true;
+	alive->chan = rdma_create_event_channel();
+	if (!alive->chan)
+		return false;
+	flags = fcntl(alive->chan->fd, F_GETFL);
+	if (flags >= 0 &&
+	    !fcntl(alive->chan->fd, F_SETFL, flags | O_NONBLOCK) &&
+	    !dapl_loop_add(cm->base.loop, &alive->watch, alive->chan->fd,
+			   EPOLLIN))
+		return true;
+	rdma_destroy_event_channel(alive->chan);
+	alive->chan = NULL;
+	return false;
+}
+
+static bool ask(struct dapl_cm_alive *alive, struct dapl_cm_peer *peer)
+{
+	struct cma *cm = cma_of(alive);
+	struct host *host = (struct host *)peer;
+	struct sockaddr_storage own = cm->base.addr;
+
+	/* What is missing here says nothing of the host. */
+	if (!channel_open(cm) ||
+	    rdma_create_id(cm->alive.chan, &host->id, host, RDMA_PS_TCP)) {
+		host->id = NULL;
+		return false;
+	}
+	if (rdma_resolve_addr(host->id, (struct sockaddr *)&own,
+			      (struct sockaddr *)&host->addr,
+			      dapl_cm_alive_wait_ms(alive)))
+		dapl_cm_alive_silent(alive, peer);
+	return true;
+}
+
+static void asked(struct dapl_cm_peer *peer)
+{
+	struct host *host = (struct host *)peer;
+
+	if (host->id)
+		cma_id_destroy(host->id);
+	host->id = NULL;
+}
+
+static void vanished(struct dapl_cm_alive *alive, struct dapl_cm_peer_conn *pc)
+{
+	struct cma_conn *conn = dapl_container_of(pc, struct cma_conn, alive);
+	bool ours = cma_conn_state(conn) == CMA_DOWN;
+
+	(void)alive;
+	/* Should the host be there, and only the way to it gone. */
+	if (!ours)
+		rdma_disconnect(conn->id);
+	dapl_cm_conn_error(&conn->base);
+	cma_conn_finish(conn, ours ? DAPL_CM_DISCONNECTED : DAPL_CM_BROKEN,
+			NULL, 0);
+}
+
+/* With the last of them, nothing is left that was not there before. */
+static void freed(struct dapl_cm_alive *base, struct dapl_cm_peer *peer)
+{
+	struct cma_alive *alive = &cma_of(base)->alive;
+
+	free(peer);
+	if (!dapl_list_empty(&base->peers) || !alive->chan)
+		return;
+	dapl_loop_del(base->cm->loop, &alive->watch);
+	rdma_destroy_event_channel(alive->chan);
+	alive->chan = NULL;
+}
+
+static void name(const struct dapl_cm_peer *peer, char *buf, size_t size)
+{
+	const struct host *host = (const struct host *)peer;
+
+	dapl_addr_text((const struct sockaddr *)&host->addr, buf, size);
+}
+
+static const struct dapl_cm_alive_ops alive_ops = {
+	.ask = ask,
+	.asked = asked,
+	.vanished = vanished,
+	.freed = freed,
+	.name = name,
+};
+
+static void on_answer(struct dapl_cm_alive *alive, struct host *host,
+		      enum rdma_cm_event_type type)
+{
+	struct rdma_conn_param param = {.retry_count = 7, .rnr_retry_count = 7};
+
+	switch (type) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		if (rdma_resolve_route(host->id, dapl_cm_alive_wait_ms(alive)))
+			dapl_cm_alive_silent(alive, &host->base);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		if (rdma_connect(host->id, &param))
+			dapl_cm_alive_silent(alive, &host->base);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		dapl_cm_alive_there(alive, &host->base);
+		break;
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	default:
+		dapl_cm_alive_silent(alive, &host->base);
+		break;
+	}
+}
+
+static void on_channel(struct dapl_watch *watch, uint32_t epoll_events)
+{
+	struct cma_alive *alive =
+		dapl_container_of(watch, struct cma_alive, watch);
+	enum rdma_cm_event_type type;
+	struct rdma_cm_event *raw;
+	struct host *host;
+
+	(void)epoll_events;
+	while (!rdma_get_cm_event(alive->chan, &raw)) {
+		host = raw->id->context;
+		type = raw->event;
+		rdma_ack_cm_event(raw);
+		on_answer(&alive->base, host, type);
+	}
+}
+
+void cma_alive_init(struct cma *cm)
+{
+	const struct cma_params *params = cm->base.params;
+
+	cm->alive.watch.fn = on_channel;
+	cm->alive.watch.fd = -1;
+	dapl_cm_alive_init(&cm->alive.base, &cm->base, &alive_ops,
+			   &params->keepalive_ms);
+}
+
+void cma_alive_stop(struct cma *cm)
+{
+	/* In this order: the timer opens the channel. */
+	dapl_cm_alive_stop(&cm->alive.base);
+	dapl_loop_del(cm->base.loop, &cm->alive.watch);
+}
+
+static struct host *host_of(struct cma *cm, const struct sockaddr *addr)
+{
+	struct dapl_cm_peer *peer;
+	struct host *host;
+
+	dapl_list_for_each(peer, &cm->alive.base.peers, link) {
+		host = (struct host *)peer;
+		if (dapl_addr_same_host((struct sockaddr *)&host->addr, addr))
+			return host;
+	}
+	host = calloc(1, sizeof(*host));
+	if (!host)
+		return NULL;
+	memcpy(&host->addr, addr, dapl_addr_len(addr));
+	dapl_addr_set_port(&host->addr, 0);
+	return host;
+}
+
+void cma_alive_join(struct cma_conn *conn)
+{
+	const struct sockaddr *addr = rdma_get_peer_addr(conn->id);
+	struct cma *cm = cma_conn_cm(conn);
+	struct host *host;
+
+	if (!dapl_cm_alive_on(&cm->alive.base) || cma_conn_dev(conn)->iw_cm ||
+	    dapl_addr_same_host((struct sockaddr *)&cm->base.addr, addr))
+		return;
+	host = host_of(cm, addr);
+	/* Without memory this one is not watched. */
+	if (host)
+		dapl_cm_alive_join(&cm->alive.base, &host->base, &conn->alive);
+}
+
+void cma_alive_leave(struct cma_conn *conn)
+{
+	dapl_cm_alive_leave(&cma_conn_cm(conn)->alive.base, &conn->alive);
+}
