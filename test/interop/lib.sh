@@ -14,6 +14,9 @@ it_logs=${VM_OUT:-/tmp}/$(basename "$0" .sh)
 mkdir -p "$it_logs"
 it_limit=${IT_LIMIT:-60}
 it_why=
+# Servers run on the other node, if there is one.
+it_there=()
+[ "${VM_NODES:-1}" = 1 ] || it_there=(vm-node on 1)
 
 ok()
 {
@@ -94,7 +97,7 @@ poll()
 # Is the port (decimal) in LISTEN state, in either family?
 listening()
 {
-    grep -qsE "^ *[0-9]+: [0-9A-F]+:$(printf %04X "$1") [0-9A-F:]+ 0A " \
+    "${it_there[@]}" grep -qsE "^ *[0-9]+: [0-9A-F]+:$(printf %04X "$1") [0-9A-F:]+ 0A " \
         /proc/net/tcp /proc/net/tcp6
 }
 
@@ -230,7 +233,7 @@ start_server()
     local log=$1
 
     shift
-    timeout -k 2 "$it_limit" "$@" >"$log" 2>&1 </dev/null &
+    timeout -k 2 "$it_limit" "${it_there[@]}" "$@" >"$log" 2>&1 </dev/null &
     server_pid=$!
     if ! poll 20 ready_or_gone "$log" "$server_pid"; then
         it_why="server did not listen within 20 s"

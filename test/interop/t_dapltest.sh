@@ -27,7 +27,7 @@ launch()
     shift
     use_stack "${s[1]}" "${s[2]}"
     server_log=$it_logs/server.$it_n
-    timeout -k 2 170 "${it_env[@]}" "$(tool_of $tool "${s[0]}")" \
+    timeout -k 2 170 "${it_there[@]}" "${it_env[@]}" "$(tool_of $tool "${s[0]}")" \
         -T S -D "$IT_PROVIDER" $told "$@" >"$server_log" 2>&1 </dev/null &
     server_pid=$!
     poll 20 says_or_gone "Service Point Ready" "$server_log" "$server_pid"

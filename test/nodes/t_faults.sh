@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# t_faults.sh: what a consumer hears when something goes wrong between two hosts,
+# over each adapter: once, within a time that the manual states, and afterwards
+# all can be freed, a new connection works, and nothing has stayed behind.
+# One end is here and takes commands, the other on the second node and answers
+# (end.c). FAULTS (a shell pattern) picks some.
+
+# shellcheck source=test/interop/lib.sh
+. "$(dirname "$0")/../interop/lib.sh"
+
+shopt -s extglob
+end=$BUILD/test/nodes/.libs/end
+qual=45000
+far=
+log=
+# Hosts are asked more often than by default, so that vanishing is soon seen.
+export DAPL_CM_KEEPALIVE_MS=6000 DAPL_UCM_KEEPALIVE_MS=6000
+# The logs' file system has no pipes.
+pipe=/run/end.pipe
+never=/run/end.never
+mkfifo "$pipe" "$never"
+
+# heard SECONDS PATTERN [TIMES]: does the end here print a line like it, so often?
+heard()
+{
+    poll "$1" printed "$2" "${3:-1}"
+}
+
+printed()
+{
+    [ "$(grep -cE "$1" "$log.here")" -ge "$2" ]
+}
+
+tell()
+{
+    echo "$*" >&"$to"
+}
+
+far_ready()
+{
+    grep -q '^address' "$log.far" || ! kill -0 "$far" 2>/dev/null
+}
+
+far_begin()
+{
+    use_stack ours ours
+    : >"$log.far"
+    vm-node on 1 "${it_env[@]}" "$end" "$IT_PROVIDER" "$qual" >"$log.far" 2>&1 &
+    far=$!
+    poll 70 far_ready
+    far_address=$(sed -n 's/^address //p' "$log.far")
+    [ -n "$far_address" ] || { it_why="the other end did not begin"; return 1; }
+}
+
+far_end()
+{
+    [ -n "$far" ] || return 0
+    kill "$far" 2>/dev/null
+    wait "$far" 2>/dev/null
+    far=
+}
+
+here_begin()
+{
+    use_stack ours ours
+    exec {to}<>"$pipe"
+    "${it_env[@]}" "$end" "$IT_PROVIDER" >"$log.here" 2>&1 <"$pipe" {to}>&- &
+    here=$!
+    heard 20 '^address' || { it_why="the end here did not begin"; return 1; }
+}
+
+# connection SLOT: established, and it carries a message and its answer
+connection()
+{
+    local up answers
+
+    up=$(grep -c "^$1 event ESTABLISHED" "$log.here")
+    answers=$(grep -c "^$1 answer" "$log.here")
+    tell "connect $1 $far_address $qual 15000"
+    heard 20 "^$1 event ESTABLISHED" $((up + 1)) || { it_why="no connection"; return 1; }
+    tell "send $1"
+    heard 20 "^$1 answer" $((answers + 1)) || { it_why="no answer"; return 1; }
+}
+
+# What of this process the kernel has, and how many descriptors are open.
+resources()
+{
+    local n
+
+    n=$(grep -c '^files' "$log.here")
+    tell files
+    heard 10 '^files' $((n + 1)) || return 1
+    grep '^files' "$log.here" | tail -n 1
+    for n in qp cq pd mr cm_id; do
+        echo "$n $(rdma resource show $n | grep -c "pid $here ")"
+    done
+}
+
+same_resources()
+{
+    [ "$(resources | tr '\n' ' ')" = "$before" ]
+}
+
+# ------------------------------------------------------------------- faults
+
+fault_exit() { vm-node on 1 pkill -TERM -x end; }
+fault_death() { vm-node on 1 pkill -KILL -x end; }
+fault_power() { vm-node reboot 1; }
+fault_frozen() { vm-node freeze 1; }
+fault_cut() { vm-node cut 1; }
+fault_down() { vm-node on 1 ip link set "$card" down; }
+fault_blip() { vm-node cut 1; read -r -t 2 <>"$never"; vm-node mend 1; }
+fault_loss() { vm-node netem loss 20%; }
+
+mend_exit() { :; }
+mend_death() { :; }
+# What ran there is gone, and says nothing of it.
+mend_power()
+{
+    far_end
+    vm-node on 1 true
+}
+mend_frozen() { vm-node thaw 1; }
+mend_cut() { vm-node mend 1; }
+mend_down() { vm-node on 1 ip link set "$card" up; }
+mend_blip() { :; }
+mend_loss() { vm-node netem; }
+
+# survives: nothing is heard, and the message that was sent meanwhile is answered
+survives()
+{
+    heard 60 '^0 answer' 2 || { it_why="no answer to what was sent"; return 1; }
+    ! grep -E '^0 event' "$log.here" | grep -qv ESTABLISHED || { it_why="an event"; return 1; }
+}
+
+# ends: one event, of those that are expected, within the bound
+ends()
+{
+    heard "$bound" "^0 event ($expected)" || { it_why="no event within $bound s"; return 1; }
+}
+
+after()
+{
+    local n
+
+    n=$(grep -E '^0 event' "$log.here" | grep -vc ESTABLISHED)
+    [ "$expected" = - ] || [ "$n" = 1 ] || { it_why="$n events"; return 1; }
+    tell "free 0"
+    heard 10 '^0 freed' || { it_why="not freed"; return 1; }
+    kill -0 "$far" 2>/dev/null || { far_end; far_begin || return 1; }
+    connection 1 || { it_why="afterwards: $it_why"; return 1; }
+    tell "free 1"
+    heard 10 '^1 freed' || { it_why="the new one is not freed"; return 1; }
+    poll 10 same_resources || {
+        it_why="left behind: $(resources | tr '\n' ' '), before: $before"
+        return 1
+    }
+    ! grep -E '^failed|wrong data' "$log.here" || { it_why="a call failed"; return 1; }
+}
+
+run_fault()
+{
+    local began
+
+    far_begin && here_begin || return 1
+    # What comes with the first one stays.
+    connection 63 && tell "free 63" && heard 10 '^63 freed' || return 1
+    before=$(resources | tr '\n' ' ')
+    connection 0 || return 1
+    began=$SECONDS
+    # Sent into the fault, in traffic.
+    [ "$when" != idle ] || "fault_$fault"
+    [ "$when" = idle ] || { "fault_$fault"; tell "send 0"; }
+    if [ "$expected" = - ]; then
+        survives || return 1
+        "mend_$fault"
+    else
+        ends || { "mend_$fault"; return 1; }
+        echo "# $name: $(grep -E '^0 event' "$log.here" | tail -n 1), after $((SECONDS - began)) s"
+        "mend_$fault"
+    fi
+    after
+}
+
+fault_case()
+{
+    local here= to= before name="$1, $when: $fault"
+
+    log=$it_logs/$(tr -cs 'A-Za-z0-9' - <<<"$IT_PROVIDER-$fault-$when")
+    it_why=
+    if run_fault; then
+        tell quit
+        if heard 20 '^closed'; then
+            ok "$name"
+        else
+            not_ok "$name: closing"
+        fi
+    else
+        not_ok "$name"
+        echo "# $it_why"
+        sed 's/^/# here: /' "$log.here" | tail -n 12
+        sed 's/^/# far: /' "$log.far" | tail -n 6
+        vm-node thaw 1 2>/dev/null
+        vm-node mend 1 2>/dev/null
+    fi
+    [ -z "$to" ] || exec {to}>&-
+    [ -z "$here" ] || { kill "$here" 2>/dev/null; wait "$here" 2>/dev/null; }
+    far_end
+}
+
+# adapter|fault|when|events|seconds; -: nothing is to be heard, and all goes on
+faults="${FAULT_ROWS:-$(cat "$(dirname "$0")/faults.tsv")}"
+
+while IFS='|' read -r -u 5 IT_PROVIDER card fault when expected bound; do
+    case $IT_PROVIDER in '' | '#'*) continue ;; esac
+    # shellcheck disable=SC2254
+    case $IT_PROVIDER.$fault.$when in ${FAULTS:-*}) ;; *) continue ;; esac
+    if [ "$IT_PROVIDER" = ofa-v2-cma-iw ] && [ -z "$DAPL_VM_SIW_ADDR" ]; then
+        skip "$IT_PROVIDER, $when: $fault" "$DAPL_VM_NO_SIW"
+        continue
+    fi
+    fault_case "$IT_PROVIDER"
+done 5<<<"$faults"
+done_testing
