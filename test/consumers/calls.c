@@ -9,18 +9,29 @@
 
 #include <netinet/in.h>
 
+/* The reason of a failure; of DAT 1.2 there is none to be had. */
+static const char *detail(void)
+{
+#if DAT_FACE == 2
+	return dat_error_detail();
+#else
+	return "";
+#endif
+}
+
 void calls_judge(struct rank *r, const char *file, int line, const char *call,
 		 DAT_RETURN got, DAT_RETURN type)
 {
-	const char *major = NULL, *minor = NULL;
+	const char *major = NULL, *minor = NULL, *why;
 
 	if (DAT_GET_TYPE(got) == type)
 		return;
+	why = detail();
 	/* One consumer prints both texts, whatever the code is. */
 	dat_strerror(got, &major, &minor);
-	rank_fail(r, file, line, "%.100s: 0x%08x [%s:%s], not type 0x%x", call,
-		  got, major ? major : "(null)", minor ? minor : "(null)",
-		  type);
+	rank_fail(r, file, line, "%.60s: 0x%08x [%s:%s], not type 0x%x; %s",
+		  call, got, major ? major : "(null)", minor ? minor : "(null)",
+		  type, why);
 }
 
 struct calls_addr calls_addr_of(DAT_IA_ADDRESS_PTR address)
