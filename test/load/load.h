@@ -25,6 +25,13 @@ enum way {
 	WAYS
 };
 
+/* MIXED: on demand in each second cycle. */
+enum how {
+	BURST,
+	DEMAND,
+	MIXED
+};
+
 struct options {
 	char *adapter;
 	const char *kind; /* of the fake device, or NULL */
@@ -34,7 +41,8 @@ struct options {
 	int rounds, links, listeners, size, window;
 	int cycles, minutes, rest, timeout_s, spread_ms;
 	unsigned int seed;
-	bool demand, iwarp, ways[WAYS];
+	enum how connect;
+	bool iwarp, ways[WAYS];
 };
 
 /* ------------------------------------------------- boot.c: one another */
@@ -128,7 +136,7 @@ struct load {
 	int *order; /* in which links are gone through */
 	int links;
 	int asking; /* how many of ours have no answer */
-	bool leaving;
+	bool demand, leaving;
 
 	/* the links' memory, and receives of the SRQ behind it */
 	uint8_t *memory;

@@ -55,6 +55,7 @@ static void *live(void *arg)
 	free(l->req);
 	free(l->cards);
 	free(l->memory);
+	free(l->taken);
 	l->r.note->done = true;
 	return NULL;
 }
@@ -243,7 +244,8 @@ static void help(FILE *to)
 	      "hosts\n"
 	      "What:\n"
 	      "  --connect HOW       burst: all at once; demand: as data is to "
-	      "be sent (burst)\n"
+	      "be sent; mixed: each\n"
+	      "                      in every other cycle (burst)\n"
 	      "  --window N          attempts at once, on demand (4)\n"
 	      "  --patterns LIST     of eager,put,get,srq (all)\n"
 	      "  --rounds N          of data on each connection (4)\n"
@@ -282,6 +284,17 @@ static int count(const char *name, const char *text, long least, long most)
 		exit(2);
 	}
 	return (int)n;
+}
+
+static enum how parse_how(const char *text)
+{
+	if (!strcmp(text, "burst"))
+		return BURST;
+	if (!strcmp(text, "demand"))
+		return DEMAND;
+	if (strcmp(text, "mixed") != 0)
+		wrong("--connect", text);
+	return MIXED;
 }
 
 static void parse_ways(struct options *o, char *list)
@@ -353,9 +366,7 @@ static void take_text(struct options *o, int what, char *text)
 		o->root = text;
 		break;
 	case O_CONNECT:
-		o->demand = !strcmp(text, "demand");
-		if (!o->demand && strcmp(text, "burst") != 0)
-			wrong("--connect", text);
+		o->connect = parse_how(text);
 		break;
 	case O_PATTERNS:
 		parse_ways(o, text);

@@ -153,7 +153,7 @@ static void on_request(struct load *l, const DAT_CR_ARRIVAL_EVENT_DATA *ev)
 	EXPECT_EQ(&l->r, k->peer, h.from);
 	if (k->state == IDLE || k->state == REFUSED) {
 		take(l, k, ev->cr_handle);
-	} else if (k->state == ASKED && l->o->demand) {
+	} else if (k->state == ASKED && l->demand) {
 		EXPECT(&l->r, !k->held);
 		if (l->r.id < k->peer)
 			OK(&l->r, dat_cr_reject(ev->cr_handle, 0, NULL));
@@ -188,7 +188,7 @@ static void on_established(struct load *l, struct link *k,
 /* Both have asked, and theirs is what is left. */
 static void on_refused(struct load *l, struct link *k)
 {
-	EXPECT(&l->r, l->o->demand);
+	EXPECT(&l->r, l->demand);
 	EXPECT(&l->r, l->r.id > k->peer);
 	EXPECT_EQ(&l->r, k->state, ASKED);
 	l->asking--;
@@ -272,7 +272,7 @@ bool mesh_step(struct load *l)
 	}
 	if (l->leaving)
 		moved |= last_receives(l);
-	else if (l->o->demand)
+	else if (l->demand)
 		moved |= ask_on_demand(l);
 	if (moved)
 		load_moved(l);
@@ -285,6 +285,8 @@ void mesh_begin(struct load *l)
 {
 	l->leaving = false;
 	l->asking = 0;
+	l->demand = l->o->connect == DEMAND ||
+		    (l->o->connect == MIXED && l->cycle % 2 == 0);
 	for (int i = 0; i < l->links; i++) {
 		struct link *k = &l->link[i];
 
@@ -297,7 +299,7 @@ void mesh_begin(struct load *l)
 	rank_waits(&l->r, "the others' addresses");
 	boot_allgather(&l->boot, &l->mine, sizeof(l->mine), l->cards);
 	load_moved(l);
-	if (l->o->demand)
+	if (l->demand)
 		return;
 	for (int i = 0; i < l->links; i++)
 		if (l->link[l->order[i]].asks)

@@ -71,7 +71,7 @@ for row in cma-ib cma-iwarp cma-siw scm-roce ucm-roce; do
     run $row --ranks 4 --connect burst
     run $row --ranks 6 --connect demand --links 2 --rounds 2 --patterns put,get
     run $row --ranks 1 --links 500 --listeners 256 --rounds 1 --size 512
-    run $row --ranks 3 --cycles 6 --rest 2 --rounds 1 --spread 10
+    run $row --ranks 3 --connect mixed --cycles 6 --rest 2 --rounds 1 --spread 10
 done
 "$prog" --help >"$tmp/out" 2>&1 && grep -q -- '--at-rest' "$tmp/out"
 result "--help" $?
