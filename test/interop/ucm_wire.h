@@ -63,7 +63,9 @@ struct wire {
 	struct ibv_port_attr port;
 	union ibv_gid gid;
 	int gid_index;
-	uint16_t id; /* messages for other ports are not shown */
+	uint16_t id;	   /* messages for other ports are not shown */
+	struct ibv_ah *ah; /* of what was sent last, which went to */
+	struct wire_addr ah_to;
 };
 
 void wire_open(struct wire *w, const char *device, int gid_index);
