@@ -3,7 +3,8 @@
 #
 # t_fuzz_corpus.sh - replays the corpus of every fuzz target.
 #
-# Does not fuzz. Each file is one test; a target without a corpus is an error.
+# Does not fuzz. Each file is one test, those that fuzzing found (grown/) are
+# one together; a target without a corpus is an error.
 # Needs: top_srcdir, top_builddir with the replay programs built.
 
 set -u
@@ -29,6 +30,15 @@ for target in $targets; do
             echo "not ok $n - $target ${file##*/}"
         fi
     done
+    grown=$top_srcdir/test/fuzz/corpus/$target/grown
+    if [ -d "$grown" ]; then
+        n=$((n + 1))
+        if "$replay" "$grown"/* >/dev/null; then
+            echo "ok $n - $target: what fuzzing found"
+        else
+            echo "not ok $n - $target: what fuzzing found"
+        fi
+    fi
     if [ $found = no ]; then
         n=$((n + 1))
         echo "not ok $n - $target has no corpus"

@@ -196,6 +196,7 @@ stage_fuzz()
             rec F "fuzz: $target, $runs executions" "exit code $rc"
         fi
     done
+    fuzz_coverage "$h_tmp"/fuzz-*.out
 }
 
 # Some four million calls; a sixth when it is to be quick.
