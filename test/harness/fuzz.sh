@@ -31,7 +31,7 @@ fuzz_coverage()
 
 cmd_fuzz()
 {
-    local runs=1000000 all target targets= keep=
+    local runs=1000000 all target targets='' keep=''
 
     all=$(sh "$fuzz_script" --list)
     while [ $# -gt 0 ]; do
