@@ -14,7 +14,9 @@ void attack_ucm_step(struct attacker *a)
 	size_t len;
 
 	kind = attack_make(a, bytes, &len);
-	wire_send_raw(&a->w, &a->server, wire_qpn_of(&a->server), bytes, len);
+	wire_send_raw(&a->w, &a->server,
+		      a->aside ? a->w.qp->qp_num : wire_qpn_of(&a->server),
+		      bytes, len);
 	attack_count(a, kind);
 	while (wire_next(&a->w, 0, &answer))
 		if (answer.s_id)

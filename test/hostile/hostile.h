@@ -64,6 +64,7 @@ extern const char *const attack_names[ATTACK_KINDS];
 
 struct attacker {
 	bool scm;
+	bool aside; /* to its own queue pair, and not to the server's; UCM */
 	unsigned number;
 	unsigned held_max; /* sockets; at most HELD_MAX */
 	uint64_t seed;
