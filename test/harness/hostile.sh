@@ -7,7 +7,8 @@
 hostile_usage()
 {
     cat <<'E'
-usage: ./run hostile [--minutes M] [--attackers N] [--half-open N] [--seed N]
+usage: ./run hostile [--minutes M] [--attackers N] [--half-open N] [--good N]
+                     [--seed N]
 
 Phases of 10 s without and with an attack take turns, M (4) minutes for each of
 SCM and UCM, while an honest client connects, transfers and disconnects. Printed
@@ -16,6 +17,8 @@ memory and descriptors of the process.
 
   --attackers N   threads that attack as fast as they can (2)
   --half-open N   connections to SCM that they leave half-open (256)
+  --good N        of so many messages one is a good request (64): the server has
+                  to answer it, and its consumer's time is what is attacked
   --seed N        of what is sent (1)
 
 The exit status is 0 if every honest connection came up and brought its data,
@@ -30,7 +33,7 @@ cmd_hostile()
     while [ $# -gt 0 ]; do
         case $1 in
         -h | --help) hostile_usage; return 0 ;;
-        --minutes | --attackers | --half-open | --seed)
+        --minutes | --attackers | --half-open | --good | --seed)
             is_count "${2-}" || usage_error "hostile: $1 takes a number from 1 up" ;;
         *) usage_error "hostile: unknown option $1" ;;
         esac
@@ -38,6 +41,7 @@ cmd_hostile()
         --minutes) minutes=$2 ;;
         --attackers) options+=" -a $2" ;;
         --half-open) options+=" -o $2" ;;
+        --good) options+=" -g $2" ;;
         --seed) options+=" -S $2" ;;
         esac
         shift 2

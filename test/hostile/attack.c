@@ -118,10 +118,11 @@ static void garbage(struct attacker *a, uint8_t *bytes, size_t from, size_t to)
  */
 static enum attack_kind pick(struct attacker *a)
 {
-	enum attack_kind kind = attack_random(a) % ATTACK_GUEST;
+	enum attack_kind kind = attack_random(a) % ATTACK_STRANGER;
 
-	if (attack_random(a) % GUEST_IN == 0)
-		return ATTACK_GUEST;
+	if (attack_random(a) % a->good_in == 0)
+		return attack_random(a) % GUEST_IN ? ATTACK_STRANGER
+						   : ATTACK_GUEST;
 	return a->scm && kind == ATTACK_IMPERSONATED ? ATTACK_FORGED : kind;
 }
 

@@ -67,6 +67,7 @@ struct attacker {
 	bool aside; /* to its own queue pair, and not to the server's; UCM */
 	unsigned number;
 	unsigned held_max; /* sockets; at most HELD_MAX */
+	unsigned good_in;  /* of so many messages one is a good request */
 	uint64_t seed;
 	/* What is known of the others. */
 	struct wire_addr server, client;

@@ -38,7 +38,7 @@
 struct options {
 	const char *ia, *kind, *device;
 	bool scm, aside;
-	int attackers, held, rounds, seconds, seed;
+	int attackers, held, good_in, rounds, seconds, seed;
 	DAT_CONN_QUAL qual;
 };
 
@@ -249,6 +249,7 @@ static void attackers_open(void)
 
 		a->scm = h.o.scm;
 		a->aside = h.o.aside;
+		a->good_in = (unsigned)h.o.good_in;
 		a->number = (unsigned)i;
 		a->held_max = (unsigned)(h.o.held / h.o.attackers);
 		a->seed = (uint64_t)h.o.seed << 8;
@@ -455,6 +456,8 @@ static void usage(FILE *f)
 	      "itself takes for it\n"
 	      "  -a  attackers, each a thread (2)\n"
 	      "  -o  half-open connections that they keep, with -s (256)\n"
+	      "  -g  of so many messages one is a good request, which the "
+	      "server has to answer (64)\n"
 	      "  -r  rounds of one phase without and one with an attack (2)\n"
 	      "  -t  seconds of a phase (2)\n"
 	      "  -S  seed (1)\n"
@@ -470,11 +473,12 @@ static void parse(int argc, char **argv)
 
 	*o = (struct options){.attackers = 2,
 			      .held = 256,
+			      .good_in = 64,
 			      .rounds = 2,
 			      .seconds = 2,
 			      .seed = 1,
 			      .qual = 25700};
-	while ((c = getopt(argc, argv, "P:d:sAa:o:r:t:S:q:k:h")) != -1)
+	while ((c = getopt(argc, argv, "P:d:sAa:o:g:r:t:S:q:k:h")) != -1)
 		switch (c) {
 		case 'P':
 			o->ia = optarg;
@@ -493,6 +497,9 @@ static void parse(int argc, char **argv)
 			break;
 		case 'o':
 			o->held = bench_number(optarg, ATTACKERS_MAX, HELD_MAX);
+			break;
+		case 'g':
+			o->good_in = bench_number(optarg, 1, 1000000);
 			break;
 		case 'r':
 			o->rounds = bench_number(optarg, 1, 1000);
