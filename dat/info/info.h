@@ -249,9 +249,12 @@ struct info_opts {
 	const char *why;
 	const char *test;
 	const char *attributes;
+	const char *profile;
 	uint32_t timeout_s;
 };
 
+/* Of a verbs device, written to F. */
+int info_profile(FILE *f, const char *device);
 int info_list(const struct info *info, struct info_out *o, bool all);
 int info_digest(const struct info *info, struct info_out *o);
 int info_generate(const struct info *info, struct info_out *o);

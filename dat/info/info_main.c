@@ -40,6 +40,10 @@ static const struct dt_opt rows[] = {
 	 "environment variables: default, effect, value"},
 	{0, "generate", DT_OPT_FLAG, AT(generate), 0, 0, 0, NULL,
 	 "write a dat.conf of what the machine has"},
+	{0, "profile", DT_OPT_TEXT, AT(profile), 0, 1, DAT_DEVICE_NAME - 1,
+	 "DEVICE",
+	 "try what a verbs device grants, refuses and does, and\n"
+	 "write it for the fake device of the tests"},
 	{0, "lint", DT_OPT_FILE, AT(lint), 0, 0, 0, "FILE",
 	 "what is wrong in FILE, or in the dat.conf in effect"},
 	{0, "digest", DT_OPT_FLAG, AT(digest), 0, 0, 0, NULL,
@@ -61,6 +65,7 @@ static const struct dt_opt_spec spec = {
 		"       dat_info --check | -e | --lint[=FILE] | --digest "
 		"[--json]\n"
 		"       dat_info --generate >/etc/dat.conf\n"
+		"       dat_info --profile DEVICE >FILE\n"
 		"\n"
 		"Lists the names by which DAT programs open RDMA adapters, and "
 		"finds out why one\n"
@@ -77,7 +82,7 @@ static int check_opts(const struct info_opts *o)
 {
 	int n = o->check + o->digest + o->generate + o->env +
 		(o->lint != NULL) + (o->why != NULL) + (o->test != NULL) +
-		(o->attributes != NULL);
+		(o->attributes != NULL) + (o->profile != NULL);
 
 	if (n > 1)
 		return dt_opt_bad(&spec, stderr, "options", "",
@@ -150,6 +155,7 @@ int main(int argc, char **argv)
 	rc = opts.test	       ? info_test(&opts)
 	     : opts.attributes ? info_attributes(&o, opts.attributes)
 	     : opts.env	       ? info_env(&o)
+	     : opts.profile    ? info_profile(stdout, opts.profile)
 			       : look(&opts, &o);
 	if (!fflush(stdout) && !ferror(stdout))
 		return rc;

@@ -554,7 +554,8 @@ static bool change_all(struct fv_device_cfg *cfg, const char *how)
 	return !*how;
 }
 
-static bool add(enum fv_kind kind, const char *how, int n)
+/* PATH: a profile, instead of KIND, or NULL. */
+static bool add(enum fv_kind kind, const char *path, const char *how, int n)
 {
 	struct fv_device_cfg cfg;
 	char name[16], addr[32];
@@ -562,7 +563,10 @@ static bool add(enum fv_kind kind, const char *how, int n)
 	for (int i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "fake%d", i);
 		snprintf(addr, sizeof(addr), "10.0.0.%d", i + 1);
-		fv_device_cfg_init(&cfg, kind, name, addr);
+		if (!path)
+			fv_device_cfg_init(&cfg, kind, name, addr);
+		else if (!fv_device_cfg_load(&cfg, path, name, addr))
+			return false;
 		if (!change_all(&cfg, how))
 			return false;
 		fv_device_add(&cfg);
@@ -572,7 +576,7 @@ static bool add(enum fv_kind kind, const char *how, int n)
 
 void fv_devices_default(enum fv_kind kind, int n)
 {
-	add(kind, "", n);
+	add(kind, NULL, "", n);
 }
 
 bool fv_devices_named(const char *text, int n)
@@ -580,5 +584,8 @@ bool fv_devices_named(const char *text, int n)
 	size_t len = strcspn(text, "+");
 	enum fv_kind kind;
 
-	return fv_kind_find(text, len, &kind) && add(kind, text + len, n);
+	/* a path may have a "+" of its own */
+	if (!strncmp(text, "file:", 5))
+		return add(FV_KINDS, text + 5, "", n);
+	return fv_kind_find(text, len, &kind) && add(kind, NULL, text + len, n);
 }

@@ -205,9 +205,13 @@ struct ibv_mw *fv__alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 					     IBV_DEVICE_MEM_WINDOW_TYPE_2B;
 	unsigned int bit = type == IBV_MW_TYPE_1 ? FV_MW_1 : FV_MW_2;
 	struct fv_mw *w;
+	int refused;
 
 	if (fv__call("ibv_alloc_mw"))
 		return NULL;
+	refused = fv__device(pd->context)->cfg.mw_errors[type == IBV_MW_TYPE_2];
+	if (refused)
+		return fv__refuse(refused);
 	if (!(a->device_cap_flags & cap) ||
 	    !(fv__device(pd->context)->cfg.mw_types & bit))
 		return fv__refuse(EOPNOTSUPP);

@@ -110,7 +110,9 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd,
 
 	if (fv__call("ibv_create_srq"))
 		return NULL;
-	err = check_srq(pd, init);
+	err = fv__device(pd->context)->cfg.srq_error;
+	if (!err)
+		err = check_srq(pd, init);
 	if (err)
 		return fv__refuse(err);
 	s = fv_new(struct fv_srq, FV_OBJ_SRQ, free_srq);
@@ -132,7 +134,8 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd,
 
 int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
 {
-	const struct ibv_device_attr *a = &fv__device(srq->context)->cfg.attr;
+	const struct fv_device_cfg *cfg = &fv__device(srq->context)->cfg;
+	const struct ibv_device_attr *a = &cfg->attr;
 	struct fv_srq *s = srq_of(srq);
 	int err = fv__call("ibv_modify_srq");
 
@@ -149,6 +152,10 @@ int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
 	    attr->srq_limit >
 		    (mask & IBV_SRQ_MAX_WR ? attr->max_wr : s->rq.max_wr))
 		err = EINVAL;
+	if ((mask & IBV_SRQ_MAX_WR) && cfg->srq_resize_error)
+		err = cfg->srq_resize_error;
+	if ((mask & IBV_SRQ_LIMIT) && cfg->srq_limit_error)
+		err = cfg->srq_limit_error;
 	if (!err && (mask & IBV_SRQ_MAX_WR))
 		s->rq.max_wr = attr->max_wr;
 	if (!err && (mask & IBV_SRQ_LIMIT))

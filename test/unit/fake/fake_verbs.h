@@ -77,6 +77,8 @@ struct fv_device_cfg {
 	int read_sge;	  /* segments that a read takes, whatever attr says */
 	int cqe_min;	  /* a completion queue has no fewer entries */
 	int resize_error; /* of ibv_resize_cq(), of either sign; 0: can */
+	int mw_errors[2]; /* of ibv_alloc_mw() of type 1, 2, or 0 */
+	int srq_error, srq_resize_error, srq_limit_error;
 	unsigned int mw_types; /* FV_MW_*, that can be had if attr says so */
 	bool no_rc; /* no queue pairs of type RC, and rdma_cm does not know it
 		     */
@@ -143,8 +145,12 @@ void fv_devices_default(enum fv_kind kind, int n);
  * The same of the kind that TEXT begins with. After it can stand +late (see
  * flushes_late), +leaves or +takes (takes_cqes_along), +restless, and +slow,
  * which blocks a second. False: nothing is known by such a name.
+ * "file:PATH" is the kind that a profile tells of, as dat_info(1) writes them;
+ * what is wrong in it goes to stderr.
  */
 bool fv_devices_named(const char *text, int n);
+bool fv_device_cfg_load(struct fv_device_cfg *cfg, const char *path,
+			const char *name, const char *addr);
 const char *fv_kind_name(enum fv_kind kind);
 bool fv_kind_find(const char *name, size_t len, enum fv_kind *ret_kind);
 

@@ -65,6 +65,8 @@ says 0 "^dat_info (" "$info" --version
 says 2 "unknown" "$info" --nonsense
 says 2 "one thing at a time" "$info" --check --digest
 says 2 "one thing at a time" "$info" --why a --test b
+says 2 "one thing at a time" "$info" --why a --profile b
+says 1 "device none0 cannot be used: No such device" "$fake" ib --profile none0
 says 2 "goes with the list" "$info" --all --check
 says 2 "not an option" "$info" ofa-v2-ib0
 
