@@ -18,4 +18,17 @@ for run in cma-ib cma-roce cma-iwarp cma-siw scm-ib scm-roce ucm-ib ucm-roce; do
     shown "$run"
     shown "1.2-$run"
 done
+# Adapters that dat_info --profile was run on.
+for kind in rxe siw; do
+    file=$top_srcdir/test/unit/fake/$kind.profile
+    begin "profile-$kind" conform_fake "cma-file:$file"
+    begin "1.2-profile-$kind" conform1_fake "cma-file:$file"
+done
+# shellcheck disable=SC2086
+wait $pids
+pids=
+for kind in rxe siw; do
+    shown "profile-$kind"
+    shown "1.2-profile-$kind"
+done
 suites_end
