@@ -23,6 +23,7 @@ path|600||what a call of the data path costs, against its budget
 package|1500|quick|Debian packages of this system, installed and purged
 vmself|400|no-vm|the guest harness itself
 interop|3700|no-vm|real devices: soft-RoCE and soft-iWARP
+nodes|1200|no-vm|two hosts: the tools, and faults between them
 regress|900|no-vm|the tools over each provider"
 
 test_packages="clang clang-format git llvm shellcheck valgrind xz-utils"
@@ -282,6 +283,7 @@ test_split_interop()
 {
     local out=$1 dir=$h_tmp/interop f name rc
 
+    rm -rf "$dir"
     mkdir -p "$dir"
     awk -v d="$dir" '
         /^#begin [A-Za-z0-9_.-]+$/ { name = $2; f = d "/" name ".tap"; printf "" >f; next }
@@ -296,16 +298,18 @@ test_split_interop()
     done
 }
 
-# interop_guest LOGS PATTERN: the scripts of that name, in a guest of their own
+# interop_guest LOGS NODES FOLDER PATTERN: the scripts of that name in test/FOLDER,
+# in so many guests of their own
 interop_guest()
 (
     vm_defaults
     vm_opt_timeout=3600
     vm_opt_out=$1
+    vm_opt_nodes=$2
     cd "$h_top" || exit 1
     vm_run_guest env STAGE="$dir/stage/usr/local" BUILD="$dir" DEBIAN_DAPL="$interop_debian" \
-        DEBIAN_DAPL_REASON="$interop_reason" ONLY="$2" \
-        bash "$h_top/test/interop/all.sh"
+        DEBIAN_DAPL_REASON="$interop_reason" ONLY="$4" \
+        bash "$h_top/test/interop/all.sh" "$h_top/test/$3"
 )
 
 stage_interop()
@@ -322,14 +326,34 @@ stage_interop()
     rm -rf "$logs"
     mkdir -p "$logs/differ"
     # The comparison mostly waits, for both libraries: beside the rest it costs nothing.
-    interop_guest "$logs/differ" 't_differ' >"$h_tmp/differ.out" 2>&1 &
+    interop_guest "$logs/differ" 1 interop 't_differ' >"$h_tmp/differ.out" 2>&1 &
     differ=$!
-    interop_guest "$logs" '!(t_differ)' | tee "$h_tmp/interop.out"
+    interop_guest "$logs" 1 interop '!(t_differ)' | tee "$h_tmp/interop.out"
     rc=${PIPESTATUS[0]}
     wait "$differ" || rec F "interop: the guest of t_differ" "exit code $?"
     tee -a "$h_tmp/interop.out" <"$h_tmp/differ.out"
     test_split_interop "$h_tmp/interop.out"
     [ "$rc" = 0 ] || rec F "interop: the guest" "exit code $rc"
+}
+
+# The first of two guests tells what came of it.
+stage_nodes()
+{
+    local dir=$h_top/build-gcc logs=$h_cache/log/nodes rc
+
+    . "$h_top/test/interop/fetch.sh"
+    if ! build_tree "$dir" gcc CC=gcc CXX=g++ --enable-werror ||
+        ! build_stage "$dir" "$dir/stage"; then
+        rec F "nodes: build" "see the log"
+        return
+    fi
+    interop_fetch
+    rm -rf "$logs"
+    mkdir -p "$logs"
+    interop_guest "$logs" 2 nodes '*' | sed -u 's/^node0: //' | tee "$h_tmp/nodes.out"
+    rc=${PIPESTATUS[0]}
+    test_split_interop "$h_tmp/nodes.out"
+    [ "$rc" = 0 ] || rec F "nodes: the guests" "exit code $rc"
 }
 
 # The quick lines of `./run regress`.

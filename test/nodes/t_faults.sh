@@ -14,8 +14,9 @@ end=$BUILD/test/nodes/.libs/end
 qual=45000
 far=
 log=
-# Hosts are asked more often than by default, so that vanishing is soon seen.
-export DAPL_CM_KEEPALIVE_MS=6000 DAPL_UCM_KEEPALIVE_MS=6000
+# Hosts are asked more often than by default, and retries take less, so that
+# vanishing is soon seen.
+export DAPL_CM_KEEPALIVE_MS=6000 DAPL_UCM_KEEPALIVE_MS=6000 DAPL_ACK_TIMER=18
 # The logs' file system has no pipes.
 pipe=/run/end.pipe
 never=/run/end.never
@@ -109,7 +110,6 @@ fault_death() { vm-node on 1 pkill -KILL -x end; }
 fault_power() { vm-node reboot 1; }
 fault_frozen() { vm-node freeze 1; }
 fault_cut() { vm-node cut 1; }
-fault_down() { vm-node on 1 ip link set "$card" down; }
 fault_blip() { vm-node cut 1; read -r -t 2 <>"$never"; vm-node mend 1; }
 fault_loss() { vm-node netem loss 20%; }
 
@@ -123,7 +123,6 @@ mend_power()
 }
 mend_frozen() { vm-node thaw 1; }
 mend_cut() { vm-node mend 1; }
-mend_down() { vm-node on 1 ip link set "$card" up; }
 mend_blip() { :; }
 mend_loss() { vm-node netem; }
 
@@ -185,7 +184,7 @@ run_fault()
 
 fault_case()
 {
-    local here= to= before name="$1, $when: $fault"
+    local here='' to='' before name="$1, $when: $fault"
 
     log=$it_logs/$(tr -cs 'A-Za-z0-9' - <<<"$IT_PROVIDER-$fault-$when")
     it_why=

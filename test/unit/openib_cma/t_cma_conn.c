@@ -893,7 +893,8 @@ T(alive__off, ROCE, MET)
 	pair_established(&p);
 	/* No descriptor, no timer: nothing was begun. */
 	assert_null(((struct cma *)world.a.cm)->alive.chan);
-	assert_true(dapl_list_empty(&((struct cma *)world.a.cm)->alive.base.peers));
+	assert_true(
+		dapl_list_empty(&((struct cma *)world.a.cm)->alive.base.peers));
 }
 
 T(removal__of_device, ROCE, CONNECTED)
