@@ -12,8 +12,7 @@ bad=0
 for p in $SOAK_PROVIDERS; do
     how=()
     if [ "$p" = cma-iw ]; then
-        # No reads: see t_load.sh.
-        how=(--iwarp --patterns "eager,put,srq")
+        how=(--iwarp)
         if [ -z "$DAPL_VM_SIW_ADDR" ]; then
             echo "$p: skipped: $DAPL_VM_NO_SIW"
             continue

@@ -16,8 +16,7 @@ run()
 {
     local name="$IT_PROVIDER: $*" log=$it_logs/load.log how=()
 
-    # No reads: siw completes them behind what was posted later (README.md).
-    [ "$IT_PROVIDER" != ofa-v2-cma-iw ] || how=(--iwarp --patterns "eager,put,srq")
+    [ "$IT_PROVIDER" != ofa-v2-cma-iw ] || how=(--iwarp)
     use_stack ours ours
     if timeout -k 5 170 "${it_env[@]}" "$load" --provider "$IT_PROVIDER" --timeout 50 \
         "${how[@]}" "$@" >"$log" 2>&1; then

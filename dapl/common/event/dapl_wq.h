@@ -65,7 +65,10 @@ _Static_assert(sizeof(void *) < 8 ||
 #define DAPL_OP_SLOW	   0x40 /* completes the slow way, for any reason */
 #define DAPL_OP_SUPPRESSED 0x80 /* no event if it succeeds */
 #define DAPL_OP_MARKER	   0x1f /* request of our own: no event */
-#define DAPL_WQ_MAX	   (1u << 23)
+/* It has completed before one that was posted earlier; the status is above. */
+#define DAPL_OP_HELD	    0x100
+#define DAPL_OP_HELD_STATUS 16 /* shift */
+#define DAPL_WQ_MAX	    (1u << 23)
 
 enum dapl_wq_kind {
 	DAPL_WQ_SEND,
@@ -90,10 +93,12 @@ struct dapl_wq {
 	uint32_t limit;	  /* requests the consumer may have outstanding */
 	uint32_t slow_op; /* DAPL_OP_SLOW, or 0; dapl_wq_complete_slowly() */
 	bool open;	  /* there is a queue pair to post to; lock */
-	bool notify;   /* posts may be UNSIGNALLED; see dapl_wq_set_notify() */
-	bool flushing; /* posts are flushed; see dapl_wq_set_flushing() */
-	bool failed;   /* a request has: all behind it will; the EVD's lock */
-	int *credits;  /* see dapl_evd_attach(); usually NULL */
+	bool notify;	/* posts may be UNSIGNALLED; see dapl_wq_set_notify() */
+	bool flushing;	/* posts are flushed; see dapl_wq_set_flushing() */
+	bool overtaken; /* completions may come early: see
+			   dapl_wq_let_overtake() */
+	bool failed;	/* a request has: all behind it will; the EVD's lock */
+	int *credits;	/* see dapl_evd_attach(); usually NULL */
 	/*
 	 * The last slots of the ring that are not the device's: posts that are
 	 * to be flushed, by SETTLE, behind what the device has yet to flush.
@@ -157,6 +162,24 @@ static inline void dapl_wq_use_credits(struct dapl_wq *wq, int *credits)
 	wq->credits = credits;
 	wq->signals = 0;
 	dapl_wq_complete_slowly(wq);
+}
+
+/*
+ * From now on requests may complete before others that were posted earlier:
+ * each tells of itself alone, and waits in its slot for those.
+ */
+static inline void dapl_wq_let_overtake(struct dapl_wq *wq)
+{
+	wq->overtaken = true;
+	wq->signals = 0;
+	dapl_wq_complete_slowly(wq);
+}
+
+/* Whether the oldest request outstanding has completed already. */
+static inline bool dapl_wq_is_held(const struct dapl_wq *wq)
+{
+	return wq->tail != __atomic_load_n(&wq->head, __ATOMIC_RELAXED) &&
+	       (wq->slots[wq->tail & wq->mask].op & DAPL_OP_HELD);
 }
 
 /* How far the fast way goes: as far as it can see, or not at all. */

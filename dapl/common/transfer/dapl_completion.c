@@ -181,8 +181,9 @@ static bool request_event(DAT_EVENT *ev, struct dapl_qp *qp, unsigned op,
 	}
 }
 
-void dapl_completion_flush(struct dapl_qp *qp, unsigned op,
-			   DAT_DTO_COOKIE cookie, DAT_EVENT *ret_event)
+/* The event of a request without a completion at hand. */
+static bool late_event(struct dapl_qp *qp, unsigned op, DAT_DTO_COOKIE cookie,
+		       DAT_DTO_COMPLETION_STATUS status, DAT_EVENT *ret_event)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto =
 		&ret_event->event_data.dto_completion_event_data;
@@ -191,13 +192,85 @@ void dapl_completion_flush(struct dapl_qp *qp, unsigned op,
 	ret_event->event_number = DAT_DTO_COMPLETION_EVENT;
 	dto->ep_handle = (DAT_EP_HANDLE)qp;
 	dto->user_cookie = cookie;
-	dto->status = DAT_DTO_ERR_FLUSHED;
+	dto->status = status;
 	if (op == DAT_DTO_BIND_MW)
-		make_bind(ret_event, cookie, DAT_DTO_ERR_FLUSHED);
-	else if (qp->ud && op == DAT_DTO_RECEIVE)
+		return make_bind(ret_event, cookie, status);
+	if (qp->ud && op == DAT_DTO_RECEIVE)
 		make_ext(ret_event, &dapl_ib_ops[DAPL_IB_UD_ARRIVED]);
 	else
 		request_ext(ret_event, op);
+	return true;
+}
+
+void dapl_completion_flush(struct dapl_qp *qp, unsigned op,
+			   DAT_DTO_COOKIE cookie, DAT_EVENT *ret_event)
+{
+	(void)late_event(qp, op, cookie, DAT_DTO_ERR_FLUSHED, ret_event);
+}
+
+bool dapl_completion_held(struct dapl_qp *qp, struct dapl_slot *slot,
+			  DAT_EVENT *ret_event)
+{
+	enum ibv_wc_status status =
+		(enum ibv_wc_status)(slot->op >> DAPL_OP_HELD_STATUS);
+	unsigned op = slot->op & DAPL_OP_MASK;
+	bool silent =
+		status == IBV_WC_SUCCESS && (slot->op & DAPL_OP_SUPPRESSED);
+	DAT_DTO_COOKIE cookie = slot->cookie;
+	DAT_COUNT length = status == IBV_WC_SUCCESS ? slot->length : 0;
+
+	slot->op = op | slot->wq->slow_op;
+	if (!late_event(qp, op, cookie, dto_status(status), ret_event) ||
+	    silent)
+		return false;
+	if (op != DAT_DTO_BIND_MW)
+		ret_event->event_data.dto_completion_event_data
+			.transfered_length = length;
+	return true;
+}
+
+/*
+ * WC's request is not the oldest: its event is made when it is. False: it is.
+ * The end of a connection is none that waits.
+ */
+static bool hold(struct dapl_wq *wq, struct dapl_slot *slot,
+		 const struct ibv_wc *wc, struct dapl_evd_after *after)
+{
+	if (slot->end == wq->tail + 1)
+		return false;
+	slot->op |= DAPL_OP_HELD | (uint32_t)wc->status << DAPL_OP_HELD_STATUS;
+	wq->failed |= wc->status != IBV_WC_SUCCESS;
+	if (wc->status != IBV_WC_SUCCESS && wc->status != IBV_WC_WR_FLUSH_ERR)
+		note_broken((struct dapl_qp *)wq->owner, after, wc);
+	return true;
+}
+
+/* Those that have waited for the one whose event was made last. */
+static void let_go(struct dapl_evd *evd, struct dapl_wq *wq,
+		   struct dapl_evd_after *after)
+{
+	struct dapl_qp *qp = (struct dapl_qp *)wq->owner;
+	DAT_EVENT event;
+
+	dapl_lock_assert_held(&evd->lock);
+	while (dapl_wq_is_held(wq)) {
+		struct dapl_slot *slot = &wq->slots[wq->tail & wq->mask];
+		bool unnotified = slot->op & DAPL_OP_UNNOTIFIED &&
+				  !(slot->op >> DAPL_OP_HELD_STATUS);
+
+		if ((slot->op & DAPL_OP_MASK) == DAPL_OP_MARKER) {
+			slot->op = 0;
+			if (!after->drained.obj)
+				after->drained = call_of(qp, qp->ops->drained);
+		} else if (dapl_completion_held(qp, slot, &event)) {
+			event.evd_handle = (DAT_EVD_HANDLE)evd;
+			dapl_evd_push_completion_locked(evd, &event, unnotified,
+							after);
+		}
+		dapl_wq_complete(wq, slot);
+		if (wq->credits)
+			__atomic_add_fetch(wq->credits, 1, __ATOMIC_RELAXED);
+	}
 }
 
 bool dapl_completion_due_locked(const struct dapl_wq *wq)
@@ -226,6 +299,7 @@ void dapl_completion_settle(struct dapl_evd *evd, struct dapl_wq *wq,
 	DAT_EVENT event;
 
 	dapl_lock_assert_held(&evd->lock);
+	let_go(evd, wq, after);
 	dapl_lock(&wq->lock);
 	if (dapl_completion_due_locked(wq))
 		goto out;
@@ -261,6 +335,8 @@ bool dapl_completion(struct dapl_evd *evd, const struct ibv_wc *wc,
 	bool silent = ok && (slot->op & DAPL_OP_SUPPRESSED);
 
 	dapl_lock_assert_held(&evd->lock);
+	if (wq->overtaken && hold(wq, slot, wc, after))
+		return false;
 	ev->event_number = DAT_DTO_COMPLETION_EVENT;
 	ev->evd_handle = (DAT_EVD_HANDLE)evd;
 	dto->user_cookie = slot->cookie;
@@ -283,7 +359,7 @@ bool dapl_completion(struct dapl_evd *evd, const struct ibv_wc *wc,
 		slot->op = (slot->op & ~(uint32_t)DAPL_OP_SLOW) | wq->slow_op;
 		n = dapl_wq_complete(wq, slot);
 		wq->failed |= !ok;
-		if (wq->owed)
+		if (wq->owed || (wq->overtaken && dapl_wq_is_held(wq)))
 			after->settle = wq;
 		if (wq->credits)
 			__atomic_add_fetch(wq->credits, (int)n,

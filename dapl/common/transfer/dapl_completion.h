@@ -47,6 +47,12 @@ dapl_settle_fn dapl_completion_settle;
  */
 bool dapl_completion_due_locked(const struct dapl_wq *wq);
 /*
+ * The event of a request that has completed early and is next now; false: none
+ * is wanted. Its slot is free afterwards. Not of a marker.
+ */
+bool dapl_completion_held(struct dapl_qp *qp, struct dapl_slot *slot,
+			  DAT_EVENT *ret_event);
+/*
  * The event of a request (OP and COOKIE of its slot) that QP will never see
  * completed. Uses up the cookie of a bind.
  */

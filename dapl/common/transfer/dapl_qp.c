@@ -138,6 +138,19 @@ static int qp_make(struct dapl_qp *qp)
 	return ret;
 }
 
+/* What has completed is not flushed, though it was not heard of yet. */
+static void forget_held(struct dapl_qp *qp, struct dapl_slot *slot,
+			struct dapl_evd *evd)
+{
+	unsigned op = slot->op & DAPL_OP_MASK;
+	DAT_EVENT event;
+
+	if (op == DAPL_OP_MARKER)
+		slot->op = 0;
+	else if (dapl_completion_held(qp, slot, &event) && evd)
+		dapl_evd_post_completion(evd, &event);
+}
+
 /*
  * What is left in the ring of a destroyed queue pair will never complete. With
  * EVD each request is reported as flushed, except suppressed ones that may
@@ -157,6 +170,10 @@ static void wq_forget(struct dapl_qp *qp, struct dapl_wq *wq,
 		struct dapl_slot *slot = &wq->slots[wq->tail & wq->mask];
 		unsigned op = slot->op & DAPL_OP_MASK;
 
+		if (slot->op & DAPL_OP_HELD) {
+			forget_held(qp, slot, evd);
+			continue;
+		}
 		slot->op &= ~(uint32_t)(DAPL_OP_UNNOTIFIED | DAPL_OP_SLOW);
 		slot->op |= wq->slow_op;
 		if (!(slot->op & DAPL_OP_SUPPRESSED) ||
@@ -332,6 +349,8 @@ static int wq_make(struct dapl_qp *qp, enum dapl_wq_kind kind, DAT_COUNT limit,
 	}
 	if (credits)
 		dapl_wq_use_credits(wq, credits);
+	if (kind == DAPL_WQ_SEND && qp->obj.ia->dev.overtakes_reads)
+		dapl_wq_let_overtake(wq);
 	/* Their events are of another form. */
 	if (qp->ud && kind == DAPL_WQ_RECV)
 		dapl_wq_complete_slowly(wq);

@@ -271,6 +271,7 @@ static void ways(struct vb_dev *dev)
 	/* The driver completes every receive as one that was not solicited. */
 	dev->ignores_solicited = true;
 	dev->unfenced_reads = true;
+	dev->overtakes_reads = true;
 	dev->withholds_flushes = true;
 }
 

@@ -65,6 +65,11 @@ struct vb_dev {
 	 */
 	bool unfenced_reads;
 	/*
+	 * What is posted behind a read completes when it is sent, before the
+	 * read's answer has come. Programs go by the order of posts.
+	 */
+	bool overtakes_reads;
+	/*
 	 * What reached a queue pair in ERR may complete no sooner than that is
 	 * destroyed.
 	 */

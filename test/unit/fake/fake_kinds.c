@@ -42,6 +42,7 @@ enum way {
 	ERR_IS_FINAL = 1 << 15,
 	READ_HAS_SEGMENT = 1 << 16,
 	UNFENCED_READS = 1 << 17,
+	OVERTAKES_READS = 1 << 18,
 };
 
 #define WINDOWS_1 IBV_DEVICE_MEM_WINDOW
@@ -90,7 +91,8 @@ static const struct kind kinds[FV_KINDS] = {
 	 * k: sw/siw/siw_main.c and siw.h: limits, no windows; siw_verbs.c and
 	 * siw_qp.c: what is posted in ERR stays, even if moved there again, and
 	 * receives never notify a queue armed for solicited ones, a fenced read
-	 * gives EPERM; siw_qp_rx.c:
+	 * gives EPERM; siw_qp_tx.c: a request is complete when it is sent, a read
+	 * when its answer has come; siw_qp_rx.c:
 	 * the sink of a read needs local write only; u: siw/siw.c: posts enter
 	 * the kernel, their errors are negative, queues have entries, receives
 	 * segments, a queue leaves its completions, queues cannot grow (where
@@ -107,7 +109,7 @@ static const struct kind kinds[FV_KINDS] = {
 		.ways = ERR_RECV_STAYS | ERR_SEND_STAYS | POSTS_ENTER_KERNEL |
 			RECV_NEEDS_SEGMENT | IGNORES_SOLICITED |
 			QUEUES_NOT_EMPTY | NEGATIVE_ERRORS | ERR_IS_FINAL |
-			UNFENCED_READS,
+			UNFENCED_READS | OVERTAKES_READS,
 	},
 	/*
 	 * k: sw/rxe/rxe_param.h: limits; rxe_qp.c and rxe_resp.c: each move to
@@ -455,6 +457,7 @@ static void cfg_ways_init(struct fv_device_cfg *cfg, unsigned int ways)
 	cfg->err_is_final = ways & ERR_IS_FINAL;
 	cfg->read_has_segment = ways & READ_HAS_SEGMENT;
 	cfg->unfenced_reads = ways & UNFENCED_READS;
+	cfg->overtakes_reads = ways & OVERTAKES_READS;
 }
 
 static void cfg_transport_init(struct fv_device_cfg *cfg, const struct kind *k)

@@ -364,12 +364,31 @@ static int execute(struct fv_qp *q, struct fv_send *s)
 	}
 }
 
+/*
+ * The next one to be done, in order but for a device on which what a read
+ * brings is waited for by nothing but a fence: there it is the one behind that.
+ */
+static struct fv_send *next_of(const struct fv_qp *q)
+{
+	struct fv_link *first = q->sends.next;
+	struct fv_send *s = fv_container(first, struct fv_send, link);
+	struct fv_send *behind;
+
+	if (!fv__device(q->qp.context)->cfg.overtakes_reads ||
+	    s->wr.opcode != IBV_WR_RDMA_READ || first->next == &q->sends)
+		return s;
+	behind = fv_container(first->next, struct fv_send, link);
+	return behind->wr.opcode == IBV_WR_RDMA_READ ||
+			       (behind->wr.send_flags & IBV_SEND_FENCE)
+		       ? s
+		       : behind;
+}
+
 static void run(struct fv_qp *q)
 {
 	while (!q->held && q->attr.qp_state == IBV_QPS_RTS &&
 	       !fv_link_empty(&q->sends)) {
-		struct fv_send *s =
-			fv_container(q->sends.next, struct fv_send, link);
+		struct fv_send *s = next_of(q);
 		uint32_t len;
 		int rc;
 

@@ -109,9 +109,10 @@ struct fv_device_cfg {
 	bool posts_enter_kernel; /* a post of requests can be cancelled in */
 	/* grant more than asked for, and take as much, as hardware does */
 	bool round_up;
-	bool comm_est;	     /* raise COMM_EST on the first packet in RTR */
-	bool unfenced_reads; /* one with a fence is refused, EPERM (siw) */
-	bool read_sink_rw;   /* a read's sink needs remote write (iWARP) */
+	bool comm_est;	      /* raise COMM_EST on the first packet in RTR */
+	bool unfenced_reads;  /* one with a fence is refused, EPERM (siw) */
+	bool overtakes_reads; /* what is not fenced completes before (siw) */
+	bool read_sink_rw;    /* a read's sink needs remote write (iWARP) */
 	/* a receive posted in ERR stays until the next modify to ERR (rxe) */
 	bool err_recv_stays;
 	bool err_send_stays; /* the same of requests (siw) */

@@ -106,6 +106,31 @@ ON_SIW(rdma_read__fenced)
 	assert_memory_equal(c->mem.buf, s->mem.buf, 32);
 }
 
+/* The device completes what was sent, and a read when its answer comes. */
+ON_SIW(request__stays_behind_a_read)
+{
+	DAT_RMR_TRIPLET from = world_target(s, 0, 32);
+	DAT_RMR_TRIPLET to = world_target(s, 64, 32);
+	DAT_LMR_TRIPLET seg = world_seg(c, 0, 32);
+
+	c->ep = world_ep(c, NULL);
+	s->ep = world_ep(s, NULL);
+	world_connect(w);
+	world_recv(s, 128, 64, 9);
+	fv_pause(true);
+	assert_dat_ok(V(ep_post_rdma_read)(c->ep, 1, &seg, world_cookie(1),
+					   &from, 0));
+	assert_dat_ok(
+		V(ep_post_rdma_write)(c->ep, 1, &seg, world_cookie(2), &to, 0));
+	assert_dat_ok(V(ep_post_rdma_read)(c->ep, 1, &seg, world_cookie(3),
+					   &from, 0));
+	world_send(c, 0, 32, 4, 0);
+	fv_pause(false);
+	for (unsigned i = 1; i <= 4; i++)
+		expect_dto(c->req_evd, i, DAT_DTO_SUCCESS);
+	expect_dto(s->recv_evd, 9, DAT_DTO_SUCCESS);
+}
+
 /* Devices would break the connection, let it hang, or read all the same. */
 ON_EACH(rdma_read__endpoint_without)
 {
