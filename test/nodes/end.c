@@ -40,7 +40,9 @@ struct slot {
 	DAT_LMR_CONTEXT context;
 	uint32_t sent;
 	uint32_t got;
+	uint32_t owed; /* answers to what came before ESTABLISHED */
 	bool listened;
+	bool up;
 	/* Received ones, then sent ones. */
 	unsigned char data[2 * MESSAGES][MESSAGE_SIZE];
 };
@@ -145,6 +147,8 @@ static bool make(struct slot *s)
 		return false;
 	s->sent = 0;
 	s->got = 0;
+	s->owed = 0;
+	s->up = false;
 	for (int i = 0; i < MESSAGES; i++) {
 		if (!receive(s, i))
 			return false;
@@ -188,6 +192,9 @@ static void accept_one(const DAT_CR_ARRIVAL_EVENT_DATA *cr)
 static void connection_event(struct slot *s, const char *name, bool over)
 {
 	say("%d event %s", (int)(s - slots), name);
+	s->up = !over;
+	for (; s->up && s->owed; s->owed--)
+		send_one(s);
 	if (over && s->listened)
 		free_slot(s);
 }
@@ -213,8 +220,13 @@ static void transfer_event(struct slot *s,
 	s->got++;
 	if (!s->listened)
 		say("%d answer", (int)(s - slots));
-	if (receive(s, message) && s->listened)
+	if (!receive(s, message) || !s->listened)
+		return;
+	/* A message may come before the word that there is a connection. */
+	if (s->up)
 		send_one(s);
+	else
+		s->owed++;
 }
 
 static const struct {

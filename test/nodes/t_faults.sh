@@ -78,8 +78,8 @@ connection()
 
     up=$(grep -c "^$1 event ESTABLISHED" "$log.here")
     answers=$(grep -c "^$1 answer" "$log.here")
-    tell "connect $1 $far_address $qual 15000"
-    heard 20 "^$1 event ESTABLISHED" $((up + 1)) || { it_why="no connection"; return 1; }
+    tell "connect $1 $far_address $qual ${2:-15000}"
+    heard $((${2:-15000} / 1000 + 5)) "^$1 event ESTABLISHED" $((up + 1)) || { it_why="no connection"; return 1; }
     tell "send $1"
     heard 20 "^$1 answer" $((answers + 1)) || { it_why="no answer"; return 1; }
 }
@@ -112,6 +112,10 @@ fault_frozen() { vm-node freeze 1; }
 fault_cut() { vm-node cut 1; }
 fault_blip() { vm-node cut 1; read -r -t 2 <>"$never"; vm-node mend 1; }
 fault_loss() { vm-node netem loss 20%; }
+# Late, some later than what follows them, some twice.
+fault_disorder() { vm-node netem delay 30ms 20ms reorder 25% duplicate 10%; }
+fault_clock() { date -s '+1 hour' >/dev/null; vm-node on 1 date -s '-1 hour' >/dev/null; }
+fault_mtu() { vm-node on 1 ip link set "$card" mtu 900; }
 
 mend_exit() { :; }
 mend_death() { :; }
@@ -125,10 +129,14 @@ mend_frozen() { vm-node thaw 1; }
 mend_cut() { vm-node mend 1; }
 mend_blip() { :; }
 mend_loss() { vm-node netem; }
+mend_disorder() { vm-node netem; }
+mend_clock() { date -s '-1 hour' >/dev/null; vm-node on 1 date -s '+1 hour' >/dev/null; }
+mend_mtu() { vm-node on 1 ip link set "$card" mtu 1500; }
 
 # survives: nothing is heard, and the message that was sent meanwhile is answered
 survives()
 {
+    [ "$when" != idle ] || tell "send 0"
     heard 60 '^0 answer' 2 || { it_why="no answer to what was sent"; return 1; }
     ! grep -E '^0 event' "$log.here" | grep -qv ESTABLISHED || { it_why="an event"; return 1; }
 }
@@ -158,6 +166,20 @@ after()
     ! grep -E '^failed|wrong data' "$log.here" || { it_why="a call failed"; return 1; }
 }
 
+# connects: five connections come up, and carry data, one by one
+connects()
+{
+    local slot
+
+    for slot in 0 1 2 3 4; do
+        connection "$slot" 60000 || return 1
+    done
+    for slot in 0 1 2 3 4; do
+        tell "free $slot"
+        heard 10 "^$slot freed" || { it_why="not freed"; return 1; }
+    done
+}
+
 run_fault()
 {
     local began
@@ -166,6 +188,13 @@ run_fault()
     # What comes with the first one stays.
     connection 63 && tell "free 63" && heard 10 '^63 freed' || return 1
     before=$(resources | tr '\n' ' ')
+    if [ "$when" = connecting ]; then
+        "fault_$fault"
+        connects || { "mend_$fault"; return 1; }
+        "mend_$fault"
+        poll 10 same_resources || { it_why="left behind: $(resources | tr '\n' ' ')"; return 1; }
+        return
+    fi
     connection 0 || return 1
     began=$SECONDS
     # Sent into the fault, in traffic.
@@ -202,6 +231,7 @@ fault_case()
         sed 's/^/# far: /' "$log.far" | tail -n 6
         vm-node thaw 1 2>/dev/null
         vm-node mend 1 2>/dev/null
+        vm-node netem
     fi
     [ -z "$to" ] || exec {to}>&-
     [ -z "$here" ] || { kill "$here" 2>/dev/null; wait "$here" 2>/dev/null; }

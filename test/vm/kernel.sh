@@ -13,8 +13,34 @@ vm_modules="crc32_generic crc32c_generic virtio_pci virtio_net virtio_console
 # What tests may load later, and what it depends on; not the hardware drivers.
 vm_module_dirs="crypto lib net arch/x86/crypto fs/9p fs/netfs fs/fscache
     fs/overlayfs fs/configfs fs/nls drivers/infiniband drivers/virtio drivers/char
-    drivers/net/*.ko drivers/net/core drivers/dma-buf drivers/nvdimm
+    drivers/net/*.ko* drivers/net/core drivers/dma-buf drivers/nvdimm
     drivers/firmware"
+
+# vm_backports: from here on apt knows the archive of backports alone, that of the
+# mirror which this system has.
+vm_backports()
+{
+    local dir=$h_cache/backports uri suite
+
+    # shellcheck disable=SC2016 # they are apt's
+    uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' \
+        'Origin: Debian' 'Component: main' 2>/dev/null | head -n 1)
+    suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+    [ -n "$uri" ] && [ -n "$suite" ] || die "apt of this system has no mirror of Debian"
+    mkdir -p "$dir"/{lists,cache/archives}/partial
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $suite-backports main" \
+        >"$dir/sources"
+    cat >"$dir/apt.conf" <<E
+Dir::Etc::sourcelist "$dir/sources";
+Dir::Etc::sourceparts "-";
+Dir::State::lists "$dir/lists";
+Dir::Cache "$dir/cache";
+E
+    export APT_CONFIG=$dir/apt.conf
+    vm_root=$dir
+    [ -n "$(find "$dir/lists" -name '*Packages*' -mtime -1)" ] || apt_refresh ||
+        die "the package list of $suite-backports cannot be had"
+}
 
 # The kernel version that the distribution's meta package names today; without
 # package lists, the newest one that the cache holds.
@@ -25,7 +51,7 @@ vm_pick_version()
     v=$(apt-cache depends linux-image-amd64 2>/dev/null |
         sed -n 's/^ *Depends: linux-image-\([0-9].*-amd64\)$/\1/p' | head -n 1)
     if [ -z "$v" ]; then
-        v=$(cd "$h_cache" && printf '%s\n' vm-*/ready 2>/dev/null |
+        v=$(cd "$vm_root" && printf '%s\n' vm-*/ready 2>/dev/null |
             sed -n 's,^vm-\([0-9].*\)/ready$,\1,p' | sort -V | tail -n 1)
     fi
     if [ -z "$v" ] && apt_refresh; then
@@ -90,6 +116,7 @@ vm_build_siw()
     have "${cc:-gcc}" || cc=gcc
     progress "building rdma_siw for $v"
     make -C "$hdr" M="$w/s/drivers/infiniband/sw/siw" CC="${cc:-gcc}" CONFIG_RDMA_SIW=m \
+        CONFIG_DEBUG_INFO_BTF_MODULES= \
         modules >"$h_cache/log/siw-build.log" 2>&1 </dev/null ||
         { echo "rdma_siw did not build, see $h_cache/log/siw-build.log"; return 1; }
     mkdir -p "$to/lib/modules/$v/updates"
@@ -102,7 +129,7 @@ vm_build_siw()
 # Not compressed: the emulated processor would be slower than the copy.
 vm_make_initrd()
 {
-    local dir=$1 v=$2 out=$3 d=$h_tmp/initrd m list=$vm_modules
+    local dir=$1 v=$2 out=$3 d=$h_tmp/initrd m name list=$vm_modules
 
     [ -n "$vm_no_siw" ] || list="$list siw"
     rm -rf "$d"
@@ -116,7 +143,11 @@ vm_make_initrd()
         awk '$1 == "FAIL" { exit 1 } $1 == "insmod" && !seen[$2]++ { print $2 }' >"$d/paths" ||
         { cat "$h_tmp/modprobe.log" >&2; return 1; }
     while read -r m; do
-        cp "$m" "$d/mods/" && basename "$m" >>"$d/modlist" || return 1
+        name=$(basename "$m" .xz)
+        case $m in
+        *.xz) xz -dc "$m" ;;
+        *) cat "$m" ;;
+        esac >"$d/mods/$name" && echo "$name" >>"$d/modlist" || return 1
     done <"$d/paths"
     rm "$d/paths"
     (cd "$d" && find . | cpio -o -H newc --quiet) >"$out.new" && mv "$out.new" "$out"
@@ -172,9 +203,11 @@ vm_prepare()
     # shellcheck disable=SC2086
     need_packages "boot the test guest" $vm_packages || exit 1
     [ "$(uname -m)" = x86_64 ] || die "the test guest exists for x86-64 only"
+    vm_root=$h_cache
+    [ "$vm_opt_kernel" = stock ] || vm_backports
     vm_kver=$(vm_pick_version) ||
         die "apt-cache names no linux-image-amd64; is this Debian, and are the package lists there?"
-    vm_dir=$h_cache/vm-$vm_kver
+    vm_dir=$vm_root/vm-$vm_kver
     locked vm vm_prepare_locked
 }
 

@@ -27,6 +27,8 @@ the time was up; 125 if the guest itself failed.
 
   --nodes N       N guests (2 to 4) on one Ethernet for each kind of device;
                   COMMAND runs in each, see below
+  --kernel WHICH  stock (the release's), or backports (the newest one that the
+                  release has been given)
   --mem MB        memory of a guest (2048)
   --cpus N        processors of a guest (2)
   --timeout SEC   limit for boot and COMMAND together (600)
@@ -48,7 +50,8 @@ and COMMAND, again. 'vm-node --help', in the guest, tells of barriers, commands
 on another node, and faults of links and of guests.
 
 Environment: DAPL_CACHE (cache directory; .cache), DAPL_ACCEL (kvm or tcg; by
-default KVM is tried once and used if it works).
+default KVM is tried once and used if it works), DAPL_VM_KERNEL (as --kernel, for
+all that boots a guest).
 E
 }
 
@@ -280,6 +283,7 @@ vm_run_guest()
 vm_defaults()
 {
     vm_opt_nodes=1
+    vm_opt_kernel=${DAPL_VM_KERNEL:-stock}
     vm_opt_mem=2048
     vm_opt_cpus=2
     vm_opt_timeout=600
@@ -301,6 +305,7 @@ cmd_vm()
     while [ $# -gt 0 ]; do
         case $1 in
         --nodes) vm_need_count "$1" "${2-}"; vm_opt_nodes=$2; shift ;;
+        --kernel) vm_opt_kernel=${2-}; shift ;;
         --mem) vm_need_count "$1" "${2-}"; vm_opt_mem=$2; shift ;;
         --cpus) vm_need_count "$1" "${2-}"; vm_opt_cpus=$2; shift ;;
         --timeout) vm_need_count "$1" "${2-}"; vm_opt_timeout=$2; shift ;;
@@ -321,6 +326,10 @@ cmd_vm()
         shift
     done
     [ $# -gt 0 ] || usage_error "vm: no command given (see ./run vm --help)"
+    case $vm_opt_kernel in
+    stock | backports) ;;
+    *) usage_error "vm: --kernel is stock or backports, not '$vm_opt_kernel'" ;;
+    esac
     [ "$vm_opt_nodes" -le 4 ] || usage_error "vm: --nodes is at most 4"
     [ "$vm_opt_nodes" = 1 ] || [ "$vm_opt_host $vm_opt_icount" = "no no" ] ||
         usage_error "vm: --nodes is not for --host, which has no guest, nor --icount, of which each has a clock of its own"

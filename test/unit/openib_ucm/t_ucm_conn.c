@@ -185,7 +185,7 @@ ON_IB(alive__peer_that_never_answers, server_asks, world_connect)
 	nothing_is_heard(w);
 }
 
-ON_IB(alive__off, nobody_asks, world_connect)
+ON_IB(ucm_alive__off, nobody_asks, world_connect)
 {
 	assert_true(dapl_list_empty(&dcm_of_side(s)->alive.peers));
 	assert_true(dapl_list_empty(&dcm_of_side(c)->alive.peers));
