@@ -37,7 +37,7 @@ static const struct dapl_param rows[] = {
 	{"DAPL_CM_ARP_TIMEOUT_MS", DAPL_PARAM_INT, FIELD(arp_timeout_ms),
 	 1, 600000, 4000, "time for one of them, milliseconds"},
 	{"DAPL_CM_KEEPALIVE_MS", DAPL_PARAM_INT, FIELD(keepalive_ms),
-	 0, 3600000, 30000,
+	 0, 3600000, -1,
 	 "from one question whether a host is there to the next; 0: none"},
 	{"DAPL_CM_ROUTE_RETRY_COUNT", DAPL_PARAM_INT,
 	 FIELD(route_retry_count), 1, 1000, 15,
@@ -188,6 +188,7 @@ static int start_channel(struct dapl_cm *base)
 		return dapl_fail_errno(ret, "cm %p: watch: %s", (void *)cm,
 				       strerror(-ret));
 	cma_ud_start(cm);
+	cma_alive_start(cm);
 	return 0;
 }
 

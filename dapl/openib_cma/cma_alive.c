@@ -18,6 +18,9 @@
 #include "dapl/openib_cma/cma_addr.h"
 #include "dapl/openib_cma/cma_conn.h"
 
+/* Where it is not set, on Ethernet. */
+#define INTERVAL_MS 30000
+
 struct host {
 	struct dapl_cm_peer base;     /* must stay first */
 	struct sockaddr_storage addr; /* without a port */
@@ -165,12 +168,23 @@ static void on_channel(struct dapl_watch *watch, uint32_t epoll_events)
 
 void cma_alive_init(struct cma *cm)
 {
-	const struct cma_params *params = cm->base.params;
-
 	cm->alive.watch.fn = on_channel;
 	cm->alive.watch.fd = -1;
 	dapl_cm_alive_init(&cm->alive.base, &cm->base, &alive_ops,
-			   &params->keepalive_ms);
+			   &cm->alive.interval_ms);
+}
+
+void cma_alive_start(struct cma *cm)
+{
+	const struct cma_params *params = cm->base.params;
+	const struct vb_dev *dev = cm->base.dev;
+
+	if (dev->iw_cm)
+		cm->alive.interval_ms = 0;
+	else if (params->keepalive_ms >= 0)
+		cm->alive.interval_ms = params->keepalive_ms;
+	else
+		cm->alive.interval_ms = dev->ethernet ? INTERVAL_MS : 0;
 }
 
 void cma_alive_stop(struct cma *cm)
@@ -204,7 +218,7 @@ void cma_alive_join(struct cma_conn *conn)
 	struct cma *cm = cma_conn_cm(conn);
 	struct host *host;
 
-	if (!dapl_cm_alive_on(&cm->alive.base) || cma_conn_dev(conn)->iw_cm ||
+	if (!dapl_cm_alive_on(&cm->alive.base) ||
 	    dapl_addr_same_host((struct sockaddr *)&cm->base.addr, addr))
 		return;
 	host = host_of(cm, addr);

@@ -5,9 +5,10 @@
  * A host with connections is asked (dapl_cm_alive.h) for one to a port where
  * nobody can listen, 0, which its kernel refuses. No process there sees it, no
  * queue pair is needed, and hosts without this library answer too. iWARP is not
- * asked: its connections are TCP's, and so are their ends.
+ * asked: its connections are TCP's, and so are their ends. InfiniBand is only
+ * if that is wanted: each question asks the subnet manager for the way.
  *
- * All but init and stop runs on the service thread.
+ * All but init, start and stop runs on the service thread.
  */
 #ifndef CMA_ALIVE_H
 #define CMA_ALIVE_H
@@ -22,10 +23,12 @@ struct cma_alive {
 	struct dapl_cm_alive base;
 	struct rdma_event_channel *chan; /* NULL until somebody is asked */
 	struct dapl_watch watch;
+	int interval_ms; /* written by start() */
 };
 
-/* The instance has its parameters. */
 void cma_alive_init(struct cma *cm);
+/* The device is open. */
+void cma_alive_start(struct cma *cm);
 /* Nobody is asked any more. On the thread of dapl_cm_stop(). */
 void cma_alive_stop(struct cma *cm);
 

@@ -34,7 +34,7 @@ const struct info_var info_vars[] = {
 	 "attempts to resolve an address"},
 	{"DAPL_CM_ARP_TIMEOUT_MS", "number, 1 to 600000", "4000",
 	 "time for one of them, milliseconds"},
-	{"DAPL_CM_KEEPALIVE_MS", "number, 0 to 3600000", "30000",
+	{"DAPL_CM_KEEPALIVE_MS", "number, 0 to 3600000", NULL,
 	 "from one question whether a host is there to the next; 0: none"},
 	{"DAPL_CM_ROUTE_RETRY_COUNT", "number, 1 to 1000", "15",
 	 "attempts to resolve a route"},

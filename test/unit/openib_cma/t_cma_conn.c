@@ -758,6 +758,11 @@ T(disconnect__call_fails, ROCE, CONNECTED)
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 }
 
+static struct cma *cma_a(void)
+{
+	return (struct cma *)world.a.cm;
+}
+
 /* What A's questions are answered with, beside what connections are told. */
 static enum fv_verdict count_answers(struct rdma_cm_event *ev, void *arg)
 {
@@ -771,7 +776,7 @@ static void ask_and_connect(sem_t *answers, int n)
 {
 	sem_init(answers, 0, 0);
 	fv_cm_hook(count_answers, answers);
-	params_a()->keepalive_ms = 60;
+	cma_a()->alive.interval_ms = 60;
 	pair_accept(&p, NULL, 0);
 	pair_established(&p);
 	while (n--)
@@ -848,7 +853,7 @@ T(alive__host_that_never_answers, ROCE, MET)
 
 	sem_init(&asked, 0, 0);
 	fv_cm_hook(drop_answers, &asked);
-	params_a()->keepalive_ms = 30;
+	cma_a()->alive.interval_ms = 30;
 	pair_accept(&p, NULL, 0);
 	pair_established(&p);
 	for (int i = 0; i < 12; i++)
@@ -886,15 +891,35 @@ T(alive__released_while_asked, ROCE, MET)
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 }
 
+/* Where it is not set: what each question costs decides. */
+T(alive__default_of_roce, ROCE, APART)
+{
+	assert_int_equal(cma_a()->alive.interval_ms, 30000);
+}
+
+T(alive__default_of_infiniband, IB, APART)
+{
+	assert_int_equal(cma_a()->alive.interval_ms, 0);
+	params_a()->keepalive_ms = 5000;
+	cma_alive_start(cma_a());
+	assert_int_equal(cma_a()->alive.interval_ms, 5000);
+}
+
+T(alive__never_on_iwarp, IWARP, APART)
+{
+	params_a()->keepalive_ms = 5000;
+	cma_alive_start(cma_a());
+	assert_int_equal(cma_a()->alive.interval_ms, 0);
+}
+
 T(alive__off, ROCE, MET)
 {
-	params_a()->keepalive_ms = 0;
+	cma_a()->alive.interval_ms = 0;
 	pair_accept(&p, NULL, 0);
 	pair_established(&p);
 	/* No descriptor, no timer: nothing was begun. */
-	assert_null(((struct cma *)world.a.cm)->alive.chan);
-	assert_true(
-		dapl_list_empty(&((struct cma *)world.a.cm)->alive.base.peers));
+	assert_null(cma_a()->alive.chan);
+	assert_true(dapl_list_empty(&cma_a()->alive.base.peers));
 }
 
 T(removal__of_device, ROCE, CONNECTED)

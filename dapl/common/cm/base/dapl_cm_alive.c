@@ -12,8 +12,11 @@
 #define ASKS 4
 /* One may take this part of the interval, and then the next one begins. */
 #define ASK_PARTS 3
-/* The first comes after this part of it: who is judged has answered once. */
-#define FIRST_PARTS 30
+/*
+ * The first comes after this part of it, since who is judged has answered once;
+ * and so much is between the questions to two peers.
+ */
+#define PACE_PARTS 30
 
 static uint64_t interval_us(const struct dapl_cm_alive *alive)
 {
@@ -102,6 +105,20 @@ static void ask(struct dapl_cm_alive *alive, struct dapl_cm_peer *peer)
 		peer->asked = false;
 }
 
+/* Whether PEER has to wait for its turn. */
+static bool is_paced(struct dapl_cm_alive *alive, struct dapl_cm_peer *peer,
+		     uint64_t now)
+{
+	if (peer->unanswered)
+		return false;
+	if (now < alive->pace_us) {
+		peer->due_us = alive->pace_us;
+		return true;
+	}
+	alive->pace_us = now + interval_us(alive) / PACE_PARTS;
+	return false;
+}
+
 static void on_timer(struct dapl_timer *timer)
 {
 	struct dapl_cm_alive *alive =
@@ -116,7 +133,7 @@ static void on_timer(struct dapl_timer *timer)
 			dapl_cm_alive_silent(alive, peer);
 		if (peer->answers && peer->unanswered >= ASKS)
 			vanished(alive, peer);
-		else
+		else if (!is_paced(alive, peer, now))
 			ask(alive, peer);
 	}
 	arm(alive);
@@ -148,7 +165,7 @@ void dapl_cm_alive_join(struct dapl_cm_alive *alive, struct dapl_cm_peer *peer,
 	if (!peer->link.next) {
 		dapl_list_init(&peer->conns);
 		dapl_list_add_tail(&alive->peers, &peer->link);
-		peer->due_us = dapl_now_us() + interval_us(alive) / FIRST_PARTS;
+		peer->due_us = dapl_now_us() + interval_us(alive) / PACE_PARTS;
 		arm(alive);
 	}
 	dapl_list_add_tail(&peer->conns, &conn->link);

@@ -7,9 +7,10 @@
  * their number; how, and what a peer is, a host or a process, is the
  * provider's. One that has answered once and then leaves ASKS in a row
  * unanswered has vanished, and its connections with it: after 7/3 of the
- * interval at most. One that never answered is not judged: an end that was none
- * is worse than one that is not noticed. Without peers, or with an interval of
- * 0, no timer runs.
+ * interval at most, or, with many peers, 4/3 of it and a thirtieth for each:
+ * they are asked one by one. One that never answered is not judged: an end that
+ * was none is worse than one that is not noticed. Without peers, or with an
+ * interval of 0, no timer runs.
  *
  * All but init and stop runs on the service thread; and so do the operations,
  * which may call what is here.
@@ -60,7 +61,8 @@ struct dapl_cm_alive {
 	const int *interval_ms; /* 0: nobody is asked */
 	struct dapl_timer timer;
 	struct dapl_list peers;
-	bool stopped; /* the instance's lock */
+	uint64_t pace_us; /* no peer is asked before, but once more */
+	bool stopped;	  /* the instance's lock */
 };
 
 void dapl_cm_alive_init(struct dapl_cm_alive *alive, struct dapl_cm *cm,
