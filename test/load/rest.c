@@ -47,14 +47,25 @@ static uint64_t resident(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static struct figures take(void)
+/* A sanitizer's heap is another one, and the C library's is not to be touched.
+ */
+static uint64_t heap(void)
 {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	return 0;
+#else
 	struct mallinfo2 m;
 
 	malloc_trim(0);
 	m = mallinfo2();
+	return m.uordblks + m.hblkhd;
+#endif
+}
+
+static struct figures take(void)
+{
 	return (struct figures){
-		.heap = m.uordblks + m.hblkhd,
+		.heap = heap(),
 		.rss = resident(),
 		.files = entries("/proc/self/fd"),
 		.threads = entries("/proc/self/task"),
