@@ -444,7 +444,8 @@ static int attach_locked(struct dapl_evd *evd, int depth, int **ret_credits)
 	if (ret_credits && !evd->obj.ia->dev.cq_resize)
 		keep = evd->cq->cqe / CQ_KEEP;
 	ret = cq_reserve(evd, depth, keep);
-	if (ret && ret_credits && cq_pool(evd)) {
+	/* For want of memory now, it is no device that cannot do it. */
+	if (ret && ret != -ENOMEM && ret_credits && cq_pool(evd)) {
 		credits = &evd->credits;
 		ret = 0;
 	}
