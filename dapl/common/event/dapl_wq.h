@@ -185,7 +185,7 @@ static inline bool dapl_wq_is_held(const struct dapl_wq *wq)
 /* How far the fast way goes: as far as it can see, or not at all. */
 static inline void dapl_wq_choose_way_locked(struct dapl_wq *wq)
 {
-	bool slow = !wq->open || wq->flushing || wq->credits ||
+	bool slow = !wq->open || wq->flushing || wq->credits || wq->overtaken ||
 		    (wq->notify && wq->kind == DAPL_WQ_RECV);
 
 	dapl_lock_assert_held(&wq->lock);
