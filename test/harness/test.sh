@@ -312,19 +312,26 @@ interop_guest()
         bash "$h_top/test/interop/all.sh" "$h_top/test/$3"
 )
 
+# interop_ready STAGE: our installation, Debian's packages, and a folder for logs
+interop_ready()
+{
+    . "$h_top/test/interop/fetch.sh"
+    if ! build_tree "$dir" gcc CC=gcc CXX=g++ --enable-werror ||
+        ! build_stage "$dir" "$dir/stage"; then
+        rec F "$1: build" "see the log"
+        return 1
+    fi
+    interop_fetch
+    rm -rf "$logs"
+    mkdir -p "$logs"
+}
+
 stage_interop()
 {
     local dir=$h_top/build-gcc logs=$h_cache/log/interop differ rc
 
-    . "$h_top/test/interop/fetch.sh"
-    if ! build_tree "$dir" gcc CC=gcc CXX=g++ --enable-werror ||
-        ! build_stage "$dir" "$dir/stage"; then
-        rec F "interop: build" "see the log"
-        return
-    fi
-    interop_fetch
-    rm -rf "$logs"
-    mkdir -p "$logs/differ"
+    interop_ready interop || return
+    mkdir "$logs/differ"
     # The comparison mostly waits, for both libraries: beside the rest it costs nothing.
     interop_guest "$logs/differ" 1 interop 't_differ' >"$h_tmp/differ.out" 2>&1 &
     differ=$!
@@ -341,15 +348,7 @@ stage_nodes()
 {
     local dir=$h_top/build-gcc logs=$h_cache/log/nodes rc
 
-    . "$h_top/test/interop/fetch.sh"
-    if ! build_tree "$dir" gcc CC=gcc CXX=g++ --enable-werror ||
-        ! build_stage "$dir" "$dir/stage"; then
-        rec F "nodes: build" "see the log"
-        return
-    fi
-    interop_fetch
-    rm -rf "$logs"
-    mkdir -p "$logs"
+    interop_ready nodes || return
     interop_guest "$logs" 2 nodes '*' | sed -u 's/^node0: //' | tee "$h_tmp/nodes.out"
     rc=${PIPESTATUS[0]}
     test_split_interop "$h_tmp/nodes.out"

@@ -7,30 +7,13 @@
 # check but of command lines: see test/load. TAP.
 # Input: top_srcdir and top_builddir, as `make check` sets them.
 
+top_srcdir=${top_srcdir:-.}
 top_builddir=${top_builddir:-.}
+# shellcheck source=test/unit/fake/adapters.sh
+. "$top_srcdir/test/unit/fake/adapters.sh"
 prog=$top_builddir/test/load/load_fake
-dapl=$top_builddir/dapl
-tmp=$(mktemp -d) || exit 99
-trap 'rm -rf "$tmp"' EXIT
-
-if [ ! -e "$dapl/openib_cma/.libs/libdaplofa.so.2" ]; then
-    echo "1..0 # SKIP the providers were built without shared libraries"
-    exit 0
-fi
-while read -r cm lib params; do
-    echo "$cm u2.0 threadsafe default $dapl/openib_$cm/.libs/$lib.so.2 dapl.2.0 \"$params\" \"\""
-done <<E >"$tmp/dat.conf"
-cma libdaplofa 10.0.0.1 0
-scm libdaploscm fake0 1
-ucm libdaploucm fake0 1
-E
-# The fake device is in no sysfs. Sockets stay on this host.
-DAT_AUTO=0
-DAPL_SCM_NETDEV=lo
-DAT_OVERRIDE=$tmp/dat.conf
 LD_LIBRARY_PATH=$top_builddir/dat/.libs
-export DAT_AUTO DAPL_SCM_NETDEV DAT_OVERRIDE LD_LIBRARY_PATH
-
+export LD_LIBRARY_PATH
 n=0
 bad=0
 

@@ -14,13 +14,16 @@
 
 #include "dapl/common/event/dapl_evd.h"
 
-/* --wrap: no device of this program can resize while it is set. */
-static bool no_resize;
+/* --wrap: no device of this program can resize while the first is set, nor, for
+ * want of memory, while the other is. */
+static bool no_resize, no_memory_now;
 int __real_ibv_resize_cq(struct ibv_cq *cq, int cqe);
 int __wrap_ibv_resize_cq(struct ibv_cq *cq, int cqe);
 
 int __wrap_ibv_resize_cq(struct ibv_cq *cq, int cqe)
 {
+	if (no_memory_now)
+		return ENOMEM;
 	return no_resize ? ENOSYS : __real_ibv_resize_cq(cq, cqe);
 }
 
@@ -50,6 +53,25 @@ ON_IB(ep_create__grows_the_queue)
 	}
 	for (int i = 0; i < 8; i++)
 		assert_dat_ok(V(ep_free)(ep[i]));
+	assert_dat_ok(V(evd_free)(evd));
+}
+
+/* What lacks now is no reason to make do with less for ever. */
+ON_IB(ep_create__no_memory_to_grow_the_queue)
+{
+	DAT_EP_ATTR attr = world_ep_attr(s);
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE ep;
+
+	assert_dat_ok(V(evd_create)(s->ia, 1, NULL, DAT_EVD_DTO_FLAG, &evd));
+	no_memory_now = true;
+	assert_int_equal(DAT_GET_TYPE(V(ep_create)(s->ia, s->pz, evd, evd,
+						   s->conn_evd, &attr, &ep)),
+			 DAT_INSUFFICIENT_RESOURCES);
+	no_memory_now = false;
+	ep_with(s, evd, 20, 20, &ep);
+	assert_true(((struct dapl_evd *)evd)->cq->cqe >= 40);
+	assert_dat_ok(V(ep_free)(ep));
 	assert_dat_ok(V(evd_free)(evd));
 }
 

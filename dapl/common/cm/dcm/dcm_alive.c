@@ -35,8 +35,10 @@ static bool ask(struct dapl_cm_alive *alive, struct dapl_cm_peer *peer)
 
 	dapl_list_for_each(pc, &peer->conns, link) {
 		struct dcm_cm_conn *conn = conn_of(pc);
+		const struct dcm_proto *p = &conn->dcm.proto;
 
-		if (conn->dcm.proto.passive || process->asks) {
+		/* One that is about to end has nothing to ask by. */
+		if (p->state == DCM_UP && (p->passive || process->asks)) {
 			dcm_input(conn, DCM_IN_ASK, NULL);
 			return true;
 		}
