@@ -87,9 +87,9 @@ static void vanished(struct dapl_cm_alive *alive, struct dapl_cm_peer_conn *pc)
 	bool ours = cma_conn_state(conn) == CMA_DOWN;
 
 	(void)alive;
-	/* Should the host be there, and only the way to it gone. */
+	/* Should the host be there, and only the way to it gone for now. */
 	if (!ours)
-		rdma_disconnect(conn->id);
+		conn->parting = !rdma_disconnect(conn->id);
 	dapl_cm_conn_error(&conn->base);
 	cma_conn_finish(conn, ours ? DAPL_CM_DISCONNECTED : DAPL_CM_BROKEN,
 			NULL, 0);

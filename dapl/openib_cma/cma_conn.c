@@ -472,6 +472,10 @@ static bool linger(struct cma_conn *conn, enum cma_state state)
 		break;
 	case CMA_DOWN:
 		break;
+	case CMA_OVER:
+		if (!conn->parting)
+			return false;
+		break;
 	default:
 		return false;
 	}
@@ -529,6 +533,8 @@ bool cma_conn_released_event(struct cma_conn *conn,
 	bool up = type == RDMA_CM_EVENT_ESTABLISHED && !conn->qp.ud;
 	bool released, lingers, ended = is_end(type);
 
+	if (ended)
+		conn->parting = false;
 	dapl_lock(&conn->base.node.cm->lock);
 	released = conn->released;
 	lingers = conn->state == CMA_LINGER;

@@ -52,9 +52,10 @@ struct cma_conn {
 
 	/* Service thread. */
 	struct dapl_cm_peer_conn alive;
-	int tries; /* of the resolution under way */
-	int ports; /* that were taken */
-	int moves; /* of the queue pair, in vain */
+	bool parting; /* over here; rdma_cm repeats the goodbye to the peer */
+	int tries;    /* of the resolution under way */
+	int ports;    /* that were taken */
+	int moves;    /* of the queue pair, in vain */
 };
 
 /* What the service thread is asked to do: report what is late. */

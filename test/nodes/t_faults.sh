@@ -147,6 +147,14 @@ ends()
     heard "$bound" "^0 event ($expected)" || { it_why="no event within $bound s"; return 1; }
 }
 
+# far_hears: one that was there all along hears of the end, too, once it can
+far_hears()
+{
+    case $fault in frozen | cut) ;; *) return 0 ;; esac
+    poll 60 grep -qE '^0 event (DISCONNECTED|BROKEN)' "$log.far" ||
+        { it_why="the other end was not told"; return 1; }
+}
+
 after()
 {
     local n
@@ -207,6 +215,7 @@ run_fault()
         ends || { "mend_$fault"; return 1; }
         echo "# $name: $(grep -E '^0 event' "$log.here" | tail -n 1), after $((SECONDS - began)) s"
         "mend_$fault"
+        far_hears || return 1
     fi
     after
 }

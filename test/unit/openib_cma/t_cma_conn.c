@@ -805,6 +805,33 @@ T(alive__host_vanishes, ROCE, MET)
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 }
 
+static enum fv_verdict count_ends(struct rdma_cm_event *ev, void *arg)
+{
+	if (ev->event == RDMA_CM_EVENT_DISCONNECTED)
+		++*(int *)arg;
+	return FV_DELIVER;
+}
+
+/*
+ * The goodbye to a host that may come back goes on when the consumer has let
+ * go: its id, which rdma_cm repeats it for, is there until rdma_cm gives up.
+ */
+T(alive__goodbye_goes_on, ROCE, MET)
+{
+	sem_t answers;
+	int ends = 0;
+
+	ask_and_connect(&answers, 1);
+	fv_cm_set(FV_CM_BLACKHOLE, 1);
+	fv_cm_set(FV_CM_LOSE_DREQ, 1);
+	take_event(p.ea, DAPL_CM_BROKEN);
+	leave_a();
+	dapl_loop_barrier(world.a.loop);
+	fv_cm_hook(count_ends, &ends);
+	fv_cm_give_up();
+	assert_int_equal(ends, 1);
+}
+
 T(alive__host_vanishes_while_disconnecting, ROCE, MET)
 {
 	sem_t answers;
