@@ -292,7 +292,8 @@ static void bind_qp(struct cm_id *c)
 {
 	struct fv_qp *q = fv__qp(c->local.qp_num);
 
-	if (!q)
+	/* Nothing leads out of ERR but RESET. */
+	if (!q || q->attr.qp_state == IBV_QPS_ERR)
 		return;
 	q->peer_qpn = c->remote_qpn;
 	fv__qp_set_state(q, IBV_QPS_RTS);

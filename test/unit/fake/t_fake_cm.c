@@ -658,6 +658,20 @@ T(iwarp__number_that_was_anothers, IWARP, TAKEN)
 	assert_int_equal(fv_qp_state(a.qp), IBV_QPS_RESET);
 }
 
+/* siw's way: the kernel says that it is up, and nothing moves. */
+T(iwarp__a_queue_pair_in_error_stays_there, IWARP, TAKEN)
+{
+	struct rdma_conn_param p = param(&b, NULL, 0);
+	struct ibv_qp_attr at = {.qp_state = IBV_QPS_ERR};
+
+	assert_ok(ibv_modify_qp(a.qp, &at, IBV_QP_STATE));
+	assert_ok(rdma_accept(b.id, &p));
+	expect(&a, RDMA_CM_EVENT_ESTABLISHED, 0);
+	expect(&b, RDMA_CM_EVENT_ESTABLISHED, 0);
+	assert_int_equal(fv_qp_state(a.qp), IBV_QPS_ERR);
+	assert_int_equal(fv_qp_state(b.qp), IBV_QPS_RTS);
+}
+
 T(iwarp__to_error_again_flushes, IWARP, CONNECTED)
 {
 	struct ibv_qp_attr at = {.qp_state = IBV_QPS_ERR};
