@@ -6,7 +6,9 @@
 # The libraries are those that were built, not
 # installed ones. It contains no case.
 # Input: top_srcdir and top_builddir, as `make check` sets them; CONFORM_OUT, if
-# it is set, is where the TAP of each run is left, as fake-LABEL.tap.
+# it is set, is where the TAP of each run is left, as fake-LABEL.tap;
+# CONFORM_FEW=yes: each provider, on few kinds, for programs that a sanitizer makes
+# slow.
 
 : "${top_srcdir:?}" "${top_builddir:?}"
 # shellcheck source=test/unit/fake/adapters.sh

@@ -128,6 +128,8 @@ stage_clang()
 
 stage_san()
 {
+    local -x CONFORM_FEW=yes
+
     test_check "$h_top/build-san" sanitizers CC=gcc CXX=g++ --enable-werror --enable-sanitizers
 }
 
@@ -386,6 +388,8 @@ test_watch()
     while kill -0 "$pid" 2>/dev/null; do
         if [ $((SECONDS - start)) -ge "$limit" ]; then
             rec F "$name: the stage" "not finished after $limit s"
+            sh "$h_top/test/harness/tree.sh" tell "$pid" >>"$log"
+            sh "$h_top/test/harness/tree.sh" kill "$pid"
             kill -TERM -- "-$pid" 2>/dev/null
             sleep 2
             kill -KILL -- "-$pid" 2>/dev/null
@@ -409,7 +413,7 @@ test_stage()
     : >"$test_rec"
     say "$name: $title"
     : >"$log"
-    # A process group of its own, so that a late stage ends with all it began.
+    # A process group of its own, so that what has lost its parent ends with it, too.
     set -m
     (
         trap - EXIT INT TERM HUP
@@ -439,7 +443,7 @@ test_stage()
 test_evidence()
 {
     awk '
-        /^not ok|==ERROR: |WARNING: ThreadSanitizer|^[^#]*:[0-9]+: error: |\*\*\* / { room = 12 }
+        /^not ok|^Bail out!|==ERROR: |WARNING: ThreadSanitizer|^[^#]*:[0-9]+: error: |\*\*\* / { room = 12 }
         /^ok |^PASS: |^$|^make.* (Entering|Leaving) / { room = 0 }
         room > 0 && n++ < 60 { room--; print "  | " substr($0, 1, 200) }
         { last[NR % 20] = $0 }

@@ -46,9 +46,10 @@ for prog in t_stress t_stress_objs; do
         continue
     fi
     bad=1
-    echo "# exit status $rc; what was printed:"
+    echo "not ok $n - helgrind $prog"
+    echo "# exit status $rc; what failed in it, and the end of what was printed:"
+    grep -n '^not ok\|: error: \|^Bail' "$tmp/out" | head -n 6 | sed 's/^/# /'
     tail -n 40 "$tmp/out" | sed 's/^/# /'
     head -n 200 "$tmp/log" | sed 's/^/# /'
-    echo "not ok $n - helgrind $prog"
 done
 exit $bad

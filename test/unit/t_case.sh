@@ -33,4 +33,18 @@ row reason_is_of_one_case 0 \
 row failed_stays_failed 1 '1..1\n# word\nnot ok 1 - a\n' \
 	'1..1\n# word\nnot ok 1 - a\n'
 row broken_off 134 '1..2\nok 1 - a\n' '1..2\nok 1 - a\n'
+
+# One that hangs, and has a child in a group of its own.
+n=$((n + 1))
+got=$(CASE_SECONDS=1 sh "$here/case.sh" sh -c '
+	echo "ok 1 - a"; timeout 300 sleep 299 & (sleep 298; :) & wait')
+rc=$?
+if [ $rc = 137 ] && echo "$got" | grep -q '^ok 1 - a$' &&
+	echo "$got" | grep -q '^Bail out! not finished after 1 s$' &&
+	[ "$(echo "$got" | grep -cE '^# process [0-9]+: (timeout 300 )?sleep 29[89] ')" = 3 ]; then
+	echo "ok $n - hung_is_ended_and_told"
+else
+	echo "not ok $n - hung_is_ended_and_told"
+	printf '%s\nend %s\n' "$got" $rc | sed 's/^/# /'
+fi
 echo "1..$n"
