@@ -7,24 +7,26 @@
 # Records: one file per stage, lines as tap.awk writes them.
 # A stage that dies, is late or breaks off counts as a failure.
 
-# name|seconds|left out|title. Order is the order of running. Left out with that
-# option; "whole": in a whole run, where another stage does the same and more.
-test_stages="native|900|whole|unit and ABI tests, gcc
-dist|1800|quick|make distcheck, which runs the unit and ABI tests, gcc
-tidy|900||the source itself: format, layers, analysers
-clang|1500||everything built by clang, ABI tests
-san|1800||unit tests, address and undefined-behaviour sanitizers
-tsan|1500||many threads, thread sanitizer
-helgrind|900||many threads, valgrind's helgrind
-sched|600||threads that meet, under a seeded scheduler
-fuzz|1800||parsers and connection protocol, fuzzed
-walk|600||random walks, held against a model
-path|600||what a call of the data path costs, against its budget
-package|1500|quick|Debian packages of this system, installed and purged
-vmself|400|no-vm|the guest harness itself
-interop|3700|no-vm|real devices: soft-RoCE and soft-iWARP
-nodes|1200|no-vm|two hosts: the tools, and faults between them
-regress|900|no-vm|the tools over each provider"
+# name|limit|usual|left out|title: seconds, and those that a slow machine of two
+# processors takes. Order is the order of running, what tells most first. Left out
+# with that option; "whole": in a whole run, where another stage does the same and
+# more.
+test_stages="native|900|660|whole|unit and ABI tests, gcc
+dist|1800|960|quick|make distcheck, which runs the unit and ABI tests, gcc
+tidy|900|400||the source itself: format, layers, analysers
+san|1800|700||unit tests, address and undefined-behaviour sanitizers
+vmself|400|120|no-vm|the guest harness itself
+interop|3700|1500|no-vm|real devices: soft-RoCE and soft-iWARP
+nodes|1200|600|no-vm|two hosts: the tools, and faults between them
+tsan|1500|250||many threads, thread sanitizer
+walk|600|130||random walks, held against a model
+path|600|90||what a call of the data path costs, against its budget
+helgrind|900|200||many threads, valgrind's helgrind
+sched|600|200||threads that meet, under a seeded scheduler
+fuzz|1800|200||parsers and connection protocol, fuzzed
+regress|900|350|no-vm|the tools over each provider
+clang|1500|250||everything built by clang, ABI tests
+package|1500|500|quick|Debian packages of this system, installed and purged"
 
 test_packages="clang clang-format git llvm shellcheck valgrind xz-utils"
 
@@ -36,6 +38,8 @@ usage: ./run test [--quick] [--no-vm] [--only PATTERN] [--list]
   --quick         100,000 fuzz executions of each target in place of
                   1,000,000, the unit tests without distcheck, no packages
   --no-vm         nothing that needs the guest
+  --minutes M     a stage that would not end within M minutes, as fast as this
+                  machine has shown to be, is left out: one skipped case
   --only PATTERN  only stages whose name matches the shell pattern
   --list          the stages
 
@@ -70,8 +74,8 @@ test_read_check()
 }
 
 # test_check DIR LABEL CONFIGURE-ARGUMENT...: build, make check, records.
-# With test_only: only these test programs are built. With test_run: all, but only
-# these are run.
+# With test_only: only these test programs are built. With test_run: these scripts
+# are run, and no program is built.
 test_check()
 {
     local dir=$1 label=$2 rc n console=$h_tmp/check.out
@@ -84,7 +88,7 @@ test_check()
     find "$dir" -name '*.trs' -delete
     # Synchronised: two programs that print at once would garble a line.
     make -C "$dir" -k -j"$build_jobs" --output-sync=target check \
-        ${test_run:+TESTS="$test_run"} \
+        ${test_run:+TESTS="$test_run" check_PROGRAMS= check_LTLIBRARIES=} \
         ${test_only:+TESTS="$test_only" check_PROGRAMS="$test_only"} 2>&1 | tee "$console"
     rc=${PIPESTATUS[0]}
     test_read_check "$console" >>"$test_rec"
@@ -500,15 +504,31 @@ test_report()
     [ "$n" = 0 ] && [ "$p" -gt 0 ]
 }
 
+# test_fits BUDGET USUAL: whether a stage ends in time, where the others took
+# test_spent seconds for what usually takes test_usual
+test_fits()
+{
+    local need=$2
+
+    [ "$1" -gt 0 ] || return 0
+    [ "$test_usual" = 0 ] || need=$(($2 * test_spent / test_usual))
+    [ $((SECONDS + need)) -le "$1" ]
+}
+
 cmd_test()
 {
-    local only='*' novm=no list=no name limit unless title
+    local only='*' novm=no list=no budget=0 name limit usual unless title start
 
     test_quick=no
     while [ $# -gt 0 ]; do
         case $1 in
         --quick) test_quick=yes ;;
         --no-vm) novm=yes ;;
+        --minutes)
+            is_count "${2-}" || usage_error "--minutes needs a number"
+            budget=$(($2 * 60))
+            shift
+            ;;
         --only) [ -n "${2-}" ] || usage_error "--only needs a pattern"; only=$2; shift ;;
         --list) list=yes ;;
         -h | --help) test_usage; return 0 ;;
@@ -517,7 +537,7 @@ cmd_test()
         shift
     done
     if [ "$list" = yes ]; then
-        printf '%s\n' "$test_stages" | awk -F '|' '{ printf "%-9s %s\n", $1, $4 }'
+        printf '%s\n' "$test_stages" | awk -F '|' '{ printf "%-9s %s\n", $1, $5 }'
         return 0
     fi
     # shellcheck disable=SC2086
@@ -529,7 +549,8 @@ cmd_test()
     mkdir -p "$test_logs"
     test_table=()
     test_done=()
-    while IFS='|' read -r name limit unless title <&3; do
+    test_spent=0 test_usual=0
+    while IFS='|' read -r name limit usual unless title <&3; do
         # shellcheck disable=SC2053
         [[ $name == $only ]] || continue
         # Asked for by name it runs.
@@ -539,8 +560,18 @@ cmd_test()
             say "$name: left out (--$unless)"
             continue
         fi
-        test_stage "$name" "$limit" "$title"
         test_done+=("$name")
+        if ! test_fits "$budget" "$usual"; then
+            say "$name: left out: it would not end within $((budget / 60)) minutes"
+            test_rec=$h_tmp/$name.rec
+            rec S "$name: the stage" "it would not have ended within $((budget / 60)) minutes"
+            test_table+=("$(printf '%-9s %7d %7d %8d %7d s' "$name" 0 0 1 0)")
+            continue
+        fi
+        start=$SECONDS
+        test_stage "$name" "$limit" "$title"
+        test_spent=$((test_spent + SECONDS - start))
+        test_usual=$((test_usual + usual))
     done 3<<<"$test_stages"
     [ ${#test_done[@]} -gt 0 ] || usage_error "no stage matches '$only' (see ./run test --list)"
     test_report
