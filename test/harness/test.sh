@@ -11,8 +11,8 @@
 # processors takes. Order is the order of running, what tells most first. Left out
 # with that option; "whole": in a whole run, where another stage does the same and
 # more.
-test_stages="native|900|660|whole|unit and ABI tests, gcc
-dist|1800|960|quick|make distcheck, which runs the unit and ABI tests, gcc
+test_stages="native|1500|1000|whole|unit and ABI tests, gcc
+dist|2400|1270|quick|make distcheck, which runs the unit and ABI tests, gcc
 tidy|900|400||the source itself: format, layers, analysers
 san|1800|700||unit tests, address and undefined-behaviour sanitizers
 vmself|400|120|no-vm|the guest harness itself
