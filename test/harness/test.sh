@@ -14,10 +14,10 @@
 test_stages="native|1500|1000|whole|unit and ABI tests, gcc
 dist|2400|1270|quick|make distcheck, which runs the unit and ABI tests, gcc
 tidy|900|400||the source itself: format, layers, analysers
-san|1800|700||unit tests, address and undefined-behaviour sanitizers
 vmself|400|120|no-vm|the guest harness itself
-interop|3700|1500|no-vm|real devices: soft-RoCE and soft-iWARP
-nodes|1200|600|no-vm|two hosts: the tools, and faults between them
+interop|3700|2000|no-vm|real devices: soft-RoCE and soft-iWARP
+nodes|1800|700|no-vm|two hosts: the tools, and faults between them
+san|1800|900||unit tests, address and undefined-behaviour sanitizers
 tsan|1500|250||many threads, thread sanitizer
 walk|600|130||random walks, held against a model
 path|600|90||what a call of the data path costs, against its budget
@@ -136,7 +136,7 @@ san_options=("CC=gcc" "CXX=g++" "CFLAGS=-O1 -g1" --disable-werror)
 
 stage_san()
 {
-    local -x CONFORM_FEW=yes
+    local -x CONFORM_FEW=yes WALK_SEEDS=2
 
     test_check "$h_top/build-san" sanitizers "${san_options[@]}" --enable-sanitizers
 }

@@ -5,10 +5,10 @@
 # ends as it does. cmocka calls a skipped case "not ok N # SKIP name", which
 # the driver takes for a failed one; here it becomes "ok N - name # SKIP why",
 # with the reason that skip_case() (case.h) printed before.
-# After CASE_SECONDS, 600 if not set, the program and all that it began are ended,
+# After CASE_SECONDS, 1200 if not set, the program and all that it began are ended,
 # and what they were at is told: one that hangs costs no other its result.
 
-limit=${CASE_SECONDS:-600}
+limit=${CASE_SECONDS:-1200}
 tree=$(dirname "$0")/../harness/tree.sh
 
 # late PID: when the time is up
