@@ -13,18 +13,18 @@
 # more.
 test_stages="native|1500|1000|whole|unit and ABI tests, gcc
 dist|2400|1270|quick|make distcheck, which runs the unit and ABI tests, gcc
-tidy|900|400||the source itself: format, layers, analysers
-vmself|400|120|no-vm|the guest harness itself
+tidy|1500|400||the source itself: format, layers, analysers
+vmself|1200|300|no-vm|the guest harness itself
 interop|3700|2000|no-vm|real devices: soft-RoCE and soft-iWARP
 nodes|1800|700|no-vm|two hosts: the tools, and faults between them
 san|1800|900||unit tests, address and undefined-behaviour sanitizers
 tsan|1500|250||many threads, thread sanitizer
-walk|600|130||random walks, held against a model
-path|600|90||what a call of the data path costs, against its budget
+walk|900|130||random walks, held against a model
+path|900|90||what a call of the data path costs, against its budget
 helgrind|900|200||many threads, valgrind's helgrind
-sched|600|200||threads that meet, under a seeded scheduler
+sched|900|200||threads that meet, under a seeded scheduler
 fuzz|1800|200||parsers and connection protocol, fuzzed
-regress|900|350|no-vm|the tools over each provider
+regress|1500|400|no-vm|the tools over each provider
 clang|1500|250||everything built by clang, ABI tests
 package|1500|500|quick|Debian packages of this system, installed and purged"
 
