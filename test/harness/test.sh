@@ -17,7 +17,7 @@ tidy|1500|400||the source itself: format, layers, analysers
 vmself|1200|300|no-vm|the guest harness itself
 interop|3700|2000|no-vm|real devices: soft-RoCE and soft-iWARP
 nodes|1800|700|no-vm|two hosts: the tools, and faults between them
-san|1800|900||unit tests, address and undefined-behaviour sanitizers
+san|2400|1400||unit tests, address and undefined-behaviour sanitizers
 tsan|1500|250||many threads, thread sanitizer
 walk|900|130||random walks, held against a model
 path|900|90||what a call of the data path costs, against its budget
