@@ -21,9 +21,10 @@
 #include <unistd.h>
 
 static const char usage[] =
-	"usage: end NAME [QUALIFIER]\n"
+	"usage: end NAME [QUALIFIER [hold]]\n"
 	"NAME: an adapter. With QUALIFIER it listens there, accepts everything\n"
-	"and sends back what it gets. Commands, SLOT is 0 to 63:\n"
+	"and sends back what it gets; with hold it leaves requests unanswered.\n"
+	"Commands, SLOT is 0 to 63:\n"
 	"  connect SLOT ADDRESS QUALIFIER MS   ADDRESS: as the other printed it\n"
 	"  send SLOT                           a message; the answer is an event\n"
 	"  disconnect SLOT, free SLOT\n"
@@ -52,6 +53,7 @@ static DAT_PZ_HANDLE pz;
 static DAT_EVD_HANDLE evd;
 static DAT_PSP_HANDLE psp;
 static struct slot slots[SLOTS];
+static bool hold;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
@@ -181,6 +183,10 @@ static void accept_one(const DAT_CR_ARRIVAL_EVENT_DATA *cr)
 {
 	struct slot *s = slot_of(DAT_HANDLE_NULL);
 
+	if (hold) {
+		say("request");
+		return;
+	}
 	s = s ? s : slots;
 	s->listened = true;
 	if (make(s) &&
@@ -402,7 +408,8 @@ int main(int argc, char **argv)
 	bool more = true;
 	char line[512];
 
-	if (argc < 2 || argc > 3 || argv[1][0] == '-') {
+	hold = argc == 4 && !strcmp(argv[3], "hold");
+	if (argc < 2 || argc > 3 + hold || argv[1][0] == '-') {
 		fputs(usage, stderr);
 		return 2;
 	}

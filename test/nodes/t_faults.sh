@@ -43,11 +43,12 @@ far_ready()
     grep -q '^address' "$log.far" || ! kill -0 "$far" 2>/dev/null
 }
 
+# far_begin [hold]: the other end; with hold it answers no request
 far_begin()
 {
     use_stack ours ours
     : >"$log.far"
-    vm-node on 1 "${it_env[@]}" "$end" "$IT_PROVIDER" "$qual" >"$log.far" 2>&1 &
+    vm-node on 1 "${it_env[@]}" "$end" "$IT_PROVIDER" "$qual" "$@" >"$log.far" 2>&1 &
     far=$!
     poll 70 far_ready
     far_address=$(sed -n 's/^address //p' "$log.far")
@@ -105,6 +106,15 @@ same_resources()
 
 # ------------------------------------------------------------------- faults
 
+# As /etc/hosts of both has it.
+far_ip()
+{
+    local name=node1
+
+    [ "$card" = eth0 ] || name=node1-siw
+    awk -v n="$name" '{ for (i = 2; i <= NF; i++) if ($i == n) { print $1; exit } }' /etc/hosts
+}
+
 fault_exit() { vm-node on 1 pkill -TERM -x end; }
 fault_death() { vm-node on 1 pkill -KILL -x end; }
 fault_power() { vm-node reboot 1; }
@@ -115,6 +125,12 @@ fault_loss() { vm-node netem loss 20%; }
 # Late, some later than what follows them, some twice.
 fault_disorder() { vm-node netem delay 30ms 20ms reorder 25% duplicate 10%; }
 fault_clock() { date -s '+1 hour' >/dev/null; vm-node on 1 date -s '-1 hour' >/dev/null; }
+fault_down()
+{
+    vm-node on 1 sh -c "ip link set $card down; sleep 2; ip link set $card up"
+}
+# What is sent there goes to a host that is not.
+fault_arp() { ip neigh replace "$(far_ip)" lladdr 02:00:00:00:00:99 nud permanent dev "$card"; }
 fault_mtu() { vm-node on 1 ip link set "$card" mtu 900; }
 
 mend_exit() { :; }
@@ -131,6 +147,8 @@ mend_blip() { :; }
 mend_loss() { vm-node netem; }
 mend_disorder() { vm-node netem; }
 mend_clock() { date -s '-1 hour' >/dev/null; vm-node on 1 date -s '+1 hour' >/dev/null; }
+mend_down() { :; }
+mend_arp() { ip neigh del "$(far_ip)" dev "$card"; }
 mend_mtu() { vm-node on 1 ip link set "$card" mtu 1500; }
 
 # survives: nothing is heard, and the message that was sent meanwhile is answered
@@ -150,7 +168,7 @@ ends()
 # far_hears: one that was there all along hears of the end, too, once it can
 far_hears()
 {
-    case $fault in frozen | cut) ;; *) return 0 ;; esac
+    case $fault in frozen | cut | arp) ;; *) return 0 ;; esac
     poll 60 grep -qE '^0 event (DISCONNECTED|BROKEN)' "$log.far" ||
         { it_why="the other end was not told"; return 1; }
 }
@@ -188,6 +206,20 @@ connects()
     done
 }
 
+# refused: what asks when the other end, which has the request, is lost
+refused()
+{
+    far_end
+    far_begin hold || return 1
+    tell "connect 0 $far_address $qual 15000"
+    poll 20 grep -q '^request' "$log.far" || { it_why="no request"; return 1; }
+    "fault_$fault"
+    ends || { "mend_$fault"; return 1; }
+    "mend_$fault"
+    far_end
+    after
+}
+
 run_fault()
 {
     local began
@@ -203,6 +235,7 @@ run_fault()
         poll 10 same_resources || { it_why="left behind: $(resources | tr '\n' ' ')"; return 1; }
         return
     fi
+    [ "$when" != asking ] || { refused; return; }
     connection 0 || return 1
     began=$SECONDS
     # Sent into the fault, in traffic.
