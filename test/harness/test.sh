@@ -74,8 +74,8 @@ test_read_check()
 }
 
 # test_check DIR LABEL CONFIGURE-ARGUMENT...: build, make check, records.
-# With test_only: only these test programs are built. With test_run: these scripts
-# are run, and no program is built.
+# With test_only: only these test programs are built. With test_run: all, but only
+# these are run.
 test_check()
 {
     local dir=$1 label=$2 rc n console=$h_tmp/check.out
@@ -88,7 +88,7 @@ test_check()
     find "$dir" -name '*.trs' -delete
     # Synchronised: two programs that print at once would garble a line.
     make -C "$dir" -k -j"$build_jobs" --output-sync=target check \
-        ${test_run:+TESTS="$test_run" check_PROGRAMS= check_LTLIBRARIES=} \
+        ${test_run:+TESTS="$test_run"} \
         ${test_only:+TESTS="$test_only" check_PROGRAMS="$test_only"} 2>&1 | tee "$console"
     rc=${PIPESTATUS[0]}
     test_read_check "$console" >>"$test_rec"
@@ -121,13 +121,14 @@ stage_tidy()
     tidy_run '*' rec
 }
 
-# That the tests pass is shown by gcc, and with its sanitizers.
+# That the tests pass is shown by gcc, and with its sanitizers; warnings do not need
+# the optimiser.
 stage_clang()
 {
     local test_run="test/abi/t_headers.sh test/abi/t_abi.sh test/abi/t_abi_1.sh"
 
     have clang || { rec S "clang: all" "clang is not installed"; return; }
-    test_check "$h_top/build-clang" clang CC=clang CXX=clang++ CFLAGS="-O1 -g0" --enable-werror
+    test_check "$h_top/build-clang" clang CC=clang CXX=clang++ CFLAGS="-O0 -g0" --enable-werror
 }
 
 # Half the time to compile, of what takes longest. Instrumented code looks wrong to the
@@ -397,8 +398,6 @@ test_watch()
             rec F "$name: the stage" "not finished after $limit s"
             sh "$h_top/test/harness/tree.sh" tell "$pid" >>"$log"
             sh "$h_top/test/harness/tree.sh" kill "$pid"
-            kill -TERM -- "-$pid" 2>/dev/null
-            sleep 2
             kill -KILL -- "-$pid" 2>/dev/null
             break
         fi
@@ -410,6 +409,13 @@ test_watch()
         fi
         sleep 0.5
     done
+}
+
+# test_row NAME SECONDS
+test_row()
+{
+    test_table+=("$(printf '%-9s %7d %7d %8d %7d s' "$1" "$(test_count P)" \
+        "$(test_count F)" "$(test_count S)" "$2")")
 }
 
 test_stage()
@@ -427,7 +433,7 @@ test_stage()
         h_tty=no
         stage_"$name"
         echo "done" >"$h_tmp/$name.done"
-    ) >"$log" 2>&1 </dev/null &
+    ) >>"$log" 2>&1 </dev/null &
     pid=$!
     set +m
     h_children=("-$pid")
@@ -437,8 +443,7 @@ test_stage()
     h_children=()
     [ -e "$h_tmp/$name.done" ] || rec F "$name: the stage" "died, exit code $rc"
     [ -s "$test_rec" ] || rec F "$name: the stage" "no case was run"
-    test_table+=("$(printf '%-9s %7d %7d %8d %7d s' "$name" "$(test_count P)" \
-        "$(test_count F)" "$(test_count S)" $((SECONDS - start)))")
+    test_row "$name" $((SECONDS - start))
     h_wipe
     say "  $(test_count P) passed, $(test_count F) failed, $(test_count S) skipped"
     # The report comes at the end, which a machine that is short of time never sees.
@@ -563,7 +568,7 @@ cmd_test()
             say "$name: left out: it would not end within $((budget / 60)) minutes"
             test_rec=$h_tmp/$name.rec
             rec S "$name: the stage" "it would not have ended within $((budget / 60)) minutes"
-            test_table+=("$(printf '%-9s %7d %7d %8d %7d s' "$name" 0 0 1 0)")
+            test_row "$name" 0
             continue
         fi
         start=$SECONDS
