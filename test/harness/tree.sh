@@ -25,30 +25,36 @@ list()
         }'
 }
 
+# Some end meanwhile, of their own.
 tell()
 {
     for pid in $(list "$1"); do
-        printf '# process %s: %s\n' "$pid" "$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)"
+        [ -d "/proc/$pid" ] || continue
+        printf '# process %s: %s\n' "$pid" "$(tr '\0' ' ' <"/proc/$pid/cmdline")"
         for task in /proc/"$pid"/task/*; do
             printf '#   thread %s: %s, %s, in %s\n' "${task##*/}" "$(cat "$task/comm")" \
                 "$(sed -n 's/^State:[[:space:]]*//p' "$task/status")" "$(cat "$task/wchan")"
-        done 2>/dev/null
+        done
         ! command -v eu-stack >/dev/null ||
             timeout -k 1 20 eu-stack -p "$pid" 2>&1 | sed 's/^/#   /'
     done
 }
 
-case ${1-} in
-list | tell) "$1" "${2:?}" ;;
-kill)
-    # Stopped first, or a parent would begin others meanwhile.
-    pids=$(list "${2:?}")
+# Stopped first, or a parent would begin others meanwhile.
+end()
+{
+    pids=$(list "$1")
     # shellcheck disable=SC2086
-    kill -STOP $pids 2>/dev/null
-    pids="$pids $(list "$2")"
+    kill -STOP $pids
+    pids="$pids $(list "$1")"
     # shellcheck disable=SC2086
-    kill -KILL $pids 2>/dev/null
-    ;;
+    kill -KILL $pids
+}
+
+case $#,${1-} in
+2,list) list "$2" ;;
+2,tell) tell "$2" 2>/dev/null ;;
+2,kill) end "$2" 2>/dev/null ;;
 *)
     echo "usage: tree.sh list|tell|kill PID" >&2
     exit 2
