@@ -29,6 +29,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dapl/common/services/dapl_likely.h"
 #include "dapl/common/services/dapl_lines.h"
 #include "dapl/common/services/dapl_list.h"
 #include "dapl/common/services/dapl_log.h"
@@ -90,8 +91,7 @@ void *dapl_obj_from(DAT_HANDLE h, DAT_HANDLE_TYPE type);
  */
 static inline bool dapl_obj_is(DAT_HANDLE h, DAT_HANDLE_TYPE type)
 {
-	return __atomic_load_n(&((struct dapl_obj *)h)->magic,
-			       __ATOMIC_RELAXED) == DAPL_MAGIC(type);
+	return dapl_loads_u32(&((struct dapl_obj *)h)->magic, DAPL_MAGIC(type));
 }
 
 /* Zeroed object with one reference, or NULL. Not yet visible. */

@@ -125,23 +125,30 @@ dapl_evd_dequeue_by(DAT_EVD_HANDLE handle, void *event, dapl_make_fn *make,
 		    dapl_dequeue_fn *slow, bool counted)
 {
 	struct dapl_evd *evd = (struct dapl_evd *)handle;
-	struct ibv_wc wc;
+	struct ibv_wc wc, *to = &wc;
 	int n;
 
-	if (unlikely(!dapl_trylock(&evd->lock)))
+	if (unlikely(!dapl_lock_mine(&evd->lock)))
 		return slow(evd, event, 0, NULL);
-	if (unlikely(evd->slow & ~DAPL_EVD_UNWAITABLE))
+	if (unlikely(evd->slow & ~DAPL_EVD_UNWAITABLE)) {
+		dapl_lock_keep(&evd->lock);
 		return slow(evd, event, 1, NULL);
-	n = evd->ops.poll(evd->cq, 1, &wc);
+	}
+	dapl_opaque(to);
+	n = evd->ops.poll(evd->cq, 1, to);
 	dapl_opaque(evd);
-	if (n == 0 && counted)
-		dapl_evd_count_locked(evd, DCNT_EVD_DEQUEUE_NOT_FOUND);
-	if (n == 0)
-		return (DAT_RETURN)dapl_unlock_last(&evd->lock,
-						    DAT_QUEUE_EMPTY);
-	if (unlikely(n < 0 || !make(evd, &wc, event)))
+	if (n == 0) {
+		if (counted)
+			dapl_evd_count_locked(evd, DCNT_EVD_DEQUEUE_NOT_FOUND);
+		dapl_unlock_mine(&evd->lock);
+		return DAT_QUEUE_EMPTY;
+	}
+	if (unlikely(n < 0 || !make(evd, &wc, event))) {
+		dapl_lock_keep(&evd->lock);
 		return slow(evd, event, n, &wc);
-	return (DAT_RETURN)dapl_unlock_last(&evd->lock, DAT_SUCCESS);
+	}
+	dapl_unlock_mine(&evd->lock);
+	return DAT_SUCCESS;
 }
 
 /* ------------------------------------------------------------- wait */
@@ -189,8 +196,8 @@ dapl_evd_wait_careful(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 
 /*
  * The wait takes the first of N completions in WC. All others that are there
- * are read ahead, and counted in *RET_MORE. Called with the lock held, returns
- * without it.
+ * are read ahead, and counted in *RET_MORE. Called with the lock by
+ * dapl_lock_mine(), returns without it.
  */
 __attribute__((noinline)) void dapl_evd_wait_ahead(struct dapl_evd *evd,
 						   const struct ibv_wc *wc,
@@ -211,15 +218,18 @@ __attribute__((always_inline)) static inline enum dapl_wait_way
 dapl_evd_wait_ring(struct dapl_evd *evd, void *to, dapl_evd_give_fn *give,
 		   DAT_COUNT *nmore, struct ibv_wc *wc, int *ret_n)
 {
-	if (unlikely(dapl_evd_free_slots(evd) < DAPL_EVD_BATCH))
-		return DAPL_WAIT_ON;
-	*ret_n = evd->ops.poll(evd->cq, DAPL_EVD_BATCH, wc);
+	bool room = dapl_evd_free_slots(evd) >= DAPL_EVD_BATCH;
+
+	if (likely(room))
+		*ret_n = evd->ops.poll(evd->cq, DAPL_EVD_BATCH, wc);
 	dapl_opaque(evd);
-	if (unlikely(*ret_n))
+	if (unlikely(!room || *ret_n)) {
+		dapl_lock_keep(&evd->lock);
 		return DAPL_WAIT_ON;
+	}
 	dapl_evd_pop_to_locked(evd, to, give);
 	*nmore = (DAT_COUNT)dapl_evd_queued(evd);
-	dapl_unlock(&evd->lock);
+	dapl_unlock_mine(&evd->lock);
 	return DAPL_WAIT_OVER;
 }
 
@@ -237,14 +247,18 @@ dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_EVENT *event,
 {
 	int n;
 
-	if (unlikely(!dapl_trylock(&evd->lock)))
-		dapl_evd_lock_slow(evd);
 	*ret_n = 0;
 	*ret = DAT_SUCCESS;
+	if (unlikely(!dapl_lock_mine(&evd->lock))) {
+		dapl_evd_lock_slow(evd);
+		return DAPL_WAIT_ON;
+	}
 	if (unlikely(evd->slow)) {
-		if (evd->slow != DAPL_EVD_RING)
-			return DAPL_WAIT_ON;
-		return dapl_evd_wait_ring(evd, to, give, nmore, wc, ret_n);
+		if (evd->slow == DAPL_EVD_RING)
+			return dapl_evd_wait_ring(evd, to, give, nmore, wc,
+						  ret_n);
+		dapl_lock_keep(&evd->lock);
+		return DAPL_WAIT_ON;
 	}
 	/* The ring is empty, and has room for them. */
 	n = evd->ops.poll(evd->cq, DAPL_EVD_BATCH, wc);
@@ -254,7 +268,7 @@ dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_EVENT *event,
 		if (n > 1)
 			dapl_evd_wait_ahead(evd, wc, n, nmore);
 		else
-			dapl_unlock(&evd->lock);
+			dapl_unlock_mine(&evd->lock);
 		return DAPL_WAIT_MADE;
 	}
 	if (n == 0 && !timeout) {
@@ -262,10 +276,11 @@ dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_EVENT *event,
 			dapl_evd_count_locked(evd, DCNT_EVD_WAIT);
 		*ret = dapl_evd_nothing_came(evd, DAT_TIMEOUT_EXPIRED);
 		*nmore = 0;
-		dapl_unlock(&evd->lock);
+		dapl_unlock_mine(&evd->lock);
 		return DAPL_WAIT_OVER;
 	}
 	*ret_n = n;
+	dapl_lock_keep(&evd->lock);
 	return DAPL_WAIT_ON;
 }
 

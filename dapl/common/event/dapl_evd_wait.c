@@ -598,7 +598,7 @@ void dapl_evd_wait_ahead(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
 	if (n == DAPL_EVD_BATCH)
 		dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, &after);
 	*ret_more = (DAT_COUNT)dapl_evd_queued(evd);
-	dapl_unlock(&evd->lock);
+	dapl_unlock_mine(&evd->lock);
 	dapl_evd_after(&after);
 }
 
@@ -631,8 +631,7 @@ DAT_RETURN dapl_evd_wait_careful(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 	deferred = timeout && !__atomic_load_n(&evd->cq, __ATOMIC_RELAXED);
 	if (deferred)
 		type = dapl_cancel_defer();
-	if (unlikely(!dapl_trylock(&evd->lock)))
-		dapl_evd_lock_slow(evd);
+	dapl_evd_lock_slow(evd);
 	ret = dapl_evd_wait_slow(evd, NULL, 0, timeout, threshold, event, nmore,
 				 give);
 	if (deferred)

@@ -68,26 +68,11 @@ void dapl__lock_wake(struct dapl_lock *l)
 	futex(&l->word, FUTEX_WAKE, 1);
 }
 
-int dapl__unlock_last(struct dapl_lock *l, int ret)
-{
-	dapl__unlock_word(l);
-	return ret;
-}
-
 /* ------------------------------------------------------ the bias */
 
 #define LOOKS	    1000 /* before the first nap */
 #define NAP_US	    20
 #define NAP_MOST_US 1000
-
-/* The thread sanitizer does not know membarrier(2). */
-#if defined(__SANITIZE_THREAD__)
-#define HAVE_BIAS false
-#elif defined(__clang__)
-#define HAVE_BIAS (!__has_feature(thread_sanitizer))
-#else
-#define HAVE_BIAS true
-#endif
 
 /* A child of fork() is registered as its parent was. */
 uintptr_t dapl__lock_bias_first(void)
@@ -95,7 +80,7 @@ uintptr_t dapl__lock_bias_first(void)
 	static bool registered;
 	int saved = errno;
 
-	if (!HAVE_BIAS)
+	if (!DAPL_LOCK_BIAS)
 		return 0;
 	if (__atomic_load_n(&registered, __ATOMIC_RELAXED))
 		return DAPL_LOCK_OFF;
@@ -281,7 +266,7 @@ void dapl_lock_assert_held(const struct dapl_lock *l)
 
 #ifndef DAPL_PTHREAD_LOCKS
 	taken = __atomic_load_n(&l->word, __ATOMIC_RELAXED) ||
-		__atomic_load_n(&l->busy, __ATOMIC_RELAXED) == DAPL_LOCK_HELD;
+		__atomic_load_n(&l->busy, __ATOMIC_RELAXED) != DAPL_LOCK_FREE;
 #endif
 	if (taken && held & 1u << l->role)
 		return;

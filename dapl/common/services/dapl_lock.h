@@ -30,6 +30,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dapl/common/services/dapl_likely.h"
+
 enum dapl_lock_role {
 	DAPL_LOCK_PROVIDER, /* the plugin's list of registered names */
 	DAPL_LOCK_IA,	    /* object lists of one IA */
@@ -49,8 +51,10 @@ enum dapl_lock_role {
 /* What the owner does with a lock while it has the bias. */
 enum dapl_lock_busy {
 	DAPL_LOCK_FREE,
-	DAPL_LOCK_TRIED, /* it is about to see whether it still has the bias */
-	DAPL_LOCK_HELD,
+	/* It is about to see whether it still has the bias, or has the lock by
+	   dapl_lock_mine(). */
+	DAPL_LOCK_MINE,
+	DAPL_LOCK_HELD, /* it gives it back by dapl_unlock() */
 };
 
 struct dapl_lock {
@@ -162,14 +166,6 @@ static inline void dapl_lock(struct dapl_lock *l)
 	pthread_mutex_lock(&l->mutex);
 }
 
-static inline bool dapl_trylock(struct dapl_lock *l)
-{
-	if (pthread_mutex_trylock(&l->mutex))
-		return false;
-	DAPL_LOCK_ENTER(l);
-	return true;
-}
-
 static inline void dapl_unlock(struct dapl_lock *l)
 {
 	DAPL_LOCK_LEAVE(l);
@@ -181,16 +177,36 @@ static inline void dapl_lock_hot(struct dapl_lock *l)
 	dapl_lock(l);
 }
 
-static inline int dapl_unlock_last(struct dapl_lock *l, int ret)
+static inline bool dapl_lock_mine(struct dapl_lock *l)
+{
+	if (pthread_mutex_trylock(&l->mutex))
+		return false;
+	DAPL_LOCK_ENTER(l);
+	return true;
+}
+
+static inline void dapl_unlock_mine(struct dapl_lock *l)
 {
 	dapl_unlock(l);
-	return ret;
+}
+
+static inline void dapl_lock_keep(struct dapl_lock *l)
+{
+	(void)l;
 }
 #else
 void dapl__lock_wait(struct dapl_lock *l);
 void dapl__lock_wait_hot(struct dapl_lock *l);
 void dapl__lock_wake(struct dapl_lock *l);
-int dapl__unlock_last(struct dapl_lock *l, int ret);
+
+/* The thread sanitizer does not know membarrier(2): there is only the word. */
+#if defined(__SANITIZE_THREAD__)
+#define DAPL_LOCK_BIAS 0
+#elif defined(__clang__)
+#define DAPL_LOCK_BIAS (!__has_feature(thread_sanitizer))
+#else
+#define DAPL_LOCK_BIAS 1
+#endif
 
 /* Of the threads that there are, no two have the same. */
 static inline uintptr_t dapl__lock_self(void)
@@ -217,11 +233,9 @@ static inline bool dapl__lock_take(struct dapl_lock *l)
  */
 static inline bool dapl__lock_take_biased(struct dapl_lock *l, uintptr_t self)
 {
-	__atomic_store_n(&l->busy, DAPL_LOCK_TRIED, __ATOMIC_RELAXED);
+	__atomic_store_n(&l->busy, DAPL_LOCK_MINE, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (__builtin_expect(
-		    __atomic_load_n(&l->bias, __ATOMIC_RELAXED) == self, 1)) {
-		__atomic_store_n(&l->busy, DAPL_LOCK_HELD, __ATOMIC_RELAXED);
+	if (__builtin_expect(dapl_loads_word(&l->bias, self), 1)) {
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		return true;
 	}
@@ -229,13 +243,24 @@ static inline bool dapl__lock_take_biased(struct dapl_lock *l, uintptr_t self)
 	return false;
 }
 
+/* What dapl_lock_mine() took is given back by dapl_unlock(). */
+static inline void dapl_lock_keep(struct dapl_lock *l)
+{
+	if (DAPL_LOCK_BIAS)
+		__atomic_store_n(&l->busy, DAPL_LOCK_HELD, __ATOMIC_RELAXED);
+}
+
 static inline bool dapl__lock_try(struct dapl_lock *l)
 {
 	uintptr_t bias = __atomic_load_n(&l->bias, __ATOMIC_RELAXED);
 	uintptr_t self = dapl__lock_self();
 
-	if (__builtin_expect(bias == self, 1))
-		return dapl__lock_take_biased(l, self);
+	if (__builtin_expect(bias == self, 1)) {
+		if (!dapl__lock_take_biased(l, self))
+			return false;
+		dapl_lock_keep(l);
+		return true;
+	}
 	return !bias && dapl__lock_take(l);
 }
 
@@ -259,19 +284,30 @@ static inline void dapl_lock_hot(struct dapl_lock *l)
 }
 
 /*
- * Takes L if that can be done at once. For the fast paths, which leave waiting
- * to the slow ones, so that there is no call in them; and learning whose it is.
+ * Takes L if this thread has its bias, for the fast paths: they leave all else
+ * to the slow ones, so that no call is in them, and give it back by
+ * dapl_unlock_mine() or, for somebody else to do so, keep it.
  */
-static inline bool dapl_trylock(struct dapl_lock *l)
+static inline bool dapl_lock_mine(struct dapl_lock *l)
 {
-	if (__builtin_expect(!dapl__lock_try(l), 0))
+	uintptr_t self = dapl__lock_self();
+
+	if (!DAPL_LOCK_BIAS) {
+		if (!dapl__lock_take(l))
+			return false;
+	} else if (__builtin_expect(
+			   __atomic_load_n(&l->bias, __ATOMIC_RELAXED) != self,
+			   0) ||
+		   !dapl__lock_take_biased(l, self)) {
 		return false;
+	}
 	DAPL_LOCK_ENTER(l);
 	return true;
 }
 
-/* Whether the lock was held by bias. Whoever holds the word sees another one's
- * FREE or TRIED: the owner has not got it.
+/*
+ * Whether the lock was held by bias. Whoever holds the word sees another one's
+ * FREE or MINE: the owner has not got it.
  */
 static inline bool dapl__unlock_biased(struct dapl_lock *l)
 {
@@ -298,15 +334,14 @@ static inline void dapl_unlock(struct dapl_lock *l)
 		dapl__unlock_word(l);
 }
 
-/*
- * The same as the last that a fast path does, which returns RET: there is no
- * call in it then, and nothing to be kept for what comes behind one.
- */
-static inline int dapl_unlock_last(struct dapl_lock *l, int ret)
+static inline void dapl_unlock_mine(struct dapl_lock *l)
 {
-	if (__builtin_expect(dapl__unlock_biased(l), 1))
-		return ret;
-	return dapl__unlock_last(l, ret);
+	if (!DAPL_LOCK_BIAS) {
+		dapl_unlock(l);
+		return;
+	}
+	DAPL_LOCK_LEAVE(l);
+	__atomic_store_n(&l->busy, DAPL_LOCK_FREE, __ATOMIC_RELEASE);
 }
 #endif
 

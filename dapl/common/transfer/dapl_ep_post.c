@@ -342,7 +342,7 @@ static void fast_way_left_locked(struct dapl_wq *wq, int count)
 	dapl_lock_assert_held(&wq->lock);
 	if (count != DAPL_UNCOUNTED)
 		dapl_wq_counts(wq);
-	dapl_unlock(&wq->lock);
+	dapl_unlock_mine(&wq->lock);
 }
 
 /* What the device refused, and is not flushed, has not been posted. */
@@ -369,7 +369,7 @@ DAT_RETURN dapl_transfer_refused(struct dapl_wq *wq, int err, uint64_t wr_id,
 	slot_undo_locked(wq);
 	uncount_locked(wq, count, length);
 	before = dapl_wq_used(wq);
-	dapl_unlock(&wq->lock);
+	dapl_unlock_mine(&wq->lock);
 	if (is_over(qp, err))
 		err = post_flushed(qp, qp->sq, qp->request_evd, cookie, op);
 	if (err)
@@ -683,7 +683,7 @@ DAT_RETURN dapl_recv_refused(struct dapl_wq *wq, int err, uint64_t wr_id,
 	slot_undo_locked(wq);
 	uncount_locked(wq, count, length);
 	before = dapl_wq_used(wq);
-	dapl_unlock(&wq->lock);
+	dapl_unlock_mine(&wq->lock);
 	ret = recv_refused(qp, err, segments, from, cookie,
 			   DAT_COMPLETION_DEFAULT_FLAG);
 	if (ret == DAT_SUCCESS && count != DAPL_UNCOUNTED)

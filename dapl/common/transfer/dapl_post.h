@@ -54,7 +54,7 @@ struct dapl_transfer {
 /*
  * What is not simply possible: dapl_ep_post.c. The fast path calls it last, and
  * nothing else but verbs, so that it has hardly a register to save. LOCKED:
- * with the lock of the queue, which is not held any more on return.
+ * with the lock of the queue by dapl_lock_mine(), not held any more on return.
  */
 
 /* A transfer that the fast path did not want: checked in the spec's order. */
@@ -68,8 +68,8 @@ dapl_recv_slow(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 	       bool locked);
 /*
  * The device has refused with ERR what is in the slot WR_ID of WQ, and has been
- * counted; it may be flushed instead. Called with the queue's lock, returns
- * without it.
+ * counted; it may be flushed instead. Called with the queue's lock by
+ * dapl_lock_mine(), returns without it.
  */
 __attribute__((cold, noinline)) DAT_RETURN
 dapl_transfer_refused(struct dapl_wq *wq, int err, uint64_t wr_id, int segments,
@@ -232,7 +232,7 @@ dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 		     !iov))
 		goto slow;
 	wq = qp->sq;
-	if (unlikely(!dapl_trylock(&wq->lock)))
+	if (unlikely(!dapl_lock_mine(&wq->lock)))
 		goto slow;
 	locked = true;
 	/* Not before: compilers make one long test of two pointers. */
@@ -262,7 +262,8 @@ dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 	if (unlikely(ret))
 		return dapl_transfer_refused(wq, ret, wr.wr_id, wr.num_sge,
 					     count);
-	return (DAT_RETURN)dapl_unlock_last(&wq->lock, DAT_SUCCESS);
+	dapl_unlock_mine(&wq->lock);
+	return DAT_SUCCESS;
 
 slow:
 	return dapl_transfer_slow(handle,
@@ -287,7 +288,7 @@ dapl_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 		     (uint32_t)segments - 1 >= qp->recv_iov || !iov))
 		goto slow;
 	wq = qp->rq;
-	if (unlikely(!dapl_trylock(&wq->lock)))
+	if (unlikely(!dapl_lock_mine(&wq->lock)))
 		goto slow;
 	locked = true;
 	if (unlikely(!dapl_wq_counts_locked(wq, count)))
@@ -309,7 +310,8 @@ dapl_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 	if (unlikely(ret))
 		return dapl_recv_refused(wq, ret, wr.wr_id, wr.sg_list,
 					 wr.num_sge, count);
-	return (DAT_RETURN)dapl_unlock_last(&wq->lock, DAT_SUCCESS);
+	dapl_unlock_mine(&wq->lock);
+	return DAT_SUCCESS;
 
 slow:
 	return dapl_recv_slow(handle, segments, iov, cookie, flags, count,

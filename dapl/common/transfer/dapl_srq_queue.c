@@ -258,7 +258,7 @@ static bool completed(struct dapl_evd *evd, const struct ibv_wc *wc,
 	dapl_lock_assert_held(&evd->lock);
 	if (unlikely(wc->status != IBV_WC_SUCCESS ||
 		     (wc->wc_flags & DAPL_WC_MORE) ||
-		     !dapl_trylock(&srq->lock)))
+		     !dapl_lock_mine(&srq->lock)))
 		return dapl_completion(evd, wc, event, after);
 	dto->user_cookie = slot->cookie;
 	dto->ep_handle = (DAT_EP_HANDLE)slot_done_locked(srq, slot, wc->qp_num);
@@ -269,7 +269,8 @@ static bool completed(struct dapl_evd *evd, const struct ibv_wc *wc,
 	dto->operation = DAT_DTO_RECEIVE;
 	dto->rmr_context = 0;
 	after->shared = true;
-	return dapl_unlock_last(&srq->lock, true);
+	dapl_unlock_mine(&srq->lock);
+	return true;
 }
 
 /* ------------------------------------------------- slots */
@@ -345,7 +346,7 @@ DAT_RETURN dapl_srq_post_slow(DAT_SRQ_HANDLE handle, DAT_COUNT segments,
 	struct dapl_srq *srq = (struct dapl_srq *)handle;
 
 	dapl_lock(&srq->lock);
-	return dapl_srq_post_locked(srq, segments, iov, cookie);
+	return dapl_srq_post_locked(srq, segments, iov, cookie, false);
 }
 
 DAT_RETURN dapl_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments,

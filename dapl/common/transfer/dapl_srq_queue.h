@@ -121,22 +121,24 @@ dapl_srq_post_refused(DAT_SRQ_HANDLE handle, int err, DAT_COUNT segments);
 __attribute__((cold, noinline)) DAT_RETURN
 dapl_srq_post_undo(struct dapl_srq *srq, int err, uint64_t wr_id,
 		   DAT_COUNT segments);
-/* A post that has to wait for the lock. */
+/* A post that has no bias. */
 __attribute__((noinline)) DAT_RETURN dapl_srq_post_slow(DAT_SRQ_HANDLE handle,
 							DAT_COUNT segments,
 							DAT_LMR_TRIPLET *iov,
 							DAT_DTO_COOKIE cookie);
 
-/* With the lock, returns without it. */
+/* With the lock, returns without it. MINE: it is by dapl_lock_mine(). */
 __attribute__((always_inline)) static inline DAT_RETURN
 dapl_srq_post_locked(struct dapl_srq *srq, DAT_COUNT segments,
-		     DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
+		     DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie, bool mine)
 {
 	struct dapl_slot *slot = dapl_srq_slot_take_locked(srq);
 	struct ibv_recv_wr wr, *bad;
 	int ret;
 
 	if (unlikely(!slot)) {
+		if (mine)
+			dapl_lock_keep(&srq->lock);
 		dapl_unlock(&srq->lock);
 		return dapl_srq_post_refused((DAT_SRQ_HANDLE)srq, -ENOBUFS,
 					     segments);
@@ -148,9 +150,16 @@ dapl_srq_post_locked(struct dapl_srq *srq, DAT_COUNT segments,
 	wr.num_sge = segments;
 	ret = srq->ops.post_recv(srq->ibv, &wr, &bad);
 	dapl_opaque(srq);
-	if (unlikely(ret))
+	if (unlikely(ret)) {
+		if (mine)
+			dapl_lock_keep(&srq->lock);
 		return dapl_srq_post_undo(srq, ret, wr.wr_id, wr.num_sge);
-	return (DAT_RETURN)dapl_unlock_last(&srq->lock, DAT_SUCCESS);
+	}
+	if (mine)
+		dapl_unlock_mine(&srq->lock);
+	else
+		dapl_unlock(&srq->lock);
+	return DAT_SUCCESS;
 }
 
 /* The post itself, inlined as in dapl_post.h. */
@@ -164,9 +173,9 @@ dapl_srq_post(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 		     (uint32_t)segments > (uint32_t)srq->max_recv_iov ||
 		     (segments && !iov)))
 		return dapl_srq_post_refused(handle, 0, segments);
-	if (unlikely(!dapl_trylock(&srq->lock)))
+	if (unlikely(!dapl_lock_mine(&srq->lock)))
 		return dapl_srq_post_slow(handle, segments, iov, cookie);
-	return dapl_srq_post_locked(srq, segments, iov, cookie);
+	return dapl_srq_post_locked(srq, segments, iov, cookie, true);
 }
 
 #endif

@@ -18,6 +18,7 @@ bool model_cas(int *at, int *expected, int value);
 /* The thread whose turn it is. */
 void *model_self(void);
 
+#define DAPL_LOADS_BY_NAME /* each load of the lock is one of these */
 #define __atomic_load_n(p, order) \
 	((__typeof__(*(p) + 0))model_load((p), sizeof(*(p))))
 #define __atomic_store_n(p, value, order) \

@@ -70,6 +70,7 @@ struct scenario {
 	bool on;	       /* it has it */
 	int rounds[THREADS];
 	bool plain[THREADS]; /* not on the data path */
+	bool keeps;	     /* what is taken on the fast path */
 	bool forgets;	     /* thread 1 makes itself the owner */
 	bool no_barrier;
 };
@@ -326,12 +327,19 @@ static void thread_main(int me)
 {
 	for (int i = 0; i < m.s->rounds[me]; i++) {
 		m.me->path = (uint64_t)i;
+		bool mine = !m.s->plain[me] && dapl_lock_mine(&world.lock);
+
 		if (m.s->plain[me])
 			dapl_lock(&world.lock);
-		else if (!dapl_trylock(&world.lock))
+		else if (!mine)
 			dapl_lock_hot(&world.lock);
 		inside(me, i);
-		dapl_unlock(&world.lock);
+		if (mine && m.s->keeps)
+			dapl_lock_keep(&world.lock);
+		if (mine && !m.s->keeps)
+			dapl_unlock_mine(&world.lock);
+		else
+			dapl_unlock(&world.lock);
 	}
 	m.me->path = 0;
 	m.me->state = ENDED;
@@ -508,6 +516,19 @@ CASE(model__owner_and_two_others)
 		.on = true,
 		.rounds = {2, 1, 1},
 		.plain = {false, true, true},
+	};
+
+	assert_null(explore(&s));
+}
+
+CASE(model__owner_goes_on_from_the_fast_path)
+{
+	const struct scenario s = {
+		.lock = {.owned = true},
+		.on = true,
+		.rounds = {2, 1, 1},
+		.plain = {false, true, true},
+		.keeps = true,
 	};
 
 	assert_null(explore(&s));
