@@ -113,11 +113,11 @@ DAT_RETURN c12_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 	DAT_RETURN ret;
 	int n;
 
-	if (!dapl_evd_wait_is_plain(handle, to, nmore, threshold))
+	way = dapl_evd_wait_fast(evd, timeout, threshold, &event, to, wait_make,
+				 event_to_12, nmore, wc, &n, &ret, false);
+	if (unlikely(way == DAPL_WAIT_ANEW))
 		return c12_ret(dapl_evd_wait_careful(handle, timeout, threshold,
 						     to, nmore, event_to_12));
-	way = dapl_evd_wait_fast(evd, timeout, &event, to, wait_make,
-				 event_to_12, nmore, wc, &n, &ret, false);
 	if (unlikely(way == DAPL_WAIT_ON))
 		return c12_ret(dapl_evd_wait_slow(evd, wc, n, timeout,
 						  threshold, to, nmore,

@@ -58,8 +58,8 @@ static DAT_RETURN post(struct end *e, int recv, const DAT_LMR_TRIPLET *seg,
 	struct dapl_slot *slot;
 
 	dapl_lock(&wq->lock);
-	assert_true(dapl_wq_used(wq) < wq->limit);
-	slot = dapl_wq_advance_locked(wq);
+	slot = dapl_wq_take_locked(wq);
+	assert_non_null(slot);
 	slot->cookie = cookie;
 	slot->length = sge.length;
 	slot->op = recv ? DAT_DTO_RECEIVE : DAT_DTO_SEND;

@@ -105,8 +105,9 @@ typedef bool dapl_make_fn(struct dapl_evd *evd, const struct ibv_wc *wc,
 			  void *event);
 /*
  * The rest of dequeue, for whatever is not simple: N and WC are what was
- * polled, with the lock, which is not held any more on return. WC NULL: nothing
- * was yet; and with N 0 the lock is not held, since somebody else has it.
+ * polled, with the lock by dapl_lock_mine(), which is not held any more on
+ * return. WC NULL: nothing was yet; and with N 0 the lock is not held, since
+ * somebody else has it.
  */
 typedef DAT_RETURN dapl_dequeue_fn(struct dapl_evd *evd, void *event, int n,
 				   const struct ibv_wc *wc);
@@ -125,17 +126,14 @@ dapl_evd_dequeue_by(DAT_EVD_HANDLE handle, void *event, dapl_make_fn *make,
 		    dapl_dequeue_fn *slow, bool counted)
 {
 	struct dapl_evd *evd = (struct dapl_evd *)handle;
-	struct ibv_wc wc, *to = &wc;
+	struct ibv_wc wc;
 	int n;
 
 	if (unlikely(!dapl_lock_mine(&evd->lock)))
 		return slow(evd, event, 0, NULL);
-	if (unlikely(evd->slow & ~DAPL_EVD_UNWAITABLE)) {
-		dapl_lock_keep(&evd->lock);
+	if (unlikely(evd->slow & ~DAPL_EVD_UNWAITABLE))
 		return slow(evd, event, 1, NULL);
-	}
-	dapl_opaque(to);
-	n = evd->ops.poll(evd->cq, 1, to);
+	n = evd->ops.poll(evd->cq, 1, &wc);
 	dapl_opaque(evd);
 	if (n == 0) {
 		if (counted)
@@ -143,10 +141,8 @@ dapl_evd_dequeue_by(DAT_EVD_HANDLE handle, void *event, dapl_make_fn *make,
 		dapl_unlock_mine(&evd->lock);
 		return DAT_QUEUE_EMPTY;
 	}
-	if (unlikely(n < 0 || !make(evd, &wc, event))) {
-		dapl_lock_keep(&evd->lock);
-		return slow(evd, event, n, &wc);
-	}
+	if (unlikely(n < 0 || !make(evd, &wc, event)))
+		return slow(evd, event, n, dapl_where(wc));
 	dapl_unlock_mine(&evd->lock);
 	return DAT_SUCCESS;
 }
@@ -161,7 +157,9 @@ dapl_evd_dequeue_by(DAT_EVD_HANDLE handle, void *event, dapl_make_fn *make,
 static inline DAT_RETURN dapl_evd_nothing_came(const struct dapl_evd *evd,
 					       DAT_RETURN type)
 {
-	return evd->cq && !evd->cno ? type : DAPL_ERR(type, 0);
+	if (!evd->cq || unlikely(evd->cno != NULL))
+		return DAPL_ERR(type, 0);
+	return type;
 }
 
 /*
@@ -175,20 +173,7 @@ __attribute__((cold, noinline)) DAT_RETURN
 dapl_evd_bad_wait(DAT_EVD_HANDLE handle, const void *event,
 		  const DAT_COUNT *nmore, DAT_COUNT threshold);
 
-/* Whether a wait may begin the fast way: for one event, and it has a queue. */
-static inline bool dapl_evd_wait_is_plain(DAT_EVD_HANDLE handle,
-					  const void *event,
-					  const DAT_COUNT *nmore,
-					  DAT_COUNT threshold)
-{
-	const struct dapl_evd *evd = (const struct dapl_evd *)handle;
-
-	return likely(dapl_obj_is(handle, DAT_HANDLE_TYPE_EVD) && event &&
-		      nmore && threshold == 1 &&
-		      __atomic_load_n(&evd->cq, __ATOMIC_RELAXED) != NULL);
-}
-
-/* Any other, from its beginning. It GIVEs the event. */
+/* A wait that is not plain, from its beginning. It GIVEs the event. */
 __attribute__((noinline)) DAT_RETURN
 dapl_evd_wait_careful(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 		      DAT_COUNT threshold, void *event, DAT_COUNT *nmore,
@@ -205,6 +190,7 @@ __attribute__((noinline)) void dapl_evd_wait_ahead(struct dapl_evd *evd,
 
 /* How a wait goes on. */
 enum dapl_wait_way {
+	DAPL_WAIT_ANEW, /* with dapl_evd_wait_careful(); nothing is done yet */
 	DAPL_WAIT_ON,	/* with dapl_evd_wait_slow(); the lock is held */
 	DAPL_WAIT_OVER, /* it returns what it is to; the event was given */
 	DAPL_WAIT_MADE, /* the same, and there is an event to give */
@@ -234,39 +220,39 @@ dapl_evd_wait_ring(struct dapl_evd *evd, void *to, dapl_evd_give_fn *give,
 }
 
 /*
- * A plain wait that ends at once, with *RET. A plain completion is MADE in
- * EVENT, another event GIVEn TO. Otherwise *RET_N completions were read to WC,
- * which has room for DAPL_EVD_BATCH. COUNTED, a constant: one that finds
- * nothing counts; MAKE and the caller see to the rest.
+ * A plain wait, for one event of a completion queue, that ends at once with
+ * *RET. A plain completion is MADE in EVENT, another event GIVEn TO. Otherwise
+ * *RET_N completions were read to WC, which has room for DAPL_EVD_BATCH.
+ * COUNTED, a constant: one that finds nothing counts; MAKE and the caller see
+ * to the rest.
  */
 __attribute__((always_inline)) static inline enum dapl_wait_way
-dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout, DAT_EVENT *event,
-		   void *to, dapl_make_fn *make, dapl_evd_give_fn *give,
-		   DAT_COUNT *nmore, struct ibv_wc *wc, int *ret_n,
-		   DAT_RETURN *ret, bool counted)
+dapl_evd_wait_fast(struct dapl_evd *evd, DAT_TIMEOUT timeout,
+		   DAT_COUNT threshold, DAT_EVENT *event, void *to,
+		   dapl_make_fn *make, dapl_evd_give_fn *give, DAT_COUNT *nmore,
+		   struct ibv_wc *wc, int *ret_n, DAT_RETURN *ret, bool counted)
 {
 	int n;
 
+	/* In this order: compilers make one long test of two short ones. */
+	if (unlikely(!to || !dapl_obj_is(evd, DAT_HANDLE_TYPE_EVD) ||
+		     threshold != 1 || !dapl_lock_mine(&evd->lock)))
+		return DAPL_WAIT_ANEW;
 	*ret_n = 0;
 	*ret = DAT_SUCCESS;
-	if (unlikely(!dapl_lock_mine(&evd->lock))) {
-		dapl_evd_lock_slow(evd);
-		return DAPL_WAIT_ON;
-	}
-	if (unlikely(evd->slow)) {
-		if (evd->slow == DAPL_EVD_RING)
+	if (unlikely(evd->slow) || unlikely(!nmore)) {
+		if (evd->slow == DAPL_EVD_RING && nmore)
 			return dapl_evd_wait_ring(evd, to, give, nmore, wc,
 						  ret_n);
-		dapl_lock_keep(&evd->lock);
-		return DAPL_WAIT_ON;
+		dapl_unlock_mine(&evd->lock);
+		return DAPL_WAIT_ANEW;
 	}
 	/* The ring is empty, and has room for them. */
 	n = evd->ops.poll(evd->cq, DAPL_EVD_BATCH, wc);
-	dapl_opaque(evd);
 	if (likely(n > 0) && likely(make(evd, &wc[0], event))) {
 		*nmore = 0;
 		if (n > 1)
-			dapl_evd_wait_ahead(evd, wc, n, nmore);
+			dapl_evd_wait_ahead(evd, dapl_where(*wc), n, nmore);
 		else
 			dapl_unlock_mine(&evd->lock);
 		return DAPL_WAIT_MADE;

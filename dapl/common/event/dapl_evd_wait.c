@@ -82,6 +82,8 @@ DAT_RETURN dapl_evd_dequeue_slow(struct dapl_evd *evd, DAT_EVENT *event, int n,
 	DAT_RETURN nothing;
 	bool got;
 
+	if (wc || n)
+		dapl_lock_keep(&evd->lock);
 	/* Who polled has seen that nothing speaks against it. */
 	if (likely(wc && n > 0)) {
 		got = dapl_evd_cq_other(evd, wc, event, &after);
@@ -653,15 +655,17 @@ DAT_RETURN dapl_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 {
 	struct dapl_evd *evd = (struct dapl_evd *)handle;
 	struct ibv_wc wc[DAPL_EVD_BATCH];
+	enum dapl_wait_way way;
 	DAT_RETURN ret;
 	int n;
 
-	if (!dapl_evd_wait_is_plain(handle, event, nmore, threshold))
+	way = dapl_evd_wait_fast(evd, timeout, threshold, event, event, make,
+				 dapl_evd_give, nmore, wc, &n, &ret, false);
+	if (unlikely(way == DAPL_WAIT_ANEW))
 		return dapl_evd_wait_careful(handle, timeout, threshold, event,
 					     nmore, dapl_evd_give);
-	if (unlikely(dapl_evd_wait_fast(evd, timeout, event, event, make,
-					dapl_evd_give, nmore, wc, &n, &ret,
-					false) == DAPL_WAIT_ON))
-		return wait_slow(evd, wc, n, timeout, event, nmore);
+	if (unlikely(way == DAPL_WAIT_ON))
+		return wait_slow(evd, dapl_where(wc[0]), n, timeout, event,
+				 nmore);
 	return ret;
 }

@@ -47,12 +47,10 @@ struct dapl_slot {
 	struct dapl_wq *wq; /* whose it is; constant */
 	DAT_DTO_COOKIE cookie;
 	uint32_t length; /* bytes posted */
-	uint32_t end;	 /* the ring's tail once it has completed */
 	uint32_t op;	 /* see below */
-};
+} __attribute__((aligned(32)));
 
-_Static_assert(sizeof(void *) < 8 ||
-		       DAPL_CACHE_LINE % sizeof(struct dapl_slot) == 0,
+_Static_assert(DAPL_CACHE_LINE % sizeof(struct dapl_slot) == 0,
 	       "no slot is in two cache lines");
 
 /*
@@ -78,66 +76,128 @@ enum dapl_wq_kind {
 
 struct dapl_wq {
 	/* A post, and a completion. */
-	struct dapl_lock lock;	/* role WQ */
-	uint32_t stop;		/* the fast way ends where head is this; lock */
-	uint32_t mask;		/* ring size - 1 */
-	uint32_t head;		/* posted so far; lock */
-	uint32_t tail;		/* completed so far; the EVD's lock */
-	uint32_t signals;	/* mask of one slot in so many; constant */
-	uint32_t suppressed;	/* head behind the last one that is; lock */
+	struct dapl_lock lock; /* role WQ */
+	/*
+	 * The next to be posted, where the fast way ends, and the oldest that
+	 * is outstanding, which is head if none is. One slot is always free.
+	 * Head and tail may be at the ring's end, which is its beginning: that
+	 * the fast way need not know, since it ends there.
+	 */
+	struct dapl_slot *head; /* lock */
+	struct dapl_slot *stop; /* lock */
+	struct dapl_slot *tail; /* the EVD's lock */
+	struct dapl_slot *end;	/* behind the ring; constant */
 	struct dapl_obj *owner; /* the endpoint, or the SRQ */
 
-	/* What is not so simple. */
 	dapl_complete_fn *complete;
-	enum dapl_wq_kind kind;
-	uint32_t limit;	  /* requests the consumer may have outstanding */
-	uint32_t slow_op; /* DAPL_OP_SLOW, or 0; dapl_wq_complete_slowly() */
-	bool open;	  /* there is a queue pair to post to; lock */
-	bool notify;	/* posts may be UNSIGNALLED; see dapl_wq_set_notify() */
-	bool flushing;	/* posts are flushed; see dapl_wq_set_flushing() */
-	bool overtaken; /* completions may come early: see
-			   dapl_wq_let_overtake() */
-	bool failed;	/* a request has: all behind it will; the EVD's lock */
-	int *credits;	/* see dapl_evd_attach(); usually NULL */
+
+	/* What is not so simple. */
+	struct dapl_slot *suppressed; /* behind the last one that is; lock */
+	int *credits;		      /* see dapl_evd_attach(); usually NULL */
+	dapl_settle_fn *settle;	      /* constant; not of an SRQ's */
+	/* Atomic; the endpoint's once somebody counts: dapl_counters.h. */
+	struct dapl_counts *counts;
+	uint32_t suppressed_lap; /* of the ring; lock */
+	uint32_t laps;		 /* of head; lock */
+	uint32_t limit;		 /* requests that may be outstanding */
+	uint32_t signals;	 /* mask of one slot in so many; constant */
 	/*
 	 * The last slots of the ring that are not the device's: posts that are
 	 * to be flushed, by SETTLE, behind what the device has yet to flush.
 	 * Written with both locks.
 	 */
 	uint32_t owed;
-	dapl_settle_fn *settle; /* constant; not of an SRQ's */
-	/* Atomic; the endpoint's once somebody counts: dapl_counters.h. */
-	struct dapl_counts *counts;
+	uint8_t slow_op; /* DAPL_OP_SLOW, or 0; dapl_wq_complete_slowly() */
+	uint8_t kind;	 /* enum dapl_wq_kind; constant */
+	bool open;	 /* there is a queue pair to post to; lock */
+	bool notify;	/* posts may be UNSIGNALLED; see dapl_wq_set_notify() */
+	bool flushing;	/* posts are flushed; see dapl_wq_set_flushing() */
+	bool overtaken; /* completions may come early: see
+			   dapl_wq_let_overtake() */
+	bool failed;	/* a request has: all behind it will; the EVD's lock */
 
 	__attribute__((aligned(DAPL_CACHE_LINE))) struct dapl_slot slots[];
 };
 
 /* Where locks are small; those that are watched are larger. */
 _Static_assert(sizeof(struct dapl_lock) > 2 * sizeof(uintptr_t) ||
-		       offsetof(struct dapl_wq, complete) <= DAPL_CACHE_LINE,
+		       offsetof(struct dapl_wq, suppressed) <= DAPL_CACHE_LINE,
 	       "what a post and its completion touch is one cache line");
 
-/* Whether a suppressed request in SLOT is signalled: one in so many is. */
-static inline bool dapl_slot_signals(const struct dapl_wq *wq,
-				     const struct dapl_slot *slot)
+static inline uint32_t dapl_wq_size(const struct dapl_wq *wq)
 {
-	return !(slot->end & wq->signals);
+	return (uint32_t)(wq->end - wq->slots);
 }
 
-/* Whether one of the outstanding requests may be suppressed. Lock held. */
-static inline bool dapl_wq_suppressed_locked(const struct dapl_wq *wq)
+static inline uint32_t dapl_wq_place(const struct dapl_wq *wq,
+				     const struct dapl_slot *slot)
 {
-	uint32_t tail = __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE);
+	return (uint32_t)(slot - wq->slots);
+}
 
-	dapl_lock_assert_held(&wq->lock);
-	return wq->head - wq->suppressed < wq->head - tail;
+/* How many slots are from FROM to TO: fewer than there are. */
+static inline uint32_t dapl_wq_between(const struct dapl_wq *wq,
+				       const struct dapl_slot *from,
+				       const struct dapl_slot *to)
+{
+	ptrdiff_t n = to - from;
+
+	return (uint32_t)(n < 0 ? n + (wq->end - wq->slots) : n);
+}
+
+/* The slot N places behind FROM, which may be at the ring's end. */
+static inline struct dapl_slot *
+dapl_wq_behind(struct dapl_wq *wq, const struct dapl_slot *from, uint32_t n)
+{
+	return &wq->slots[(dapl_wq_place(wq, from) + n) % dapl_wq_size(wq)];
+}
+
+static inline struct dapl_slot *
+dapl_wq_before(struct dapl_wq *wq, const struct dapl_slot *from, uint32_t n)
+{
+	return dapl_wq_behind(wq, from, dapl_wq_size(wq) - n);
 }
 
 /* Outstanding requests, as either side may see them. */
 static inline uint32_t dapl_wq_used(const struct dapl_wq *wq)
 {
-	return __atomic_load_n(&wq->head, __ATOMIC_RELAXED) -
-	       __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE);
+	const struct dapl_slot *head =
+		__atomic_load_n(&wq->head, __ATOMIC_RELAXED);
+
+	return dapl_wq_between(wq, __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE),
+			       head);
+}
+
+/* The oldest of them, if there is one. */
+static inline struct dapl_slot *dapl_wq_oldest(struct dapl_wq *wq)
+{
+	return dapl_wq_behind(wq, wq->tail, 0);
+}
+
+/* Whether a suppressed request in SLOT is signalled: one in so many is. */
+static inline bool dapl_slot_signals(const struct dapl_wq *wq,
+				     const struct dapl_slot *slot)
+{
+	return !(dapl_wq_place(wq, slot) & wq->signals);
+}
+
+/* The request in SLOT, which was taken last, is suppressed. Lock held. */
+static inline void dapl_wq_suppress_locked(struct dapl_wq *wq)
+{
+	dapl_lock_assert_held(&wq->lock);
+	wq->suppressed = wq->head;
+	wq->suppressed_lap = wq->laps;
+}
+
+/* Whether one of the outstanding requests may be suppressed. Lock held. */
+static inline bool dapl_wq_suppressed_locked(const struct dapl_wq *wq)
+{
+	uint32_t since = (wq->laps - wq->suppressed_lap) * dapl_wq_size(wq) +
+			 dapl_wq_place(wq, wq->head) -
+			 dapl_wq_place(wq, wq->suppressed);
+
+	dapl_lock_assert_held(&wq->lock);
+	return since < dapl_wq_used(wq);
 }
 
 /* A ring for LIMIT requests, or NULL. free() ends it. */
@@ -148,8 +208,8 @@ struct dapl_wq *dapl_wq_new(enum dapl_wq_kind kind, uint32_t limit,
 static inline void dapl_wq_complete_slowly(struct dapl_wq *wq)
 {
 	wq->slow_op = DAPL_OP_SLOW;
-	for (uint32_t i = 0; i <= wq->mask; i++)
-		wq->slots[i].op |= DAPL_OP_SLOW;
+	for (struct dapl_slot *slot = wq->slots; slot < wq->end; slot++)
+		slot->op |= DAPL_OP_SLOW;
 }
 
 /*
@@ -176,37 +236,41 @@ static inline void dapl_wq_let_overtake(struct dapl_wq *wq)
 }
 
 /* Whether the oldest request outstanding has completed already. */
-static inline bool dapl_wq_is_held(const struct dapl_wq *wq)
+static inline bool dapl_wq_is_held(struct dapl_wq *wq)
 {
-	return wq->tail != __atomic_load_n(&wq->head, __ATOMIC_RELAXED) &&
-	       (wq->slots[wq->tail & wq->mask].op & DAPL_OP_HELD);
+	return dapl_wq_used(wq) && (dapl_wq_oldest(wq)->op & DAPL_OP_HELD);
 }
 
-/* How far the fast way goes: as far as it can see, or not at all. */
+/*
+ * How far the fast way goes: as far as it can see, and to the end of the ring,
+ * which is where HEAD was put back to the beginning; or not at all.
+ */
 static inline void dapl_wq_choose_way_locked(struct dapl_wq *wq)
 {
 	bool slow = !wq->open || wq->flushing || wq->credits || wq->overtaken ||
 		    (wq->notify && wq->kind == DAPL_WQ_RECV);
+	uint32_t room, left;
 
 	dapl_lock_assert_held(&wq->lock);
-	wq->stop =
-		slow ? wq->head
-		     : __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE) + wq->limit;
+	if (wq->head == wq->end) {
+		__atomic_store_n(&wq->head, wq->slots, __ATOMIC_RELAXED);
+		wq->laps++;
+	}
+	room = slow ? 0 : wq->limit - dapl_wq_used(wq);
+	left = (uint32_t)(wq->end - wq->head);
+	wq->stop = wq->head + (room < left ? room : left);
 }
 
-/* Takes the next slot, which is free. */
+/* Takes the next slot, which is free and before the ring's end. */
 static inline struct dapl_slot *dapl_wq_advance_locked(struct dapl_wq *wq)
 {
-	uint32_t head = wq->head;
-	struct dapl_slot *slot = &wq->slots[head & wq->mask];
+	struct dapl_slot *slot = wq->head;
 
 	dapl_lock_assert_held(&wq->lock);
-	dapl_opaque(slot);
 	if (!slot)
 		__builtin_unreachable();
-	slot->end = head + 1;
 	/* Before the post: its completion may be read at once. */
-	__atomic_store_n(&wq->head, head + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&wq->head, slot + 1, __ATOMIC_RELAXED);
 	return slot;
 }
 
@@ -218,16 +282,22 @@ static inline struct dapl_slot *dapl_wq_take_locked(struct dapl_wq *wq)
 {
 	struct dapl_slot *slot = NULL;
 
+	dapl_wq_choose_way_locked(wq);
 	if (dapl_wq_used(wq) < wq->limit)
 		slot = dapl_wq_advance_locked(wq);
 	dapl_wq_choose_way_locked(wq);
 	return slot;
 }
 
-/* What was taken last is free again. */
-static inline void dapl_wq_give_back_locked(struct dapl_wq *wq)
+/* The N that were taken last are free again. */
+static inline void dapl_wq_give_back_locked(struct dapl_wq *wq, uint32_t n)
 {
-	__atomic_store_n(&wq->head, wq->head - 1, __ATOMIC_RELAXED);
+	struct dapl_slot *to = dapl_wq_before(wq, wq->head, n);
+
+	dapl_lock_assert_held(&wq->lock);
+	if (to > wq->head)
+		wq->laps--;
+	__atomic_store_n(&wq->head, to, __ATOMIC_RELAXED);
 	dapl_wq_choose_way_locked(wq);
 }
 
@@ -276,15 +346,11 @@ static inline void dapl_wq_set_flushing(struct dapl_wq *wq, bool flushing)
 
 /*
  * SLOT's request has completed: it and all before it are free again. Called
- * with the EVD's lock held. Returns how many that were.
+ * with the EVD's lock held.
  */
-static inline uint32_t dapl_wq_complete(struct dapl_wq *wq,
-					const struct dapl_slot *slot)
+static inline void dapl_wq_complete(struct dapl_wq *wq, struct dapl_slot *slot)
 {
-	uint32_t n = slot->end - wq->tail;
-
-	__atomic_store_n(&wq->tail, slot->end, __ATOMIC_RELEASE);
-	return n;
+	__atomic_store_n(&wq->tail, slot + 1, __ATOMIC_RELEASE);
 }
 
 #endif

@@ -316,13 +316,13 @@ DAT_RETURN dapl_counted_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout,
 	DAT_RETURN ret;
 	int n;
 
-	if (!dapl_evd_wait_is_plain(handle, event, nmore, threshold)) {
+	switch (dapl_evd_wait_fast(evd, timeout, threshold, event, event,
+				   wait_make, dapl_evd_give, nmore, wc, &n,
+				   &ret, true)) {
+	case DAPL_WAIT_ANEW:
 		ret = dapl_evd_wait_careful(handle, timeout, threshold, event,
 					    nmore, dapl_evd_give);
 		return waited(evd, ret, event, nmore);
-	}
-	switch (dapl_evd_wait_fast(evd, timeout, event, event, wait_make,
-				   dapl_evd_give, nmore, wc, &n, &ret, true)) {
 	case DAPL_WAIT_ON:
 		ret = dapl_evd_wait_slow(evd, wc, n, timeout, threshold, event,
 					 nmore, dapl_evd_give);

@@ -16,6 +16,21 @@
 #define dapl_opaque(p) __asm__("" : "+r"(p))
 
 /*
+ * Where X is, for a path that is seldom taken: compilers would keep a register
+ * for it on all others, too.
+ */
+#ifdef __x86_64__
+#define dapl_where(x)                                          \
+	({                                                     \
+		__typeof__(x) *where_;                         \
+		__asm__("lea %1, %0" : "=r"(where_) : "m"(x)); \
+		where_;                                        \
+	})
+#else
+#define dapl_where(x) (&(x))
+#endif
+
+/*
  * Whether *P, which others may be writing, is V: an atomic load, which
  * compilers do not make part of the comparison.
  */

@@ -295,9 +295,7 @@ static inline bool dapl_lock_mine(struct dapl_lock *l)
 	if (!DAPL_LOCK_BIAS) {
 		if (!dapl__lock_take(l))
 			return false;
-	} else if (__builtin_expect(
-			   __atomic_load_n(&l->bias, __ATOMIC_RELAXED) != self,
-			   0) ||
+	} else if (__builtin_expect(!dapl_loads_word(&l->bias, self), 0) ||
 		   !dapl__lock_take_biased(l, self)) {
 		return false;
 	}

@@ -236,7 +236,7 @@ bool dapl_completion_held(struct dapl_qp *qp, struct dapl_slot *slot,
 static bool hold(struct dapl_wq *wq, struct dapl_slot *slot,
 		 const struct ibv_wc *wc, struct dapl_evd_after *after)
 {
-	if (slot->end == wq->tail + 1)
+	if (slot == dapl_wq_oldest(wq))
 		return false;
 	slot->op |= DAPL_OP_HELD | (uint32_t)wc->status << DAPL_OP_HELD_STATUS;
 	wq->failed |= wc->status != IBV_WC_SUCCESS;
@@ -254,7 +254,7 @@ static void let_go(struct dapl_evd *evd, struct dapl_wq *wq,
 
 	dapl_lock_assert_held(&evd->lock);
 	while (dapl_wq_is_held(wq)) {
-		struct dapl_slot *slot = &wq->slots[wq->tail & wq->mask];
+		struct dapl_slot *slot = dapl_wq_oldest(wq);
 		bool unnotified = slot->op & DAPL_OP_UNNOTIFIED &&
 				  !(slot->op >> DAPL_OP_HELD_STATUS);
 
@@ -273,13 +273,13 @@ static void let_go(struct dapl_evd *evd, struct dapl_wq *wq,
 	}
 }
 
-bool dapl_completion_due_locked(const struct dapl_wq *wq)
+bool dapl_completion_due_locked(struct dapl_wq *wq)
 {
-	uint32_t end = wq->head - wq->owed;
+	uint32_t n = dapl_wq_used(wq) - wq->owed;
 
 	dapl_lock_assert_held(&wq->lock);
-	for (uint32_t i = wq->tail; i != end; i++) {
-		const struct dapl_slot *slot = &wq->slots[i & wq->mask];
+	for (uint32_t i = 0; i < n; i++) {
+		const struct dapl_slot *slot = dapl_wq_behind(wq, wq->tail, i);
 
 		if (wq->failed || !(slot->op & DAPL_OP_SUPPRESSED) ||
 		    dapl_slot_signals(wq, slot))
@@ -303,8 +303,8 @@ void dapl_completion_settle(struct dapl_evd *evd, struct dapl_wq *wq,
 	dapl_lock(&wq->lock);
 	if (dapl_completion_due_locked(wq))
 		goto out;
-	for (uint32_t i = wq->head - wq->owed; i != wq->head; i++) {
-		const struct dapl_slot *slot = &wq->slots[i & wq->mask];
+	for (uint32_t i = wq->owed; i > 0; i--) {
+		const struct dapl_slot *slot = dapl_wq_before(wq, wq->head, i);
 
 		dapl_completion_flush(qp, slot->op & DAPL_OP_MASK, slot->cookie,
 				      &event);
@@ -314,9 +314,8 @@ void dapl_completion_settle(struct dapl_evd *evd, struct dapl_wq *wq,
 	if (wq->credits)
 		__atomic_add_fetch(wq->credits, (int)wq->owed,
 				   __ATOMIC_RELAXED);
-	__atomic_store_n(&wq->head, wq->head - wq->owed, __ATOMIC_RELAXED);
+	dapl_wq_give_back_locked(wq, wq->owed);
 	wq->owed = 0;
-	dapl_wq_choose_way_locked(wq);
 out:
 	dapl_unlock(&wq->lock);
 }
@@ -357,7 +356,8 @@ bool dapl_completion(struct dapl_evd *evd, const struct ibv_wc *wc,
 
 		/* Receives are posted again without a look at it, too. */
 		slot->op = (slot->op & ~(uint32_t)DAPL_OP_SLOW) | wq->slow_op;
-		n = dapl_wq_complete(wq, slot);
+		n = dapl_wq_between(wq, wq->tail, slot + 1);
+		dapl_wq_complete(wq, slot);
 		wq->failed |= !ok;
 		if (wq->owed || (wq->overtaken && dapl_wq_is_held(wq)))
 			after->settle = wq;

@@ -45,7 +45,7 @@ dapl_settle_fn dapl_completion_settle;
  * not suppressed requests that may have succeeded in silence. With the EVD's
  * lock, and the queue's.
  */
-bool dapl_completion_due_locked(const struct dapl_wq *wq);
+bool dapl_completion_due_locked(struct dapl_wq *wq);
 /*
  * The event of a request that has completed early and is next now; false: none
  * is wanted. Its slot is free afterwards. Not of a marker.

@@ -86,8 +86,8 @@ static int owe_locked(struct dapl_wq *wq, DAT_DTO_COOKIE cookie, unsigned op)
 		return -ENOBUFS;
 	slot->cookie = cookie;
 	slot->op = op | wq->slow_op;
-	for (uint32_t i = wq->tail; !wq->owed && i != wq->head - 1; i++)
-		wq->slots[i & wq->mask].op |= DAPL_OP_SLOW;
+	for (uint32_t i = 0; !wq->owed && i + 1 < dapl_wq_used(wq); i++)
+		dapl_wq_behind(wq, wq->tail, i)->op |= DAPL_OP_SLOW;
 	wq->owed++;
 	return 0;
 }
@@ -171,7 +171,7 @@ __attribute__((cold, noinline)) static bool is_over(struct dapl_qp *qp, int err)
 static void slot_undo_locked(struct dapl_wq *wq)
 {
 	dapl_lock_assert_held(&wq->lock);
-	dapl_wq_give_back_locked(wq);
+	dapl_wq_give_back_locked(wq, 1);
 	if (wq->credits)
 		__atomic_add_fetch(wq->credits, 1, __ATOMIC_RELAXED);
 }
@@ -293,7 +293,7 @@ DAT_RETURN dapl_qp_post_request(struct dapl_qp *qp, struct ibv_send_wr *wr,
 			state != DAT_EP_STATE_DISCONNECTED))
 		return not_now(qp, state, wr->num_sge);
 	wr->next = NULL;
-	wr->send_flags |= dapl_verbs_flags(qp, op, flags, false);
+	wr->send_flags |= dapl_verbs_flags(qp, op, flags, 0);
 	if (qp->slow_posts)
 		cancel = dapl_cancel_off();
 	ret = post_wr(qp, wr, op | unnotified(qp->sq, flags), length, cookie);

@@ -99,51 +99,52 @@ static const uint8_t dapl_send_flags[16] = {
 #undef F
 
 /*
- * And inline what IS_SHORT; but not behind a fence: the data may be what a read
- * before has yet to bring, and inline it is copied now.
+ * Of a request with FLAGS, that may be INLINEd or not; but not behind a fence:
+ * the data may be what a read before has yet to bring, and inline it is copied
+ * now.
  */
 static inline unsigned dapl_verbs_flags(const struct dapl_qp *qp, unsigned op,
 					DAT_COMPLETION_FLAGS flags,
-					bool is_short)
+					unsigned inline_flag)
 {
-	unsigned verbs = IBV_SEND_SIGNALED;
+	unsigned verbs =
+		dapl_send_flags[(unsigned)flags &
+				(op == DAT_DTO_RDMA_READ ? qp->read_flags
+							 : 15)];
 
-	if (unlikely((unsigned)flags & 15)) {
-		verbs = dapl_send_flags[(unsigned)flags &
-					(op == DAT_DTO_RDMA_READ
-						 ? qp->read_flags
-						 : 15)];
-		if (verbs & IBV_SEND_FENCE)
-			return verbs;
-	}
-	return is_short ? verbs | IBV_SEND_INLINE : verbs;
+	return verbs & IBV_SEND_FENCE ? verbs : verbs | inline_flag;
 }
 
-/* Whether WQ can count; the slow way makes it so. Lock held. */
-static inline bool dapl_wq_counts_locked(const struct dapl_wq *wq, int count)
+/*
+ * Where a post is counted; NULL: it is not, or WQ cannot yet, which the slow
+ * way makes it. Lock held.
+ */
+static inline struct dapl_counts *
+dapl_wq_counts_locked(const struct dapl_wq *wq, int count)
 {
 	dapl_lock_assert_held(&wq->lock);
-	return count == DAPL_UNCOUNTED ||
-	       likely(__atomic_load_n(&wq->counts, __ATOMIC_ACQUIRE) != NULL);
+	return count == DAPL_UNCOUNTED
+		       ? NULL
+		       : __atomic_load_n(&wq->counts, __ATOMIC_ACQUIRE);
 }
 
-/* It does: what goes into SLOT. */
+/* What goes into SLOT. */
 static inline void dapl_wq_count_locked(const struct dapl_wq *wq,
+					struct dapl_counts *c,
 					const struct dapl_slot *slot, int count,
 					uint64_t length)
 {
-	uint64_t *fast;
+	int most = count == DCNT_EP_POST_RECV ? DAPL_EP_RECEIVES_MOST
+					      : DAPL_EP_REQUESTS_MOST;
 
 	dapl_lock_assert_held(&wq->lock);
-	if (count == DAPL_UNCOUNTED)
-		return;
-	fast = __atomic_load_n(&wq->counts, __ATOMIC_RELAXED)->fast;
-	dapl_count_own(&fast[count], 1);
-	dapl_count_own(&fast[count + 1], length); /* its _DATA */
+	dapl_count_own(&c->fast[count], 1);
+	dapl_count_own(&c->fast[count + 1], length); /* its _DATA */
 	dapl_count_own_most(
-		&fast[count == DCNT_EP_POST_RECV ? DAPL_EP_RECEIVES_MOST
-						 : DAPL_EP_REQUESTS_MOST],
-		slot->end - __atomic_load_n(&wq->tail, __ATOMIC_RELAXED));
+		&c->fast[most],
+		dapl_wq_between(wq,
+				__atomic_load_n(&wq->tail, __ATOMIC_RELAXED),
+				slot + 1));
 }
 
 /* The next slot of WQ, or NULL: the slow way knows why. Lock held. */
@@ -159,7 +160,7 @@ static inline unsigned dapl_slot_suppress_locked(struct dapl_wq *wq,
 						 struct ibv_send_wr *wr)
 {
 	dapl_lock_assert_held(&wq->lock);
-	wq->suppressed = slot->end;
+	dapl_wq_suppress_locked(wq);
 	if (dapl_slot_signals(wq, slot))
 		wr->send_flags |= IBV_SEND_SIGNALED;
 	return DAPL_OP_SUPPRESSED;
@@ -189,10 +190,17 @@ dapl_wr_fill(const struct dapl_qp *qp, struct ibv_send_wr *wr,
 	     const DAT_RMR_TRIPLET *remote, uint32_t imm,
 	     DAT_COMPLETION_FLAGS flags)
 {
-	/* A read cannot be inline: its segments are where data arrives. */
-	bool is_short = op != DAT_DTO_RDMA_READ && length <= qp->max_inline;
-	unsigned send_flags = dapl_verbs_flags(qp, op, flags, is_short);
+	unsigned send_flags = IBV_SEND_SIGNALED;
 
+	/* A read cannot be inline: its segments are where data arrives. */
+	if (op != DAT_DTO_RDMA_READ) {
+		send_flags |= IBV_SEND_INLINE;
+		if (unlikely(length > qp->max_inline)) {
+			send_flags = IBV_SEND_SIGNALED;
+			/* A branch is less than what it is computed by. */
+			dapl_opaque(send_flags);
+		}
+	}
 	wr->next = NULL;
 	wr->sg_list = (struct ibv_sge *)iov;
 	wr->num_sge = segments;
@@ -205,6 +213,9 @@ dapl_wr_fill(const struct dapl_qp *qp, struct ibv_send_wr *wr,
 		wr->wr.rdma.remote_addr = remote->virtual_address;
 		wr->wr.rdma.rkey = remote->rmr_context;
 	}
+	if (unlikely((unsigned)flags & 15))
+		wr->send_flags = dapl_verbs_flags(qp, op, flags,
+						  send_flags & IBV_SEND_INLINE);
 }
 
 /* A request of OPCODE, whose event will report OP. IMM: or what to invalidate.
@@ -217,6 +228,7 @@ dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 {
 	struct dapl_qp *qp = (struct dapl_qp *)handle;
 	struct ibv_send_wr wr, *bad;
+	struct dapl_counts *counts;
 	struct dapl_slot *slot;
 	bool locked = false;
 	struct dapl_wq *wq;
@@ -238,7 +250,8 @@ dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 	/* Not before: compilers make one long test of two pointers. */
 	if (unlikely(op != DAT_DTO_SEND && !remote))
 		goto slow;
-	if (unlikely(!dapl_wq_counts_locked(wq, count)))
+	counts = dapl_wq_counts_locked(wq, count);
+	if (count != DAPL_UNCOUNTED && unlikely(!counts))
 		goto slow;
 	length = iov->segment_length;
 	if (unlikely(segments > 1)) {
@@ -255,9 +268,11 @@ dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 	slot->cookie = cookie;
 	slot->length = (uint32_t)length;
 	slot->op = op;
-	if (unlikely(!(wr.send_flags & IBV_SEND_SIGNALED)))
+	if (unlikely((unsigned)flags & 15) &&
+	    !(wr.send_flags & IBV_SEND_SIGNALED))
 		slot->op |= dapl_slot_suppress_locked(wq, slot, &wr);
-	dapl_wq_count_locked(wq, slot, count, length);
+	if (count != DAPL_UNCOUNTED)
+		dapl_wq_count_locked(wq, counts, slot, count, length);
 	ret = qp->io.post_send(qp->ibv, &wr, &bad);
 	if (unlikely(ret))
 		return dapl_transfer_refused(wq, ret, wr.wr_id, wr.num_sge,
@@ -279,6 +294,7 @@ dapl_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 {
 	struct dapl_qp *qp = (struct dapl_qp *)handle;
 	struct ibv_recv_wr wr, *bad;
+	struct dapl_counts *counts;
 	struct dapl_slot *slot;
 	bool locked = false;
 	struct dapl_wq *wq;
@@ -291,7 +307,8 @@ dapl_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 	if (unlikely(!dapl_lock_mine(&wq->lock)))
 		goto slow;
 	locked = true;
-	if (unlikely(!dapl_wq_counts_locked(wq, count)))
+	counts = dapl_wq_counts_locked(wq, count);
+	if (count != DAPL_UNCOUNTED && unlikely(!counts))
 		goto slow;
 	slot = dapl_slot_next_locked(wq);
 	if (unlikely(!slot))
@@ -302,7 +319,7 @@ dapl_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 	wr.sg_list = (struct ibv_sge *)iov;
 	wr.num_sge = segments;
 	if (count != DAPL_UNCOUNTED)
-		dapl_wq_count_locked(wq, slot, count,
+		dapl_wq_count_locked(wq, counts, slot, count,
 				     likely(segments == 1)
 					     ? iov->segment_length
 					     : dapl_iov_length(iov, segments));

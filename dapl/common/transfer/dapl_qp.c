@@ -159,15 +159,16 @@ static void forget_held(struct dapl_qp *qp, struct dapl_slot *slot,
 static void wq_forget(struct dapl_qp *qp, struct dapl_wq *wq,
 		      struct dapl_evd *evd)
 {
-	uint32_t left = 0;
+	uint32_t left = wq ? dapl_wq_used(wq) : 0;
+	struct dapl_slot *slot;
 	DAT_EVENT event;
 	bool flushed;
 
 	if (!wq)
 		return;
 	flushed = wq->failed;
-	for (; wq->tail != wq->head; wq->tail++, left++) {
-		struct dapl_slot *slot = &wq->slots[wq->tail & wq->mask];
+	for (uint32_t i = 0; i < left; i++, dapl_wq_complete(wq, slot)) {
+		slot = dapl_wq_oldest(wq);
 		unsigned op = slot->op & DAPL_OP_MASK;
 
 		if (slot->op & DAPL_OP_HELD) {

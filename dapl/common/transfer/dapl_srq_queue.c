@@ -295,14 +295,13 @@ int dapl_srq_slots_add_ctl(struct dapl_srq *srq, uint32_t count)
 	chunk->next = srq->chunks;
 	srq->chunks = chunk;
 	choose_form_locked(srq);
-	for (uint32_t i = chunk->wq->mask + 1; i--;) {
-		slot = &chunk->wq->slots[i];
+	for (slot = chunk->wq->end; slot-- > chunk->wq->slots;) {
 		slot->op |= DAPL_OP_SLOW;
 		slot->cookie.as_ptr = srq->free;
 		srq->free = slot;
 	}
 	dapl_unlock(&srq->lock);
-	srq->slots += chunk->wq->mask + 1;
+	srq->slots += dapl_wq_size(chunk->wq);
 	return 0;
 }
 
