@@ -9,14 +9,23 @@
  * service thread does so at the end of its round, or each helper would take the
  * processor away from the next job's start. Who waits for the end of a run is
  * somebody else, and sleeps elsewhere.
+ *
+ * Where jobs never sleep one helper does them all, and more would only take the
+ * processor from each other. There are more of them once most jobs have been
+ * seen to sleep, which the kernel tells, and whenever nobody has taken a job
+ * for a while: the others may be where that takes long.
  */
 #include "dapl/common/services/dapl_jobs.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "dapl/common/services/dapl_lock.h"
 #include "dapl/common/services/dapl_thread.h"
+
+#define STUCK_US   10000 /* nobody takes a job for so long: one helper more */
+#define SLEEPS_MIN 4	 /* so many that have slept say something */
 
 struct dapl_jobs {
 	struct dapl_loop *loop;
@@ -25,7 +34,15 @@ struct dapl_jobs {
 	unsigned queued_n;
 	unsigned unheard; /* of these, that no helper was woken for */
 	struct dapl_work wake_work;
+	/* Helpers that wait for a job are idle, or woken and on their way. */
 	unsigned idle;
+	unsigned woken;
+	unsigned made;	     /* helpers that have not begun */
+	unsigned ran, slept; /* jobs, and such as slept in the kernel */
+	unsigned taken;	     /* jobs, ever */
+	unsigned taken_then; /* the same when STUCK was armed */
+	bool stuck_armed;    /* or its callback is to be */
+	struct dapl_timer stuck;
 	bool stop;
 	int queue_seq; /* futex: idle helpers sleep until it moves */
 	int end_seq;   /* futex: so do those who wait for the end of a run */
@@ -80,20 +97,41 @@ static bool runs_locked(const struct dapl_jobs *jobs,
 
 /* ------------------------------------------------------- the helpers */
 
+/* How often the kernel has put this thread to sleep. */
+static long sleeps(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_THREAD, &usage) ? 0 : usage.ru_nvcsw;
+}
+
+/* Whether jobs mostly sleep: then each has a helper of its own. */
+static bool they_sleep_locked(const struct dapl_jobs *jobs)
+{
+	dapl_lock_assert_held(&jobs->lock);
+	return jobs->slept >= SLEEPS_MIN && jobs->slept * 2 > jobs->ran;
+}
+
 static struct dapl_job *next_locked(struct helper *h)
 {
 	struct dapl_jobs *jobs = h->jobs;
 	struct dapl_job *job;
 
 	dapl_lock_assert_held(&jobs->lock);
-	jobs->idle++;
-	while (dapl_list_empty(&jobs->queue) && !jobs->stop)
+	while (dapl_list_empty(&jobs->queue) && !jobs->stop) {
+		jobs->idle++;
 		wait_locked(jobs, &jobs->queue_seq);
-	jobs->idle--;
+		/* One that wakes by itself is as good as the one that was. */
+		if (jobs->woken)
+			jobs->woken--;
+		else
+			jobs->idle--;
+	}
 	if (dapl_list_empty(&jobs->queue))
 		return NULL;
 	job = dapl_list_first(&jobs->queue, struct dapl_job, link);
 	dequeue_locked(job);
+	jobs->taken++;
 	h->runs = job;
 	return job;
 }
@@ -115,34 +153,51 @@ static void *helper_main(void *arg)
 	struct helper *h = arg;
 	struct dapl_jobs *jobs = h->jobs;
 	struct dapl_job *job;
+	long before, slept;
 
 	dapl_lock(&jobs->lock);
+	jobs->made--;
 	while ((job = next_locked(h))) {
 		dapl_unlock(&jobs->lock);
+		before = sleeps();
 		job->run(job);
+		slept = sleeps() - before;
 		dapl__lock_assert_none();
 		/* The service thread may be at it from here on, and free it;
 		 * who cancels it waits until its place is cleared. */
 		dapl_loop_defer(jobs->loop, &job->work);
 		dapl_lock(&jobs->lock);
+		jobs->ran++;
+		jobs->slept += slept > 0;
 		ran_locked(h);
 	}
 	dapl_unlock(&jobs->lock);
 	return NULL;
 }
 
-/* A place for one more helper, if it is needed. */
-static struct helper *reserve_locked(struct dapl_jobs *jobs)
+/* Whether there are jobs that no helper is idle or on its way for. */
+static bool some_wait_locked(const struct dapl_jobs *jobs)
+{
+	dapl_lock_assert_held(&jobs->lock);
+	return jobs->queued_n > jobs->idle + jobs->woken + jobs->made;
+}
+
+/* A place for one more helper, if it is needed. STUCK: the others seem to be.
+ */
+static struct helper *reserve_locked(struct dapl_jobs *jobs, bool stuck)
 {
 	struct helper *h = jobs->helper;
 
 	dapl_lock_assert_held(&jobs->lock);
-	if (jobs->queued_n <= jobs->idle || jobs->helpers == DAPL_JOBS_HELPERS)
+	if (!some_wait_locked(jobs) || jobs->helpers == DAPL_JOBS_HELPERS)
+		return NULL;
+	if (jobs->helpers && !stuck && !they_sleep_locked(jobs))
 		return NULL;
 	while (h->made)
 		h++;
 	h->made = true;
 	jobs->helpers++;
+	jobs->made++;
 	return h;
 }
 
@@ -154,6 +209,7 @@ static void give_up(struct dapl_jobs *jobs, struct helper *h)
 	dapl_lock(&jobs->lock);
 	h->made = false;
 	jobs->helpers--;
+	jobs->made--;
 	while (!jobs->helpers && !dapl_list_empty(&jobs->queue)) {
 		job = dapl_list_first(&jobs->queue, struct dapl_job, link);
 		dequeue_locked(job);
@@ -191,33 +247,79 @@ void dapl_job_init(struct dapl_job *job, void (*run)(struct dapl_job *job),
 	job->here = false;
 }
 
-/* For one of those that no helper was woken for; false: there is none. */
-static bool wake_helper(struct dapl_jobs *jobs)
+/* One more helper, if it is needed. False: it is not, or cannot be had. */
+static bool add_helper(struct dapl_jobs *jobs, bool stuck)
 {
-	struct helper *h = NULL;
-	bool some, idle;
+	struct helper *h;
 
 	dapl_lock(&jobs->lock);
-	some = jobs->unheard > 0;
-	idle = some && jobs->idle;
-	if (some) {
-		jobs->unheard--;
-		move_on(&jobs->queue_seq);
-		h = reserve_locked(jobs);
-	}
+	h = reserve_locked(jobs, stuck);
 	dapl_unlock(&jobs->lock);
-	/* Without the lock, which is the first that the helper wants. */
-	if (idle)
-		dapl__futex_wake_one(&jobs->queue_seq);
-	if (h && dapl_thread_start(&h->thread, "dapl-helper", helper_main, h))
-		give_up(jobs, h);
-	return some;
+	if (!h)
+		return false;
+	if (!dapl_thread_start(&h->thread, "dapl-helper", helper_main, h))
+		return true;
+	give_up(jobs, h);
+	return false;
 }
 
+/* What waits now is to be looked after. False: nobody will. */
+static bool watch_locked(struct dapl_jobs *jobs)
+{
+	dapl_lock_assert_held(&jobs->lock);
+	if (jobs->stuck_armed || jobs->stop || !some_wait_locked(jobs) ||
+	    jobs->helpers == DAPL_JOBS_HELPERS)
+		return true;
+	jobs->taken_then = jobs->taken;
+	jobs->stuck_armed = !dapl_timer_arm(jobs->loop, &jobs->stuck,
+					    dapl_now_us() + STUCK_US);
+	return jobs->stuck_armed;
+}
+
+static void watch(struct dapl_jobs *jobs)
+{
+	bool watched;
+
+	dapl_lock(&jobs->lock);
+	watched = watch_locked(jobs);
+	dapl_unlock(&jobs->lock);
+	if (!watched)
+		add_helper(jobs, true);
+}
+
+static void on_stuck(struct dapl_timer *timer)
+{
+	struct dapl_jobs *jobs =
+		dapl_container_of(timer, struct dapl_jobs, stuck);
+	bool stuck;
+
+	dapl_lock(&jobs->lock);
+	jobs->stuck_armed = false;
+	stuck = jobs->taken == jobs->taken_then;
+	dapl_unlock(&jobs->lock);
+	add_helper(jobs, stuck);
+	watch(jobs);
+}
+
+/* For those that no helper was woken for. */
 static void wake_helpers(struct dapl_jobs *jobs)
 {
-	while (wake_helper(jobs))
+	unsigned n;
+
+	dapl_lock(&jobs->lock);
+	n = jobs->unheard < jobs->idle ? jobs->unheard : jobs->idle;
+	jobs->unheard = 0;
+	jobs->idle -= n;
+	jobs->woken += n;
+	if (n)
+		move_on(&jobs->queue_seq);
+	dapl_unlock(&jobs->lock);
+	/* Without the lock, which is the first that the helper wants. */
+	while (n--)
+		dapl__futex_wake_one(&jobs->queue_seq);
+	while (add_helper(jobs, false))
 		;
+	watch(jobs);
 }
 
 static void on_wake_work(struct dapl_work *work)
@@ -294,6 +396,7 @@ int dapl_jobs_open(struct dapl_loop *loop, struct dapl_jobs **ret_jobs)
 	dapl_lock_init(&jobs->lock, DAPL_LOCK_JOBS);
 	dapl_list_init(&jobs->queue);
 	dapl_work_init_at_end(&jobs->wake_work, on_wake_work);
+	dapl_timer_init(&jobs->stuck, on_stuck);
 	for (int i = 0; i < DAPL_JOBS_HELPERS; i++)
 		jobs->helper[i].jobs = jobs;
 	*ret_jobs = jobs;
@@ -303,6 +406,7 @@ int dapl_jobs_open(struct dapl_loop *loop, struct dapl_jobs **ret_jobs)
 void dapl_jobs_close(struct dapl_jobs *jobs)
 {
 	dapl_work_cancel(jobs->loop, &jobs->wake_work);
+	dapl_timer_cancel(jobs->loop, &jobs->stuck);
 	if (!forked(jobs)) {
 		dapl_lock(&jobs->lock);
 		jobs->stop = true;

@@ -7,10 +7,11 @@
  * answers. Such a call is the run() of a job: a helper thread makes it, and
  * done() follows on the service thread.
  *
- * The helpers belong to the loop of an IA: none until there is a job, at most
- * DAPL_JOBS_HELPERS, and all ended when the loop is closed. Jobs begin in the
- * order in which they were started. Where no helper can be made the service
- * thread does it itself, so that a job always comes to its done().
+ * The helpers belong to the loop of an IA: none until there is a job, as many
+ * as jobs that sleep need, at most DAPL_JOBS_HELPERS, and all ended when the
+ * loop is closed. Jobs begin in the order in which they were started. Where no
+ * helper can be made the service thread does it itself, so that a job always
+ * comes to its done().
  *
  * Memory of a job is its owner's, valid from start to done() or cancel.
  * Any thread; internally one lock of role JOBS.

@@ -23,6 +23,7 @@
 
 static struct dapl_loop *loop;
 static bool no_thread;
+static int threads; /* atomic; made */
 
 int __real_pthread_create(pthread_t *t, const pthread_attr_t *a,
 			  void *(*fn)(void *), void *arg);
@@ -31,6 +32,7 @@ int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a,
 int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a,
 			  void *(*fn)(void *), void *arg)
 {
+	__atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
 	return no_thread ? EAGAIN : __real_pthread_create(t, a, fn, arg);
 }
 
@@ -181,6 +183,40 @@ T(start__service_thread_wakes_at_the_end_of_its_round)
 	assert_int_equal(woken_in_round, 0);
 	for (int i = 0; i < 3; i++)
 		assert_true(of_round[i].ran && !of_round[i].ran_on_loop);
+}
+
+/*
+ * More would take the processor from each other. Another one comes where a busy
+ * machine lets none begin for long.
+ */
+T(start__quick_ones_need_few_helpers)
+{
+	static struct task t[MANY];
+
+	__atomic_store_n(&threads, 0, __ATOMIC_RELAXED);
+	for (int i = 0; i < MANY; i++)
+		start(&t[i], false);
+	for (int i = 0; i < MANY; i++)
+		await(&done);
+	assert_true(__atomic_load_n(&threads, __ATOMIC_RELAXED) <
+		    DAPL_JOBS_HELPERS / 2);
+}
+
+/* They sleep, and the kernel knows: none waits until another one has done so.
+ */
+T(start__as_many_helpers_as_jobs_that_sleep)
+{
+	static struct task t[DAPL_JOBS_HELPERS];
+
+	for (int i = 0; i < DAPL_JOBS_HELPERS; i++) {
+		start(&t[i], true);
+		await(&began);
+	}
+	assert_int_equal(beginnings, DAPL_JOBS_HELPERS);
+	for (int i = 0; i < DAPL_JOBS_HELPERS; i++)
+		sem_post(&gate);
+	for (int i = 0; i < DAPL_JOBS_HELPERS; i++)
+		await(&done);
 }
 
 T(start__one_that_hangs_holds_up_no_other)
