@@ -434,6 +434,53 @@ ON_EACH(post__suppressed_only)
 	}
 }
 
+/* Takes the oldest completion and no other: a wait reads ahead. */
+static void take_one(struct world_side *s, uint64_t cookie)
+{
+	DAT_EVENT ev;
+
+	assert_dat_ok(V(evd_dequeue)(s->req_evd, &ev));
+	assert_int_equal(
+		ev.event_data.dto_completion_event_data.user_cookie.as_64,
+		cookie);
+}
+
+/* Wherever in its ring a queue is full, or the device refuses a post. */
+ON_EACH(post__no_place_is_lost)
+{
+	DAT_EP_ATTR attr = world_ep_attr(c);
+
+	for (DAT_COUNT depth = 1; depth < 10; depth++) {
+		unsigned posted = 0, seen = 0, n = (unsigned)depth;
+
+		attr.max_request_dtos = depth;
+		c->ep = world_ep(c, &attr);
+		world_connect(w);
+		for (unsigned round = 0; round < 4 * n; round++) {
+			fv_pause(true);
+			while (posted - seen < n) {
+				fv_fail_call("ibv_post_send", 1, ENOMEM);
+				assert_refused(post_write(w, 0, 99, 0),
+					       DAPL_NO_MEM);
+				assert_true(fv_fail_hit());
+				assert_dat_ok(post_write(w, 0, posted++, 0));
+			}
+			assert_refused(post_write(w, 0, 99, 0), DAPL_NO_MEM);
+			fv_pause(false);
+			for (unsigned i = 0; i <= round % n; i++)
+				take_one(c, seen++);
+		}
+		while (seen < posted)
+			take_one(c, seen++);
+		expect_empty(c->req_evd);
+		assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
+		kit_over(w);
+		assert_dat_ok(V(ep_free)(c->ep));
+		assert_dat_ok(V(ep_free)(s->ep));
+		c->ep = s->ep = NULL;
+	}
+}
+
 /* Who lets events lie is told so, and finds each of them later. */
 ON_EACH(post__suppressed_and_never_read, world_connect)
 {
