@@ -241,9 +241,19 @@ static inline bool dapl_wq_is_held(struct dapl_wq *wq)
 	return dapl_wq_used(wq) && (dapl_wq_oldest(wq)->op & DAPL_OP_HELD);
 }
 
+/* From the end of the ring to its beginning. */
+static inline void dapl_wq_wrap_locked(struct dapl_wq *wq)
+{
+	dapl_lock_assert_held(&wq->lock);
+	if (wq->head != wq->end)
+		return;
+	__atomic_store_n(&wq->head, wq->slots, __ATOMIC_RELAXED);
+	wq->laps++;
+}
+
 /*
- * How far the fast way goes: as far as it can see, and to the end of the ring,
- * which is where HEAD was put back to the beginning; or not at all.
+ * How far the fast way goes: as far as it can see, and to the end of the ring;
+ * or not at all.
  */
 static inline void dapl_wq_choose_way_locked(struct dapl_wq *wq)
 {
@@ -252,10 +262,7 @@ static inline void dapl_wq_choose_way_locked(struct dapl_wq *wq)
 	uint32_t room, left;
 
 	dapl_lock_assert_held(&wq->lock);
-	if (wq->head == wq->end) {
-		__atomic_store_n(&wq->head, wq->slots, __ATOMIC_RELAXED);
-		wq->laps++;
-	}
+	dapl_wq_wrap_locked(wq);
 	room = slow ? 0 : wq->limit - dapl_wq_used(wq);
 	left = (uint32_t)(wq->end - wq->head);
 	wq->stop = wq->head + (room < left ? room : left);
@@ -282,7 +289,7 @@ static inline struct dapl_slot *dapl_wq_take_locked(struct dapl_wq *wq)
 {
 	struct dapl_slot *slot = NULL;
 
-	dapl_wq_choose_way_locked(wq);
+	dapl_wq_wrap_locked(wq);
 	if (dapl_wq_used(wq) < wq->limit)
 		slot = dapl_wq_advance_locked(wq);
 	dapl_wq_choose_way_locked(wq);

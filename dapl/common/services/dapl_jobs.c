@@ -26,6 +26,7 @@
 
 #define STUCK_US   10000 /* nobody takes a job for so long: one helper more */
 #define SLEEPS_MIN 4	 /* so many that have slept say something */
+#define RAN_MAX	   64	 /* what was before these counts half */
 
 struct dapl_jobs {
 	struct dapl_loop *loop;
@@ -38,7 +39,7 @@ struct dapl_jobs {
 	unsigned idle;
 	unsigned woken;
 	unsigned made;	     /* helpers that have not begun */
-	unsigned ran, slept; /* jobs, and such as slept in the kernel */
+	unsigned ran, slept; /* late jobs, and such as slept in the kernel */
 	unsigned taken;	     /* jobs, ever */
 	unsigned taken_then; /* the same when STUCK was armed */
 	bool stuck_armed;    /* or its callback is to be */
@@ -112,6 +113,18 @@ static bool they_sleep_locked(const struct dapl_jobs *jobs)
 	return jobs->slept >= SLEEPS_MIN && jobs->slept * 2 > jobs->ran;
 }
 
+/* A job has run. */
+static void count_locked(struct dapl_jobs *jobs, bool slept)
+{
+	dapl_lock_assert_held(&jobs->lock);
+	if (jobs->ran == RAN_MAX) {
+		jobs->ran /= 2;
+		jobs->slept /= 2;
+	}
+	jobs->ran++;
+	jobs->slept += slept;
+}
+
 static struct dapl_job *next_locked(struct helper *h)
 {
 	struct dapl_jobs *jobs = h->jobs;
@@ -167,8 +180,7 @@ static void *helper_main(void *arg)
 		 * who cancels it waits until its place is cleared. */
 		dapl_loop_defer(jobs->loop, &job->work);
 		dapl_lock(&jobs->lock);
-		jobs->ran++;
-		jobs->slept += slept > 0;
+		count_locked(jobs, slept > 0);
 		ran_locked(h);
 	}
 	dapl_unlock(&jobs->lock);
@@ -182,8 +194,7 @@ static bool some_wait_locked(const struct dapl_jobs *jobs)
 	return jobs->queued_n > jobs->idle + jobs->woken + jobs->made;
 }
 
-/* A place for one more helper, if it is needed. STUCK: the others seem to be.
- */
+/* A place for one more helper, if it is needed. STUCK: the others may be. */
 static struct helper *reserve_locked(struct dapl_jobs *jobs, bool stuck)
 {
 	struct helper *h = jobs->helper;

@@ -190,8 +190,9 @@ slot_reclaim_locked(struct dapl_qp *qp)
 	struct dapl_evd_after after = {0};
 
 	dapl_lock_assert_held(&qp->sq->lock);
+	/* Who reads on another thread may have made room just now. */
 	if (!dapl_wq_suppressed_locked(wq))
-		return NULL;
+		return slot_find_locked(wq);
 	dapl_unlock(&wq->lock);
 	dapl_lock(&evd->lock);
 	if (!dapl_evd_is_dead_locked(evd) &&

@@ -108,7 +108,9 @@ static int qp_make_locked(struct dapl_qp *qp, struct ibv_cq *null_cq)
 		vb_qp_destroy(ibv);
 		return ret;
 	}
-	qp->max_inline = max_inline;
+	/* Some devices grant more than was asked for. */
+	qp->max_inline =
+		max_inline < ia->max_inline ? max_inline : ia->max_inline;
 	qp->io = vb_qp_ops_of(ibv);
 	set_flushing(qp, false);
 	__atomic_store_n(&qp->id,
@@ -162,6 +164,7 @@ static void wq_forget(struct dapl_qp *qp, struct dapl_wq *wq,
 	uint32_t left = wq ? dapl_wq_used(wq) : 0;
 	struct dapl_slot *slot;
 	DAT_EVENT event;
+	unsigned op;
 	bool flushed;
 
 	if (!wq)
@@ -169,8 +172,7 @@ static void wq_forget(struct dapl_qp *qp, struct dapl_wq *wq,
 	flushed = wq->failed;
 	for (uint32_t i = 0; i < left; i++, dapl_wq_complete(wq, slot)) {
 		slot = dapl_wq_oldest(wq);
-		unsigned op = slot->op & DAPL_OP_MASK;
-
+		op = slot->op & DAPL_OP_MASK;
 		if (slot->op & DAPL_OP_HELD) {
 			forget_held(qp, slot, evd);
 			continue;

@@ -202,17 +202,31 @@ T(start__quick_ones_need_few_helpers)
 		    DAPL_JOBS_HELPERS / 2);
 }
 
-/* They sleep, and the kernel knows: none waits until another one has done so.
+static void sleep_a_bit(struct dapl_job *job)
+{
+	const struct timespec ts = {.tv_nsec = 1000};
+
+	nanosleep(&ts, NULL);
+}
+
+/*
+ * Once they are known to sleep, each has its helper at once, and not when
+ * nobody has taken it for a while.
  */
 T(start__as_many_helpers_as_jobs_that_sleep)
 {
-	static struct task t[DAPL_JOBS_HELPERS];
+	static struct task t[DAPL_JOBS_HELPERS], first;
 
+	__atomic_store_n(&threads, 0, __ATOMIC_RELAXED);
 	for (int i = 0; i < DAPL_JOBS_HELPERS; i++) {
-		start(&t[i], true);
-		await(&began);
+		dapl_job_init(&first.job, sleep_a_bit, finish);
+		dapl_job_start(loop, &first.job);
+		await(&done);
 	}
-	assert_int_equal(beginnings, DAPL_JOBS_HELPERS);
+	for (int i = 0; i < DAPL_JOBS_HELPERS; i++)
+		start(&t[i], true);
+	assert_int_equal(__atomic_load_n(&threads, __ATOMIC_RELAXED),
+			 DAPL_JOBS_HELPERS);
 	for (int i = 0; i < DAPL_JOBS_HELPERS; i++)
 		sem_post(&gate);
 	for (int i = 0; i < DAPL_JOBS_HELPERS; i++)
