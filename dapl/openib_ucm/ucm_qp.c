@@ -692,7 +692,7 @@ static int pair_open(struct ucm_qp *q)
 	int ret = vb_qp_create(q->pd, &cfg, &q->verbs, &q->max_inline);
 
 	if (!ret)
-		q->io = vb_qp_ops_of(q->verbs);
+		q->io = vb_qp_ops_of(q->cfg.dev, q->verbs);
 	return ret;
 }
 

@@ -140,7 +140,7 @@ static DAT_RETURN create(DAT_IA_HANDLE handle, DAT_PZ_HANDLE pz,
 		0);
 	assert_int_equal(
 		vb_qp_init(&ia->dev, e->ibv, 0, (int)ia->dev.qp_access), 0);
-	e->io = vb_qp_ops_of(e->ibv);
+	e->io = vb_qp_ops_of(&ia->dev, e->ibv);
 	dapl_obj_enlist(&e->obj);
 	*ret_ep = (DAT_EP_HANDLE)e;
 	return DAT_SUCCESS;

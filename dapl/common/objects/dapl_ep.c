@@ -220,7 +220,6 @@ static DAT_RETURN ep_new(struct dapl_ia *ia, struct ep_parts *parts,
 	ep->qp.ops = &dapl_ep_qp_ops;
 	ep->qp.attr = *attr;
 	ep->qp.ud = attr->service_type != DAT_SERVICE_TYPE_RC;
-	ep->qp.slow_posts = ia->dev.posts_enter_kernel;
 	ep->qp.state = DAT_EP_STATE_UNCONNECTED;
 	ep->deadline_us = UINT64_MAX;
 	if (!parts_use(parts)) {

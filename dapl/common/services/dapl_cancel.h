@@ -7,7 +7,8 @@
  * C library. A thread that ended in one would leave locks held and objects half
  * made. So calls that lead to any run with cancellation off: all that are not
  * on the data path (plugin/dapl_calls.c), and the rare ways on which the data
- * path leaves it (failures, logs, devices whose posts enter the kernel).
+ * path leaves it (failures, logs); and the posts of drivers that enter the
+ * kernel for them (verbs/vb.c).
  * What wakes others is written with dapl_fd_write(), which is none.
  * Rule: pthreads(7), "Cancellation points".
  */

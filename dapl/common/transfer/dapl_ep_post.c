@@ -288,18 +288,14 @@ DAT_RETURN dapl_qp_post_request(struct dapl_qp *qp, struct ibv_send_wr *wr,
 				DAT_COMPLETION_FLAGS flags)
 {
 	int state = __atomic_load_n(&qp->state, __ATOMIC_RELAXED);
-	int ret, cancel = PTHREAD_CANCEL_DISABLE;
+	int ret;
 
 	if (!qp->sq || (!qp->ud && state != DAT_EP_STATE_CONNECTED &&
 			state != DAT_EP_STATE_DISCONNECTED))
 		return not_now(qp, state, wr->num_sge);
 	wr->next = NULL;
 	wr->send_flags |= dapl_verbs_flags(qp, op, flags, 0);
-	if (qp->slow_posts)
-		cancel = dapl_cancel_off();
 	ret = post_wr(qp, wr, op | unnotified(qp->sq, flags), length, cookie);
-	if (qp->slow_posts)
-		dapl_cancel_restore(cancel);
 	if (ret && ret != -ENOBUFS && is_over(qp, ret))
 		ret = post_flushed(qp, qp->sq, qp->request_evd, cookie, op);
 	return ret ? post_refused(qp, false, ret > 0 ? -ret : ret, wr->num_sge)
@@ -485,17 +481,13 @@ DAT_RETURN dapl_qp_post_bind(struct dapl_qp *qp, struct ibv_mw *mw,
 {
 	int state = __atomic_load_n(&qp->state, __ATOMIC_RELAXED);
 	struct dapl_wq *wq = qp->sq;
-	int ret, cancel = PTHREAD_CANCEL_DISABLE;
+	int ret;
 
 	if (!wq || (state != DAT_EP_STATE_CONNECTED &&
 		    state != DAT_EP_STATE_DISCONNECTED))
 		return not_now(qp, state, 0);
 	bind->send_flags = dapl_verbs_flags(qp, DAT_DTO_BIND_MW, flags, false);
-	if (qp->slow_posts)
-		cancel = dapl_cancel_off();
 	ret = post_mw(qp, mw, bind, cookie, unnotified(wq, flags));
-	if (qp->slow_posts)
-		dapl_cancel_restore(cancel);
 	if (ret && ret != -ENOBUFS && is_over(qp, ret))
 		ret = post_flushed(qp, qp->sq, qp->request_evd, cookie,
 				   DAT_DTO_BIND_MW);

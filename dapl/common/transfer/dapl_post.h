@@ -10,10 +10,10 @@
  * A post checks its bounds, takes the next slot of the ring, fills a work
  * request on the stack and hands it to verbs, under the queue's own lock,
  * which also keeps ring and queue pair in the same order. No allocation, no
- * log, no system call of ours; where the driver makes one, a post runs with
- * cancellation off, and no endpoint is ready for the fast path. An LMR triplet
- * and a verbs segment have the same layout, so the vector is passed on as it
- * is. Budgets in instructions: doc/architecture.md.
+ * log, no system call of ours; where the driver makes one, the verbs layer
+ * turns cancellation off for it. An LMR triplet and a verbs segment have the
+ * same layout, so the vector is passed on as it is. Budgets in instructions:
+ * doc/architecture.md.
  *
  * COUNT is constant where these are inlined: the id that the post is counted
  * as, DCNT_EP_POST_*, or DAPL_UNCOUNTED.

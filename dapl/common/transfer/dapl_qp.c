@@ -111,7 +111,7 @@ static int qp_make_locked(struct dapl_qp *qp, struct ibv_cq *null_cq)
 	/* Some devices grant more than was asked for. */
 	qp->max_inline =
 		max_inline < ia->max_inline ? max_inline : ia->max_inline;
-	qp->io = vb_qp_ops_of(ibv);
+	qp->io = vb_qp_ops_of(&ia->dev, ibv);
 	set_flushing(qp, false);
 	__atomic_store_n(&qp->id,
 			 __atomic_add_fetch(&dapl_process.last_qp_id, 1,

@@ -58,7 +58,6 @@ struct dapl_qp {
 	uint32_t recv_iov;
 	int state; /* enum dat_ep_state */
 	bool ud;
-	bool slow_posts;    /* cancellation points; never simply; constant */
 	uint8_t read_flags; /* completion flags a read may have; constant */
 	DAT_EP_ATTR attr;
 
@@ -92,7 +91,7 @@ static inline struct dapl_qp *dapl_qp_from(DAT_EP_HANDLE h)
 static inline void dapl_qp_set_state(struct dapl_qp *qp, int state)
 {
 	bool ready = state == DAT_EP_STATE_CONNECTED && qp->sq && !qp->ud &&
-		     !qp->slow_posts && !qp->sq->notify;
+		     !qp->sq->notify;
 	uint32_t iov = ready ? (uint32_t)qp->attr.max_request_iov : 0;
 
 	__atomic_store_n(&qp->state, state, __ATOMIC_RELEASE);

@@ -19,6 +19,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -675,6 +676,38 @@ int vb_qp_create(struct ibv_pd *pd, const struct vb_qp_cfg *cfg,
 			return ret;
 		wish = next_inline(wish);
 	}
+}
+
+static int post_send_uncancelled(struct ibv_qp *qp, struct ibv_send_wr *wr,
+				 struct ibv_send_wr **ret_bad)
+{
+	int was, ret;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
+	ret = qp->context->ops.post_send(qp, wr, ret_bad);
+	pthread_setcancelstate(was, NULL);
+	return ret;
+}
+
+static int bind_uncancelled(struct ibv_qp *qp, struct ibv_mw *mw,
+			    struct ibv_mw_bind *bind)
+{
+	int was, ret;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
+	ret = qp->context->ops.bind_mw(qp, mw, bind);
+	pthread_setcancelstate(was, NULL);
+	return ret;
+}
+
+struct vb_qp_ops vb_qp_ops_of(const struct vb_dev *dev, const struct ibv_qp *qp)
+{
+	const struct ibv_context_ops *ops = &qp->context->ops;
+
+	if (dev->posts_enter_kernel)
+		return (struct vb_qp_ops){post_send_uncancelled, ops->post_recv,
+					  bind_uncancelled};
+	return (struct vb_qp_ops){ops->post_send, ops->post_recv, ops->bind_mw};
 }
 
 int vb_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)

@@ -264,11 +264,12 @@ struct vb_qp_ops {
 		    struct ibv_mw_bind *bind);
 };
 
-static inline struct vb_qp_ops vb_qp_ops_of(const struct ibv_qp *qp)
-{
-	const struct ibv_context_ops *ops = &qp->context->ops;
-
-	return (struct vb_qp_ops){ops->post_send, ops->post_recv, ops->bind_mw};
-}
+/*
+ * None ends a thread that is cancelled meanwhile: a driver that posts by a
+ * system call holds locks over it. (One that is to be cancelled at any time may
+ * end as such a post returns.)
+ */
+struct vb_qp_ops vb_qp_ops_of(const struct vb_dev *dev,
+			      const struct ibv_qp *qp);
 
 #endif
