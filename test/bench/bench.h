@@ -4,7 +4,8 @@
  * two sides that meet over a socket pair, and the steps to a connected
  * endpoint. Public calls only, so that they run on any libdat2.
  *
- * Every wait ends within PATIENCE_US, and bench_alarm() ends the program.
+ * Every wait but a measured one ends within PATIENCE_US, and bench_alarm() ends
+ * the program.
  * Threads: any; nothing here has state but the program's name.
  */
 #ifndef BENCH_H

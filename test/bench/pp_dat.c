@@ -126,7 +126,9 @@ static void d_reap(struct pp_end *e, enum pp_queue q)
 	DAT_EVENT ev;
 
 	if (e->cfg->wait) {
-		bench_need(dat_evd_wait(d->dto[q], PATIENCE_US, 1, &ev, &more),
+		/* As verbs' sleep; bench_alarm() ends it. */
+		bench_need(dat_evd_wait(d->dto[q], DAT_TIMEOUT_INFINITE, 1, &ev,
+					&more),
 			   "dat_evd_wait");
 	} else {
 		while ((ret = dat_evd_dequeue(d->dto[q], &ev)) != DAT_SUCCESS) {

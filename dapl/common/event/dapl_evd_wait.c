@@ -419,6 +419,7 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 	struct dapl_evd *evd = me->evd;
 	uint32_t notifications = evd->notifications;
 	unsigned dismissals = evd->dismissals;
+	bool spins = evd->obj.ia->spins;
 	bool cq_notified = true, came;
 	uint64_t since;
 	int reason;
@@ -438,7 +439,7 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 		/* A broken connection posts an event, perhaps to this EVD. */
 		dapl_evd_after(&me->after);
 		me->after = (struct dapl_evd_after){0};
-		since = dapl_now_us();
+		since = spins ? dapl_now_us() : 0;
 		sleep_counted(evd, DCNT_EVD_WAIT_BLOCKED);
 		DAPL_PROBE1(evd_sleep, evd);
 		reason = evd_sleep(me, deadline);
@@ -457,7 +458,7 @@ static DAT_RETURN evd_block_locked(struct evd_waiter *me, uint64_t deadline,
 				     &me->after);
 		came = dapl_evd_notified_locked(evd, threshold, notifications,
 						cq_notified);
-		if (cq_notified ? came : reason == -ETIMEDOUT)
+		if (spins && (cq_notified ? came : reason == -ETIMEDOUT))
 			dapl_evd_slept_locked(evd, dapl_now_us() - since);
 		if (came)
 			return DAT_SUCCESS;

@@ -24,7 +24,7 @@ static int poll_cancellable(const struct dapl_sleeper *who, struct pollfd *fds,
 
 	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
 	pthread_cleanup_push(who->cancelled, who->arg);
-	dapl_cancel_restore(who->cancel);
+	pthread_setcancelstate(who->cancel, NULL);
 	ready = ppoll(fds, n, ts, NULL);
 	if (ready < 0)
 		ready = -errno;
@@ -37,16 +37,20 @@ static int poll_cancellable(const struct dapl_sleeper *who, struct pollfd *fds,
 int dapl_sleep(const struct dapl_sleeper *who, struct pollfd *fds, nfds_t n,
 	       uint64_t deadline_us)
 {
-	uint64_t now = dapl_now_us();
 	struct timespec ts;
+	uint64_t now;
 	int ready;
 
+	if (deadline_us == UINT64_MAX) {
+		ready = poll_cancellable(who, fds, n, NULL);
+		return ready < 0 ? ready : 0;
+	}
+	now = dapl_now_us();
 	if (now >= deadline_us)
 		return -ETIMEDOUT;
 	ts.tv_sec = (time_t)((deadline_us - now) / 1000000);
 	ts.tv_nsec = (long)((deadline_us - now) % 1000000 * 1000);
-	ready = poll_cancellable(who, fds, n,
-				 deadline_us == UINT64_MAX ? NULL : &ts);
+	ready = poll_cancellable(who, fds, n, &ts);
 	if (ready < 0)
 		return ready;
 	return ready ? 0 : -ETIMEDOUT;
