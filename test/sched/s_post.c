@@ -123,6 +123,43 @@ SCENARIO(post__of_two_threads_and_a_reader)
 	need(st.back == THREADS * POSTS);
 }
 
+static void posts_suppressed(void *arg)
+{
+	struct world_side *s = &st.w->client;
+	DAT_LMR_TRIPLET seg = world_seg(s, 0, 8);
+	DAT_RMR_TRIPLET to = world_target(&st.w->server, 64, 8);
+
+	(void)arg;
+	for (unsigned i = 0; i < 2 * POSTS; i++)
+		need_ok(V(ep_post_rdma_write)(s->ep, 1, &seg, world_cookie(i),
+					      &to,
+					      DAT_COMPLETION_SUPPRESS_FLAG));
+	st.posters--;
+}
+
+static void waits(void *arg)
+{
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	(void)arg;
+	while (st.posters) {
+		need(V(evd_wait)(st.w->client.req_evd, 0, 1, &ev, &more) ==
+		     DAT_TIMEOUT_EXPIRED);
+		world_pause();
+	}
+}
+
+/* The device is through with each at once: no post has to wait for another. */
+SCENARIO(post__suppressed_beside_a_waiter)
+{
+	make(w, false);
+	st.posters = 1;
+	actor(posts_suppressed, NULL);
+	actor(waits, NULL);
+	play();
+}
+
 static void disconnects(void *ep)
 {
 	need_ok(V(ep_disconnect)(ep, sched_dice(2) ? DAT_CLOSE_ABRUPT_FLAG

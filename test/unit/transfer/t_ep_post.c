@@ -191,7 +191,8 @@ ON_EACH(send__inline, world_connect)
 	uint32_t max;
 
 	max = ((struct dapl_qp *)c->ep)->max_inline;
-	assert_true(max >= 64);
+	/* As asked for, though some devices grant more. */
+	assert_int_equal(max, 64);
 	world_recv(s, 0, 4096, 1);
 	world_recv(s, 8192, 4096, 2);
 	fv_pause(true);
