@@ -156,6 +156,21 @@ ON_EACH(ep_create__nth_failure)
 	assert_dat_ok(V(evd_free)(c->conn_evd));
 }
 
+/* What the kernel says when a control group's limit of the device is reached.
+ */
+ON_EACH(ep_create__beyond_a_limit_of_the_kernel)
+{
+	DAT_EP_ATTR attr = world_ep_attr(c);
+	DAT_EP_HANDLE ep;
+
+	fv_fail_from(1, EAGAIN);
+	assert_refused(create(c, &attr, &ep),
+		       DAPL_ERR(DAT_INSUFFICIENT_RESOURCES, 0));
+	fv_fail_at(0, 0);
+	assert_dat_ok(create(c, &attr, &ep));
+	assert_dat_ok(V(ep_free)(ep));
+}
+
 /* ------------------------------------------------ with SRQ */
 
 ON_IB(create_with_srq__other_zone)

@@ -122,6 +122,7 @@ static void refused_with(struct world *w, int err, DAT_RETURN code)
 ON_IB(lmr_create__causes)
 {
 	refused_with(w, ENOMEM, DAPL_NO_RES(MEMORY_REGION));
+	refused_with(w, EAGAIN, DAPL_ERR(DAT_INSUFFICIENT_RESOURCES, 0));
 	refused_with(w, EFAULT, DAPL_BAD_ARG(3));
 	refused_with(w, EOPNOTSUPP, DAPL_ERR(DAT_MODEL_NOT_SUPPORTED, 0));
 }
