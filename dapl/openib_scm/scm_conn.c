@@ -291,8 +291,9 @@ static int dial_from(struct scm_conn *conn, uint16_t port)
 		return fd;
 	scm_socket_tune(fd);
 	ret = bind_source(cm_of(conn), fd, port);
+	/* Of connect() it means a port; of bind(), the address has gone. */
 	if (!ret && connect(fd, to, dapl_addr_len(to)) && errno != EINPROGRESS)
-		ret = -errno;
+		ret = errno == EADDRNOTAVAIL ? -EADDRINUSE : -errno;
 	if (ret) {
 		scm_socket_end(fd);
 		return ret;
@@ -311,7 +312,7 @@ static int dial_in_range(struct scm *cm, struct scm_conn *conn)
 	do {
 		next = __atomic_fetch_add(&cm->next_port, 1, __ATOMIC_RELAXED);
 		ret = dial_from(conn, (uint16_t)(cm->ports.first + next % n));
-	} while ((ret == -EADDRINUSE || ret == -EADDRNOTAVAIL) && --tries);
+	} while (ret == -EADDRINUSE && --tries);
 	return ret;
 }
 
@@ -332,8 +333,10 @@ static const char *what_lacks(const struct scm *cm, int err)
 	case -ENOMEM:
 	case -ENOBUFS:
 		return "the system has no memory for it";
-	case -EADDRINUSE:
 	case -EADDRNOTAVAIL:
+		return "the adapter's address is none of this host's any "
+		       "more: open the adapter anew";
+	case -EADDRINUSE:
 	case -EAGAIN:
 		return cm->ports.first
 			       ? "no port of DAPL_SCM_PORT_RANGE is free"
@@ -350,7 +353,7 @@ static int dial_ahead(struct scm *cm, struct scm_conn *conn)
 	int ret = dial(cm, conn);
 	const char *lacks = what_lacks(cm, ret);
 
-	if (ret == -EADDRINUSE || ret == -EADDRNOTAVAIL || ret == -EAGAIN)
+	if (ret == -EADDRINUSE || ret == -EAGAIN)
 		ret = -ENOBUFS;
 	if (lacks)
 		return dapl_fail_errno(ret, "conn %p: cannot connect: %s",

@@ -266,6 +266,7 @@ WORLD(connect__this_host_lacks_something)
 		{"socket", ENOBUFS, -ENOBUFS, "memory"},
 		{"connect", EADDRNOTAVAIL, -ENOBUFS, "ip_local_port_range"},
 		{"bind", EADDRINUSE, -ENOBUFS, "ip_local_port_range"},
+		{"bind", EADDRNOTAVAIL, -EADDRNOTAVAIL, "adapter anew"},
 	};
 	struct dapl_ep *ea = ep_new(&world.a);
 	struct sockaddr_storage addr;
