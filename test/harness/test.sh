@@ -318,7 +318,7 @@ interop_guest()
     vm_opt_nodes=$2
     cd "$h_top" || exit 1
     vm_run_guest env STAGE="$dir/stage/usr/local" BUILD="$dir" DEBIAN_DAPL="$interop_debian" \
-        DEBIAN_DAPL_REASON="$interop_reason" ONLY="$4" \
+        DEBIAN_DAPL_REASON="$interop_reason" ONLY="$4" FAULTS="${FAULTS:-}" \
         bash "$h_top/test/interop/all.sh" "$h_top/test/$3"
 )
 
