@@ -1397,7 +1397,8 @@ DAT_EXPORT DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle,
  *   INVALID_PARAMETER/ARG6   size without data
  *   INVALID_STATE/EP_NOTREADY  no PZ, or EVD without CONNECTION flag
  *   INVALID_STATE/EP_*       not UNCONNECTED; the subtype names the state
- *   INVALID_ADDRESS          family or form of the address
+ *   INVALID_ADDRESS          family or form of the address; SCM: the adapter's
+ *                            own is none of this host's any more
  *   MODEL_NOT_SUPPORTED      other QoS or flags
  *   INSUFFICIENT_RESOURCES   memory or transport
  * Blocks: no. Threads: serialise.
