@@ -16,7 +16,7 @@ dist|2400|1270|quick|make distcheck, which runs the unit and ABI tests, gcc
 tidy|1500|400||the source itself: format, layers, analysers
 vmself|1200|300|no-vm|the guest harness itself
 interop|3700|2000|no-vm|real devices: soft-RoCE and soft-iWARP
-nodes|1800|900|no-vm|two hosts: the tools, and faults between them
+nodes|2700|1050|no-vm|two hosts: the tools, and faults between them
 san|2400|1400||unit tests, address and undefined-behaviour sanitizers
 tsan|1500|250||many threads, thread sanitizer
 walk|900|130||random walks, held against a model

@@ -26,14 +26,18 @@ static const char usage[] =
 	"and sends back what it gets; with hold it leaves requests unanswered.\n"
 	"Commands, SLOT is 0 to 63:\n"
 	"  connect SLOT ADDRESS QUALIFIER MS   ADDRESS: as the other printed it\n"
+	"  accept SLOT                         the request that was held last; an\n"
+	"                                      error of the call counts as an event\n"
 	"  send SLOT                           a message; the answer is an event\n"
-	"  disconnect SLOT, free SLOT\n"
+	"  talk SLOT                           100 messages, each after an answer\n"
+	"  disconnect SLOT, free SLOT          gracefully\n"
 	"  files                               how many descriptors are open\n"
 	"  quit                                free and close all, orderly\n";
 
 #define SLOTS	     64
 #define MESSAGES     8
 #define MESSAGE_SIZE 64
+#define TALK	     100
 
 struct slot {
 	DAT_EP_HANDLE ep;
@@ -42,6 +46,7 @@ struct slot {
 	uint32_t sent;
 	uint32_t got;
 	uint32_t owed; /* answers to what came before ESTABLISHED */
+	uint32_t talk; /* messages that are still to be sent */
 	bool listened;
 	bool up;
 	/* Received ones, then sent ones. */
@@ -54,6 +59,7 @@ static DAT_EVD_HANDLE evd;
 static DAT_PSP_HANDLE psp;
 static struct slot slots[SLOTS];
 static bool hold;
+static DAT_CR_HANDLE held;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
@@ -150,6 +156,7 @@ static bool make(struct slot *s)
 	s->sent = 0;
 	s->got = 0;
 	s->owed = 0;
+	s->talk = 0;
 	s->up = false;
 	for (int i = 0; i < MESSAGES; i++) {
 		if (!receive(s, i))
@@ -163,8 +170,10 @@ static void free_slot(struct slot *s)
 	DAT_EP_HANDLE ep = s->ep;
 
 	s->ep = DAT_HANDLE_NULL;
-	if (!ep || !worked("ep_free", dat_ep_free(ep)) ||
-	    !worked("lmr_free", dat_lmr_free(s->lmr)))
+	if (ep && !worked("ep_free", dat_ep_free(ep)))
+		return;
+	/* There may be no endpoint for it: one was refused. */
+	if (!s->lmr || !worked("lmr_free", dat_lmr_free(s->lmr)))
 		return;
 	s->lmr = DAT_HANDLE_NULL;
 	say("%d freed", (int)(s - slots));
@@ -184,6 +193,7 @@ static void accept_one(const DAT_CR_ARRIVAL_EVENT_DATA *cr)
 	struct slot *s = slot_of(DAT_HANDLE_NULL);
 
 	if (hold) {
+		held = cr->cr_handle;
 		say("request");
 		return;
 	}
@@ -193,6 +203,20 @@ static void accept_one(const DAT_CR_ARRIVAL_EVENT_DATA *cr)
 	    worked("cr_accept", dat_cr_accept(cr->cr_handle, s->ep, 0, NULL)))
 		return;
 	free_slot(s);
+}
+
+static void accept_held(struct slot *s)
+{
+	DAT_RETURN ret;
+
+	s->listened = false;
+	if (!make(s)) {
+		free_slot(s);
+		return;
+	}
+	ret = dat_cr_accept(held, s->ep, 0, NULL);
+	if (ret != DAT_SUCCESS)
+		say("%d event %s", (int)(s - slots), name_of(ret));
 }
 
 static void connection_event(struct slot *s, const char *name, bool over)
@@ -226,8 +250,13 @@ static void transfer_event(struct slot *s,
 	s->got++;
 	if (!s->listened)
 		say("%d answer", (int)(s - slots));
-	if (!receive(s, message) || !s->listened)
+	if (!receive(s, message))
 		return;
+	if (!s->listened) {
+		if (s->talk && --s->talk)
+			send_one(s);
+		return;
+	}
 	/* A message may come before the word that there is a connection. */
 	if (s->up)
 		send_one(s);
@@ -351,13 +380,18 @@ static bool command(char *line)
 		say("files %d", open_files());
 	else if (words == 5 && !strcmp(verb, "connect"))
 		connect_slot(s, hex, qual, ms);
+	else if (words == 2 && !strcmp(verb, "accept") && held)
+		accept_held(s);
 	else if (words < 2 || !s->ep)
 		say("failed: not understood, or no such connection: %s", line);
 	else if (!strcmp(verb, "send"))
 		send_one(s);
-	else if (!strcmp(verb, "disconnect"))
+	else if (!strcmp(verb, "talk")) {
+		s->talk = TALK;
+		send_one(s);
+	} else if (!strcmp(verb, "disconnect"))
 		worked("ep_disconnect",
-		       dat_ep_disconnect(s->ep, DAT_CLOSE_ABRUPT_FLAG));
+		       dat_ep_disconnect(s->ep, DAT_CLOSE_GRACEFUL_FLAG));
 	else if (!strcmp(verb, "free"))
 		free_slot(s);
 	return true;

@@ -43,12 +43,18 @@ far_ready()
     grep -q '^address' "$log.far" || ! kill -0 "$far" 2>/dev/null
 }
 
+tell_far()
+{
+    vm-node on 1 bash -c 'echo "$*" >'$pipe _ "$@"
+}
+
 # far_begin [hold]: the other end; with hold it answers no request
 far_begin()
 {
     use_stack ours ours
     : >"$log.far"
-    vm-node on 1 "${it_env[@]}" "$end" "$IT_PROVIDER" "$qual" "$@" >"$log.far" 2>&1 &
+    vm-node on 1 "${it_env[@]}" bash -c '[ -p '$pipe' ] || mkfifo '$pipe'; exec "$@" <>'$pipe \
+        _ "$end" "$IT_PROVIDER" "$qual" "$@" >"$log.far" 2>&1 &
     far=$!
     poll 70 far_ready
     far_address=$(sed -n 's/^address //p' "$log.far")
@@ -63,13 +69,25 @@ far_end()
     far=
 }
 
+# What may lock any amount of memory knows no limit of it.
 here_begin()
 {
     use_stack ours ours
     exec {to}<>"$pipe"
-    "${it_env[@]}" "$end" "$IT_PROVIDER" >"$log.here" 2>&1 <"$pipe" {to}>&- &
+    setpriv --bounding-set=-ipc_lock "${it_env[@]}" "$end" "$IT_PROVIDER" "$qual" hold \
+        >"$log.here" 2>&1 <"$pipe" {to}>&- &
     here=$!
     heard 20 '^address' || { it_why="the end here did not begin"; return 1; }
+    here_address=$(sed -n 's/^address //p' "$log.here")
+}
+
+here_end()
+{
+    tell quit
+    heard 20 '^closed' || { it_why="closing"; return 1; }
+    wait "$here"
+    exec {to}>&-
+    here='' to=''
 }
 
 # connection SLOT: established, and it carries a message and its answer
@@ -83,6 +101,12 @@ connection()
     heard $((${2:-15000} / 1000 + 5)) "^$1 event ESTABLISHED" $((up + 1)) || { it_why="no connection"; return 1; }
     tell "send $1"
     heard 20 "^$1 answer" $((answers + 1)) || { it_why="no answer"; return 1; }
+}
+
+freed()
+{
+    tell "free $1"
+    heard 10 "^$1 freed" "${2:-1}" || { it_why="$1 is not freed"; return 1; }
 }
 
 # What of this process the kernel has, and how many descriptors are open.
@@ -106,7 +130,13 @@ same_resources()
 
 # ------------------------------------------------------------------- faults
 
-far_ip() { awk '$2 == "node1" { print $1; exit }' /etc/hosts; }
+ip_of() { awk -v name="$1" '$2 == name { print $1; exit }' /etc/hosts; }
+far_ip() { ip_of "node1$siw"; }
+here_ip() { ip_of "node0$siw"; }
+far_limit() { vm-node on 1 bash -c "prlimit --pid \$(pgrep -x end) $1"; }
+
+# here_kb FIELD: of /proc/PID/status
+here_kb() { awk -v f="$1:" '$1 == f { print $2 }' "/proc/$here/status"; }
 
 fault_exit() { vm-node on 1 pkill -TERM -x end; }
 fault_death() { vm-node on 1 pkill -KILL -x end; }
@@ -115,6 +145,8 @@ fault_frozen() { vm-node freeze 1; }
 fault_cut() { vm-node cut 1; }
 fault_blip() { vm-node cut 1; }
 fault_loss() { vm-node netem loss 20%; }
+fault_loss1() { vm-node netem loss 1%; }
+fault_loss5() { vm-node netem loss 5%; }
 # Late, some later than what follows them, some twice.
 fault_disorder() { vm-node netem delay 30ms 20ms reorder 25% duplicate 10%; }
 fault_clock() { date -s '+1 hour' >/dev/null; vm-node on 1 date -s '-1 hour' >/dev/null; }
@@ -122,6 +154,70 @@ fault_down() { vm-node on 1 ip link set "$card" down; }
 # What is sent there goes to a host that is not.
 fault_arp() { ip neigh replace "$(far_ip)" lladdr 02:00:00:00:00:99 nud permanent dev "$card"; }
 fault_mtu() { vm-node on 1 ip link set "$card" mtu 900; }
+# Linux 6.1 renames none that is up.
+rename_far() { vm-node on 1 sh -c "ip link set $1 down && ip link set $1 name $2 && ip link set $2 up"; }
+fault_rename() { rename_far "$card" "${card}new"; }
+fault_address()
+{
+    vm-node on 1 sh -c "ip addr del $(far_ip)/24 dev $card && ip addr add $(far_ip)6/24 dev $card"
+}
+fault_moved()
+{
+    ip addr del "$(here_ip)/24" dev "$card" && ip addr add "$(here_ip)6/24" dev "$card"
+}
+# A third host with the address of the second one; it says so when it comes.
+fault_twin()
+{
+    vm-node on 1 sh -ec "ip netns add twin
+        ip link add link $card name twin type macvlan mode bridge
+        ip link set twin netns twin
+        ip -n twin addr add $(far_ip)/24 dev twin
+        ip netns exec twin sh -c 'echo 1 >/proc/sys/net/ipv4/conf/twin/arp_notify'
+        ip -n twin link set twin up"
+}
+fault_v6()
+{
+    ip -4 addr flush dev "$card" && vm-node on 1 ip -4 addr flush dev "$card"
+}
+# Room for some more.
+fault_memlock()
+{
+    local limit=$((($(here_kb VmPin) + 32) * 1024))
+
+    prlimit --pid "$here" --memlock=$limit
+}
+fault_memory()
+{
+    local limit=$((($(here_kb VmSize) + 1024) * 1024))
+
+    prlimit --pid "$here" --as=$limit
+}
+fault_files()
+{
+    local limit=$(($(resources | sed -n 's/^files //p') + 4))
+
+    prlimit --pid "$here" --nofile=$limit
+}
+fault_files_far()
+{
+    far_limit "--nofile=\$((\$(ls /proc/\$(pgrep -x end)/fd | wc -l) + 4))"
+}
+# Memory regions and queue pairs count alike: the last is a queue pair.
+fault_pairs()
+{
+    [ -e /run/cgroup/cgroup.procs ] || {
+        mkdir -p /run/cgroup && mount -t cgroup2 none /run/cgroup || return 1
+    }
+    echo +rdma >/run/cgroup/cgroup.subtree_control && mkdir -p /run/cgroup/end &&
+        echo "$here" >/run/cgroup/end/cgroup.procs &&
+        echo "$device hca_object=9" >/run/cgroup/end/rdma.max
+}
+# It ends when nobody has the device open any more.
+fault_removed()
+{
+    timeout 120 rdma link del "$device" &
+    removing=$!
+}
 
 mend_exit() { :; }
 mend_death() { :; }
@@ -135,11 +231,49 @@ mend_frozen() { vm-node thaw 1; }
 mend_cut() { vm-node mend 1; }
 mend_blip() { vm-node mend 1; }
 mend_loss() { vm-node netem; }
+mend_loss1() { vm-node netem; }
+mend_loss5() { vm-node netem; }
 mend_disorder() { vm-node netem; }
 mend_clock() { date -s '-1 hour' >/dev/null; vm-node on 1 date -s '+1 hour' >/dev/null; }
 mend_down() { vm-node on 1 ip link set "$card" up; }
 mend_arp() { ip neigh del "$(far_ip)" dev "$card"; }
 mend_mtu() { vm-node on 1 ip link set "$card" mtu 1500; }
+mend_rename() { rename_far "${card}new" "$card"; }
+mend_address()
+{
+    vm-node on 1 sh -c "ip addr del $(far_ip)6/24 dev $card; ip addr add $(far_ip)/24 dev $card"
+}
+mend_moved()
+{
+    ip addr del "$(here_ip)6/24" dev "$card"
+    ip addr add "$(here_ip)/24" dev "$card"
+}
+mend_twin()
+{
+    vm-node on 1 ip netns del twin
+    ip neigh del "$(far_ip)" dev "$card"
+}
+mend_v6()
+{
+    ip addr add "$(here_ip)/24" dev "$card"
+    vm-node on 1 ip addr add "$(far_ip)/24" dev "$card"
+}
+mend_memlock() { prlimit --pid "$here" --memlock=unlimited; }
+mend_memory() { prlimit --pid "$here" --as=unlimited; }
+mend_files() { prlimit --pid "$here" --nofile=1024; }
+mend_files_far() { far_limit --nofile=1024; }
+mend_pairs() { echo "$device hca_object=max" >/run/cgroup/end/rdma.max; }
+mend_removed()
+{
+    local d major minor
+
+    rdma link add "$device" type "${device%0}" netdev "$card" || return 1
+    for d in /sys/class/infiniband_verbs/uverbs*; do
+        IFS=: read -r major minor <"$d/dev"
+        rm -f "/dev/infiniband/${d##*/}"
+        mknod -m 666 "/dev/infiniband/${d##*/}" c "$major" "$minor"
+    done
+}
 
 # survives: nothing is heard, and the message that was sent meanwhile is answered
 survives()
@@ -153,6 +287,12 @@ survives()
     esac
     [ "$when" != idle ] || tell "send 0"
     heard 60 '^0 answer' 2 || { it_why="no answer to what was sent"; return 1; }
+    case $fault in loss?)
+        tell "talk 0"
+        heard 120 '^0 answer' 102 || { it_why="no answer to all that was sent"; return 1; }
+        tc -s qdisc show dev "$card" | grep -q 'dropped [1-9]' || { it_why="nothing was lost"; return 1; }
+        ;;
+    esac
     ! grep -E '^0 event' "$log.here" | grep -qv ESTABLISHED || { it_why="an event"; return 1; }
 }
 
@@ -165,28 +305,39 @@ ends()
 # far_hears: one that was there all along hears of the end, too, once it can
 far_hears()
 {
-    case $fault in frozen | cut | arp) ;; *) return 0 ;; esac
+    case $fault in frozen | cut | arp | twin) ;; *) return 0 ;; esac
     poll 60 grep -qE '^0 event (DISCONNECTED|BROKEN)' "$log.far" ||
         { it_why="the other end was not told"; return 1; }
 }
 
-after()
+# once: no event but the one that was expected, and all can be freed
+once()
 {
     local n
 
     n=$(grep -E '^0 event' "$log.here" | grep -vc ESTABLISHED)
     [ "$expected" = - ] || [ "$n" = 1 ] || { it_why="$n events"; return 1; }
-    tell "free 0"
-    heard 10 '^0 freed' || { it_why="not freed"; return 1; }
+    freed 0
+}
+
+# again: once the connection is freed, another one works
+again()
+{
+    once || return 1
+    # It has another address now.
+    [ "$fault" != address ] || far_end
     kill -0 "$far" 2>/dev/null || { far_end; far_begin || return 1; }
     connection 1 || { it_why="afterwards: $it_why"; return 1; }
-    tell "free 1"
-    heard 10 '^1 freed' || { it_why="the new one is not freed"; return 1; }
+    freed 1
+}
+
+after()
+{
     poll 10 same_resources || {
         it_why="left behind: $(resources | tr '\n' ' '), before: $before"
         return 1
     }
-    ! grep -E '^failed|wrong data' "$log.here" || { it_why="a call failed"; return 1; }
+    [ "$when" = limit ] || ! grep -E '^failed|wrong data' "$log.here" || { it_why="a call failed"; return 1; }
 }
 
 # connects: five connections come up, and carry data, one by one
@@ -198,8 +349,7 @@ connects()
         connection "$slot" 60000 || return 1
     done
     for slot in 0 1 2 3 4; do
-        tell "free $slot"
-        heard 10 "^$slot freed" || { it_why="not freed"; return 1; }
+        freed "$slot" || return 1
     done
 }
 
@@ -212,43 +362,185 @@ asks()
     poll 20 grep -q '^request' "$log.far" || { it_why="no request"; return 1; }
 }
 
-run_fault()
+# is_asked: the end here has one, from the other
+is_asked()
 {
-    local began
+    tell_far "connect 0 $here_address $qual 60000"
+    heard 20 '^request' || { it_why="no request"; return 1; }
+}
 
+# taken: the end here has done all that it was told
+taken()
+{
+    resources >/dev/null
+}
+
+far_taken()
+{
+    tell_far files
+    poll 10 grep -q '^files' "$log.far"
+}
+
+# The fault comes when one end has taken a step of which the other cannot hear.
+prepare()
+{
+    case $when in
+    asking) asks ;;
+    asked) is_asked ;;
+    accepting) is_asked && vm-node cut 1 && tell "accept 0" && taken ;;
+    accepted) asks && vm-node cut 1 && tell_far "accept 0" && far_taken ;;
+    leaving) connection 0 && vm-node cut 1 && tell "disconnect 0" && taken ;;
+    left) connection 0 && vm-node cut 1 && tell_far "disconnect 0" && far_taken ;;
+    *) connection 0 ;;
+    esac
+}
+
+# What follows when the fault is there.
+follow()
+{
+    case $when in
+    traffic) tell "send 0" ;;
+    asked)
+        # Its end may be known here by now, or not yet.
+        [ "$fault" != death ] || wait "$far"
+        tell "accept 0"
+        ;;
+    accepting | accepted | leaving) vm-node mend 1 ;;
+    # Nothing tells of the end but what is sent.
+    left) vm-node mend 1 && tell "send 0" ;;
+    esac
+}
+
+answered()
+{
+    printed "^$1 event|^failed" 1
+}
+
+# limits: one is refused when the limit is reached, those before it go on, and what
+# is freed makes room for another
+limits()
+{
+    local slot=0 refusal
+
+    connection 0 && make_fault || return 1
+    while [ -z "$refusal" ] && [ $slot -lt 60 ]; do
+        slot=$((slot + 1))
+        tell "connect $slot $far_address $qual 15000"
+        poll 20 answered "$slot" || { it_why="neither a connection nor a refusal"; return 1; }
+        refusal=$(grep -E "^$slot event|^failed" "$log.here" | grep -v ESTABLISHED | head -n 1)
+    done
+    [ -n "$refusal" ] || { it_why="never refused"; return 1; }
+    echo "# $name: $((slot - 1)) more, then: $refusal"
+    [[ $refusal =~ ^(failed [a-z_]+|[0-9]+ event)\ ($expected) ]] || { it_why="refused otherwise"; return 1; }
+    ! [[ $refusal == [0-9]* ]] || freed "$slot" || return 1
+    [ $slot -gt 1 ] || { it_why="no room for one"; return 1; }
+    tell "send 0"
+    heard 20 '^0 answer' 2 || { it_why="what there was does not go on"; return 1; }
+    slot=$((slot - 1))
+    freed $slot && connection $slot || { it_why="with room again: $it_why"; return 1; }
+    "mend_$fault"
+    connection 62 || { it_why="without the limit: $it_why"; return 1; }
+    for slot in $(seq 0 $slot) 62; do
+        tell "free $slot"
+    done
+    after
+}
+
+# renewed: the end here, which is of no more use, can free and close all; another one
+# finds the device, or the new address
+renewed()
+{
+    if [ "$fault" = moved ]; then
+        tell "connect 1 $far_address $qual 15000"
+        heard 20 '^1 event|^failed ep_connect' || { it_why="no answer to a connect"; return 1; }
+        echo "# $name: $(grep -E '^1 event|^failed' "$log.here")"
+        ! printed '^1 event' 1 || freed 1 || return 1
+    fi
+    once && here_end || return 1
+    if [ "$fault" = removed ]; then
+        # The device goes when nobody has it open any more.
+        wait "$removing" && mend_removed || { it_why="the device does not go, or come"; return 1; }
+    fi
+    here_begin && connection 0
+}
+
+begin_all()
+{
     far_begin && here_begin || return 1
     # What comes with the first one stays.
-    connection 63 && tell "free 63" && heard 10 '^63 freed' || return 1
+    connection 63 && freed 63 || return 1
     before=$(resources | tr '\n' ' ')
-    if [ "$when" = connecting ]; then
-        "fault_$fault"
-        connects || { "mend_$fault"; return 1; }
-        "mend_$fault"
-        poll 10 same_resources || { it_why="left behind: $(resources | tr '\n' ' ')"; return 1; }
+}
+
+make_fault()
+{
+    "fault_$fault" && return
+    "mend_$fault"
+    it_why="the fault cannot be made"
+    return 1
+}
+
+# connects_in_spite: while the fault lasts, all works
+connects_in_spite()
+{
+    local rc
+
+    if [ "$when" = opening ]; then
+        make_fault && begin_all
+    else
+        begin_all && make_fault
+    fi && connects && after
+    rc=$?
+    "mend_$fault"
+    [ $rc != 0 ] || [ "$fault" != v6 ] || [[ $here_address == 0a00* ]] || { it_why="not by IPv6"; return 1; }
+    return $rc
+}
+
+run_fault()
+{
+    local began rc
+
+    case $when in opening | connecting)
+        connects_in_spite
+        return
+        ;;
+    esac
+    begin_all || return 1
+    if [ "$when" = limit ]; then
+        limits
         return
     fi
-    case $when in
-    asking) asks || return 1 ;;
-    *) connection 0 || return 1 ;;
-    esac
+    prepare || return 1
     began=$SECONDS
-    "fault_$fault"
-    [ "$when" != traffic ] || tell "send 0"
+    make_fault || return 1
+    follow
     if [ "$expected" = - ]; then
-        survives || { "mend_$fault"; return 1; }
-        "mend_$fault"
+        survives
     else
-        ends || { "mend_$fault"; return 1; }
-        echo "# $name: $(grep -E '^0 event' "$log.here" | tail -n 1), after $((SECONDS - began)) s"
-        "mend_$fault"
-        far_hears || return 1
+        ends && echo "# $name: $(grep -E '^0 event' "$log.here" | tail -n 1), after $((SECONDS - began)) s"
     fi
+    rc=$?
+    case $rc.$fault in
+    0.removed) renewed; return ;;
+    0.moved) renewed; rc=$? ;;
+    # With these, new ones come up although it stays.
+    0.rename | 0.address) again; rc=$? ;;
+    esac
+    "mend_$fault"
+    [ $rc = 0 ] || return 1
+    case $fault in
+    moved) return ;;
+    rename | address) ;;
+    *) [ "$expected" = - ] || far_hears && again || return 1 ;;
+    esac
     after
 }
 
 fault_case()
 {
-    local here='' to='' before name="$1, $when: $fault"
+    local here='' to='' before removing here_address name="$1, $when: $fault" device=rxe0 siw=
+
+    [ "$card" = eth0 ] || device=siw0 siw=-siw
 
     log=$it_logs/$(tr -cs 'A-Za-z0-9' - <<<"$IT_PROVIDER-$fault-$when")
     it_why=
