@@ -37,20 +37,19 @@ static int poll_cancellable(const struct dapl_sleeper *who, struct pollfd *fds,
 int dapl_sleep(const struct dapl_sleeper *who, struct pollfd *fds, nfds_t n,
 	       uint64_t deadline_us)
 {
-	struct timespec ts;
+	struct timespec ts, *timeout = NULL;
 	uint64_t now;
 	int ready;
 
-	if (deadline_us == UINT64_MAX) {
-		ready = poll_cancellable(who, fds, n, NULL);
-		return ready < 0 ? ready : 0;
+	if (deadline_us != UINT64_MAX) {
+		now = dapl_now_us();
+		if (now >= deadline_us)
+			return -ETIMEDOUT;
+		ts.tv_sec = (time_t)((deadline_us - now) / 1000000);
+		ts.tv_nsec = (long)((deadline_us - now) % 1000000 * 1000);
+		timeout = &ts;
 	}
-	now = dapl_now_us();
-	if (now >= deadline_us)
-		return -ETIMEDOUT;
-	ts.tv_sec = (time_t)((deadline_us - now) / 1000000);
-	ts.tv_nsec = (long)((deadline_us - now) % 1000000 * 1000);
-	ready = poll_cancellable(who, fds, n, &ts);
+	ready = poll_cancellable(who, fds, n, timeout);
 	if (ready < 0)
 		return ready;
 	return ready ? 0 : -ETIMEDOUT;

@@ -144,7 +144,7 @@ bool vb_locked_text(int err, char *buf, size_t size)
 {
 	struct rlimit limit;
 
-	if ((err != -ENOMEM && err != -EPERM && err != -EAGAIN) ||
+	if ((err != -ENOMEM && err != -EPERM) ||
 	    getrlimit(RLIMIT_MEMLOCK, &limit) ||
 	    limit.rlim_cur == RLIM_INFINITY)
 		return false;
