@@ -21,6 +21,14 @@
 #include "dapl/common/transfer/dapl_ib_op.h"
 #include "dapl/common/transfer/dapl_post.h"
 
+static DAT_RETURN too_many_segments(const struct dapl_qp *qp,
+				    DAT_COUNT segments, int most)
+{
+	return dapl_fail(DAPL_BAD_ARG(2),
+			 "ep %p: %d segments, and it takes up to %d",
+			 (const void *)qp, segments, most);
+}
+
 /*
  * Everything that can be wrong with a post, found slowly: to the queue of
  * receives if RECV, else of requests.
@@ -42,12 +50,6 @@ post_refused(struct dapl_qp *qp, bool recv, int err, DAT_COUNT segments)
 		return dapl_fail(DAPL_NO_MEM,
 				 "ep %p: %u transfers are outstanding already",
 				 (void *)qp, wq->limit);
-	if (err == -E2BIG)
-		return dapl_fail(DAPL_BAD_ARG(2),
-				 "ep %p: %d segments, and it takes up to %d",
-				 (void *)qp, segments,
-				 recv ? qp->attr.max_recv_iov
-				      : qp->attr.max_request_iov);
 	if (err == -EFAULT)
 		return dapl_fail(DAPL_BAD_ARG(3), "ep %p: no segments at NULL",
 				 (void *)qp);
@@ -397,7 +399,8 @@ DAT_RETURN dapl_ep_post_send_ud(DAT_EP_HANDLE handle, DAT_COUNT segments,
 				    : "no such EP: %p",
 				 (void *)handle);
 	if (segments < 0 || segments > qp->attr.max_request_iov)
-		return post_refused(qp, false, -E2BIG, segments);
+		return too_many_segments(qp, segments,
+					 qp->attr.max_request_iov);
 	if (!iov && segments)
 		return post_refused(qp, false, -EFAULT, segments);
 	if (!to || !to->ah)
@@ -504,11 +507,13 @@ static DAT_RETURN transfer_slow(DAT_EP_HANDLE handle,
 	DAT_LMR_TRIPLET nothing = {0};
 	struct ibv_send_wr wr;
 	uint64_t length;
+	int most;
 
 	if (!qp || qp->ud)
 		return dapl_fail(DAPL_BAD_HANDLE(EP), "no such EP");
-	if (t->segments < 0 || t->segments > qp->attr.max_request_iov)
-		return post_refused(qp, false, -E2BIG, t->segments);
+	most = dapl_qp_request_iov(qp, t->op == DAT_DTO_RDMA_READ);
+	if (t->segments < 0 || t->segments > most)
+		return too_many_segments(qp, t->segments, most);
 	if (!t->iov && t->segments)
 		return post_refused(qp, false, -EFAULT, t->segments);
 	if (t->op != DAT_DTO_SEND && !t->remote)
@@ -646,7 +651,7 @@ recv_refused(struct dapl_qp *qp, int err, DAT_COUNT segments,
 	if (!qp->rq)
 		return post_refused(qp, true, -ENOBUFS, segments);
 	if (segments < 0 || segments > qp->attr.max_recv_iov)
-		return post_refused(qp, true, -E2BIG, segments);
+		return too_many_segments(qp, segments, qp->attr.max_recv_iov);
 	if (!iov && segments)
 		return post_refused(qp, true, -EFAULT, segments);
 	if (err == -ESHUTDOWN || (err && err != -ENOBUFS && is_over(qp, err))) {

@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "dapl/common/base/dapl_counters.h"
+#include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/base/dapl_obj.h"
 #include "dapl/common/event/dapl_evd.h"
 #include "dapl/common/event/dapl_wq.h"
@@ -87,16 +88,28 @@ static inline struct dapl_qp *dapl_qp_from(DAT_EP_HANDLE h)
 	return dapl_obj_from(h, DAT_HANDLE_TYPE_EP);
 }
 
+/* Segments of a request, which may be a READ. */
+static inline int dapl_qp_request_iov(const struct dapl_qp *qp, bool read)
+{
+	int most = qp->attr.max_request_iov;
+	int device = qp->obj.ia->dev.max_read_sge;
+
+	return read && device < most ? device : most;
+}
+
 /* Its owner's lock is held. */
 static inline void dapl_qp_set_state(struct dapl_qp *qp, int state)
 {
 	bool ready = state == DAT_EP_STATE_CONNECTED && qp->sq && !qp->ud &&
 		     !qp->sq->notify;
-	uint32_t iov = ready ? (uint32_t)qp->attr.max_request_iov : 0;
+	bool reads = ready && qp->attr.max_rdma_read_out;
 
 	__atomic_store_n(&qp->state, state, __ATOMIC_RELEASE);
-	__atomic_store_n(&qp->request_iov, iov, __ATOMIC_RELEASE);
-	__atomic_store_n(&qp->read_iov, qp->attr.max_rdma_read_out ? iov : 0,
+	__atomic_store_n(&qp->request_iov,
+			 ready ? (uint32_t)dapl_qp_request_iov(qp, false) : 0,
+			 __ATOMIC_RELEASE);
+	__atomic_store_n(&qp->read_iov,
+			 reads ? (uint32_t)dapl_qp_request_iov(qp, true) : 0,
 			 __ATOMIC_RELEASE);
 }
 

@@ -1588,6 +1588,8 @@ DAT_EXPORT DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle,
  *   the others  as dat_ep_post_send()
  *
  * Returns: as dat_ep_post_send(), and
+ *   INVALID_PARAMETER/ARG2  also more segments than the adapter takes in a read
+ *                           (max_iov_segments_per_rdma_read)
  *   INVALID_PARAMETER/ARG5  remote_iov NULL
  *   LENGTH_ERROR            more local than remote bytes, where found at once
  *   MODEL_NOT_SUPPORTED     the endpoint's max_rdma_read_out is 0

@@ -255,6 +255,29 @@ ON_EACH(rdma__remote_length_is_not_looked_at, world_connect)
 	}
 }
 
+/*
+ * Of an iWARP read's segments the device fills the first, and may say that it
+ * has filled all.
+ */
+ON_IWARP(rdma_read__of_more_segments_than_the_adapter_takes, world_connect)
+{
+	DAT_RMR_TRIPLET remote = world_target(s, 0, 64);
+	DAT_LMR_TRIPLET seg[2];
+
+	seg[0] = world_seg(c, 0, 32);
+	seg[1] = world_seg(c, 64, 32);
+	assert_refused(V(ep_post_rdma_read)(c->ep, 2, seg, world_cookie(1),
+					    &remote, 0),
+		       DAPL_BAD_ARG(2));
+	assert_non_null(strstr(dapl__fail_text(), "up to 1"));
+	assert_dat_ok(V(ep_post_rdma_write)(c->ep, 2, seg, world_cookie(2),
+					    &remote, 0));
+	expect_dto(c->req_evd, 2, DAT_DTO_SUCCESS);
+	assert_dat_ok(V(ep_post_rdma_read)(c->ep, 1, seg, world_cookie(3),
+					   &remote, 0));
+	expect_dto(c->req_evd, 3, DAT_DTO_SUCCESS);
+}
+
 /* The historic dapltest has no attributes and posts as many. */
 ON_EACH(rdma__eight_segments_without_attributes, world_connect)
 {
@@ -278,6 +301,8 @@ ON_EACH(rdma__eight_segments_without_attributes, world_connect)
 ON_EACH(post__segments_of_too_many_bytes, world_connect)
 {
 	const DAT_RETURN too_long = DAPL_ERR(DAT_LENGTH_ERROR, 0);
+	const bool many = ((struct dapl_ia *)c->ia)->dev.max_read_sge >
+			  1; /* segments of a read */
 	DAT_RMR_TRIPLET remote = world_target(s, 0, 8);
 	DAT_LMR_TRIPLET seg[3];
 
@@ -295,7 +320,7 @@ ON_EACH(post__segments_of_too_many_bytes, world_connect)
 		assert_refused(V(ep_post_rdma_read)(c->ep, 3, seg,
 						    world_cookie(1), &remote,
 						    0),
-			       too_long);
+			       many ? too_long : DAPL_BAD_ARG(2));
 		expect_empty(c->req_evd);
 		if (round)
 			break;
