@@ -16,7 +16,7 @@ dist|2400|1270|quick|make distcheck, which runs the unit and ABI tests, gcc
 tidy|1500|400||the source itself: format, layers, analysers
 vmself|1200|300|no-vm|the guest harness itself
 interop|3700|2000|no-vm|real devices: soft-RoCE and soft-iWARP
-nodes|2700|1050|no-vm|two hosts: the tools, and faults between them
+nodes|3300|1250|no-vm|two hosts: the tools, and faults between them
 san|2400|1400||unit tests, address and undefined-behaviour sanitizers
 tsan|1500|250||many threads, thread sanitizer
 walk|900|130||random walks, held against a model
@@ -319,6 +319,7 @@ interop_guest()
     cd "$h_top" || exit 1
     vm_run_guest env STAGE="$dir/stage/usr/local" BUILD="$dir" DEBIAN_DAPL="$interop_debian" \
         DEBIAN_DAPL_REASON="$interop_reason" ONLY="$4" FAULTS="${FAULTS:-}" \
+        REGRESS="${REGRESS:-}" \
         bash "$h_top/test/interop/all.sh" "$h_top/test/$3"
 )
 
@@ -359,7 +360,7 @@ stage_nodes()
     local dir=$h_top/build-gcc logs=$h_cache/log/nodes rc
 
     interop_ready nodes || return
-    interop_guest "$logs" 2 nodes '*' | sed -u 's/^node0: //' | tee "$h_tmp/nodes.out"
+    interop_guest "$logs" 2 nodes "${NODES:-*}" | sed -u 's/^node0: //' | tee "$h_tmp/nodes.out"
     rc=${PIPESTATUS[0]}
     test_split_interop "$h_tmp/nodes.out"
     [ "$rc" = 0 ] || rec F "nodes: the guests" "exit code $rc"
