@@ -27,6 +27,9 @@
 #define EVENT_BATCH 64
 /* How long a channel that fails is left alone. */
 #define PAUSE_US 50000
+/* rdma_cm says 16 times that a connection is over, with some 4 to 8 s between.
+ */
+#define GOODBYE_MS 150000
 
 #define FIELD(f) offsetof(struct cma_params, f)
 
@@ -165,7 +168,11 @@ static void stop_channel(struct dapl_cm *base)
 {
 	struct cma *cm = cma_from(base);
 	struct dapl_loop *loop = base->loop;
+	struct dapl_cm_node *node;
 
+	dapl_list_for_each(node, &base->nodes, link)
+		if (!node->is_listener)
+			cma_conn_stop((struct dapl_cm_conn *)node);
 	dapl_loop_del(loop, &cm->watch);
 	dapl_timer_cancel(loop, &cm->pause);
 	/* The timer may just have put it back. */
@@ -381,6 +388,7 @@ int cma_open(const char *ia_params, const struct dapl_cm *base,
 	cm->watch.fn = on_channel;
 	cm->watch.fd = -1;
 	dapl_timer_init(&cm->pause, resume_channel);
+	cm->goodbye_ms = GOODBYE_MS;
 	cm->chan = rdma_create_event_channel();
 	if (!cm->chan) {
 		ret = no_channel(errno);

@@ -35,6 +35,7 @@ struct cma {
 	struct rdma_event_channel *chan;
 	struct dapl_watch watch;
 	struct dapl_timer pause; /* after a failure of the channel */
+	int goodbye_ms;		 /* until one is given up */
 	struct cma_ud ud;
 	struct cma_alive alive;
 };
@@ -115,6 +116,8 @@ void cma_conn_init(struct dapl_cm_conn *base);
 void cma_conn_run(struct dapl_cm_conn *base, unsigned asked);
 void cma_conn_released(struct dapl_cm_conn *base);
 void cma_conn_abandon(struct dapl_cm_conn *base);
+/* Cancels its timer. */
+void cma_conn_stop(struct dapl_cm_conn *base);
 
 /* cma_entry.c */
 

@@ -2,8 +2,8 @@
 /*
  * cma_conn.c - connections over rdma_cm.
  *
- * Keeps no timers (retries are paced by rdma_cm's own timeouts) and no queue
- * pair (cma_qp.c).
+ * Keeps no timer but that of a goodbye (retries are paced by rdma_cm's own
+ * timeouts) and no queue pair (cma_qp.c).
  *
  * Threads. Ops come on any thread, events and deferred work on the service
  * thread, where all upcalls are made. The instance's lock guards the state and
@@ -43,10 +43,53 @@ static struct cma_conn *conn_from(struct dapl_cm_conn *conn)
 	return (struct cma_conn *)conn;
 }
 
+/*
+ * rdma_cm repeats a disconnect that is not answered, and tells when it gives
+ * up. Of one that it could not send even once it tells nothing, and its call
+ * works, as when the address here has gone: so this is taken for its word.
+ */
+static void goodbye_over(struct dapl_timer *timer)
+{
+	static const struct cma_event over = {
+		.type = RDMA_CM_EVENT_TIMEWAIT_EXIT};
+
+	cma_conn_event(dapl_container_of(timer, struct cma_conn, goodbye),
+		       &over);
+}
+
+bool cma_conn_goodbye(struct cma_conn *conn)
+{
+	struct dapl_cm *cm = conn->base.node.cm;
+	int ret = 0;
+
+	if (rdma_disconnect(conn->id))
+		return false;
+	/* iWARP's ends with its stream. */
+	if (cma_conn_dev(conn)->iw_cm)
+		return true;
+	dapl_lock(&cm->lock);
+	if (!cm->stopped)
+		ret = dapl_timer_arm(
+			cm->loop, &conn->goodbye,
+			dapl_now_us() +
+				(uint64_t)cma_from(cm)->goodbye_ms * 1000);
+	dapl_unlock(&cm->lock);
+	if (ret)
+		dapl_log(DAPL_LOG_ERR, "conn %p: no timer: %s", (void *)conn,
+			 strerror(-ret));
+	return true;
+}
+
+void cma_conn_stop(struct dapl_cm_conn *base)
+{
+	dapl_timer_cancel(base->node.cm->loop, &conn_from(base)->goodbye);
+}
+
 void cma_conn_init(struct dapl_cm_conn *base)
 {
 	struct cma_conn *conn = conn_from(base);
 
+	dapl_timer_init(&conn->goodbye, goodbye_over);
 	conn->state = base->passive ? CMA_REQUEST : CMA_IDLE;
 	conn->late = DAPL_CM_EVENT_N;
 }
@@ -379,7 +422,7 @@ int cma_disconnect(struct dapl_cm_conn *base)
 	if (!cma_conn_dev(conn)->iw_cm)
 		dapl_cm_conn_error(base);
 	cma_count(conn, DCNT_IA_CM_DREQ_TX);
-	if (rdma_disconnect(conn->id)) {
+	if (!cma_conn_goodbye(conn)) {
 		dapl_log(DAPL_LOG_CM_WARN, "conn %p: disconnect: %m",
 			 (void *)conn);
 		finish_later(conn, DAPL_CM_DISCONNECTED);
@@ -407,7 +450,7 @@ void cma_release(struct dapl_cm_conn *base)
 	dapl_unlock(&base->node.cm->lock);
 	if (up)
 		cma_count(conn, DCNT_IA_CM_DREQ_TX);
-	if (up && rdma_disconnect(conn->id))
+	if (up && !cma_conn_goodbye(conn))
 		finish_later(conn, DAPL_CM_DISCONNECTED);
 	dapl_cm_release(base);
 }
@@ -447,6 +490,7 @@ static void destroy_id(struct cma_conn *conn, enum cma_state state)
 /* The last of a released connection. */
 static void conn_end(struct cma_conn *conn, enum cma_state state)
 {
+	cma_conn_stop(&conn->base);
 	destroy_id(conn, state);
 	dapl_cm_conn_del(&conn->base);
 }
@@ -467,7 +511,7 @@ static bool linger(struct cma_conn *conn, enum cma_state state)
 			return false;
 		break;
 	case CMA_UP:
-		if (cma_conn_dev(conn)->iw_cm || rdma_disconnect(conn->id))
+		if (cma_conn_dev(conn)->iw_cm || !cma_conn_goodbye(conn))
 			return false;
 		break;
 	case CMA_DOWN:

@@ -53,9 +53,10 @@ struct cma_conn {
 	/* Service thread. */
 	struct dapl_cm_peer_conn alive;
 	bool parting; /* over here; rdma_cm repeats the goodbye to the peer */
-	int tries;    /* of the resolution under way */
-	int ports;    /* that were taken */
-	int moves;    /* of the queue pair, in vain */
+	struct dapl_timer goodbye;
+	int tries; /* of the resolution under way */
+	int ports; /* that were taken */
+	int moves; /* of the queue pair, in vain */
 };
 
 /* What the service thread is asked to do: report what is late. */
@@ -88,6 +89,11 @@ static inline void cma_count(const struct cma_conn *conn, int id)
 /* FROM to TO; false when the state is another one, or after release(). */
 bool cma_conn_advance(struct cma_conn *conn, enum cma_state from,
 		      enum cma_state to);
+/*
+ * rdma_disconnect(), whose end is an event. False: there will be none, and
+ * errno tells why. Any thread.
+ */
+bool cma_conn_goodbye(struct cma_conn *conn);
 /*
  * Begins to move the queue pair for a connection in CMA_ACCEPT_MOVE or
  * CMA_CONNECT_MOVE; or, of datagrams, to make the address handle. 0 or -errno.

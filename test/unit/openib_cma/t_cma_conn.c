@@ -734,6 +734,20 @@ T(disconnect__twice_is_one, ROCE, CONNECTED)
 	assert_int_equal(ep_state(p.ea), IBV_QPS_ERR);
 }
 
+static struct cma *cma_a(void)
+{
+	return (struct cma *)world.a.cm;
+}
+
+/* rdma_cm could not say so even once, and tells nobody. */
+T(disconnect__goodbye_has_no_end, ROCE, CONNECTED)
+{
+	cma_a()->goodbye_ms = 20;
+	fv_cm_set(FV_CM_LOSE_DREQ, 1);
+	assert_int_equal(cma_ops.disconnect(p.ca), 0);
+	take_event(p.ea, DAPL_CM_DISCONNECTED);
+}
+
 T(disconnect__inside_established_upcall, ROCE, LISTENING)
 {
 	struct seen s;
@@ -756,11 +770,6 @@ T(disconnect__call_fails, ROCE, CONNECTED)
 	take_event(p.ea, DAPL_CM_DISCONNECTED);
 	leave_a();
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
-}
-
-static struct cma *cma_a(void)
-{
-	return (struct cma *)world.a.cm;
 }
 
 /* What A's questions are answered with, beside what connections are told. */
@@ -830,6 +839,37 @@ T(alive__goodbye_goes_on, ROCE, MET)
 	fv_cm_hook(count_ends, &ends);
 	fv_cm_give_up();
 	assert_int_equal(ends, 1);
+}
+
+struct past {
+	struct dapl_timer timer;
+	sem_t sem;
+};
+
+static void is_past(struct dapl_timer *timer)
+{
+	sem_post(&dapl_container_of(timer, struct past, timer)->sem);
+}
+
+T(release__goodbye_has_no_end, ROCE, CONNECTED)
+{
+	struct past past;
+	int ends = 0;
+
+	cma_a()->goodbye_ms = 20;
+	fv_cm_set(FV_CM_LOSE_DREQ, 1);
+	leave_a();
+	sem_init(&past.sem, 0, 0);
+	dapl_timer_init(&past.timer, is_past);
+	assert_int_equal(dapl_timer_arm(world.a.loop, &past.timer,
+					dapl_now_us() + 20000),
+			 0);
+	sem_wait(&past.sem);
+	dapl_loop_barrier(world.a.loop);
+	/* Of an id that is still there there would be an event. */
+	fv_cm_hook(count_ends, &ends);
+	fv_cm_give_up();
+	assert_int_equal(ends, 0);
 }
 
 T(alive__host_vanishes_while_disconnecting, ROCE, MET)
