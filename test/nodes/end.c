@@ -23,7 +23,8 @@
 static const char usage[] =
 	"usage: end NAME [QUALIFIER [hold]]\n"
 	"NAME: an adapter. With QUALIFIER it listens there, accepts everything\n"
-	"and sends back what it gets; with hold it leaves requests unanswered.\n"
+	"and sends back what it gets, and rejects what it has no room for; with\n"
+	"hold it leaves requests unanswered.\n"
 	"Commands, SLOT is 0 to 63:\n"
 	"  connect SLOT ADDRESS QUALIFIER MS   ADDRESS: as the other printed it\n"
 	"  accept SLOT                         the request that was held last; an\n"
@@ -60,6 +61,7 @@ static DAT_PSP_HANDLE psp;
 static struct slot slots[SLOTS];
 static bool hold;
 static DAT_CR_HANDLE held;
+static int descriptors; /* open at first */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
@@ -202,6 +204,7 @@ static void accept_one(const DAT_CR_ARRIVAL_EVENT_DATA *cr)
 	if (make(s) &&
 	    worked("cr_accept", dat_cr_accept(cr->cr_handle, s->ep, 0, NULL)))
 		return;
+	worked("cr_reject", dat_cr_reject(cr->cr_handle, 0, NULL));
 	free_slot(s);
 }
 
@@ -432,7 +435,8 @@ static void close_all(void)
 	must("evd_free", dat_evd_free(evd));
 	must("pz_free", dat_pz_free(pz));
 	must("ia_close", dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
-	say("closed");
+	say("closed, %d descriptors more than before",
+	    open_files() - descriptors);
 }
 
 int main(int argc, char **argv)
@@ -447,6 +451,7 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
+	descriptors = open_files();
 	open_all(argv[1], argv[2]);
 	if (pthread_create(&events, NULL, take_events, NULL))
 		return 1;
