@@ -33,11 +33,12 @@ test_packages="clang clang-format git llvm shellcheck valgrind xz-utils"
 test_usage()
 {
     cat <<'E'
-usage: ./run test [--quick] [--no-vm] [--only PATTERN] [--list]
+usage: ./run test [--quick] [--no-vm] [--kernel WHICH] [--only PATTERN] [--list]
 
   --quick         100,000 fuzz executions of each target in place of
                   1,000,000, the unit tests without distcheck, no packages
   --no-vm         nothing that needs the guest
+  --kernel WHICH  the guests' kernel: stock, or backports (see ./run vm --help)
   --minutes M     a stage that would not end within M minutes, as fast as this
                   machine has shown to be, is left out: one skipped case
   --only PATTERN  only stages whose name matches the shell pattern
@@ -528,6 +529,11 @@ cmd_test()
         case $1 in
         --quick) test_quick=yes ;;
         --no-vm) novm=yes ;;
+        --kernel)
+            vm_need_kernel "${2-}"
+            export DAPL_VM_KERNEL=$2
+            shift
+            ;;
         --minutes)
             is_count "${2-}" || usage_error "--minutes needs a number"
             budget=$(($2 * 60))

@@ -299,6 +299,14 @@ vm_need_count()
     is_count "${2-}" || usage_error "$1 needs a number greater than 0, not '${2-}'"
 }
 
+vm_need_kernel()
+{
+    case $1 in
+    stock | backports) ;;
+    *) usage_error "--kernel is stock or backports, not '$1'" ;;
+    esac
+}
+
 cmd_vm()
 {
     vm_defaults
@@ -326,10 +334,7 @@ cmd_vm()
         shift
     done
     [ $# -gt 0 ] || usage_error "vm: no command given (see ./run vm --help)"
-    case $vm_opt_kernel in
-    stock | backports) ;;
-    *) usage_error "vm: --kernel is stock or backports, not '$vm_opt_kernel'" ;;
-    esac
+    vm_need_kernel "$vm_opt_kernel"
     [ "$vm_opt_nodes" -le 4 ] || usage_error "vm: --nodes is at most 4"
     [ "$vm_opt_nodes" = 1 ] || [ "$vm_opt_host $vm_opt_icount" = "no no" ] ||
         usage_error "vm: --nodes is not for --host, which has no guest, nor --icount, of which each has a clock of its own"
