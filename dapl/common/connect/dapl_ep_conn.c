@@ -474,6 +474,7 @@ static void carry_out(struct dapl_ep *ep, struct outcome *out)
 
 void dapl_ep_qp_in_error(struct dapl_ep *ep)
 {
+	dapl_qp_over(&ep->qp);
 	happens(ep, DAPL_EP_IN_QP_IN_ERROR);
 }
 
@@ -540,6 +541,18 @@ void dapl_ep_broken(struct dapl_work *w)
 	broken(ep, __atomic_load_n(&ep->broken_qp, __ATOMIC_ACQUIRE));
 }
 
+/* Where a connection has ended there may be none, and the state says more. */
+static bool lacks_qp(struct dapl_ep *ep)
+{
+	bool over;
+
+	dapl_lock(&ep->lock);
+	over = ep->fsm.state >= DAPL_EP_END_ACTIVE &&
+	       ep->fsm.state <= DAPL_EP_RESETTING;
+	dapl_unlock(&ep->lock);
+	return !ep->qp.ibv && !over;
+}
+
 /* ------------------------------------------------- connect */
 
 static DAT_RETURN check_connect(struct dapl_ep *ep, const void *addr,
@@ -580,7 +593,7 @@ static DAT_RETURN check_connect(struct dapl_ep *ep, const void *addr,
 	if (!ep->qp.pz)
 		return dapl_fail(DAPL_BAD_STATE(EP_NOTREADY),
 				 "ep %p has no protection zone", (void *)ep);
-	if (!ep->qp.ibv)
+	if (lacks_qp(ep))
 		return dapl_fail(DAPL_BAD_STATE(EP_NOTREADY),
 				 "ep %p has no queue pair: %s had none left",
 				 (void *)ep, ep->obj.ia->dev.name);
@@ -828,7 +841,7 @@ DAT_RETURN dapl_ep_accept(struct dapl_ep *ep, enum dapl_ep_input accept,
 	int ret;
 
 	*ret_peer_gone = false;
-	if (!ep->qp.pz || !ep->qp.ibv || !ep->conn_evd)
+	if (!ep->qp.pz || lacks_qp(ep) || !ep->conn_evd)
 		return dapl_fail(DAPL_BAD_STATE(EP_NOTREADY),
 				 "ep %p lacks a protection zone or an EVD for "
 				 "connection events",

@@ -109,26 +109,25 @@ static bool is_full_locked(struct dapl_evd *evd, const struct dapl_wq *wq)
  * owe the consumer a flush in DISCONNECTED. It goes behind those of the device,
  * which were posted earlier: those that are there are read, and for those that
  * are still to come it waits in the ring. Who has just marked the queues, and
- * has yet to move the queue pair, is waited for.
+ * has yet to move the queue pair, is waited for, and so is who destroys it.
  */
 __attribute__((cold, noinline)) static int
 post_flushed(struct dapl_qp *qp, struct dapl_wq *wq, struct dapl_evd *evd,
 	     DAT_DTO_COOKIE cookie, unsigned op)
 {
-	bool waits = !qp->obj.ia->dev.withholds_flushes;
 	struct dapl_evd_after after = {0};
 	DAT_EVENT event;
+	bool waits;
 	int ret = 0;
 
 	if (op == DAPL_OP_MARKER)
 		return 0;
 	dapl_lock(&qp->ctl);
-	dapl_unlock(&qp->ctl);
+	dapl_qp_end_wait_locked(qp);
 	dapl_lock(&evd->lock);
 	dapl_evd_poll_locked(evd, DAPL_EVD_TO_END, NULL, &after);
 	dapl_lock(&wq->lock);
-	waits = waits && wq->open && wq->flushing &&
-		dapl_completion_due_locked(wq);
+	waits = wq->open && wq->flushing && dapl_completion_due_locked(wq);
 	if (waits)
 		ret = owe_locked(wq, cookie, op);
 	dapl_unlock(&wq->lock);
@@ -141,6 +140,7 @@ post_flushed(struct dapl_qp *qp, struct dapl_wq *wq, struct dapl_evd *evd,
 		dapl_evd_wake_locked(evd);
 	}
 	dapl_unlock(&evd->lock);
+	dapl_unlock(&qp->ctl);
 	dapl_evd_after(&after);
 	return ret;
 }

@@ -197,7 +197,8 @@ static void wq_forget(struct dapl_qp *qp, struct dapl_wq *wq,
 
 /*
  * Hides the queue pair from everybody else and returns it, or NULL; if it is
- * being moved, when the kernel has let go of it.
+ * being moved, when the kernel has let go of it. Who finds none knows that
+ * another's end of it is over; dapl_qp_ended() is to follow otherwise.
  */
 static struct ibv_qp *qp_take(struct dapl_qp *qp)
 {
@@ -205,7 +206,9 @@ static struct ibv_qp *qp_take(struct dapl_qp *qp)
 
 	dapl_lock(&qp->ctl);
 	dapl_qp_move_wait_locked(qp);
+	dapl_qp_end_wait_locked(qp);
 	ibv = qp->ibv;
+	qp->ending = ibv != NULL;
 	dapl_wq_set_open(qp->sq, false);
 	dapl_wq_set_open(qp->rq, false);
 	qp->ibv = NULL;
@@ -249,6 +252,7 @@ static void qp_end(struct dapl_qp *qp, bool drop)
 		dapl_srq_qp_leave(qp->srq, qp);
 	wq_forget(qp, qp->sq, drop ? NULL : qp->request_evd);
 	wq_forget(qp, qp->rq, drop ? NULL : recv_evd);
+	dapl_qp_ended(qp);
 	dapl_evd_after(&after[0]);
 	dapl_evd_after(&after[1]);
 }
@@ -257,6 +261,12 @@ int dapl_qp_renew(struct dapl_qp *qp)
 {
 	qp_end(qp, false);
 	return qp->pz ? qp_make(qp) : 0;
+}
+
+void dapl_qp_over(struct dapl_qp *qp)
+{
+	if (qp->obj.ia->dev.withholds_flushes)
+		qp_end(qp, false);
 }
 
 uint64_t dapl_qp_id(struct dapl_qp *qp)

@@ -66,8 +66,9 @@ struct dapl_qp {
 	struct dapl_lock ctl;
 	uint64_t id;		   /* ctl, atomic; see dapl_qp_id() */
 	struct dapl_qp_move *move; /* ctl; it has the queue pair in hand */
-	int move_seq;		   /* ctl; futex: counts the ends of moves */
-	unsigned move_waits;	   /* ctl; threads that wait for one */
+	bool ending;		   /* ctl; a thread is about to destroy it */
+	int busy_seq;		   /* ctl; futex: counts the ends of both */
+	unsigned busy_waits;	   /* ctl; threads that wait for one */
 
 	/* What it is made of. */
 	struct dapl_pz *pz; /* NULL: no queue pair yet */
@@ -136,6 +137,11 @@ int dapl_qp_renew(struct dapl_qp *qp);
  */
 void dapl_qp_error(struct dapl_qp *qp);
 void dapl_qp_error_locked(struct dapl_qp *qp); /* ctl held */
+/*
+ * The connection is over, and the queue pair in ERR: whatever is posted
+ * completes now. A device that withholds it loses the queue pair for that.
+ */
+void dapl_qp_over(struct dapl_qp *qp);
 /*
  * Which of all queue pairs there ever were QP has; 0: none. Its number would
  * not tell: devices use those again.
@@ -207,5 +213,9 @@ void dapl_qp_move_cancel(struct dapl_qp_move *move);
 bool dapl_qp_move_to_error_locked(struct dapl_qp *qp);
 /* The same, and waits for it. Lock ctl held, but free meanwhile. */
 void dapl_qp_move_wait_locked(struct dapl_qp *qp);
+/* Waits for who is destroying the queue pair. Lock ctl as above. */
+void dapl_qp_end_wait_locked(struct dapl_qp *qp);
+/* He is through. */
+void dapl_qp_ended(struct dapl_qp *qp);
 
 #endif

@@ -9,13 +9,18 @@
 #include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/transfer/dapl_qp.h"
 
-static void let_go_locked(struct dapl_qp *qp)
+static void wake_locked(struct dapl_qp *qp)
 {
 	dapl_lock_assert_held(&qp->ctl);
+	__atomic_store_n(&qp->busy_seq, qp->busy_seq + 1, __ATOMIC_RELEASE);
+	if (qp->busy_waits)
+		dapl__futex_wake_all(&qp->busy_seq);
+}
+
+static void let_go_locked(struct dapl_qp *qp)
+{
 	qp->move = NULL;
-	__atomic_store_n(&qp->move_seq, qp->move_seq + 1, __ATOMIC_RELEASE);
-	if (qp->move_waits)
-		dapl__futex_wake_all(&qp->move_seq);
+	wake_locked(qp);
 }
 
 /* Whether a helper has the queue pair; one that is only to come has not. */
@@ -36,18 +41,36 @@ bool dapl_qp_move_to_error_locked(struct dapl_qp *qp)
 	return true;
 }
 
+static void wait_locked(struct dapl_qp *qp)
+{
+	int seq = qp->busy_seq;
+
+	dapl_lock_assert_held(&qp->ctl);
+	qp->busy_waits++;
+	dapl_unlock(&qp->ctl);
+	dapl__futex_wait(&qp->busy_seq, seq);
+	dapl_lock(&qp->ctl);
+	qp->busy_waits--;
+}
+
 void dapl_qp_move_wait_locked(struct dapl_qp *qp)
 {
-	dapl_lock_assert_held(&qp->ctl);
-	while (dapl_qp_move_to_error_locked(qp)) {
-		int seq = qp->move_seq;
+	while (dapl_qp_move_to_error_locked(qp))
+		wait_locked(qp);
+}
 
-		qp->move_waits++;
-		dapl_unlock(&qp->ctl);
-		dapl__futex_wait(&qp->move_seq, seq);
-		dapl_lock(&qp->ctl);
-		qp->move_waits--;
-	}
+void dapl_qp_end_wait_locked(struct dapl_qp *qp)
+{
+	while (qp->ending)
+		wait_locked(qp);
+}
+
+void dapl_qp_ended(struct dapl_qp *qp)
+{
+	dapl_lock(&qp->ctl);
+	qp->ending = false;
+	wake_locked(qp);
+	dapl_unlock(&qp->ctl);
 }
 
 static bool may_go_on(struct dapl_qp_move *m)

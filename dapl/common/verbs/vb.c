@@ -271,6 +271,7 @@ static void ways(struct vb_dev *dev)
 	siw_pad(dev);
 	/* The driver completes every receive as one that was not solicited. */
 	dev->ignores_solicited = true;
+	dev->fears_empty_segments = true;
 	dev->unfenced_reads = true;
 	dev->overtakes_reads = true;
 	dev->withholds_flushes = true;
@@ -678,14 +679,47 @@ int vb_qp_create(struct ibv_pd *pd, const struct vb_qp_cfg *cfg,
 	}
 }
 
+/*
+ * The libraries of the soft devices fill the queue, and then tell the kernel.
+ * When that has its reasons (soft iWARP: the connection has ended), the call
+ * fails although the request is in the queue, and will complete; no request is
+ * bad then.
+ */
 static int post_send_uncancelled(struct ibv_qp *qp, struct ibv_send_wr *wr,
 				 struct ibv_send_wr **ret_bad)
 {
 	int was, ret;
 
+	*ret_bad = NULL;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
 	ret = qp->context->ops.post_send(qp, wr, ret_bad);
 	pthread_setcancelstate(was, NULL);
+	return *ret_bad ? ret : 0;
+}
+
+/*
+ * Soft iWARP has no memory for an empty segment, and its kernel part goes there
+ * all the same: that ends the host. So it gets none, where it would look.
+ */
+#define SIW_SEGMENTS 6
+
+static int post_send_siw(struct ibv_qp *qp, struct ibv_send_wr *wr,
+			 struct ibv_send_wr **ret_bad)
+{
+	struct ibv_sge full[SIW_SEGMENTS];
+	struct ibv_send_wr slim = *wr;
+	int i, ret;
+
+	if (wr->opcode == IBV_WR_RDMA_READ || wr->num_sge > SIW_SEGMENTS ||
+	    (wr->send_flags & IBV_SEND_INLINE))
+		return post_send_uncancelled(qp, wr, ret_bad);
+	slim.sg_list = full;
+	slim.num_sge = 0;
+	for (i = 0; i < wr->num_sge; i++)
+		if (wr->sg_list[i].length)
+			full[slim.num_sge++] = wr->sg_list[i];
+	ret = post_send_uncancelled(qp, &slim, ret_bad);
+	*ret_bad = wr;
 	return ret;
 }
 
@@ -705,8 +739,13 @@ struct vb_qp_ops vb_qp_ops_of(const struct vb_dev *dev, const struct ibv_qp *qp)
 	const struct ibv_context_ops *ops = &qp->context->ops;
 
 	if (dev->posts_enter_kernel)
-		return (struct vb_qp_ops){post_send_uncancelled, ops->post_recv,
-					  bind_uncancelled};
+		return (struct vb_qp_ops){
+			.post_send = dev->fears_empty_segments
+					     ? post_send_siw
+					     : post_send_uncancelled,
+			.post_recv = ops->post_recv,
+			.bind = bind_uncancelled,
+		};
 	return (struct vb_qp_ops){ops->post_send, ops->post_recv, ops->bind_mw};
 }
 

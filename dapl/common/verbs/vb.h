@@ -56,7 +56,8 @@ struct vb_dev {
 	unsigned qp_access; /* all IBV_ACCESS_* that a queue pair takes */
 	int max_read_sge;   /* segments of one read */
 	/* And its ways, which no attribute tells. */
-	bool posts_enter_kernel; /* a post of a request is a system call */
+	bool posts_enter_kernel;   /* a post of a request is a system call */
+	bool fears_empty_segments; /* see post_send_siw() */
 	/* A queue that is armed for solicited completions only never fires. */
 	bool ignores_solicited;
 	/*

@@ -43,6 +43,7 @@ enum way {
 	READ_HAS_SEGMENT = 1 << 16,
 	UNFENCED_READS = 1 << 17,
 	OVERTAKES_READS = 1 << 18,
+	EMPTY_SEGMENT_PANICS = 1 << 19,
 };
 
 #define WINDOWS_1 IBV_DEVICE_MEM_WINDOW
@@ -93,7 +94,8 @@ static const struct kind kinds[FV_KINDS] = {
 	 * receives never notify a queue armed for solicited ones, a fenced read
 	 * gives EPERM; siw_qp_tx.c: a request is complete when it is sent, a read
 	 * when its answer has come; siw_qp_rx.c:
-	 * the sink of a read needs local write only; u: siw/siw.c: posts enter
+	 * the sink of a read needs local write only; siw_tx_hdt() has no memory
+	 * for an empty segment and goes there; u: siw/siw.c: posts enter
 	 * the kernel, their errors are negative, queues have entries, receives
 	 * segments, a queue leaves its completions, queues cannot grow (where
 	 * siw.c says so itself and not libibverbs, the error is negative)
@@ -109,7 +111,7 @@ static const struct kind kinds[FV_KINDS] = {
 		.ways = ERR_RECV_STAYS | ERR_SEND_STAYS | POSTS_ENTER_KERNEL |
 			RECV_NEEDS_SEGMENT | IGNORES_SOLICITED |
 			QUEUES_NOT_EMPTY | NEGATIVE_ERRORS | ERR_IS_FINAL |
-			UNFENCED_READS | OVERTAKES_READS,
+			UNFENCED_READS | OVERTAKES_READS | EMPTY_SEGMENT_PANICS,
 	},
 	/*
 	 * k: sw/rxe/rxe_param.h: limits; rxe_qp.c and rxe_resp.c: each move to
@@ -458,6 +460,7 @@ static void cfg_ways_init(struct fv_device_cfg *cfg, unsigned int ways)
 	cfg->read_has_segment = ways & READ_HAS_SEGMENT;
 	cfg->unfenced_reads = ways & UNFENCED_READS;
 	cfg->overtakes_reads = ways & OVERTAKES_READS;
+	cfg->empty_segment_panics = ways & EMPTY_SEGMENT_PANICS;
 }
 
 static void cfg_transport_init(struct fv_device_cfg *cfg, const struct kind *k)

@@ -160,6 +160,15 @@ static int refused_in_error(const struct fv_qp *q)
 		       : 0;
 }
 
+static void check_segments(const struct ibv_send_wr *wr)
+{
+	if (wr->send_flags & IBV_SEND_INLINE || wr->opcode == IBV_WR_RDMA_READ)
+		return;
+	for (int i = 0; i < wr->num_sge; i++)
+		if (!wr->sg_list[i].length)
+			fv__die("this panics: segment %d is empty", i);
+}
+
 static int check_send(const struct fv_qp *q, const struct ibv_send_wr *wr)
 {
 	enum ibv_qp_state st = q->attr.qp_state;
@@ -179,6 +188,8 @@ static int check_send(const struct fv_qp *q, const struct ibv_send_wr *wr)
 		return EPERM;
 	if (q->qp.qp_type == IBV_QPT_UD && !wr->wr.ud.ah)
 		return EINVAL;
+	if (fv__device(q->qp.context)->cfg.empty_segment_panics)
+		check_segments(wr);
 	return q->sq_used >= q->cap.max_send_wr ? ENOMEM : 0;
 }
 
@@ -217,6 +228,13 @@ static void queue_send(struct fv_qp *q, const struct ibv_send_wr *wr)
 	fv_link_add(&q->sends, &s->link);
 }
 
+static int doorbell_error;
+
+void fv_doorbell_fails(int err)
+{
+	doorbell_error = err;
+}
+
 int fv__post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 		  struct ibv_send_wr **bad)
 {
@@ -238,6 +256,12 @@ int fv__post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 			break;
 		}
 		queue_send(q, wr);
+	}
+	if (!err && doorbell_error) {
+		err = doorbell_error;
+		doorbell_error = 0;
+		*bad = NULL;
+		return fv__done(post_error(q, err));
 	}
 	if (q->attr.qp_state == IBV_QPS_SQE)
 		fv__flush_sends(q);

@@ -112,6 +112,8 @@ struct fv_device_cfg {
 	bool comm_est;	      /* raise COMM_EST on the first packet in RTR */
 	bool unfenced_reads;  /* one with a fence is refused, EPERM (siw) */
 	bool overtakes_reads; /* what is not fenced completes before (siw) */
+	/* the kernel falls over one of a request that is not inline (siw) */
+	bool empty_segment_panics;
 	bool read_sink_rw;    /* a read's sink needs remote write (iWARP) */
 	/* a receive posted in ERR stays until the next modify to ERR (rxe) */
 	bool err_recv_stays;
@@ -173,6 +175,11 @@ void fv_reset(void);
 void fv_fail_at(unsigned int n, int err);
 void fv_fail_from(unsigned int n, int err);
 void fv_fail_call(const char *call, unsigned int n, int err);
+/*
+ * The next post of a request enters the queue, and then the kernel, which is to
+ * be told so, says ERR: the call fails, and no request is bad (rxe, siw).
+ */
+void fv_doorbell_fails(int err);
 /* Fallible calls since the failure was armed (or since reset). */
 unsigned int fv_fail_count(void);
 /* Whether the armed failure has happened: the end of an n-th-call loop. */

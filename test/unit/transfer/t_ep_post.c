@@ -106,6 +106,40 @@ ON_SIW(rdma_read__fenced)
 	assert_memory_equal(c->mem.buf, s->mem.buf, 32);
 }
 
+/* No empty segment gets to the device: its kernel would fall over it. */
+ON_SIW(post__empty_segments, world_connect)
+{
+	DAT_RMR_TRIPLET remote = world_target(s, 600, 400);
+	DAT_LMR_TRIPLET seg[3];
+	DAT_EVENT ev;
+
+	fill(c, 7);
+	for (unsigned empty = 0; empty < 8; empty++) {
+		DAT_COUNT length = 0;
+
+		for (unsigned i = 0; i < 3; i++) {
+			seg[i] =
+				world_seg(c, i * 100, empty >> i & 1 ? 0 : 100);
+			length += (DAT_COUNT)seg[i].segment_length;
+		}
+		fill(s, 0);
+		world_recv(s, 0, 512, 9);
+		assert_dat_ok(
+			V(ep_post_send)(c->ep, 3, seg, world_cookie(1),
+					DAT_COMPLETION_BARRIER_FENCE_FLAG));
+		expect_dto(c->req_evd, 1, DAT_DTO_SUCCESS);
+		ev = expect_dto(s->recv_evd, 9, DAT_DTO_SUCCESS);
+		check_dto(&ev, s->ep, DAT_DTO_RECEIVE, length);
+		assert_dat_ok(V(ep_post_rdma_write)(
+			c->ep, 3, seg, world_cookie(2), &remote,
+			DAT_COMPLETION_BARRIER_FENCE_FLAG));
+		ev = expect_dto(c->req_evd, 2, DAT_DTO_SUCCESS);
+		check_dto(&ev, c->ep, DAT_DTO_RDMA_WRITE, length);
+		assert_memory_equal(s->mem.buf, s->mem.buf + 600,
+				    (size_t)length);
+	}
+}
+
 /* The device completes what was sent, and a read when its answer comes. */
 ON_SIW(request__stays_behind_a_read)
 {
@@ -834,6 +868,60 @@ ON_EACH(flush__device_refuses_what_comes_late, world_connect)
 		expect_dto(c->req_evd, 3, DAT_DTO_ERR_FLUSHED);
 	}
 	cfg->err_refuses_posts = 0;
+}
+
+/*
+ * The device knows that the connection has ended before we do. What is posted
+ * meanwhile stays in its queues, and is flushed before the event.
+ */
+ON_SIW(flush__posted_before_the_end_is_heard_of, world_connect)
+{
+	assert_dat_ok(post_recv(c, 64, 0));
+	fv_qp_error(world_qp(c->ep));
+	for (unsigned i = 1; i < 4; i++) {
+		assert_dat_ok(post_recv(c, 64, i));
+		assert_dat_ok(post_send(
+			c, 8, i, i == 2 ? DAT_COMPLETION_SUPPRESS_FLAG : 0));
+	}
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+	for (unsigned i = 0; i < 4; i++)
+		expect_dto(c->recv_evd, i, DAT_DTO_ERR_FLUSHED);
+	for (unsigned i = 1; i < 4; i++)
+		expect_dto(c->req_evd, i, DAT_DTO_ERR_FLUSHED);
+	assert_dat_ok(post_recv(c, 64, 4));
+	assert_dat_ok(post_send(c, 8, 4, 0));
+	expect_dto(c->recv_evd, 4, DAT_DTO_ERR_FLUSHED);
+	expect_dto(c->req_evd, 4, DAT_DTO_ERR_FLUSHED);
+	kit_state(c->ep, DAT_EP_STATE_DISCONNECTED);
+	assert_dat_ok(V(ep_reset)(c->ep));
+	assert_dat_ok(V(ep_reset)(s->ep));
+	expect_empty(c->recv_evd);
+	expect_empty(c->req_evd);
+	world_connect(w);
+	world_recv(s, 0, 64, 5);
+	world_send(c, 0, 64, 6, 0);
+	expect_dto(c->req_evd, 6, DAT_DTO_SUCCESS);
+}
+
+/*
+ * A request has entered the queue when the kernel says that there is no
+ * connection: it comes back as any other, and once.
+ */
+ON_SIW(flush__in_the_queue_and_refused, world_connect)
+{
+	fv_qp_error(world_qp(c->ep));
+	for (unsigned i = 0; i < 8; i++) {
+		fv_doorbell_fails(EPERM);
+		assert_dat_ok(post_send(c, 8, i, 0));
+	}
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
+	kit_over(w);
+	for (unsigned i = 0; i < 8; i++)
+		expect_dto(c->req_evd, i, DAT_DTO_ERR_FLUSHED);
+	expect_empty(c->req_evd);
+	assert_dat_ok(V(ep_reset)(c->ep));
+	expect_empty(c->req_evd);
 }
 
 /* What is wrong with the request itself stays wrong. */
