@@ -53,6 +53,32 @@ CASE(ep_post_send__no_segments, "6 dat_ep_post_send", NEED_CONNECTED)
 	EXPECT_EQ(data.transfered_length, 0);
 }
 
+/* The message is too long to go inline anywhere. */
+CASE(ep_post_send__empty_segments, "6 dat_ep_post_send", NEED_CONNECTED)
+{
+	static const size_t lengths[][3] = {{0, 2000, 1000},
+					    {2000, 0, 1000},
+					    {2000, 1000, 0},
+					    {0, 0, 3000}};
+	DAT_DTO_COMPLETION_EVENT_DATA data;
+	DAT_LMR_TRIPLET out[3];
+
+	conf_need_segments(c, 3);
+	fill(c->b.buf, 3000, 5);
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		for (size_t n = 0, at = 0; n < 3; at += lengths[i][n++])
+			out[n] = conf_seg(&c->b, at, lengths[i][n]);
+		memset(c->a.buf, 0, 3000);
+		conf_post_recv(&c->a, 0, 4000, 1);
+		EXPECT_OK(dat_ep_post_send(c->b.ep, 3, out, conf_cookie(2),
+					   NO_FLAGS));
+		conf_dto(c->b.req_evd, 2, DAT_DTO_SUCCESS);
+		data = conf_dto(c->a.recv_evd, 1, DAT_DTO_SUCCESS);
+		EXPECT_EQ(data.transfered_length, 3000);
+		EXPECT(memcmp(c->a.buf, c->b.buf, 3000) == 0);
+	}
+}
+
 CASE(ep_post_recv__no_segments, "6 dat_ep_post_recv", NEED_CONNECTED)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA data;
@@ -274,6 +300,62 @@ CASE(ep_post_send__disconnected_is_flushed, "6 dat_ep_post_send",
 	conf_disconnect(c);
 	conf_post_send(&c->b, 0, 8, 6);
 	conf_dto(c->b.req_evd, 6, DAT_DTO_ERR_FLUSHED);
+}
+
+/* The next completion of QUEUE, if there is one; those before it have come. */
+static bool completed(DAT_EVD_HANDLE queue, uint64_t *n)
+{
+	DAT_EVENT ev;
+
+	if (dat_evd_dequeue(queue, &ev) != DAT_SUCCESS)
+		return false;
+	EXPECT_EQ(ev.event_number, DAT_DTO_COMPLETION_EVENT);
+	EXPECT_EQ(ev.event_data.dto_completion_event_data.user_cookie.as_64,
+		  *n);
+	++*n;
+	return true;
+}
+
+static void posted(DAT_RETURN ret, uint64_t *n)
+{
+	if (ret == DAT_SUCCESS)
+		++*n;
+	else
+		EXPECT_TYPE(ret, DAT_INSUFFICIENT_RESOURCES);
+}
+
+/*
+ * The connection ends, and a posts until it hears of that: each post that was
+ * taken completes, once and in order, without a reset.
+ */
+CASE(ep_post_send__while_the_peer_leaves, "6 dat_ep_post_send", NEED_CONNECTED)
+{
+	uint64_t sent = 0, received = 0, end = conf_now_us() + CONF_PATIENCE;
+	uint64_t sends = 0, receives = 0;
+	DAT_LMR_TRIPLET seg = conf_seg(&c->a, 0, 8);
+	DAT_EVENT ev;
+
+	EXPECT_OK(dat_ep_disconnect(c->b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	while (dat_evd_dequeue(c->a.conn_evd, &ev) != DAT_SUCCESS) {
+		posted(dat_ep_post_send(c->a.ep, 1, &seg, conf_cookie(sends),
+					NO_FLAGS),
+		       &sends);
+		posted(dat_ep_post_recv(c->a.ep, 1, &seg, conf_cookie(receives),
+					NO_FLAGS),
+		       &receives);
+		completed(c->a.req_evd, &sent);
+		completed(c->a.recv_evd, &received);
+		EXPECT(conf_now_us() < end);
+	}
+	while (sent < sends || received < receives) {
+		completed(c->a.req_evd, &sent);
+		completed(c->a.recv_evd, &received);
+		EXPECT(conf_now_us() < end);
+	}
+	EXPECT_EQ(sent, sends);
+	EXPECT_EQ(received, receives);
+	conf_no_event(c->a.req_evd);
+	conf_no_event(c->a.recv_evd);
 }
 
 CASE(ep_post_send__suppressed_but_flushed, "6 dat_ep_post_send", NEED_CONNECTED)
