@@ -267,6 +267,11 @@ static int no_device(const struct ifaddrs *ifs, const struct cma_target *t,
 			"write an address of this host: %s is none; interfaces: %s",
 			addr, names);
 	}
+	if (err == -EAGAIN || err == -ENOMEM || err == -EMFILE)
+		return dapl_fail_errno(
+			err,
+			"rdma_cm has nothing left for the RDMA device of %s (%s): %s",
+			t->name, addr, strerror(-err));
 	vb_device_names(names, sizeof(names));
 	return dapl_fail_errno(
 		-EADDRNOTAVAIL,

@@ -111,6 +111,17 @@ ALONE(open__address_of_no_rdma_device)
 	open_bad("localhost 0", -EADDRNOTAVAIL, "localhost");
 }
 
+/* A control group's limit on the device, of which rdma_cm itself needs some. */
+ALONE(open__nothing_left_for_rdma_cm)
+{
+	static const int errors[] = {EAGAIN, ENOMEM};
+
+	for (unsigned i = 0; i < 2; i++) {
+		fv_fail_call("rdma_bind_addr", 1, errors[i]);
+		open_bad("10.0.0.1 0", -errors[i], "has nothing left");
+	}
+}
+
 ALONE(open__unknown_name)
 {
 	open_bad("no-such-name.invalid 0", -EADDRNOTAVAIL, "interfaces: ");
