@@ -13,6 +13,7 @@ const struct dapl_cm_ops scm_ops = {
 	.params = &scm_param_table,
 	.open = scm_open,
 	.close = scm_close,
+	.device_event = dcm_device_event,
 	.datagrams = DAPL_PLUGIN_DATAGRAMS,
 	DCM_OPS,
 };

@@ -359,7 +359,10 @@ int ucm_open(const char *ia_params, const struct dapl_cm *base,
 
 void ucm_device_event(struct dapl_cm *base, const struct ibv_async_event *event)
 {
-	ucm_qp_event(&ucm_of(dcm_from(base))->qp, event);
+	if (event->event_type == IBV_EVENT_GID_CHANGE)
+		dcm_device_event(base, event);
+	else
+		ucm_qp_event(&ucm_of(dcm_from(base))->qp, event);
 }
 
 void ucm_close(struct dapl_cm *base)

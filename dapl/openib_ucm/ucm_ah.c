@@ -264,7 +264,7 @@ void ucm_ah_doubt(struct ucm_ah_cache *cache, struct ucm_way *way)
 
 /* ----------------------------------------------------- begin and end */
 
-void ucm_ah_cache_init(struct ucm_ah_cache *cache, const struct dcm_path *path,
+void ucm_ah_cache_init(struct ucm_ah_cache *cache, struct dcm_path *path,
 		       struct ibv_pd *pd, struct dapl_loop *loop, size_t max)
 {
 	memset(cache, 0, sizeof(*cache));

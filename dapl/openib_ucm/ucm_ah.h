@@ -64,7 +64,7 @@ struct ucm_ah_job {
 #define UCM_AH_JOBS (DAPL_JOBS_HELPERS / 2)
 
 struct ucm_ah_cache {
-	const struct dcm_path *path;
+	struct dcm_path *path;
 	struct ibv_pd *pd;
 	struct dapl_loop *loop;
 	size_t max;
@@ -80,7 +80,7 @@ struct ucm_ah_cache {
 	uint32_t random;
 };
 
-void ucm_ah_cache_init(struct ucm_ah_cache *cache, const struct dcm_path *path,
+void ucm_ah_cache_init(struct ucm_ah_cache *cache, struct dcm_path *path,
 		       struct ibv_pd *pd, struct dapl_loop *loop, size_t max);
 /*
  * No job from now on, and after a moment no handle where that could block;

@@ -46,7 +46,7 @@ extern const struct dapl_param_table ucm_param_table;
 struct ucm_qp_cfg {
 	struct vb_dev *dev;
 	struct dapl_loop *loop;
-	const struct dcm_path *path;
+	struct dcm_path *path;
 	const struct ucm_params *params;
 	/* A message that came, from SRC. Any bytes. */
 	void (*input)(struct ucm_qp *q, const uint8_t *msg, size_t len,

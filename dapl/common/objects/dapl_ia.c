@@ -42,7 +42,7 @@ static const struct dapl_cm_up ia_upcalls = {
 
 /* ------------------------------------ asynchronous errors */
 
-/* Of something that only the connection manager knows. */
+/* Of something that only the connection manager knows, or goes by. */
 static void cm_event(struct dapl_ia *ia, const struct ibv_async_event *event)
 {
 	if (ia->cm->ops->device_event)
@@ -83,6 +83,10 @@ static void ia_async_event(struct dapl_ia *ia,
 		dapl_ia_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC,
 			      (DAT_HANDLE)dapl_obj_ia_handle(&ia->obj),
 			      DAT_IA_CATASTROPHIC_ERROR);
+		break;
+	case IBV_EVENT_GID_CHANGE:
+		if (event->element.port_num == ia->dev.port)
+			cm_event(ia, event);
 		break;
 	case IBV_EVENT_PORT_ERR:
 		if (event->element.port_num == ia->dev.port)

@@ -239,7 +239,7 @@ struct dapl_cm_ops {
 	void (*close)(struct dapl_cm *cm);
 	/*
 	 * The device says EVENT of a queue pair or completion queue that is
-	 * none of the objects'. Service thread, not before start() has
+	 * none of the objects', or of the port's GIDs. Service thread, not before start() has
 	 * returned and not once stop() is called. NULL: there are no such.
 	 */
 	void (*device_event)(struct dapl_cm *cm,

@@ -498,6 +498,12 @@ static int start(struct dapl_cm *base)
 	return ret || !dcm->tp->start ? ret : dcm->tp->start(dcm);
 }
 
+void dcm_device_event(struct dapl_cm *base, const struct ibv_async_event *event)
+{
+	if (event->event_type == IBV_EVENT_GID_CHANGE)
+		dcm_path_renew(&dcm_from(base)->path);
+}
+
 /*
  * Peers that are connected have to be told, and after this nobody is there to
  * tell them again: waits until all have answered, or too long.
@@ -732,7 +738,7 @@ static void set_answer(struct dcm_cm_conn *conn, const void *pdata, size_t size)
 /* The request's end is constant since it was reported. */
 static int answer_yes(struct dcm_cm_conn *conn, const struct dapl_cm_qp *qp)
 {
-	const struct dcm_path *path = &dcm_of(conn)->path;
+	struct dcm_path *path = &dcm_of(conn)->path;
 	struct dcm_path_ends *ends = &conn->ends;
 	struct dcm_answer *answer = answer_of(conn);
 	struct vb_qp_step steps[DAPL_CM_WAY_STEPS];

@@ -202,6 +202,11 @@ static inline struct dcm *dcm_of_listener(const struct dcm_cm_listener *l)
 	return dcm_from(l->base.node.cm);
 }
 
+/*
+ * The device_event() of SCM, and of UCM where it is not of a queue pair.
+ */
+void dcm_device_event(struct dapl_cm *cm, const struct ibv_async_event *event);
+
 /* Entries of struct dapl_cm_ops: all but open(), close() and device_event(). */
 #define DCM_OPS                                                             \
 	.connect = dcm_connect, .accept = dcm_accept, .reject = dcm_reject, \

@@ -2,9 +2,7 @@
 /*
  * dcm_path.c - GIDs, path MTU and queue pair attributes; see the header.
  *
- * Reads the GID table once and follows no later change of it: a port whose
- * addresses change needs a new IA.
- * Threads and locks: constant after init; none.
+ * Threads and locks: path->lock guards the GIDs, which may be read anew.
  * Ownership: path->gid.
  */
 #include "dapl/common/cm/dcm/dcm_path.h"
@@ -170,14 +168,13 @@ static void gids_trim(struct dcm_path *path)
 }
 
 /* Leaves in path->gid those that may be used, at least one. */
-static int gids_choose(struct dcm_path *path, const struct dapl_cm *cm,
-		       const struct dcm_path_wish *wish)
+static int gids_choose(struct dcm_path *path)
 {
 	const struct vb_dev *dev = path->dev;
 
 	gids_trim(path);
-	if (wish->gid_index >= 0)
-		return gids_pick(path, wish->gid_index, "ia_params");
+	if (path->wish.gid_index >= 0)
+		return gids_pick(path, path->wish.gid_index, "ia_params");
 	if (path->params->gid_index >= 0)
 		return gids_pick(path, path->params->gid_index,
 				 "DAPL_GID_INDEX");
@@ -188,8 +185,26 @@ static int gids_choose(struct dcm_path *path, const struct dapl_cm *cm,
 				       "bring up the network interface of %s "
 				       "port %u: it has no GID",
 				       dev->name, dev->port);
-	gids_sort(path->gid, path->n, &cm->addr);
+	gids_sort(path->gid, path->n, path->addr);
 	return 0;
+}
+
+/* Into a PATH that has none. */
+static int gids_read(struct dcm_path *path)
+{
+	const struct vb_dev *dev = path->dev;
+	int n, ret;
+
+	n = vb_gid_table(dev, &path->gid);
+	if (n < 0)
+		return dapl_fail_errno(n,
+				       "%s port %u: cannot read the GIDs: %s",
+				       dev->name, dev->port, strerror(-n));
+	path->n = n;
+	ret = gids_choose(path);
+	if (ret)
+		free(path->gid);
+	return ret;
 }
 
 int dcm_path_init(struct dcm_path *path, const struct dapl_cm *cm,
@@ -197,32 +212,52 @@ int dcm_path_init(struct dcm_path *path, const struct dapl_cm *cm,
 {
 	const struct vb_dev *dev = cm->dev;
 	int ret;
-	int n;
 
 	memset(path, 0, sizeof(*path));
-	path->params = cm->params;
-	path->dev = dev;
 	if (dev->iw_cm)
 		return dapl_fail_errno(
 			-EADDRNOTAVAIL,
 			"use libdaplofa: %s is an iWARP device, which only "
 			"rdma_cm can connect",
 			dev->name);
+	path->params = cm->params;
+	path->dev = dev;
+	path->addr = &cm->addr;
+	path->wish = *wish;
 	path->mtu = mtu_own(path->params, dev);
-	n = vb_gid_table(dev, &path->gid);
-	if (n < 0)
-		return dapl_fail_errno(n,
-				       "%s port %u: cannot read the GIDs: %s",
-				       dev->name, dev->port, strerror(-n));
-	path->n = n;
-	ret = gids_choose(path, cm, wish);
+	ret = gids_read(path);
 	if (ret)
-		dcm_path_fini(path);
+		memset(path, 0, sizeof(*path));
+	else
+		dapl_lock_init(&path->lock, DAPL_LOCK_LEAF);
 	return ret;
+}
+
+void dcm_path_renew(struct dcm_path *path)
+{
+	struct dcm_path now = {
+		.params = path->params,
+		.dev = path->dev,
+		.addr = path->addr,
+		.wish = path->wish,
+	};
+	struct ibv_gid_entry *old = path->gid;
+
+	/* If they cannot be used, the log has said so. */
+	if (gids_read(&now))
+		return;
+	dapl_lock(&path->lock);
+	path->gid = now.gid;
+	path->n = now.n;
+	dapl_unlock(&path->lock);
+	free(old);
 }
 
 void dcm_path_fini(struct dcm_path *path)
 {
+	if (!path->gid)
+		return;
+	dapl_lock_fini(&path->lock);
 	free(path->gid);
 	path->gid = NULL;
 	path->n = 0;
@@ -256,8 +291,8 @@ static bool gid_goes_better(const struct ibv_gid_entry *a,
 	return common_bits(a->gid.raw, peer) > common_bits(b->gid.raw, peer);
 }
 
-static const struct ibv_gid_entry *gid_for(const struct dcm_path *path,
-					   const uint8_t *peer)
+static const struct ibv_gid_entry *gid_for_locked(const struct dcm_path *path,
+						  const uint8_t *peer)
 {
 	const struct ibv_gid_entry *best = path->gid, *found = NULL;
 
@@ -292,14 +327,16 @@ static void own_end(const struct dcm_path *path, uint32_t qpn,
 	ret_ends->own_index = (int)entry->gid_index;
 }
 
-void dcm_path_own(const struct dcm_path *path, uint32_t qpn,
-		  const uint8_t *peer_gid, struct dcm_path_ends *ret_ends)
+void dcm_path_own(struct dcm_path *path, uint32_t qpn, const uint8_t *peer_gid,
+		  struct dcm_path_ends *ret_ends)
 {
-	own_end(path, qpn, gid_for(path, peer_gid), ret_ends);
+	dapl_lock(&path->lock);
+	own_end(path, qpn, gid_for_locked(path, peer_gid), ret_ends);
+	dapl_unlock(&path->lock);
 }
 
 /* The only one that old peers know, of those that may be used. */
-static const struct ibv_gid_entry *gid_least(const struct dcm_path *path)
+static const struct ibv_gid_entry *gid_least_locked(const struct dcm_path *path)
 {
 	const struct ibv_gid_entry *least = path->gid;
 
@@ -309,32 +346,47 @@ static const struct ibv_gid_entry *gid_least(const struct dcm_path *path)
 	return least;
 }
 
-void dcm_path_offer(const struct dcm_path *path, uint32_t qpn,
-		    struct dcm_path_ends *ret_ends, struct dcm_block *ret_alt)
+/* The best one, if it is of another kind than that; else NULL. */
+static const struct ibv_gid_entry *
+gid_better_locked(const struct dcm_path *path)
 {
 	const struct ibv_gid_entry *best = path->gid;
-	const struct ibv_gid_entry *least = gid_least(path);
-	struct dcm_path_ends alt;
+	const struct ibv_gid_entry *least = gid_least_locked(path);
 
-	own_end(path, qpn, least, ret_ends);
-	memset(ret_alt, 0, sizeof(*ret_alt));
-	if (gid_kind(best->gid.raw) == gid_kind(least->gid.raw))
-		return;
-	own_end(path, qpn, best, &alt);
-	/* Tells it from what old peers may have left there. */
-	alt.own.family = AF_INET6;
-	dcm_block_set_ib(ret_alt, &alt.own);
+	return gid_kind(best->gid.raw) == gid_kind(least->gid.raw) ? NULL
+								   : best;
 }
 
-void dcm_path_offered(const struct dcm_path *path, uint32_t qpn,
+void dcm_path_offer(struct dcm_path *path, uint32_t qpn,
+		    struct dcm_path_ends *ret_ends, struct dcm_block *ret_alt)
+{
+	const struct ibv_gid_entry *better;
+	struct dcm_path_ends alt;
+
+	memset(ret_alt, 0, sizeof(*ret_alt));
+	dapl_lock(&path->lock);
+	own_end(path, qpn, gid_least_locked(path), ret_ends);
+	better = gid_better_locked(path);
+	if (better) {
+		own_end(path, qpn, better, &alt);
+		/* Tells it from what old peers may have left there. */
+		alt.own.family = AF_INET6;
+		dcm_block_set_ib(ret_alt, &alt.own);
+	}
+	dapl_unlock(&path->lock);
+}
+
+void dcm_path_offered(struct dcm_path *path, uint32_t qpn,
 		      const uint8_t *peer_gid, struct dcm_path_ends *ret_ends)
 {
-	const struct ibv_gid_entry *best = path->gid;
-	const struct ibv_gid_entry *least = gid_least(path);
-	bool alt = gid_kind(best->gid.raw) != gid_kind(least->gid.raw) &&
-		   gid_kind(best->gid.raw) == gid_kind(peer_gid);
+	const struct ibv_gid_entry *better;
 
-	own_end(path, qpn, alt ? best : least, ret_ends);
+	dapl_lock(&path->lock);
+	better = gid_better_locked(path);
+	if (!better || gid_kind(better->gid.raw) != gid_kind(peer_gid))
+		better = gid_least_locked(path);
+	own_end(path, qpn, better, ret_ends);
+	dapl_unlock(&path->lock);
 }
 
 static bool alt_means(const struct dcm_ib *alt, const struct dcm_ib *saddr)
@@ -343,7 +395,7 @@ static bool alt_means(const struct dcm_ib *alt, const struct dcm_ib *saddr)
 	       alt->qp_type == DCM_QP_RC;
 }
 
-void dcm_path_meet(const struct dcm_path *path, uint32_t qpn,
+void dcm_path_meet(struct dcm_path *path, uint32_t qpn,
 		   const struct dcm_ib *saddr, const struct dcm_block *alt,
 		   struct dcm_path_ends *ret_ends)
 {
@@ -351,13 +403,15 @@ void dcm_path_meet(const struct dcm_path *path, uint32_t qpn,
 	struct dcm_ib ib;
 
 	dcm_block_get_ib(alt, &ib);
-	entry = gid_for(path, ib.gid);
+	dapl_lock(&path->lock);
+	entry = gid_for_locked(path, ib.gid);
 	if (!path->dev->ethernet || !alt_means(&ib, saddr) ||
 	    gid_kind(entry->gid.raw) != gid_kind(ib.gid)) {
 		ib = *saddr;
-		entry = gid_for(path, ib.gid);
+		entry = gid_for_locked(path, ib.gid);
 	}
 	own_end(path, qpn, entry, ret_ends);
+	dapl_unlock(&path->lock);
 	ret_ends->peer = ib;
 }
 

@@ -3,8 +3,8 @@
  * dcm_path.h - the way to a peer: which GID is ours, and the attributes that
  * take a queue pair there.
  *
- * Decides nothing about connections. Constant after dcm_path_init(), so any
- * thread may read it.
+ * Decides nothing about connections. Any thread may call for it; the GIDs may
+ * be read anew meanwhile, all else is constant after dcm_path_init().
  *
  * On RoCE every message names the GID that its sender's queue pair uses, and
  * the two GIDs must be of one kind (IPv4, other routable, link-local) to reach
@@ -23,6 +23,7 @@
 
 #include "dapl/common/cm/base/dapl_cm_qp.h"
 #include "dapl/common/cm/dcm/dcm_msg.h"
+#include "dapl/common/services/dapl_lock.h"
 
 /* What ia_params said; goes before DAPL_GID_INDEX. */
 struct dcm_path_wish {
@@ -59,8 +60,11 @@ extern const struct dapl_param_table dcm_path_param_table;
 struct dcm_path {
 	const struct dcm_path_params *params;
 	const struct vb_dev *dev;
+	const struct sockaddr_storage *addr; /* of the adapter */
+	struct dcm_path_wish wish;
 	uint8_t mtu; /* enum ibv_mtu: the most this side can, or was told to */
-	int n;	     /* GIDs to choose from, at least 1 */
+	struct dapl_lock lock;	   /* role LEAF; guards what follows */
+	int n;			   /* GIDs to choose from, at least 1 */
 	struct ibv_gid_entry *gid; /* best first */
 };
 
@@ -72,13 +76,18 @@ struct dcm_path {
 int dcm_path_init(struct dcm_path *path, const struct dapl_cm *cm,
 		  const struct dcm_path_wish *wish);
 void dcm_path_fini(struct dcm_path *path);
+/*
+ * The port's GIDs have changed, and may be at other indexes now: reads them
+ * anew. If none can be used, those of before stay.
+ */
+void dcm_path_renew(struct dcm_path *path);
 
 /*
  * Our end: LID, GID, service level, with QPN and type RC. PEER_GID (16 bytes)
  * is the peer's if it is known already, else NULL.
  */
-void dcm_path_own(const struct dcm_path *path, uint32_t qpn,
-		  const uint8_t *peer_gid, struct dcm_path_ends *ret_ends);
+void dcm_path_own(struct dcm_path *path, uint32_t qpn, const uint8_t *peer_gid,
+		  struct dcm_path_ends *ret_ends);
 
 /*
  * Active side, where the peer may be an old one: our end as such a peer has to
@@ -86,15 +95,15 @@ void dcm_path_own(const struct dcm_path *path, uint32_t qpn,
  * Once the peer has answered from PEER_GID, dcm_path_offered() is the one of
  * the two that was meant.
  */
-void dcm_path_offer(const struct dcm_path *path, uint32_t qpn,
+void dcm_path_offer(struct dcm_path *path, uint32_t qpn,
 		    struct dcm_path_ends *ret_ends, struct dcm_block *ret_alt);
-void dcm_path_offered(const struct dcm_path *path, uint32_t qpn,
+void dcm_path_offered(struct dcm_path *path, uint32_t qpn,
 		      const uint8_t *peer_gid, struct dcm_path_ends *ret_ends);
 /*
  * Passive side: both ends, from the peer's SADDR and ALT (any bytes). Where
  * there is nothing to choose this is dcm_path_own() with the peer's GID.
  */
-void dcm_path_meet(const struct dcm_path *path, uint32_t qpn,
+void dcm_path_meet(struct dcm_path *path, uint32_t qpn,
 		   const struct dcm_ib *saddr, const struct dcm_block *alt,
 		   struct dcm_path_ends *ret_ends);
 

@@ -346,6 +346,42 @@ ON(roce, gid__index_beyond_8_bits)
 	assert_no_path(&wish, "index 256, which ia_params asks");
 }
 
+/* An address was taken away and has come back, behind others. */
+ON(roce, renew__finds_them_where_they_are)
+{
+	static const struct entry before[] = {
+		{0, IBV_GID_TYPE_ROCE_V2, "fe80::1"},
+		{1, IBV_GID_TYPE_ROCE_V2, "::ffff:10.0.0.1"},
+		{0, IBV_GID_TYPE_ROCE_V2, NULL},
+	};
+	static const struct entry after[] = {
+		{0, IBV_GID_TYPE_ROCE_V2, "fe80::1"},
+		{1, IBV_GID_TYPE_ROCE_V2, "2001:db8::1"},
+		{3, IBV_GID_TYPE_ROCE_V2, "::ffff:10.0.0.1"},
+		{0, IBV_GID_TYPE_ROCE_V2, NULL},
+	};
+	static const struct entry nothing[] = {{0, 0, NULL}};
+
+	open_with(before);
+	assert_int_equal(own_index(NULL), 1);
+	fill_table(after);
+	dcm_path_renew(&path);
+	assert_int_equal(own_index(NULL), 3);
+	assert_int_equal(own_index("::ffff:10.0.0.2"), 3);
+	assert_int_equal(own_index("2001:db8::2"), 1);
+	/* It will come back. */
+	fill_table(nothing);
+	dcm_path_renew(&path);
+	fill_table(after);
+	assert_int_equal(own_index(NULL), 3);
+	fill_table(before);
+	dcm_path_renew(&path);
+	assert_int_equal(own_index(NULL), 1);
+	fv_fail_at(1, ENOMEM);
+	dcm_path_renew(&path);
+	assert_int_equal(own_index(NULL), 1);
+}
+
 ON(roce, own__of_the_peers_kind)
 {
 	static const struct entry table[] = {
