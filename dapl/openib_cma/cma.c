@@ -102,7 +102,7 @@ static void copy_event(const struct rdma_cm_event *raw,
 		memcpy(ret_ev->pdata, pdata, ret_ev->size);
 }
 
-static void dispatch(struct rdma_cm_event *raw)
+static void dispatch(struct cma *cm, struct rdma_cm_event *raw)
 {
 	struct cma_event ev;
 	struct rdma_cm_id *id = raw->id;
@@ -117,6 +117,8 @@ static void dispatch(struct rdma_cm_event *raw)
 	}
 	node = id->context;
 	rdma_ack_cm_event(raw);
+	if (ev.type == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		cm->base.up->device_gone(cm->base.ia);
 	if (node->is_listener)
 		/* Its id may be gone by now; nothing but a removal is sent. */
 		dapl_log(DAPL_LOG_ERR, "listener %p: %s", (void *)node,
@@ -160,7 +162,7 @@ static void on_channel(struct dapl_watch *watch, uint32_t epoll_events)
 				pause_channel(cm);
 			return;
 		}
-		dispatch(raw);
+		dispatch(cm, raw);
 	}
 }
 

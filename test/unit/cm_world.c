@@ -202,6 +202,11 @@ static void up_qp_stop(struct dapl_ep *ep, const struct dapl_cm_conn *conn)
 	free(m);
 }
 
+static void up_device_gone(struct dapl_ia *ia)
+{
+	(void)ia;
+}
+
 static const struct dapl_cm_up recorder = {
 	.request = up_request,
 	.event = up_event,
@@ -210,6 +215,7 @@ static const struct dapl_cm_up recorder = {
 	.qp_move = up_qp_move,
 	.qp_error = up_qp_error,
 	.qp_stop = up_qp_stop,
+	.device_gone = up_device_gone,
 };
 
 void world_release(struct dapl_cm_conn *conn)

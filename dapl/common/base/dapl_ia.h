@@ -61,6 +61,7 @@ struct dapl_ia {
 	struct dapl_evd *async_evd; /* holds a reference; see dapl_evd.h */
 	bool async_evd_own;	    /* made by open, goes with close */
 	bool query_only;	    /* of dat_ib_open_query(): no async EVD */
+	bool device_gone;	    /* has been told; the service thread's */
 	struct ibv_cq *null_cq;	    /* for EPs without an EVD; lock */
 
 	struct dapl_ia_counters counters;

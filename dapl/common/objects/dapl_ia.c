@@ -29,6 +29,24 @@
 #include "dapl/common/objects/dapl_srq.h"
 #include "dapl/common/services/dapl_files.h"
 
+/* ------------------------------------ asynchronous errors */
+
+static void tell_catastrophe(struct dapl_ia *ia)
+{
+	ia->device_gone = true;
+	dapl_ia_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC,
+		      (DAT_HANDLE)dapl_obj_ia_handle(&ia->obj),
+		      DAT_IA_CATASTROPHIC_ERROR);
+}
+
+/* Not every driver has verbs say so, and rdma_cm says it for each of its ids.
+ */
+static void device_gone(struct dapl_ia *ia)
+{
+	if (!ia->device_gone)
+		tell_catastrophe(ia);
+}
+
 static const struct dapl_cm_up ia_upcalls = {
 	.request = dapl_sp_cm_request,
 	.event = dapl_ep_cm_event,
@@ -38,9 +56,8 @@ static const struct dapl_cm_up ia_upcalls = {
 	.ah_make = dapl_ep_ud_ah_make,
 	.qp_error = dapl_ep_cm_qp_error,
 	.qp_stop = dapl_ep_cm_qp_stop,
+	.device_gone = device_gone,
 };
-
-/* ------------------------------------ asynchronous errors */
 
 /* Of something that only the connection manager knows, or goes by. */
 static void cm_event(struct dapl_ia *ia, const struct ibv_async_event *event)
@@ -80,9 +97,7 @@ static void ia_async_event(struct dapl_ia *ia,
 			       event->event_type);
 		break;
 	case IBV_EVENT_DEVICE_FATAL:
-		dapl_ia_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC,
-			      (DAT_HANDLE)dapl_obj_ia_handle(&ia->obj),
-			      DAT_IA_CATASTROPHIC_ERROR);
+		tell_catastrophe(ia);
 		break;
 	case IBV_EVENT_GID_CHANGE:
 		if (event->element.port_num == ia->dev.port)

@@ -375,6 +375,24 @@ ON_EACH(disconnect__device_goes, world_connect)
 	kit_conn(s, EV(BROKEN));
 	expect_empty(c->conn_evd);
 	kit_state(c->ep, DAT_EP_STATE_DISCONNECTED);
+	expect_event(s->async_evd, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	expect_event(c->async_evd, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	expect_empty(s->async_evd);
+	expect_empty(c->async_evd);
+}
+
+/* Who only listens hears of it, too. */
+ON_EACH(listen__device_goes)
+{
+	DAT_PSP_HANDLE psp;
+
+	assert_dat_ok(V(psp_create)(s->ia, WORLD_QUAL, s->cr_evd,
+				    DAT_PSP_CONSUMER_FLAG, &psp));
+	fv_cm_device_removal(w->dev);
+	expect_event(s->async_evd, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	assert_dat_ok(V(psp_free)(psp));
+	expect_empty(s->async_evd);
+	expect_empty(c->async_evd);
 }
 
 static void post_receives(struct world *w, unsigned first, unsigned n)

@@ -195,6 +195,11 @@ struct dapl_cm_up {
 	 * come. Waits for the kernel if it has begun.
 	 */
 	void (*qp_stop)(struct dapl_ep *ep, const struct dapl_cm_conn *conn);
+	/*
+	 * The device is being removed, which may wait until nothing on it is
+	 * open. Service thread; as often as the connection manager hears of it.
+	 */
+	void (*device_gone)(struct dapl_ia *ia);
 };
 
 struct dapl_cm_ops {
