@@ -4,6 +4,7 @@
  * the end of the connection in between: each request that was taken completes
  * once, with its own cookie.
  */
+#include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/event/dapl_evd.h"
 #include "test/sched/scenario.h"
 
@@ -98,17 +99,22 @@ static void nothing_is_out(struct world_side *s)
 		need(!st.out[0][i] && !st.out[1][i]);
 }
 
-/* A queue of two: each slot is another request's soon. */
-static void make(struct world *w, bool patient)
+static void make_of(struct world *w, DAT_COUNT depth)
 {
 	DAT_EP_ATTR attr = world_ep_attr(&w->client);
 
 	st.w = w;
-	st.patient = patient;
-	attr.max_request_dtos = 2;
-	attr.max_recv_dtos = 2;
+	attr.max_request_dtos = depth;
+	attr.max_recv_dtos = depth;
 	w->client.ep = world_ep(&w->client, &attr);
 	world_connect(w);
+}
+
+/* A queue of two: each slot is another request's soon. */
+static void make(struct world *w, bool patient)
+{
+	st.patient = patient;
+	make_of(w, 2);
 }
 
 SCENARIO(post__of_two_threads_and_a_reader)
@@ -402,4 +408,26 @@ SCENARIO_IB(srq__buffers_taken_while_it_is_resized)
 	play();
 	need_ok(V(ep_free)(s->ep));
 	is_whole();
+}
+
+/*
+ * A device that keeps to itself what reached it after the end: that is flushed
+ * before the event and in order, whoever posts meanwhile.
+ */
+SCENARIO(post__against_the_end_of_the_queue_pair)
+{
+	struct fv_device_cfg *cfg = fv_device_cfg_get(w->dev);
+
+	cfg->err_recv_stays = cfg->err_send_stays = cfg->err_is_final = true;
+	((struct dapl_ia *)c->ia)->dev.withholds_flushes = true;
+	make_of(w, 2 * POSTS);
+	st.ordered = true;
+	st.posters = 2;
+	actor(posts_requests, (void *)0);
+	actor(posts_receives, (void *)0);
+	actor(disconnects, sched_dice(2) ? c->ep : s->ep);
+	play();
+	kit_ended(c->conn_evd, false);
+	kit_ended(s->conn_evd, false);
+	nothing_is_out(c);
 }
