@@ -244,8 +244,9 @@ struct dapl_cm_ops {
 	void (*close)(struct dapl_cm *cm);
 	/*
 	 * The device says EVENT of a queue pair or completion queue that is
-	 * none of the objects', or of the port's GIDs. Service thread, not before start() has
-	 * returned and not once stop() is called. NULL: there are no such.
+	 * none of the objects', or of the port's GIDs. Service thread, not
+	 * before start() has returned and not once stop() is called. NULL: it
+	 * goes by none of these.
 	 */
 	void (*device_event)(struct dapl_cm *cm,
 			     const struct ibv_async_event *event);
