@@ -20,8 +20,10 @@
 #define DAPL_EVD_H
 
 #include <stddef.h>
+#include <string.h>
 
 #include "dapl/common/base/dapl_obj.h"
+#include "dapl/common/services/dapl_likely.h"
 #include "dapl/common/services/dapl_lock.h"
 #include "dapl/common/services/dapl_loop.h"
 #include "dapl/common/verbs/vb.h"
@@ -234,6 +236,16 @@ static inline void dapl_evd_slot_filled_locked(struct dapl_evd *evd,
 	evd->ring.head++;
 }
 
+/* The same of the next N, which notify. */
+static inline void dapl_evd_slots_filled_locked(struct dapl_evd *evd,
+						uint32_t n)
+{
+	dapl_lock_assert_held(&evd->lock);
+	evd->slow |= DAPL_EVD_RING;
+	evd->notifications += n;
+	evd->ring.head += n;
+}
+
 /* A slot that the caller fills, or NULL when there is no memory. */
 DAT_EVENT *dapl_evd_push_locked(struct dapl_evd *evd);
 /*
@@ -396,9 +408,13 @@ static inline uint32_t dapl_evd_queued(const struct dapl_evd *evd)
 /* Where an event goes that is taken: to the caller's form of it. */
 typedef void dapl_evd_give_fn(const DAT_EVENT *event, void *to);
 
+/* Of an event of 2.0: what behind the data is only some are said to have. */
 static inline void dapl_evd_give(const DAT_EVENT *event, void *to)
 {
-	*(DAT_EVENT *)to = *event;
+	if (likely(event->event_number == DAT_DTO_COMPLETION_EVENT))
+		memcpy(to, event, offsetof(DAT_EVENT, event_extension_data));
+	else
+		*(DAT_EVENT *)to = *event;
 }
 
 static inline bool dapl_evd_pop_to_locked(struct dapl_evd *evd, void *to,

@@ -90,19 +90,39 @@ out:
 	dapl_evd_settle_locked(evd, after);
 }
 
+/* Plain ones, up to the first that is none or has no room; how many. */
+static int take_plain_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
+			     int n)
+{
+	uint32_t head = evd->ring.head, mask = evd->ring.size - 1;
+	int room = dapl_evd_free_slots(evd);
+	DAT_EVENT *slots = evd->ring.slots;
+	int i;
+
+	dapl_lock_assert_held(&evd->lock);
+	if (n > room)
+		n = room;
+	for (i = 0; i < n; i++)
+		if (unlikely(!dapl_evd_cq_fast(
+			    evd, &wc[i], &slots[(head + (uint32_t)i) & mask])))
+			break;
+	if (i > 0)
+		dapl_evd_slots_filled_locked(evd, (uint32_t)i);
+	return i;
+}
+
 void dapl_evd_take_locked(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
 			  struct dapl_evd_after *after)
 {
 	bool all_notify = evd->config != DAPL_EVD_SOLICITED;
+	int i = 0;
 
 	dapl_lock_assert_held(&evd->lock);
-	for (int i = 0; i < n; i++) {
-		if (likely(all_notify && dapl_evd_free_slots(evd) > 0) &&
-		    likely(dapl_evd_cq_fast(evd, &wc[i],
-					    dapl_evd_slot_next(evd))))
-			dapl_evd_slot_filled_locked(evd, false);
-		else
-			take_locked(evd, &wc[i], NULL, after);
+	while (i < n) {
+		if (likely(all_notify))
+			i += take_plain_locked(evd, &wc[i], n - i);
+		if (i < n)
+			take_locked(evd, &wc[i++], NULL, after);
 	}
 	if (n < 0)
 		dapl_evd_cq_failed_locked(evd, n, after);
