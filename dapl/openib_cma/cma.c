@@ -172,14 +172,17 @@ static void stop_channel(struct dapl_cm *base)
 	struct dapl_loop *loop = base->loop;
 	struct dapl_cm_node *node;
 
-	dapl_list_for_each(node, &base->nodes, link)
-		if (!node->is_listener)
-			cma_conn_stop((struct dapl_cm_conn *)node);
 	dapl_loop_del(loop, &cm->watch);
 	dapl_timer_cancel(loop, &cm->pause);
 	/* The timer may just have put it back. */
 	dapl_loop_del(loop, &cm->watch);
 	cma_alive_stop(cm);
+	/* What runs now may still end a connection, and what follows does not.
+	 */
+	dapl_loop_barrier(loop);
+	dapl_list_for_each(node, &base->nodes, link)
+		if (!node->is_listener)
+			cma_conn_stop((struct dapl_cm_conn *)node);
 }
 
 static int start_channel(struct dapl_cm *base)

@@ -52,9 +52,17 @@ static void goodbye_over(struct dapl_timer *timer)
 {
 	static const struct cma_event over = {
 		.type = RDMA_CM_EVENT_TIMEWAIT_EXIT};
+	struct cma_conn *conn =
+		dapl_container_of(timer, struct cma_conn, goodbye);
+	struct dapl_cm *cm = conn->base.node.cm;
+	bool stopped;
 
-	cma_conn_event(dapl_container_of(timer, struct cma_conn, goodbye),
-		       &over);
+	dapl_lock(&cm->lock);
+	stopped = cm->stopped;
+	dapl_unlock(&cm->lock);
+	/* Then all are looked at, and none may end. */
+	if (!stopped)
+		cma_conn_event(conn, &over);
 }
 
 bool cma_conn_goodbye(struct cma_conn *conn)
