@@ -346,7 +346,8 @@ static inline void dapl_wq_set_flushing(struct dapl_wq *wq, bool flushing)
 	if (!wq)
 		return;
 	dapl_lock(&wq->lock);
-	wq->flushing = flushing;
+	/* Completions look at it with another lock. */
+	__atomic_store_n(&wq->flushing, flushing, __ATOMIC_RELAXED);
 	dapl_wq_choose_way_locked(wq);
 	dapl_unlock(&wq->lock);
 }

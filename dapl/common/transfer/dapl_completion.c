@@ -144,6 +144,22 @@ static struct dapl_evd_call call_of(struct dapl_qp *qp,
 	return (struct dapl_evd_call){fn, &qp->obj, dapl_qp_last_id(qp)};
 }
 
+/*
+ * Whether WC is the end of QP's connection. A flush of a queue pair that nobody
+ * here has moved to ERR is: the device has, and may say nothing else, as some
+ * do whose own address goes. On iWARP that is how the peer's disconnect begins,
+ * of which the connection manager tells.
+ */
+static bool breaks(const struct dapl_qp *qp, const struct ibv_wc *wc)
+{
+	const struct dapl_wq *wq = qp->sq ? qp->sq : qp->rq;
+
+	if (wc->status != IBV_WC_WR_FLUSH_ERR)
+		return wc->status != IBV_WC_SUCCESS;
+	return !qp->obj.ia->dev.iw_cm && wq &&
+	       !__atomic_load_n(&wq->flushing, __ATOMIC_RELAXED);
+}
+
 static void note_broken(struct dapl_qp *qp, struct dapl_evd_after *after,
 			const struct ibv_wc *wc)
 {
@@ -240,7 +256,7 @@ static bool hold(struct dapl_wq *wq, struct dapl_slot *slot,
 		return false;
 	slot->op |= DAPL_OP_HELD | (uint32_t)wc->status << DAPL_OP_HELD_STATUS;
 	wq->failed |= wc->status != IBV_WC_SUCCESS;
-	if (wc->status != IBV_WC_SUCCESS && wc->status != IBV_WC_WR_FLUSH_ERR)
+	if (breaks((struct dapl_qp *)wq->owner, wc))
 		note_broken((struct dapl_qp *)wq->owner, after, wc);
 	return true;
 }
@@ -367,7 +383,7 @@ bool dapl_completion(struct dapl_evd *evd, const struct ibv_wc *wc,
 	}
 	after->unnotified = unnotified && ok;
 	dto->ep_handle = (DAT_EP_HANDLE)qp;
-	if (!ok && wc->status != IBV_WC_WR_FLUSH_ERR && qp)
+	if (!ok && qp && breaks(qp, wc))
 		note_broken(qp, after, wc);
 	if (silent)
 		return false;

@@ -243,6 +243,7 @@ static void qp_end(struct dapl_qp *qp, bool drop)
 
 	if (!ibv)
 		return;
+	set_flushing(qp, true);
 	vb_qp_error(ibv);
 	read_all(qp, drop, after);
 	vb_qp_destroy(ibv);
