@@ -16,6 +16,7 @@
 #include "dapl/common/cm/base/dapl_cm.h"
 #include "dapl/common/objects/dapl_ep_calls.h"
 #include "dapl/common/objects/dapl_ia_calls.h"
+#include "dapl/common/transfer/dapl_completion.h"
 
 #define DEFAULT_DTOS 16
 #define DEFAULT_IOV  8
@@ -214,9 +215,8 @@ DAT_RETURN dapl_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *ret_state,
 					 ? DAT_FALSE
 					 : DAT_TRUE;
 	if (ret_request_idle)
-		*ret_request_idle = ep->qp.sq && dapl_wq_used(ep->qp.sq)
-					    ? DAT_FALSE
-					    : DAT_TRUE;
+		*ret_request_idle =
+			dapl_completion_idle(&ep->qp) ? DAT_TRUE : DAT_FALSE;
 	return DAT_SUCCESS;
 }
 

@@ -305,6 +305,28 @@ bool dapl_completion_due_locked(struct dapl_wq *wq)
 }
 
 /*
+ * Of a connection that is over nothing is outstanding but what is to be heard
+ * of: a silent request has a slot until the endpoint is reset.
+ */
+bool dapl_completion_idle(struct dapl_qp *qp)
+{
+	struct dapl_evd *evd = qp->request_evd;
+	struct dapl_wq *wq = qp->sq;
+	bool idle;
+
+	if (!wq || !dapl_wq_used(wq))
+		return true;
+	if (!__atomic_load_n(&wq->flushing, __ATOMIC_RELAXED))
+		return false;
+	dapl_lock(&evd->lock);
+	dapl_lock(&wq->lock);
+	idle = wq->flushing && !wq->owed && !dapl_completion_due_locked(wq);
+	dapl_unlock(&wq->lock);
+	dapl_unlock(&evd->lock);
+	return idle;
+}
+
+/*
  * The slots are given back where they were taken, at the ring's head: those of
  * silent requests may still be in front of them.
  */

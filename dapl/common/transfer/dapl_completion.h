@@ -46,6 +46,8 @@ dapl_settle_fn dapl_completion_settle;
  * lock, and the queue's.
  */
 bool dapl_completion_due_locked(struct dapl_wq *wq);
+/* Whether no request of QP is outstanding. */
+bool dapl_completion_idle(struct dapl_qp *qp);
 /*
  * The event of a request that has completed early and is next now; false: none
  * is wanted. Its slot is free afterwards. Not of a marker.

@@ -699,7 +699,9 @@ static int post_send_uncancelled(struct ibv_qp *qp, struct ibv_send_wr *wr,
 
 /*
  * Soft iWARP has no memory for an empty segment, and its kernel part goes there
- * all the same: that ends the host. So it gets none, where it would look.
+ * all the same: that ends the host. So it gets none, where it would look. But a
+ * read looks at its one segment even if it has none, and would find another
+ * request's: it gets an empty one.
  */
 #define SIW_SEGMENTS 6
 
@@ -710,14 +712,17 @@ static int post_send_siw(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	struct ibv_send_wr slim = *wr;
 	int i, ret;
 
-	if (wr->opcode == IBV_WR_RDMA_READ || wr->num_sge > SIW_SEGMENTS ||
-	    (wr->send_flags & IBV_SEND_INLINE))
+	if (wr->num_sge > SIW_SEGMENTS || (wr->send_flags & IBV_SEND_INLINE))
 		return post_send_uncancelled(qp, wr, ret_bad);
 	slim.sg_list = full;
 	slim.num_sge = 0;
 	for (i = 0; i < wr->num_sge; i++)
 		if (wr->sg_list[i].length)
 			full[slim.num_sge++] = wr->sg_list[i];
+	if (wr->opcode == IBV_WR_RDMA_READ && !slim.num_sge) {
+		memset(full, 0, sizeof(full[0]));
+		slim.num_sge = 1;
+	}
 	ret = post_send_uncancelled(qp, &slim, ret_bad);
 	*ret_bad = wr;
 	return ret;

@@ -162,6 +162,8 @@ static int refused_in_error(const struct fv_qp *q)
 
 static void check_segments(const struct ibv_send_wr *wr)
 {
+	if (wr->opcode == IBV_WR_RDMA_READ && !wr->num_sge)
+		fv__die("this reads to where another request's data goes");
 	if (wr->send_flags & IBV_SEND_INLINE || wr->opcode == IBV_WR_RDMA_READ)
 		return;
 	for (int i = 0; i < wr->num_sge; i++)

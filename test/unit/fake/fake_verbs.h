@@ -112,9 +112,10 @@ struct fv_device_cfg {
 	bool comm_est;	      /* raise COMM_EST on the first packet in RTR */
 	bool unfenced_reads;  /* one with a fence is refused, EPERM (siw) */
 	bool overtakes_reads; /* what is not fenced completes before (siw) */
-	/* the kernel falls over one of a request that is not inline (siw) */
+	/* the kernel falls over one of a request that is not inline, and takes
+	   another request's for a read that has none (siw) */
 	bool empty_segment_panics;
-	bool read_sink_rw;    /* a read's sink needs remote write (iWARP) */
+	bool read_sink_rw; /* a read's sink needs remote write (iWARP) */
 	/* a receive posted in ERR stays until the next modify to ERR (rxe) */
 	bool err_recv_stays;
 	bool err_send_stays; /* the same of requests (siw) */

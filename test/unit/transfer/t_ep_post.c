@@ -140,6 +140,21 @@ ON_SIW(post__empty_segments, world_connect)
 	}
 }
 
+/* The device would take the segment that another request has left there. */
+ON_SIW(rdma_read__of_nothing, world_connect)
+{
+	DAT_RMR_TRIPLET remote = world_target(s, 600, 0);
+	DAT_LMR_TRIPLET seg = world_seg(c, 0, 0);
+	DAT_EVENT ev;
+
+	for (DAT_COUNT n = 0; n < 2; n++) {
+		assert_dat_ok(V(ep_post_rdma_read)(
+			c->ep, n, &seg, world_cookie(1), &remote, 0));
+		ev = expect_dto(c->req_evd, 1, DAT_DTO_SUCCESS);
+		check_dto(&ev, c->ep, DAT_DTO_RDMA_READ, 0);
+	}
+}
+
 /* The device completes what was sent, and a read when its answer comes. */
 ON_SIW(request__stays_behind_a_read)
 {
@@ -808,6 +823,15 @@ ON_EACH(flush__behind_those_that_a_reset_flushes, world_connect)
 	flushed_in_order(w);
 }
 
+static bool requests_idle(DAT_EP_HANDLE ep)
+{
+	DAT_BOOLEAN receives, requests;
+	DAT_EP_STATE state;
+
+	assert_dat_ok(V(ep_get_status)(ep, &state, &receives, &requests));
+	return requests;
+}
+
 /* Nobody knows whether it will be heard of: it is not waited for. */
 ON_EACH(flush__behind_a_silent_request, world_connect)
 {
@@ -822,6 +846,7 @@ ON_EACH(flush__behind_a_silent_request, world_connect)
 	expect_dto(c->req_evd, 3, DAT_DTO_SUCCESS);
 	expect_dto(c->req_evd, 5, DAT_DTO_ERR_FLUSHED);
 	expect_empty(c->req_evd);
+	assert_true(requests_idle(c->ep));
 }
 
 /* Posts have an end although none is outstanding, and go on where it is read.
