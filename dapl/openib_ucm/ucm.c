@@ -359,10 +359,14 @@ int ucm_open(const char *ia_params, const struct dapl_cm *base,
 
 void ucm_device_event(struct dapl_cm *base, const struct ibv_async_event *event)
 {
-	if (event->event_type == IBV_EVENT_GID_CHANGE)
-		dcm_device_event(base, event);
-	else
-		ucm_qp_event(&ucm_of(dcm_from(base))->qp, event);
+	struct ucm *ucm = ucm_of(dcm_from(base));
+
+	if (event->event_type != IBV_EVENT_GID_CHANGE) {
+		ucm_qp_event(&ucm->qp, event);
+		return;
+	}
+	dcm_device_event(base, event);
+	ucm_ah_forget(&ucm->qp.ahs);
 }
 
 void ucm_close(struct dapl_cm *base)

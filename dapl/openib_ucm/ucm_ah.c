@@ -155,9 +155,23 @@ static void start_more(struct ucm_ah_cache *cache)
 		dapl_list_del(&way->to_make);
 		j->way = way;
 		j->verbs = NULL;
+		j->table = cache->table;
 		set_attr(cache, way, &j->attr);
 		dapl_job_start(cache->loop, &j->job);
 	}
+}
+
+/* It was begun from a GID that may have moved since. */
+static bool begin_again(struct ucm_ah_cache *cache, struct ucm_ah_job *j,
+			struct ucm_way *way)
+{
+	if (j->ret || j->table == cache->table || is_stopped(cache))
+		return false;
+	vb_ah_destroy(j->verbs);
+	j->verbs = NULL;
+	dapl_list_add_tail(&cache->to_make, &way->to_make);
+	start_more(cache);
+	return true;
 }
 
 static void job_done(struct dapl_job *job)
@@ -168,6 +182,8 @@ static void job_done(struct dapl_job *job)
 	int ret;
 
 	j->way = NULL;
+	if (begin_again(cache, j, way))
+		return;
 	way->is_making = false;
 	cache->strangers_n -= way->stranger;
 	way->stranger = false;
@@ -260,6 +276,18 @@ void ucm_ah_doubt(struct ucm_ah_cache *cache, struct ucm_way *way)
 	if (way->ah && !way->is_making && cache->path->dev->ethernet &&
 	    dapl_now_us() >= way->made_us + DOUBT_US)
 		make(cache, way, false);
+}
+
+void ucm_ah_forget(struct ucm_ah_cache *cache)
+{
+	struct ucm_way *way;
+
+	cache->table++;
+	dapl_list_for_each(way, &cache->used, used) {
+		ucm_ah_put(way->ah);
+		way->ah = NULL;
+		way->err_until_us = 0;
+	}
 }
 
 /* ----------------------------------------------------- begin and end */

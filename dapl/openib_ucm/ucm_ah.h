@@ -58,6 +58,7 @@ struct ucm_ah_job {
 	struct ibv_ah_attr attr;
 	struct ibv_ah *verbs; /* result */
 	int ret;
+	unsigned table; /* of the cache when it began */
 };
 
 /* At a time: half of the helpers are for queue pairs. */
@@ -77,6 +78,7 @@ struct ucm_ah_cache {
 	struct dapl_list to_make; /* that wait for a job */
 	struct ucm_ah_job jobs[UCM_AH_JOBS];
 	unsigned strangers_n; /* made or to be made on their behalf */
+	unsigned table;	      /* of GIDs: counts those there have been */
 	uint32_t random;
 };
 
@@ -104,6 +106,8 @@ struct ucm_way *ucm_ah_way(struct ucm_ah_cache *cache,
  * then the old handle serves.
  */
 void ucm_ah_doubt(struct ucm_ah_cache *cache, struct ucm_way *way);
+/* Our own GIDs are at other indexes now: no handle is used any more. */
+void ucm_ah_forget(struct ucm_ah_cache *cache);
 
 /* Whether what is to be sent there has to wait. */
 static inline bool ucm_way_is_to_come(const struct ucm_way *way)

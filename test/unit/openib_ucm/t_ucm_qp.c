@@ -1085,6 +1085,35 @@ T(lookup__hangs_for_one_peer, roce)
 	assert_int_equal(lookups, 2);
 }
 
+static void gids_move(void *arg)
+{
+	ucm_ah_forget(&a.qp.ahs);
+}
+
+/* Our own GIDs have moved: no handle from before is used. */
+T(lookup__anew_from_another_gid, roce)
+{
+	look(0);
+	send_n(0, 1);
+	send_n(1, 1);
+	expect_n(&b, 2);
+	assert_int_equal(lookups, 1);
+	on_loop(&a, gids_move, NULL);
+	send_n(2, 1);
+	expect_n(&b, 3);
+	assert_int_equal(lookups, 2);
+	/* Nor one that was just being made. */
+	look(FV_LOOKUP_HANGS);
+	say_to(peer_at(200), 0, 3);
+	until_hanging(1);
+	on_loop(&a, gids_move, NULL);
+	answer = 0;
+	fv_lookups_end(0);
+	while (stats_of(&a).sent != 6)
+		sched_yield();
+	assert_int_equal(lookups, 2);
+}
+
 /* One search for all that is said to somebody who is not there. */
 T(lookup__failure_is_remembered, roce)
 {
