@@ -289,25 +289,46 @@ static void let_go(struct dapl_evd *evd, struct dapl_wq *wq,
 	}
 }
 
+/* Whether the request in SLOT will be heard of for sure. */
+static bool is_due_locked(const struct dapl_wq *wq,
+			  const struct dapl_slot *slot)
+{
+	dapl_lock_assert_held(&wq->lock);
+	return wq->failed || !(slot->op & DAPL_OP_SUPPRESSED) ||
+	       dapl_slot_signals(wq, slot);
+}
+
 bool dapl_completion_due_locked(struct dapl_wq *wq)
 {
 	uint32_t n = dapl_wq_used(wq) - wq->owed;
 
 	dapl_lock_assert_held(&wq->lock);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct dapl_slot *slot = dapl_wq_behind(wq, wq->tail, i);
-
-		if (wq->failed || !(slot->op & DAPL_OP_SUPPRESSED) ||
-		    dapl_slot_signals(wq, slot))
+	for (uint32_t i = 0; i < n; i++)
+		if (is_due_locked(wq, dapl_wq_behind(wq, wq->tail, i)))
 			return true;
-	}
 	return false;
 }
 
 /*
- * Of a connection that is over nothing is outstanding but what is to be heard
- * of: a silent request has a slot until the endpoint is reset.
+ * Of a connection that is over nothing is outstanding but what the consumer is
+ * to hear of: a silent request has a slot until the endpoint is reset, and a
+ * marker until its flush is read.
  */
+static bool is_idle_locked(struct dapl_wq *wq)
+{
+	uint32_t n = dapl_wq_used(wq);
+
+	dapl_lock_assert_held(&wq->lock);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct dapl_slot *slot = dapl_wq_behind(wq, wq->tail, i);
+
+		if ((slot->op & DAPL_OP_MASK) != DAPL_OP_MARKER &&
+		    is_due_locked(wq, slot))
+			return false;
+	}
+	return wq->flushing;
+}
+
 bool dapl_completion_idle(struct dapl_qp *qp)
 {
 	struct dapl_evd *evd = qp->request_evd;
@@ -320,7 +341,7 @@ bool dapl_completion_idle(struct dapl_qp *qp)
 		return false;
 	dapl_lock(&evd->lock);
 	dapl_lock(&wq->lock);
-	idle = wq->flushing && !wq->owed && !dapl_completion_due_locked(wq);
+	idle = is_idle_locked(wq);
 	dapl_unlock(&wq->lock);
 	dapl_unlock(&evd->lock);
 	return idle;
