@@ -252,18 +252,20 @@ int cma_connect(struct dapl_cm_conn *base, const struct dapl_cm_connect *req)
 {
 	struct cma_conn *conn = conn_from(base);
 	const struct dapl_cm *cm = base->node.cm;
+	struct sockaddr_storage peer;
 	int ret;
 
 	ret = dapl_cm_check(base, req->pdata_size);
 	if (ret)
 		return ret;
-	ret = cma_addr_peer(&cm->addr, req->addr, req->qual, &conn->peer);
+	ret = cma_addr_peer(&cm->addr, req->addr, req->qual, &peer);
 	if (ret)
 		return dapl_fail_errno(
 			ret,
 			"conn %p: cannot connect to that address "
 			"or qualifier: %s",
 			(void *)conn, strerror(-ret));
+	memcpy(&conn->peer, &peer, sizeof(conn->peer));
 	conn->qp = req->qp;
 	base->depths = dapl_cm_depths_own(cm->dev, &req->qp);
 	conn->pdata_size = req->pdata_size;

@@ -10,6 +10,7 @@
 #define CMA_CONN_H
 
 #include <dat2/dat_ib_extensions.h>
+#include <netinet/in.h>
 
 #include "dapl/common/services/dapl_count.h"
 #include "dapl/openib_cma/cma.h"
@@ -43,8 +44,8 @@ struct cma_conn {
 
 	/* Written by connect(), accept() or the request; constant then. */
 	struct dapl_cm_qp qp;
-	struct sockaddr_storage peer;
-	struct cma_ud_peer ud; /* datagrams; active: from the answer on */
+	struct sockaddr_in6 peer; /* or an IPv4 address */
+	struct cma_ud_peer ud;	  /* datagrams; active: from the answer on */
 	/* Of the request or the answer that is to be sent; or, while the queue
 	 * pair of an active side is moved, of the answer that came. */
 	size_t pdata_size;

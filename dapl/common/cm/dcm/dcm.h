@@ -203,7 +203,8 @@ static inline struct dcm *dcm_of_listener(const struct dcm_cm_listener *l)
 }
 
 /*
- * The device_event() of SCM, and of UCM where it is not of a queue pair.
+ * device_event(), of what is not about a queue pair: who has none of his own
+ * has it in his table, and others call it.
  */
 void dcm_device_event(struct dapl_cm *cm, const struct ibv_async_event *event);
 
