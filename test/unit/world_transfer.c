@@ -47,7 +47,7 @@ static void tell(struct end *e, DAT_EVENT_NUMBER why)
 	DAT_EVENT ev = {.event_number = why};
 
 	dapl_qp_error(&e->qp);
-	dapl_qp_over(&e->qp);
+	dapl_qp_over(&e->qp, true);
 	ev.event_data.connect_event_data.ep_handle = (DAT_EP_HANDLE)e;
 	dapl_evd_post(e->conn_evd, &ev);
 }

@@ -474,7 +474,13 @@ static void carry_out(struct dapl_ep *ep, struct outcome *out)
 
 void dapl_ep_qp_in_error(struct dapl_ep *ep)
 {
-	dapl_qp_over(&ep->qp);
+	bool was_up;
+
+	dapl_lock(&ep->lock);
+	was_up = ep->fsm.state == DAPL_EP_END_UP ||
+		 ep->fsm.state == DAPL_EP_END_CLOSE;
+	dapl_unlock(&ep->lock);
+	dapl_qp_over(&ep->qp, was_up);
 	happens(ep, DAPL_EP_IN_QP_IN_ERROR);
 }
 

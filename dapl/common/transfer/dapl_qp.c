@@ -264,10 +264,17 @@ int dapl_qp_renew(struct dapl_qp *qp)
 	return qp->pz ? qp_make(qp) : 0;
 }
 
-void dapl_qp_over(struct dapl_qp *qp)
+void dapl_qp_over(struct dapl_qp *qp, bool was_up)
 {
-	if (qp->obj.ia->dev.withholds_flushes)
+	if (!qp->obj.ia->dev.withholds_flushes)
+		return;
+	if (was_up) {
 		qp_end(qp, false);
+		return;
+	}
+	/* No post waits for what may not come. */
+	dapl_wq_set_open(qp->sq, false);
+	dapl_wq_set_open(qp->rq, false);
 }
 
 uint64_t dapl_qp_id(struct dapl_qp *qp)

@@ -139,9 +139,11 @@ void dapl_qp_error(struct dapl_qp *qp);
 void dapl_qp_error_locked(struct dapl_qp *qp); /* ctl held */
 /*
  * The connection is over, and the queue pair in ERR: whatever is posted
- * completes now. A device that withholds it loses the queue pair for that.
+ * completes now. A device that withholds it loses the queue pair for that; but
+ * not where the connection never WAS_UP, since while it is being made the
+ * kernel lets go of none.
  */
-void dapl_qp_over(struct dapl_qp *qp);
+void dapl_qp_over(struct dapl_qp *qp, bool was_up);
 /*
  * Which of all queue pairs there ever were QP has; 0: none. Its number would
  * not tell: devices use those again.
