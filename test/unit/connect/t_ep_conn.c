@@ -381,6 +381,26 @@ ON_EACH(disconnect__device_goes, world_connect)
 	expect_empty(c->async_evd);
 }
 
+/*
+ * The driver's kernel part holds a queue pair that connects, and who destroyed
+ * it would wait: it is there yet when the consumer is told.
+ */
+ON_SIW(connect__times_out_before_the_kernel_lets_go, world_eps)
+{
+	DAT_PSP_HANDLE psp = kit_listen(w);
+
+	fv_cm_set(FV_CM_BLACKHOLE, 1);
+	world_recv(c, 0, 64, 1);
+	assert_dat_ok(kit_connect(c->ep, 10000, NULL, 0));
+	kit_conn(c, EV(TIMED_OUT));
+	assert_non_null(world_qp(c->ep));
+	expect_dto(c->recv_evd, 1, DAT_DTO_ERR_FLUSHED);
+	world_recv(c, 0, 64, 2);
+	expect_dto(c->recv_evd, 2, DAT_DTO_ERR_FLUSHED);
+	assert_dat_ok(V(ep_reset)(c->ep));
+	assert_dat_ok(V(psp_free)(psp));
+}
+
 /* Who only listens hears of it, too. */
 ON_EACH(listen__device_goes)
 {
