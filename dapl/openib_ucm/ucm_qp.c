@@ -532,13 +532,13 @@ static bool take_batch(struct ucm_qp *q)
 		n = q->recv_io.poll(q->recv_cq, POLL_SIZE, wc);
 		if (n < 0)
 			fail(q, "receive queue", strerror(errno));
-		if (n == POLL_SIZE && q->rx_n < q->rx_depth && !q->broken)
-			on_first_burst(q);
 		for (i = 0; i < n; i++)
 			take_message(q, &wc[i]);
 		if (n < POLL_SIZE)
 			return true;
 	}
+	if (q->rx_n < q->rx_depth && !q->broken)
+		on_first_burst(q);
 	return false;
 }
 

@@ -25,7 +25,8 @@
 #define PATIENCE_S 30
 /* In one round of the loop a batch is read for an event and one for what the
  * batch before has left. */
-#define ONE_ROUND (2 * 128)
+#define ONE_BATCH 128
+#define ONE_ROUND (2 * ONE_BATCH)
 
 struct end {
 	struct ucm_qp qp; /* must stay first */
@@ -652,9 +653,9 @@ static void first_burst(struct end *e)
 	struct job job;
 
 	hold(e, &job);
-	send_n(0, 16);
+	send_n(0, ONE_BATCH);
 	let_go(&job);
-	expect_n(e, 16);
+	expect_n(e, ONE_BATCH);
 	forget(e);
 }
 
