@@ -2,7 +2,7 @@
 /*
  * dapl_ep_move.c - moving an endpoint's queue pair for its connection manager.
  *
- * The queue pair is then in a helper's hands, as dapl_qp.h tells. Who wants it
+ * The queue pair is then in a job's hands, as dapl_qp.h tells. Who wants it
  * in ERR meanwhile, since the connection has ended, is told at the end of the
  * move: so it is there before the event is posted.
  *

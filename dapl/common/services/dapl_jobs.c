@@ -14,6 +14,9 @@
  * processor from each other. There are more of them once most jobs have been
  * seen to sleep, which the kernel tells, and whenever nobody has taken a job
  * for a while: the others may be where that takes long.
+ *
+ * How long a job took is kept by whom it looked for, in a table of few places;
+ * one who is driven out of it, or was looked for in vain, is a helper's again.
  */
 #include "dapl/common/services/dapl_jobs.h"
 
@@ -27,6 +30,15 @@
 #define STUCK_US   10000 /* nobody takes a job for so long: one helper more */
 #define SLEEPS_MIN 4	 /* so many that have slept say something */
 #define RAN_MAX	   64	 /* what was before these counts half */
+
+#define PEERS_SHIFT 5	     /* log2 of those that are known */
+#define QUICK_US    10000    /* who takes longer was looked for */
+#define KNOWN_US    10000000 /* the kernel keeps an address for longer */
+
+struct quick {
+	struct dapl_job_peer peer;
+	uint64_t until_us;
+};
 
 struct dapl_jobs {
 	struct dapl_loop *loop;
@@ -47,7 +59,8 @@ struct dapl_jobs {
 	bool stop;
 	int queue_seq; /* futex: idle helpers sleep until it moves */
 	int end_seq;   /* futex: so do those who wait for the end of a run */
-	unsigned end_waits; /* of these */
+	unsigned end_waits;  /* of these */
+	struct quick *quick; /* 1 << PEERS_SHIFT, once there is a peer */
 	unsigned helpers;
 	struct helper {
 		struct dapl_jobs *jobs;
@@ -94,6 +107,69 @@ static bool runs_locked(const struct dapl_jobs *jobs,
 		if (jobs->helper[i].runs == job)
 			return true;
 	return false;
+}
+
+/* ------------------------------------------------- who is found quickly */
+
+static struct quick *place_locked(struct dapl_jobs *jobs,
+				  const struct dapl_job_peer *peer)
+{
+	uint64_t mix = peer->half[0] * 31 ^ peer->half[1];
+
+	dapl_lock_assert_held(&jobs->lock);
+	return &jobs->quick[mix * 0x9e3779b97f4a7c15 >> (64 - PEERS_SHIFT)];
+}
+
+static bool is_same(const struct dapl_job_peer *a,
+		    const struct dapl_job_peer *b)
+{
+	return a->half[0] == b->half[0] && a->half[1] == b->half[1];
+}
+
+static bool is_nobody(const struct dapl_job_peer *peer)
+{
+	return !peer->half[0] && !peer->half[1];
+}
+
+static bool is_quick_locked(struct dapl_jobs *jobs,
+			    const struct dapl_job_peer *peer)
+{
+	const struct quick *q;
+
+	if (is_nobody(peer) || !jobs->quick)
+		return false;
+	q = place_locked(jobs, peer);
+	return is_same(&q->peer, peer) && dapl_now_us() < q->until_us;
+}
+
+/* A job has looked for PEER since BEGAN_US. No memory: nothing is learned. */
+static void learn_locked(struct dapl_jobs *jobs,
+			 const struct dapl_job_peer *peer, uint64_t began_us)
+{
+	uint64_t now = dapl_now_us();
+	struct quick *q;
+
+	if (is_nobody(peer))
+		return;
+	if (!jobs->quick)
+		jobs->quick = calloc(1 << PEERS_SHIFT, sizeof(*q));
+	if (!jobs->quick)
+		return;
+	q = place_locked(jobs, peer);
+	if (now - began_us < QUICK_US)
+		*q = (struct quick){.peer = *peer, .until_us = now + KNOWN_US};
+	else if (is_same(&q->peer, peer))
+		q->until_us = 0;
+}
+
+static void run_it(struct dapl_job *job)
+{
+	uint64_t began_us = dapl_now_us();
+
+	job->run(job);
+	dapl_lock(&job->jobs->lock);
+	learn_locked(job->jobs, &job->peer, began_us);
+	dapl_unlock(&job->jobs->lock);
 }
 
 /* ------------------------------------------------------- the helpers */
@@ -173,7 +249,7 @@ static void *helper_main(void *arg)
 	while ((job = next_locked(h))) {
 		dapl_unlock(&jobs->lock);
 		before = sleeps();
-		job->run(job);
+		run_it(job);
 		slept = sleeps() - before;
 		dapl__lock_assert_none();
 		/* The service thread may be at it from here on, and free it;
@@ -242,7 +318,7 @@ static void on_work(struct dapl_work *work)
 	job->here = false;
 	dapl_unlock(&job->jobs->lock);
 	if (here)
-		job->run(job);
+		run_it(job);
 	job->done(job);
 }
 
@@ -251,6 +327,7 @@ void dapl_job_init(struct dapl_job *job, void (*run)(struct dapl_job *job),
 {
 	job->run = run;
 	job->done = done;
+	job->peer = (struct dapl_job_peer){{0}};
 	job->jobs = NULL;
 	dapl_list_init(&job->link);
 	dapl_work_init(&job->work, on_work);
@@ -346,6 +423,12 @@ void dapl_job_start(struct dapl_loop *loop, struct dapl_job *job)
 	if (forked(jobs))
 		return;
 	dapl_lock(&jobs->lock);
+	job->here = is_quick_locked(jobs, &job->peer);
+	if (job->here) {
+		dapl_loop_defer(loop, &job->work);
+		dapl_unlock(&jobs->lock);
+		return;
+	}
 	job->queued = true;
 	dapl_list_add_tail(&jobs->queue, &job->link);
 	jobs->queued_n++;
@@ -429,5 +512,6 @@ void dapl_jobs_close(struct dapl_jobs *jobs)
 				pthread_join(jobs->helper[i].thread, NULL);
 		dapl_lock_fini(&jobs->lock);
 	}
+	free(jobs->quick);
 	free(jobs);
 }

@@ -9,9 +9,13 @@
  *
  * The helpers belong to the loop of an IA: none until there is a job, as many
  * as jobs that sleep need, at most DAPL_JOBS_HELPERS, and all ended when the
- * loop is closed. Jobs begin in the order in which they were started. Where no
- * helper can be made the service thread does it itself, so that a job always
- * comes to its done().
+ * loop is closed. Jobs of helpers begin in the order in which they were
+ * started. Where no helper can be made the service thread does it itself, so
+ * that a job always comes to its done().
+ *
+ * A job that is only slow while the kernel looks for somebody says for whom. Of
+ * those that look for one and the same, the service thread runs the ones that
+ * follow a quick one soon: a helper would cost more than the job.
  *
  * Memory of a job is its owner's, valid from start to done() or cancel.
  * Any thread; internally one lock of role JOBS.
@@ -25,9 +29,16 @@
 
 struct dapl_jobs;
 
+/* A GID; all zero, which is none: the job may be slow for other reasons, too.
+ */
+struct dapl_job_peer {
+	uint64_t half[2];
+};
+
 struct dapl_job {
 	void (*run)(struct dapl_job *job);  /* helper; may block */
 	void (*done)(struct dapl_job *job); /* service thread */
+	struct dapl_job_peer peer; /* set after dapl_job_init() if known */
 	/* The rest is dapl_jobs.c's. */
 	struct dapl_jobs *jobs;
 	struct dapl_list link;

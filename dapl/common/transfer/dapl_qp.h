@@ -182,11 +182,11 @@ void dapl_qp_notify_apply(struct dapl_qp *qp);
 /* ------------------------------------------------ dapl_qp_move.c */
 
 /*
- * A queue pair on its way through states, in the hands of a helper thread
- * (dapl_jobs.h): the kernel may sleep a second or more inside such a change.
- * Meanwhile nobody else calls verbs for it: who wants it in ERR notes that, and
- * the helper does it as soon as the kernel lets go; who destroys it waits, and
- * only he does. A move that has not begun is called off at once.
+ * A queue pair on its way through states, as a job (dapl_jobs.h), most often in
+ * the hands of a helper thread: the kernel may sleep a second or more inside
+ * such a change. Meanwhile nobody else calls verbs for it: who wants it in ERR
+ * notes that, and the job does it as soon as the kernel lets go; who destroys
+ * it waits, and only he does. A move that has not begun is called off at once.
  */
 struct dapl_qp_move {
 	struct dapl_job job;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dapl_qp_move.c - a queue pair in the hands of a helper thread; see
+ * dapl_qp_move.c - a queue pair in the hands of another thread; see
  * dapl_qp.h. Who has it moved, and why, is unknown here.
  */
 #include <errno.h>
@@ -23,7 +23,7 @@ static void let_go_locked(struct dapl_qp *qp)
 	wake_locked(qp);
 }
 
-/* Whether a helper has the queue pair; one that is only to come has not. */
+/* Whether a job has it in hand; one that is only to come has not. */
 static bool moving_locked(struct dapl_qp *qp)
 {
 	dapl_lock_assert_held(&qp->ctl);
@@ -83,7 +83,7 @@ static bool may_go_on(struct dapl_qp_move *m)
 	return !to_error;
 }
 
-/* On the helper. */
+/* On the helper, or the service thread. */
 static void run_move(struct dapl_job *job)
 {
 	struct dapl_qp_move *m = (struct dapl_qp_move *)job;
@@ -111,6 +111,18 @@ static void end_retries(const struct vb_dev *dev, struct vb_qp_step *step)
 		step->attr.retry_cnt = 6;
 }
 
+/*
+ * Where no hardware is told, a change takes long for its peer's sake alone,
+ * whose address the kernel may have to look for.
+ */
+static void look_for(struct dapl_job *job, const struct vb_dev *dev,
+		     const struct vb_qp_step *step)
+{
+	if (dev->posts_enter_kernel && (step->mask & IBV_QP_AV))
+		memcpy(&job->peer, &step->attr.ah_attr.grh.dgid,
+		       sizeof(job->peer));
+}
+
 void dapl_qp_move_init(struct dapl_qp_move *move, struct dapl_qp *qp,
 		       const struct vb_qp_step *steps, int n,
 		       void (*done)(struct dapl_job *job))
@@ -121,8 +133,10 @@ void dapl_qp_move_init(struct dapl_qp_move *move, struct dapl_qp *qp,
 	move->ret = -ECANCELED;
 	move->n = n;
 	memcpy(move->step, steps, (size_t)n * sizeof(*steps));
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
 		end_retries(&qp->obj.ia->dev, &move->step[i]);
+		look_for(&move->job, &qp->obj.ia->dev, &steps[i]);
+	}
 }
 
 void dapl_qp_move_start_locked(struct dapl_qp_move *move)

@@ -4,7 +4,8 @@
  *
  * Calls covered: everything in dapl_jobs.h. A job of the tests stays inside
  * run() until the test lets it go, so what is true meanwhile is no matter of
- * time. pthread_create() fails on demand. Wake-ups of sleepers are counted.
+ * time. pthread_create() fails on demand. Wake-ups of sleepers are counted. The
+ * clock of the jobs can be stopped, and then moves when a test says so.
  */
 #include "dapl/common/services/dapl_jobs.h"
 
@@ -54,9 +55,26 @@ void __wrap_dapl__futex_wake_all(const int *word)
 	__real_dapl__futex_wake_all(word);
 }
 
+static uint64_t stopped_us; /* atomic; 0: the clock runs */
+
+uint64_t __real_dapl_now_us(void);
+uint64_t __wrap_dapl_now_us(void);
+uint64_t __wrap_dapl_now_us(void)
+{
+	uint64_t now = __atomic_load_n(&stopped_us, __ATOMIC_RELAXED);
+
+	return now ? now : __real_dapl_now_us();
+}
+
+static void pass_us(uint64_t us)
+{
+	__atomic_add_fetch(&stopped_us, us, __ATOMIC_RELAXED);
+}
+
 struct task {
 	struct dapl_job job; /* must stay first */
 	bool stays;	     /* in run(), until GATE is posted */
+	uint64_t takes_us;   /* of a clock that is stopped */
 	bool ran, ran_on_loop, left, was_done, done_on_loop;
 	int place; /* in the order of the beginnings */
 };
@@ -74,6 +92,8 @@ static void run(struct dapl_job *job)
 	sem_post(&began);
 	while (t->stays && sem_wait(&gate))
 		;
+	if (t->takes_us)
+		pass_us(t->takes_us);
 	t->left = true;
 }
 
@@ -111,6 +131,7 @@ static int setup(void **state)
 	sem_init(&done, 0, 0);
 	beginnings = 0;
 	no_thread = false;
+	stopped_us = 0;
 	return dapl_loop_open("test", &loop);
 }
 
@@ -284,6 +305,111 @@ T(start__without_threads)
 	start(&t[1], false);
 	await(&done);
 	assert_true(t[1].ran && !t[1].ran_on_loop);
+}
+
+/* Whether the service thread runs a job that looks for PEER, and takes so long.
+ */
+static bool is_on_loop(uint64_t peer, uint64_t takes_us)
+{
+	struct task t = {.takes_us = takes_us};
+
+	dapl_job_init(&t.job, run, finish);
+	t.job.peer = (struct dapl_job_peer){{peer, 1}};
+	dapl_job_start(loop, &t.job);
+	await(&done);
+	assert_true(t.ran && t.done_on_loop);
+	return t.ran_on_loop;
+}
+
+#define SECOND 1000000ull
+
+T(peer__found_quickly__next_on_the_loop)
+{
+	stopped_us = SECOND;
+	assert_false(is_on_loop(1, 0));
+	assert_true(is_on_loop(1, 0));
+	assert_true(is_on_loop(1, 0));
+	/* Of another one nothing is known. */
+	assert_false(is_on_loop(2, 0));
+	assert_true(is_on_loop(2, 0));
+}
+
+T(peer__looked_for__next_on_a_helper)
+{
+	stopped_us = SECOND;
+	assert_false(is_on_loop(1, SECOND));
+	assert_false(is_on_loop(1, 0));
+	/* It has vanished since: that is felt once. */
+	assert_true(is_on_loop(1, SECOND));
+	assert_false(is_on_loop(1, SECOND));
+	assert_false(is_on_loop(1, 0));
+	assert_true(is_on_loop(1, 0));
+}
+
+T(peer__not_heard_of_for_long__next_on_a_helper)
+{
+	stopped_us = SECOND;
+	assert_false(is_on_loop(1, 0));
+	pass_us(9 * SECOND);
+	assert_true(is_on_loop(1, 0));
+	pass_us(11 * SECOND);
+	assert_false(is_on_loop(1, 0));
+}
+
+T(peer__nobody__each_on_a_helper)
+{
+	struct task t;
+
+	stopped_us = SECOND;
+	for (int i = 0; i < 3; i++) {
+		start(&t, false);
+		await(&done);
+		assert_false(t.ran_on_loop);
+	}
+}
+
+/* More of them than places: who has lost his is a helper's again, no other's.
+ */
+T(peer__many)
+{
+	stopped_us = SECOND;
+	for (uint64_t peer = 1; peer <= 1000; peer++)
+		assert_false(is_on_loop(peer, 0));
+	assert_true(is_on_loop(1000, 0));
+}
+
+static struct task *skipped, *cancelled;
+
+/* Those that the service thread has not come to. */
+static void skip_and_cancel(struct dapl_work *work)
+{
+	static struct task t[2];
+	(void)work;
+
+	for (int i = 0; i < 2; i++) {
+		t[i] = (struct task){.ran = false};
+		dapl_job_init(&t[i].job, run, finish);
+		t[i].job.peer = (struct dapl_job_peer){{1, 1}};
+		dapl_job_start(loop, &t[i].job);
+	}
+	assert_true(dapl_job_skip(&t[0].job));
+	dapl_job_cancel(&t[1].job);
+	skipped = &t[0];
+	cancelled = &t[1];
+}
+
+T(peer__found_quickly__skip_and_cancel)
+{
+	struct dapl_work work;
+
+	stopped_us = SECOND;
+	assert_false(is_on_loop(1, 0));
+	dapl_work_init(&work, skip_and_cancel);
+	dapl_loop_defer(loop, &work);
+	await(&done);
+	dapl_loop_barrier(loop);
+	assert_true(skipped->was_done && !skipped->ran);
+	assert_false(cancelled->was_done || cancelled->ran);
 }
 
 static void fill(struct task *t)

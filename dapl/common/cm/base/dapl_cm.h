@@ -124,7 +124,7 @@ struct dapl_cm_request {
 /*
  * Moving EP's queue pair on behalf of CONN. On Ethernet the kernel looks for
  * the peer's hardware address inside such a change, and sleeps a second or more
- * where nobody answers; so it is done by a helper thread (dapl_jobs.h).
+ * where nobody answers; so it is a job (dapl_jobs.h), mostly a helper thread's.
  *
  * The move for CONN is over. RET: 0, -ENOTCONN when CONN is not the endpoint's
  * connection any more (its release follows), or the device's error; then the
