@@ -657,9 +657,11 @@ fault_case()
 
 faults="${FAULT_ROWS:-$(cat "$(dirname "$0")/faults.tsv")}"
 
-while IFS='|' read -r -u 5 IT_PROVIDER card fault when expected bound rare; do
+while IFS='|' read -r -u 5 IT_PROVIDER card fault when expected bound rare kernel; do
     case $IT_PROVIDER in '' | '#'*) continue ;; esac
     [ -z "$rare" ] || [ -n "$FAULTS" ] || continue
+    # shellcheck disable=SC2254
+    case $(uname -r) in ${kernel:-*}) ;; *) continue ;; esac
     expected=${expected//\//|}
     # shellcheck disable=SC2254
     case $IT_PROVIDER.$fault.$when in ${FAULTS:-*}) ;; *) continue ;; esac
