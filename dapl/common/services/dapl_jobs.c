@@ -308,15 +308,45 @@ static void give_up(struct dapl_jobs *jobs, struct helper *h)
 
 /* --------------------------------------------------------------- jobs */
 
+static void queue_locked(struct dapl_job *job)
+{
+	struct dapl_jobs *jobs = job->jobs;
+
+	dapl_lock_assert_held(&jobs->lock);
+	job->queued = true;
+	dapl_list_add_tail(&jobs->queue, &job->link);
+	jobs->queued_n++;
+	jobs->unheard++;
+}
+
+/* Many of one peer may wait for us, and the first has just missed it. */
+static bool to_helpers_locked(struct dapl_job *job)
+{
+	struct dapl_jobs *jobs = job->jobs;
+
+	dapl_lock_assert_held(&jobs->lock);
+	if (!job->here || !job->quick || is_quick_locked(jobs, &job->peer))
+		return false;
+	job->here = false;
+	job->quick = false;
+	queue_locked(job);
+	dapl_loop_defer(jobs->loop, &jobs->wake_work);
+	return true;
+}
+
 static void on_work(struct dapl_work *work)
 {
 	struct dapl_job *job = dapl_container_of(work, struct dapl_job, work);
-	bool here;
+	struct dapl_jobs *jobs = job->jobs;
+	bool here, away;
 
-	dapl_lock(&job->jobs->lock);
+	dapl_lock(&jobs->lock);
+	away = to_helpers_locked(job);
 	here = job->here;
 	job->here = false;
-	dapl_unlock(&job->jobs->lock);
+	dapl_unlock(&jobs->lock);
+	if (away)
+		return;
 	if (here)
 		run_it(job);
 	job->done(job);
@@ -333,6 +363,7 @@ void dapl_job_init(struct dapl_job *job, void (*run)(struct dapl_job *job),
 	dapl_work_init(&job->work, on_work);
 	job->queued = false;
 	job->here = false;
+	job->quick = false;
 }
 
 /* One more helper, if it is needed. False: it is not, or cannot be had. */
@@ -418,22 +449,22 @@ static void on_wake_work(struct dapl_work *work)
 void dapl_job_start(struct dapl_loop *loop, struct dapl_job *job)
 {
 	struct dapl_jobs *jobs = dapl_loop_jobs(loop);
+	bool quick;
 
 	job->jobs = jobs;
 	if (forked(jobs))
 		return;
 	dapl_lock(&jobs->lock);
-	job->here = is_quick_locked(jobs, &job->peer);
-	if (job->here) {
+	quick = is_quick_locked(jobs, &job->peer);
+	job->quick = quick;
+	job->here = quick;
+	if (quick)
 		dapl_loop_defer(loop, &job->work);
-		dapl_unlock(&jobs->lock);
-		return;
-	}
-	job->queued = true;
-	dapl_list_add_tail(&jobs->queue, &job->link);
-	jobs->queued_n++;
-	jobs->unheard++;
+	else
+		queue_locked(job);
 	dapl_unlock(&jobs->lock);
+	if (quick)
+		return;
 	if (dapl_loop_here(loop))
 		dapl_loop_defer(loop, &jobs->wake_work);
 	else
@@ -468,6 +499,7 @@ void dapl_job_cancel(struct dapl_job *job)
 		dapl_lock(&jobs->lock);
 		if (job->queued)
 			dequeue_locked(job);
+		job->here = false;
 		jobs->end_waits++;
 		while (runs_locked(jobs, job))
 			wait_locked(jobs, &jobs->end_seq);
@@ -475,7 +507,6 @@ void dapl_job_cancel(struct dapl_job *job)
 		dapl_unlock(&jobs->lock);
 	}
 	dapl_work_cancel(jobs->loop, &job->work);
-	job->here = false;
 }
 
 /* -------------------------------------------------- open and close */

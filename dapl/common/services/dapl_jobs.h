@@ -45,6 +45,7 @@ struct dapl_job {
 	struct dapl_work work;
 	bool queued; /* no helper has taken it yet */
 	bool here;   /* the service thread is to run it */
+	bool quick;  /* that is, as long as its peer is */
 };
 
 void dapl_job_init(struct dapl_job *job, void (*run)(struct dapl_job *job),

@@ -378,6 +378,53 @@ T(peer__many)
 	assert_true(is_on_loop(1000, 0));
 }
 
+static struct task at_once[3];
+
+static void start_at_once(struct dapl_work *work)
+{
+	(void)work;
+	for (int i = 0; i < 3; i++) {
+		at_once[i] = (struct task){.takes_us = i ? 0 : SECOND};
+		dapl_job_init(&at_once[i].job, run, finish);
+		at_once[i].job.peer = (struct dapl_job_peer){{1, 1}};
+		dapl_job_start(loop, &at_once[i].job);
+	}
+}
+
+/* Those that were started before that was seen do not feel it one by one. */
+T(peer__vanishes__felt_once)
+{
+	struct dapl_work work;
+
+	stopped_us = SECOND;
+	assert_false(is_on_loop(1, 0));
+	dapl_work_init(&work, start_at_once);
+	dapl_loop_defer(loop, &work);
+	for (int i = 0; i < 3; i++)
+		await(&done);
+	assert_true(at_once[0].ran_on_loop);
+	assert_false(at_once[1].ran_on_loop);
+	assert_true(at_once[1].ran && at_once[2].ran);
+	dapl_loop_barrier(loop);
+}
+
+/* There is nobody else to feel it. */
+T(peer__vanishes__without_threads)
+{
+	struct dapl_work work;
+
+	stopped_us = SECOND;
+	no_thread = true;
+	assert_true(is_on_loop(1, 0));
+	dapl_work_init(&work, start_at_once);
+	dapl_loop_defer(loop, &work);
+	for (int i = 0; i < 3; i++)
+		await(&done);
+	for (int i = 0; i < 3; i++)
+		assert_true(at_once[i].ran_on_loop);
+	dapl_loop_barrier(loop);
+}
+
 static struct task *skipped, *cancelled;
 
 /* Those that the service thread has not come to. */
