@@ -647,7 +647,12 @@ static void forget(struct end *e)
 	pthread_mutex_unlock(&lock);
 }
 
-/* As many at once as are read at once. */
+static void nothing(void *arg)
+{
+	(void)arg;
+}
+
+/* As many at once as are read at once; then there is room for more. */
 static void first_burst(struct end *e)
 {
 	struct job job;
@@ -656,6 +661,7 @@ static void first_burst(struct end *e)
 	send_n(0, ONE_BATCH);
 	let_go(&job);
 	expect_n(e, ONE_BATCH);
+	on_loop(e, nothing, NULL);
 	forget(e);
 }
 
