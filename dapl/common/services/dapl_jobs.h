@@ -29,8 +29,7 @@
 
 struct dapl_jobs;
 
-/* A GID; all zero, which is none: the job may be slow for other reasons, too.
- */
+/* A GID. All zero, which is none: a job that may be slow for other reasons. */
 struct dapl_job_peer {
 	uint64_t half[2];
 };

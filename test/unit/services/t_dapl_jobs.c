@@ -307,15 +307,21 @@ T(start__without_threads)
 	assert_true(t[1].ran && !t[1].ran_on_loop);
 }
 
-/* Whether the service thread runs a job that looks for PEER, and takes so long.
- */
+/* A job that looks for PEER, and takes so long. */
+static void start_for(struct task *t, uint64_t peer, uint64_t takes_us)
+{
+	*t = (struct task){.takes_us = takes_us};
+	dapl_job_init(&t->job, run, finish);
+	t->job.peer = (struct dapl_job_peer){{peer, 1}};
+	dapl_job_start(loop, &t->job);
+}
+
+/* Whether the service thread runs such a job. */
 static bool is_on_loop(uint64_t peer, uint64_t takes_us)
 {
-	struct task t = {.takes_us = takes_us};
+	struct task t;
 
-	dapl_job_init(&t.job, run, finish);
-	t.job.peer = (struct dapl_job_peer){{peer, 1}};
-	dapl_job_start(loop, &t.job);
+	start_for(&t, peer, takes_us);
 	await(&done);
 	assert_true(t.ran && t.done_on_loop);
 	return t.ran_on_loop;
@@ -368,8 +374,7 @@ T(peer__nobody__each_on_a_helper)
 	}
 }
 
-/* More of them than places: who has lost his is a helper's again, no other's.
- */
+/* More of them than places: who has lost his is a helper's again. */
 T(peer__many)
 {
 	stopped_us = SECOND;
@@ -383,12 +388,8 @@ static struct task at_once[3];
 static void start_at_once(struct dapl_work *work)
 {
 	(void)work;
-	for (int i = 0; i < 3; i++) {
-		at_once[i] = (struct task){.takes_us = i ? 0 : SECOND};
-		dapl_job_init(&at_once[i].job, run, finish);
-		at_once[i].job.peer = (struct dapl_job_peer){{1, 1}};
-		dapl_job_start(loop, &at_once[i].job);
-	}
+	for (int i = 0; i < 3; i++)
+		start_for(&at_once[i], 1, i ? 0 : SECOND);
 }
 
 /* Those that were started before that was seen do not feel it one by one. */
@@ -433,12 +434,8 @@ static void skip_and_cancel(struct dapl_work *work)
 	static struct task t[2];
 	(void)work;
 
-	for (int i = 0; i < 2; i++) {
-		t[i] = (struct task){.ran = false};
-		dapl_job_init(&t[i].job, run, finish);
-		t[i].job.peer = (struct dapl_job_peer){{1, 1}};
-		dapl_job_start(loop, &t[i].job);
-	}
+	for (int i = 0; i < 2; i++)
+		start_for(&t[i], 1, 0);
 	assert_true(dapl_job_skip(&t[0].job));
 	dapl_job_cancel(&t[1].job);
 	skipped = &t[0];
