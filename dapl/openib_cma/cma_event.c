@@ -386,16 +386,21 @@ static void on_established(struct cma_conn *conn, const struct cma_event *ev)
 static void on_disconnected(struct cma_conn *conn)
 {
 	enum cma_state state = cma_conn_state(conn);
+	bool iwarp = cma_conn_dev(conn)->iw_cm, answer = state == CMA_DOWN;
 
+	/* Only who is connected sends DREQ: its RTU was lost, or overtaken. */
+	if (state == CMA_ACCEPT && !iwarp) {
+		established(conn, CMA_ACCEPT, NULL, 0);
+		state = cma_conn_state(conn);
+	}
 	if (state != CMA_UP && state != CMA_DOWN) {
 		on_failure(conn, &(struct cma_event){
 					 .type = RDMA_CM_EVENT_DISCONNECTED});
 		return;
 	}
-	cma_count(conn,
-		  state == CMA_UP ? DCNT_IA_CM_DREQ_RX : DCNT_IA_CM_DREP_RX);
+	cma_count(conn, answer ? DCNT_IA_CM_DREP_RX : DCNT_IA_CM_DREQ_RX);
 	/* The IB CM waits for an answer; without a need for one it says so. */
-	if (!cma_conn_dev(conn)->iw_cm)
+	if (!iwarp)
 		rdma_disconnect(conn->id);
 	cma_conn_finish(conn, DAPL_CM_DISCONNECTED, NULL, 0);
 }

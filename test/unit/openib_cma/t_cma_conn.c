@@ -763,6 +763,30 @@ T(disconnect__inside_established_upcall, ROCE, LISTENING)
 	assert_int_equal(s.event, DAPL_CM_DISCONNECTED);
 }
 
+/* DREQ shows that the peer was connected, whatever became of its RTU. */
+T(disconnect__rtu_lost, ROCE, MET)
+{
+	fv_cm_set(FV_CM_LOSE_RTU, 1);
+	pair_accept(&p, NULL, 0);
+	take_event(p.ea, DAPL_CM_ESTABLISHED);
+	assert_int_equal(pending(SEEN_EVENT, p.eb), 0);
+	assert_int_equal(cma_ops.disconnect(p.ca), 0);
+	take_event(p.eb, DAPL_CM_ESTABLISHED);
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+	assert_int_equal(ep_state(p.eb), IBV_QPS_ERR);
+	take_event(p.ea, DAPL_CM_DISCONNECTED);
+}
+
+T(disconnect__rtu_lost_and_released, ROCE, MET)
+{
+	fv_cm_set(FV_CM_LOSE_RTU, 1);
+	pair_accept(&p, NULL, 0);
+	take_event(p.ea, DAPL_CM_ESTABLISHED);
+	leave_b();
+	assert_int_equal(cma_ops.disconnect(p.ca), 0);
+	take_event(p.ea, DAPL_CM_DISCONNECTED);
+}
+
 T(disconnect__call_fails, ROCE, CONNECTED)
 {
 	fv_fail_call("rdma_disconnect", 1, EINVAL);
