@@ -155,8 +155,10 @@ static void start_more(struct ucm_ah_cache *cache)
 		dapl_list_del(&way->to_make);
 		j->way = way;
 		j->verbs = NULL;
+		j->ret = -ECANCELED;
 		j->table = cache->table;
 		set_attr(cache, way, &j->attr);
+		memcpy(&j->job.peer, &j->attr.grh.dgid, sizeof(j->job.peer));
 		dapl_job_start(cache->loop, &j->job);
 	}
 }

@@ -402,6 +402,7 @@ int dapl_ep_ud_ah_make(struct dapl_ep *ep, struct dapl_cm_conn *conn,
 		enter_locked(peer);
 		dapl_obj_get(&ep->obj);
 		dapl_job_init(&peer->job, run_make, make_done);
+		memcpy(&peer->job.peer, &av->grh.dgid, sizeof(peer->job.peer));
 		dapl_job_start(ep->obj.ia->loop, &peer->job);
 	}
 	dapl_unlock(&ep->lock);

@@ -12,14 +12,19 @@
  *
  * Where jobs never sleep one helper does them all, and more would only take the
  * processor from each other. There are more of them once most jobs have been
- * seen to sleep, which the kernel tells, and whenever nobody has taken a job
+ * seen to sleep, which the kernel tells, and whenever nobody has ended a job
  * for a while: the others may be where that takes long.
+ *
+ * A job whose peer has all the helpers that one may have is put aside when it
+ * is met, and taken by who ends one for that peer. So nobody is woken in vain,
+ * and none of them is looked at twice.
  *
  * How long a job took is kept by whom it looked for, in a table of few places;
  * one who is driven out of it, or was looked for in vain, is a helper's again.
  */
 #include "dapl/common/services/dapl_jobs.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -27,13 +32,16 @@
 #include "dapl/common/services/dapl_lock.h"
 #include "dapl/common/services/dapl_thread.h"
 
-#define STUCK_US   10000 /* nobody takes a job for so long: one helper more */
+#define STUCK_US   10000 /* nobody ends a job for so long: one helper more */
 #define SLEEPS_MIN 4	 /* so many that have slept say something */
 #define RAN_MAX	   64	 /* what was before these counts half */
 
 #define PEERS_SHIFT 5	     /* log2 of those that are known */
 #define QUICK_US    10000    /* who takes longer was looked for */
 #define KNOWN_US    10000000 /* the kernel keeps an address for longer */
+
+/* Peers that can have all the helpers that one may have. */
+#define FULL_MAX (DAPL_JOBS_HELPERS / DAPL_JOBS_FOR_ONE)
 
 struct quick {
 	struct dapl_job_peer peer;
@@ -46,14 +54,19 @@ struct dapl_jobs {
 	struct dapl_list queue;
 	unsigned queued_n;
 	unsigned unheard; /* of these, that no helper was woken for */
+	/* Met in the queue when their peer had all the helpers he may have. */
+	struct {
+		struct dapl_job_peer peer;
+		struct dapl_list jobs;
+	} held[FULL_MAX];
 	struct dapl_work wake_work;
 	/* Helpers that wait for a job are idle, or woken and on their way. */
 	unsigned idle;
 	unsigned woken;
 	unsigned made;	     /* helpers that have not begun */
 	unsigned ran, slept; /* late jobs, and such as slept in the kernel */
-	unsigned taken;	     /* jobs, ever */
-	unsigned taken_then; /* the same when STUCK was armed */
+	unsigned ended;	     /* jobs of helpers, ever */
+	unsigned ended_then; /* the same when STUCK was armed */
 	bool stuck_armed;    /* or its callback is to be */
 	struct dapl_timer stuck;
 	bool stop;
@@ -67,6 +80,7 @@ struct dapl_jobs {
 		pthread_t thread;
 		bool made;
 		const struct dapl_job *runs; /* or NULL */
+		struct dapl_job_peer peer;   /* of what it runs; or nobody */
 	} helper[DAPL_JOBS_HELPERS];
 };
 
@@ -96,7 +110,9 @@ static void dequeue_locked(struct dapl_job *job)
 	dapl_lock_assert_held(&job->jobs->lock);
 	dapl_list_del(&job->link);
 	job->queued = false;
-	job->jobs->queued_n--;
+	if (!job->held)
+		job->jobs->queued_n--;
+	job->held = false;
 }
 
 static bool runs_locked(const struct dapl_jobs *jobs,
@@ -131,25 +147,25 @@ static bool is_nobody(const struct dapl_job_peer *peer)
 	return !peer->half[0] && !peer->half[1];
 }
 
-static bool is_quick_locked(struct dapl_jobs *jobs,
-			    const struct dapl_job_peer *peer)
+static bool is_quick_locked(struct dapl_jobs *jobs, const struct dapl_job *job)
 {
 	const struct quick *q;
 
-	if (is_nobody(peer) || !jobs->quick)
+	if (!job->light || is_nobody(&job->peer) || !jobs->quick)
 		return false;
-	q = place_locked(jobs, peer);
-	return is_same(&q->peer, peer) && dapl_now_us() < q->until_us;
+	q = place_locked(jobs, &job->peer);
+	return is_same(&q->peer, &job->peer) && dapl_now_us() < q->until_us;
 }
 
-/* A job has looked for PEER since BEGAN_US. No memory: nothing is learned. */
-static void learn_locked(struct dapl_jobs *jobs,
-			 const struct dapl_job_peer *peer, uint64_t began_us)
+/* JOB has looked for its peer since BEGAN_US. No memory: nothing is learned. */
+static void learn_locked(struct dapl_jobs *jobs, const struct dapl_job *job,
+			 uint64_t began_us)
 {
+	const struct dapl_job_peer *peer = &job->peer;
 	uint64_t now = dapl_now_us();
 	struct quick *q;
 
-	if (is_nobody(peer))
+	if (!job->light || is_nobody(peer))
 		return;
 	if (!jobs->quick)
 		jobs->quick = calloc(1 << PEERS_SHIFT, sizeof(*q));
@@ -168,7 +184,7 @@ static void run_it(struct dapl_job *job)
 
 	job->run(job);
 	dapl_lock(&job->jobs->lock);
-	learn_locked(job->jobs, &job->peer, began_us);
+	learn_locked(job->jobs, job, began_us);
 	dapl_unlock(&job->jobs->lock);
 }
 
@@ -201,13 +217,82 @@ static void count_locked(struct dapl_jobs *jobs, bool slept)
 	jobs->slept += slept;
 }
 
-static struct dapl_job *next_locked(struct helper *h)
+/* Whether so many look for PEER that one more has to wait for one of them. */
+static bool is_full_locked(const struct dapl_jobs *jobs,
+			   const struct dapl_job_peer *peer)
 {
-	struct dapl_jobs *jobs = h->jobs;
+	int n = 0;
+
+	dapl_lock_assert_held(&jobs->lock);
+	if (is_nobody(peer))
+		return false;
+	for (int i = 0; i < DAPL_JOBS_HELPERS; i++)
+		n += is_same(&jobs->helper[i].peer, peer);
+	return n >= DAPL_JOBS_FOR_ONE;
+}
+
+/* Its peer is full. Others that are have a list each; one is left for it. */
+static void hold_locked(struct dapl_jobs *jobs, struct dapl_job *job)
+{
+	int i;
+
+	dapl_lock_assert_held(&jobs->lock);
+	for (i = 0; i < FULL_MAX; i++)
+		if (is_same(&jobs->held[i].peer, &job->peer))
+			break;
+	for (int k = 0; i == FULL_MAX; k++) {
+		assert(k < FULL_MAX);
+		if (dapl_list_empty(&jobs->held[k].jobs))
+			i = k;
+	}
+	dequeue_locked(job);
+	job->queued = true;
+	job->held = true;
+	jobs->held[i].peer = job->peer;
+	dapl_list_add_tail(&jobs->held[i].jobs, &job->link);
+}
+
+/*
+ * The first that may begin, or NULL. Those before it may not, and need not be
+ * looked at again: who ends one for their peer takes the next of them.
+ */
+static struct dapl_job *first_locked(struct dapl_jobs *jobs)
+{
 	struct dapl_job *job;
 
 	dapl_lock_assert_held(&jobs->lock);
-	while (dapl_list_empty(&jobs->queue) && !jobs->stop) {
+	while (!dapl_list_empty(&jobs->queue)) {
+		job = dapl_list_first(&jobs->queue, struct dapl_job, link);
+		if (!is_full_locked(jobs, &job->peer))
+			return job;
+		hold_locked(jobs, job);
+	}
+	return NULL;
+}
+
+/* H has ended one for its peer, if it had one: the next of them, or NULL. */
+static struct dapl_job *next_held_locked(struct helper *h)
+{
+	struct dapl_job_peer peer = h->peer;
+	struct dapl_jobs *jobs = h->jobs;
+
+	dapl_lock_assert_held(&jobs->lock);
+	h->peer = (struct dapl_job_peer){{0}};
+	for (int i = 0; i < FULL_MAX; i++)
+		if (is_same(&jobs->held[i].peer, &peer) &&
+		    !dapl_list_empty(&jobs->held[i].jobs))
+			return dapl_list_first(&jobs->held[i].jobs,
+					       struct dapl_job, link);
+	return NULL;
+}
+
+static struct dapl_job *next_locked(struct helper *h)
+{
+	struct dapl_jobs *jobs = h->jobs;
+	struct dapl_job *job = next_held_locked(h);
+
+	dapl_lock_assert_held(&jobs->lock);
+	while (!job && !(job = first_locked(jobs)) && !jobs->stop) {
 		jobs->idle++;
 		wait_locked(jobs, &jobs->queue_seq);
 		/* One that wakes by itself is as good as the one that was. */
@@ -216,12 +301,11 @@ static struct dapl_job *next_locked(struct helper *h)
 		else
 			jobs->idle--;
 	}
-	if (dapl_list_empty(&jobs->queue))
+	if (!job)
 		return NULL;
-	job = dapl_list_first(&jobs->queue, struct dapl_job, link);
 	dequeue_locked(job);
-	jobs->taken++;
 	h->runs = job;
+	h->peer = job->peer;
 	return job;
 }
 
@@ -231,6 +315,7 @@ static void ran_locked(struct helper *h)
 
 	dapl_lock_assert_held(&jobs->lock);
 	h->runs = NULL;
+	jobs->ended++;
 	if (!jobs->end_waits)
 		return;
 	move_on(&jobs->end_seq);
@@ -316,7 +401,9 @@ static void queue_locked(struct dapl_job *job)
 	job->queued = true;
 	dapl_list_add_tail(&jobs->queue, &job->link);
 	jobs->queued_n++;
-	jobs->unheard++;
+	/* Nobody could begin it; who ends one for its peer looks here next. */
+	if (!is_full_locked(jobs, &job->peer))
+		jobs->unheard++;
 }
 
 /* Many of one peer may wait for us, and the first has just missed it. */
@@ -325,7 +412,7 @@ static bool to_helpers_locked(struct dapl_job *job)
 	struct dapl_jobs *jobs = job->jobs;
 
 	dapl_lock_assert_held(&jobs->lock);
-	if (!job->here || !job->quick || is_quick_locked(jobs, &job->peer))
+	if (!job->here || !job->quick || is_quick_locked(jobs, job))
 		return false;
 	job->here = false;
 	job->quick = false;
@@ -341,7 +428,7 @@ static void on_work(struct dapl_work *work)
 	bool here, away;
 
 	dapl_lock(&jobs->lock);
-	away = to_helpers_locked(job);
+	away = job->cancelled || to_helpers_locked(job);
 	here = job->here;
 	job->here = false;
 	dapl_unlock(&jobs->lock);
@@ -358,12 +445,15 @@ void dapl_job_init(struct dapl_job *job, void (*run)(struct dapl_job *job),
 	job->run = run;
 	job->done = done;
 	job->peer = (struct dapl_job_peer){{0}};
+	job->light = false;
 	job->jobs = NULL;
 	dapl_list_init(&job->link);
 	dapl_work_init(&job->work, on_work);
 	job->queued = false;
+	job->held = false;
 	job->here = false;
 	job->quick = false;
+	job->cancelled = false;
 }
 
 /* One more helper, if it is needed. False: it is not, or cannot be had. */
@@ -389,7 +479,7 @@ static bool watch_locked(struct dapl_jobs *jobs)
 	if (jobs->stuck_armed || jobs->stop || !some_wait_locked(jobs) ||
 	    jobs->helpers == DAPL_JOBS_HELPERS)
 		return true;
-	jobs->taken_then = jobs->taken;
+	jobs->ended_then = jobs->ended;
 	jobs->stuck_armed = !dapl_timer_arm(jobs->loop, &jobs->stuck,
 					    dapl_now_us() + STUCK_US);
 	return jobs->stuck_armed;
@@ -414,7 +504,7 @@ static void on_stuck(struct dapl_timer *timer)
 
 	dapl_lock(&jobs->lock);
 	jobs->stuck_armed = false;
-	stuck = jobs->taken == jobs->taken_then;
+	stuck = jobs->ended == jobs->ended_then;
 	dapl_unlock(&jobs->lock);
 	add_helper(jobs, stuck);
 	watch(jobs);
@@ -452,10 +542,11 @@ void dapl_job_start(struct dapl_loop *loop, struct dapl_job *job)
 	bool quick;
 
 	job->jobs = jobs;
+	job->cancelled = false;
 	if (forked(jobs))
 		return;
 	dapl_lock(&jobs->lock);
-	quick = is_quick_locked(jobs, &job->peer);
+	quick = is_quick_locked(jobs, job);
 	job->quick = quick;
 	job->here = quick;
 	if (quick)
@@ -500,6 +591,8 @@ void dapl_job_cancel(struct dapl_job *job)
 		if (job->queued)
 			dequeue_locked(job);
 		job->here = false;
+		/* The service thread may have come to it just now. */
+		job->cancelled = true;
 		jobs->end_waits++;
 		while (runs_locked(jobs, job))
 			wait_locked(jobs, &jobs->end_seq);
@@ -520,6 +613,8 @@ int dapl_jobs_open(struct dapl_loop *loop, struct dapl_jobs **ret_jobs)
 	jobs->loop = loop;
 	dapl_lock_init(&jobs->lock, DAPL_LOCK_JOBS);
 	dapl_list_init(&jobs->queue);
+	for (int i = 0; i < FULL_MAX; i++)
+		dapl_list_init(&jobs->held[i].jobs);
 	dapl_work_init_at_end(&jobs->wake_work, on_wake_work);
 	dapl_timer_init(&jobs->stuck, on_stuck);
 	for (int i = 0; i < DAPL_JOBS_HELPERS; i++)

@@ -9,13 +9,18 @@
  *
  * The helpers belong to the loop of an IA: none until there is a job, as many
  * as jobs that sleep need, at most DAPL_JOBS_HELPERS, and all ended when the
- * loop is closed. Jobs of helpers begin in the order in which they were
- * started. Where no helper can be made the service thread does it itself, so
- * that a job always comes to its done().
+ * loop is closed. Where no helper can be made the service thread does it
+ * itself, so that a job always comes to its done().
  *
- * A job that is only slow while the kernel looks for somebody says for whom. Of
- * those that look for one and the same, the service thread runs the ones that
- * follow a quick one soon: a helper would cost more than the job.
+ * A job that may have the kernel look for somebody says for whom. Jobs for one
+ * peer have at most DAPL_JOBS_FOR_ONE helpers at a time, so that a host that
+ * has vanished does not hold up the others, if the system has threads for more
+ * of them. Two such hosts have them all. Jobs begin in the order in which they
+ * were started; those that have to wait for their peer's let others pass.
+ *
+ * A job that takes no time otherwise says so too. Of these, the service thread
+ * runs the ones that soon follow a quick one for the same peer: a helper would
+ * cost more than the job.
  *
  * Memory of a job is its owner's, valid from start to done() or cancel.
  * Any thread; internally one lock of role JOBS.
@@ -25,11 +30,12 @@
 
 #include "dapl/common/services/dapl_loop.h"
 
-#define DAPL_JOBS_HELPERS 8
+#define DAPL_JOBS_HELPERS 16
+#define DAPL_JOBS_FOR_ONE (DAPL_JOBS_HELPERS / 2)
 
 struct dapl_jobs;
 
-/* A GID. All zero, which is none: a job that may be slow for other reasons. */
+/* A GID. All zero: nobody. */
 struct dapl_job_peer {
 	uint64_t half[2];
 };
@@ -37,14 +43,18 @@ struct dapl_job_peer {
 struct dapl_job {
 	void (*run)(struct dapl_job *job);  /* helper; may block */
 	void (*done)(struct dapl_job *job); /* service thread */
-	struct dapl_job_peer peer; /* set after dapl_job_init() if known */
+	/* Set after dapl_job_init(), where it is so: */
+	struct dapl_job_peer peer; /* whom it looks for */
+	bool light;		   /* it takes no time when he is found */
 	/* The rest is dapl_jobs.c's. */
 	struct dapl_jobs *jobs;
 	struct dapl_list link;
 	struct dapl_work work;
-	bool queued; /* no helper has taken it yet */
-	bool here;   /* the service thread is to run it */
-	bool quick;  /* that is, as long as its peer is */
+	bool queued;	/* no helper has taken it yet */
+	bool held;	/* and none may, until one for its peer has ended */
+	bool here;	/* the service thread is to run it */
+	bool quick;	/* that is, as long as its peer is */
+	bool cancelled; /* nothing is to come of it */
 };
 
 void dapl_job_init(struct dapl_job *job, void (*run)(struct dapl_job *job),

@@ -112,15 +112,16 @@ static void end_retries(const struct vb_dev *dev, struct vb_qp_step *step)
 }
 
 /*
- * Where no hardware is told, a change takes long for its peer's sake alone,
- * whose address the kernel may have to look for.
+ * The kernel may have to look for the peer's address. Where no hardware is
+ * told, nothing else takes long.
  */
 static void look_for(struct dapl_job *job, const struct vb_dev *dev,
 		     const struct vb_qp_step *step)
 {
-	if (dev->posts_enter_kernel && (step->mask & IBV_QP_AV))
-		memcpy(&job->peer, &step->attr.ah_attr.grh.dgid,
-		       sizeof(job->peer));
+	if (!(step->mask & IBV_QP_AV))
+		return;
+	job->light = dev->posts_enter_kernel;
+	memcpy(&job->peer, &step->attr.ah_attr.grh.dgid, sizeof(job->peer));
 }
 
 void dapl_qp_move_init(struct dapl_qp_move *move, struct dapl_qp *qp,

@@ -116,6 +116,24 @@ CASE_ROCE(connect__hangs_and_another_comes_up)
 	another_comes_up(w, 1);
 }
 
+/* For whom it is: others' moves have helpers while his hang. */
+CASE_ROCE(move__names_its_peer)
+{
+	struct dapl_ep *ep = (struct dapl_ep *)world_ep(c, NULL);
+	struct vb_qp_step step = {.mask = IBV_QP_STATE};
+	struct dapl_qp_move move;
+
+	dapl_qp_move_init(&move, &ep->qp, &step, 1, NULL);
+	assert_true(!move.job.peer.half[0] && !move.job.peer.half[1]);
+	assert_false(move.job.light);
+	step.mask |= IBV_QP_AV;
+	for (uint8_t i = 0; i < 16; i++)
+		step.attr.ah_attr.grh.dgid.raw[i] = i;
+	dapl_qp_move_init(&move, &ep->qp, &step, 1, NULL);
+	assert_memory_equal(&move.job.peer, step.attr.ah_attr.grh.dgid.raw, 16);
+	assert_int_equal(move.job.light, ep->obj.ia->dev.posts_enter_kernel);
+}
+
 /* More peers at once than there are helpers: they take turns. */
 CASE_ROCE(connect__many_hang)
 {

@@ -307,13 +307,19 @@ T(start__without_threads)
 	assert_true(t[1].ran && !t[1].ran_on_loop);
 }
 
+static void start_peer(struct task *t, uint64_t peer, bool light)
+{
+	dapl_job_init(&t->job, run, finish);
+	t->job.peer = (struct dapl_job_peer){{peer, 1}};
+	t->job.light = light;
+	dapl_job_start(loop, &t->job);
+}
+
 /* A job that looks for PEER, and takes so long. */
 static void start_for(struct task *t, uint64_t peer, uint64_t takes_us)
 {
 	*t = (struct task){.takes_us = takes_us};
-	dapl_job_init(&t->job, run, finish);
-	t->job.peer = (struct dapl_job_peer){{peer, 1}};
-	dapl_job_start(loop, &t->job);
+	start_peer(t, peer, true);
 }
 
 /* Whether the service thread runs such a job. */
@@ -372,6 +378,97 @@ T(peer__nobody__each_on_a_helper)
 		await(&done);
 		assert_false(t.ran_on_loop);
 	}
+}
+
+/* What takes its time anyway is nobody's but a helper's. */
+T(peer__found_quickly__not_light)
+{
+	struct task t;
+
+	stopped_us = SECOND;
+	for (int i = 0; i < 3; i++) {
+		t = (struct task){0};
+		start_peer(&t, 1, false);
+		await(&done);
+		assert_false(t.ran_on_loop);
+	}
+	assert_false(is_on_loop(1, 0));
+	assert_true(is_on_loop(1, 0));
+	t = (struct task){0};
+	start_peer(&t, 1, false);
+	await(&done);
+	assert_false(t.ran_on_loop);
+}
+
+/* It has helpers, but not all: those of others begin and end. */
+T(peer__vanishes__holds_up_no_other)
+{
+	static struct task gone[MANY], other[MANY];
+	int i;
+
+	for (i = 0; i < MANY; i++) {
+		gone[i] = (struct task){.stays = true};
+		start_peer(&gone[i], 1, i % 2);
+	}
+	for (i = 0; i < DAPL_JOBS_FOR_ONE; i++)
+		await(&began);
+	for (i = 0; i < MANY; i++) {
+		if (i % 3)
+			start_peer(&other[i], 2 + (uint64_t)i % 2, i % 2);
+		else
+			start(&other[i], false);
+		await(&done);
+		assert_true(other[i].was_done);
+		await(&began);
+	}
+	assert_int_equal(sem_trywait(&began), -1);
+	for (i = 0; i < DAPL_JOBS_FOR_ONE; i++)
+		assert_true(gone[i].ran);
+	/* The others of its own follow in order. */
+	for (; i < MANY; i++) {
+		assert_false(gone[i].ran);
+		sem_post(&gate);
+		await(&done);
+		await(&began);
+		assert_true(gone[i].ran);
+	}
+	for (i = 0; i < DAPL_JOBS_FOR_ONE; i++)
+		sem_post(&gate);
+	for (i = 0; i < DAPL_JOBS_FOR_ONE; i++)
+		await(&done);
+}
+
+/* Of those that wait for their peer's. */
+T(peer__vanishes__skip_and_cancel)
+{
+	static struct task gone[DAPL_JOBS_FOR_ONE + 4], other;
+	const int n = DAPL_JOBS_FOR_ONE, all = n + 4;
+	int i;
+
+	for (i = 0; i < all; i++) {
+		gone[i] = (struct task){.stays = true};
+		start_peer(&gone[i], 1, true);
+	}
+	for (i = 0; i < n; i++)
+		await(&began);
+	/* A helper has passed them by when this is over. */
+	other = (struct task){0};
+	start_peer(&other, 2, true);
+	await(&began);
+	await(&done);
+	assert_true(other.ran);
+	assert_true(dapl_job_skip(&gone[n].job));
+	await(&done);
+	assert_true(gone[n].was_done);
+	assert_false(gone[n].ran);
+	dapl_job_cancel(&gone[n + 2].job);
+	for (i = 0; i < all - 2; i++)
+		sem_post(&gate);
+	for (i = 0; i < all - 2; i++)
+		await(&done);
+	assert_true(gone[n + 1].was_done && gone[n + 3].was_done);
+	dapl_loop_barrier(loop);
+	assert_false(gone[n + 2].ran || gone[n + 2].was_done);
 }
 
 /* More of them than places: who has lost his is a helper's again. */
