@@ -10,7 +10,7 @@
  * in memory that both share.
  * Rule: TAP version 12; doc/testing.md.
  */
-#include "test/conform/conform.h"
+#include "test/conform/apart.h"
 #include "test/conform/ports.h"
 #include "test/device.h"
 
@@ -49,7 +49,8 @@ struct options {
 	const char *name, *address, *pattern, *kind;
 	int timeout_s, slots;
 	DAT_CONN_QUAL qual; /* the first; TCP ports with some providers */
-	bool list, adapter;
+	const char *host;   /* of side a, where that is another process */
+	bool list, adapter, serve;
 };
 
 /* One case to run. Lives in memory that is shared with the child. */
@@ -137,9 +138,13 @@ static _Noreturn void child(struct job *job, int slot,
 	if (!device_make(opt->kind))
 		conf_fail(__FILE__, __LINE__, "no device of kind %s",
 			  opt->kind ? opt->kind : "(none)");
+	if (opt->host)
+		apart_call(opt->host, job->c->name);
+	apart_begin(&c);
 	conf_init(&c, job->c->needs);
 	job->c->run(&c);
 	conf_fini(&c);
+	apart_end();
 	/* not _exit(): what runs then, a leak check too, belongs to the case */
 	exit(EXIT_SUCCESS);
 }
@@ -236,6 +241,18 @@ static void wait_for_child(void)
 	sigtimedwait(&set, NULL, &tick);
 }
 
+static struct job *share_jobs(int n)
+{
+	void *jobs =
+		mmap(NULL, (size_t)n * sizeof(struct job),
+		     PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (jobs != MAP_FAILED)
+		return jobs;
+	perror("conform: mmap");
+	return NULL;
+}
+
 static int run_all(struct job *jobs, int n, const struct options *opt)
 {
 	struct job *slots[MAX_SLOTS] = {NULL};
@@ -258,6 +275,33 @@ static int run_all(struct job *jobs, int n, const struct options *opt)
 	return bad ? 1 : 0;
 }
 
+/* Side a's: whatever case is begun by side b, until somebody ends us. */
+static int serve(const struct options *opt)
+{
+	char name[APART_NAME];
+	struct job *job = share_jobs(1);
+	int n = 0;
+
+	while (job && apart_serve(name)) {
+		memset(job, 0, sizeof(*job));
+		for_each_case(k) if (!strcmp((*k)->name, name)) job->c = *k;
+		if (!job->c) {
+			fprintf(stderr, "conform: no case is named %s\n", name);
+			apart_leave();
+			continue;
+		}
+		if (start(job, 0, opt)) {
+			apart_leave();
+			while (!ended(job))
+				wait_for_child();
+		}
+		apart_leave();
+		report(++n, job);
+		fflush(stdout);
+	}
+	return 1;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct job *)a)->c->name,
@@ -272,6 +316,8 @@ static int pick(struct job *jobs, const char *pattern)
 	for_each_case(k)
 	{
 		if (fnmatch(pattern, (*k)->name, FNM_EXTMATCH) != 0)
+			continue;
+		if (apart_is() && ((*k)->needs & NEED_BOTH) != NEED_BOTH)
 			continue;
 		if (jobs)
 			jobs[n].c = *k;
@@ -309,18 +355,33 @@ static int print_adapter(const struct options *opt)
 
 static _Noreturn void usage(FILE *to, int code)
 {
-	fprintf(to, "usage: conform -P NAME [-a ADDRESS] [-f PATTERN] "
-		    "[-k KIND] [-t SECONDS] [-j N] [-l]\n"
-		    "  -P NAME           adapter, a name in dat.conf\n"
-		    "  -a ADDRESS        to connect to, if not the adapter's\n"
-		    "  -f PATTERN        only cases that match\n"
-		    "  -k KIND           fake device: a row of fake_kinds.c\n"
-		    "  -t, --timeout N   seconds for a case, default 60\n"
-		    "  -j N              so many cases side by side\n"
-		    "  -l                list the cases\n"
-		    "  --adapter         what it takes, for doc/devices.md\n"
-		    "  --arguments       list the codes of bad arguments\n");
+	fprintf(to,
+		"usage: conform -P NAME [-a ADDRESS] [-f PATTERN] "
+		"[-k KIND] [-t SECONDS] [-j N] [-l]\n"
+		"  -P NAME           adapter, a name in dat.conf\n"
+		"  -a ADDRESS        to connect to, if not the adapter's\n"
+		"  -f PATTERN        only cases that match\n"
+		"  -k KIND           fake device: a row of fake_kinds.c\n"
+		"  -t, --timeout N   seconds for a case, default 60\n"
+		"  -j N              so many cases side by side\n"
+		"  -l                list the cases\n"
+		"  --adapter         what it takes, for doc/devices.md\n"
+		"  --arguments       list the codes of bad arguments\n"
+		"conform_apart has one side only, and cases that have two:\n"
+		"  --serve           be side a of each case that is begun\n"
+		"  -H HOST           be side b, with side a served there\n");
 	exit(code);
+}
+
+static bool make_sense(const struct options *opt)
+{
+	bool sides = opt->host || opt->serve;
+
+	if (opt->timeout_s < 1 || opt->slots < 1 || opt->slots > MAX_SLOTS)
+		return false;
+	if (opt->list)
+		return true;
+	return opt->name && sides == apart_is() && !(sides && opt->slots > 1);
 }
 
 static struct options parse(int argc, char **argv)
@@ -330,6 +391,7 @@ static struct options parse(int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},
 		{"arguments", no_argument, NULL, 'A'},
 		{"adapter", no_argument, NULL, 'I'},
+		{"serve", no_argument, NULL, 'S'},
 		{0},
 	};
 	struct options opt = {
@@ -339,7 +401,7 @@ static struct options parse(int argc, char **argv)
 	};
 	int o;
 
-	while ((o = getopt_long(argc, argv, "P:a:f:k:t:j:lh", longs, NULL)) !=
+	while ((o = getopt_long(argc, argv, "P:a:f:k:t:j:H:lh", longs, NULL)) !=
 	       -1) {
 		switch (o) {
 		case 'P':
@@ -366,6 +428,12 @@ static struct options parse(int argc, char **argv)
 		case 'I':
 			opt.adapter = true;
 			break;
+		case 'H':
+			opt.host = optarg;
+			break;
+		case 'S':
+			opt.serve = true;
+			break;
 		case 'A':
 			print_refusals();
 			exit(0);
@@ -375,8 +443,7 @@ static struct options parse(int argc, char **argv)
 			usage(stderr, 2);
 		}
 	}
-	if (optind != argc || opt.timeout_s < 1 || opt.slots < 1 ||
-	    opt.slots > MAX_SLOTS || (!opt.name && !opt.list))
+	if (optind != argc || !make_sense(&opt))
 		usage(stderr, 2);
 	return opt;
 }
@@ -394,12 +461,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "conform: no case matches %s\n", opt.pattern);
 		return 2;
 	}
-	jobs = mmap(NULL, (size_t)n * sizeof(*jobs), PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (jobs == MAP_FAILED) {
-		perror("conform: mmap");
+	jobs = share_jobs(n);
+	if (!jobs)
 		return 2;
-	}
 	pick(jobs, opt.pattern);
 	if (opt.list) {
 		for (int i = 0; i < n; i++)
@@ -411,5 +475,5 @@ int main(int argc, char **argv)
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	opt.qual = ports_own();
-	return run_all(jobs, n, &opt);
+	return opt.serve ? serve(&opt) : run_all(jobs, n, &opt);
 }

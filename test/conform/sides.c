@@ -2,16 +2,16 @@
 /*
  * sides.c - the two sides of a case and the steps of their connection.
  *
- * Contains no case. Both sides are instances of one adapter in one process,
- * joined through the provider's own connection manager.
+ * Contains no case. Both sides are instances of one adapter, in one process
+ * unless the program has them apart (apart.h), joined through the provider's
+ * own connection manager.
  * Threads: the case's. Ownership: a side owns all that hangs on its adapter.
  * Rule: DAT 2.0, endpoint states; every wait here ends after CONF_PATIENCE.
  */
-#include "test/conform/conform.h"
+#include "test/conform/apart.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -20,16 +20,18 @@ uint64_t conf_now_us(void)
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+	return apart_agreed(DAT_HANDLE_NULL,
+			    (uint64_t)ts.tv_sec * 1000000 +
+				    (uint64_t)ts.tv_nsec / 1000);
 }
 
 /* --------------------------------------------------- sides */
 
-static void register_memory(struct conf_side *s)
+static void register_memory(const struct conf *c, struct conf_side *s)
 {
 	DAT_REGION_DESCRIPTION desc;
 
-	s->buf = calloc(1, CONF_MEM);
+	s->buf = apart_memory(c, s);
 	EXPECT(s->buf);
 	desc.for_va = s->buf;
 	EXPECT_OK(face_lmr_create(s->ia, DAT_MEM_TYPE_VIRTUAL, desc, CONF_MEM,
@@ -47,7 +49,7 @@ void conf_open(struct conf *c, struct conf_side *s)
 	s->req_evd = conf_evd(s, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
 	s->conn_evd = conf_evd(s, DAT_EVD_CONNECTION_FLAG);
 	s->cr_evd = conf_evd(s, DAT_EVD_CR_FLAG);
-	register_memory(s);
+	register_memory(c, s);
 }
 
 static void check_needs(struct conf *c, unsigned needs)
@@ -81,7 +83,7 @@ static void side_close(struct conf_side *s)
 {
 	if (s->ia)
 		EXPECT_OK(dat_ia_close(s->ia, DAT_CLOSE_ABRUPT_FLAG));
-	free(s->buf);
+	apart_memory_free(s->buf);
 	s->ia = DAT_HANDLE_NULL;
 	s->buf = NULL;
 }

@@ -10,7 +10,7 @@
  * for the case's thread. Ownership: struct conf_waiter is the case's.
  * Rule: DAT 2.0, dat_evd_wait: one waiter at a time.
  */
-#include "test/conform/conform.h"
+#include "test/conform/apart.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -55,6 +55,13 @@ static bool refused_to_others(struct conf_waiter *w)
 	return true;
 }
 
+static bool sleeps(struct conf_waiter *w)
+{
+	int tid = __atomic_load_n(&w->tid, __ATOMIC_ACQUIRE);
+
+	return apart_agreed(w->evd, thread_state(tid) == 'S');
+}
+
 void conf_wait(struct conf_waiter *w, DAT_EVD_HANDLE evd, DAT_COUNT threshold,
 	       DAT_TIMEOUT timeout_us)
 {
@@ -65,9 +72,7 @@ void conf_wait(struct conf_waiter *w, DAT_EVD_HANDLE evd, DAT_COUNT threshold,
 	w->threshold = threshold;
 	w->timeout_us = timeout_us;
 	EXPECT_EQ(pthread_create(&w->thread, NULL, wait_thread, w), 0);
-	while (!refused_to_others(w) ||
-	       thread_state(__atomic_load_n(&w->tid, __ATOMIC_ACQUIRE)) !=
-		       'S') {
+	while (!refused_to_others(w) || !sleeps(w)) {
 		EXPECT(conf_now_us() < end_us);
 		sched_yield();
 	}

@@ -320,7 +320,7 @@ interop_guest()
     cd "$h_top" || exit 1
     vm_run_guest env STAGE="$dir/stage/usr/local" BUILD="$dir" DEBIAN_DAPL="$interop_debian" \
         DEBIAN_DAPL_REASON="$interop_reason" ONLY="$4" FAULTS="${FAULTS:-}" \
-        REGRESS="${REGRESS:-}" \
+        REGRESS="${REGRESS:-}" APART="${APART:-}" \
         bash "$h_top/test/interop/all.sh" "$h_top/test/$3"
 )
 

@@ -1,0 +1,782 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * apart_calls.c - the calls of DAT 2.0 as a program with one side gets them.
+ *
+ * Each asks whose object it is for, makes the library's call if that is here,
+ * and says what it returns and writes: a part for each argument that is
+ * written. Calls that are for no object are the library's. Threads, ownership:
+ * apart.h. Rule: <dat2/udat.h>.
+ */
+#include "test/conform/apart_step.h"
+
+#include <dlfcn.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <dat2/dat_ib_extensions.h>
+
+static void *library(const char *call)
+{
+	void *fn = dlsym(RTLD_NEXT, call);
+
+	if (!fn)
+		conf_fail(__FILE__, __LINE__, "no %s", call);
+	return fn;
+}
+
+#define REAL(call) (*(__typeof__(&call))(uintptr_t)library(#call))
+
+/* The call itself, where it belongs. */
+#define HERE(whose, call, ...)         \
+	bool mine = apart_turn(whose); \
+	DAT_RETURN ret = mine ? REAL(call)(__VA_ARGS__) : DAT_SUCCESS
+
+#define PART(p) ((struct apart_part){(p), sizeof(*(p))})
+#define STEP(...)                                                           \
+	apart_step(__func__, mine, ret,                                     \
+		   (const struct apart_part[]){__VA_ARGS__},                \
+		   (int)(sizeof((const struct apart_part[]){__VA_ARGS__}) / \
+			 sizeof(struct apart_part)))
+#define NOTHING PART((char *)NULL)
+
+static DAT_RETURN made(const char *call, bool mine, DAT_RETURN ret,
+		       DAT_HANDLE *handle)
+{
+	struct apart_part part = PART(handle);
+	DAT_HANDLE was = handle ? *handle : DAT_HANDLE_NULL;
+
+	ret = apart_step(call, mine, ret, &part, 1);
+	if (!handle)
+		return ret;
+	if (ret == DAT_SUCCESS)
+		apart_made(*handle, mine);
+	else if (!mine) /* it may be an address of the other process */
+		*handle = was;
+	return ret;
+}
+
+#define MADE(handle) made(__func__, mine, ret, (handle))
+
+/* All parameters begin with the IA. */
+#define SHOW_IA(param)                                                    \
+	do {                                                              \
+		if (mine && (param) && ret == DAT_SUCCESS)                \
+			(param)->ia_handle =                              \
+				apart_ia_shown((param)->ia_handle, true); \
+	} while (0)
+
+static void address(bool mine, DAT_IA_ADDRESS_PTR *address)
+{
+	apart_pointed(mine, (void **)address, sizeof(struct sockaddr_in6));
+}
+
+/* ---------------------------------------------------------------- IA */
+
+DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT qlen,
+			DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia,
+			DAT_UINT32 major, DAT_UINT32 minor, DAT_BOOLEAN safe)
+{
+	bool mine = apart_turn_to_open(async_evd);
+	DAT_RETURN ret = mine ? REAL(dat_ia_openv)(name, qlen, async_evd, ia,
+						   major, minor, safe)
+			      : DAT_SUCCESS;
+
+	if (mine && ret == DAT_SUCCESS)
+		*ia = apart_ia_shown(*ia, true);
+	ret = STEP(PART(async_evd), PART(ia));
+	if (ret == DAT_SUCCESS) {
+		apart_made(*ia, mine);
+		apart_made(*async_evd, mine);
+	}
+	return ret;
+}
+
+static void text(bool mine, const char **text)
+{
+	apart_pointed(mine, (void **)(uintptr_t)text,
+		      mine && *text ? strlen(*text) + 1 : 0);
+}
+
+static void attributes(bool mine, DAT_COUNT n, DAT_NAMED_ATTR **attr)
+{
+	apart_pointed(mine, (void **)attr, (size_t)n * sizeof(**attr));
+	for (int i = 0; i < n; i++) {
+		text(mine, &(*attr)[i].name);
+		text(mine, &(*attr)[i].value);
+	}
+}
+
+DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async_evd,
+			DAT_IA_ATTR_MASK ia_mask, DAT_IA_ATTR *ia_attr,
+			DAT_PROVIDER_ATTR_MASK provider_mask,
+			DAT_PROVIDER_ATTR *provider_attr)
+{
+	HERE(ia, dat_ia_query, apart_ia(ia), async_evd, ia_mask, ia_attr,
+	     provider_mask, provider_attr);
+
+	ret = STEP(PART(async_evd), PART(ia_attr), PART(provider_attr));
+	if (ret != DAT_SUCCESS)
+		return ret;
+	if (ia_attr && (ia_mask & DAT_IA_FIELD_IA_ADDRESS_PTR))
+		address(mine, &ia_attr->ia_address_ptr);
+	if (provider_attr &&
+	    (provider_mask & DAT_PROVIDER_FIELD_PROVIDER_SPECIFIC_ATTR))
+		attributes(mine, provider_attr->num_provider_specific_attr,
+			   &provider_attr->provider_specific_attr);
+	return ret;
+}
+
+DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
+{
+	HERE(ia, dat_ia_close, apart_ia(ia), flags);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context)
+{
+	HERE(handle, dat_set_consumer_context, apart_ia(handle), context);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context)
+{
+	HERE(handle, dat_get_consumer_context, apart_ia(handle), context);
+
+	return STEP(PART(context));
+}
+
+DAT_RETURN dat_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *type)
+{
+	HERE(handle, dat_get_handle_type, apart_ia(handle), type);
+
+	return STEP(PART(type));
+}
+
+/* ----------------------------------------------------------- EVD, CNO */
+
+DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
+			  DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
+{
+	HERE(ia, dat_evd_create, apart_ia(ia), qlen, cno, flags, evd);
+
+	return MADE(evd);
+}
+
+DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask,
+			 DAT_EVD_PARAM *param)
+{
+	HERE(evd, dat_evd_query, evd, mask, param);
+
+	SHOW_IA(param);
+	return STEP(PART(param));
+}
+
+DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd, DAT_COUNT qlen)
+{
+	HERE(evd, dat_evd_resize, evd, qlen);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_evd_modify_cno(DAT_EVD_HANDLE evd, DAT_CNO_HANDLE cno)
+{
+	HERE(evd, dat_evd_modify_cno, evd, cno);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd, const DAT_EVENT *event)
+{
+	HERE(evd, dat_evd_post_se, evd, event);
+
+	return STEP(NOTHING);
+}
+
+static DAT_RETURN of_evd(const char *call, bool mine, DAT_RETURN ret)
+{
+	return apart_step(call, mine, ret, NULL, 0);
+}
+
+#define EVD_CALL(call)                           \
+	DAT_RETURN call(DAT_EVD_HANDLE evd)      \
+	{                                        \
+		HERE(evd, call, evd);            \
+                                                 \
+		return of_evd(#call, mine, ret); \
+	}
+
+EVD_CALL(dat_evd_free)
+EVD_CALL(dat_evd_enable)
+EVD_CALL(dat_evd_disable)
+EVD_CALL(dat_evd_set_unwaitable)
+EVD_CALL(dat_evd_clear_unwaitable)
+
+static void show_event(bool mine, DAT_EVENT *ev)
+{
+	DAT_ASYNCH_ERROR_EVENT_DATA *async =
+		&ev->event_data.asynch_error_event_data;
+
+	if (mine && ev->event_number >= DAT_ASYNC_ERROR_EVD_OVERFLOW &&
+	    ev->event_number <= DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR)
+		async->dat_handle = apart_ia_shown(async->dat_handle, true);
+}
+
+/* What the event brings along, and points to. */
+static void take_event(bool mine, DAT_EVENT *ev)
+{
+	DAT_CR_ARRIVAL_EVENT_DATA *cr = &ev->event_data.cr_arrival_event_data;
+	DAT_CONNECTION_EVENT_DATA *conn = &ev->event_data.connect_event_data;
+
+	switch ((unsigned)ev->event_number) {
+	case DAT_CONNECTION_REQUEST_EVENT:
+	case DAT_IB_UD_CONNECTION_REQUEST_EVENT:
+		apart_made(cr->cr_handle, mine);
+		address(mine, &cr->local_ia_address_ptr);
+		break;
+	case DAT_CONNECTION_EVENT_ESTABLISHED:
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+	case DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED:
+	case DAT_IB_UD_CONNECTION_REJECT_EVENT:
+		apart_pointed(mine, (void **)&conn->private_data,
+			      (size_t)conn->private_data_size);
+		break;
+	default:
+		break;
+	}
+}
+
+DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout,
+			DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *nmore)
+{
+	HERE(evd, dat_evd_wait, evd, timeout, threshold, event, nmore);
+
+	if (ret == DAT_SUCCESS && event)
+		show_event(mine, event);
+	ret = STEP(PART(event), PART(nmore));
+	if (ret == DAT_SUCCESS && event)
+		take_event(mine, event);
+	return ret;
+}
+
+DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	HERE(evd, dat_evd_dequeue, evd, event);
+
+	if (ret == DAT_SUCCESS && event)
+		show_event(mine, event);
+	ret = STEP(PART(event));
+	if (ret == DAT_SUCCESS && event)
+		take_event(mine, event);
+	return ret;
+}
+
+DAT_RETURN dat_cno_create(DAT_IA_HANDLE ia, DAT_OS_WAIT_PROXY_AGENT agent,
+			  DAT_CNO_HANDLE *cno)
+{
+	HERE(ia, dat_cno_create, apart_ia(ia), agent, cno);
+
+	return MADE(cno);
+}
+
+DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout,
+			DAT_EVD_HANDLE *evd)
+{
+	HERE(cno, dat_cno_wait, cno, timeout, evd);
+
+	return STEP(PART(evd));
+}
+
+DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno)
+{
+	HERE(cno, dat_cno_free, cno);
+
+	return STEP(NOTHING);
+}
+
+/* ------------------------------------------------------ PZ, LMR, RMR */
+
+DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
+{
+	HERE(ia, dat_pz_create, apart_ia(ia), pz);
+
+	return MADE(pz);
+}
+
+DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz)
+{
+	HERE(pz, dat_pz_free, pz);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type,
+			  DAT_REGION_DESCRIPTION region, DAT_VLEN length,
+			  DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS privileges,
+			  DAT_VA_TYPE va_type, DAT_LMR_HANDLE *lmr,
+			  DAT_LMR_CONTEXT *lmr_context,
+			  DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *size,
+			  DAT_VADDR *at)
+{
+	HERE(ia, dat_lmr_create, apart_ia(ia), type, region, length, pz,
+	     privileges, va_type, lmr, lmr_context, rmr_context, size, at);
+
+	ret = STEP(PART(lmr), PART(lmr_context), PART(rmr_context), PART(size),
+		   PART(at));
+	if (ret == DAT_SUCCESS)
+		apart_made(*lmr, mine);
+	return ret;
+}
+
+DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr)
+{
+	HERE(lmr, dat_lmr_free, lmr);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
+{
+	HERE(pz, dat_rmr_create, pz, rmr);
+
+	return MADE(rmr);
+}
+
+DAT_RETURN dat_rmr_create_for_ep(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
+{
+	HERE(pz, dat_rmr_create_for_ep, pz, rmr);
+
+	return MADE(rmr);
+}
+
+DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr, DAT_RMR_PARAM_MASK mask,
+			 DAT_RMR_PARAM *param)
+{
+	HERE(rmr, dat_rmr_query, rmr, mask, param);
+
+	SHOW_IA(param);
+	return STEP(PART(param));
+}
+
+DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
+			const DAT_LMR_TRIPLET *segment, DAT_MEM_PRIV_FLAGS priv,
+			DAT_VA_TYPE va_type, DAT_EP_HANDLE ep,
+			DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
+			DAT_RMR_CONTEXT *context)
+{
+	HERE(rmr, dat_rmr_bind, rmr, lmr, segment, priv, va_type, ep, cookie,
+	     flags, context);
+
+	return STEP(PART(context));
+}
+
+DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr)
+{
+	HERE(rmr, dat_rmr_free, rmr);
+
+	return STEP(NOTHING);
+}
+
+/* -------------------------------------------------------------- SRQ */
+
+DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz,
+			  DAT_SRQ_ATTR *attr, DAT_SRQ_HANDLE *srq)
+{
+	HERE(ia, dat_srq_create, apart_ia(ia), pz, attr, srq);
+
+	return MADE(srq);
+}
+
+DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq, DAT_SRQ_PARAM_MASK mask,
+			 DAT_SRQ_PARAM *param)
+{
+	HERE(srq, dat_srq_query, srq, mask, param);
+
+	SHOW_IA(param);
+	return STEP(PART(param));
+}
+
+DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT n,
+			     DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
+{
+	HERE(srq, dat_srq_post_recv, srq, n, iov, cookie);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq, DAT_COUNT low)
+{
+	HERE(srq, dat_srq_set_lw, srq, low);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq, DAT_COUNT max)
+{
+	HERE(srq, dat_srq_resize, srq, max);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq)
+{
+	HERE(srq, dat_srq_free, srq);
+
+	return STEP(NOTHING);
+}
+
+/* -------------------------------------------------- service points, CR */
+
+DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual,
+			  DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,
+			  DAT_PSP_HANDLE *psp)
+{
+	HERE(ia, dat_psp_create, apart_ia(ia), qual, evd, flags, psp);
+
+	return MADE(psp);
+}
+
+DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia, DAT_CONN_QUAL *qual,
+			      DAT_EVD_HANDLE evd, DAT_PSP_FLAGS flags,
+			      DAT_PSP_HANDLE *psp)
+{
+	HERE(ia, dat_psp_create_any, apart_ia(ia), qual, evd, flags, psp);
+
+	ret = STEP(PART(qual), PART(psp));
+	if (ret == DAT_SUCCESS)
+		apart_made(*psp, mine);
+	return ret;
+}
+
+DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp, DAT_PSP_PARAM_MASK mask,
+			 DAT_PSP_PARAM *param)
+{
+	HERE(psp, dat_psp_query, psp, mask, param);
+
+	SHOW_IA(param);
+	return STEP(PART(param));
+}
+
+DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp)
+{
+	HERE(psp, dat_psp_free, psp);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual,
+			  DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd,
+			  DAT_RSP_HANDLE *rsp)
+{
+	HERE(ia, dat_rsp_create, apart_ia(ia), qual, ep, evd, rsp);
+
+	return MADE(rsp);
+}
+
+DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp, DAT_RSP_PARAM_MASK mask,
+			 DAT_RSP_PARAM *param)
+{
+	HERE(rsp, dat_rsp_query, rsp, mask, param);
+
+	SHOW_IA(param);
+	return STEP(PART(param));
+}
+
+DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp)
+{
+	HERE(rsp, dat_rsp_free, rsp);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_csp_create(DAT_IA_HANDLE ia, DAT_COMM *comm,
+			  DAT_IA_ADDRESS_PTR at, DAT_EVD_HANDLE evd,
+			  DAT_CSP_HANDLE *csp)
+{
+	HERE(ia, dat_csp_create, apart_ia(ia), comm, at, evd, csp);
+
+	return MADE(csp);
+}
+
+DAT_RETURN dat_csp_query(DAT_CSP_HANDLE csp, DAT_CSP_PARAM_MASK mask,
+			 DAT_CSP_PARAM *param)
+{
+	HERE(csp, dat_csp_query, csp, mask, param);
+
+	SHOW_IA(param);
+	return STEP(PART(param));
+}
+
+DAT_RETURN dat_csp_free(DAT_CSP_HANDLE csp)
+{
+	HERE(csp, dat_csp_free, csp);
+
+	return STEP(NOTHING);
+}
+
+/* It may bring the endpoint that the provider has made. */
+DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr, DAT_CR_PARAM_MASK mask,
+			DAT_CR_PARAM *param)
+{
+	HERE(cr, dat_cr_query, cr, mask, param);
+
+	ret = STEP(PART(param));
+	if (ret != DAT_SUCCESS || !param)
+		return ret;
+	if ((mask & DAT_CR_FIELD_LOCAL_EP_HANDLE) && param->local_ep_handle)
+		apart_made(param->local_ep_handle, mine);
+	if (mask & DAT_CR_FIELD_REMOTE_IA_ADDRESS_PTR)
+		address(mine, &param->remote_ia_address_ptr);
+	if (mask & DAT_CR_FIELD_PRIVATE_DATA)
+		apart_pointed(mine, (void **)&param->private_data,
+			      (size_t)param->private_data_size);
+	return ret;
+}
+
+DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr, DAT_EP_HANDLE ep, DAT_COUNT size,
+			 const DAT_PVOID data)
+{
+	HERE(cr, dat_cr_accept, cr, ep, size, data);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr, DAT_COUNT size, const DAT_PVOID data)
+{
+	HERE(cr, dat_cr_reject, cr, size, data);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr, DAT_CONN_QUAL qual)
+{
+	HERE(cr, dat_cr_handoff, cr, qual);
+
+	return STEP(NOTHING);
+}
+
+/* --------------------------------------------------------------- EP */
+
+DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz,
+			 DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request,
+			 DAT_EVD_HANDLE connect, const DAT_EP_ATTR *attr,
+			 DAT_EP_HANDLE *ep)
+{
+	HERE(ia, dat_ep_create, apart_ia(ia), pz, recv, request, connect, attr,
+	     ep);
+
+	return MADE(ep);
+}
+
+DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz,
+				  DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request,
+				  DAT_EVD_HANDLE connect, DAT_SRQ_HANDLE srq,
+				  const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep)
+{
+	HERE(ia, dat_ep_create_with_srq, apart_ia(ia), pz, recv, request,
+	     connect, srq, attr, ep);
+
+	return MADE(ep);
+}
+
+DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask,
+			DAT_EP_PARAM *param)
+{
+	HERE(ep, dat_ep_query, ep, mask, param);
+
+	SHOW_IA(param);
+	ret = STEP(PART(param));
+	if (ret != DAT_SUCCESS || !param)
+		return ret;
+	if (mask & DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR)
+		address(mine, &param->local_ia_address_ptr);
+	if (mask & DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR)
+		address(mine, &param->remote_ia_address_ptr);
+	return ret;
+}
+
+DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask,
+			 const DAT_EP_PARAM *param)
+{
+	HERE(ep, dat_ep_modify, ep, mask, param);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to,
+			  DAT_CONN_QUAL qual, DAT_TIMEOUT timeout,
+			  DAT_COUNT size, const DAT_PVOID data, DAT_QOS qos,
+			  DAT_CONNECT_FLAGS flags)
+{
+	HERE(ep, dat_ep_connect, ep, to, qual, timeout, size, data, qos, flags);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_ep_common_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to,
+				 DAT_TIMEOUT timeout, DAT_COUNT size,
+				 const DAT_PVOID data)
+{
+	HERE(ep, dat_ep_common_connect, ep, to, timeout, size, data);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep, DAT_EP_HANDLE like,
+			      DAT_TIMEOUT timeout, DAT_COUNT size,
+			      const DAT_PVOID data, DAT_QOS qos)
+{
+	HERE(ep, dat_ep_dup_connect, ep, like, timeout, size, data, qos);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep, DAT_CLOSE_FLAGS flags)
+{
+	HERE(ep, dat_ep_disconnect, ep, flags);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep)
+{
+	HERE(ep, dat_ep_reset, ep);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep)
+{
+	HERE(ep, dat_ep_free, ep);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep, DAT_EP_STATE *state,
+			     DAT_BOOLEAN *recv_idle, DAT_BOOLEAN *request_idle)
+{
+	HERE(ep, dat_ep_get_status, ep, state, recv_idle, request_idle);
+
+	return STEP(PART(state), PART(recv_idle), PART(request_idle));
+}
+
+DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep, DAT_COUNT *n, DAT_COUNT *span)
+{
+	HERE(ep, dat_ep_recv_query, ep, n, span);
+
+	return STEP(PART(n), PART(span));
+}
+
+DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep, DAT_COUNT soft,
+				DAT_COUNT hard)
+{
+	HERE(ep, dat_ep_set_watermark, ep, soft, hard);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	HERE(ep, dat_ep_post_recv, ep, n, iov, cookie, flags);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	HERE(ep, dat_ep_post_send, ep, n, iov, cookie, flags);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT n,
+					    DAT_LMR_TRIPLET *iov,
+					    DAT_DTO_COOKIE cookie,
+					    DAT_COMPLETION_FLAGS flags,
+					    DAT_BOOLEAN invalidate,
+					    DAT_RMR_CONTEXT context)
+{
+	HERE(ep, dat_ep_post_send_with_invalidate, ep, n, iov, cookie, flags,
+	     invalidate, context);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT n,
+				  DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+				  const DAT_RMR_TRIPLET *to,
+				  DAT_COMPLETION_FLAGS flags)
+{
+	HERE(ep, dat_ep_post_rdma_write, ep, n, iov, cookie, to, flags);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT n,
+				 DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+				 const DAT_RMR_TRIPLET *from,
+				 DAT_COMPLETION_FLAGS flags)
+{
+	HERE(ep, dat_ep_post_rdma_read, ep, n, iov, cookie, from, flags);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep,
+					const DAT_RMR_TRIPLET *to,
+					DAT_DTO_COOKIE cookie,
+					const DAT_RMR_TRIPLET *from,
+					DAT_COMPLETION_FLAGS flags)
+{
+	HERE(ep, dat_ep_post_rdma_read_to_rmr, ep, to, cookie, from, flags);
+
+	return STEP(NOTHING);
+}
+
+/* ------------------------------------------------------- extensions */
+
+#define EXTENSION_ARGS 8 /* the most that one has; all are words */
+
+/* Only a query of counters writes: a number of them, or one. */
+static struct apart_part counters(DAT_HANDLE handle, const uint64_t *arg)
+{
+	DAT_HANDLE_TYPE type = DAT_HANDLE_TYPE_IA;
+	uint32_t which = (uint32_t)arg[0];
+	size_t n = 1;
+
+	dat_get_handle_type(handle, &type);
+	if (type == DAT_HANDLE_TYPE_EP && which == DCNT_EP_ALL_COUNTERS)
+		n = DCNT_EP_ALL_COUNTERS;
+	else if (type == DAT_HANDLE_TYPE_EVD && which == DCNT_EVD_ALL_COUNTERS)
+		n = DCNT_EVD_ALL_COUNTERS;
+	else if (type == DAT_HANDLE_TYPE_IA && which == DCNT_IA_ALL_COUNTERS)
+		n = DCNT_IA_ALL_COUNTERS;
+	return (struct apart_part){(void *)(uintptr_t)arg[1],
+				   n * sizeof(DAT_UINT64)};
+}
+
+DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, ...)
+{
+	struct apart_part part = NOTHING;
+	uint64_t arg[EXTENSION_ARGS];
+	DAT_RETURN ret = DAT_SUCCESS;
+	bool mine;
+	va_list ap;
+
+	va_start(ap, op);
+	for (int i = 0; i < EXTENSION_ARGS; i++)
+		arg[i] = va_arg(ap, uint64_t);
+	va_end(ap);
+	if ((int)op == DAT_IB_QUERY_COUNTERS_OP)
+		part = counters(handle, arg);
+	mine = apart_turn(handle);
+	if (mine)
+		ret = REAL(dat_extension_op)(apart_ia(handle), op, arg[0],
+					     arg[1], arg[2], arg[3], arg[4],
+					     arg[5], arg[6], arg[7]);
+	return apart_step(__func__, mine, ret, &part, 1);
+}

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# t_conform.sh: the cases of the conformance suite that have two sides, with side
+# a, which accepts, on the other host (test/conform/apart.h). It contains no case.
+# By default they are some of those where it matters whose kernel it is: how
+# connections begin and end, and what one side does in the other's memory. APART,
+# a pattern of cases, picks others; '*' takes all of them.
+# Leaves a TAP file for each adapter and what the other side said in VM_OUT.
+
+# shellcheck source=test/interop/lib.sh
+. "$(dirname "$0")/../interop/lib.sh"
+
+# adapter's name|library|ia_params|variable with its address
+rows="rxe|libdaplofa.so.2|eth0 0|DAPL_VM_RXE_ADDR
+siw|libdaplofa.so.2|eth1 0|DAPL_VM_SIW_ADDR
+scm|libdaploscm.so.2|rxe0 1|DAPL_VM_RXE_ADDR
+ucm|libdaploucm.so.2|rxe0 1|DAPL_VM_RXE_ADDR"
+run_limit=900
+case ${APART:-} in
+'') cases='@(cr_*|ep_connect|ep_disconnect|ep_post_rdma_*|psp_free)__!(arg[0-9]*|*in_[A-Z]*)' ;;
+'*') cases='!(*__arg[0-9]*)' ;; # refused arguments need nobody else
+*) cases=$APART ;;
+esac
+
+# suite LABEL: one adapter
+suite()
+{
+    local prog=$BUILD/test/conform/.libs/conform_apart served
+
+    [ -x "$prog" ] || prog=$BUILD/test/conform/conform_apart
+    set -- "$1" env LD_LIBRARY_PATH="$STAGE/lib" DAT_OVERRIDE="$it_logs/dat.conf" \
+        "$prog" -P "$1" -t 40
+    "${it_there[@]}" "${@:2}" --serve >"$it_logs/$1.served" 2>&1 </dev/null &
+    served=$!
+    run_tap "$1" $run_limit "${@:2}" -H "$DAPL_VM_RXE_ADDR" -f "$cases"
+    kill $served
+    wait $served 2>/dev/null
+    # What the other side has to say of it.
+    grep -A 2 '^not ok' "$it_logs/$1.served" | sed 's/^not ok/other side: not ok/' | diag
+}
+
+while IFS='|' read -r name lib params var; do
+    echo "$name u2.0 threadsafe default $STAGE/lib/$lib dapl.2.0 \"$params\" \"\""
+done <<<"$rows" >"$it_logs/dat.conf"
+while IFS='|' read -r name lib params var <&3; do
+    if [ -n "${!var}" ]; then
+        suite "$name"
+    else
+        skip "$name: the whole run" "$DAPL_VM_NO_SIW"
+    fi
+done 3<<<"$rows"
+done_testing
