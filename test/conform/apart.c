@@ -3,8 +3,10 @@
  * apart.c - how two processes make a case's steps together; see apart.h.
  *
  * Each thread of a case has a TCP stream of its own, by the order in which they
- * are made. A step is one message from the process that made the call. On the
- * case's own stream the buffers follow, from each process that of its side.
+ * are made. Before a call, who does not make it says that he is there: what the
+ * case does to a buffer by itself is done then. A step is one message from who
+ * has made it. On the case's own stream the buffers follow, from each process
+ * that of its side.
  * Objects are told apart by their handles, which are addresses: those of two
  * processes differ, as systems place them at random.
  * Threads: as in apart.h; the table of objects has a lock.
@@ -23,13 +25,23 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STREAMS	   3 /* a case has two threads at most; one to spare */
+#define THREADS	   3	   /* a case has two at most; one to spare */
+#define VERDICT	   THREADS /* the stream of side a's parent */
+#define STREAMS	   (THREADS + 1)
 #define OBJECTS	   4096
 #define IA_NUMBERS 1000 /* less than these are numbers */
-#define CALL_S	   60	/* for the other side to be ready */
+#define CALL_S	   20	/* for the other side to be ready */
+#define HELLO_S	   5	/* for who has called to say for what */
 /* Where nothing else is: buffer of a, that of b behind it. */
 #define MEMORY 0x600000000000
 #define GAP    0x10000000
+
+#define NO_CODE (-2) /* that no process has */
+
+struct verdict {
+	int code;
+	char note[APART_NOTE];
+};
 
 struct hello {
 	char name[APART_NAME];
@@ -44,9 +56,9 @@ struct head {
 
 static bool is_b;
 static struct conf *conf; /* of the case that runs, or NULL */
-static int stream[STREAMS] = {-1, -1, -1};
-static int threads; /* atomic; of the case, but its own */
-static __thread int own;
+static int stream[STREAMS] = {-1, -1, -1, -1};
+static int threads;	 /* that the case has made */
+static __thread int own; /* its stream */
 static int listener = -1;
 
 static struct {
@@ -67,22 +79,6 @@ bool apart_is(void)
 
 /* ---------------------------------------------------------- streams */
 
-static void put(int fd, const void *bytes, size_t size)
-{
-	const char *p = bytes;
-	ssize_t n;
-
-	while (size) {
-		n = send(fd, p, size, MSG_NOSIGNAL);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			FAIL("the other side has ended: its output says why");
-		p += n;
-		size -= (size_t)n;
-	}
-}
-
 static bool try_get(int fd, void *bytes, size_t size)
 {
 	char *p = bytes;
@@ -100,10 +96,76 @@ static bool try_get(int fd, void *bytes, size_t size)
 	return true;
 }
 
+static bool try_put(int fd, const void *bytes, size_t size)
+{
+	const char *p = bytes;
+	ssize_t n;
+
+	while (size) {
+		n = send(fd, p, size, MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		p += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+static void hang_up(int i)
+{
+	if (stream[i] >= 0)
+		close(stream[i]);
+	stream[i] = -1;
+}
+
+void apart_leave(void)
+{
+	for (int i = 0; i < THREADS; i++)
+		hang_up(i);
+}
+
+void apart_verdict(int code, const char *note)
+{
+	struct verdict v = {.code = code};
+
+	snprintf(v.note, sizeof(v.note), "%s", note);
+	/* Who is not there any more needs none. */
+	try_put(stream[VERDICT], &v, sizeof(v));
+	hang_up(VERDICT);
+}
+
+/* Side b's: side a's process ends, and has to with CODE. */
+static void judge(int code)
+{
+	struct verdict v;
+
+	apart_leave();
+	if (!try_get(stream[VERDICT], &v, sizeof(v)))
+		FAIL("side a: no word of its end");
+	v.note[sizeof(v.note) - 1] = '\0';
+	if (v.code != code)
+		FAIL("side a: exit code %d: %.300s", v.code, v.note);
+}
+
+static _Noreturn void gone(void)
+{
+	if (is_b)
+		judge(NO_CODE);
+	FAIL("side b has ended");
+}
+
+static void put(int fd, const void *bytes, size_t size)
+{
+	if (!try_put(fd, bytes, size))
+		gone();
+}
+
 static void get(int fd, void *bytes, size_t size)
 {
 	if (!try_get(fd, bytes, size))
-		FAIL("the other side has ended: its output says why");
+		gone();
 }
 
 static void at_once(int fd)
@@ -111,29 +173,45 @@ static void at_once(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 }
 
-void apart_leave(void)
-{
-	for (int i = 0; i < STREAMS; i++) {
-		if (stream[i] >= 0)
-			close(stream[i]);
-		stream[i] = -1;
-	}
-}
-
+/* Who served before may not have gone yet. */
 static bool listens(void)
 {
+	const struct timespec pause = {.tv_nsec = 50000000};
 	struct sockaddr_in6 any = {.sin6_family = AF_INET6,
 				   .sin6_port = htons(APART_PORT)};
+	int tries = CALL_S * 20;
 
 	if (listener >= 0)
 		return true;
 	listener = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-	if (!bind(listener, (struct sockaddr *)&any, sizeof(any)) &&
-	    !listen(listener, STREAMS))
-		return true;
-	perror("conform: to listen for the other side");
-	return false;
+	while (bind(listener, (struct sockaddr *)&any, sizeof(any)) ||
+	       listen(listener, 16 * STREAMS)) {
+		if (errno != EADDRINUSE || !--tries) {
+			perror("conform: to listen for the other side");
+			return false;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+/* The next stream of the case that is called for, or -1. */
+static int answer(struct hello *ret_hello)
+{
+	struct timeval limit = {.tv_sec = HELLO_S};
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	if (fd >= 0 && try_get(fd, ret_hello, sizeof(*ret_hello)) &&
+	    ret_hello->stream >= 0 && ret_hello->stream < STREAMS) {
+		limit.tv_sec = 0;
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+		at_once(fd);
+		return fd;
+	}
+	close(fd);
+	return -1;
 }
 
 bool apart_serve(char name[APART_NAME])
@@ -144,16 +222,13 @@ bool apart_serve(char name[APART_NAME])
 	if (!listens())
 		return false;
 	while (stream[STREAMS - 1] < 0) {
-		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-		if (fd < 0 || !try_get(fd, &hello, sizeof(hello)) ||
-		    hello.stream < 0 || hello.stream >= STREAMS) {
-			close(fd);
+		fd = answer(&hello);
+		if (fd < 0)
 			continue;
-		}
 		/* A case that broke off while it called is forgotten. */
 		if (!hello.stream)
 			apart_leave();
-		at_once(fd);
+		hang_up(hello.stream);
 		stream[hello.stream] = fd;
 		memcpy(name, hello.name, APART_NAME);
 		name[APART_NAME - 1] = '\0';
@@ -225,9 +300,9 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 
 	if (!s)
 		return ENOMEM;
-	/* One at a time, and then the next, may have the last. */
+	/* One after the other may have the last. */
 	*s = (struct start){run, arg,
-			    ++threads < STREAMS ? threads : STREAMS - 1};
+			    ++threads < THREADS ? threads : THREADS - 1};
 	return __real_pthread_create(thread, attr, started, s);
 }
 
@@ -333,25 +408,26 @@ uint64_t apart_agreed(DAT_HANDLE handle, uint64_t value)
 	struct apart_part part = {&value, sizeof(value)};
 
 	if (conf)
-		apart_step("a value", apart_turn(handle), 0, &part, 1);
+		apart_step("a value", apart_turn("a value", handle), 0, &part,
+			   1);
 	return value;
 }
 
 /* ---------------------------------------------------------- objects */
 
-/* What the case does by itself before a call, such as to a buffer, is done. */
-static bool turn(bool mine)
+/* MINE, as soon as both have come to it. */
+static bool turn(const char *call, bool mine)
 {
-	char here = 'y';
+	DAT_RETURN ret;
 
 	if (mine)
-		get(stream[own], &here, 1);
+		hear(call, NULL, 0, &ret);
 	else
-		put(stream[own], &here, 1);
+		say(call, NULL, 0, 0);
 	return mine;
 }
 
-bool apart_turn(DAT_HANDLE handle)
+bool apart_turn(const char *call, DAT_HANDLE handle)
 {
 	bool mine = is_b;
 
@@ -360,7 +436,7 @@ bool apart_turn(DAT_HANDLE handle)
 		if (objects.at[i].handle == handle)
 			mine = objects.at[i].mine;
 	pthread_mutex_unlock(&objects.lock);
-	return turn(mine);
+	return turn(call, mine);
 }
 
 void apart_made(DAT_HANDLE handle, bool mine)
@@ -381,9 +457,9 @@ void apart_made(DAT_HANDLE handle, bool mine)
 	pthread_mutex_unlock(&objects.lock);
 }
 
-bool apart_turn_to_open(const DAT_EVD_HANDLE *async_evd)
+bool apart_turn_to_open(const char *call, const DAT_EVD_HANDLE *async_evd)
 {
-	return turn((async_evd == &conf->b.async_evd) == is_b);
+	return turn(call, (async_evd == &conf->b.async_evd) == is_b);
 }
 
 DAT_IA_HANDLE apart_ia_shown(DAT_IA_HANDLE ia, bool mine)
@@ -410,19 +486,29 @@ void apart_begin(struct conf *c)
 {
 	struct apart_part part = {&c->qual, sizeof(c->qual)};
 
+	/* The parent's. */
+	if (!is_b) {
+		hang_up(VERDICT);
+		close(listener);
+	}
 	conf = c;
-	apart_step("the qualifiers", turn(!is_b), 0, &part, 1);
+	apart_step("the qualifiers", turn("the qualifiers", !is_b), 0, &part,
+		   1);
 }
 
-void apart_end(void)
+void apart_end(int code)
 {
 	DAT_RETURN ret;
 
-	if (is_b)
-		hear("the end", NULL, 0, &ret);
-	else
-		say("the end", NULL, 0, 0);
+	if (!conf)
+		return;
 	conf = NULL;
+	if (code == EXIT_SUCCESS && is_b)
+		hear("the end", NULL, 0, &ret);
+	else if (code == EXIT_SUCCESS)
+		say("the end", NULL, 0, 0);
+	if (is_b)
+		judge(code);
 }
 
 uint8_t *apart_memory(const struct conf *c, const struct conf_side *s)

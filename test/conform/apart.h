@@ -17,6 +17,7 @@
 
 #define APART_PORT 9999 /* TCP, below those of ports.h */
 #define APART_NAME 96	/* longest name of a case, with its end */
+#define APART_NOTE 512	/* what a case says of its end */
 
 /* Whether this program has one side only, and so cannot do all cases. */
 bool apart_is(void);
@@ -26,14 +27,20 @@ bool apart_is(void);
  * process has the streams to it. False: never will.
  */
 bool apart_serve(char name[APART_NAME]);
-/* In the parent, once the child has the streams. */
+/* In the parent: the child has the streams. */
 void apart_leave(void);
+/* In the parent: how the child has ended, by its exit code or -1, and why. */
+void apart_verdict(int code, const char *note);
 /* Side b: begins the case of that name on HOST. */
 void apart_call(const char *host, const char *name);
 
-/* Before and after a case's body; they agree on qual. */
+/* Before a case's body; they agree on qual. */
 void apart_begin(struct conf *c);
-void apart_end(void);
+/*
+ * Behind it, or when the case is skipped: with that exit code. Side b waits for
+ * the end of side a's process, and fails unless it ends with the same.
+ */
+void apart_end(int code);
 
 /* A side's buffer, filled with zeros: at an address that is free on both. */
 uint8_t *apart_memory(const struct conf *c, const struct conf_side *s);

@@ -28,8 +28,8 @@ static void *library(const char *call)
 #define REAL(call) (*(__typeof__(&call))(uintptr_t)library(#call))
 
 /* The call itself, where it belongs. */
-#define HERE(whose, call, ...)         \
-	bool mine = apart_turn(whose); \
+#define HERE(whose, call, ...)                \
+	bool mine = apart_turn(#call, whose); \
 	DAT_RETURN ret = mine ? REAL(call)(__VA_ARGS__) : DAT_SUCCESS
 
 #define PART(p) ((struct apart_part){(p), sizeof(*(p))})
@@ -77,7 +77,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT qlen,
 			DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia,
 			DAT_UINT32 major, DAT_UINT32 minor, DAT_BOOLEAN safe)
 {
-	bool mine = apart_turn_to_open(async_evd);
+	bool mine = apart_turn_to_open(__func__, async_evd);
 	DAT_RETURN ret = mine ? REAL(dat_ia_openv)(name, qlen, async_evd, ia,
 						   major, minor, safe)
 			      : DAT_SUCCESS;
@@ -289,6 +289,30 @@ DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout,
 	return STEP(PART(evd));
 }
 
+DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno, DAT_CNO_PARAM_MASK mask,
+			 DAT_CNO_PARAM *param)
+{
+	HERE(cno, dat_cno_query, cno, mask, param);
+
+	SHOW_IA(param);
+	return STEP(PART(param));
+}
+
+DAT_RETURN dat_cno_modify_agent(DAT_CNO_HANDLE cno,
+				DAT_OS_WAIT_PROXY_AGENT agent)
+{
+	HERE(cno, dat_cno_modify_agent, cno, agent);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_cno_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE *evd)
+{
+	HERE(cno, dat_cno_trigger, cno, evd);
+
+	return STEP(PART(evd));
+}
+
 DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno)
 {
 	HERE(cno, dat_cno_free, cno);
@@ -303,6 +327,15 @@ DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
 	HERE(ia, dat_pz_create, apart_ia(ia), pz);
 
 	return MADE(pz);
+}
+
+DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz, DAT_PZ_PARAM_MASK mask,
+			DAT_PZ_PARAM *param)
+{
+	HERE(pz, dat_pz_query, pz, mask, param);
+
+	SHOW_IA(param);
+	return STEP(PART(param));
 }
 
 DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz)
@@ -328,6 +361,31 @@ DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type,
 	if (ret == DAT_SUCCESS)
 		apart_made(*lmr, mine);
 	return ret;
+}
+
+DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr, DAT_LMR_PARAM_MASK mask,
+			 DAT_LMR_PARAM *param)
+{
+	HERE(lmr, dat_lmr_query, lmr, mask, param);
+
+	SHOW_IA(param);
+	return STEP(PART(param));
+}
+
+DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia,
+				  const DAT_LMR_TRIPLET *segments, DAT_VLEN n)
+{
+	HERE(ia, dat_lmr_sync_rdma_read, apart_ia(ia), segments, n);
+
+	return STEP(NOTHING);
+}
+
+DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia,
+				   const DAT_LMR_TRIPLET *segments, DAT_VLEN n)
+{
+	HERE(ia, dat_lmr_sync_rdma_write, apart_ia(ia), segments, n);
+
+	return STEP(NOTHING);
 }
 
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr)
@@ -773,7 +831,7 @@ DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, ...)
 	va_end(ap);
 	if ((int)op == DAT_IB_QUERY_COUNTERS_OP)
 		part = counters(handle, arg);
-	mine = apart_turn(handle);
+	mine = apart_turn(__func__, handle);
 	if (mine)
 		ret = REAL(dat_extension_op)(apart_ia(handle), op, arg[0],
 					     arg[1], arg[2], arg[3], arg[4],

@@ -14,14 +14,14 @@ struct apart_part {
 };
 
 /*
- * A call for HANDLE begins: whether it is this process's. That of what nobody
+ * CALL for HANDLE begins: whether it is this process's. That of what nobody
  * made is b's. Who makes it goes on when the other one has come as far, too.
  */
-bool apart_turn(DAT_HANDLE handle);
+bool apart_turn(const char *call, DAT_HANDLE handle);
 /* What was made beside others that are MINE, or not, is too. */
 void apart_made(DAT_HANDLE handle, bool mine);
 /* The same of an IA that is opened into EVD. */
-bool apart_turn_to_open(const DAT_EVD_HANDLE *async_evd);
+bool apart_turn_to_open(const char *call, const DAT_EVD_HANDLE *async_evd);
 
 /*
  * Numbers of IAs are those of a process: both would have the same. As the case

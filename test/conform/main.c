@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #define EXIT_SKIP  77
-#define NOTE_LEN   512
+#define NOTE_LEN   APART_NOTE
 #define MAX_SLOTS  64
 #define SLOT_QUALS 16	    /* qualifiers that a case may use */
 #define GRACE_US   15000000 /* from the kill to the end: kernels take time */
@@ -87,6 +87,7 @@ void conf_skip(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(note, NOTE_LEN, fmt, ap);
 	va_end(ap);
+	apart_end(EXIT_SKIP);
 	_exit(EXIT_SKIP);
 }
 
@@ -144,7 +145,7 @@ static _Noreturn void child(struct job *job, int slot,
 	conf_init(&c, job->c->needs);
 	job->c->run(&c);
 	conf_fini(&c);
-	apart_end();
+	apart_end(EXIT_SUCCESS);
 	/* not _exit(): what runs then, a leak check too, belongs to the case */
 	exit(EXIT_SUCCESS);
 }
@@ -275,6 +276,13 @@ static int run_all(struct job *jobs, int n, const struct options *opt)
 	return bad ? 1 : 0;
 }
 
+/* -1: it did not exit, or not in time. */
+static int exit_code(const struct job *job)
+{
+	return job->late || !WIFEXITED(job->status) ? -1
+						    : WEXITSTATUS(job->status);
+}
+
 /* Side a's: whatever case is begun by side b, until somebody ends us. */
 static int serve(const struct options *opt)
 {
@@ -286,8 +294,8 @@ static int serve(const struct options *opt)
 		memset(job, 0, sizeof(*job));
 		for_each_case(k) if (!strcmp((*k)->name, name)) job->c = *k;
 		if (!job->c) {
-			fprintf(stderr, "conform: no case is named %s\n", name);
 			apart_leave();
+			apart_verdict(-1, "no case has this name");
 			continue;
 		}
 		if (start(job, 0, opt)) {
@@ -296,6 +304,8 @@ static int serve(const struct options *opt)
 				wait_for_child();
 		}
 		apart_leave();
+		apart_verdict(exit_code(job),
+			      job->note[0] ? job->note : "crashed, or no end");
 		report(++n, job);
 		fflush(stdout);
 	}
@@ -317,7 +327,9 @@ static int pick(struct job *jobs, const char *pattern)
 	{
 		if (fnmatch(pattern, (*k)->name, FNM_EXTMATCH) != 0)
 			continue;
-		if (apart_is() && ((*k)->needs & NEED_BOTH) != NEED_BOTH)
+		/* Bad arguments need nobody else. */
+		if (apart_is() &&
+		    ((*k)->refusal || ((*k)->needs & NEED_BOTH) != NEED_BOTH))
 			continue;
 		if (jobs)
 			jobs[n].c = *k;

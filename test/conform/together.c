@@ -21,6 +21,12 @@ void apart_leave(void)
 {
 }
 
+void apart_verdict(int code, const char *note)
+{
+	(void)code;
+	(void)note;
+}
+
 void apart_call(const char *host, const char *name)
 {
 	(void)host;
@@ -32,8 +38,9 @@ void apart_begin(struct conf *c)
 	(void)c;
 }
 
-void apart_end(void)
+void apart_end(int code)
 {
+	(void)code;
 }
 
 uint8_t *apart_memory(const struct conf *c, const struct conf_side *s)
