@@ -79,38 +79,15 @@ bool apart_is(void)
 
 /* ---------------------------------------------------------- streams */
 
+/* Cases of two sides have no signals that could cut these short. */
 static bool try_get(int fd, void *bytes, size_t size)
 {
-	char *p = bytes;
-	ssize_t n;
-
-	while (size) {
-		n = recv(fd, p, size, 0);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		p += n;
-		size -= (size_t)n;
-	}
-	return true;
+	return !size || recv(fd, bytes, size, MSG_WAITALL) == (ssize_t)size;
 }
 
 static bool try_put(int fd, const void *bytes, size_t size)
 {
-	const char *p = bytes;
-	ssize_t n;
-
-	while (size) {
-		n = send(fd, p, size, MSG_NOSIGNAL);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		p += n;
-		size -= (size_t)n;
-	}
-	return true;
+	return !size || send(fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size;
 }
 
 static void hang_up(int i)

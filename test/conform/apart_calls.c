@@ -66,6 +66,26 @@ static DAT_RETURN made(const char *call, bool mine, DAT_RETURN ret,
 				apart_ia_shown((param)->ia_handle, true); \
 	} while (0)
 
+/* A call that takes nothing but the object. */
+#define HANDLE_CALL(call, type)                               \
+	DAT_RETURN call(type handle)                          \
+	{                                                     \
+		HERE(handle, call, handle);                   \
+                                                              \
+		return apart_step(#call, mine, ret, NULL, 0); \
+	}
+
+#define QUERY_CALL(object, OBJECT)                                       \
+	DAT_RETURN dat_##object##_query(DAT_##OBJECT##_HANDLE handle,    \
+					DAT_##OBJECT##_PARAM_MASK mask,  \
+					DAT_##OBJECT##_PARAM *param)     \
+	{                                                                \
+		HERE(handle, dat_##object##_query, handle, mask, param); \
+                                                                         \
+		SHOW_IA(param);                                          \
+		return STEP(PART(param));                                \
+	}
+
 static void address(bool mine, DAT_IA_ADDRESS_PTR *address)
 {
 	apart_pointed(mine, (void **)address, sizeof(struct sockaddr_in6));
@@ -165,14 +185,7 @@ DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
 	return MADE(evd);
 }
 
-DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask,
-			 DAT_EVD_PARAM *param)
-{
-	HERE(evd, dat_evd_query, evd, mask, param);
-
-	SHOW_IA(param);
-	return STEP(PART(param));
-}
+QUERY_CALL(evd, EVD)
 
 DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd, DAT_COUNT qlen)
 {
@@ -195,24 +208,11 @@ DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd, const DAT_EVENT *event)
 	return STEP(NOTHING);
 }
 
-static DAT_RETURN of_evd(const char *call, bool mine, DAT_RETURN ret)
-{
-	return apart_step(call, mine, ret, NULL, 0);
-}
-
-#define EVD_CALL(call)                           \
-	DAT_RETURN call(DAT_EVD_HANDLE evd)      \
-	{                                        \
-		HERE(evd, call, evd);            \
-                                                 \
-		return of_evd(#call, mine, ret); \
-	}
-
-EVD_CALL(dat_evd_free)
-EVD_CALL(dat_evd_enable)
-EVD_CALL(dat_evd_disable)
-EVD_CALL(dat_evd_set_unwaitable)
-EVD_CALL(dat_evd_clear_unwaitable)
+HANDLE_CALL(dat_evd_free, DAT_EVD_HANDLE)
+HANDLE_CALL(dat_evd_enable, DAT_EVD_HANDLE)
+HANDLE_CALL(dat_evd_disable, DAT_EVD_HANDLE)
+HANDLE_CALL(dat_evd_set_unwaitable, DAT_EVD_HANDLE)
+HANDLE_CALL(dat_evd_clear_unwaitable, DAT_EVD_HANDLE)
 
 static void show_event(bool mine, DAT_EVENT *ev)
 {
@@ -289,14 +289,7 @@ DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno, DAT_TIMEOUT timeout,
 	return STEP(PART(evd));
 }
 
-DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno, DAT_CNO_PARAM_MASK mask,
-			 DAT_CNO_PARAM *param)
-{
-	HERE(cno, dat_cno_query, cno, mask, param);
-
-	SHOW_IA(param);
-	return STEP(PART(param));
-}
+QUERY_CALL(cno, CNO)
 
 DAT_RETURN dat_cno_modify_agent(DAT_CNO_HANDLE cno,
 				DAT_OS_WAIT_PROXY_AGENT agent)
@@ -313,12 +306,7 @@ DAT_RETURN dat_cno_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE *evd)
 	return STEP(PART(evd));
 }
 
-DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno)
-{
-	HERE(cno, dat_cno_free, cno);
-
-	return STEP(NOTHING);
-}
+HANDLE_CALL(dat_cno_free, DAT_CNO_HANDLE)
 
 /* ------------------------------------------------------ PZ, LMR, RMR */
 
@@ -329,21 +317,9 @@ DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
 	return MADE(pz);
 }
 
-DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz, DAT_PZ_PARAM_MASK mask,
-			DAT_PZ_PARAM *param)
-{
-	HERE(pz, dat_pz_query, pz, mask, param);
+QUERY_CALL(pz, PZ)
 
-	SHOW_IA(param);
-	return STEP(PART(param));
-}
-
-DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz)
-{
-	HERE(pz, dat_pz_free, pz);
-
-	return STEP(NOTHING);
-}
+HANDLE_CALL(dat_pz_free, DAT_PZ_HANDLE)
 
 DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type,
 			  DAT_REGION_DESCRIPTION region, DAT_VLEN length,
@@ -363,14 +339,7 @@ DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type,
 	return ret;
 }
 
-DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr, DAT_LMR_PARAM_MASK mask,
-			 DAT_LMR_PARAM *param)
-{
-	HERE(lmr, dat_lmr_query, lmr, mask, param);
-
-	SHOW_IA(param);
-	return STEP(PART(param));
-}
+QUERY_CALL(lmr, LMR)
 
 DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia,
 				  const DAT_LMR_TRIPLET *segments, DAT_VLEN n)
@@ -388,12 +357,7 @@ DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia,
 	return STEP(NOTHING);
 }
 
-DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr)
-{
-	HERE(lmr, dat_lmr_free, lmr);
-
-	return STEP(NOTHING);
-}
+HANDLE_CALL(dat_lmr_free, DAT_LMR_HANDLE)
 
 DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
 {
@@ -409,14 +373,7 @@ DAT_RETURN dat_rmr_create_for_ep(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
 	return MADE(rmr);
 }
 
-DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr, DAT_RMR_PARAM_MASK mask,
-			 DAT_RMR_PARAM *param)
-{
-	HERE(rmr, dat_rmr_query, rmr, mask, param);
-
-	SHOW_IA(param);
-	return STEP(PART(param));
-}
+QUERY_CALL(rmr, RMR)
 
 DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
 			const DAT_LMR_TRIPLET *segment, DAT_MEM_PRIV_FLAGS priv,
@@ -430,12 +387,7 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
 	return STEP(PART(context));
 }
 
-DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr)
-{
-	HERE(rmr, dat_rmr_free, rmr);
-
-	return STEP(NOTHING);
-}
+HANDLE_CALL(dat_rmr_free, DAT_RMR_HANDLE)
 
 /* -------------------------------------------------------------- SRQ */
 
@@ -447,14 +399,7 @@ DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz,
 	return MADE(srq);
 }
 
-DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq, DAT_SRQ_PARAM_MASK mask,
-			 DAT_SRQ_PARAM *param)
-{
-	HERE(srq, dat_srq_query, srq, mask, param);
-
-	SHOW_IA(param);
-	return STEP(PART(param));
-}
+QUERY_CALL(srq, SRQ)
 
 DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT n,
 			     DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
@@ -478,12 +423,7 @@ DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq, DAT_COUNT max)
 	return STEP(NOTHING);
 }
 
-DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq)
-{
-	HERE(srq, dat_srq_free, srq);
-
-	return STEP(NOTHING);
-}
+HANDLE_CALL(dat_srq_free, DAT_SRQ_HANDLE)
 
 /* -------------------------------------------------- service points, CR */
 
@@ -508,21 +448,9 @@ DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia, DAT_CONN_QUAL *qual,
 	return ret;
 }
 
-DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp, DAT_PSP_PARAM_MASK mask,
-			 DAT_PSP_PARAM *param)
-{
-	HERE(psp, dat_psp_query, psp, mask, param);
+QUERY_CALL(psp, PSP)
 
-	SHOW_IA(param);
-	return STEP(PART(param));
-}
-
-DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp)
-{
-	HERE(psp, dat_psp_free, psp);
-
-	return STEP(NOTHING);
-}
+HANDLE_CALL(dat_psp_free, DAT_PSP_HANDLE)
 
 DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual,
 			  DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd,
@@ -533,21 +461,9 @@ DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual,
 	return MADE(rsp);
 }
 
-DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp, DAT_RSP_PARAM_MASK mask,
-			 DAT_RSP_PARAM *param)
-{
-	HERE(rsp, dat_rsp_query, rsp, mask, param);
+QUERY_CALL(rsp, RSP)
 
-	SHOW_IA(param);
-	return STEP(PART(param));
-}
-
-DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp)
-{
-	HERE(rsp, dat_rsp_free, rsp);
-
-	return STEP(NOTHING);
-}
+HANDLE_CALL(dat_rsp_free, DAT_RSP_HANDLE)
 
 DAT_RETURN dat_csp_create(DAT_IA_HANDLE ia, DAT_COMM *comm,
 			  DAT_IA_ADDRESS_PTR at, DAT_EVD_HANDLE evd,
@@ -558,21 +474,9 @@ DAT_RETURN dat_csp_create(DAT_IA_HANDLE ia, DAT_COMM *comm,
 	return MADE(csp);
 }
 
-DAT_RETURN dat_csp_query(DAT_CSP_HANDLE csp, DAT_CSP_PARAM_MASK mask,
-			 DAT_CSP_PARAM *param)
-{
-	HERE(csp, dat_csp_query, csp, mask, param);
+QUERY_CALL(csp, CSP)
 
-	SHOW_IA(param);
-	return STEP(PART(param));
-}
-
-DAT_RETURN dat_csp_free(DAT_CSP_HANDLE csp)
-{
-	HERE(csp, dat_csp_free, csp);
-
-	return STEP(NOTHING);
-}
+HANDLE_CALL(dat_csp_free, DAT_CSP_HANDLE)
 
 /* It may bring the endpoint that the provider has made. */
 DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr, DAT_CR_PARAM_MASK mask,
@@ -698,19 +602,9 @@ DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep, DAT_CLOSE_FLAGS flags)
 	return STEP(NOTHING);
 }
 
-DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep)
-{
-	HERE(ep, dat_ep_reset, ep);
+HANDLE_CALL(dat_ep_reset, DAT_EP_HANDLE)
 
-	return STEP(NOTHING);
-}
-
-DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep)
-{
-	HERE(ep, dat_ep_free, ep);
-
-	return STEP(NOTHING);
-}
+HANDLE_CALL(dat_ep_free, DAT_EP_HANDLE)
 
 DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep, DAT_EP_STATE *state,
 			     DAT_BOOLEAN *recv_idle, DAT_BOOLEAN *request_idle)
