@@ -1170,6 +1170,12 @@ T(lookup__hangs_at_the_end, roce)
 	until_hanging(2);
 	answer = 0;
 	fv_lookups_end(0);
+	/* Each job said for whom it was. */
+	for (int i = 0; i < 2; i++)
+		assert_memory_equal(&a.qp.ahs.jobs[i].job.peer,
+				    &a.qp.ahs.jobs[i].attr.grh.dgid, 16);
+	assert_memory_not_equal(&a.qp.ahs.jobs[0].job.peer,
+				&a.qp.ahs.jobs[1].job.peer, 16);
 	/* The teardown closes. */
 }
 
