@@ -3,9 +3,11 @@
  * cma_alive.c - asks hosts whether they are there; see the header.
  *
  * The answers come by a channel of their own, for their ids are nobody's
- * connections.
+ * connections; over iWARP by a TCP socket for each question, since rdma_cm asks
+ * for nothing there without a queue pair.
  * Rule: a request that no listener takes is rejected, with reason 8
- * (InfiniBand vol. 1 ch. 12.9); any answer is as good.
+ * (InfiniBand vol. 1 ch. 12.9), a SYN with a reset (RFC 9293, 3.5.2); any
+ * answer is as good.
  */
 #include "dapl/openib_cma/cma_alive.h"
 
@@ -14,7 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "dapl/common/services/dapl_files.h"
 #include "dapl/openib_cma/cma_addr.h"
 #include "dapl/openib_cma/cma_conn.h"
 
@@ -22,9 +27,13 @@
 #define INTERVAL_MS 30000
 
 struct host {
-	struct dapl_cm_peer base;     /* must stay first */
+	struct dapl_cm_peer base; /* must stay first */
+	struct cma *cm;
 	struct sockaddr_storage addr; /* without a port */
-	struct rdma_cm_id *id;	      /* while it is asked */
+	/* While it is asked, one or the other. */
+	struct rdma_cm_id *id;
+	int fd; /* or -1 */
+	struct dapl_watch watch;
 };
 
 static struct cma *cma_of(struct dapl_cm_alive *alive)
@@ -53,13 +62,76 @@ static bool channel_open(struct cma *cm)
 	return false;
 }
 
+/* A socket from the adapter's own address. -1: there is none to be had. */
+static int socket_open(const struct cma *cm)
+{
+	const struct sockaddr *own = (const struct sockaddr *)&cm->base.addr;
+	int fd;
+
+	do
+		fd = socket(own->sa_family,
+			    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	while (fd < 0 && dapl_files_more(errno));
+	if (fd >= 0 && bind(fd, own, dapl_addr_len(own))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static void answered(struct host *host, int err)
+{
+	if (!err || err == ECONNREFUSED || err == ECONNRESET)
+		dapl_cm_alive_there(&host->cm->alive.base, &host->base);
+	else
+		dapl_cm_alive_silent(&host->cm->alive.base, &host->base);
+}
+
+static void on_socket(struct dapl_watch *watch, uint32_t epoll_events)
+{
+	struct host *host = dapl_container_of(watch, struct host, watch);
+	int err = 0;
+	socklen_t len = sizeof(err);
+
+	(void)epoll_events;
+	if (getsockopt(host->fd, SOL_SOCKET, SO_ERROR, &err, &len))
+		err = errno;
+	answered(host, err);
+}
+
+static bool ask_by_tcp(struct cma *cm, struct host *host)
+{
+	const struct sockaddr *addr = (struct sockaddr *)&host->addr;
+	int err;
+
+	host->fd = socket_open(cm);
+	if (host->fd < 0)
+		return false;
+	err = connect(host->fd, addr, dapl_addr_len(addr)) ? errno : 0;
+	switch (err) {
+	case EINPROGRESS:
+		return !dapl_loop_add(cm->base.loop, &host->watch, host->fd,
+				      EPOLLOUT);
+	case 0:
+	case ECONNREFUSED:
+	case ENETUNREACH:
+	case EHOSTUNREACH:
+		answered(host, err);
+		return true;
+	default: /* for want of a port, say */
+		return false;
+	}
+}
+
 static bool ask(struct dapl_cm_alive *alive, struct dapl_cm_peer *peer)
 {
 	struct cma *cm = cma_of(alive);
 	struct host *host = (struct host *)peer;
 	struct sockaddr_storage own = cm->base.addr;
 
-	/* What is missing here says nothing of the host. */
+	/* Here as there, what is missing here says nothing of the host. */
+	if (cm->base.dev->iw_cm)
+		return ask_by_tcp(cm, host);
 	if (!channel_open(cm) ||
 	    rdma_create_id(cm->alive.chan, &host->id, host, RDMA_PS_TCP)) {
 		host->id = NULL;
@@ -79,6 +151,11 @@ static void asked(struct dapl_cm_peer *peer)
 	if (host->id)
 		cma_id_destroy(host->id);
 	host->id = NULL;
+	if (host->fd < 0)
+		return;
+	dapl_loop_del(host->cm->base.loop, &host->watch);
+	close(host->fd);
+	host->fd = -1;
 }
 
 static void vanished(struct dapl_cm_alive *alive, struct dapl_cm_peer_conn *pc)
@@ -179,19 +256,24 @@ void cma_alive_start(struct cma *cm)
 	const struct cma_params *params = cm->base.params;
 	const struct vb_dev *dev = cm->base.dev;
 
-	if (dev->iw_cm)
-		cm->alive.interval_ms = 0;
-	else if (params->keepalive_ms >= 0)
-		cm->alive.interval_ms = params->keepalive_ms;
-	else
-		cm->alive.interval_ms = dev->ethernet ? INTERVAL_MS : 0;
+	cm->alive.interval_ms = params->keepalive_ms;
+	if (cm->alive.interval_ms < 0)
+		cm->alive.interval_ms =
+			dev->ethernet && !dev->iw_cm ? INTERVAL_MS : 0;
 }
 
 void cma_alive_stop(struct cma *cm)
 {
-	/* In this order: the timer opens the channel. */
+	struct dapl_loop *loop = cm->base.loop;
+	struct dapl_cm_peer *peer;
+
+	/* In this order: the timer opens the channel, and sockets. */
 	dapl_cm_alive_stop(&cm->alive.base);
-	dapl_loop_del(cm->base.loop, &cm->alive.watch);
+	dapl_loop_del(loop, &cm->alive.watch);
+	/* What runs now may end a connection, and with it a host. */
+	dapl_loop_barrier(loop);
+	dapl_list_for_each(peer, &cm->alive.base.peers, link)
+		dapl_loop_del(loop, &((struct host *)peer)->watch);
 }
 
 static struct host *host_of(struct cma *cm, const struct sockaddr *addr)
@@ -207,6 +289,10 @@ static struct host *host_of(struct cma *cm, const struct sockaddr *addr)
 	host = calloc(1, sizeof(*host));
 	if (!host)
 		return NULL;
+	host->cm = cm;
+	host->fd = -1;
+	host->watch.fn = on_socket;
+	host->watch.fd = -1;
 	memcpy(&host->addr, addr, dapl_addr_len(addr));
 	dapl_addr_set_port(&host->addr, 0);
 	return host;

@@ -4,9 +4,12 @@
  *
  * A host with connections is asked (dapl_cm_alive.h) for one to a port where
  * nobody can listen, 0, which its kernel refuses. No process there sees it, no
- * queue pair is needed, and hosts without this library answer too. iWARP is not
- * asked: its connections are TCP's, and so are their ends. InfiniBand is only
- * if that is wanted: each question asks the subnet manager for the way.
+ * queue pair is needed, and hosts without this library answer too. Over iWARP
+ * it is TCP's port 0.
+ *
+ * By default only RoCE's are. InfiniBand's question asks the subnet manager for
+ * the way, each time; and iWARP's may take another way through filters than the
+ * connections, which would end with the first filter that begins to drop it.
  *
  * All but init, start and stop runs on the service thread.
  */

@@ -996,11 +996,204 @@ T(alive__default_of_infiniband, IB, APART)
 	assert_int_equal(cma_a()->alive.interval_ms, 5000);
 }
 
-T(alive__never_on_iwarp, IWARP, APART)
+T(alive__default_of_iwarp, IWARP, APART)
 {
+	assert_int_equal(cma_a()->alive.interval_ms, 0);
 	params_a()->keepalive_ms = 5000;
 	cma_alive_start(cma_a());
-	assert_int_equal(cma_a()->alive.interval_ms, 0);
+	assert_int_equal(cma_a()->alive.interval_ms, 5000);
+}
+
+/*
+ * Over iWARP it is the system's TCP that asks. The fake devices' addresses are
+ * none of this host: what is sent there goes to `host`.
+ */
+enum {
+	HOST_REFUSES,
+	HOST_TAKES,
+	HOST_SILENT,
+	HOST_NO_WAY,
+	HOST_UNASKED
+};
+
+static struct {
+	_Atomic int does;
+	uint16_t asked_port;
+	/* Takes what comes; and one whose queue is full, so that no SYN is
+	 * answered.
+	 */
+	int listener, full, fills[2];
+	sem_t asked;
+} host;
+
+int __real_bind(int fd, const struct sockaddr *addr, socklen_t len);
+int __wrap_bind(int fd, const struct sockaddr *addr, socklen_t len);
+int __wrap_bind(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
+
+	if (addr->sa_family != AF_INET ||
+	    in->sin_addr.s_addr != inet_addr("10.0.0.1"))
+		return __real_bind(fd, addr, len);
+	return 0;
+}
+
+static int listener_at(struct sockaddr_in *ret_addr, int backlog)
+{
+	struct sockaddr *addr = (struct sockaddr *)ret_addr;
+	socklen_t len = sizeof(*ret_addr);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	memset(ret_addr, 0, sizeof(*ret_addr));
+	ret_addr->sin_family = AF_INET;
+	ret_addr->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(__real_bind(fd, addr, len), 0);
+	assert_int_equal(listen(fd, backlog), 0);
+	assert_int_equal(getsockname(fd, addr, &len), 0);
+	return fd;
+}
+
+int __real_connect(int fd, const struct sockaddr *addr, socklen_t len);
+int __wrap_connect(int fd, const struct sockaddr *addr, socklen_t len);
+int __wrap_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	struct sockaddr_in to = *(const struct sockaddr_in *)addr;
+	int ret;
+
+	if (to.sin_family != AF_INET ||
+	    to.sin_addr.s_addr != inet_addr("10.0.0.2"))
+		return __real_connect(fd, addr, len);
+	host.asked_port = ntohs(to.sin_port);
+	len = sizeof(to);
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (host.does == HOST_TAKES)
+		getsockname(host.listener, (struct sockaddr *)&to, &len);
+	if (host.does == HOST_SILENT)
+		getsockname(host.full, (struct sockaddr *)&to, &len);
+	if (host.does == HOST_NO_WAY || host.does == HOST_UNASKED) {
+		errno = host.does == HOST_NO_WAY ? EHOSTUNREACH : EADDRNOTAVAIL;
+		ret = -1;
+	} else {
+		ret = __real_connect(fd, (struct sockaddr *)&to, len);
+	}
+	sem_post(&host.asked);
+	return ret;
+}
+
+static void asked_often(int n)
+{
+	while (n--)
+		sem_wait(&host.asked);
+}
+
+/* A asks each 60 ms, and was answered. */
+static void host_begin(void)
+{
+	struct sockaddr_in to;
+	int i;
+
+	sem_init(&host.asked, 0, 0);
+	host.does = HOST_REFUSES;
+	host.listener = listener_at(&to, 100);
+	host.full = listener_at(&to, 0);
+	for (i = 0; i < 2; i++) {
+		host.fills[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		__real_connect(host.fills[i], (struct sockaddr *)&to,
+			       sizeof(to));
+	}
+	cma_a()->alive.interval_ms = 60;
+	pair_accept(&p, NULL, 0);
+	pair_established(&p);
+	asked_often(3);
+	assert_int_equal(host.asked_port, 0);
+}
+
+static void host_end(void)
+{
+	close(host.listener);
+	close(host.full);
+	close(host.fills[0]);
+	close(host.fills[1]);
+	sem_destroy(&host.asked);
+}
+
+static void host_is_there(void)
+{
+	assert_int_equal(pending(SEEN_EVENT, p.ea), 0);
+	assert_int_equal(ep_state(p.ea), IBV_QPS_RTS);
+	leave_a();
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+	host_end();
+}
+
+static void host_is_gone(void)
+{
+	take_event(p.ea, DAPL_CM_BROKEN);
+	assert_int_equal(ep_state(p.ea), IBV_QPS_ERR);
+	/* It was there after all. */
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+	host_end();
+}
+
+T(alive__iwarp_host_refuses, IWARP, MET)
+{
+	host_begin();
+	asked_often(10);
+	host_is_there();
+}
+
+T(alive__iwarp_host_takes, IWARP, MET)
+{
+	host_begin();
+	host.does = HOST_TAKES;
+	asked_often(10);
+	host_is_there();
+}
+
+T(alive__iwarp_host_vanishes, IWARP, MET)
+{
+	host_begin();
+	host.does = HOST_SILENT;
+	host_is_gone();
+}
+
+T(alive__iwarp_no_way_any_more, IWARP, MET)
+{
+	host_begin();
+	host.does = HOST_NO_WAY;
+	host_is_gone();
+}
+
+/* What is missing here says nothing of the host. */
+T(alive__iwarp_cannot_be_asked, IWARP, MET)
+{
+	host_begin();
+	host.does = HOST_UNASKED;
+	asked_often(10);
+	host_is_there();
+}
+
+T(alive__iwarp_released_while_asked, IWARP, MET)
+{
+	host_begin();
+	host.does = HOST_SILENT;
+	asked_often(2);
+	leave_a();
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+	host_end();
+}
+
+/* The adapter closes while a question is under way. */
+T(alive__iwarp_stopped_while_asked, IWARP, MET)
+{
+	host_begin();
+	host.does = HOST_SILENT;
+	asked_often(2);
+	cma_ops.stop(world.a.cm);
+	take(SEEN_GONE, p.ea);
+	leave_a();
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+	host_end();
 }
 
 T(alive__off, ROCE, MET)

@@ -102,7 +102,7 @@ static void ask(struct dapl_cm_alive *alive, struct dapl_cm_peer *peer)
 	peer->due_us = dapl_now_us() + interval_us(alive) / ASK_PARTS;
 	peer->asked = true;
 	if (!alive->ops->ask(alive, peer))
-		peer->asked = false;
+		over(alive, peer);
 }
 
 /* Whether PEER has to wait for its turn. */

@@ -44,7 +44,8 @@ struct dapl_cm_alive_ops {
 	 * cannot be asked, which says nothing of the peer.
 	 */
 	bool (*ask)(struct dapl_cm_alive *alive, struct dapl_cm_peer *peer);
-	/* Nothing is waited for any more. Optional. */
+	/* Nothing is waited for any more, or it could not be asked. Optional.
+	 */
 	void (*asked)(struct dapl_cm_peer *peer);
 	/* The connection ends, and has left. */
 	void (*vanished)(struct dapl_cm_alive *alive,
