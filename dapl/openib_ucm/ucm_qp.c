@@ -2,11 +2,13 @@
 /*
  * ucm_qp.c - the connection manager's own queue pair; see the header.
  *
- * Sends are numbered. A completion is asked for every so many of them, for the
- * last one that the ring holds, and for each once the instance is stopping; it
- * stands for all before it. The send queue's completions are read whenever
- * something is sent, and wake nobody but where messages wait for room.
- * The queue pair's attributes are those of the historic provider.
+ * Sends are numbered. What one round of the loop says is posted at its end, in
+ * one list: a post may be a call of the system that wakes a thread of the
+ * device's. A completion is asked for every so many sends, for the last one
+ * that the ring holds, and for each once the instance is stopping; it stands
+ * for all before it. The send queue's completions are read whenever something
+ * is sent, and wake nobody but where messages wait for room. The queue pair's
+ * attributes are those of the historic provider.
  */
 #include "dapl/openib_ucm/ucm_qp.h"
 
@@ -43,6 +45,9 @@
 #define AHS_MAX 65536
 /* Answers to strangers that may wait for one way. */
 #define STRANGERS_WAIT 4
+
+/* So many at once are a burst. */
+#define BURST 32
 
 /* So that one IA does not keep the loop to itself. */
 #define BATCH	  128
@@ -157,6 +162,13 @@ static void channel_lost(struct ucm_qp *q, struct dapl_watch *watch, int err)
 	dapl_loop_del(q->cfg.loop, watch);
 }
 
+/* The slots of the sends that are left out are free again with the reset. */
+static void drop_batch(struct ucm_qp *q)
+{
+	q->stats.dropped += q->batch_n;
+	q->batch_n = 0;
+}
+
 /* Everything else that was posted fails too: once is enough to hear of it. */
 static void fail(struct ucm_qp *q, const char *what, const char *why)
 {
@@ -165,6 +177,7 @@ static void fail(struct ucm_qp *q, const char *what, const char *why)
 	q->broken = true;
 	dapl_log(DAPL_LOG_ERR, "cm qp 0x%x: %s: %s; to be reset",
 		 q->verbs->qp_num, what, why);
+	drop_batch(q);
 	drop_waiting(q);
 	if (!q->stopping)
 		arm_pause(q);
@@ -224,53 +237,60 @@ static bool wants_completion(const struct ucm_qp *q)
 	       (q->tx_posted + 1) % (uint64_t)q->cfg.params->tx_burst == 0;
 }
 
-static int post_send(struct ucm_qp *q, struct ucm_ah *ah, uint32_t qpn,
-		     const uint8_t *msg, uint32_t len)
+static void post_batch(struct ucm_qp *q)
 {
-	struct ibv_sge sge = {.addr = (uintptr_t)msg, .length = len};
-	struct ibv_send_wr wr = {
-		.wr_id = wr_id(q, (uint32_t)(q->tx_posted + 1)),
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = IBV_WR_SEND,
-		.wr.ud = {.ah = ah->verbs,
-			  .remote_qpn = qpn,
-			  .remote_qkey = VB_UD_QKEY},
-	};
-	struct ibv_send_wr *bad;
+	struct ibv_send_wr *first = &q->batch[0].wr, *wr, *bad = NULL;
+	int ret;
 
-	if (wants_completion(q))
-		wr.send_flags |= IBV_SEND_SIGNALED;
-	if (q->tx.mr)
-		sge.lkey = q->tx.mr->lkey;
-	else
-		wr.send_flags |= IBV_SEND_INLINE;
-	return vb_op_error(q->io.post_send(q->verbs, &wr, &bad));
+	if (!q->batch_n)
+		return;
+	ret = vb_op_error(q->io.post_send(q->verbs, first, &bad));
+	for (wr = first; wr && !(ret && wr == bad); wr = wr->next) {
+		q->stats.sent++;
+		q->batch_n--;
+	}
+	if (ret)
+		fail(q, "post a send", strerror(-ret));
 }
 
-/* There is room for it. */
+static void on_round_end(struct dapl_work *work)
+{
+	post_batch(dapl_container_of(work, struct ucm_qp, round_end));
+}
+
+/* There is room for it. Posted with the batch, now or at the round's end. */
 static void send_now(struct ucm_qp *q, struct ucm_way *way, uint32_t qpn,
 		     const uint8_t *msg, size_t len)
 {
 	uint32_t slot = (uint32_t)(q->tx_posted % q->tx_depth);
+	struct ucm_send *send = &q->batch[q->batch_n];
 	bool asked = wants_completion(q);
-	struct ucm_ah *ah = ucm_ah_hold(way);
-	int ret;
 
-	if (q->tx.mem)
-		msg = memcpy(tx_buf(q, slot), msg, len);
-	ret = post_send(q, ah, qpn, msg, (uint32_t)len);
-	if (ret) {
-		ucm_ah_put(ah);
-		q->stats.dropped++;
-		fail(q, "post a send", strerror(-ret));
-		return;
-	}
-	q->tx_ah[slot] = ah;
+	q->tx_ah[slot] = ucm_ah_hold(way);
 	q->tx_posted++;
 	if (asked)
 		q->tx_asked = q->tx_posted;
-	q->stats.sent++;
+	send->sge.addr = (uintptr_t)memcpy(
+		q->tx.mem ? tx_buf(q, slot) : send->inlined, msg, len);
+	send->sge.length = (uint32_t)len;
+	send->sge.lkey = q->tx.mr ? q->tx.mr->lkey : 0;
+	send->wr = (struct ibv_send_wr){
+		.wr_id = wr_id(q, (uint32_t)q->tx_posted),
+		.sg_list = &send->sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = (asked ? IBV_SEND_SIGNALED : 0) |
+			      (q->tx.mr ? 0 : IBV_SEND_INLINE),
+		.wr.ud = {.ah = q->tx_ah[slot]->verbs,
+			  .remote_qpn = qpn,
+			  .remote_qkey = VB_UD_QKEY},
+	};
+	if (q->batch_n++)
+		send[-1].wr.next = &send->wr;
+	if (q->batch_n == UCM_TX_BATCH || q->stopping)
+		post_batch(q);
+	else if (q->batch_n == 1)
+		dapl_loop_defer(q->cfg.loop, &q->round_end);
 }
 
 static void keep(struct dapl_list *list, size_t *n, struct waiting *w)
@@ -526,7 +546,7 @@ static void take_message(struct ucm_qp *q, const struct ibv_wc *wc)
 static bool take_batch(struct ucm_qp *q)
 {
 	struct ibv_wc wc[POLL_SIZE];
-	int i, n, left;
+	int i, n, left, taken = 0;
 
 	for (left = BATCH; left > 0; left -= POLL_SIZE) {
 		n = q->recv_io.poll(q->recv_cq, POLL_SIZE, wc);
@@ -534,11 +554,12 @@ static bool take_batch(struct ucm_qp *q)
 			fail(q, "receive queue", strerror(errno));
 		for (i = 0; i < n; i++)
 			take_message(q, &wc[i]);
+		taken += n;
+		if (taken >= BURST && q->rx_n < q->rx_depth && !q->broken)
+			on_first_burst(q);
 		if (n < POLL_SIZE)
 			return true;
 	}
-	if (q->rx_n < q->rx_depth && !q->broken)
-		on_first_burst(q);
 	return false;
 }
 
@@ -805,6 +826,7 @@ int ucm_qp_open(struct ucm_qp *q, const struct ucm_qp_cfg *cfg)
 	q->send_watch.fn = on_send;
 	q->send_watch.fd = -1;
 	dapl_work_init(&q->more, on_more);
+	dapl_work_init_at_end(&q->round_end, on_round_end);
 	dapl_timer_init(&q->pause, on_pause_over);
 	ret = vb_pd_create(cfg->dev, &q->pd);
 	if (!ret) {
@@ -867,8 +889,10 @@ void ucm_qp_stop(struct ucm_qp *q)
 	dapl_timer_cancel(loop, &q->pause);
 	/* The pause may have been over just now. */
 	dapl_work_cancel(loop, &q->more);
+	dapl_work_cancel(loop, &q->round_end);
 	ucm_ah_cache_stop(&q->ahs);
 	q->stopping = true;
+	post_batch(q);
 	send_held_up(q);
 }
 

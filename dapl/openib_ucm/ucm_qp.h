@@ -71,6 +71,15 @@ struct ucm_block {
 	struct ibv_mr *mr;
 };
 
+/* Sends that are posted together, at most. */
+#define UCM_TX_BATCH 16
+
+struct ucm_send {
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	uint8_t inlined[DCM_MSG]; /* the message, where that goes inline */
+};
+
 struct ucm_qp {
 	struct ucm_qp_cfg cfg;
 	struct ibv_pd *pd;
@@ -98,6 +107,9 @@ struct ucm_qp {
 	uint32_t life;		     /* resets so far; tells late completions */
 	struct ucm_ah **tx_ah;	     /* held for each send under way */
 	uint64_t tx_posted, tx_done; /* sends; their buffer is number % depth */
+	struct ucm_send batch[UCM_TX_BATCH]; /* the last of tx_posted */
+	uint32_t batch_n;
+	struct dapl_work round_end; /* posts them */
 	uint64_t tx_asked;     /* a completion is to come for all up to here */
 	struct dapl_list wait; /* messages without room */
 	size_t wait_n;

@@ -317,6 +317,17 @@ static void send_n(uint32_t first, int n)
 	on_loop(&a, fire, &s);
 }
 
+/* How often CALL was made since the trace began. */
+static unsigned traced(const char *call)
+{
+	const char *s = fv_trace_get();
+	unsigned n = 0;
+
+	for (; (s = strstr(s, call)); s++)
+		n++;
+	return n;
+}
+
 struct stats_job {
 	const struct end *end;
 	struct ucm_qp_stats stats;
@@ -492,6 +503,20 @@ T(open__as_the_historic_one, ib)
 
 /* ----------------------------------------------------------- credits */
 
+/* What a round says is posted at its end, in lists of 16. */
+T(send__a_round_at_once, ib)
+{
+	send_n(0, 1);
+	expect_n(&b, 1);
+	fv_trace(true);
+	send_n(1, 40);
+	expect_n(&b, 41);
+	assert_int_equal(traced("ibv_post_send"), 3);
+	fv_trace(false);
+	assert_true(b.in_order);
+	assert_int_equal(stats_of(&a).sent, 41);
+}
+
 T(credits__exhausted, small_sender)
 {
 	struct ucm_qp_stats stats;
@@ -652,15 +677,15 @@ static void nothing(void *arg)
 	(void)arg;
 }
 
-/* As many at once as are read at once; then there is room for more. */
-static void first_burst(struct end *e)
+/* N at once. */
+static void burst_of(struct end *e, int n)
 {
 	struct job job;
 
 	hold(e, &job);
-	send_n(0, ONE_BATCH);
+	send_n(0, n);
 	let_go(&job);
-	expect_n(e, ONE_BATCH);
+	expect_n(e, n);
 	on_loop(e, nothing, NULL);
 	forget(e);
 }
@@ -693,9 +718,10 @@ T(receive__few_until_the_first_burst, ib)
 		send_n(i, 1);
 		expect_n(&b, (int)i + 1);
 	}
-	assert_int_equal(rx_of(&b).n, 512);
 	forget(&b);
-	first_burst(&b);
+	burst_of(&b, 31);
+	assert_int_equal(rx_of(&b).n, 512);
+	burst_of(&b, 32);
 	assert_int_equal(rx_of(&b).n, 4096);
 	/* The sender has not received any. */
 	assert_int_equal(rx_of(&a).n, 512);
@@ -704,10 +730,10 @@ T(receive__few_until_the_first_burst, ib)
 T(receive__no_memory_for_a_burst, ib)
 {
 	fv_fail_call("ibv_reg_mr", 1, ENOMEM);
-	first_burst(&b);
+	burst_of(&b, ONE_BATCH);
 	assert_true(fv_fail_hit());
 	/* It is not tried again, and all works. */
-	first_burst(&b);
+	burst_of(&b, ONE_BATCH);
 	assert_int_equal(rx_of(&b).n, 512);
 	assert_false(rx_of(&b).broken);
 }
@@ -717,7 +743,7 @@ T(receive__others_get_their_turn, ib)
 	struct job job;
 
 	/* There are as many receives as the queue is deep. */
-	first_burst(&b);
+	burst_of(&b, ONE_BATCH);
 	hold(&b, &job);
 	send_n(0, 500);
 	send_n(500, 500);
@@ -784,6 +810,16 @@ T(fail__sender_with_sends_under_way, small)
 	fv_pause(false);
 	expect_resets(&a, 1);
 	assert_int_equal(stats_of(&a).dropped, 24);
+	all_works();
+}
+
+T(fail__post_of_several, small)
+{
+	fv_fail_call("ibv_post_send", 1, EINVAL);
+	send_n(0, 10);
+	expect_resets(&a, 1);
+	assert_int_equal(stats_of(&a).sent, 0);
+	assert_int_equal(stats_of(&a).dropped, 10);
 	all_works();
 }
 
@@ -892,12 +928,7 @@ BARE(ucm_qp_open__nth_failure)
 
 static unsigned made(void)
 {
-	const char *s = fv_trace_get();
-	unsigned n = 0;
-
-	for (; (s = strstr(s, "ibv_create_ah")); s++)
-		n++;
-	return n;
+	return traced("ibv_create_ah");
 }
 
 static struct dcm_peer peer_n(uint16_t n)
