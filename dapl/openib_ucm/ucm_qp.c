@@ -253,6 +253,16 @@ static void post_batch(struct ucm_qp *q)
 		fail(q, "post a send", strerror(-ret));
 }
 
+/* What was to be said as the instance stopped, and is waited for now. */
+static void post_last(struct ucm_qp *q)
+{
+	if (!q->batch_n)
+		return;
+	q->batch[q->batch_n - 1].wr.send_flags |= IBV_SEND_SIGNALED;
+	q->tx_asked = q->tx_posted;
+	post_batch(q);
+}
+
 static void on_round_end(struct dapl_work *work)
 {
 	post_batch(dapl_container_of(work, struct ucm_qp, round_end));
@@ -889,10 +899,11 @@ void ucm_qp_stop(struct ucm_qp *q)
 	dapl_timer_cancel(loop, &q->pause);
 	/* The pause may have been over just now. */
 	dapl_work_cancel(loop, &q->more);
-	dapl_work_cancel(loop, &q->round_end);
 	ucm_ah_cache_stop(&q->ahs);
+	/* After all that sends: the batch is this thread's from now on. */
+	dapl_work_cancel(loop, &q->round_end);
 	q->stopping = true;
-	post_batch(q);
+	post_last(q);
 	send_held_up(q);
 }
 

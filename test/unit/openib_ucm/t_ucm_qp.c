@@ -1123,6 +1123,46 @@ T(lookup__hangs_for_one_peer, roce)
 	assert_int_equal(lookups, 2);
 }
 
+static void *stops(void *arg)
+{
+	ucm_qp_stop(arg);
+	return NULL;
+}
+
+/* What waited for its way is said once, by the loop or by who stops it. */
+T(stop__as_a_way_is_found, roce)
+{
+	pthread_t thread;
+
+	look(FV_LOOKUP_HANGS);
+	say_to(peer_at(200), 0, 3);
+	until_hanging(1);
+	look(0);
+	assert_int_equal(pthread_create(&thread, NULL, stops, &a.qp), 0);
+	fv_lookups_end(0);
+	pthread_join(thread, NULL);
+	assert_int_equal(a.qp.batch_n, 0);
+	assert_int_equal(a.qp.stats.sent, 3);
+	assert_int_equal(a.qp.tx_posted, 3);
+}
+
+/* The round's end does not come any more: it is posted, and waited for. */
+T(stop__in_the_middle_of_a_round, ib)
+{
+	struct salvo s = {.n = 3, .len = DCM_HEADER};
+	struct job job;
+
+	hold(&a, &job);
+	fire(&s);
+	dapl_work_cancel(a.loop, &a.qp.round_end);
+	let_go(&job);
+	ucm_qp_stop(&a.qp);
+	assert_int_equal(a.qp.stats.sent, 3);
+	assert_int_equal(a.qp.tx_asked, 3);
+	expect_n(&b, 3);
+	assert_true(b.in_order);
+}
+
 static void gids_move(void *arg)
 {
 	ucm_ah_forget(&a.qp.ahs);
