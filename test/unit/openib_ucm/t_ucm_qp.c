@@ -1146,6 +1146,38 @@ T(stop__as_a_way_is_found, roce)
 	assert_int_equal(a.qp.tx_posted, 3);
 }
 
+/* What the service thread says while stop() waits for it, or just before. */
+static bool says_meanwhile;
+static struct job meanwhile;
+
+void __real_ucm_ah_cache_stop(struct ucm_ah_cache *c);
+void __wrap_ucm_ah_cache_stop(struct ucm_ah_cache *c);
+void __wrap_ucm_ah_cache_stop(struct ucm_ah_cache *c)
+{
+	struct salvo s = {.n = 3, .len = DCM_HEADER};
+
+	__real_ucm_ah_cache_stop(c);
+	if (!says_meanwhile)
+		return;
+	says_meanwhile = false;
+	hold(&a, &meanwhile);
+	fire(&s);
+}
+
+/* Who stops it posts that; the end of the round would do so once more. */
+T(stop__something_said_meanwhile, ib)
+{
+	bool comes;
+
+	says_meanwhile = true;
+	ucm_qp_stop(&a.qp);
+	comes = a.qp.round_end.queued;
+	let_go(&meanwhile);
+	assert_false(comes);
+	assert_int_equal(a.qp.stats.sent, 3);
+	expect_n(&b, 3);
+}
+
 /* The round's end does not come any more: it is posted, and waited for. */
 T(stop__in_the_middle_of_a_round, ib)
 {
