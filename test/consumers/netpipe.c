@@ -125,12 +125,27 @@ static void post_recv(struct np *n, size_t size)
 			    calls_cookie(NULL), DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-static void post_send(struct np *n, size_t size, DAT_COMPLETION_FLAGS flags)
+static DAT_RETURN try_send(struct np *n, size_t size,
+			   DAT_COMPLETION_FLAGS flags)
 {
 	DAT_LMR_TRIPLET seg = calls_seg(n->out, size, n->lkey);
 
-	OK(n->r, dat_ep_post_send(n->ep, size ? 1 : 0, size ? &seg : NULL,
-				  calls_cookie(NULL), flags));
+	return dat_ep_post_send(n->ep, size ? 1 : 0, size ? &seg : NULL,
+				calls_cookie(NULL), flags);
+}
+
+static void post_send(struct np *n, size_t size, DAT_COMPLETION_FLAGS flags)
+{
+	OK(n->r, try_send(n, size, flags));
+}
+
+/* All that fit may be on their way: RET says so, and some time has passed. */
+static bool has_no_room(DAT_RETURN ret)
+{
+	if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES)
+		return false;
+	rank_spin();
+	return true;
 }
 
 static void meet(struct np *n)
@@ -289,17 +304,17 @@ static void writes(struct np *n)
 			__atomic_store_n(
 				(uint32_t *)(void *)(n->out + SIZE - 4), k,
 				__ATOMIC_RELEASE);
-			/* All that fit may be on their way. */
-			while (DAT_GET_TYPE(
-				       ret = dat_ep_post_rdma_write(
-					       n->ep, 1, &seg,
-					       calls_cookie(NULL), &to,
-					       DAT_COMPLETION_SUPPRESS_FLAG)) ==
-			       DAT_INSUFFICIENT_RESOURCES)
-				rank_spin();
+			do
+				ret = dat_ep_post_rdma_write(
+					n->ep, 1, &seg, calls_cookie(NULL), &to,
+					DAT_COMPLETION_SUPPRESS_FLAG);
+			while (has_no_room(ret));
 			OK(n->r, ret);
 		}
-		post_send(n, 16, DAT_COMPLETION_SUPPRESS_FLAG);
+		do
+			ret = try_send(n, 16, DAT_COMPLETION_SUPPRESS_FLAG);
+		while (has_no_room(ret));
+		OK(n->r, ret);
 	}
 	if (!n->r->id) {
 		calls_poll_word(n->r, word, "a write");
