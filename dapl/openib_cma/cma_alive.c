@@ -32,7 +32,7 @@ struct host {
 	struct sockaddr_storage addr; /* without a port */
 	/* While it is asked, one or the other. */
 	struct rdma_cm_id *id;
-	int fd; /* or -1 */
+	int fd; /* or below 0 */
 	struct dapl_watch watch;
 };
 
@@ -62,21 +62,17 @@ static bool channel_open(struct cma *cm)
 	return false;
 }
 
-/* A socket from the adapter's own address. -1: there is none to be had. */
+/* A socket from the adapter's own address, or -errno. */
 static int socket_open(const struct cma *cm)
 {
 	const struct sockaddr *own = (const struct sockaddr *)&cm->base.addr;
-	int fd;
+	int fd = dapl_files_socket(own->sa_family), ret;
 
-	do
-		fd = socket(own->sa_family,
-			    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	while (fd < 0 && dapl_files_more(errno));
-	if (fd >= 0 && bind(fd, own, dapl_addr_len(own))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	if (fd < 0 || !bind(fd, own, dapl_addr_len(own)))
+		return fd;
+	ret = -errno;
+	close(fd);
+	return ret;
 }
 
 static void answered(struct host *host, int err)

@@ -270,23 +270,12 @@ static int bind_source(const struct scm *cm, int fd, uint16_t port)
 	return bind(fd, addr, dapl_addr_len(addr)) ? -errno : 0;
 }
 
-static int new_socket(int family)
-{
-	int fd;
-
-	do
-		fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
-			    0);
-	while (fd < 0 && dapl_files_more(errno));
-	return fd < 0 ? -errno : fd;
-}
-
 static int dial_from(struct scm_conn *conn, uint16_t port)
 {
 	const struct sockaddr *to = (struct sockaddr *)&conn->base.peer_addr;
 	int fd, ret;
 
-	fd = new_socket(to->sa_family);
+	fd = dapl_files_socket(to->sa_family);
 	if (fd < 0)
 		return fd;
 	scm_socket_tune(fd);

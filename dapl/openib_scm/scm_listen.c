@@ -348,10 +348,9 @@ static int open_socket(const struct scm *cm, uint16_t port, int *ret_fd)
 	int fd, ret = 0;
 
 	dapl_addr_set_port(&own, port);
-	fd = socket(addr->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
-		    0);
+	fd = dapl_files_socket(addr->sa_family);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	scm_socket_tune(fd);
 	/* The system cuts the backlog to what it allows. */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||

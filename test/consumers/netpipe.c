@@ -125,20 +125,6 @@ static void post_recv(struct np *n, size_t size)
 			    calls_cookie(NULL), DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-static DAT_RETURN try_send(struct np *n, size_t size,
-			   DAT_COMPLETION_FLAGS flags)
-{
-	DAT_LMR_TRIPLET seg = calls_seg(n->out, size, n->lkey);
-
-	return dat_ep_post_send(n->ep, size ? 1 : 0, size ? &seg : NULL,
-				calls_cookie(NULL), flags);
-}
-
-static void post_send(struct np *n, size_t size, DAT_COMPLETION_FLAGS flags)
-{
-	OK(n->r, try_send(n, size, flags));
-}
-
 /* All that fit may be on their way: RET says so, and some time has passed. */
 static bool has_no_room(DAT_RETURN ret)
 {
@@ -146,6 +132,18 @@ static bool has_no_room(DAT_RETURN ret)
 		return false;
 	rank_spin();
 	return true;
+}
+
+static void post_send(struct np *n, size_t size, DAT_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET seg = calls_seg(n->out, size, n->lkey);
+	DAT_RETURN ret;
+
+	do
+		ret = dat_ep_post_send(n->ep, size ? 1 : 0, size ? &seg : NULL,
+				       calls_cookie(NULL), flags);
+	while (has_no_room(ret));
+	OK(n->r, ret);
 }
 
 static void meet(struct np *n)
@@ -311,10 +309,7 @@ static void writes(struct np *n)
 			while (has_no_room(ret));
 			OK(n->r, ret);
 		}
-		do
-			ret = try_send(n, 16, DAT_COMPLETION_SUPPRESS_FLAG);
-		while (has_no_room(ret));
-		OK(n->r, ret);
+		post_send(n, 16, DAT_COMPLETION_SUPPRESS_FLAG);
 	}
 	if (!n->r->id) {
 		calls_poll_word(n->r, word, "a write");

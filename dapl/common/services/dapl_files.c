@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "dapl/common/services/dapl_log.h"
@@ -36,6 +37,17 @@ static bool raise_to(rlim_t want)
 bool dapl_files_more(int err)
 {
 	return err == EMFILE && raise_to(0);
+}
+
+int dapl_files_socket(int family)
+{
+	int fd;
+
+	do
+		fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+			    0);
+	while (fd < 0 && dapl_files_more(errno));
+	return fd < 0 ? -errno : fd;
 }
 
 /* The lowest descriptor that is free, or a negative errno. */

@@ -22,6 +22,11 @@
  */
 bool dapl_files_more(int err);
 /*
+ * A stream socket of FAMILY that does not block and is closed by exec, with
+ * descriptors made more if need be. The descriptor, or -errno.
+ */
+int dapl_files_socket(int family);
+/*
  * Sees to it that N more can be had; false: the hard limit is in the way. For
  * what libraries open on our behalf, which cannot be tried again in the middle.
  */

@@ -1018,7 +1018,7 @@ enum {
 
 static struct {
 	_Atomic int does;
-	uint16_t asked_port;
+	_Atomic uint16_t asked_port;
 	/* Takes what comes; and one whose queue is full, so that no SYN is
 	 * answered.
 	 */
@@ -1086,8 +1086,8 @@ static void asked_often(int n)
 		sem_wait(&host.asked);
 }
 
-/* A asks each 60 ms, and was answered. */
-static void host_begin(void)
+/* A asks each 60 ms, and was answered; from now on the host DOES so. */
+static void host_begin(int does)
 {
 	struct sockaddr_in to;
 	int i;
@@ -1106,6 +1106,7 @@ static void host_begin(void)
 	pair_established(&p);
 	asked_often(3);
 	assert_int_equal(host.asked_port, 0);
+	host.does = does;
 }
 
 static void host_end(void)
@@ -1117,13 +1118,19 @@ static void host_end(void)
 	sem_destroy(&host.asked);
 }
 
-static void host_is_there(void)
+static void a_leaves_host(void)
 {
-	assert_int_equal(pending(SEEN_EVENT, p.ea), 0);
-	assert_int_equal(ep_state(p.ea), IBV_QPS_RTS);
 	leave_a();
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 	host_end();
+}
+
+static void host_is_there(void)
+{
+	asked_often(10);
+	assert_int_equal(pending(SEEN_EVENT, p.ea), 0);
+	assert_int_equal(ep_state(p.ea), IBV_QPS_RTS);
+	a_leaves_host();
 }
 
 static void host_is_gone(void)
@@ -1137,63 +1144,50 @@ static void host_is_gone(void)
 
 T(alive__iwarp_host_refuses, IWARP, MET)
 {
-	host_begin();
-	asked_often(10);
+	host_begin(HOST_REFUSES);
 	host_is_there();
 }
 
 T(alive__iwarp_host_takes, IWARP, MET)
 {
-	host_begin();
-	host.does = HOST_TAKES;
-	asked_often(10);
+	host_begin(HOST_TAKES);
 	host_is_there();
 }
 
 T(alive__iwarp_host_vanishes, IWARP, MET)
 {
-	host_begin();
-	host.does = HOST_SILENT;
+	host_begin(HOST_SILENT);
 	host_is_gone();
 }
 
 T(alive__iwarp_no_way_any_more, IWARP, MET)
 {
-	host_begin();
-	host.does = HOST_NO_WAY;
+	host_begin(HOST_NO_WAY);
 	host_is_gone();
 }
 
 /* What is missing here says nothing of the host. */
 T(alive__iwarp_cannot_be_asked, IWARP, MET)
 {
-	host_begin();
-	host.does = HOST_UNASKED;
-	asked_often(10);
+	host_begin(HOST_UNASKED);
 	host_is_there();
 }
 
 T(alive__iwarp_released_while_asked, IWARP, MET)
 {
-	host_begin();
-	host.does = HOST_SILENT;
+	host_begin(HOST_SILENT);
 	asked_often(2);
-	leave_a();
-	take_event(p.eb, DAPL_CM_DISCONNECTED);
-	host_end();
+	a_leaves_host();
 }
 
 /* The adapter closes while a question is under way. */
 T(alive__iwarp_stopped_while_asked, IWARP, MET)
 {
-	host_begin();
-	host.does = HOST_SILENT;
+	host_begin(HOST_SILENT);
 	asked_often(2);
 	cma_ops.stop(world.a.cm);
 	take(SEEN_GONE, p.ea);
-	leave_a();
-	take_event(p.eb, DAPL_CM_DISCONNECTED);
-	host_end();
+	a_leaves_host();
 }
 
 T(alive__off, ROCE, MET)
