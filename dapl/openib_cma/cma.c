@@ -35,6 +35,8 @@
 
 /* clang-format off */
 static const struct dapl_param rows[] = {
+	{"DAPL_CM_ACK_TIMER", DAPL_PARAM_INT, FIELD(ack_timer), 0, 31, -1,
+	 "transport timeout, 4.096 us times 2 to this power"},
 	{"DAPL_CM_ARP_RETRY_COUNT", DAPL_PARAM_INT, FIELD(arp_retry_count),
 	 1, 1000, 15, "attempts to resolve an address"},
 	{"DAPL_CM_ARP_TIMEOUT_MS", DAPL_PARAM_INT, FIELD(arp_timeout_ms),

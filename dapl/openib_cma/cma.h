@@ -63,6 +63,7 @@ struct cma_event {
 
 /* What the environment says of connecting. */
 struct cma_params {
+	int ack_timer; /* or below 0 */
 	int arp_timeout_ms;
 	int arp_retry_count;
 	int route_timeout_ms;

@@ -347,8 +347,7 @@ int cma_conn_move(struct cma_conn *conn)
 	if (conn->qp.ud)
 		return dapl_cm_conn_ah(&conn->base, &conn->ud.av, conn->ud.qpn,
 				       cma_conn_moved);
-	ret = cma_qp_steps(cma_conn_dev(conn), conn->id, conn->base.depths,
-			   steps, &n);
+	ret = cma_qp_steps(conn, steps, &n);
 	if (ret)
 		return ret;
 	return dapl_cm_conn_move(&conn->base, steps, n, cma_conn_moved);

@@ -134,11 +134,10 @@ int cma_conn_resolve(struct cma_conn *conn);
 
 /*
  * The steps, *RET_N of them, that make a queue pair ready for the connection
- * of ID: INIT again, RTR and RTS. On iWARP it stays in INIT, the kernel moves
+ * of CONN: INIT again, RTR and RTS. On iWARP it stays in INIT, the kernel moves
  * it later. -ECONNABORTED: rdma_cm knows of no connection any more.
  */
-int cma_qp_steps(const struct vb_dev *dev, struct rdma_cm_id *id,
-		 struct dapl_cm_depths max, struct vb_qp_step *ret_steps,
+int cma_qp_steps(const struct cma_conn *conn, struct vb_qp_step *ret_steps,
 		 int *ret_n);
 
 #endif

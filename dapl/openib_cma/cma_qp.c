@@ -58,12 +58,27 @@ static int fetch_all(const struct vb_dev *dev, struct rdma_cm_id *id, int n,
 	return 0;
 }
 
-int cma_qp_steps(const struct vb_dev *dev, struct rdma_cm_id *id,
-		 struct dapl_cm_depths max, struct vb_qp_step *ret_steps,
+/*
+ * The peer need not be asked: each end waits for its own requests. An adapter
+ * like this one may take as long as the device says.
+ */
+static void set_ack_timer(const struct vb_dev *dev, int timer,
+			  struct ibv_qp_attr *rts)
+{
+	if (timer < 0)
+		return;
+	if (timer < dev->attr.local_ca_ack_delay)
+		timer = dev->attr.local_ca_ack_delay;
+	rts->timeout = (uint8_t)timer;
+}
+
+int cma_qp_steps(const struct cma_conn *conn, struct vb_qp_step *ret_steps,
 		 int *ret_n)
 {
+	const struct vb_dev *dev = cma_conn_dev(conn);
+	struct dapl_cm_depths max = conn->base.depths;
 	int n = dev->iw_cm ? 1 : VB_QP_STEPS;
-	int ret = fetch_all(dev, id, n, ret_steps);
+	int ret = fetch_all(dev, conn->id, n, ret_steps);
 
 	if (ret)
 		return ret;
@@ -76,6 +91,7 @@ int cma_qp_steps(const struct vb_dev *dev, struct rdma_cm_id *id,
 			rtr->max_dest_rd_atomic, max.responder_resources);
 		rts->max_rd_atomic =
 			dapl_cm_lesser(rts->max_rd_atomic, max.initiator_depth);
+		set_ack_timer(dev, cma_params(conn)->ack_timer, rts);
 	}
 	*ret_n = n;
 	return 0;

@@ -30,6 +30,8 @@ const struct info_var info_vars[] = {
 	 "transport retries before a connection breaks"},
 	{"DAPL_ACK_TIMER", "number, 0 to 31", "20",
 	 "transport timeout, 4.096 us times 2 to this power"},
+	{"DAPL_CM_ACK_TIMER", "number, 0 to 31", NULL,
+	 "transport timeout, 4.096 us times 2 to this power"},
 	{"DAPL_CM_ARP_RETRY_COUNT", "number, 1 to 1000", "15",
 	 "attempts to resolve an address"},
 	{"DAPL_CM_ARP_TIMEOUT_MS", "number, 1 to 600000", "4000",

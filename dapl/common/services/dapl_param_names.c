@@ -20,6 +20,7 @@
 const char *const dapl_param_names[] = {
 	"DAPL_ACK_RETRY",
 	"DAPL_ACK_TIMER",
+	"DAPL_CM_ACK_TIMER",
 	"DAPL_CM_ARP_RETRY_COUNT",
 	"DAPL_CM_ARP_TIMEOUT_MS",
 	"DAPL_CM_KEEPALIVE_MS",

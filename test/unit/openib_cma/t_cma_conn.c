@@ -118,6 +118,7 @@ static struct ibv_qp_attr qp_attr(struct dapl_ep *ep)
 
 	assert_int_equal(ibv_query_qp(ep->qp, &attr,
 				      IBV_QP_STATE | IBV_QP_ACCESS_FLAGS |
+					      IBV_QP_TIMEOUT |
 					      IBV_QP_MAX_QP_RD_ATOMIC |
 					      IBV_QP_MAX_DEST_RD_ATOMIC,
 				      &init),
@@ -207,6 +208,39 @@ T(connect__access_flags_and_depths, ROCE, LISTENING)
 			 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
 				 IBV_ACCESS_REMOTE_ATOMIC);
 	assert_int_equal(a.qp_access_flags, b.qp_access_flags);
+}
+
+/* rdma_cm's, on the fake as on Linux 6.1. */
+#define ROCE_ACK_TIMER 19
+
+/* Each end has its own process's. */
+T(connect__ack_timer_of_either_end, ROCE, LISTENING)
+{
+	params_a()->ack_timer = 22;
+	pair_ask(&p, NULL, 0);
+	pair_accept(&p, NULL, 0);
+	pair_established(&p);
+	assert_int_equal(qp_attr(p.ea).timeout, 22);
+	assert_int_equal(qp_attr(p.eb).timeout, ROCE_ACK_TIMER);
+}
+
+T(connect__ack_timer_covers_the_ack_delay, ROCE, LISTENING)
+{
+	params_a()->ack_timer = 0;
+	pair_ask(&p, NULL, 0);
+	pair_accept(&p, NULL, 0);
+	pair_established(&p);
+	assert_int_equal(qp_attr(p.ea).timeout,
+			 world.a.dev.attr.local_ca_ack_delay);
+}
+
+T(connect__ack_timer_is_nothing_to_iwarp, IWARP, LISTENING)
+{
+	params_a()->ack_timer = 22;
+	pair_ask(&p, NULL, 0);
+	pair_accept(&p, NULL, 0);
+	pair_established(&p);
+	assert_int_equal(ep_state(p.ea), IBV_QPS_RTS);
 }
 
 /* Calls of NAME in the fake's trace. */

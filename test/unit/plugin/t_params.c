@@ -75,6 +75,7 @@ CASE(defaults__of_cma)
 	struct cma_params p;
 
 	dapl_params_read(&cma_param_table, &p, NULL);
+	assert_int_equal(p.ack_timer, -1);
 	assert_int_equal(p.arp_timeout_ms, 4000);
 	assert_int_equal(p.arp_retry_count, 15);
 	assert_int_equal(p.route_timeout_ms, 4000);
