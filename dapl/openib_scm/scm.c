@@ -138,6 +138,9 @@ static const struct dcm_transport transport = {
 
 /* clang-format off */
 static const struct dapl_param rows[] = {
+	{"DAPL_SCM_KEEPALIVE_MS", DAPL_PARAM_INT, FIELD(keepalive_ms),
+	 0, 3600000, 60000,
+	 "how long a host may be quiet before it is asked; 0: it is not"},
 	{"DAPL_SCM_NETDEV", DAPL_PARAM_STR, FIELD(netdev), 1, 63,
 	 0, "network interface, or its address, that is the adapter's"},
 	{"DAPL_SCM_PORT_RANGE", DAPL_PARAM_PORTS, FIELD(ports), 0, 0,

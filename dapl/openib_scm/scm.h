@@ -89,6 +89,7 @@ struct scm_params {
 	struct dcm_path_params path; /* must stay first */
 	const char *netdev; /* NULL: not set; points into the environment */
 	struct dapl_ports ports;
+	int keepalive_ms;
 };
 
 extern const struct dapl_param_table scm_param_table;
@@ -114,8 +115,8 @@ void scm_close(struct dapl_cm *cm);
  * would keep the stream, or the listening port, alive after close() alone.
  */
 void scm_socket_end(int fd);
-/* Options of a stream; what a listener accepts inherits them. */
-void scm_socket_tune(int fd);
+/* Options of a stream that is up; what a listener accepts inherits them. */
+void scm_socket_tune(const struct scm *cm, int fd);
 
 /* scm_conn.c: entries of struct dcm_transport */
 

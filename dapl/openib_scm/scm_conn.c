@@ -21,10 +21,8 @@
 #include "dapl/common/services/dapl_files.h"
 #include "dapl/openib_scm/scm.h"
 
-/* A peer whose host died is found within two minutes. */
-#define KEEP_IDLE_S	60
-#define KEEP_INTERVAL_S 10
-#define KEEP_COUNT	6
+/* So many a host may leave unanswered, in as much time as it was quiet. */
+#define KEEP_QUESTIONS 6
 
 /* One event, and then none until the watch is set again. */
 #define ONCE(events) ((events) | EPOLLONESHOT)
@@ -47,13 +45,30 @@ static void set_option(int fd, int level, int option, int value)
 		dapl_log(DAPL_LOG_WARN, "socket %d: option %d: %m", fd, option);
 }
 
-void scm_socket_tune(int fd)
+/* A part of MS in seconds, which is what TCP counts in, and one at least. */
+static int seconds_of(int ms, int parts)
 {
+	return (ms + parts * 1000 - 1) / (parts * 1000);
+}
+
+/*
+ * While what was sent is not acknowledged TCP asks nothing; it has as long for
+ * that as for all questions, whose number TCP_USER_TIMEOUT stands for.
+ */
+void scm_socket_tune(const struct scm *cm, int fd)
+{
+	const struct scm_params *params = cm->dcm.base.params;
+	int idle_s = seconds_of(params->keepalive_ms, 1);
+	int interval_s = seconds_of(params->keepalive_ms, KEEP_QUESTIONS);
+
 	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	if (!params->keepalive_ms)
+		return;
 	set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S);
-	set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEP_INTERVAL_S);
-	set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEP_COUNT);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle_s);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, interval_s);
+	set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
+		   (idle_s + KEEP_QUESTIONS * interval_s) * 1000);
 }
 
 static int own_name(int fd, struct sockaddr_storage *ret_addr)
@@ -207,6 +222,8 @@ static void dialed(struct scm_conn *conn)
 		dcm_input(&conn->base, DCM_IN_LOST, NULL);
 		return;
 	}
+	/* Not before: how long it may be dialed is the consumer's to say. */
+	scm_socket_tune(cm, conn->fd);
 	conn->dialing = false;
 	conn->base.local_port = dapl_addr_port(&own);
 	dcm_block_set_sockaddr(&conn->base.dcm.own.daddr,
@@ -278,7 +295,6 @@ static int dial_from(struct scm_conn *conn, uint16_t port)
 	fd = dapl_files_socket(to->sa_family);
 	if (fd < 0)
 		return fd;
-	scm_socket_tune(fd);
 	ret = bind_source(cm_of(conn), fd, port);
 	/* Of connect() it means a port; of bind(), the address has gone. */
 	if (!ret && connect(fd, to, dapl_addr_len(to)) && errno != EINPROGRESS)

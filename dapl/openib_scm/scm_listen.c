@@ -351,7 +351,7 @@ static int open_socket(const struct scm *cm, uint16_t port, int *ret_fd)
 	fd = dapl_files_socket(addr->sa_family);
 	if (fd < 0)
 		return fd;
-	scm_socket_tune(fd);
+	scm_socket_tune(cm, fd);
 	/* The system cuts the backlog to what it allows. */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
 	    bind(fd, addr, dapl_addr_len(addr)) || listen(fd, INT_MAX))

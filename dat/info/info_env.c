@@ -86,6 +86,8 @@ const struct info_var info_vars[] = {
 	 "retries while the peer has no receive posted; 7: endless"},
 	{"DAPL_RNR_TIMER", "number, 0 to 31", "12",
 	 "code of the pause the peer shall make before these"},
+	{"DAPL_SCM_KEEPALIVE_MS", "number, 0 to 3600000", "60000",
+	 "how long a host may be quiet before it is asked; 0: it is not"},
 	{"DAPL_SCM_NETDEV", "text, 1 to 63 characters", NULL,
 	 "network interface, or its address, that is the adapter's"},
 	{"DAPL_SCM_PORT_RANGE", "ports, first-last", NULL,

@@ -17,6 +17,8 @@ log=
 # Hosts are asked more often than by default, and retries take less, so that
 # vanishing is soon seen.
 export DAPL_CM_KEEPALIVE_MS=6000 DAPL_UCM_KEEPALIVE_MS=6000 DAPL_ACK_TIMER=18
+# Later than the transport finds out, so that one thing is heard at a time.
+export DAPL_SCM_KEEPALIVE_MS=10000
 # The logs' file system has no pipes.
 pipe=/run/end.pipe
 never=/run/end.never

@@ -64,7 +64,7 @@ struct sock {
 	int err;
 
 	bool keeps_alive;
-	int keep_idle_s, keep_interval_s, keep_count;
+	int user_timeout_ms;
 };
 
 static struct {
@@ -370,12 +370,13 @@ static uint64_t patience_us(const struct sock *s)
 {
 	if (s->state == DIALING)
 		return SYN_US;
+	if (s->user_timeout_ms && (s->out.n || s->keeps_alive))
+		return (uint64_t)s->user_timeout_ms * 1000;
 	if (s->out.n)
 		return DATA_US;
-	if (!s->keeps_alive)
-		return SCHED_NEVER;
-	return (uint64_t)(s->keep_idle_s + s->keep_count * s->keep_interval_s) *
-	       SECOND_US;
+	if (s->keeps_alive)
+		sched_fail("a number of questions is not played");
+	return SCHED_NEVER;
 }
 
 /* On a network that is cut, what S does has no answer. */
@@ -545,9 +546,7 @@ WRAP(int, accept4, int fd, struct sockaddr *addr, socklen_t *len, int flags)
 	s->fd = new;
 	s->listener = NULL;
 	s->keeps_alive = l->keeps_alive;
-	s->keep_idle_s = l->keep_idle_s;
-	s->keep_interval_s = l->keep_interval_s;
-	s->keep_count = l->keep_count;
+	s->user_timeout_ms = l->user_timeout_ms;
 	set_addr(s->peer_port, addr, len);
 	show(l);
 	show(s);
@@ -593,12 +592,8 @@ WRAP(int, setsockopt, int fd, int level, int option, const void *value,
 	memcpy(&n, value, sizeof(n));
 	if (level == SOL_SOCKET && option == SO_KEEPALIVE)
 		s->keeps_alive = n;
-	else if (level == IPPROTO_TCP && option == TCP_KEEPIDLE)
-		s->keep_idle_s = n;
-	else if (level == IPPROTO_TCP && option == TCP_KEEPINTVL)
-		s->keep_interval_s = n;
-	else if (level == IPPROTO_TCP && option == TCP_KEEPCNT)
-		s->keep_count = n;
+	else if (level == IPPROTO_TCP && option == TCP_USER_TIMEOUT)
+		s->user_timeout_ms = n;
 	return 0;
 }
 

@@ -48,6 +48,7 @@ const char *const dapl_param_names[] = {
 	"DAPL_NETWORK_TRESHOLD",
 	"DAPL_RNR_RETRY",
 	"DAPL_RNR_TIMER",
+	"DAPL_SCM_KEEPALIVE_MS",
 	"DAPL_SCM_NETDEV",
 	"DAPL_SCM_PORT_RANGE",
 	"DAPL_TCLASS",

@@ -953,18 +953,37 @@ static int option_of(int fd, int level, int name)
 	return value;
 }
 
-static void check_options(int fd)
+static void check_options(int fd, int idle_s, int interval_s)
 {
 	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_NODELAY), 1);
 	assert_int_equal(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
-	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE), 60);
-	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPINTVL), 10);
-	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPCNT), 6);
+	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE), idle_s);
+	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPINTVL), interval_s);
+	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT),
+			 (idle_s + 6 * interval_s) * 1000);
+}
+
+/* Of AS_CLIENT's next connection, for which that is set. */
+static int fd_of_next_client(int keepalive_ms)
+{
+	client_release();
+	raw_close(client.fd);
+	((struct scm_params *)world.a.params)->keepalive_ms = keepalive_ms;
+	client_connect();
+	return ((struct scm_conn *)client.conn)->fd;
 }
 
 AS_CLIENT(socket__options)
 {
-	check_options(((struct scm_conn *)client.conn)->fd);
+	int fd;
+
+	check_options(((struct scm_conn *)client.conn)->fd, 60, 10);
+	check_options(fd_of_next_client(1), 1, 1);
+	check_options(fd_of_next_client(6001), 7, 2);
+	fd = fd_of_next_client(0);
+	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_NODELAY), 1);
+	assert_int_equal(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 0);
+	assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 0);
 }
 
 /* And its address is what the listener is bound to. */
@@ -982,7 +1001,7 @@ AS_SERVER(socket__options_of_an_accepted_one)
 	raw_write(fd, buf, len);
 	r = take(SEEN_REQUEST, &server.sp);
 	conn = (struct scm_conn *)r.conn;
-	check_options(conn->fd);
+	check_options(conn->fd, 60, 10);
 	assert_int_equal(getsockname(conn->fd, (struct sockaddr *)&own, &size),
 			 0);
 	dcm_block_set_sockaddr(&block, (struct sockaddr *)&own);
