@@ -15,6 +15,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Ports are compared as old peers fill them in. */
@@ -235,26 +236,34 @@ static struct dcm_rtt *rtt_in(struct dcm_peer_rtt *rtt, bool consumer)
 /* What CONN's peer takes or, if that is not known, peers in general. */
 static const struct dcm_rtt *rtt_of(const struct dcm_conn *conn, bool consumer)
 {
+	struct dcm_engine *eng = conn->eng;
 	uint64_t key = rtt_key(&conn->peer);
-	struct dcm_peer_rtt *slot = rtt_slot(conn->eng, key);
+	struct dcm_peer_rtt *slot = eng->rtt ? rtt_slot(eng, key) : NULL;
 
-	if (slot->key != key || !rtt_in(slot, consumer)->mean_us)
-		slot = &conn->eng->rtt_all;
+	if (!slot || slot->key != key || !rtt_in(slot, consumer)->mean_us)
+		slot = &eng->rtt_all;
 	return rtt_in(slot, consumer);
 }
 
-static void take_sample(struct dcm_conn *conn, bool consumer, uint64_t us)
+/* Without memory nothing is learned. */
+static void take_sample(struct dcm_conn *conn, bool consumer, uint64_t us,
+			uint64_t now_us)
 {
 	struct dcm_engine *eng = conn->eng;
 	uint64_t key = rtt_key(&conn->peer);
-	struct dcm_peer_rtt *slot = rtt_slot(eng, key);
+	struct dcm_peer_rtt *slot;
 
+	if (!eng->rtt)
+		eng->rtt = calloc(DCM_PEER_RTTS, sizeof(*eng->rtt));
+	if (!eng->rtt)
+		return;
+	slot = rtt_slot(eng, key);
 	if (slot->key != key)
 		*slot = (struct dcm_peer_rtt){.key = key};
 	/* A peer that is often slow has no more weight than others. */
 	if (!rtt_in(slot, consumer)->mean_us)
-		dcm_rtt_sample(rtt_in(&eng->rtt_all, consumer), us);
-	dcm_rtt_sample(rtt_in(slot, consumer), us);
+		dcm_rtt_sample(rtt_in(&eng->rtt_all, consumer), us, now_us);
+	dcm_rtt_sample(rtt_in(slot, consumer), us, now_us);
 }
 
 /* Carries out E; the input that follows from it, or DCM_IN_N. */
@@ -294,7 +303,8 @@ static enum dcm_input perform(struct dcm_conn *conn, const struct dcm_effect *e,
 		eng->ops->hangup(conn);
 		break;
 	case DCM_DO_SAMPLE:
-		take_sample(conn, e->sample.consumer, e->sample.us);
+		take_sample(conn, e->sample.consumer, e->sample.us,
+			    e->sample.now_us);
 		break;
 	case DCM_DO_FREE:
 		forget(conn);
@@ -456,6 +466,8 @@ void dcm_engine_fini(struct dcm_engine *eng)
 	dcm_map_fini(&eng->passive);
 	dcm_map_fini(&eng->up);
 	dcm_map_fini(&eng->listeners);
+	free(eng->rtt);
+	eng->rtt = NULL;
 }
 
 int dcm_engine_listen(struct dcm_engine *eng, struct dcm_listener *l,

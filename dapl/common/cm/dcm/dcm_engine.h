@@ -188,7 +188,7 @@ struct dcm_engine {
 	uint32_t last_id;
 	uint32_t random;
 	struct dcm_peer_rtt rtt_all; /* the first of each peer's alone */
-	struct dcm_peer_rtt rtt[DCM_PEER_RTTS];
+	struct dcm_peer_rtt *rtt;    /* DCM_PEER_RTTS, from the first on */
 	struct dcm_engine_stats stats;
 };
 

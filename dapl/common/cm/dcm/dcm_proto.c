@@ -21,6 +21,8 @@
 #define WAIT_CONSUMER_US (50 * MS)
 #define WAIT_PEER_US	 (20 * MS)
 #define WAIT_MAX_US	 (4000 * MS)
+/* For a peer that answers others meanwhile; less than a close waits. */
+#define WAIT_TURN_US (1000 * MS)
 /* The longest pause between two repeats. */
 #define PAUSE_MAX_US (16000 * MS)
 /* Repeats of DREQ in all: after that the peer is taken for dead. */
@@ -94,22 +96,48 @@ static uint64_t jitter(struct dcm_proto *p, uint64_t us)
 	return us + us / 4 * (x >> 16) / 65536;
 }
 
-/* CONFIGURED, if the consumer asked for a fixed time; else adapted. */
-static uint64_t first_wait(struct dcm_proto *p, uint64_t configured,
-			   const struct dcm_rtt *rtt, uint64_t min)
+/* How the answer to a message is waited for. */
+struct waiting {
+	uint64_t fixed_us; /* until the first repeat; 0: that adapts */
+	uint64_t least_us;
+	uint64_t patience_us;
+	const struct dcm_rtt *rtt;
+};
+
+static struct waiting waiting_for_answer(const struct dcm_step *s,
+					 enum dcm_op op)
 {
+	const struct dcm_rules *rules = s->rules;
+
+	switch (op) {
+	case DCM_REQ:
+		return (struct waiting){rules->rep_wait_us, WAIT_CONSUMER_US,
+					rules->rep_patience_us,
+					s->rtt_consumer};
+	case DCM_REP:
+		return (struct waiting){rules->rtu_wait_us, WAIT_PEER_US,
+					rules->rtu_patience_us, s->rtt_peer};
+	default: /* DREQ: repeats are counted */
+		return (struct waiting){rules->drep_wait_us, WAIT_PEER_US,
+					UINT64_MAX, s->rtt_peer};
+	}
+}
+
+static uint64_t first_wait(struct dcm_proto *p, const struct waiting *w)
+{
+	const struct dcm_rtt *rtt = w->rtt;
 	uint64_t us = WAIT_FIRST_US, max;
 
-	if (configured)
-		return configured;
+	if (w->fixed_us)
+		return w->fixed_us;
 	if (rtt->mean_us) {
 		us = 4 * rtt->dev_us;
 		/* Answers that always took the same may take longer once. */
 		if (us < rtt->mean_us / 2)
 			us = rtt->mean_us / 2;
 		us += rtt->mean_us;
-		if (us < min)
-			us = min;
+		if (us < w->least_us)
+			us = w->least_us;
 		max = rtt->of_all ? WAIT_FIRST_US : WAIT_MAX_US;
 		if (us > max)
 			us = max;
@@ -127,14 +155,45 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Begins to wait for an answer to what is sent now. */
-static void await(struct dcm_proto *p, const struct dcm_step *s, uint64_t wait,
-		  uint64_t patience, struct dcm_effects *out)
+/* WAIT_US after the first, at most. */
+static void arm_waiting(const struct dcm_proto *p, const struct waiting *w,
+			struct dcm_effects *out)
 {
+	arm(p->first_us + earlier(p->wait_us, w->patience_us), out);
+}
+
+/* Begins to wait for an answer to OP, which is sent now. */
+static void await(struct dcm_proto *p, const struct dcm_step *s, enum dcm_op op,
+		  struct dcm_effects *out)
+{
+	struct waiting w = waiting_for_answer(s, op);
+
 	p->repeats = 0;
 	p->first_us = s->now_us;
-	p->wait_us = wait;
-	arm(s->now_us + earlier(wait, patience), out);
+	p->wait_us = s->rules->stream ? w.patience_us : first_wait(p, &w);
+	arm_waiting(p, &w, out);
+}
+
+/*
+ * A peer that many ask at once answers one after the other, and may just have
+ * begun: as long as it goes on, and has answered nothing that was sent later,
+ * nothing is lost. What it took so far says how long the next answer may take;
+ * but it is not for the peer to say how long we wait.
+ */
+static bool peer_is_at_it(struct dcm_proto *p, const struct dcm_step *s,
+			  const struct waiting *w)
+{
+	uint64_t until;
+
+	if (w->fixed_us || p->repeats || w->rtt->of_all || !w->rtt->last_us ||
+	    w->rtt->newest_us >= p->first_us)
+		return false;
+	until = earlier(w->rtt->last_us + first_wait(p, w),
+			p->first_us + WAIT_TURN_US);
+	if (until <= s->now_us)
+		return false;
+	p->wait_us = until - p->first_us;
+	return true;
 }
 
 static bool exhausted(const struct dcm_proto *p, const struct dcm_step *s,
@@ -148,19 +207,21 @@ static uint8_t repeats_told(const struct dcm_proto *p)
 	return p->repeats < DCM_RTNS_MAX ? (uint8_t)p->repeats : DCM_RTNS_MAX;
 }
 
-/* Sends OP once more and waits for twice the time so far. */
+/* Sends OP once more, if it is time, and waits for twice the time so far. */
 static void repeat(struct dcm_proto *p, const struct dcm_step *s,
-		   enum dcm_op op, bool fixed, uint64_t patience,
-		   struct dcm_effects *out)
+		   enum dcm_op op, struct dcm_effects *out)
 {
+	struct waiting w = waiting_for_answer(s, op);
 	uint64_t more = p->wait_us;
 
-	if (!fixed)
-		more = jitter(p, earlier(more, PAUSE_MAX_US));
-	p->wait_us += more;
-	p->repeats++;
-	emit(p, op, out)->send.rtns = repeats_told(p);
-	arm(p->first_us + earlier(p->wait_us, patience), out);
+	if (!peer_is_at_it(p, s, &w)) {
+		if (!w.fixed_us)
+			more = jitter(p, earlier(more, PAUSE_MAX_US));
+		p->wait_us += more;
+		p->repeats++;
+		emit(p, op, out)->send.rtns = repeats_told(p);
+	}
+	arm_waiting(p, &w, out);
 }
 
 /* An answer to something repeated tells nothing: to which of them? */
@@ -174,12 +235,16 @@ static void sample(const struct dcm_proto *p, const struct dcm_step *s,
 	e = add(out, DCM_DO_SAMPLE);
 	e->sample.consumer = consumer;
 	e->sample.us = s->now_us - p->first_us;
+	e->sample.now_us = s->now_us;
 }
 
-void dcm_rtt_sample(struct dcm_rtt *rtt, uint64_t us)
+void dcm_rtt_sample(struct dcm_rtt *rtt, uint64_t us, uint64_t now_us)
 {
 	uint64_t off;
 
+	rtt->last_us = now_us;
+	if (rtt->newest_us < now_us - us)
+		rtt->newest_us = now_us - us;
 	if (!rtt->mean_us) {
 		rtt->mean_us = us ? us : 1;
 		rtt->dev_us = us / 2;
@@ -259,9 +324,7 @@ static void send_dreq(struct dcm_proto *p, const struct dcm_step *s,
 		return;
 	}
 	p->state = DCM_DREQ_SENT;
-	await(p, s,
-	      first_wait(p, s->rules->drep_wait_us, s->rtt_peer, WAIT_PEER_US),
-	      UINT64_MAX, out);
+	await(p, s, DCM_DREQ, out);
 }
 
 /*
@@ -301,10 +364,7 @@ static void send_req(struct dcm_proto *p, const struct dcm_step *s,
 	p->state = DCM_REQ_SENT;
 	emit(p, DCM_REQ, out);
 	if (!s->rules->stream)
-		await(p, s,
-		      first_wait(p, s->rules->rep_wait_us, s->rtt_consumer,
-				 WAIT_CONSUMER_US),
-		      s->rules->rep_patience_us, out);
+		await(p, s, DCM_REQ, out);
 }
 
 static void idle_connect(struct dcm_proto *p, const struct dcm_step *s,
@@ -357,8 +417,7 @@ static void req_sent_timer(struct dcm_proto *p, const struct dcm_step *s,
 		req_sent_no_way(p, s, out);
 		return;
 	}
-	repeat(p, s, DCM_REQ, s->rules->rep_wait_us, s->rules->rep_patience_us,
-	       out);
+	repeat(p, s, DCM_REQ, out);
 }
 
 static void req_sent_rep(struct dcm_proto *p, const struct dcm_step *s,
@@ -496,14 +555,9 @@ static void req_rcvd_accept(struct dcm_proto *p, const struct dcm_step *s,
 static void accepted_ready(struct dcm_proto *p, const struct dcm_step *s,
 			   struct dcm_effects *out)
 {
-	uint64_t wait = s->rules->rtu_patience_us;
-
 	p->state = DCM_REP_SENT;
 	emit(p, DCM_REP, out);
-	if (!s->rules->stream)
-		wait = first_wait(p, s->rules->rtu_wait_us, s->rtt_peer,
-				  WAIT_PEER_US);
-	await(p, s, wait, s->rules->rtu_patience_us, out);
+	await(p, s, DCM_REP, out);
 }
 
 static void req_rcvd_reject(struct dcm_proto *p, const struct dcm_step *s,
@@ -563,8 +617,7 @@ static void rep_sent_timer(struct dcm_proto *p, const struct dcm_step *s,
 			send_dreq(p, s, out);
 		return;
 	}
-	repeat(p, s, DCM_REP, s->rules->rtu_wait_us, s->rules->rtu_patience_us,
-	       out);
+	repeat(p, s, DCM_REP, out);
 }
 
 /* The peer's queue pair failed, or its consumer gave up. */
@@ -665,7 +718,7 @@ static void dreq_sent_timer(struct dcm_proto *p, const struct dcm_step *s,
 		over(p, s, out);
 		return;
 	}
-	repeat(p, s, DCM_DREQ, s->rules->drep_wait_us, UINT64_MAX, out);
+	repeat(p, s, DCM_DREQ, out);
 	/* The consumer waits no longer; the peer is told for a while yet. */
 	if (p->repeats >= s->rules->dreq_repeats)
 		event(p, DAPL_CM_DISCONNECTED, out);

@@ -44,6 +44,8 @@ struct dcm_rules {
 struct dcm_rtt {
 	uint64_t mean_us; /* 0: nothing measured yet */
 	uint64_t dev_us;
+	uint64_t last_us;   /* when the last answer came */
+	uint64_t newest_us; /* when what was sent last of all answered was */
 	bool of_all; /* of peers in general: shortens a wait, lengthens none */
 };
 
@@ -122,7 +124,7 @@ struct dcm_effect {
 		enum dapl_cm_event event;
 		struct {
 			bool consumer; /* includes the peer's consumer's time */
-			uint64_t us;
+			uint64_t us, now_us;
 		} sample;
 	};
 };
@@ -169,7 +171,8 @@ struct dcm_step {
 void dcm_proto_step(struct dcm_proto *p, enum dcm_input in,
 		    const struct dcm_step *step, struct dcm_effects *ret_out);
 
-void dcm_rtt_sample(struct dcm_rtt *rtt, uint64_t us);
+/* An answer that came at NOW_US took US. */
+void dcm_rtt_sample(struct dcm_rtt *rtt, uint64_t us, uint64_t now_us);
 
 const char *dcm_state_name(enum dcm_state state);
 const char *dcm_input_name(enum dcm_input in);

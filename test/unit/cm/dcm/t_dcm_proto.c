@@ -681,16 +681,16 @@ ACTIVE(adaptive__follows_the_answers)
 {
 	be_adaptive();
 	for (int i = 0; i < 100; i++)
-		dcm_rtt_sample(&t.consumer, 200 * MS);
+		dcm_rtt_sample(&t.consumer, 200 * MS, BEGIN);
 	assert_in_range(t.consumer.mean_us, 190 * MS, 210 * MS);
 	assert_in_range(t.consumer.dev_us, 0, 5 * MS);
 	assert_in_range(first_wait(5), 295, 380);
 	/* Faster than this is no reason to hurry: it waits for people. */
 	for (int i = 0; i < 200; i++)
-		dcm_rtt_sample(&t.consumer, 1);
+		dcm_rtt_sample(&t.consumer, 1, BEGIN);
 	assert_in_range(first_wait(5), 50, 63);
 	for (int i = 0; i < 200; i++)
-		dcm_rtt_sample(&t.consumer, 100000 * MS);
+		dcm_rtt_sample(&t.consumer, 100000 * MS, 200000 * MS);
 	assert_in_range(first_wait(5), 4000, 5000);
 }
 
@@ -713,14 +713,120 @@ ACTIVE(adaptive__pauses_are_bounded_and_so_is_patience)
 	assert_in_range(repeats, 20, 40);
 }
 
+/* What the next answer of the peer, MS after what it answers, does to REP. */
+static void peer_answers(unsigned sent_ms, unsigned now_ms)
+{
+	t.now_us = BEGIN + now_ms * MS;
+	dcm_rtt_sample(&t.peer, (now_ms - sent_ms) * MS, t.now_us);
+}
+
+/* A REP is sent at 100 ms to a peer that took 10 ms for the one before. */
+static void rep_to_a_quick_peer(void)
+{
+	be_adaptive();
+	peer_answers(80, 90);
+	does(DCM_IN_ACCEPT, "qp connect");
+	t.now_us = BEGIN + 100 * MS;
+	step(DCM_IN_QP_READY);
+	assert_in_range(ms_of(t.deadline_us), 120, 145);
+}
+
+/* The timer is due: says whether that repeats the REP. */
+static bool is_repeated(void)
+{
+	int repeats = t.p.repeats;
+
+	t.now_us = t.deadline_us;
+	step(DCM_IN_TIMER);
+	assert_true(t.deadline_us > t.now_us);
+	return t.p.repeats > repeats;
+}
+
+PASSIVE(progress__none_since_the_message)
+{
+	rep_to_a_quick_peer();
+	assert_true(is_repeated());
+}
+
+/* Answers to what was sent before, one after the other: then silence. */
+PASSIVE(progress__peer_has_not_come_to_it)
+{
+	rep_to_a_quick_peer();
+	for (unsigned ms = 118; ms < 300; ms += 10) {
+		peer_answers(100 - 1, ms);
+		if (t.deadline_us <= BEGIN + (ms + 9) * MS)
+			assert_false(is_repeated());
+	}
+	while (!is_repeated())
+		;
+	assert_in_range(ms_of(t.now_us), 300, 1100);
+	/* As what was repeated is no measurement, it is no sign of life. */
+	peer_answers(100 - 1, ms_of(t.deadline_us) - 1);
+	assert_true(is_repeated());
+}
+
+PASSIVE(progress__peer_has_answered_something_later)
+{
+	rep_to_a_quick_peer();
+	peer_answers(110, 119);
+	assert_true(is_repeated());
+}
+
+/* What other peers do says nothing of this one. */
+PASSIVE(progress__of_peers_in_general)
+{
+	rep_to_a_quick_peer();
+	t.peer.of_all = true;
+	peer_answers(100 - 1, 119);
+	assert_true(is_repeated());
+}
+
+PASSIVE(progress__is_nothing_to_a_time_that_is_set)
+{
+	rep_to_a_quick_peer();
+	t.rules.rtu_wait_us = 20 * MS;
+	peer_answers(100 - 1, 119);
+	assert_true(is_repeated());
+}
+
+/* Answers to something old come just before each timer. */
+static void answer_old_until_repeated(void)
+{
+	do
+		peer_answers(100 - 1, ms_of(t.deadline_us) - 1);
+	while (!is_repeated());
+}
+
+/* Somebody who always does that does not say how long we wait. */
+PASSIVE(progress__puts_off_by_a_second_at_most)
+{
+	rep_to_a_quick_peer();
+	answer_old_until_repeated();
+	assert_int_equal(ms_of(t.now_us), 100 + 1000);
+	/* And then as always. */
+	assert_in_range(ms_of(t.deadline_us), 100 + 2000, 100 + 2250);
+}
+
+/* An adapter that is closed waits for two seconds. */
+PASSIVE(progress__puts_off_a_goodbye_by_a_second_at_most)
+{
+	be_up_passive();
+	be_adaptive();
+	peer_answers(80, 90);
+	t.now_us = BEGIN + 100 * MS;
+	step(DCM_IN_DISCONNECT);
+	answer_old_until_repeated();
+	assert_int_equal(ms_of(t.now_us), 100 + 1000);
+}
+
 ACTIVE(rtt__first_sample_and_zero)
 {
 	struct dcm_rtt rtt = {0};
 
-	dcm_rtt_sample(&rtt, 0); /* still counts as one */
+	dcm_rtt_sample(&rtt, 0, BEGIN); /* still counts as one */
 	assert_int_equal(rtt.mean_us, 1);
 	memset(&rtt, 0, sizeof(rtt));
-	dcm_rtt_sample(&rtt, 100);
+	dcm_rtt_sample(&rtt, 100, BEGIN);
 	assert_int_equal(rtt.mean_us, 100);
 	assert_int_equal(rtt.dev_us, 50);
 }
