@@ -21,6 +21,7 @@
  *
  * How long a job took is kept by whom it looked for, in a table of few places;
  * one who is driven out of it, or was looked for in vain, is a helper's again.
+ * A helper that meets a job of one who was found meanwhile gives it away.
  */
 #include "dapl/common/services/dapl_jobs.h"
 
@@ -286,7 +287,18 @@ static struct dapl_job *next_held_locked(struct helper *h)
 	return NULL;
 }
 
-static struct dapl_job *next_locked(struct helper *h)
+/* The service thread runs it. */
+static void to_service_thread_locked(struct dapl_job *job, bool quick)
+{
+	dapl_lock_assert_held(&job->jobs->lock);
+	dequeue_locked(job);
+	job->here = true;
+	job->quick = quick;
+	dapl_loop_defer(job->jobs->loop, &job->work);
+}
+
+/* Sleeps until there is one; NULL: the end. */
+static struct dapl_job *await_locked(struct helper *h)
 {
 	struct dapl_jobs *jobs = h->jobs;
 	struct dapl_job *job = next_held_locked(h);
@@ -301,11 +313,28 @@ static struct dapl_job *next_locked(struct helper *h)
 		else
 			jobs->idle--;
 	}
+	return job;
+}
+
+/*
+ * Of many for one peer that were started at once the first may have found him:
+ * the others are no longer for us. PEER is set for them, too, as it leads to
+ * such as are held.
+ */
+static struct dapl_job *next_locked(struct helper *h)
+{
+	struct dapl_job *job;
+
+	while ((job = await_locked(h))) {
+		h->peer = job->peer;
+		if (!is_quick_locked(h->jobs, job))
+			break;
+		to_service_thread_locked(job, true);
+	}
 	if (!job)
 		return NULL;
 	dequeue_locked(job);
 	h->runs = job;
-	h->peer = job->peer;
 	return job;
 }
 
@@ -384,9 +413,7 @@ static void give_up(struct dapl_jobs *jobs, struct helper *h)
 	jobs->made--;
 	while (!jobs->helpers && !dapl_list_empty(&jobs->queue)) {
 		job = dapl_list_first(&jobs->queue, struct dapl_job, link);
-		dequeue_locked(job);
-		job->here = true;
-		dapl_loop_defer(jobs->loop, &job->work);
+		to_service_thread_locked(job, false);
 	}
 	dapl_unlock(&jobs->lock);
 }

@@ -19,8 +19,8 @@
  * were started; those that have to wait for their peer's let others pass.
  *
  * A job that takes no time otherwise says so too. Of these, the service thread
- * runs the ones that soon follow a quick one for the same peer: a helper would
- * cost more than the job.
+ * runs the ones that soon follow a quick one for the same peer, or wait when it
+ * has ended: a helper would cost more than the job.
  *
  * Memory of a job is its owner's, valid from start to done() or cancel.
  * Any thread; internally one lock of role JOBS.

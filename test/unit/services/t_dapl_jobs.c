@@ -56,6 +56,7 @@ void __wrap_dapl__futex_wake_all(const int *word)
 }
 
 static uint64_t stopped_us; /* atomic; 0: the clock runs */
+static uint64_t ahead_us;   /* atomic; of the one that runs */
 
 uint64_t __real_dapl_now_us(void);
 uint64_t __wrap_dapl_now_us(void);
@@ -63,18 +64,24 @@ uint64_t __wrap_dapl_now_us(void)
 {
 	uint64_t now = __atomic_load_n(&stopped_us, __ATOMIC_RELAXED);
 
-	return now ? now : __real_dapl_now_us();
+	if (now)
+		return now;
+	return __real_dapl_now_us() +
+	       __atomic_load_n(&ahead_us, __ATOMIC_RELAXED);
 }
 
 static void pass_us(uint64_t us)
 {
-	__atomic_add_fetch(&stopped_us, us, __ATOMIC_RELAXED);
+	bool runs = !__atomic_load_n(&stopped_us, __ATOMIC_RELAXED);
+
+	__atomic_add_fetch(runs ? &ahead_us : &stopped_us, us,
+			   __ATOMIC_RELAXED);
 }
 
 struct task {
 	struct dapl_job job; /* must stay first */
 	bool stays;	     /* in run(), until GATE is posted */
-	uint64_t takes_us;   /* of a clock that is stopped */
+	uint64_t takes_us;   /* of the clock, by the way */
 	bool ran, ran_on_loop, left, was_done, done_on_loop;
 	int place; /* in the order of the beginnings */
 };
@@ -132,6 +139,7 @@ static int setup(void **state)
 	beginnings = 0;
 	no_thread = false;
 	stopped_us = 0;
+	ahead_us = 0;
 	return dapl_loop_open("test", &loop);
 }
 
@@ -400,6 +408,57 @@ T(peer__found_quickly__not_light)
 	assert_false(t.ran_on_loop);
 }
 
+/* Many were started before the first had found it: they cost no helper. */
+T(peer__found_quickly__those_that_wait_follow_on_the_loop)
+{
+	struct task first = {.stays = true}, next[3];
+
+	/* No helper is added for want of progress: that takes an hour now. */
+	stopped_us = dapl_now_us() + 3600 * SECOND;
+	start_peer(&first, 1, true);
+	await(&began);
+	for (int i = 0; i < 3; i++)
+		start_for(&next[i], 1, 0);
+	sem_post(&gate);
+	for (int i = 0; i < 4; i++)
+		await(&done);
+	assert_false(first.ran_on_loop);
+	for (int i = 0; i < 3; i++)
+		assert_true(next[i].ran && next[i].ran_on_loop);
+}
+
+/* The same of those that had to let others pass. */
+T(peer__found_quickly__those_that_were_held_follow_on_the_loop)
+{
+	static struct task busy[DAPL_JOBS_FOR_ONE], other;
+	struct task held[3];
+	int i;
+
+	for (i = 0; i < DAPL_JOBS_FOR_ONE; i++) {
+		busy[i] = (struct task){.stays = true};
+		start_peer(&busy[i], 1, false);
+	}
+	for (i = 0; i < DAPL_JOBS_FOR_ONE; i++)
+		await(&began);
+	for (i = 0; i < 3; i++)
+		start_for(&held[i], 1, 0);
+	/* A helper has passed them by when this is over. */
+	other = (struct task){0};
+	start_peer(&other, 2, false);
+	await(&done);
+	assert_true(other.ran);
+	__atomic_store_n(&stopped_us, dapl_now_us(), __ATOMIC_RELAXED);
+	sem_post(&gate);
+	for (i = 0; i < 4; i++)
+		await(&done);
+	assert_true(held[0].ran && !held[0].ran_on_loop);
+	assert_true(held[1].ran_on_loop && held[2].ran_on_loop);
+	for (i = 0; i < DAPL_JOBS_FOR_ONE - 1; i++)
+		sem_post(&gate);
+	for (i = 0; i < DAPL_JOBS_FOR_ONE - 1; i++)
+		await(&done);
+}
+
 /* It has helpers, but not all: those of others begin and end. */
 T(peer__vanishes__holds_up_no_other)
 {
@@ -407,7 +466,7 @@ T(peer__vanishes__holds_up_no_other)
 	int i;
 
 	for (i = 0; i < MANY; i++) {
-		gone[i] = (struct task){.stays = true};
+		gone[i] = (struct task){.stays = true, .takes_us = SECOND};
 		start_peer(&gone[i], 1, i % 2);
 	}
 	for (i = 0; i < DAPL_JOBS_FOR_ONE; i++)
@@ -446,7 +505,7 @@ T(peer__vanishes__skip_and_cancel)
 	int i;
 
 	for (i = 0; i < all; i++) {
-		gone[i] = (struct task){.stays = true};
+		gone[i] = (struct task){.stays = true, .takes_us = SECOND};
 		start_peer(&gone[i], 1, true);
 	}
 	for (i = 0; i < n; i++)
