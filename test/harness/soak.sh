@@ -16,7 +16,7 @@ closed: then descriptors, threads, heap, resident memory and the kernel's object
 (rdma resource) are counted, and shown; in the second half none may grow.
 
   --minutes M   of each provider, default 5
-  --cycles C    so many, however long they take
+  --cycles C    so many instead; in 4 hours at most
   --provider P  cma, scm, ucm or cma-iw (soft-iWARP); default: each
   --ranks N     processes, of all guests; default 4
   --nodes N     guests, which have as many ranks each; default 1, at most 4
