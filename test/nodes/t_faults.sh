@@ -17,8 +17,9 @@ log=
 # Hosts are asked more often than by default, and retries take less, so that
 # vanishing is soon seen.
 export DAPL_CM_KEEPALIVE_MS=6000 DAPL_UCM_KEEPALIVE_MS=6000 DAPL_ACK_TIMER=18
-# Later than the transport finds out, so that one thing is heard at a time.
-export DAPL_SCM_KEEPALIVE_MS=10000
+# Later than the transport finds out, and than a call gives up (15 s): one thing is
+# heard at a time.
+export DAPL_SCM_KEEPALIVE_MS=20000
 # The logs' file system has no pipes.
 pipe=/run/end.pipe
 never=/run/end.never

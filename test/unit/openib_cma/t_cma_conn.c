@@ -234,15 +234,6 @@ T(connect__ack_timer_covers_the_ack_delay, ROCE, LISTENING)
 			 world.a.dev.attr.local_ca_ack_delay);
 }
 
-T(connect__ack_timer_is_nothing_to_iwarp, IWARP, LISTENING)
-{
-	params_a()->ack_timer = 22;
-	pair_ask(&p, NULL, 0);
-	pair_accept(&p, NULL, 0);
-	pair_established(&p);
-	assert_int_equal(ep_state(p.ea), IBV_QPS_RTS);
-}
-
 /* Calls of NAME in the fake's trace. */
 static int traced(const char *name)
 {
