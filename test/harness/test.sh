@@ -309,8 +309,8 @@ test_split_interop()
     done
 }
 
-# interop_guest LOGS NODES FOLDER PATTERN: the scripts of that name in test/FOLDER,
-# in so many guests of their own
+# interop_guest LOGS NODES FOLDER PATTERN [VARIABLE=VALUE]: the scripts of that name
+# in test/FOLDER, in so many guests of their own
 interop_guest()
 (
     vm_defaults
@@ -320,7 +320,7 @@ interop_guest()
     cd "$h_top" || exit 1
     vm_run_guest env STAGE="$dir/stage/usr/local" BUILD="$dir" DEBIAN_DAPL="$interop_debian" \
         DEBIAN_DAPL_REASON="$interop_reason" ONLY="$4" FAULTS="${FAULTS:-}" \
-        REGRESS="${REGRESS:-}" APART="${APART:-}" \
+        REGRESS="${REGRESS:-}" APART="${APART:-}" "${@:5}" \
         bash "$h_top/test/interop/all.sh" "$h_top/test/$3"
 )
 
@@ -338,33 +338,51 @@ interop_ready()
     mkdir -p "$logs"
 }
 
-stage_interop()
+# interop_lanes NODES FOLDER "PATTERN [VARIABLE=VALUE]"...: each in guests of its own,
+# at the same time: much of what they do is to wait. The first of several guests
+# tells what came of it.
+interop_lanes()
 {
-    local dir=$h_top/build-gcc logs=$h_cache/log/interop differ rc
+    local nodes=$1 folder=$2 n=0 words pids=() i
 
-    interop_ready interop || return
-    mkdir "$logs/differ"
-    # The comparison mostly waits, for both libraries: beside the rest it costs nothing.
-    interop_guest "$logs/differ" 1 interop 't_differ' >"$h_tmp/differ.out" 2>&1 &
-    differ=$!
-    interop_guest "$logs" 1 interop '!(t_differ)' | tee "$h_tmp/interop.out"
-    rc=${PIPESTATUS[0]}
-    wait "$differ" || rec F "interop: the guest of t_differ" "exit code $?"
-    tee -a "$h_tmp/interop.out" <"$h_tmp/differ.out"
-    test_split_interop "$h_tmp/interop.out"
-    [ "$rc" = 0 ] || rec F "interop: the guest" "exit code $rc"
+    shift 2
+    while [ $# -gt 0 ]; do
+        n=$((n + 1))
+        mkdir -p "$logs/$n"
+        read -ra words <<<"$1"
+        shift
+        (
+            set -o pipefail
+            interop_guest "$logs/$n" "$nodes" "$folder" "${words[@]}" | sed -u 's/^node0: //' | tee "$h_tmp/lane$n.out"
+        ) &
+        pids+=($!)
+    done
+    for i in "${!pids[@]}"; do
+        n=$((i + 1))
+        wait "${pids[$i]}" || rec F "$folder: the guests of lane $n" "exit code $?"
+        test_split_interop "$h_tmp/lane$n.out"
+    done
 }
 
-# The first of two guests tells what came of it.
+stage_interop()
+{
+    local dir=$h_top/build-gcc logs=$h_cache/log/interop
+
+    interop_ready interop || return
+    # The second mostly waits, the third has a processor at work all the time.
+    interop_lanes 1 interop 't_differ' 't_@(blackbox|dapltest|dtools)' '!(t_@(differ|blackbox|dapltest|dtools))'
+}
+
 stage_nodes()
 {
-    local dir=$h_top/build-gcc logs=$h_cache/log/nodes rc
+    local dir=$h_top/build-gcc logs=$h_cache/log/nodes
 
     interop_ready nodes || return
-    interop_guest "$logs" 2 nodes "${NODES:-*}" | sed -u 's/^node0: //' | tee "$h_tmp/nodes.out"
-    rc=${PIPESTATUS[0]}
-    test_split_interop "$h_tmp/nodes.out"
-    [ "$rc" = 0 ] || rec F "nodes: the guests" "exit code $rc"
+    if [ -n "${NODES:-}" ]; then
+        interop_lanes 2 nodes "$NODES"
+    else
+        interop_lanes 2 nodes '!(t_faults)' 't_faults LANE=0/2' 't_faults LANE=1/2'
+    fi
 }
 
 # The quick lines of `./run regress`.

@@ -7,8 +7,11 @@
 # Input: STAGE (our installation), BUILD (the build directory, for programs that
 # are not installed), DEBIAN_DAPL (Debian's, or empty, then
 # DEBIAN_DAPL_REASON says why), VM_OUT (where logs go).
-# Everything that is waited for has a limit.
+# Everything that is waited for has a limit. Pairs are many, and in an emulated
+# machine a grep takes as long as what it judges: what each does is done by the
+# shell itself.
 
+shopt -s extglob
 it_n=0
 it_logs=${VM_OUT:-/tmp}/$(basename "$0" .sh)
 mkdir -p "$it_logs"
@@ -82,6 +85,12 @@ run_tap()
     tail -n 5 "$it_logs/$name.log" | diag
 }
 
+# Nobody writes to this one: to wait for it is a sleep without a process.
+it_fifo=$(mktemp -u)
+mkfifo "$it_fifo"
+exec {it_never}<>"$it_fifo"
+rm "$it_fifo"
+
 # poll SECONDS COMMAND...: until it is true; there is no event to wait for.
 poll()
 {
@@ -90,32 +99,53 @@ poll()
     shift
     until "$@"; do
         [ $SECONDS -lt $end ] || return 1
-        sleep 0.05
+        read -rt 0.05 -u "$it_never"
     done
+    return 0
+}
+
+# says PATTERN FILE [TIMES]: has it a line that matches, or so many? As grep -E.
+says()
+{
+    local lines line n=${3:-1}
+
+    [ -e "$2" ] && mapfile -t lines <"$2" || return 1
+    for line in "${lines[@]}"; do
+        [[ ! $line =~ $1 ]] || n=$((n - 1))
+    done
+    [ $n -le 0 ]
 }
 
 # Is the port (decimal) in LISTEN state, in either family?
 listening()
 {
-    "${it_there[@]}" grep -qsE "^ *[0-9]+: [0-9A-F]+:$(printf %04X "$1") [0-9A-F:]+ 0A " \
-        /proc/net/tcp /proc/net/tcp6
+    local state="^ *[0-9]+: [0-9A-F]+:" f
+
+    printf -v state '%s%04X [0-9A-F:]+ 0A ' "$state" "$1"
+    if [ ${#it_there[@]} -gt 0 ]; then
+        "${it_there[@]}" grep -qsE "$state" /proc/net/tcp /proc/net/tcp6
+        return
+    fi
+    for f in /proc/net/tcp /proc/net/tcp6; do
+        ! says "$state" $f || return 0
+    done
+    return 1
 }
 
-# libdir WHOSE: ours or debian's
-libdir()
-{
-    case $1 in
-    ours) echo "$STAGE/lib" ;;
-    debian) echo "$DEBIAN_DAPL/lib/x86_64-linux-gnu" ;;
-    esac
-}
+# Whose libraries, and where
+declare -A it_lib=([ours]=$STAGE/lib [debian]=$DEBIAN_DAPL/lib/x86_64-linux-gnu)
+declare -A it_bin=([ours]=$STAGE/bin [debian]=$DEBIAN_DAPL/bin)
+declare -A it_confs=()
 
-# dat_conf DAT PROVIDER: a configuration file for this pair of libraries;
-# prints its path. Debian's registry takes only exact thread safety.
+# dat_conf DAT PROVIDER: a configuration file for this pair of libraries, in
+# it_conf. Debian's registry takes only exact thread safety.
 dat_conf()
 {
-    local f=$it_logs/dat.conf.$1.$2 name lib params word version
+    local name lib params word version
 
+    it_conf=$it_logs/dat.conf.$1.$2
+    [ -z "${it_confs[$1.$2]+written}" ] || return 0
+    it_confs[$1.$2]=
     while read -r name lib params; do
         word=nonthreadsafe version=2.0
         case $1.$lib in
@@ -123,8 +153,8 @@ dat_conf()
         ours.*) word=threadsafe ;;
         esac
         printf '%s u%s %s default %s/%s dapl.%s "%s" ""\n' \
-            "$name" $version $word "$(libdir "$2")" "$lib" $version "$params"
-    done >"$f" <<E
+            "$name" $version $word "${it_lib[$2]}" "$lib" $version "$params"
+    done >"$it_conf" <<E
 ofa-v2-cma libdaplofa.so.2 eth0 0
 ofa-v2-cma-iw libdaplofa.so.2 eth1 0
 ofa-v2-scm libdaploscm.so.2 rxe0 1
@@ -135,27 +165,13 @@ OpenIB-cma-iw libdaplcma.so.1 eth1 0
 OpenIB-scm libdaplscm.so.1 rxe0 1
 OpenIB-ucm libdaplucm.so.1 rxe0 1
 E
-    echo "$f"
 }
 
 # use_stack DAT PROVIDER: words for the front of a command, in it_env.
 use_stack()
 {
-    it_env=(env DAT_OVERRIDE="$(dat_conf "$1" "$2")" LD_LIBRARY_PATH="$(libdir "$1")")
-}
-
-# tool_of TOOL WHOSE: its path
-tool_of()
-{
-    case $2 in
-    ours) echo "$STAGE/bin/$1" ;;
-    debian) echo "$DEBIAN_DAPL/bin/$1" ;;
-    esac
-}
-
-dtest_of()
-{
-    tool_of dtest "$1"
+    dat_conf "$1" "$2"
+    it_env=(env DAT_OVERRIDE="$it_conf" LD_LIBRARY_PATH="${it_lib[$1]}")
 }
 
 # Who runs: program, libdat2 and provider.
@@ -216,7 +232,7 @@ each_row_of()
 is_ready()
 {
     if [ -n "${IT_READY:-}" ]; then
-        grep -qs "$IT_READY" "$1"
+        says "$IT_READY" "$1"
     else
         listening "${IT_PORT:-15828}"
     fi
@@ -259,15 +275,22 @@ run_client()
 # dtestx for its parts do not count.
 verdict()
 {
-    local n
+    local n=0 bad='' lines line
 
-    n=$(grep -vE ' test( -)? PASSED$' "$2" | grep -c PASSED)
+    mapfile -t lines <"$2"
+    for line in "${lines[@]}"; do
+        case $line in
+        *" test PASSED" | *" test - PASSED") ;;
+        *PASSED*) n=$((n + 1)) ;;
+        esac
+        [[ -n $bad || $line != *ERR* ]] || bad=$line
+    done
     if [ "$3" != 0 ]; then
         it_why="$1: exit code $3"
-    elif [ "$n" != 1 ]; then
+    elif [ $n != 1 ]; then
         it_why="$1: PASSED $n times"
-    elif grep -q ERR "$2"; then
-        it_why="$1: $(grep -m 1 ERR "$2")"
+    elif [ -n "$bad" ]; then
+        it_why="$1: $bad"
     else
         return 0
     fi
@@ -322,7 +345,7 @@ tool_pair()
     read -ra c <<<"$5"
     shift 5
     name="$name: $tool $*${IT_SERVER:+ [server: $IT_SERVER]}${IT_CLIENT:+ [client: $IT_CLIENT]}"
-    log=$it_logs/$(printf %s "$name" | tr -cs 'A-Za-z0-9' '-')
+    log=$it_logs/${name//+([!A-Za-z0-9])/-}
     it_why=
     if lacks_debian "${s[@]}" "${c[@]}"; then
         skip "$name" "$DEBIAN_DAPL_REASON"
@@ -330,11 +353,11 @@ tool_pair()
     fi
     use_stack "${s[1]}" "${s[2]}"
     # shellcheck disable=SC2086
-    if start_server "$log.server" "${it_env[@]}" stdbuf -oL "$(tool_of "$tool" "${s[0]}")" \
+    if start_server "$log.server" "${it_env[@]}" stdbuf -oL "${it_bin[${s[0]}]}/$tool" \
         -P "$prov" "$@" ${IT_SERVER:-}; then
         use_stack "${c[1]}" "${c[2]}"
         # shellcheck disable=SC2086
-        run_client "$log.client" "${it_env[@]}" "$(tool_of "$tool" "${c[0]}")" \
+        run_client "$log.client" "${it_env[@]}" "${it_bin[${c[0]}]}/$tool" \
             -P "$prov" "$@" ${IT_CLIENT:-} -h "$addr"
         rc=$?
         "$judge" client "$log.client" $rc "${c[0]}" || good=no

@@ -85,7 +85,7 @@ check "DAT_AUTO=0: nothing" nobody_offers
 # Data: both ends by a name that no file has.
 dat_conf()
 {
-    echo "$none"
+    it_conf=$none
 }
 for IT_PROVIDER in ofa-v2-eth0 ofa-v2-rxe0-1s ofa-v2-rxe0-1u; do
     dtest_pair "without a line, $IT_PROVIDER" "$all_ours" "$all_ours" -b 64 -B 50

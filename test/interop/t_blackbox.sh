@@ -26,8 +26,8 @@ options="-b 64 -B 100
 loads()
 {
     use_stack "$2" "$2"
-    "${it_env[@]}" LD_TRACE_LOADED_OBJECTS=1 "$(dtest_of "$1")" |
-        grep "libdat2.so.2 => $(libdir "$2")/"
+    "${it_env[@]}" LD_TRACE_LOADED_OBJECTS=1 "${it_bin[$1]}/dtest" |
+        grep "libdat2.so.2 => ${it_lib[$2]}/"
 }
 
 rows()

@@ -11,7 +11,7 @@
 
 says_or_gone()
 {
-    grep -q "$1" "$2" 2>/dev/null || ! kill -0 "$3" 2>/dev/null
+    says "$1" "$2" || ! kill -0 "$3" 2>/dev/null
 }
 
 tool=dapltest
@@ -27,11 +27,11 @@ launch()
     shift
     use_stack "${s[1]}" "${s[2]}"
     server_log=$it_logs/server.$it_n
-    timeout -k 2 170 "${it_there[@]}" "${it_env[@]}" "$(tool_of $tool "${s[0]}")" \
+    timeout -k 2 170 "${it_there[@]}" "${it_env[@]}" "${it_bin[${s[0]}]}/$tool" \
         -T S -D "$IT_PROVIDER" $told "$@" >"$server_log" 2>&1 </dev/null &
     server_pid=$!
     poll 20 says_or_gone "Service Point Ready" "$server_log" "$server_pid"
-    grep -q "Service Point Ready" "$server_log"
+    says "Service Point Ready" "$server_log"
 }
 
 # Lines of the old program that mean no good. It always looks up a name, and
@@ -52,11 +52,11 @@ passed()
 {
     if [ "$3" -ge 124 ]; then
         it_why="exit code $3, a crash or no end"
-    elif [ "$1" = ours ] && { [ "$3" != 0 ] || ! grep -q "Complete. PASSED" "$2"; }; then
+    elif [ "$1" = ours ] && { [ "$3" != 0 ] || ! says "Complete. PASSED" "$2"; }; then
         it_why="exit code $3"
     elif [ "$1" = debian ] && complains "$2"; then
         it_why=$(complaints "$2")
-    elif [ -n "$4" ] && ! grep -qE "$4" "$2"; then
+    elif [ -n "$4" ] && ! says "$4" "$2"; then
         it_why="'$4' was not printed"
     else
         return 0
@@ -73,7 +73,7 @@ client()
     shift 3
     use_stack "${c[1]}" "${c[2]}"
     log=$it_logs/client.$it_n
-    run_client "$log" "${it_env[@]}" "$(tool_of $tool "${c[0]}")" "$@"
+    run_client "$log" "${it_env[@]}" "${it_bin[${c[0]}]}/$tool" "$@"
     rc=$?
     if passed "${c[0]}" "$log" $rc "$what"; then
         ok "$name: ${*:2}"
@@ -177,7 +177,7 @@ leave_behind()
     use_stack "${c[1]}" "${c[2]}"
     for words in "-i 10 client SR 0 server SR 0" "-i 0 client SR 64 server SR 64"; do
         # shellcheck disable=SC2086
-        run_client "$it_logs/left" "${it_env[@]}" "$(tool_of dapltest "${c[0]}")" \
+        run_client "$it_logs/left" "${it_env[@]}" "${it_bin[${c[0]}]}/dapltest" \
             -T T -s "$IT_ADDR" -D "$IT_PROVIDER" $words
     done
 }
@@ -269,7 +269,7 @@ misbehaviour()
 {
     local d t client_pid words="client SR 256 server SR 256"
 
-    d=$(tool_of dapltest ours)
+    d=$STAGE/bin/dapltest
     t=(-s "$IT_ADDR" -D "$IT_PROVIDER")
     use_stack ours ours
     check "no server: says so" ends 4 "${it_env[@]}" "$d" -T T "${t[@]}" client SR server SR
@@ -358,6 +358,6 @@ if lacks_debian debian; then
 else
     use_stack debian debian
     check "new program, old libraries: a failed case" ends 1 "${it_env[@]}" \
-        "$(tool_of dapltest ours)" -T F -D "$IT_PROVIDER" -f mem case2
+        "$STAGE/bin/dapltest" -T F -D "$IT_PROVIDER" -f mem case2
 fi
 done_testing

@@ -37,7 +37,7 @@ answers()
     local p=$IT_PROVIDER
 
     use_stack "$1" "$1"
-    "${it_env[@]}" ldd "$programs/arguments" | grep -F "libdat2.so.2 => $(libdir "$1")/" || return
+    "${it_env[@]}" ldd "$programs/arguments" | grep -F "libdat2.so.2 => ${it_lib[$1]}/" || return
     {
         runs 300 attributes "$p" $qualifier &&
             runs 300 arguments "$p" $((qualifier + 2000)) &&

@@ -44,13 +44,13 @@ killed_peer()
 
     use_stack ours ours
     it_env+=(DAPL_ACK_TIMER=14 DAPL_ACK_RETRY=3)
-    if ! start_server "$log.server" "${it_env[@]}" "$(dtest_of ours)" -P $IT_PROVIDER \
+    if ! start_server "$log.server" "${it_env[@]}" "$STAGE/bin/dtest" -P $IT_PROVIDER \
         -W -b 64 -B 1000000; then
         not_ok "$name"
         echo "# $it_why"
         return
     fi
-    timeout -k 2 60 "${it_env[@]}" "$(dtest_of ours)" -P $IT_PROVIDER -W -b 64 -B 1000000 \
+    timeout -k 2 60 "${it_env[@]}" "$STAGE/bin/dtest" -P $IT_PROVIDER -W -b 64 -B 1000000 \
         -h "$DAPL_VM_RXE_ADDR" >"$log.client" 2>&1 </dev/null &
     client_pid=$!
     poll 20 grep -q CONNECTED "$log.client"

@@ -97,20 +97,23 @@ vm_share_args()
 # vm_qemu_args JOB NODE ACCEL
 vm_qemu_args()
 {
-    local job=$1/$2 accel=$3 cpus=$vm_opt_cpus
+    local job=$1/$2 accel=$3 cpus=$vm_opt_cpus maps=" norandmaps"
 
+    # At another address each time a program is code that was never seen: to emulate
+    # one that does nothing takes twice as long then.
     vm_args=(-nodefaults -no-user-config -display none -no-reboot -m "$vm_opt_mem")
     if [ "$vm_opt_icount" = yes ]; then
         cpus=1
         vm_args+=(-accel tcg,thread=single -cpu max -icount shift=2,sleep=off)
     elif [ "$accel" = kvm ]; then
         vm_args+=(-accel kvm -cpu host)
+        maps=
     else
         vm_args+=(-accel tcg,thread=multi -cpu max)
     fi
     vm_args+=(-smp "$cpus"
         -kernel "$vm_dir/boot/vmlinuz-$vm_kver" -initrd "$vm_initrd"
-        -append "console=ttyS0 quiet tsc=reliable panic=-1 oops=panic mitigations=off random.trust_cpu=on"
+        -append "console=ttyS0 quiet tsc=reliable panic=-1 oops=panic mitigations=off random.trust_cpu=on$maps"
         -chardev "file,id=con,path=${job//,/,,}/console" -serial chardev:con
         -device virtio-serial-pci
         -chardev "file,id=out,path=${job//,/,,}/out"
