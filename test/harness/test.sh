@@ -11,22 +11,22 @@
 # processors takes. Order is the order of running, what tells most first. Left out
 # with that option; "whole": in a whole run, where another stage does the same and
 # more.
-test_stages="native|1500|1000|whole|unit and ABI tests, gcc
-dist|2400|1270|quick|make distcheck, which runs the unit and ABI tests, gcc
-tidy|1500|400||the source itself: format, layers, analysers
-vmself|1200|300|no-vm|the guest harness itself
-interop|3700|2000|no-vm|real devices: soft-RoCE and soft-iWARP
-nodes|3300|1250|no-vm|two hosts: the tools, and faults between them
-san|2400|1400||unit tests, address and undefined-behaviour sanitizers
-tsan|1500|250||many threads, thread sanitizer
+test_stages="native|1500|400|whole|unit and ABI tests, gcc
+dist|2400|540|quick|make distcheck, which runs the unit and ABI tests, gcc
+tidy|1500|180||the source itself: format, layers, analysers
+vmself|1200|200|no-vm|the guest harness itself
+interop|3700|1050|no-vm|real devices: soft-RoCE and soft-iWARP
+nodes|3300|900|no-vm|two hosts: the tools, and faults between them
+san|2400|700||unit tests, address and undefined-behaviour sanitizers
+tsan|1500|200||many threads, thread sanitizer
 walk|900|130||random walks, held against a model
 path|900|90||what a call of the data path costs, against its budget
-helgrind|900|200||many threads, valgrind's helgrind
-sched|900|200||threads that meet, under a seeded scheduler
-fuzz|1800|200||parsers and connection protocol, fuzzed
-regress|1500|400|no-vm|the tools over each provider
-clang|1500|250||everything built by clang, ABI tests
-package|1500|500|quick|Debian packages of this system, installed and purged"
+helgrind|900|90||many threads, valgrind's helgrind
+sched|900|120||threads that meet, under a seeded scheduler
+fuzz|1800|150||parsers and connection protocol, fuzzed
+regress|1500|120|no-vm|the tools over each provider
+clang|1500|90||everything built by clang, ABI tests
+package|1500|250|quick|Debian packages of this system, installed and purged"
 
 test_packages="clang clang-format git llvm shellcheck valgrind xz-utils"
 

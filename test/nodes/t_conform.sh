@@ -56,6 +56,8 @@ suite()
     poll 20 is_over
 }
 
+# Whose a handle is shows by its address: programs of two guests must not have the same.
+echo 2 >/proc/sys/kernel/randomize_va_space
 while IFS='|' read -r name lib params var; do
     echo "$name u2.0 threadsafe default $STAGE/lib/$lib dapl.2.0 \"$params\" \"\""
 done <<<"$rows" >"$it_logs/dat.conf"
