@@ -88,6 +88,21 @@ static struct {
 	bool no_memory;
 } w;
 
+/* ------------------------------------------------------- memory */
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+static bool rtt_without_memory;
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	if (rtt_without_memory && n == DCM_PEER_RTTS &&
+	    size == sizeof(struct dcm_peer_rtt))
+		return NULL;
+	return __real_calloc(n, size);
+}
+
 /* ------------------------------------------------------- recorder */
 
 static void on_send(struct dcm_engine *eng, struct dcm_conn *conn,
@@ -1227,8 +1242,8 @@ static uint64_t first_wait_for(uint32_t qpn, struct dcm_conn **ret_conn)
 	return w.deadline_us - w.now_us;
 }
 
-/* The consumer of QPN takes US to say yes. */
-static uint64_t connect_and_wait(uint32_t qpn, uint64_t us)
+/* The consumer of QPN says yes to CONN. */
+static void accepted_by(uint32_t qpn, struct dcm_conn *conn)
 {
 	struct dcm_msg rep = {.version = 9,
 			      .op = DCM_REP,
@@ -1236,17 +1251,25 @@ static uint64_t connect_and_wait(uint32_t qpn, uint64_t us)
 			      .sqpn = qpn,
 			      .dqpn = CLIENT,
 			      .s_id = 7};
-	struct dcm_ib ib = {.qpn = 0x16, .qp_type = DCM_QP_RC};
-	struct dcm_conn *conn;
-	uint64_t wait = first_wait_for(qpn, &conn);
+	/* Each has a queue pair of its own. */
+	struct dcm_ib ib = {.qpn = 0x1000 + conn->id, .qp_type = DCM_QP_RC};
 
 	dcm_block_set_ib(&rep.saddr, &ib);
 	rep.daddr = conn->own.saddr;
 	rep.dport = conn->own.sport;
 	rep.d_id = conn->id;
-	w.now_us += us;
 	feed_msg(&rep, qpn);
 	assert_int_equal(conn->proto.state, DCM_UP);
+}
+
+/* It takes US for that. */
+static uint64_t connect_and_wait(uint32_t qpn, uint64_t us)
+{
+	struct dcm_conn *conn;
+	uint64_t wait = first_wait_for(qpn, &conn);
+
+	w.now_us += us;
+	accepted_by(qpn, conn);
 	finish(conn);
 	return wait;
 }
@@ -1274,6 +1297,48 @@ AS_CLIENT(wait__for_a_slow_consumer_is_its_own)
 		assert_in_range(connect_and_wait(0x30, 3000000), 3000000,
 				4000000 * 5ull / 4);
 	assert_in_range(first_wait_for(0x60, &conn), 50000, FIRST_US - 1);
+}
+
+/* Who has just answered one request is not asked again for the one behind it.
+ */
+AS_CLIENT(wait__while_others_are_answered)
+{
+	struct dcm_conn *first, *second;
+	uint64_t deadline_us;
+	int sent;
+
+	w.rules.rep_wait_us = 0;
+	for (int i = 0; i < 10; i++)
+		connect_and_wait(0x30, 60000);
+	first_wait_for(0x30, &first);
+	w.now_us += 1000;
+	first_wait_for(0x30, &second);
+	deadline_us = w.deadline_us;
+	w.now_us += 60000;
+	assert_true(w.now_us < deadline_us);
+	accepted_by(0x30, first);
+	sent = w.sent_n;
+	fake_timer(fake_conn_of(second), &w.now_us);
+	assert_int_equal(w.sent_n, sent);
+	assert_true(w.deadline_us > deadline_us);
+	/* It has fallen silent. */
+	fake_timer(fake_conn_of(second), &w.now_us);
+	assert_int_equal(w.sent_n, sent + 1);
+	assert_int_equal(last_sent()->op, DCM_REQ);
+	accepted_by(0x30, second);
+	finish(first);
+	finish(second);
+}
+
+AS_CLIENT(wait__without_memory_to_learn)
+{
+	w.rules.rep_wait_us = 0;
+	rtt_without_memory = true;
+	connect_and_wait(0x30, 1000);
+	assert_in_range(connect_and_wait(0x30, 1000), FIRST_US, MOST_US);
+	rtt_without_memory = false;
+	assert_in_range(connect_and_wait(0x30, 1000), FIRST_US, MOST_US);
+	assert_in_range(connect_and_wait(0x30, 1000), 50000, 50000 * 5 / 4);
 }
 
 /* ----------------------------------------------------------- streams */
