@@ -36,8 +36,9 @@ struct dat_use {
 	unsigned pins;	/* threads and openings that point here */
 	unsigned opens; /* openings */
 	enum use_state state;
-	struct dat_plugin plugin; /* empty if the program registered it */
-	const struct dat_conf_record *record; /* the plug-in's, or NULL */
+	struct dat_plugin plugin;      /* empty if the program registered it */
+	bool has_record;	       /* a line's, or what is like one */
+	struct dat_conf_record record; /* the plug-in's; others may yet come */
 };
 
 pthread_mutex_t dat_registry_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -137,23 +138,35 @@ static void add_not_registered(const struct dat_use *use, struct dat_text *why)
 			     use->key.ia_name, *detail ? ": " : "", detail);
 }
 
+/* A copy of the next line for KEY: they move when some are added. */
+static bool next_record(const DAT_PROVIDER_INFO *key, size_t *ith,
+			struct dat_conf_record *ret_record)
+{
+	const struct dat_conf *conf = dat_static_conf();
+	bool found = false;
+
+	pthread_mutex_lock(&dat_registry_lock);
+	for (; !found && *ith < conf->n_records; (*ith)++) {
+		found = dat_key_is_record(&conf->records[*ith], key);
+		if (found)
+			*ret_record = conf->records[*ith];
+	}
+	pthread_mutex_unlock(&dat_registry_lock);
+	return found;
+}
+
 /* True once the library of one of the lines for this provider is loaded. */
 static bool load_library(struct dat_use *use, struct dat_text *why)
 {
-	const struct dat_conf *conf = dat_static_conf();
-	size_t i;
+	size_t i = 0;
 
-	for (i = 0; i < conf->n_records; i++) {
-		const struct dat_conf_record *record = &conf->records[i];
-
-		if (!dat_key_is_record(record, &use->key))
-			continue;
+	while (next_record(&use->key, &i, &use->record)) {
 		dat_text_add(why, "%s", why->len ? "; " : "");
-		dat_static_add_line(why, record->line);
-		if (!load_record(record, &use->plugin, why))
-			continue;
-		use->record = record;
-		return true;
+		dat_static_add_line(why, use->record.line);
+		if (load_record(&use->record, &use->plugin, why)) {
+			use->has_record = true;
+			return true;
+		}
 	}
 	return false;
 }
@@ -166,8 +179,8 @@ static void load(struct dat_use *use, struct dat_text *why)
 	dats_set_error_detail(NULL);
 	if (load_library(use, why)) {
 		dat_log(DAT_LOG_PROVIDER, "\"%s\": init with \"%s\"",
-			use->key.ia_name, use->record->ia_params);
-		use->plugin.init(&use->key, use->record->ia_params);
+			use->key.ia_name, use->record.ia_params);
+		use->plugin.init(&use->key, use->record.ia_params);
 		add_not_registered(use, why);
 	}
 	inside = outer;
@@ -332,8 +345,12 @@ static DAT_RETURN acquire_locked(const struct dat_request *request,
 				"the initialisation of provider \"%s\" tries "
 				"to open an adapter",
 				inside->key.ia_name);
-	dat_static_look();
 	dat_match_locked(request, &match);
+	/* To look at the devices takes longer than all the rest. */
+	if (match.level != MATCH_ALL) {
+		dat_static_look();
+		dat_match_locked(request, &match);
+	}
 	if (match.level != MATCH_ALL)
 		return dat_match_fail_locked(request, &match);
 	return acquire_key_locked(&match.key, ret_use, ret_entries);
@@ -354,10 +371,13 @@ DAT_RETURN dat_provider_acquire(const struct dat_request *request,
 void dat_provider_add_place(const struct dat_use *use, struct dat_text *text)
 {
 	dat_text_add(text, "adapter \"%s\": ", use->key.ia_name);
-	if (!use->record)
+	if (!use->has_record)
 		return;
-	dat_static_add_line(text, use->record->line);
-	dat_static_add_mistaken(text, use->record);
+	pthread_mutex_lock(&dat_registry_lock);
+	dat_static_look();
+	pthread_mutex_unlock(&dat_registry_lock);
+	dat_static_add_line(text, use->record.line);
+	dat_static_add_mistaken(text, &use->record);
 }
 
 void dat_provider_release(struct dat_use *use)

@@ -37,7 +37,8 @@ bool dat_static_automatic(const char *text, bool *ret_automatic);
 
 /*
  * Adds the adapters that need no line, the first time that it is called: who
- * does not use the registry need not wait for it.
+ * opens one that has a line need not wait for what a machine with many devices
+ * has to say of them. Records move, and no more than once.
  */
 void dat_static_look(void);
 

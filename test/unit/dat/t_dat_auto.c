@@ -11,6 +11,9 @@
 #include "dat_test_face.h"
 #include "sysfs_tree.h"
 
+#include <sys/inotify.h>
+#include <unistd.h>
+
 #include "dat/common/dat_auto.h"
 #include "dat/common/dat_auto_ports.h"
 #include "dat/common/dat_reg.h"
@@ -629,6 +632,36 @@ T(open__device_in_place_of_an_interface)
 		       "rxe0: ");
 	use(CMA("x", "eth1"), NULL);
 	check_mistaken("");
+}
+
+/* Has anybody read the list of devices since it was last asked? */
+static bool looked_at_devices(int watch)
+{
+	char events[4096];
+
+	return read(watch, events, sizeof(events)) > 0;
+}
+
+/* A thousand processes that begin at once, of as many files each, would. */
+T(open__what_has_a_line_looks_at_no_device)
+{
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	char path[64];
+
+	soft_roce();
+	snprintf(path, sizeof(path), "%s/class/infiniband", tree);
+	assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+	use("x " API " threadsafe default /none.so dapl.2.0"
+	    " \"eth1 0\" \"\"\n",
+	    NULL);
+	check_refused("x", "cannot load /none.so");
+	assert_false(looked_at_devices(watch));
+	check_refused("y", ": use ");
+	assert_true(looked_at_devices(watch));
+	/* The line is found where it is now. */
+	check_refused("x", "cannot load /none.so");
+	assert_false(looked_at_devices(watch));
+	close(watch);
 }
 
 T(open__what_works_is_told_first)
