@@ -15,7 +15,7 @@ test_stages="native|1500|400|whole|unit and ABI tests, gcc
 dist|2400|540|quick|make distcheck, which runs the unit and ABI tests, gcc
 tidy|1500|180||the source itself: format, layers, analysers
 vmself|1200|200|no-vm|the guest harness itself
-interop|3700|1050|no-vm|real devices: soft-RoCE and soft-iWARP
+interop|3700|1200|no-vm|real devices: soft-RoCE and soft-iWARP
 nodes|3300|900|no-vm|two hosts: the tools, and faults between them
 san|2400|700||unit tests, address and undefined-behaviour sanitizers
 tsan|1500|200||many threads, thread sanitizer
@@ -369,8 +369,9 @@ stage_interop()
     local dir=$h_top/build-gcc logs=$h_cache/log/interop
 
     interop_ready interop || return
-    # The second mostly waits, the third has a processor at work all the time.
-    interop_lanes 1 interop 't_differ' 't_@(blackbox|dapltest|dtools)' '!(t_@(differ|blackbox|dapltest|dtools))'
+    # Lanes that take about as long as one another.
+    interop_lanes 1 interop 't_@(adapters|conform)' 't_@(blackbox|dapltest|dtools)' \
+        '!(t_@(adapters|conform|blackbox|dapltest|dtools))'
 }
 
 stage_nodes()
