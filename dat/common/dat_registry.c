@@ -36,9 +36,8 @@ struct dat_use {
 	unsigned pins;	/* threads and openings that point here */
 	unsigned opens; /* openings */
 	enum use_state state;
-	struct dat_plugin plugin;      /* empty if the program registered it */
-	bool has_record;	       /* a line's, or what is like one */
-	struct dat_conf_record record; /* the plug-in's; others may yet come */
+	struct dat_plugin plugin; /* empty if the program registered it */
+	size_t nth; /* the plug-in's record, from 1: they move; 0: none */
 };
 
 pthread_mutex_t dat_registry_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -139,32 +138,33 @@ static void add_not_registered(const struct dat_use *use, struct dat_text *why)
 }
 
 /* A copy of the next line for KEY: they move when some are added. */
-static bool next_record(const DAT_PROVIDER_INFO *key, size_t *ith,
+static bool next_record(const DAT_PROVIDER_INFO *key, size_t *nth,
 			struct dat_conf_record *ret_record)
 {
 	const struct dat_conf *conf = dat_static_conf();
 	bool found = false;
 
 	pthread_mutex_lock(&dat_registry_lock);
-	for (; !found && *ith < conf->n_records; (*ith)++) {
-		found = dat_key_is_record(&conf->records[*ith], key);
+	for (; !found && *nth < conf->n_records; (*nth)++) {
+		found = dat_key_is_record(&conf->records[*nth], key);
 		if (found)
-			*ret_record = conf->records[*ith];
+			*ret_record = conf->records[*nth];
 	}
 	pthread_mutex_unlock(&dat_registry_lock);
 	return found;
 }
 
 /* True once the library of one of the lines for this provider is loaded. */
-static bool load_library(struct dat_use *use, struct dat_text *why)
+static bool load_library(struct dat_use *use, struct dat_text *why,
+			 struct dat_conf_record *ret_record)
 {
-	size_t i = 0;
+	size_t nth = 0;
 
-	while (next_record(&use->key, &i, &use->record)) {
+	while (next_record(&use->key, &nth, ret_record)) {
 		dat_text_add(why, "%s", why->len ? "; " : "");
-		dat_static_add_line(why, use->record.line);
-		if (load_record(&use->record, &use->plugin, why)) {
-			use->has_record = true;
+		dat_static_add_line(why, ret_record->line);
+		if (load_record(ret_record, &use->plugin, why)) {
+			use->nth = nth;
 			return true;
 		}
 	}
@@ -174,13 +174,14 @@ static bool load_library(struct dat_use *use, struct dat_text *why)
 static void load(struct dat_use *use, struct dat_text *why)
 {
 	struct dat_use *outer = inside;
+	struct dat_conf_record record;
 
 	inside = use;
 	dats_set_error_detail(NULL);
-	if (load_library(use, why)) {
+	if (load_library(use, why, &record)) {
 		dat_log(DAT_LOG_PROVIDER, "\"%s\": init with \"%s\"",
-			use->key.ia_name, use->record.ia_params);
-		use->plugin.init(&use->key, use->record.ia_params);
+			use->key.ia_name, record.ia_params);
+		use->plugin.init(&use->key, record.ia_params);
 		add_not_registered(use, why);
 	}
 	inside = outer;
@@ -370,14 +371,17 @@ DAT_RETURN dat_provider_acquire(const struct dat_request *request,
 
 void dat_provider_add_place(const struct dat_use *use, struct dat_text *text)
 {
+	struct dat_conf_record record;
+
 	dat_text_add(text, "adapter \"%s\": ", use->key.ia_name);
-	if (!use->has_record)
+	if (!use->nth)
 		return;
 	pthread_mutex_lock(&dat_registry_lock);
 	dat_static_look();
+	record = dat_static_conf()->records[use->nth - 1];
 	pthread_mutex_unlock(&dat_registry_lock);
-	dat_static_add_line(text, use->record.line);
-	dat_static_add_mistaken(text, &use->record);
+	dat_static_add_line(text, record.line);
+	dat_static_add_mistaken(text, &record);
 }
 
 void dat_provider_release(struct dat_use *use)
