@@ -57,7 +57,9 @@ suite()
 }
 
 # Whose a handle is shows by its address: programs of two guests must not have the same.
-echo 2 >/proc/sys/kernel/randomize_va_space
+randomly=/proc/sys/kernel/randomize_va_space
+before=$(cat $randomly)
+echo 2 >$randomly
 while IFS='|' read -r name lib params var; do
     echo "$name u2.0 threadsafe default $STAGE/lib/$lib dapl.2.0 \"$params\" \"\""
 done <<<"$rows" >"$it_logs/dat.conf"
@@ -68,4 +70,5 @@ while IFS='|' read -r name lib params var <&3; do
         skip "$name: the whole run" "$DAPL_VM_NO_SIW"
     fi
 done 3<<<"$rows"
+echo "$before" >$randomly
 done_testing

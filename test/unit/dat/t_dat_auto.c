@@ -642,7 +642,8 @@ static bool looked_at_devices(int watch)
 	return read(watch, events, sizeof(events)) > 0;
 }
 
-/* A thousand processes that begin at once, of as many files each, would. */
+/* A machine has hundreds of files about them, which each rank of a job would
+ * read. */
 T(open__what_has_a_line_looks_at_no_device)
 {
 	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
