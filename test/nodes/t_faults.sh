@@ -195,7 +195,10 @@ fault_loss5() { vm-node netem loss 5%; }
 # Late, some later than what follows them, some twice.
 fault_disorder() { vm-node netem delay 30ms 20ms reorder 25% duplicate 10%; }
 fault_clock() { date -s '+1 hour' >/dev/null; vm-node on 1 date -s '-1 hour' >/dev/null; }
-fault_down() { vm-node on 1 ip link set "$card" down; }
+# A card that is down loses what comes, but that of a virtual machine keeps it, and hands
+# it out before the interface counts as up: soft-RoCE, which cannot answer yet, ends the
+# answer with a local error. So the switch loses it.
+fault_down() { vm-node cut 1 && vm-node on 1 ip link set "$card" down; }
 # What is sent there goes to a host that is not.
 fault_arp() { ip neigh replace "$(far_ip)" lladdr 02:00:00:00:00:99 nud permanent dev "$card"; }
 fault_mtu() { vm-node on 1 ip link set "$card" mtu 900; }
@@ -290,7 +293,7 @@ mend_loss1() { vm-node netem; }
 mend_loss5() { vm-node netem; }
 mend_disorder() { vm-node netem; }
 mend_clock() { date -s '-1 hour' >/dev/null; vm-node on 1 date -s '+1 hour' >/dev/null; }
-mend_down() { vm-node on 1 ip link set "$card" up; }
+mend_down() { vm-node on 1 ip link set "$card" up && vm-node mend 1; }
 mend_arp() { ip neigh del "$(far_ip)" dev "$card"; }
 mend_mtu() { vm-node on 1 ip link set "$card" mtu 1500; }
 mend_rename() { rename_far "${card}new" "$card"; }
