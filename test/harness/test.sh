@@ -151,7 +151,8 @@ stage_tsan()
     for name in plugin/t_stress plugin/t_stress_objs event/t_evd event/t_evd_wait event/t_cno \
         objects/t_srq objects/t_ep connect/t_ep_conn transfer/t_ep_post openib_cma/t_cma_conn \
         openib_ucm/t_ucm_conn openib_ucm/t_ucm_qp \
-        openib_scm/t_scm_conn openib_scm/t_scm_peer openib_scm/t_scm_stress; do
+        openib_scm/t_scm_conn openib_scm/t_scm_peer openib_scm/t_scm_stress \
+        dat/t_dat_auto dat/t_dat_registry dat/t_dat_handle; do
         test_only+=" test/unit/$name"
     done
     test_check "$h_top/build-tsan" tsan "${san_options[@]}" --enable-sanitizers=thread

@@ -5,12 +5,14 @@
  * Covers dat_ports_list, dat_auto_write, dat_auto_write_old and what the
  * registry makes of them: lists, names of old, reasons. Machines are made up
  * (sysfs_tree.h); nothing is opened, which t_auto.sh does in the guest.
+ * Threads: one test runs four at once.
  * Compiled for each version of DAT. Cases are by the specification of the names
  * in dat.conf(5).
  */
 #include "dat_test_face.h"
 #include "sysfs_tree.h"
 
+#include <pthread.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
@@ -663,6 +665,62 @@ T(open__what_has_a_line_looks_at_no_device)
 	check_refused("x", "cannot load /none.so");
 	assert_false(looked_at_devices(watch));
 	close(watch);
+}
+
+static void *open_two_lines(void *arg)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+
+	pthread_barrier_wait(arg);
+	if (dat_ia_openv("x", 8, &evd, &ia, MAJOR, MINOR, DAT_FALSE) !=
+	    NOT_REGISTERED)
+		return arg;
+	return strstr(dat_error_detail(), " cannot load /none.so: ") &&
+			       strstr(dat_error_detail(), ", line 2: ")
+		       ? NULL
+		       : arg;
+}
+
+static void *count_all(void *arg)
+{
+	DAT_PROVIDER_INFO infos[32];
+	DAT_PROVIDER_INFO *list[32];
+	DAT_COUNT n = 0;
+
+	for (int i = 0; i < 32; i++)
+		list[i] = &infos[i];
+	pthread_barrier_wait(arg);
+	if (dat_registry_list_providers(32, &n, list) != DAT_SUCCESS)
+		return arg;
+	return n == 4 && strcmp(infos[0].ia_name, "x") == 0 ? NULL : arg;
+}
+
+/* Records move when devices are looked at, under those who read theirs. */
+T(open__while_others_look)
+{
+	void *(*const calls[])(void *) = {open_two_lines, count_all,
+					  open_two_lines, count_all};
+	pthread_barrier_t start;
+	pthread_t threads[4];
+	void *failed;
+
+	soft_roce();
+	pthread_barrier_init(&start, NULL, 4);
+	for (int round = 0; round < 50; round++) {
+		use("x " API " threadsafe default /none.so d.1.0 \"\" \"\"\n"
+		    "x " API " threadsafe default /nor.so d.1.0 \"\" \"\"\n",
+		    NULL);
+		for (int i = 0; i < 4; i++)
+			assert_int_equal(pthread_create(&threads[i], NULL,
+							calls[i], &start),
+					 0);
+		for (int i = 0; i < 4; i++) {
+			assert_int_equal(pthread_join(threads[i], &failed), 0);
+			assert_null(failed);
+		}
+	}
+	pthread_barrier_destroy(&start);
 }
 
 T(open__what_works_is_told_first)
