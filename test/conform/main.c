@@ -14,6 +14,7 @@
 #include "test/conform/ports.h"
 #include "test/device.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <getopt.h>
@@ -56,7 +57,7 @@ struct options {
 /* One case to run. Lives in memory that is shared with the child. */
 struct job {
 	const struct conf_case *c;
-	char note[NOTE_LEN]; /* the child's */
+	char note[NOTE_LEN]; /* the child's, and where one that hangs is */
 	pid_t pid;
 	uint64_t start_us, deadline_us, took_us;
 	bool late, done;
@@ -173,6 +174,44 @@ static bool start(struct job *job, int slot, const struct options *opt)
 	return false;
 }
 
+static void note_file(struct job *job, const char *before, const char *path)
+{
+	size_t used = strnlen(job->note, NOTE_LEN - 1);
+	char text[28] = ""; /* of a system call: which, and of what */
+	FILE *f = fopen(path, "r");
+
+	if (f && !fgets(text, sizeof(text), f))
+		text[0] = 0;
+	if (f)
+		fclose(f);
+	text[strcspn(text, "\n")] = 0;
+	snprintf(job->note + used, NOTE_LEN - used, "%s%s", before, text);
+}
+
+/* Where in the kernel its threads are: one that hangs cannot say it. */
+static void note_threads(struct job *job)
+{
+	char tasks[32], path[320];
+	struct dirent *task;
+	DIR *dir;
+
+	snprintf(tasks, sizeof(tasks), "/proc/%d/task", job->pid);
+	dir = opendir(tasks);
+	while (dir && (task = readdir(dir))) {
+		if (task->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s/wchan", tasks,
+			 task->d_name);
+		note_file(job, job->note[0] ? "; a thread in " : "a thread in ",
+			  path);
+		snprintf(path, sizeof(path), "%s/%s/syscall", tasks,
+			 task->d_name);
+		note_file(job, ", system call ", path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 /* True when the job has left its slot. */
 static bool ended(struct job *job)
 {
@@ -185,6 +224,7 @@ static bool ended(struct job *job)
 		return false;
 	if (job->late) /* stuck in the kernel */
 		return job->done = true;
+	note_threads(job);
 	kill(job->pid, SIGKILL);
 	job->late = true;
 	job->deadline_us = now_us + GRACE_US;
