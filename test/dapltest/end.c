@@ -546,10 +546,22 @@ int dpt_end_send(struct dpt *d, struct dpt_end *e,
 	return rc ? rc : dpt_end_reap(d, e, e->req_evd, cookie, length, what);
 }
 
+/*
+ * Is STATUS, of a message that went to a peer that has left, no fault? Soft
+ * iWARP ends one that is being sent meanwhile with an error of the queue pair.
+ */
+static bool has_left(const struct dpt_end *e, DAT_DTO_COMPLETION_STATUS status)
+{
+	return e->w.gone == DAT_CONNECTION_EVENT_DISCONNECTED ||
+	       (e->w.gone == DAT_CONNECTION_EVENT_BROKEN &&
+		status == DAT_DTO_ERR_LOCAL_EP);
+}
+
 int dpt_end_send_last(struct dpt *d, struct dpt_end *e,
 		      const struct dpt_region *region, size_t offset,
 		      size_t length, uint64_t cookie, const char *what)
 {
+	DAT_DTO_COMPLETION_STATUS status;
 	DAT_EVENT event;
 	int rc = post_message(d, e, region, offset, length, cookie);
 
@@ -560,17 +572,12 @@ int dpt_end_send_last(struct dpt *d, struct dpt_end *e,
 		return 0;
 	if (rc)
 		return wait_failed(d, e, rc, what);
-	if (event.event_data.dto_completion_event_data.status !=
-	    DAT_DTO_SUCCESS) {
-		let_peer_leave(d, e);
-		if (e->w.gone != DAT_CONNECTION_EVENT_DISCONNECTED)
-			return dt_fail(
-				&d->r, DT_FAILED, "%s of %s: completed with %s",
-				what, e->name,
-				dt_dto_status_name(
-					event.event_data
-						.dto_completion_event_data
-						.status));
-	}
+	status = event.event_data.dto_completion_event_data.status;
+	if (status == DAT_DTO_SUCCESS)
+		return 0;
+	let_peer_leave(d, e);
+	if (!has_left(e, status))
+		return dt_fail(&d->r, DT_FAILED, "%s of %s: completed with %s",
+			       what, e->name, dt_dto_status_name(status));
 	return 0;
 }
