@@ -190,44 +190,13 @@ run_pair()
     fi
 }
 
-# TCP connections of the kernel's own with bytes that it has not read.
-unread()
-{
-    local owned
-
-    owned=$(find /proc/[0-9]*/fd -lname 'socket:*' -printf '%l ' 2>/dev/null)
-    awk -v owned="$owned" '$4 == "01" && $5 !~ /:00000000$/ && !index(owned, "[" $10 "]") {
-        print $2, $3, $5 }' /proc/net/tcp | sort
-}
-
-# Prints connections in which nothing was read for five seconds.
-watch_unread()
-{
-    local before='' now
-
-    while sleep 5; do
-        now=$(unread)
-        printf '%s\n' "$before" "$now" | sort | uniq -d | grep .
-        before=$now
-    done
-}
-
-# Soft-iWARP (siw_accept() of Linux 6.1) sends its reply first and listens to the
-# socket then: a message that comes between waits there until another one comes,
-# which may be never. A run that fails while this is so says nothing of us. It
-# accepts where the server is.
+# A run that fails while the kernel's siw reads nothing says nothing of us.
 run_on_siw()
 {
-    local stalls=$it_logs/stalls.$1 watcher
-
-    "${it_there[@]}" bash -c "$(declare -f unread watch_unread); watch_unread" >"$stalls" &
-    watcher=$!
-    run_words "$@"
-    kill "$watcher"
-    wait "$watcher" 2>/dev/null
-    [ "$verdict" = FAILED ] && [ -s "$stalls" ] || return 0
+    over_siw run_words "$@"
+    [ "$verdict" = FAILED ] && [ -n "$it_siw" ] || return 0
     verdict=SKIPPED
-    why="the kernel's siw left $(head -n 1 "$stalls" | sed 's/.*://') bytes (hex) of a connection unread: $why"
+    why="$it_siw: $why"
 }
 
 run_words()
