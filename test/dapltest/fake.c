@@ -10,8 +10,10 @@
  * With TAMPER=N in the environment one byte of the Nth transfer that is
  * prepared is wrong, which somebody has to notice. With HOSTILE=1 strangers
  * come to the server first. With HISTORIC=1 neither side tells the other that
- * it is of this project. With HANG=CALL that call of libibverbs or librdmacm
- * never returns. It is a failure if a good run leaves objects of the device.
+ * it is of this project. With LAST=STATUS the server's last message of a
+ * transaction test arrives, but completes with that DAT_DTO_COMPLETION_STATUS.
+ * With HANG=CALL that call of libibverbs or librdmacm never returns. It is a
+ * failure if a good run leaves objects of the device.
  */
 #include "test/conform/ports.h"
 #include "test/dapltest/dapltest.h"
@@ -87,6 +89,49 @@ int __wrap_dpt_tx_post_control(struct dpt_tx_thread *t, struct dpt_tx_end *e,
 
 /* The client's options: where it looks for the server. */
 static const struct dpt_opts *client;
+
+/* A connection that ends after a failure is a broken one. */
+static _Thread_local bool last_fails;
+
+int __real_dpt_end_send_last(struct dpt *d, struct dpt_end *e,
+			     const struct dpt_region *region, size_t offset,
+			     size_t length, uint64_t cookie, const char *what);
+int __wrap_dpt_end_send_last(struct dpt *d, struct dpt_end *e,
+			     const struct dpt_region *region, size_t offset,
+			     size_t length, uint64_t cookie, const char *what);
+
+int __wrap_dpt_end_send_last(struct dpt *d, struct dpt_end *e,
+			     const struct dpt_region *region, size_t offset,
+			     size_t length, uint64_t cookie, const char *what)
+{
+	int rc;
+
+	last_fails = getenv("LAST") && d->o->test == DPT_SERVER;
+	rc = __real_dpt_end_send_last(d, e, region, offset, length, cookie,
+				      what);
+	last_fails = false;
+	return rc;
+}
+
+int __real_dt_evd_next(struct dt_waiter *w, enum dt_wait_mode how,
+		       DAT_EVD_HANDLE evd, uint64_t limit_ns, DAT_EVENT *event);
+int __wrap_dt_evd_next(struct dt_waiter *w, enum dt_wait_mode how,
+		       DAT_EVD_HANDLE evd, uint64_t limit_ns, DAT_EVENT *event);
+
+int __wrap_dt_evd_next(struct dt_waiter *w, enum dt_wait_mode how,
+		       DAT_EVD_HANDLE evd, uint64_t limit_ns, DAT_EVENT *event)
+{
+	int rc = __real_dt_evd_next(w, how, evd, limit_ns, event);
+
+	if (rc || !last_fails)
+		return rc;
+	if (event->event_number == DAT_DTO_COMPLETION_EVENT)
+		event->event_data.dto_completion_event_data.status =
+			(DAT_DTO_COMPLETION_STATUS)atoi(getenv("LAST"));
+	else if (event->event_number == DAT_CONNECTION_EVENT_DISCONNECTED)
+		event->event_number = DAT_CONNECTION_EVENT_BROKEN;
+	return 0;
+}
 
 static void use_ports(struct dpt_opts *opts)
 {

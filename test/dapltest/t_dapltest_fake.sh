@@ -110,6 +110,11 @@ for kind in ib roce iwarp; do
     expect 2 "is no limit" $kind -T L limit_nothing
 done
 
+# The peer left when it had the message, and siw was still at it (LOCAL_EP); what the
+# transport says (TRANSPORT) is another matter.
+LAST=3 expect 0 "$wqe" siw -T T $to -i 20 client SR server SR
+LAST=8 expect 1 "the end of .*DAT_DTO_ERR_TRANSPORT" siw -T T $to -i 20 client SR server SR
+
 # What is left behind a warm-up, of all threads and of both phases.
 expect 0 " 8192 *180 .*transaction" ib -T T $to -i 100 --warmup 10 -t 2 client SR server SR
 expect 0 " 64 *90 .*latency" ib -T P $to -i 100 --warmup 10 RW 64
