@@ -203,13 +203,15 @@ static const char *kernel_name(const struct dat_port *port)
 	return NULL;
 }
 
-/* The kernel numbers devices as it meets them on the bus. */
+/* The kernel numbers devices as it meets them on the bus; others come after. */
 static int order_of_place(const void *va, const void *vb)
 {
 	const struct dat_port *a = *(const struct dat_port *const *)va;
 	const struct dat_port *b = *(const struct dat_port *const *)vb;
 	int diff = strcmp(a->bus, b->bus);
 
+	if (!a->bus[0] != !b->bus[0])
+		return a->bus[0] ? -1 : 1;
 	if (!diff)
 		diff = dat_name_order(a->device, b->device);
 	return diff ? diff : (a->port > b->port) - (a->port < b->port);
@@ -232,11 +234,30 @@ static unsigned number_of_device(const struct dat_port *const *ports,
 	return n;
 }
 
+/* Names as they were before udev; one that another device has is that one's. */
+static void write_kernel_name(FILE *f, const struct dat_port *const *ports,
+			      size_t n, size_t index)
+{
+	const char *kernel = kernel_name(ports[index]);
+	char name[2 * DAT_DEVICE_NAME];
+	size_t i;
+
+	if (!kernel)
+		return;
+	snprintf(name, sizeof(name), "%s%u", kernel,
+		 number_of_device(ports, index));
+	for (i = 0; i < n; i++)
+		if (strcmp(ports[i]->device, name) == 0)
+			return;
+	write_old_port(f, name, ports[index]);
+}
+
 static void write_old_interface(FILE *f, const struct dat_port *port,
 				unsigned number)
 {
 	const char *interface = port->ifs[0];
 	char name[32];
+	size_t i;
 
 	switch (port->fabric) {
 	case DAT_FABRIC_IB:
@@ -248,10 +269,12 @@ static void write_old_interface(FILE *f, const struct dat_port *port,
 		write_interface_line(f, "OpenIB-", name, true, interface);
 		break;
 	case DAT_FABRIC_ROCE:
-		write_interface_line(f, "ofa-v2-cma-roe-", interface, false,
-				     interface);
-		write_interface_line(f, "OpenIB-cma-roe-", interface, true,
-				     interface);
+		for (i = 0; i < port->n_ifs; i++) {
+			write_interface_line(f, "ofa-v2-cma-roe-", port->ifs[i],
+					     false, port->ifs[i]);
+			write_interface_line(f, "OpenIB-cma-roe-", port->ifs[i],
+					     true, port->ifs[i]);
+		}
 		break;
 	case DAT_FABRIC_IWARP:
 		if (number > 0)
@@ -266,7 +289,6 @@ int dat_auto_write_old(const struct dat_ports *ports, FILE *f)
 {
 	const struct dat_port **sorted;
 	unsigned interfaces[DAT_FABRIC_IWARP + 1] = {0};
-	char name[2 * DAT_DEVICE_NAME];
 	const char *first = NULL; /* device */
 	size_t i;
 
@@ -285,13 +307,8 @@ int dat_auto_write_old(const struct dat_ports *ports, FILE *f)
 		if (port->unfit)
 			continue;
 		if (port->fabric != DAT_FABRIC_IWARP) {
-			if (kernel_name(port)) {
-				snprintf(name, sizeof(name), "%s%u",
-					 kernel_name(port),
-					 number_of_device(sorted, i));
-				write_old_port(f, name, port);
-			}
 			write_old_port(f, port->device, port);
+			write_kernel_name(f, sorted, ports->n, i);
 			if (!first)
 				first = port->device;
 			if (strcmp(first, port->device) == 0)
