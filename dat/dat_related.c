@@ -59,8 +59,10 @@ static DAT_RETURN related_locked(const char *name1, const char *name2,
 {
 	struct hardware a;
 	struct hardware b;
+	int err = dat_static_look();
 
-	dat_static_look();
+	if (err)
+		return dat_look_fail(err);
 	if (!find_hardware_locked(name1, &a) ||
 	    !find_hardware_locked(name2, &b))
 		return dat_fail(DAT_PROVIDER_NOT_FOUND |

@@ -140,19 +140,21 @@ static int is_visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-void dat_sysfs_each(const char *dir, void (*each)(const char *, void *),
-		    void *arg)
+int dat_sysfs_each(const char *dir, void (*each)(const char *, void *),
+		   void *arg)
 {
 	struct dirent **entries;
 	int n = scandir(dir, &entries, is_visible, order_entries);
 	int i;
 
+	if (n < 0)
+		return -errno;
 	for (i = 0; i < n; i++) {
 		each(entries[i]->d_name, arg);
 		free(entries[i]);
 	}
-	if (n >= 0)
-		free(entries);
+	free(entries);
+	return 0;
 }
 
 struct looking {
@@ -259,7 +261,7 @@ struct listing {
 	struct dat_port device; /* what all ports of the present one share */
 	struct dat_ports list;
 	size_t max;
-	bool no_memory;
+	int err; /* of the process, not of a device */
 };
 
 static struct dat_port *new_port(struct listing *l)
@@ -271,7 +273,7 @@ static struct dat_port *new_port(struct listing *l)
 		max = l->max ? l->max * 2 : 4;
 		ports = realloc(l->list.ports, max * sizeof(*ports));
 		if (!ports) {
-			l->no_memory = true;
+			l->err = -ENOMEM;
 			return NULL;
 		}
 		l->list.ports = ports;
@@ -306,6 +308,16 @@ static void look_at_port(const char *name, void *arg)
 	    strcmp(text, "Ethernet") == 0)
 		port->fabric = DAT_FABRIC_ROCE;
 	find_interfaces(l->sysfs, port);
+}
+
+/* A directory of devices or ports. */
+static void look_at_each(struct listing *l, const char *dir,
+			 void (*look)(const char *, void *))
+{
+	int err = dat_sysfs_each(dir, look, l);
+
+	if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
+		l->err = err;
 }
 
 /* What a node type says: enum rdma_node_type of the kernel. */
@@ -349,7 +361,7 @@ static void look_at_device(const char *name, void *arg)
 			l->device.unfit = unfit_drivers[i].reason;
 	snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports", l->sysfs,
 		 name);
-	dat_sysfs_each(path, look_at_port, l);
+	look_at_each(l, path, look_at_port);
 }
 
 int dat_name_order(const char *a, const char *b)
@@ -386,10 +398,10 @@ int dat_ports_list(const char *sysfs, struct dat_ports *ret_ports)
 	char dir[PATH_MAX];
 
 	snprintf(dir, sizeof(dir), "%s/class/infiniband", sysfs);
-	dat_sysfs_each(dir, look_at_device, &l);
-	if (l.no_memory) {
+	look_at_each(&l, dir, look_at_device);
+	if (l.err) {
 		dat_ports_free(&l.list);
-		return -ENOMEM;
+		return l.err;
 	}
 	if (l.list.n > 1)
 		qsort(l.list.ports, l.list.n, sizeof(*l.list.ports),

@@ -49,8 +49,8 @@ struct dat_ports {
  * Lists the ports below the directory SYSFS ("/sys"): those in use before the
  * others, InfiniBand before RoCE before iWARP, then by place on the bus, name
  * and number; those that are unfit come last. So machines that are built alike
- * have lists that are alike. 0, no devices included, or -ENOMEM, which leaves
- * RET_PORTS alone.
+ * have lists that are alike. 0, no devices included, or -ENOMEM, -EMFILE or
+ * -ENFILE, which leave RET_PORTS alone: it cannot be told.
  */
 int dat_ports_list(const char *sysfs, struct dat_ports *ret_ports);
 void dat_ports_free(struct dat_ports *ports);
@@ -67,8 +67,11 @@ bool dat_interface_exists(const char *sysfs, const char *name);
 bool dat_sysfs_line(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Calls EACH for the names in a directory, in dat_name_order(). */
-void dat_sysfs_each(const char *dir, void (*each)(const char *, void *),
-		    void *arg);
+/*
+ * Calls EACH for the names in a directory, in dat_name_order(). 0, or a
+ * negative errno where it cannot be read.
+ */
+int dat_sysfs_each(const char *dir, void (*each)(const char *, void *),
+		   void *arg);
 
 #endif

@@ -449,9 +449,15 @@ static int mark_duplicates(struct dat_conf *conf)
 		sorted[i] = &conf->records[i];
 	qsort(sorted, conf->n_records, sizeof(struct dat_conf_record *),
 	      compare_sorted);
-	for (i = 1; i < conf->n_records; i++)
-		sorted[i]->duplicate =
-			compare_keys(sorted[i - 1], sorted[i]) == 0;
+	for (i = 1; i < conf->n_records; i++) {
+		if (compare_keys(sorted[i - 1], sorted[i]) != 0)
+			continue;
+		sorted[i]->duplicate = true;
+		sorted[i]->first =
+			sorted[i - 1]->duplicate
+				? sorted[i - 1]->first
+				: (size_t)(sorted[i - 1] - conf->records);
+	}
 	free(sorted);
 	return 0;
 }

@@ -45,6 +45,7 @@ struct dat_conf_record {
 	uint32_t minor;
 	bool thread_safe;
 	bool duplicate; /* an earlier record has the same four values */
+	size_t first;	/* the earliest such, by its place */
 	bool unlisted;	/* can be opened, but is not offered */
 	/* The last field whose word has something behind it; NAME: none. */
 	enum dat_conf_field loose;

@@ -12,6 +12,7 @@
 #include "dat_cancel.h"
 #include "dat_detail.h"
 #include "dat_static.h"
+#include <errno.h>
 #include <string.h>
 
 /*
@@ -40,7 +41,7 @@ static size_t list_locked(DAT_PROVIDER_INFO *list[], size_t max)
 		n++;
 	}
 	for (reg = dat_registrations; reg; reg = reg->next) {
-		if (dat_key_is_static(&reg->info) ||
+		if (dat_key_is_listed(&reg->info) ||
 		    !is_shown(reg->info.dapl_version_major))
 			continue;
 		if (n < max)
@@ -50,15 +51,26 @@ static size_t list_locked(DAT_PROVIDER_INFO *list[], size_t max)
 	return n;
 }
 
+DAT_RETURN dat_look_fail(int err)
+{
+	return dat_fail(
+		DAT_INSUFFICIENT_RESOURCES |
+			(err == -ENOMEM ? DAT_RESOURCE_MEMORY : DAT_NO_SUBTYPE),
+		"cannot look for RDMA devices: %s", strerror(-err));
+}
+
 static DAT_RETURN fill_list_locked(size_t max, DAT_COUNT *entries_returned,
 				   DAT_PROVIDER_INFO *list[])
 {
 	size_t total;
 	size_t i;
+	int err;
 
-	dat_static_look();
-	total = list_locked(NULL, 0);
 	*entries_returned = 0;
+	err = dat_static_look();
+	if (err)
+		return dat_look_fail(err);
+	total = list_locked(NULL, 0);
 	if (total > max && !(DAT_FACE_LIST_CUT && max > 0)) {
 		*entries_returned = (DAT_COUNT)total;
 		return dat_fail(DAT_INVALID_PARAMETER | DAT_INVALID_ARG1,

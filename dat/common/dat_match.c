@@ -57,9 +57,11 @@ static const struct dat_conf_record *record_of(const DAT_PROVIDER_INFO *key)
 	return NULL;
 }
 
-bool dat_key_is_static(const DAT_PROVIDER_INFO *key)
+bool dat_key_is_listed(const DAT_PROVIDER_INFO *key)
 {
-	return record_of(key) != NULL;
+	const struct dat_conf_record *record = record_of(key);
+
+	return record && !record->unlisted;
 }
 
 static void consider(struct match *match, const struct dat_request *request,
@@ -159,7 +161,7 @@ static bool add_known_names_locked(struct dat_text *text, const char *lead,
 	add_known_records(&list, true);
 	add_known_records(&list, false);
 	for (reg = dat_registrations; reg; reg = reg->next)
-		if (!dat_key_is_static(&reg->info))
+		if (!dat_key_is_listed(&reg->info))
 			add_known(&list, reg->info.ia_name);
 	if (list.shown && list.shown < list.count)
 		dat_text_add(text, " or %zu more", list.count - list.shown);

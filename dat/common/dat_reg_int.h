@@ -49,8 +49,11 @@ void dat_key_of_record(const struct dat_conf_record *record,
 bool dat_key_is_record(const struct dat_conf_record *record,
 		       const DAT_PROVIDER_INFO *key);
 
-/* Whether dat.conf has a line for it. */
-bool dat_key_is_static(const DAT_PROVIDER_INFO *key);
+/* Whether it is offered by a line, or by itself. */
+bool dat_key_is_listed(const DAT_PROVIDER_INFO *key);
+
+/* What to say if dat_static_look() failed. */
+DAT_RETURN dat_look_fail(int err);
 
 /* Finds the entry that serves a request best, or comes nearest to it. */
 void dat_match_locked(const struct dat_request *request, struct match *match);

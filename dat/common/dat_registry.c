@@ -334,6 +334,7 @@ static DAT_RETURN acquire_locked(const struct dat_request *request,
 				 struct dat_entries *ret_entries)
 {
 	struct match match;
+	int err;
 
 	if (torn_down)
 		return dat_fail(DAT_INVALID_STATE,
@@ -349,7 +350,9 @@ static DAT_RETURN acquire_locked(const struct dat_request *request,
 	dat_match_locked(request, &match);
 	/* To look at the devices takes longer than all the rest. */
 	if (match.level != MATCH_ALL) {
-		dat_static_look();
+		err = dat_static_look();
+		if (err)
+			return dat_look_fail(err);
 		dat_match_locked(request, &match);
 	}
 	if (match.level != MATCH_ALL)
@@ -377,7 +380,7 @@ void dat_provider_add_place(const struct dat_use *use, struct dat_text *text)
 	if (!use->nth)
 		return;
 	pthread_mutex_lock(&dat_registry_lock);
-	dat_static_look();
+	(void)dat_static_look(); /* for a hint */
 	record = dat_static_conf()->records[use->nth - 1];
 	pthread_mutex_unlock(&dat_registry_lock);
 	dat_static_add_line(text, record.line);

@@ -34,11 +34,11 @@
 
 static struct dat_conf conf;
 static struct dat_conf found; /* its strings are those of what was added */
-static struct dat_conf found_old;
 static struct dat_ports ports;
 static struct dat_text source; /* why a name is in no file */
 static char file[PATH_MAX];    /* the one that was read */
 static char sysfs[PATH_MAX];
+static char hosts_file[PATH_MAX];
 static bool automatic;
 static bool looked;
 
@@ -213,6 +213,8 @@ void dat_static_init(const struct dat_static_options *options)
 			options->automatic);
 	snprintf(sysfs, sizeof(sysfs), "%s",
 		 options->sysfs ? options->sysfs : "/sys");
+	snprintf(hosts_file, sizeof(hosts_file), "%s",
+		 options->hosts ? options->hosts : "/etc/hosts");
 	looked = false;
 }
 
@@ -220,7 +222,6 @@ void dat_static_fini(void)
 {
 	dat_conf_free(&conf);
 	dat_conf_free(&found);
-	dat_conf_free(&found_old);
 	dat_ports_free(&ports);
 }
 
@@ -228,37 +229,52 @@ void dat_static_fini(void)
  * What is there without a line.
  */
 
-static int write_found(const struct dat_ports *list, FILE *f)
+static unsigned count_lines(const char *text, size_t len)
 {
-	dat_auto_write(list, f);
-	return 0;
+	unsigned n = 0;
+
+	for (; len > 0; len--)
+		n += *text++ == '\n';
+	return n;
 }
 
-/* Lines that WRITE makes of the ports become records. */
-static int add_written(int (*write)(const struct dat_ports *, FILE *),
-		       bool unlisted, struct dat_conf *ret_more)
+/* Lines of LIST: those that are offered come first, RET_OFFERED of them. */
+static int write_all(const struct dat_ports *list, char **ret_text,
+		     size_t *ret_len, unsigned *ret_offered)
+{
+	FILE *f = open_memstream(ret_text, ret_len);
+	int err = -ENOMEM;
+
+	if (!f)
+		return err;
+	dat_auto_write(list, f);
+	if (!fflush(f)) {
+		*ret_offered = count_lines(*ret_text, *ret_len);
+		err = dat_auto_write_old(list, f);
+	}
+	return fclose(f) ? -ENOMEM : err;
+}
+
+/* The records of LIST. */
+static int find(const struct dat_ports *list, struct dat_conf *ret_found)
 {
 	char *text = NULL;
 	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
+	unsigned offered = 0;
 	size_t i;
-	int err;
+	int err = write_all(list, &text, &len, &offered);
 
-	if (!f)
-		return -ENOMEM;
-	err = write(&ports, f);
-	if (fclose(f))
-		err = -ENOMEM;
 	if (!err)
-		err = dat_conf_parse(text, len, ret_more);
+		err = dat_conf_parse(text, len, ret_found);
 	free(text);
 	if (err)
 		return err;
-	for (i = 0; i < ret_more->n_records; i++) {
-		ret_more->records[i].line = 0;
-		ret_more->records[i].unlisted = unlisted;
+	for (i = 0; i < ret_found->n_records; i++) {
+		ret_found->records[i].unlisted =
+			ret_found->records[i].line > offered;
+		ret_found->records[i].line = 0;
 	}
-	return dat_conf_add(&conf, ret_more);
+	return 0;
 }
 
 /* Whether it is one of ours, which are told from others by their names. */
@@ -298,11 +314,57 @@ static bool wants_interface(const struct dat_conf_record *record)
 	return is_library(record->lib_path, libraries);
 }
 
+/* The text of the file of hosts; NULL: none. The caller frees it. */
+static char *read_hosts(void)
+{
+	FILE *f = fopen(hosts_file, "re");
+	char *text = NULL;
+	size_t size = 0;
+
+	if (!f)
+		return NULL;
+	if (getdelim(&text, &size, '\0', f) < 0) {
+		free(text);
+		text = NULL;
+	}
+	fclose(f);
+	return text;
+}
+
+/* What a host's name stands for may be an address of this one. */
+static bool is_host_of(const char *hosts, const char *name)
+{
+	const char *at = hosts;
+	const char *end;
+
+	while (at && (at = strcasestr(at, name))) {
+		end = at + strlen(name);
+		if (at > hosts && strchr(" \t", at[-1]) &&
+		    strchr(" \t\n#", *end))
+			return true;
+		at = end;
+	}
+	return false;
+}
+
+/* With a domain or without. */
+static bool is_own_name(const char *name)
+{
+	char host[256];
+	size_t len;
+
+	if (gethostname(host, sizeof(host)))
+		return false;
+	host[sizeof(host) - 1] = '\0';
+	len = strcspn(host, ".");
+	return strncasecmp(host, name, len) == 0 &&
+	       (name[len] == '\0' || name[len] == '.');
+}
+
 /* What the line is for has to be there: true unless it certainly is not. */
-static bool is_present(const struct dat_conf_record *record)
+static bool is_present(const struct dat_conf_record *record, const char *hosts)
 {
 	char name[256];
-	char host[256];
 	int port;
 	int words = sscanf(record->ia_params, "%255s %i", name, &port);
 
@@ -315,29 +377,68 @@ static bool is_present(const struct dat_conf_record *record)
 		return true;
 	if (dat_interface_exists(sysfs, name) || is_address(name))
 		return true;
-	return gethostname(host, sizeof(host)) == 0 && strcmp(host, name) == 0;
+	return is_own_name(name) || is_host_of(hosts, name);
 }
 
-void dat_static_look(void)
+/* One of several that can stand in for each other is enough. */
+static void hide_absent(void)
 {
+	char *hosts = read_hosts();
+	struct dat_conf_record *record;
 	size_t i;
+
+	for (i = 0; i < conf.n_records; i++) {
+		record = &conf.records[i];
+		record->unlisted = !is_present(record, hosts);
+		if (record->duplicate && !record->unlisted)
+			conf.records[record->first].unlisted = false;
+	}
+	free(hosts);
+}
+
+static int look(void)
+{
+	struct dat_ports list;
+	struct dat_conf more;
+	int err = dat_ports_list(sysfs, &list);
+
+	if (err)
+		return err;
+	if (automatic) {
+		err = find(&list, &more);
+		if (err) {
+			dat_ports_free(&list);
+			return err;
+		}
+		hide_absent();
+		err = dat_conf_add(&conf, &more);
+		if (err) {
+			dat_conf_free(&more);
+			dat_ports_free(&list);
+			return err;
+		}
+		found = more;
+	}
+	ports = list;
+	return 0;
+}
+
+int dat_static_look(void)
+{
 	int err;
 
 	if (looked)
-		return;
+		return 0;
+	err = look();
+	if (err) {
+		dat_log(DAT_LOG_ERROR, "cannot look for RDMA devices: %s",
+			strerror(-err));
+		/* what it says is of use only beside what is found */
+		return automatic ? err : 0;
+	}
 	looked = true;
-	for (i = 0; automatic && i < conf.n_records; i++)
-		conf.records[i].unlisted = !is_present(&conf.records[i]);
-	err = dat_ports_list(sysfs, &ports);
-	if (!automatic)
-		return;
-	if (!err)
-		err = add_written(write_found, false, &found);
-	if (!err)
-		err = add_written(dat_auto_write_old, true, &found_old);
-	if (err)
-		dat_log(DAT_LOG_ERROR, "no memory to look for RDMA devices");
 	dat_log(DAT_LOG_STATIC, "%zu RDMA ports in %s", ports.n, sysfs);
+	return 0;
 }
 
 const struct dat_conf *dat_static_conf(void)

@@ -20,6 +20,7 @@ struct dat_static_options {
 	const char *override; /* the file to read, "" included; NULL: default */
 	const char *automatic; /* DAT_AUTO; NULL: not set */
 	const char *sysfs;     /* NULL: "/sys" */
+	const char *hosts;     /* NULL: "/etc/hosts" */
 };
 
 /*
@@ -38,9 +39,10 @@ bool dat_static_automatic(const char *text, bool *ret_automatic);
 /*
  * Adds the adapters that need no line, the first time that it is called: who
  * opens one that has a line need not wait for what a machine with many devices
- * has to say of them. Records move, and no more than once.
+ * has to say of them. Records move, and no more than once. 0, or -ENOMEM,
+ * -EMFILE or -ENFILE, which change nothing: the next call looks again.
  */
-void dat_static_look(void);
+int dat_static_look(void);
 
 const struct dat_conf *dat_static_conf(void);
 

@@ -58,9 +58,11 @@ int info_begin(struct info *info, const struct info_host *host,
 		return -ENOMEM;
 	}
 	dat_static_init(&options);
-	dat_static_look();
 	info->conf = dat_static_conf();
-	return 0;
+	err = dat_static_look();
+	if (err)
+		info_end(info);
+	return err;
 }
 
 void info_end(struct info *info)

@@ -2362,12 +2362,14 @@ DAT_EXPORT DAT_RETURN dat_extension_op(DAT_HANDLE handle,
  *   dat_provider_list  out, an array of pointers to structures of the caller
  *
 #ifndef DAT_1_2
- * Lists the lines of version 2 of dat.conf in file order, then what registered
- * itself in the process.
+ * Lists the lines of version 2 of dat.conf in file order, but for those whose
+ * device is not there; then the devices that are there without a line, then
+ * what registered itself in the process.
 #else
- * Lists the lines of version 1 of dat.conf in file order, then what registered
- * itself in the process. When there is more than there is room for, the first
- * ones.
+ * Lists the lines of version 1 of dat.conf in file order, but for those whose
+ * device is not there; then the devices that are there without a line, then
+ * what registered itself in the process. When there is more than there is room
+ * for, the first ones.
 #endif
  *
  * Returns:
@@ -2379,11 +2381,15 @@ DAT_EXPORT DAT_RETURN dat_extension_op(DAT_HANDLE handle,
 #endif
  *   INVALID_PARAMETER/ARG2  entries_returned NULL
  *   INVALID_PARAMETER/ARG3  the array or an element of it NULL
- * Blocks: no; dat.conf was read when the library was loaded. Threads: safe.
+ *   INSUFFICIENT_RESOURCES  memory or descriptors to look for devices; the next
+ *                           call looks again
+ * Blocks: once in a process, to read what the kernel says of its devices;
+ * dat.conf was read when the library was loaded. Threads: safe.
  * Events: none.
- * Rule: uDAPL 1.2 spec, dat_registry_list_providers; no dat.conf at all is
- * success with no entries, as it always was. Lines of the other version, which
- * old registries listed too, cannot be opened by who asks.
+ * Rule: uDAPL 1.2 spec, dat_registry_list_providers; no dat.conf and no device
+ * at all is success with no entries, as it always was. Lines of the other
+ * version, which old registries listed too, cannot be opened by who asks.
+ * dat.conf(5) has the names.
  */
 DAT_EXPORT DAT_RETURN dat_registry_list_providers(
 	DAT_COUNT max_to_return, DAT_COUNT *entries_returned,

@@ -84,13 +84,14 @@ DAT_EXPORT DAT_RETURN dat_registry_remove_provider(
  * dat_registry_providers_related - can one adapter stand in for another?
  *
  *   name1, name2  IA names
- *   answer        out, DAT_HA_TRUE: the same hardware; DAT_HA_FALSE: not;
- *                 DAT_HA_UNKNOWN: cannot be told
+ *   answer        out, DAT_HA_TRUE: the same device by the same library;
+ *                 DAT_HA_FALSE: not; DAT_HA_UNKNOWN: cannot be told
  *
  * Returns:
  *   INVALID_PARAMETER/ARG1 to ARG3  NULL
  *   PROVIDER_NOT_FOUND/NAME_NOT_REGISTERED  one of the names
- * Blocks: no; dat.conf was read when libdat2 was loaded. Threads: safe.
+ *   INSUFFICIENT_RESOURCES  memory or descriptors to look for devices
+ * Blocks: as dat_registry_list_providers() does. Threads: safe.
  * Events: none.
  * Rule: added in DAT 2.0; older libraries declared it and did not have it.
  */

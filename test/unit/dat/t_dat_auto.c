@@ -14,6 +14,7 @@
 
 #include <pthread.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "dat/common/dat_auto.h"
@@ -24,6 +25,7 @@
 #define T(name) CASE_WITH(name, tree_make, tree_remove)
 
 #define NOT_REGISTERED code(0x800a0064)
+#define NO_RESOURCES   code(0x80030000)
 
 /*
  * Machines.
@@ -395,6 +397,48 @@ T(write_old__numbers_by_driver)
 		  "libdaploscm.so.2 dapl.2.0 \"rocep2 1\"");
 }
 
+/* A function that was made later has the number of another's name. */
+T(write_old__number_that_a_device_has)
+{
+	tree_device(&(struct tree_device){"mlx5_0", "1: CA", "0000:3b:00.0",
+					  "mlx5_core"});
+	tree_port("mlx5_0", 1, true, "InfiniBand");
+	tree_device(&(struct tree_device){"mlx5_2", "1: CA", "0000:3b:00.1",
+					  "mlx5_core"});
+	tree_port("mlx5_2", 1, true, "InfiniBand");
+	tree_port("mlx5_2", 2, true, "InfiniBand");
+	tree_device(&(struct tree_device){"mlx5_1", "1: CA", "0000:d8:00.0",
+					  "mlx5_core"});
+	tree_port("mlx5_1", 1, true, "InfiniBand");
+	check_old("ofa-v2-mlx5_1-1", "libdaploscm.so.2 dapl.2.0 \"mlx5_1 1\"");
+	check_old("ofa-v2-mlx5_2-1", "libdaploscm.so.2 dapl.2.0 \"mlx5_2 1\"");
+	check_old("ofa-v2-mlx5_2-1m", "libdaplomcm.so.2 dapl.2.0 \"mlx5_2 1\"");
+	check_old("ofa-v2-mlx5_1-2", NULL);
+}
+
+T(write_old__each_interface)
+{
+	roce();
+	check_old("ofa-v2-cma-roe-ens3", "libdaplofa.so.2 dapl.2.0 \"ens3 0\"");
+	check_old("ofa-v2-cma-roe-ens3.7",
+		  "libdaplofa.so.2 dapl.2.0 \"ens3.7 0\"");
+	check_old("OpenIB-cma-roe-ens3.7",
+		  "libdaplcma.so.1 dapl.1.2 \"ens3.7 0\"");
+}
+
+T(write_old__hardware_before_software)
+{
+	soft_roce();
+	iwarp();
+	infiniband();
+	tree_device(&(struct tree_device){"iwp1", "4: RNIC", "0000:1a:00.0",
+					  "irdma"});
+	tree_port("iwp1", 1, false, "Ethernet");
+	tree_interface("ens8", "0000:1a:00.0", 0, TYPE_ETHERNET, "02:08");
+	check_old("ofa-v2-iwarp", "libdaplofa.so.2 dapl.2.0 \"ens8 0\"");
+	check_old("ofa-v2-mcm-1", "libdaplomcm.so.2 dapl.2.0 \"ibp59s0 1\"");
+}
+
 /*
  * The registry.
  */
@@ -402,13 +446,17 @@ T(write_old__numbers_by_driver)
 static void use(const char *text, const char *automatic)
 {
 	char path[64];
+	char hosts[64];
 
 	snprintf(path, sizeof(path), "%s/dat.conf", tree);
+	snprintf(hosts, sizeof(hosts), "%s/hosts", tree);
 	dat_registry_fini();
 	if (text)
 		tree_file("dat.conf", text);
-	dat_registry_init(&(struct dat_static_options){
-		.override = path, .automatic = automatic, .sysfs = tree});
+	dat_registry_init(&(struct dat_static_options){.override = path,
+						       .automatic = automatic,
+						       .sysfs = tree,
+						       .hosts = hosts});
 }
 
 static void check_list(const char *expected)
@@ -515,6 +563,93 @@ T(list__lines_without_a_port)
 			    LINE("if", CMA_LIB, "eth1"),
 	    NULL);
 	check_list("here if " FOUND);
+}
+
+/* A name of a host may stand for an address of this one. */
+T(list__lines_with_the_name_of_a_host)
+{
+	char host[64] = "";
+	char text[512];
+
+	soft_roce();
+	tree_file("hosts", "127.0.0.1 localhost\n"
+			   "192.0.2.1\tnode1.example node1-ib # rack2\n");
+	use(CMA("a", "node1-ib") CMA("b", "Node1.Example") CMA("c", "node1")
+		    CMA("d", "ib") CMA("e", "node1-ib2"),
+	    NULL);
+	check_list("a b " FOUND);
+	assert_int_equal(gethostname(host, sizeof(host) - 1), 0);
+	host[strcspn(host, ".")] = '\0';
+	snprintf(text, sizeof(text),
+		 CMA("a", "%s") CMA("b", "%s.example") CMA("c", "%sx"), host,
+		 host, host);
+	use(text, NULL);
+	check_list("a b " FOUND);
+}
+
+/* Lines that can stand in for each other: one is enough. */
+T(list__one_of_several_is_there)
+{
+	soft_roce();
+	use(LINE("x", LIB, "mlx4_0 1") LINE("y", LIB, "mlx4_0 1")
+		    LINE("x", CMA_LIB, "eth9 0") LINE("x", CMA_LIB, "eth1 0")
+			    LINE("y", CMA_LIB, "eth9 0"),
+	    NULL);
+	check_list("x " FOUND);
+	use(LINE("x", CMA_LIB, "eth1 0") LINE("x", LIB, "mlx4_0 1"), NULL);
+	check_list("x " FOUND);
+}
+
+/* What a program has brought itself can be opened. */
+T(list__own_in_place_of_what_is_not_there)
+{
+	DAT_PROVIDER_INFO info = {"gone", MAJOR, MINOR, DAT_FALSE};
+	const DAT_PROVIDER own = {0};
+
+	soft_roce();
+	use(SCM("gone", "mlx4_0") SCM("here", "rxe0"), NULL);
+	assert_int_equal(dat_registry_add_provider(&own, &info), DAT_SUCCESS);
+	check_list("here " FOUND "gone ");
+	strcpy(info.ia_name, "here");
+	assert_int_equal(dat_registry_add_provider(&own, &info), DAT_SUCCESS);
+	check_list("here " FOUND "gone ");
+}
+
+/* Without descriptors nobody can tell, and it is asked again. */
+T(list__no_descriptors)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+	struct rlimit before, none;
+	DAT_COUNT n = 9;
+
+	soft_roce();
+	use(SCM("gone", "mlx4_0") SCM("here", "rxe0"), NULL);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(dat_registry_list_providers(0, &n, NULL),
+			 NO_RESOURCES);
+	assert_int_equal(n, 0);
+	assert_string_equal(dat_error_detail(),
+			    "cannot look for RDMA devices: Too many open "
+			    "files");
+	assert_int_equal(
+		dat_ia_openv("x", 8, &evd, &ia, MAJOR, MINOR, DAT_FALSE),
+		NO_RESOURCES);
+#ifndef DAT_FACE_1
+	assert_int_equal(dat_registry_providers_related(
+				 "here", "gone", &(DAT_HA_RELATIONSHIP){0}),
+			 NO_RESOURCES);
+#endif
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	check_list("here " FOUND);
+	/* there it is of no use */
+	use(SCM("gone", "mlx4_0"), "0");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	check_list("gone ");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 /* For them UCM stands in, which wants a device, too. */
