@@ -18,11 +18,12 @@
 
 #include <stdlib.h>
 
-#define SLOTS  4
-#define SLOT   256
-#define EAGERS 6 /* in a round: more than there are slots */
-#define SENDS  2
-#define POLLS  64 /* events, before the rings are looked at again */
+#define SLOTS	4
+#define SLOT	256
+#define EAGERS	6 /* in a round: more than there are slots */
+#define SENDS	2
+#define POLLS	64   /* events, before the rings are looked at again */
+#define PATIENT 1000 /* looks in vain, until a silent peer is nudged */
 
 enum message {
 	DATA = 1,
@@ -84,7 +85,7 @@ struct flow {
 	int busy[POSTS];    /* requests that have not completed */
 	unsigned int sends; /* posted ever */
 	bool put_asked, put_written, get_offered;
-	bool owe_cts, owe_get_fin;
+	bool owe_cts, owe_get_fin, nudged;
 };
 
 static const unsigned int per_round[WAYS] = {EAGERS, 1, 1, SENDS};
@@ -440,17 +441,36 @@ static bool answer(struct load *l, struct link *k)
 	return moved;
 }
 
-static bool credit(struct load *l, struct link *k)
+static void post_credit(struct load *l, struct link *k)
 {
 	struct area *a = area(l, k);
-	struct flow *f = k->flow;
 
-	if (a->told == f->ring_seen || f->busy[P_CREDIT])
-		return false;
-	a->told = f->ring_seen;
+	a->told = k->flow->ring_seen;
 	post_write(l, k, &a->told, sizeof(a->told), there(l, k, &a->credits),
 		   l->cards[k->peer].key, P_CREDIT);
+}
+
+static bool credit(struct load *l, struct link *k)
+{
+	if (area(l, k)->told == k->flow->ring_seen || k->flow->busy[P_CREDIT])
+		return false;
+	post_credit(l, k);
 	return true;
+}
+
+/*
+ * Soft iWARP may answer a request before it looks at the stream for the queue
+ * pair: what the peer has sent by then lies there until more comes.
+ */
+static void nudge(struct load *l, struct link *k)
+{
+	struct flow *f = k->flow;
+
+	if (!k->asked || f->nudged || f->ring_seen || f->got[SRQ] ||
+	    area(l, k)->credits)
+		return;
+	f->nudged = true;
+	post_credit(l, k);
 }
 
 static void say_data(struct load *l, struct link *k)
@@ -518,6 +538,8 @@ static bool link_step(struct load *l, struct link *k, unsigned int round)
 	moved |= ring_poll(l, k);
 	if (f->ring_seen)
 		moved |= credit(l, k);
+	if (l->o->iwarp && l->looks >= PATIENT)
+		nudge(l, k);
 	return moved;
 }
 
