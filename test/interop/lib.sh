@@ -411,6 +411,7 @@ tool_pair()
     name="$name: $tool $*${IT_SERVER:+ [server: $IT_SERVER]}${IT_CLIENT:+ [client: $IT_CLIENT]}"
     log=$it_logs/${name//+([!A-Za-z0-9])/-}
     it_why=
+    it_siw= # of an earlier client
     if lacks_debian "${s[@]}" "${c[@]}"; then
         skip "$name" "$DEBIAN_DAPL_REASON"
         return
