@@ -9,6 +9,7 @@
  */
 #include "dat_stub.h"
 #include "dat_test_face.h"
+#include "sysfs_tree.h"
 
 #include "dat/common/dat_conf.h"
 #include "dat/common/dat_handle.h"
@@ -128,6 +129,44 @@ T(parse__each_allocation_fails)
 	assert_int_equal(n, 5);
 	assert_int_equal(conf.n_records, 3);
 	dat_conf_free(&conf);
+}
+
+/* The look for devices: the list is whole, or there is none yet. */
+T(look__each_allocation_fails)
+{
+	DAT_PROVIDER_INFO infos[16];
+	DAT_PROVIDER_INFO *list[16];
+	DAT_COUNT count;
+	DAT_RETURN ret;
+	int i;
+	int n;
+
+	for (i = 0; i < 16; i++)
+		list[i] = &infos[i];
+	assert_int_equal(tree_make(NULL), 0);
+	tree_device(&(struct tree_device){"rxe0", "1: CA", NULL, NULL});
+	tree_port("rxe0", 1, true, "Ethernet");
+	tree_gid("rxe0", 1, 0, "eth1");
+	for (n = 1;; n++) {
+		dat_registry_fini();
+		dat_registry_init(&(struct dat_static_options){
+			.override = conf_path, .sysfs = tree});
+		fail_allocation(n);
+		ret = dat_registry_list_providers(16, &count, list);
+		if (!did_fail())
+			break;
+		assert_int_equal(ret, NO_MEMORY);
+		assert_int_equal(count, 0);
+		assert_int_equal(dat_registry_list_providers(16, &count, list),
+				 DAT_SUCCESS);
+		assert_int_equal(count, 5);
+	}
+	assert_int_equal(ret, DAT_SUCCESS);
+	assert_int_equal(count, 5);
+	assert_true(n > 4);
+	dat_registry_fini();
+	dat_registry_init(&options);
+	assert_int_equal(tree_remove(NULL), 0);
 }
 
 static DAT_RETURN open_a(DAT_IA_HANDLE *ia)
