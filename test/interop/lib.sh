@@ -106,6 +106,24 @@ poll()
     return 0
 }
 
+# The machine may stand still, as one does that is moved or starved: then time is up
+# without anything having run. Each time that it lasted, in s, is a line.
+it_still=$it_logs/still
+: >"$it_still"
+watch_clock()
+{
+    local last now
+
+    read -r last _ </proc/uptime
+    while [ -d "/proc/$$" ]; do
+        read -rt 1 -u "$it_never"
+        read -r now _ </proc/uptime
+        [ $((${now%.*} - ${last%.*})) -le 5 ] || echo $((${now%.*} - ${last%.*})) >>"$it_still"
+        last=$now
+    done
+}
+watch_clock >/dev/null 2>&1 &
+
 # says PATTERN FILE [TIMES]: has it a line that matches, or so many? As grep -E.
 says()
 {
@@ -388,12 +406,25 @@ no_way_to_peer()
     it_why+=" $(grep -m 1 -E "$IT_NO_WAY" "$1" | tr -s ' ' | sed 's/^[0-9 ]*//')"
 }
 
-# once_more NAME: a client failed; is it to be tried again, for what the kernel's siw
-# did? That is a matter of chance, and not one for three times.
+# A case begins, and nothing that excuses its failure has been seen.
+no_excuse()
+{
+    it_siw=
+    : >"$it_still"
+}
+
+# once_more NAME: it failed; is it to be tried again, for what the kernel's siw did, or
+# as the machine stood still? That is a matter of chance, and not one for three times.
 once_more()
 {
-    [ -n "$it_siw" ] && [ "${it_tries:-0}" -lt 2 ] || return 1
-    echo "# $it_siw: $1 once more"
+    [ "${it_tries:-0}" -lt 2 ] || return 1
+    if [ -s "$it_still" ]; then
+        echo "# the machine stood still for $(head -n 1 "$it_still") s: $1 once more"
+    elif [ -n "$it_siw" ]; then
+        echo "# $it_siw: $1 once more"
+    else
+        return 1
+    fi
 }
 
 # tool_pair TOOL VERDICT NAME SERVER CLIENT OPTION...: SERVER and CLIENT are
@@ -411,7 +442,7 @@ tool_pair()
     name="$name: $tool $*${IT_SERVER:+ [server: $IT_SERVER]}${IT_CLIENT:+ [client: $IT_CLIENT]}"
     log=$it_logs/${name//+([!A-Za-z0-9])/-}
     it_why=
-    it_siw= # of an earlier client
+    no_excuse
     if lacks_debian "${s[@]}" "${c[@]}"; then
         skip "$name" "$DEBIAN_DAPL_REASON"
         return

@@ -81,6 +81,7 @@ client()
 
     read -ra c <<<"$1"
     shift 3
+    no_excuse
     use_stack "${c[1]}" "${c[2]}"
     log=$it_logs/client.$it_n
     run_client "$log" "${it_env[@]}" "${it_bin[${c[0]}]}/$tool" "$@"

@@ -631,34 +631,49 @@ run_fault()
     after
 }
 
-fault_case()
+# try_fault: the row, from begin to end; why not, if it failed, is in $log.why
+try_fault()
 {
-    local here='' to='' before before_far removing here_address name="$1, $when: $fault" device=rxe0 siw=
+    local here='' to='' before before_far removing here_address rc=1
 
-    [ "$card" = eth0 ] || device=siw0 siw=-siw
-
-    log=$it_logs/$(tr -cs 'A-Za-z0-9' - <<<"$IT_PROVIDER-$fault-$when")
     it_why=
-    if run_fault; then
-        tell quit
-        if closed; then
-            ok "$name"
-        else
-            not_ok "$name: closing"
-            tail -n 4 "$log.here" | diag
-        fi
-    else
-        not_ok "$name"
-        echo "# $it_why"
-        sed 's/^/# here: /' "$log.here" | tail -n 12
-        sed 's/^/# far: /' "$log.far" | tail -n 6
+    if ! run_fault; then
+        {
+            echo "$it_why"
+            sed 's/^/here: /' "$log.here" | tail -n 12
+            sed 's/^/far: /' "$log.far" | tail -n 6
+        } >"$log.why" 2>/dev/null
         vm-node thaw 1 2>/dev/null
         vm-node mend 1 2>/dev/null
         vm-node netem
+    else
+        tell quit
+        closed && rc=0 || { echo closing; tail -n 4 "$log.here"; } >"$log.why"
     fi
     [ -z "$to" ] || exec {to}>&-
     [ -z "$here" ] || { kill "$here" 2>/dev/null; wait "$here" 2>/dev/null; }
     far_end
+    return $rc
+}
+
+fault_case()
+{
+    local name="$1, $when: $fault" device=rxe0 siw='' it_tries=0
+
+    [ "$card" = eth0 ] || device=siw0 siw=-siw
+
+    log=$it_logs/$(tr -cs 'A-Za-z0-9' - <<<"$IT_PROVIDER-$fault-$when")
+    no_excuse
+    until try_fault; do
+        if ! once_more "$name"; then
+            not_ok "$name"
+            diag <"$log.why"
+            return
+        fi
+        no_excuse
+        it_tries=$((it_tries + 1))
+    done
+    ok "$name"
 }
 
 faults="${FAULT_ROWS:-$(cat "$(dirname "$0")/faults.tsv")}"
