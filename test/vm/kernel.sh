@@ -38,6 +38,8 @@ Dir::Cache "$dir/cache";
 E
     export APT_CONFIG=$dir/apt.conf
     vm_root=$dir
+    # Lists that were read before are those of the release.
+    h_refreshed=
     [ -n "$(find "$dir/lists" -name '*Packages*' -mtime -1)" ] || apt_refresh ||
         die "the package list of $suite-backports cannot be had"
 }
@@ -204,7 +206,7 @@ vm_prepare()
     need_packages "boot the test guest" $vm_packages || exit 1
     [ "$(uname -m)" = x86_64 ] || die "the test guest exists for x86-64 only"
     vm_root=$h_cache
-    [ "$vm_opt_kernel" = stock ] || vm_backports
+    [ "$vm_opt_kernel" = stock ] || locked backports vm_backports
     vm_kver=$(vm_pick_version) ||
         die "apt-cache names no linux-image-amd64; is this Debian, and are the package lists there?"
     vm_dir=$vm_root/vm-$vm_kver

@@ -54,11 +54,23 @@ static void over(struct dapl_cm_alive *alive, struct dapl_cm_peer *peer)
 	peer->asked = false;
 }
 
+/* From now on its silence is judged. */
+static void begins_to_answer(struct dapl_cm_alive *alive,
+			     struct dapl_cm_peer *peer)
+{
+	char name[64];
+
+	peer->answers = true;
+	alive->ops->name(peer, name, sizeof(name));
+	dapl_log(DAPL_LOG_CM, "cm %p: %s answers", (void *)alive->cm, name);
+}
+
 void dapl_cm_alive_there(struct dapl_cm_alive *alive, struct dapl_cm_peer *peer)
 {
 	/* Later than the timer, which finds then that nobody is due. */
 	over(alive, peer);
-	peer->answers = true;
+	if (!peer->answers)
+		begins_to_answer(alive, peer);
 	peer->unanswered = 0;
 	peer->due_us = dapl_now_us() + interval_us(alive);
 }
