@@ -188,6 +188,9 @@ far_kb()
 fault_exit() { vm-node on 1 pkill -TERM -x end; }
 fault_death() { vm-node on 1 pkill -KILL -x end; }
 fault_power() { vm-node reboot 1; }
+# It is back when the fault is mended. What asks hosts, not processes, knows none that
+# was away for a moment from one that was always there.
+fault_off() { vm-node cut 1 && vm-node reboot 1; }
 fault_frozen() { vm-node freeze 1; }
 fault_cut() { vm-node cut 1; }
 fault_blip() { vm-node cut 1; }
@@ -287,6 +290,7 @@ mend_power()
     far_end
     vm-node on 1 true
 }
+mend_off() { vm-node mend 1 && mend_power; }
 mend_frozen() { vm-node thaw 1; }
 mend_cut() { vm-node mend 1; }
 mend_blip() { vm-node mend 1; }
