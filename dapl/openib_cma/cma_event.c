@@ -354,8 +354,15 @@ static void on_failure(struct cma_conn *conn, const struct cma_event *ev)
 		cma_conn_finish(conn, DAPL_CM_NON_PEER_REJECTED, NULL, 0);
 		break;
 	case CMA_UP:
+		/*
+		 * The kernel has seen another hardware address for the peer's
+		 * host, which may be there all the same, and knows of nothing.
+		 */
+		if (ev->type == RDMA_CM_EVENT_UNREACHABLE)
+			conn->parting = cma_conn_goodbye(conn);
+		/* fallthrough */
 	case CMA_DOWN:
-		/* The other side gave up before it knew of our answer. */
+		/* Or the other side gave up before it knew of our answer. */
 		cma_conn_finish(conn, DAPL_CM_DISCONNECTED, NULL, 0);
 		break;
 	case CMA_ADDR:

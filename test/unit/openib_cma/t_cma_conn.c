@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "dapl/openib_cma/cma.h"
+#include "dapl/openib_cma/cma_conn.h"
 #include "test/unit/case.h"
 #include "test/unit/cm_world.h"
 
@@ -860,6 +861,15 @@ T(alive__host_vanishes, ROCE, MET)
 	assert_int_equal(ep_state(p.ea), IBV_QPS_ERR);
 	assert_int_equal(cma_ops.disconnect(p.ca), -ENOTCONN);
 	/* It was there after all. */
+	take_event(p.eb, DAPL_CM_DISCONNECTED);
+}
+
+/* The kernel does so when the host's hardware address is another. */
+T(unreachable__peer_is_told, ROCE, CONNECTED)
+{
+	fv_cm_inject(dapl_container_of(p.ca, struct cma_conn, base)->id,
+		     RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+	take_event(p.ea, DAPL_CM_DISCONNECTED);
 	take_event(p.eb, DAPL_CM_DISCONNECTED);
 }
 
