@@ -52,6 +52,21 @@ done
 check "check: nothing fails" says 0 "^0 failed" --check
 cp "$it_logs/out" "$it_logs/check.txt"
 
+# The fake's kinds that were made of these devices are still like them.
+like_its_file()
+{
+    timeout 120 "$STAGE/bin/dat_info" --profile "$1" | diff "$(dirname "$0")/../unit/fake/$2.profile" -
+}
+for kind in rxe siw; do
+    if [ $kind = siw ] && [ -z "$DAPL_VM_SIW_ADDR" ]; then
+        skip "profile of siw0" "$DAPL_VM_NO_SIW"
+    elif [[ $(uname -r) == 6.1.* ]]; then
+        check "profile of ${kind}0" like_its_file "${kind}0" "$kind"
+    else
+        skip "profile of ${kind}0" "its file is of Linux 6.1"
+    fi
+done
+
 # What is generated opens as what was found does.
 "$STAGE/bin/dat_info" --generate >"$it_logs/generated.conf"
 check "generate: no mistake in it" says 0 "^ok    dat.conf: " "--lint=$it_logs/generated.conf"

@@ -21,10 +21,11 @@
 #include <unistd.h>
 
 static const char usage[] =
-	"usage: end NAME [QUALIFIER [hold]]\n"
+	"usage: end [-s BYTES] NAME [QUALIFIER [hold]]\n"
 	"NAME: an adapter. With QUALIFIER it listens there, accepts everything\n"
 	"and sends back what it gets, and rejects what it has no room for; with\n"
-	"hold it leaves requests unanswered.\n"
+	"hold it leaves requests unanswered. Messages have 64 bytes, or so many,\n"
+	"4096 at most.\n"
 	"Commands, SLOT is 0 to 63:\n"
 	"  connect SLOT ADDRESS QUALIFIER MS   ADDRESS: as the other printed it\n"
 	"  accept SLOT                         the request that was held last; an\n"
@@ -33,12 +34,14 @@ static const char usage[] =
 	"  talk SLOT                           100 messages, each after an answer\n"
 	"  disconnect SLOT, free SLOT          gracefully\n"
 	"  files                               how many descriptors are open\n"
+	"  async                               asynchronous events, and then a line\n"
+	"                                      of how many there were\n"
 	"  quit                                free and close all, orderly\n";
 
-#define SLOTS	     64
-#define MESSAGES     8
-#define MESSAGE_SIZE 64
-#define TALK	     100
+#define SLOTS	    64
+#define MESSAGES    8
+#define MESSAGE_MAX 4096
+#define TALK	    100
 
 struct slot {
 	DAT_EP_HANDLE ep;
@@ -50,15 +53,16 @@ struct slot {
 	uint32_t talk; /* messages that are still to be sent */
 	bool listened;
 	bool up;
-	/* Received ones, then sent ones. */
-	unsigned char data[2 * MESSAGES][MESSAGE_SIZE];
+	/* Received ones, then sent ones; each has message_size. */
+	unsigned char data[2 * MESSAGES * MESSAGE_MAX];
 };
 
 static DAT_IA_HANDLE ia;
 static DAT_PZ_HANDLE pz;
-static DAT_EVD_HANDLE evd;
+static DAT_EVD_HANDLE evd, async;
 static DAT_PSP_HANDLE psp;
 static struct slot slots[SLOTS];
+static size_t message_size = 64;
 static bool hold;
 static DAT_CR_HANDLE held;
 static int descriptors; /* open at first */
@@ -104,12 +108,17 @@ static void must(const char *call, DAT_RETURN ret)
 		exit(1);
 }
 
-static DAT_LMR_TRIPLET segment(const struct slot *s, int message)
+static unsigned char *bytes_of(struct slot *s, int message)
+{
+	return s->data + (size_t)message * message_size;
+}
+
+static DAT_LMR_TRIPLET segment(struct slot *s, int message)
 {
 	DAT_LMR_TRIPLET t = {
 		.lmr_context = s->context,
-		.virtual_address = (uintptr_t)s->data[message],
-		.segment_length = MESSAGE_SIZE,
+		.virtual_address = (uintptr_t)bytes_of(s, message),
+		.segment_length = message_size,
 	};
 
 	return t;
@@ -131,7 +140,7 @@ static bool send_one(struct slot *s)
 	DAT_LMR_TRIPLET t = segment(s, message);
 	DAT_DTO_COOKIE cookie = {.as_64 = (DAT_UINT64)message};
 
-	memset(s->data[message], (int)(s->sent & 0xff), MESSAGE_SIZE);
+	memset(bytes_of(s, message), (int)(s->sent & 0xff), message_size);
 	s->sent++;
 	return worked("post_send",
 		      dat_ep_post_send(s->ep, 1, &t, cookie,
@@ -148,9 +157,9 @@ static bool make(struct slot *s)
 
 	if (!worked("lmr_create",
 		    dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region,
-				   sizeof(s->data), pz, DAT_MEM_PRIV_ALL_FLAG,
-				   DAT_VA_TYPE_VA, &s->lmr, &s->context,
-				   &remote, &size, &at)))
+				   2 * MESSAGES * message_size, pz,
+				   DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
+				   &s->lmr, &s->context, &remote, &size, &at)))
 		return false;
 	if (!worked("ep_create",
 		    dat_ep_create(ia, pz, evd, evd, evd, NULL, &s->ep)))
@@ -236,7 +245,7 @@ static void transfer_event(struct slot *s,
 			   const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	int message = (int)dto->user_cookie.as_64;
-	const unsigned char *data = s->data[message];
+	const unsigned char *data = bytes_of(s, message);
 
 	if (dto->status != DAT_DTO_SUCCESS) {
 		say("%d transfer %d", (int)(s - slots), (int)dto->status);
@@ -244,7 +253,7 @@ static void transfer_event(struct slot *s,
 	}
 	if (message >= MESSAGES)
 		return;
-	for (int i = 0; i < MESSAGE_SIZE; i++) {
+	for (size_t i = 0; i < message_size; i++) {
 		if (data[i] != (s->got & 0xff)) {
 			say("%d wrong data", (int)(s - slots));
 			break;
@@ -367,6 +376,20 @@ static int open_files(void)
 	return n - 3;
 }
 
+static void say_async(void)
+{
+	DAT_EVENT ev;
+	int n = 0;
+
+	for (; dat_evd_dequeue(async, &ev) == DAT_SUCCESS; n++) {
+		if (ev.event_number == DAT_ASYNC_ERROR_IA_CATASTROPHIC)
+			say("async IA_CATASTROPHIC");
+		else
+			say("async 0x%x", (unsigned int)ev.event_number);
+	}
+	say("async events: %d", n);
+}
+
 /* Returns false for the last one. */
 static bool command(char *line)
 {
@@ -381,6 +404,8 @@ static bool command(char *line)
 		return false;
 	if (words >= 1 && !strcmp(verb, "files"))
 		say("files %d", open_files());
+	else if (words >= 1 && !strcmp(verb, "async"))
+		say_async();
 	else if (words == 5 && !strcmp(verb, "connect"))
 		connect_slot(s, hex, qual, ms);
 	else if (words == 2 && !strcmp(verb, "accept") && held)
@@ -402,7 +427,6 @@ static bool command(char *line)
 
 static void open_all(char *name, const char *qual)
 {
-	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	char hex[2 * sizeof(struct sockaddr_storage) + 1] = "";
 	DAT_IA_ATTR attr;
 
@@ -446,6 +470,15 @@ int main(int argc, char **argv)
 	bool more = true;
 	char line[512];
 
+	if (argc > 2 && !strcmp(argv[1], "-s")) {
+		message_size = strtoul(argv[2], NULL, 10);
+		argc -= 2;
+		argv += 2;
+	}
+	if (!message_size || message_size > MESSAGE_MAX) {
+		fputs(usage, stderr);
+		return 2;
+	}
 	hold = argc == 4 && !strcmp(argv[3], "hold");
 	if (argc < 2 || argc > 3 + hold || argv[1][0] == '-') {
 		fputs(usage, stderr);

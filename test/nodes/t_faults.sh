@@ -59,7 +59,7 @@ far_begin()
     : >"$log.far"
     vm-node on 1 setpriv --bounding-set=-ipc_lock "${it_env[@]}" \
         bash -c '[ -p '$pipe' ] || mkfifo '$pipe'; exec "$@" <>'$pipe \
-        _ "$end" "$IT_PROVIDER" "$qual" "$@" >"$log.far" 2>&1 &
+        _ "$end" -s "$size" "$IT_PROVIDER" "$qual" "$@" >"$log.far" 2>&1 &
     far=$!
     poll 70 far_ready
     far_address=$(sed -n 's/^address //p' "$log.far")
@@ -80,7 +80,7 @@ here_begin()
     exec {to}<>"$pipe"
     # With what the library does about connections, for which known() waits.
     setpriv --bounding-set=-ipc_lock "${it_env[@]}" DAPL_DBG_TYPE=0x1000b \
-        "$end" "$IT_PROVIDER" "$qual" hold \
+        "$end" -s "$size" "$IT_PROVIDER" "$qual" hold \
         >"$log.here" 2>&1 <"$pipe" {to}>&- &
     here=$!
     heard 20 '^address' || { it_why="the end here did not begin"; return 1; }
@@ -206,6 +206,8 @@ fault_clock() { date -s '+1 hour' >/dev/null; vm-node on 1 date -s '-1 hour' >/d
 fault_down() { vm-node cut 1 && vm-node on 1 ip link set "$card" down; }
 # What is sent there goes to a host that is not.
 fault_arp() { ip neigh replace "$(far_ip)" lladdr 02:00:00:00:00:99 nud permanent dev "$card"; }
+# What the peer sends is too long for its own interface then.
+fault_mtu_large() { fault_mtu; }
 fault_mtu() { vm-node on 1 ip link set "$card" mtu 900; }
 # Linux 6.1 renames none that is up.
 rename_far() { vm-node on 1 sh -c "ip link set $1 down && ip link set $1 name $2 && ip link set $2 up"; }
@@ -275,11 +277,13 @@ fault_pairs_far()
 {
     vm-node on 1 bash -c "$(declare -f limit_pairs); limit_pairs \$(pgrep -x end) $device"
 }
-# It ends when nobody has the device open any more.
+# It ends when nobody has the device open any more. The kernel has begun when it no
+# longer lets go of who asked for it.
 fault_removed()
 {
-    timeout 120 rdma link del "$device" &
+    rdma link del "$device" &
     removing=$!
+    poll 10 grep -q '^State:.D' "/proc/$removing/status"
 }
 
 mend_exit() { :; }
@@ -301,6 +305,8 @@ mend_disorder() { vm-node netem; }
 mend_clock() { date -s '-1 hour' >/dev/null; vm-node on 1 date -s '+1 hour' >/dev/null; }
 mend_down() { vm-node on 1 ip link set "$card" up && vm-node mend 1; }
 mend_arp() { ip neigh del "$(far_ip)" dev "$card"; }
+# Its routes remember.
+mend_mtu_large() { mend_mtu && vm-node on 1 ip route flush cache; }
 mend_mtu() { vm-node on 1 ip link set "$card" mtu 1500; }
 mend_rename() { rename_far "${card}new" "$card"; }
 mend_address()
@@ -346,6 +352,8 @@ mend_removed()
 # survives: nothing is heard, and the message that was sent meanwhile is answered
 survives()
 {
+    local answers=2
+
     # Nothing passes until these are over: they last for two seconds.
     case $fault in blip | down)
         read -rt 2 -u "$it_never"
@@ -355,13 +363,33 @@ survives()
     esac
     [ "$when" != idle ] || tell "send 0"
     heard 60 '^0 answer' 2 || { it_why="no answer to what was sent"; return 1; }
-    case $fault in loss?)
-        tell "talk 0"
-        heard 120 '^0 answer' 102 || { it_why="no answer to all that was sent"; return 1; }
-        tc -s qdisc show dev "$card" | grep -q 'dropped [1-9]' || { it_why="nothing was lost"; return 1; }
-        ;;
+    case $fault in
+    loss?) tell "talk 0" && answers=102 ;;&
+    loss*) loses || return 1 ;;
+    # What waits for a while does so by a clock that nobody sets.
+    clock) connection 1 && freed 1 || return 1 ;;
     esac
+    no_event
+}
+
+no_event()
+{
     ! grep -E '^0 event' "$log.here" | grep -qv ESTABLISHED || { it_why="an event"; return 1; }
+}
+
+# loses: messages are sent, one after the other, until one was lost
+loses()
+{
+    local i
+
+    for i in {1..50}; do
+        heard 120 '^0 answer' "$answers" || { it_why="no answer to all that was sent"; return 1; }
+        ! tc -s qdisc show dev "$card" | grep -q 'dropped [1-9]' || return 0
+        tell "send 0"
+        answers=$((answers + 1))
+    done
+    it_why="nothing was lost"
+    return 1
 }
 
 # ends: one event, of those that are expected, within the bound
@@ -370,11 +398,17 @@ ends()
     heard "$bound" "^0 event ($expected)" || { it_why="no event within $bound s"; return 1; }
 }
 
-# far_hears: one that was there all along hears of the end, too, once it can
+# far_hears: one that was there all along hears of the end, too, once it can. By
+# rdma_cm it does not while packets went elsewhere: the kernel's goodbye was sent once.
 far_hears()
 {
-    case $fault in frozen | cut | arp | twin) ;; *) return 0 ;; esac
-    poll 60 says '^0 event (DISCONNECTED|BROKEN)' "$log.far" ||
+    case $IT_PROVIDER.$fault in
+    *.frozen | *.cut) ;;
+    *-cma.arp | *-cma.twin | *-cma-iw.twin) return 0 ;;
+    *.arp | *.twin) ;;
+    *) return 0 ;;
+    esac
+    poll 60 says '^0 event (DISCONNECTED|BROKEN)' "$log.far" $((ended_far + 1)) ||
         { it_why="the other end was not told"; return 1; }
 }
 
@@ -392,9 +426,9 @@ once()
 again()
 {
     once || return 1
-    # It has another address now.
-    [ "$fault" != address ] || far_end
-    kill -0 "$far" 2>/dev/null || { far_end; far_begin || return 1; }
+    # It has another address now, or it is dead.
+    case $fault in address | death) far_end ;; esac
+    [ -n "$far" ] && kill -0 "$far" 2>/dev/null || { far_end; far_begin || return 1; }
     connection 1 || { it_why="afterwards: $it_why"; return 1; }
     freed 1
 }
@@ -414,6 +448,9 @@ after()
         return 1
     fi
     [ "$when" = limit ] || ! grep -E '^failed|wrong data' "$log.here" || { it_why="a call failed"; return 1; }
+    ! grep 'wrong data' "$log.far" || { it_why="wrong data there"; return 1; }
+    # Nothing more came when the fault was over, either.
+    [ "$expected" != - ] || [ "$when" = connecting ] || [ "$when" = opening ] || no_event
 }
 
 # connects: five connections come up, and carry data, one by one
@@ -480,7 +517,8 @@ prepare()
     leaving) connection 0 && vm-node cut 1 && tell "disconnect 0" && taken ;;
     left) connection 0 && vm-node cut 1 && tell_far "disconnect 0" && far_taken ;;
     *) known 0 ;;
-    esac
+    esac || return 1
+    ended_far=$(grep -cE '^0 event (DISCONNECTED|BROKEN)' "$log.far")
 }
 
 # What follows when the fault is there.
@@ -549,17 +587,53 @@ limits()
     after
 }
 
+gone()
+{
+    ! kill -0 "$1" 2>/dev/null
+}
+
+# What an adapter says to a connect after its address has gone; UCM takes another one.
+moved_answer()
+{
+    case $IT_PROVIDER in
+    *-cma*) echo '^1 event UNREACHABLE' ;;
+    *-scm) echo '^failed ep_connect DAT_INVALID_ADDRESS' ;;
+    *-ucm) echo '^1 event ESTABLISHED' ;;
+    esac
+}
+
+catastrophe()
+{
+    tell async
+    heard 10 '^async events: ' && printed '^async IA_CATASTROPHIC' 1
+}
+
+# Of a device that goes, the kernel tells who connects or listens by rdma_cm.
+told_of_removal()
+{
+    local n=0 told
+
+    [[ $IT_PROVIDER != *-cma* ]] || n=1
+    if [ $n = 1 ]; then
+        poll 10 catastrophe
+    else
+        catastrophe
+    fi
+    told=$(grep '^async [^e]' "$log.here" | tr '\n' ' ')
+    [ "$(wc -w <<<"$told")" = $((2 * n)) ] || { it_why="asynchronous events, wanted $n: $told"; return 1; }
+}
+
 # renewed: the end here, which is of no more use, can free and close all; another one
 # finds the device, or the new address
 renewed()
 {
     if [ "$fault" = moved ]; then
         tell "connect 1 $far_address $qual 15000"
-        heard 20 '^1 event|^failed ep_connect' || { it_why="no answer to a connect"; return 1; }
-        echo "# $name: $(grep -E '^1 event|^failed' "$log.here")"
+        heard 20 "$(moved_answer)" || { it_why="another answer to a connect, or none"; return 1; }
         ! printed '^1 event' 1 || freed 1 || return 1
     fi
     once || return 1
+    [ "$fault" != removed ] || told_of_removal || return 1
     if [ "$fault" = moved ]; then
         poll 170 same_objects || { it_why="left behind: $(resources | tr '\n' ' '), before: $before"; return 1; }
     elif [[ "$(resources | tr '\n' ' ')" != "${before%% qp*} "* ]]; then
@@ -570,7 +644,7 @@ renewed()
     here_end || return 1
     if [ "$fault" = removed ]; then
         # The device goes when nobody has it open any more.
-        wait "$removing" && mend_removed || { it_why="the device does not go, or come"; return 1; }
+        poll 120 gone "$removing" && wait "$removing" && mend_removed || { it_why="the device does not go, or come"; return 1; }
     fi
     here_begin && connection 0 && freed 0
 }
@@ -581,6 +655,7 @@ begin_all()
     # What comes with the first one stays.
     connection 63 && freed 63 || return 1
     before=$(resources | tr '\n' ' ')
+    [[ $before == *" pd "[1-9]* ]] || { it_why="the kernel's objects are not seen: $before"; return 1; }
     [[ $fault != *_far ]] || before_far=$(resources_far | tr '\n' ' ')
 }
 
@@ -606,7 +681,9 @@ connects_in_spite()
     rc=$?
     "mend_$fault"
     [ $rc = 0 ] || return 1
-    [ "$fault" != v6 ] || [[ $here_address == 0a00* ]] || { it_why="not by IPv6"; return 1; }
+    # Behind the family, a port and a flow; IPv4's, of UCM, are mapped.
+    [ "$fault" != v6 ] || [[ $here_address == 0a00????????????!(00000000000000000000ffff*) ]] ||
+        { it_why="not by IPv6"; return 1; }
     after
 }
 
@@ -652,7 +729,9 @@ run_fault()
 # try_fault: the row, from begin to end; why not, if it failed, is in $log.why
 try_fault()
 {
-    local here='' to='' before before_far removing here_address rc=1
+    local here='' to='' before before_far ended_far removing here_address size=64 rc=1
+
+    [ "$fault" != mtu_large ] || size=2048
 
     it_why=
     if ! run_fault; then
