@@ -162,7 +162,7 @@ static void vanished(struct dapl_cm_alive *alive, struct dapl_cm_peer_conn *pc)
 	(void)alive;
 	/* Should the host be there, and only the way to it gone for now. */
 	if (!ours)
-		conn->parting = cma_conn_goodbye(conn);
+		cma_conn_goodbye(conn);
 	dapl_cm_conn_error(&conn->base);
 	cma_conn_finish(conn, ours ? DAPL_CM_DISCONNECTED : DAPL_CM_BROKEN,
 			NULL, 0);

@@ -65,16 +65,27 @@ static void goodbye_over(struct dapl_timer *timer)
 		cma_conn_event(conn, &over);
 }
 
+static void set_parting(struct cma_conn *conn, bool parting)
+{
+	dapl_lock(&conn->base.node.cm->lock);
+	conn->parting = parting;
+	dapl_unlock(&conn->base.node.cm->lock);
+}
+
 bool cma_conn_goodbye(struct cma_conn *conn)
 {
 	struct dapl_cm *cm = conn->base.node.cm;
 	int ret = 0;
 
-	if (rdma_disconnect(conn->id))
-		return false;
 	/* iWARP's ends with its stream. */
 	if (cma_conn_dev(conn)->iw_cm)
-		return true;
+		return !rdma_disconnect(conn->id);
+	/* First: the answer may be here before the call is over. */
+	set_parting(conn, true);
+	if (rdma_disconnect(conn->id)) {
+		set_parting(conn, false);
+		return false;
+	}
 	dapl_lock(&cm->lock);
 	if (!cm->stopped)
 		ret = dapl_timer_arm(
@@ -586,9 +597,15 @@ bool cma_conn_released_event(struct cma_conn *conn,
 	bool up = type == RDMA_CM_EVENT_ESTABLISHED && !conn->qp.ud;
 	bool released, lingers, ended = is_end(type);
 
+	dapl_lock(&conn->base.node.cm->lock);
+	/*
+	 * Of a connection that was up, UNREACHABLE tells that the host has
+	 * another hardware address, and the goodbye goes on.
+	 */
+	if (type == RDMA_CM_EVENT_UNREACHABLE && conn->parting)
+		ended = false;
 	if (ended)
 		conn->parting = false;
-	dapl_lock(&conn->base.node.cm->lock);
 	released = conn->released;
 	lingers = conn->state == CMA_LINGER;
 	/* The deferred run, if it is yet to come, must know what to wait for.

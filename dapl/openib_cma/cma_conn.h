@@ -39,6 +39,7 @@ struct cma_conn {
 	struct rdma_cm_id *first_id;
 	enum cma_state state; /* lock */
 	bool released;	      /* lock */
+	bool parting; /* lock; rdma_cm repeats the goodbye to the peer */
 	/* To be reported by the service thread; DAPL_CM_EVENT_N: nothing. */
 	enum dapl_cm_event late; /* lock */
 
@@ -53,7 +54,6 @@ struct cma_conn {
 
 	/* Service thread. */
 	struct dapl_cm_peer_conn alive;
-	bool parting; /* over here; rdma_cm repeats the goodbye to the peer */
 	struct dapl_timer goodbye;
 	int tries; /* of the resolution under way */
 	int ports; /* that were taken */

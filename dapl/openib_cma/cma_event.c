@@ -359,7 +359,7 @@ static void on_failure(struct cma_conn *conn, const struct cma_event *ev)
 		 * host, which may be there all the same, and knows of nothing.
 		 */
 		if (ev->type == RDMA_CM_EVENT_UNREACHABLE)
-			conn->parting = cma_conn_goodbye(conn);
+			cma_conn_goodbye(conn);
 		/* fallthrough */
 	case CMA_DOWN:
 		/* Or the other side gave up before it knew of our answer. */

@@ -900,6 +900,25 @@ T(alive__goodbye_goes_on, ROCE, MET)
 	assert_int_equal(ends, 1);
 }
 
+/* Nor does another hardware address of the host end it. */
+T(unreachable__goodbye_goes_on, ROCE, CONNECTED)
+{
+	struct rdma_cm_id *id =
+		dapl_container_of(p.ca, struct cma_conn, base)->id;
+	int ends = 0;
+
+	fv_cm_set(FV_CM_LOSE_DREQ, 1);
+	fv_cm_inject(id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+	take_event(p.ea, DAPL_CM_DISCONNECTED);
+	fv_cm_inject(id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+	leave_a();
+	fv_cm_inject(id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+	dapl_loop_barrier(world.a.loop);
+	fv_cm_hook(count_ends, &ends);
+	fv_cm_give_up();
+	assert_int_equal(ends, 1);
+}
+
 struct past {
 	struct dapl_timer timer;
 	sem_t sem;
