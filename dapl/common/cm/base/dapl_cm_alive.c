@@ -14,9 +14,11 @@
 #define ASK_PARTS 3
 /*
  * The first comes after this part of it, since who is judged has answered once;
- * and so much is between the questions to two peers.
+ * and so much is between the questions to two peers, or less if they are more,
+ * but not below the least.
  */
-#define PACE_PARTS 30
+#define PACE_PARTS    30
+#define PACE_LEAST_US 10000
 
 static uint64_t interval_us(const struct dapl_cm_alive *alive)
 {
@@ -26,6 +28,16 @@ static uint64_t interval_us(const struct dapl_cm_alive *alive)
 int dapl_cm_alive_wait_ms(const struct dapl_cm_alive *alive)
 {
 	return *alive->interval_ms / ASK_PARTS;
+}
+
+static uint64_t between_us(const struct dapl_cm_alive *alive)
+{
+	uint64_t few = interval_us(alive) / PACE_PARTS, many;
+
+	if (alive->n_peers <= PACE_PARTS || few <= PACE_LEAST_US)
+		return few;
+	many = interval_us(alive) / (uint64_t)alive->n_peers;
+	return many < PACE_LEAST_US ? PACE_LEAST_US : many;
 }
 
 /* For the next that is due, unless the instance has stopped. */
@@ -127,7 +139,7 @@ static bool is_paced(struct dapl_cm_alive *alive, struct dapl_cm_peer *peer,
 		peer->due_us = alive->pace_us;
 		return true;
 	}
-	alive->pace_us = now + interval_us(alive) / PACE_PARTS;
+	alive->pace_us = now + between_us(alive);
 	return false;
 }
 
@@ -177,6 +189,7 @@ void dapl_cm_alive_join(struct dapl_cm_alive *alive, struct dapl_cm_peer *peer,
 	if (!peer->link.next) {
 		dapl_list_init(&peer->conns);
 		dapl_list_add_tail(&alive->peers, &peer->link);
+		alive->n_peers++;
 		peer->due_us = dapl_now_us() + interval_us(alive) / PACE_PARTS;
 		arm(alive);
 	}
@@ -196,5 +209,6 @@ void dapl_cm_alive_leave(struct dapl_cm_alive *alive,
 		return;
 	over(alive, peer);
 	dapl_list_del(&peer->link);
+	alive->n_peers--;
 	alive->ops->freed(alive, peer);
 }

@@ -7,10 +7,11 @@
  * their number; how, and what a peer is, a host or a process, is the
  * provider's. One that has answered once and then leaves ASKS in a row
  * unanswered has vanished, and its connections with it: after 7/3 of the
- * interval at most, or, with many peers, 4/3 of it and a thirtieth for each:
- * they are asked one by one. One that never answered is not judged: an end that
- * was none is worse than one that is not noticed. Without peers, or with an
- * interval of 0, no timer runs.
+ * interval at most. They are asked one by one, no more than a hundred in a
+ * second if there are many; where that is not enough, each less often, and
+ * found 10 ms later for each beyond. One that never answered is not judged: an
+ * end that was none is worse than one that is not noticed. Without peers, or
+ * with an interval of 0, no timer runs.
  *
  * All but init and stop runs on the service thread; and so do the operations,
  * which may call what is here.
@@ -62,6 +63,7 @@ struct dapl_cm_alive {
 	const int *interval_ms; /* 0: nobody is asked */
 	struct dapl_timer timer;
 	struct dapl_list peers;
+	int n_peers;
 	uint64_t pace_us; /* no peer is asked before, but once more */
 	bool stopped;	  /* the instance's lock */
 };

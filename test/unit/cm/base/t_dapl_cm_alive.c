@@ -16,21 +16,24 @@
 #include "test/unit/case.h"
 
 #define PEERS 3
+#define MANY  60
 #define ASKS  12
 
 static struct {
 	struct dapl_cm cm;
 	struct dapl_cm_alive alive;
 	int interval_ms;
-	struct dapl_cm_peer peer[PEERS];
-	struct dapl_cm_peer_conn conn[PEERS][2];
+	int peers;
+	struct dapl_cm_peer peer[MANY];
+	struct dapl_cm_peer_conn conn[MANY][2];
 	struct dapl_work work;
-	bool answers[PEERS];
+	bool answers[MANY];
 	bool cannot;
 	int asks, answered, ended, freed;
 	struct {
 		int peer;
 		uint64_t at_us;
+		uint64_t next_us; /* another peer */
 	} ask[ASKS];
 	sem_t joined, asked, gone;
 } t;
@@ -42,6 +45,7 @@ static bool ask(struct dapl_cm_alive *alive, struct dapl_cm_peer *peer)
 	if (t.asks < ASKS) {
 		t.ask[t.asks].peer = n;
 		t.ask[t.asks].at_us = dapl_now_us();
+		t.ask[t.asks].next_us = alive->pace_us;
 	}
 	t.asks++;
 	if (!__atomic_load_n(&t.cannot, __ATOMIC_RELAXED) &&
@@ -83,20 +87,21 @@ static const struct dapl_cm_alive_ops ops = {
 static void join_all(struct dapl_work *work)
 {
 	(void)work;
-	for (int i = 0; i < PEERS; i++)
+	for (int i = 0; i < t.peers; i++)
 		for (int j = 0; j < 2; j++)
 			dapl_cm_alive_join(&t.alive, &t.peer[i], &t.conn[i][j]);
 	sem_post(&t.joined);
 }
 
-static void begin(int interval_ms, bool answer)
+static void begin_with(int peers, int interval_ms, bool answer)
 {
 	memset(&t, 0, sizeof(t));
 	sem_init(&t.joined, 0, 0);
 	sem_init(&t.asked, 0, 0);
 	sem_init(&t.gone, 0, 0);
+	t.peers = peers;
 	t.interval_ms = interval_ms;
-	for (int i = 0; i < PEERS; i++)
+	for (int i = 0; i < peers; i++)
 		t.answers[i] = answer;
 	dapl_lock_init(&t.cm.lock, DAPL_LOCK_CONN);
 	assert_int_equal(dapl_loop_open("test", &t.cm.loop), 0);
@@ -104,6 +109,11 @@ static void begin(int interval_ms, bool answer)
 	dapl_work_init(&t.work, join_all);
 	dapl_loop_defer(t.cm.loop, &t.work);
 	sem_wait(&t.joined);
+}
+
+static void begin(int interval_ms, bool answer)
+{
+	begin_with(PEERS, interval_ms, answer);
 }
 
 static void await(sem_t *sem, int n)
@@ -117,12 +127,12 @@ static void end(void)
 {
 	dapl_cm_alive_stop(&t.alive);
 	dapl_loop_barrier(t.cm.loop);
-	for (int i = 0; i < PEERS; i++)
+	for (int i = 0; i < t.peers; i++)
 		for (int j = 0; j < 2; j++) {
 			dapl_cm_alive_leave(&t.alive, &t.conn[i][j]);
 			dapl_cm_alive_leave(&t.alive, &t.conn[i][j]);
 		}
-	assert_int_equal(t.freed, PEERS);
+	assert_int_equal(t.freed, t.peers);
 	assert_true(dapl_list_empty(&t.alive.peers));
 	dapl_loop_close(t.cm.loop);
 	dapl_lock_fini(&t.cm.lock);
@@ -141,6 +151,30 @@ CASE(cm_alive__one_peer_after_the_other)
 		assert_true(t.ask[i + PEERS].at_us - t.ask[i].at_us >= 600000);
 	}
 	assert_int_equal(t.ended, 0);
+}
+
+/* More than thirty: each is asked once in the interval all the same. */
+CASE(cm_alive__many_peers)
+{
+	begin_with(MANY, 1200, true);
+	await(&t.asked, ASKS);
+	end();
+	for (int i = 1; i < ASKS; i++) {
+		assert_true(t.ask[i].at_us - t.ask[i - 1].at_us >=
+			    1200000 / MANY);
+		assert_true(t.ask[i].next_us <=
+			    t.ask[i].at_us + 1200000 / MANY);
+	}
+}
+
+/* But no more than a hundred in a second. */
+CASE(cm_alive__too_many_peers)
+{
+	begin_with(MANY, 420, true);
+	await(&t.asked, ASKS);
+	end();
+	for (int i = 1; i < ASKS; i++)
+		assert_true(t.ask[i].at_us - t.ask[i - 1].at_us >= 10000);
 }
 
 /* Peers that answered once: four questions each, and both connections end. */
