@@ -6,12 +6,16 @@
  * finds its symbols in the global scope. Built three times for each version of
  * DAT: whole, without init, without fini. Threads: any; one lock guards the
  * list of names. Ownership: one registration and its words for each name, until
- * fini. Rule: dat_registry.h. Words in ia_params: silent     leaves no reason
- * when something fails noregister init does not register extra      init
- * registers "<name>-extra" too stay       fini does not remove what init
- * registered openinit   init tries to open "other" noopen     the table has no
- * ia_open refuse     ia_open fails nohandle   ia_open succeeds and gives no
- * handle busy       a graceful close fails
+ * fini. Rule: dat_registry.h. Words in ia_params:
+ * - silent: leaves no reason when something fails
+ * - noregister: init does not register
+ * - extra: init registers "<name>-extra" too
+ * - stay: fini does not remove what init registered
+ * - openinit: init tries to open "other"
+ * - noopen: the table has no ia_open
+ * - refuse: ia_open fails
+ * - nohandle: ia_open succeeds and gives no handle
+ * - busy: a graceful close fails
  */
 #include "dat_stub.h"
 
@@ -22,6 +26,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+
+/*
+ * Where one copy was, another one may be loaded. The loader's own lock is
+ * between the two, of which the sanitizer does not know.
+ */
+__attribute__((constructor)) static void loaded(void)
+{
+	__tsan_acquire(&stub_count);
+}
+
+__attribute__((destructor)) static void unloaded(void)
+{
+	__tsan_release(&stub_count);
+}
+#endif
 
 #define MAX_NAMES 64
 
