@@ -77,15 +77,15 @@ bool cma_conn_goodbye(struct cma_conn *conn)
 	struct dapl_cm *cm = conn->base.node.cm;
 	int ret = 0;
 
-	/* iWARP's ends with its stream. */
-	if (cma_conn_dev(conn)->iw_cm)
-		return !rdma_disconnect(conn->id);
 	/* First: the answer may be here before the call is over. */
 	set_parting(conn, true);
 	if (rdma_disconnect(conn->id)) {
 		set_parting(conn, false);
 		return false;
 	}
+	/* iWARP's ends with its stream. */
+	if (cma_conn_dev(conn)->iw_cm)
+		return true;
 	dapl_lock(&cm->lock);
 	if (!cm->stopped)
 		ret = dapl_timer_arm(
