@@ -8,8 +8,8 @@
 # sockets in the job's directory, and no packet leaves this system.
 # One process does all: requests of all guests, and their ends, are lines of one
 # pipe, "NODE VERB [ARGUMENT]"; an answer is "CODE [REASON]".
-# State, local to vm_run_guest: vm_boots[NODE], vm_gone (ended or killed), vm_at
-# (who waits at which barrier), vm_requests, vm_answers[NODE], vm_asks[WHO], vm_tells[WHO]
+# State, local to vm_run_guest: vm_boots[NODE], vm_gone (ended or killed), vm_codes
+# (QEMU's), vm_crashed (a node whose QEMU was), vm_at (who waits at which barrier), vm_requests, vm_answers[NODE], vm_asks[WHO], vm_tells[WHO]
 # (descriptors), vm_greeted[WHO], where WHO is a node or the switch.
 
 vm_switch_index=9
@@ -181,6 +181,25 @@ vm_fault()
     esac
 }
 
+# vm_ended NODE: where it was QEMU that crashed, nothing that others wait for will
+# come, nor is what they found worth anything
+vm_ended()
+{
+    local n
+
+    wait "${vm_pids[$1]}"
+    vm_codes[$1]=$?
+    [ -n "${vm_gone[$1]}" ] || vm_gone[$1]=ended
+    vm_at[$1]=
+    if [ "${vm_gone[$1]}" = ended ] && [ -z "$vm_crashed" ] && vm_is_crash "${vm_codes[$1]}"; then
+        vm_crashed=$1
+        for n in "${!vm_pids[@]}"; do
+            [ -n "${vm_gone[$n]}" ] || kill "${vm_pids[$n]}"
+        done
+    fi
+    vm_barriers
+}
+
 # vm_serve: answers until all guests have ended
 vm_serve()
 {
@@ -191,9 +210,7 @@ vm_serve()
         ended)
             [ "$arg" = "${vm_boots[$n]}" ] || continue
             left=$((left - 1))
-            vm_at[n]=
-            [ -n "${vm_gone[$n]}" ] || vm_gone[n]=ended
-            vm_barriers
+            vm_ended "$n"
             ;;
         barrier)
             vm_at[n]=$arg

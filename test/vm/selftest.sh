@@ -115,6 +115,20 @@ check "nodes: what cannot be done is said" grep -q 'vm-node cut 2: node2 has end
 check "nodes: one that was rebooted begins again" grep -qx 'node1: boot 2' "$tmp/out"
 check "nodes: who has ended is not waited for" grep -qx 'node0: barrier without the ended: 1' "$tmp/out"
 
+# QEMU of node 1 crashes; node 0 would go on for long.
+mkdir "$tmp/bin"
+cat >"$tmp/bin/qemu-system-x86_64" <<E
+#!/bin/sh
+case "\$*" in *:00:da:01:16*) sleep 3; kill -SEGV \$\$ ;; esac
+exec $(type -P qemu-system-x86_64) "\$@"
+E
+chmod +x "$tmp/bin/qemu-system-x86_64"
+begun=$SECONDS
+PATH=$tmp/bin:$PATH DAPL_ACCEL=tcg vm --nodes 2 --timeout 240 --mem 1024 -- sleep 200
+check "a crash of QEMU gives 126" [ "$rc" = 126 ]
+check "a crash of QEMU is reported as such" grep -q 'node1: qemu crashed (signal 11)' "$tmp/err"
+check "a crash of QEMU ends the other guests" [ $((SECONDS - begun)) -lt 120 ]
+
 vm --timeout 0 -- true
 check "a bad option gives 2" [ "$rc" = 2 ]
 vm

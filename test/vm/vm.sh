@@ -23,7 +23,8 @@ usage: ./run vm [options] -- COMMAND [ARG...]
 Runs COMMAND as root in a virtual machine whose root is this system's, read
 only, with a RAM overlay for writes. The devices are rxe0 (RoCE, 10.0.2.15,
 fd00:da1::15) and siw0 (iWARP, 10.0.3.15). The exit code is COMMAND's; 124 if
-the time was up; 125 if the guest itself failed.
+the time was up; 125 if the guest itself failed, 126 if QEMU crashed, which then
+ends the other guests, too.
 
   --nodes N       N guests (2 to 4) on one Ethernet for each kind of device;
                   COMMAND runs in each, see below
@@ -160,6 +161,15 @@ vm_keep_console()
     (cd "$h_cache/log" && ls -t console-* | tail -n +11 | xargs -r rm -f)
 }
 
+# vm_is_crash RC: of QEMU, by SIGILL, SIGABRT, SIGBUS, SIGFPE or SIGSEGV
+vm_is_crash()
+{
+    case $1 in
+    132 | 134 | 135 | 136 | 139) return 0 ;;
+    *) return 1 ;;
+    esac
+}
+
 # vm_exit_code DIR RC: what the guest of this directory said, whose qemu said RC
 vm_exit_code()
 {
@@ -183,6 +193,9 @@ vm_exit_code()
     fi
     if grep -aq 'Kernel panic' "$job/console" 2>/dev/null; then
         say "$vm: the guest's kernel panicked"
+    elif vm_is_crash "$qemu_rc"; then
+        say "$vm: qemu crashed (signal $((qemu_rc - 128)))"
+        cat "$job/qemu.log" >&2
     elif [ "$qemu_rc" != 0 ]; then
         say "$vm: qemu failed ($qemu_rc)"
         cat "$job/qemu.log" >&2
@@ -190,6 +203,7 @@ vm_exit_code()
         say "$vm: the guest ended without an exit code"
     fi
     vm_keep_console "$job" show
+    ! vm_is_crash "$qemu_rc" || return 126
     return 125
 }
 
@@ -246,8 +260,8 @@ vm_node_start()
 vm_run_guest()
 {
     local vm_job=$h_tmp/job.$BASHPID vm_command=("$@") vm_accel n code rc=0 fd
-    local vm_end=$((SECONDS + vm_opt_timeout)) vm_requests vm_switch_pid vm_why=
-    local vm_pids=() vm_copies=() vm_boots=() vm_gone=() vm_at=()
+    local vm_end=$((SECONDS + vm_opt_timeout)) vm_requests vm_switch_pid vm_why='' vm_crashed=''
+    local vm_codes=() vm_pids=() vm_copies=() vm_boots=() vm_gone=() vm_at=()
     local vm_answers=() vm_asks=() vm_tells=() vm_greeted=()
 
     vm_prepare
@@ -267,10 +281,9 @@ vm_run_guest()
     vm_serve
     wait "${vm_copies[@]}"
     for ((n = 0; n < vm_opt_nodes; n++)); do
-        wait "${vm_pids[$n]}"
-        code=$?
         [ "${vm_gone[$n]}" != killed ] || continue
-        vm_exit_code "$vm_job/$n" $code
+        [ -z "$vm_crashed" ] || [ "$vm_crashed" = "$n" ] || continue
+        vm_exit_code "$vm_job/$n" "${vm_codes[$n]}"
         code=$?
         [ $rc != 0 ] || rc=$code
     done
