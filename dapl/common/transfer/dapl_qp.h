@@ -78,6 +78,7 @@ struct dapl_qp {
 	struct dapl_srq *srq;
 	struct dapl_counts *counts; /* atomic; see dapl_counters.h */
 	bool has_queues; /* work queues, and room on the EVDs; as sq and rq */
+	bool all_notify; /* atomic; its receives are no longer SOLICITED */
 };
 
 _Static_assert(offsetof(struct dapl_qp, state) <= 2 * DAPL_CACHE_LINE,

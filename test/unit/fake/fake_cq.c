@@ -277,6 +277,13 @@ void fv__cq_show(struct ibv_cq *cq)
 	}
 }
 
+/* Every error should count as solicited; newer soft-RoCE lets flushes pass. */
+static bool is_urgent(const struct ibv_wc *wc)
+{
+	return wc->status != IBV_WC_SUCCESS &&
+	       wc->status != IBV_WC_WR_FLUSH_ERR;
+}
+
 bool fv__cq_add(struct ibv_cq *cq, const struct fv_cqe *cqe, bool solicited)
 {
 	struct ibv_async_event ev = {.element.cq = cq,
@@ -295,7 +302,7 @@ bool fv__cq_add(struct ibv_cq *cq, const struct fv_cqe *cqe, bool solicited)
 	    fv__device(cq->context)->cfg.late_completions)
 		c->late++;
 	else
-		notify(c, solicited || cqe->wc.status != IBV_WC_SUCCESS);
+		notify(c, solicited || is_urgent(&cqe->wc));
 	return true;
 }
 
