@@ -349,11 +349,12 @@ interop_lanes()
     shift 2
     while [ $# -gt 0 ]; do
         n=$((n + 1))
-        mkdir -p "$logs/$n"
         read -ra words <<<"$1"
         shift
         (
             for i in 1 2; do
+                rm -rf "${logs:?}/$n"
+                mkdir -p "$logs/$n"
                 interop_guest "$logs/$n" "$nodes" "$folder" "${words[@]}" | sed -u 's/^node0: //' | tee "$h_tmp/lane$n.out"
                 rc=${PIPESTATUS[0]}
                 [ "$rc.$i" = 126.1 ] || exit "$rc"

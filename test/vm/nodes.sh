@@ -9,8 +9,9 @@
 # One process does all: requests of all guests, and their ends, are lines of one
 # pipe, "NODE VERB [ARGUMENT]"; an answer is "CODE [REASON]".
 # State, local to vm_run_guest: vm_boots[NODE], vm_gone (ended or killed), vm_codes
-# (QEMU's), vm_crashed (a node whose QEMU was), vm_at (who waits at which barrier), vm_requests, vm_answers[NODE], vm_asks[WHO], vm_tells[WHO]
-# (descriptors), vm_greeted[WHO], where WHO is a node or the switch.
+# (QEMU's), vm_crashed (the node whose QEMU crashed first), vm_at (who waits at which
+# barrier), vm_requests, vm_answers[NODE], vm_asks[WHO], vm_tells[WHO] (descriptors),
+# vm_greeted[WHO], where WHO is a node or the switch.
 
 vm_switch_index=9
 
@@ -181,8 +182,8 @@ vm_fault()
     esac
 }
 
-# vm_ended NODE: where it was QEMU that crashed, nothing that others wait for will
-# come, nor is what they found worth anything
+# vm_ended NODE: where QEMU crashed before the command's end, nothing that others wait
+# for will come, nor is what they found worth anything
 vm_ended()
 {
     local n
@@ -191,10 +192,11 @@ vm_ended()
     vm_codes[$1]=$?
     [ -n "${vm_gone[$1]}" ] || vm_gone[$1]=ended
     vm_at[$1]=
-    if [ "${vm_gone[$1]}" = ended ] && [ -z "$vm_crashed" ] && vm_is_crash "${vm_codes[$1]}"; then
+    if [ "$vm_crashed${vm_gone[$1]}" = ended ] && vm_is_crash "${vm_codes[$1]}" &&
+        [ ! -s "$vm_job/$1/share/rc" ]; then
         vm_crashed=$1
         for n in "${!vm_pids[@]}"; do
-            [ -n "${vm_gone[$n]}" ] || kill "${vm_pids[$n]}"
+            [ -n "${vm_gone[$n]}" ] || kill "${vm_pids[$n]}" 2>/dev/null
         done
     fi
     vm_barriers

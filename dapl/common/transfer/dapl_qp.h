@@ -67,6 +67,7 @@ struct dapl_qp {
 	uint64_t id;		   /* ctl, atomic; see dapl_qp_id() */
 	struct dapl_qp_move *move; /* ctl; it has the queue pair in hand */
 	bool ending;		   /* ctl; a thread is about to destroy it */
+	bool all_notify;	   /* ctl; until it is gone receives notify */
 	int busy_seq;		   /* ctl; futex: counts the ends of both */
 	unsigned busy_waits;	   /* ctl; threads that wait for one */
 
@@ -78,7 +79,6 @@ struct dapl_qp {
 	struct dapl_srq *srq;
 	struct dapl_counts *counts; /* atomic; see dapl_counters.h */
 	bool has_queues; /* work queues, and room on the EVDs; as sq and rq */
-	bool all_notify; /* atomic; its receives are no longer SOLICITED */
 };
 
 _Static_assert(offsetof(struct dapl_qp, state) <= 2 * DAPL_CACHE_LINE,
@@ -140,9 +140,9 @@ void dapl_qp_error(struct dapl_qp *qp);
 void dapl_qp_error_locked(struct dapl_qp *qp); /* ctl held */
 /*
  * The connection is over, and the queue pair in ERR: whatever is posted
- * completes now. A device that withholds it loses the queue pair for that; but
- * not where the connection never WAS_UP, since while it is being made the
- * kernel lets go of none.
+ * completes now, and each receive notifies. A device that withholds it loses
+ * the queue pair for that; but not where the connection never WAS_UP, since
+ * while it is being made the kernel lets go of none.
  */
 void dapl_qp_over(struct dapl_qp *qp, bool was_up);
 /*
