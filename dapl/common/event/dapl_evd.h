@@ -104,6 +104,7 @@ struct dapl_evd {
 	/* Notification; see dapl_evd_notify.c. */
 	enum dapl_evd_config config;
 	int config_users[4];	/* queues of endpoints, per configuration */
+	int flushing;		/* queue pairs in ERR that complete here */
 	uint32_t notifications; /* events that notify, ever put into the ring */
 	uint32_t cno_notifications; /* the same when the CNO was last told */
 	enum dapl_evd_armed armed;
@@ -451,6 +452,14 @@ enum dapl_evd_config dapl_evd_config_of(DAT_COMPLETION_FLAGS flags, bool recv);
  */
 void dapl_evd_config_enter(struct dapl_evd *evd, enum dapl_evd_config config);
 void dapl_evd_config_leave(struct dapl_evd *evd, enum dapl_evd_config config);
+/*
+ * A queue pair whose receives complete here is in ERR, or it is no more. While
+ * there is one, the queue is armed for every completion.
+ */
+void dapl_evd_flush_enter(struct dapl_evd *evd);
+void dapl_evd_flush_leave(struct dapl_evd *evd);
+/* After dapl_evd_flush_enter(): who sleeps already hears of flushes, too. */
+void dapl_evd_flush_hear(struct dapl_evd *evd);
 /* The EVD vector entries. */
 DAT_RETURN dapl_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
 			   DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *ret_evd);

@@ -59,8 +59,8 @@ static bool is_of(const DAT_EVENT *event, const struct dapl_obj *ep)
 }
 
 /*
- * The one way of a completion to the ring. Verbs does not say of it whether it
- * was solicited: that the queue notifies tells the waiter.
+ * The one way of a completion to the ring. Verbs does not say of a success
+ * whether it was solicited: that the queue notifies tells the waiter.
  */
 static void take_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 			const struct dapl_obj *drop,
@@ -78,7 +78,8 @@ static void take_locked(struct dapl_evd *evd, const struct ibv_wc *wc,
 		goto out;
 	if (drop && !after->shared && is_of(event, drop))
 		goto out;
-	unnotified = after->unnotified || evd->config == DAPL_EVD_SOLICITED;
+	unnotified = after->unnotified || (evd->config == DAPL_EVD_SOLICITED &&
+					   wc->status == IBV_WC_SUCCESS);
 	if (slot)
 		dapl_evd_slot_filled_locked(evd, unnotified);
 	else
@@ -171,16 +172,23 @@ void dapl_evd_poll_locked(struct dapl_evd *evd, enum dapl_evd_reach reach,
 void dapl_evd_poll_all(struct dapl_evd *evd, const struct dapl_obj *drop,
 		       struct dapl_evd_after *after)
 {
+	uint32_t notifications;
+
 	if (!evd || !evd->cq)
 		return;
 	dapl_lock(&evd->lock);
+	notifications = evd->notifications;
 	dapl_evd_poll_locked(evd, DAPL_EVD_TO_END, drop, after);
+	/* Of these the queue may not have been asked to notify. */
+	if (evd->config == DAPL_EVD_SOLICITED &&
+	    evd->notifications != notifications)
+		dapl_evd_wake_locked(evd);
 	dapl_unlock(&evd->lock);
 }
 
 void dapl_evd_cq_arm_locked(struct dapl_evd *evd)
 {
-	bool solicited = evd->config == DAPL_EVD_SOLICITED;
+	bool solicited = evd->config == DAPL_EVD_SOLICITED && !evd->flushing;
 	enum dapl_evd_armed armed =
 		solicited ? DAPL_EVD_ARMED_SOLICITED : DAPL_EVD_ARMED_ALL;
 	int ret;

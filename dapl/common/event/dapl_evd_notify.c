@@ -10,7 +10,10 @@
  * wait that finds events there when it begins, do not care: only who sleeps
  * needs a notification. Verbs cannot take back an arming: a queue armed for
  * every completion before its EVD became solicited notifies once too often,
- * never too seldom.
+ * never too seldom. A failure notifies always. Devices should ring for it as
+ * for a solicited message, but soft-RoCE of Linux 6.12 does not for what is
+ * flushed: while a queue pair is in ERR the queue is armed for every
+ * completion.
  *
  * What a waiter makes of it is in dapl_evd_wait.c.
  * Locks: takes the EVD's, or is called with it. Rules: uDAPL 1.2
@@ -41,29 +44,36 @@ static enum dapl_evd_config config_now(const struct dapl_evd *evd)
 	return users[DAPL_EVD_SOLICITED] ? DAPL_EVD_SOLICITED : DAPL_EVD_UNUSED;
 }
 
-/* Whoever sleeps has armed the queue for the configuration before, or not. */
-static void config_update_locked(struct dapl_evd *evd,
-				 struct dapl_evd_after *after)
+/* Whoever sleeps has armed the queue for what was asked before, or not. */
+static void rearm_locked(struct dapl_evd *evd, struct dapl_evd_after *after)
 {
-	enum dapl_evd_config config = config_now(evd);
 	uint32_t queued = dapl_evd_queued(evd);
 	bool more;
 
 	dapl_lock_assert_held(&evd->lock);
-	if (config == evd->config)
-		return;
-	evd->config = config;
-	if (config == DAPL_EVD_UNUSED || dapl_evd_is_dead_locked(evd))
+	if (evd->config == DAPL_EVD_UNUSED || dapl_evd_is_dead_locked(evd))
 		return;
 	if (!dapl_evd_is_waited_for_locked(evd) && !(evd->cno && evd->enabled))
 		return;
-	/* Now, before the endpoint can post: a sleeper may be slow to wake. */
 	dapl_evd_cq_arm_locked(evd);
 	if (!dapl_evd_is_waited_for_locked(evd))
 		dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, after);
 	more = dapl_evd_queued(evd) != queued;
 	if (dapl_evd_is_waited_for_locked(evd) || more)
 		dapl_evd_wake_locked(evd);
+}
+
+static void config_update_locked(struct dapl_evd *evd,
+				 struct dapl_evd_after *after)
+{
+	enum dapl_evd_config config = config_now(evd);
+
+	dapl_lock_assert_held(&evd->lock);
+	if (config == evd->config)
+		return;
+	evd->config = config;
+	/* Now, before the endpoint can post: a sleeper may be slow to wake. */
+	rearm_locked(evd, after);
 }
 
 /*
@@ -105,4 +115,29 @@ void dapl_evd_config_enter(struct dapl_evd *evd, enum dapl_evd_config config)
 void dapl_evd_config_leave(struct dapl_evd *evd, enum dapl_evd_config config)
 {
 	config_count(evd, config, -1);
+}
+
+void dapl_evd_flush_enter(struct dapl_evd *evd)
+{
+	dapl_lock(&evd->lock);
+	evd->flushing++;
+	dapl_unlock(&evd->lock);
+}
+
+void dapl_evd_flush_leave(struct dapl_evd *evd)
+{
+	dapl_lock(&evd->lock);
+	evd->flushing--;
+	dapl_unlock(&evd->lock);
+}
+
+void dapl_evd_flush_hear(struct dapl_evd *evd)
+{
+	struct dapl_evd_after after = {0};
+
+	dapl_lock(&evd->lock);
+	if (evd->config == DAPL_EVD_SOLICITED)
+		rearm_locked(evd, &after);
+	dapl_unlock(&evd->lock);
+	dapl_evd_after(&after);
 }

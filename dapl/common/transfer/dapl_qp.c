@@ -225,15 +225,6 @@ static void read_all(struct dapl_qp *qp, bool drop,
 	dapl_evd_poll_all(qp->recv_evd, whose, &after[1]);
 }
 
-/* One that wants to hear of solicited receives hears of ALL, or no longer. */
-static void all_notify(struct dapl_evd *evd, bool all)
-{
-	dapl_evd_config_enter(evd,
-			      all ? DAPL_EVD_THRESHOLD : DAPL_EVD_SOLICITED);
-	dapl_evd_config_leave(evd,
-			      all ? DAPL_EVD_SOLICITED : DAPL_EVD_THRESHOLD);
-}
-
 /*
  * Ends the queue pair. Completions it left in the completion queues would
  * point to slots that are used again, so they are read first: into the ring
@@ -262,9 +253,9 @@ static void qp_end(struct dapl_qp *qp, bool drop)
 		dapl_srq_qp_leave(qp->srq, qp);
 	wq_forget(qp, qp->sq, drop ? NULL : qp->request_evd);
 	wq_forget(qp, qp->rq, drop ? NULL : recv_evd);
-	if (qp->all_notify)
-		all_notify(qp->recv_evd, false);
-	qp->all_notify = false;
+	if (qp->flush_heard)
+		dapl_evd_flush_leave(qp->recv_evd);
+	qp->flush_heard = false;
 	dapl_qp_ended(qp);
 	dapl_evd_after(&after[0]);
 	dapl_evd_after(&after[1]);
@@ -274,6 +265,40 @@ int dapl_qp_renew(struct dapl_qp *qp)
 {
 	qp_end(qp, false);
 	return qp->pz ? qp_make(qp) : 0;
+}
+
+static void hear_flushes(struct dapl_qp *qp)
+{
+	struct dapl_evd *evd = NULL;
+
+	dapl_lock(&qp->ctl);
+	if (qp->ibv && qp->recv_evd && !qp->flush_heard) {
+		qp->flush_heard = true;
+		evd = qp->recv_evd;
+		dapl_evd_flush_enter(evd);
+		/* From here on the queue pair may be taken, the EVD freed. */
+		dapl_obj_get(&evd->obj);
+	}
+	dapl_unlock(&qp->ctl);
+	if (!evd)
+		return;
+	/* What it reads may have to be done without any lock. */
+	dapl_evd_flush_hear(evd);
+	dapl_obj_put(&evd->obj);
+}
+
+void dapl_qp_over(struct dapl_qp *qp, bool was_up)
+{
+	hear_flushes(qp);
+	if (!qp->obj.ia->dev.withholds_flushes)
+		return;
+	if (was_up) {
+		qp_end(qp, false);
+		return;
+	}
+	/* No post waits for what may not come. */
+	dapl_wq_set_open(qp->sq, false);
+	dapl_wq_set_open(qp->rq, false);
 }
 
 uint64_t dapl_qp_id(struct dapl_qp *qp)
@@ -330,44 +355,6 @@ enum dapl_evd_config dapl_qp_config(const struct dapl_evd *recv_evd,
 static enum dapl_evd_config config_of(const struct dapl_qp *qp, bool recv)
 {
 	return dapl_qp_config(qp->recv_evd, qp->request_evd, &qp->attr, recv);
-}
-
-/*
- * Who sleeps for solicited messages has to hear of receives that are flushed,
- * too, and not every device sees to that (soft-RoCE of Linux 6.12 does not). So
- * until the queue pair is gone every receive notifies.
- */
-static void flushes_notify(struct dapl_qp *qp)
-{
-	struct dapl_evd *evd = NULL;
-
-	dapl_lock(&qp->ctl);
-	if (qp->ibv && qp->recv_evd && !qp->all_notify &&
-	    config_of(qp, true) == DAPL_EVD_SOLICITED) {
-		qp->all_notify = true;
-		/* The queue pair may be taken, and the EVD freed, from here. */
-		evd = qp->recv_evd;
-		dapl_obj_get(&evd->obj);
-	}
-	dapl_unlock(&qp->ctl);
-	if (!evd)
-		return;
-	all_notify(evd, true);
-	dapl_obj_put(&evd->obj);
-}
-
-void dapl_qp_over(struct dapl_qp *qp, bool was_up)
-{
-	flushes_notify(qp);
-	if (!qp->obj.ia->dev.withholds_flushes)
-		return;
-	if (was_up) {
-		qp_end(qp, false);
-		return;
-	}
-	/* No post waits for what may not come. */
-	dapl_wq_set_open(qp->sq, false);
-	dapl_wq_set_open(qp->rq, false);
 }
 
 void dapl_qp_notify_apply(struct dapl_qp *qp)

@@ -67,7 +67,7 @@ struct dapl_qp {
 	uint64_t id;		   /* ctl, atomic; see dapl_qp_id() */
 	struct dapl_qp_move *move; /* ctl; it has the queue pair in hand */
 	bool ending;		   /* ctl; a thread is about to destroy it */
-	bool all_notify;	   /* ctl; until it is gone receives notify */
+	bool flush_heard;	   /* ctl; recv_evd counts it as flushing */
 	int busy_seq;		   /* ctl; futex: counts the ends of both */
 	unsigned busy_waits;	   /* ctl; threads that wait for one */
 
@@ -140,7 +140,7 @@ void dapl_qp_error(struct dapl_qp *qp);
 void dapl_qp_error_locked(struct dapl_qp *qp); /* ctl held */
 /*
  * The connection is over, and the queue pair in ERR: whatever is posted
- * completes now, and each receive notifies. A device that withholds it loses
+ * completes now, and is heard of. A device that withholds it loses
  * the queue pair for that; but not where the connection never WAS_UP, since
  * while it is being made the kernel lets go of none.
  */

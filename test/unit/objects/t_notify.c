@@ -10,6 +10,7 @@
  */
 #include "test/unit/world.h"
 
+#include <dat2/dat_ib_extensions.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -428,6 +429,97 @@ ON_IB(evd_wait__configured_later)
 	expect_dto(c->req_evd, 10, DAT_DTO_SUCCESS);
 	world_send(c, 0, 8, 11, SOLICITED);
 	waiter_got(&t, 1, 1);
+}
+
+/* ------------------------------------------- what is flushed */
+
+/*
+ * Its receive is flushed, of which the completion queue does not tell who waits
+ * for solicited ones; then it is read beside him, for another endpoint.
+ */
+static void flush_beside(struct world_side *s, DAT_EP_HANDLE other)
+{
+	assert_int_equal(vb_qp_error(world_qp(s->ep)), 0);
+	assert_dat_ok(V(ep_free)(other));
+}
+
+static DAT_EP_HANDLE solicited_pair(struct world *w)
+{
+	DAT_EP_ATTR attr = attr_with(w, SOLICITED, DEFAULT);
+	DAT_EP_HANDLE other;
+
+	connect_with(w, SOLICITED, DEFAULT);
+	assert_dat_ok(create(&w->server, &attr, &other));
+	world_recv(&w->server, 0, 64, 1);
+	return other;
+}
+
+static DAT_DTO_COMPLETION_STATUS status_of(const struct waiter *t)
+{
+	return t->ev.event_data.dto_completion_event_data.status;
+}
+
+ON_IB(evd_wait__flushed_beside)
+{
+	DAT_EP_HANDLE other = solicited_pair(w);
+	struct waiter t;
+
+	start(&t, s->recv_evd);
+	flush_beside(s, other);
+	waiter_got(&t, 1, 0);
+	assert_int_equal(status_of(&t), DAT_DTO_ERR_FLUSHED);
+}
+
+ON_IB(cno_wait__flushed_beside)
+{
+	DAT_EP_HANDLE other = solicited_pair(w);
+	DAT_CNO_HANDLE cno = world_cno(s->ia);
+
+	assert_dat_ok(V(evd_modify_cno)(s->recv_evd, cno));
+	flush_beside(s, other);
+	expect_trigger(cno, s->recv_evd);
+	expect_dto(s->recv_evd, 1, DAT_DTO_ERR_FLUSHED);
+}
+
+/* The end of a connection tells who sleeps, and leaves the EVD as it was. */
+ON_IB(evd_wait__flushed_at_the_end)
+{
+	DAT_EP_HANDLE other = solicited_pair(w);
+	struct waiter t;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	world_recv(s, 64, 64, 2);
+	start(&t, s->recv_evd);
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_ABRUPT_FLAG));
+	waiter_end(&t, DAT_SUCCESS);
+	assert_int_equal(status_of(&t), DAT_DTO_ERR_FLUSHED);
+	assert_int_equal(config_of(s->recv_evd), 0x20);
+	assert_refused(V(evd_wait)(s->recv_evd, 0, 2, &ev, &more),
+		       DAPL_BAD_STATE(EVD_CONFIG_SOLICITED));
+	world_until(world_ep_state(s->ep) == DAT_EP_STATE_DISCONNECTED);
+	expect_dto(s->recv_evd, 2, DAT_DTO_ERR_FLUSHED);
+	assert_dat_ok(V(ep_reset)(s->ep));
+	assert_int_equal(config_of(s->recv_evd), 0x20);
+	assert_dat_ok(V(ep_free)(other));
+}
+
+ON_IB(ep_reset__flushes_datagrams)
+{
+	DAT_EP_ATTR attr = attr_with(w, SOLICITED, DEFAULT);
+	struct waiter t;
+
+	attr.service_type = (DAT_SERVICE_TYPE)DAT_IB_SERVICE_TYPE_UD;
+	attr.max_message_size = 256;
+	attr.max_rdma_size = 0;
+	attr.max_rdma_read_in = 0;
+	attr.max_rdma_read_out = 0;
+	s->ep = world_ep(s, &attr);
+	world_recv(s, 0, 256, 1);
+	start(&t, s->recv_evd);
+	assert_dat_ok(V(ep_reset)(s->ep));
+	waiter_got(&t, 1, 0);
+	assert_int_equal(status_of(&t), DAT_DTO_ERR_FLUSHED);
 }
 
 /* ---------------------------------------------------- CNOs */
