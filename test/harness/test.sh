@@ -8,16 +8,15 @@
 # A stage that dies, is late or breaks off counts as a failure.
 
 # name|limit|usual|left out|title: seconds, and those that a slow machine of two
-# processors takes. Order is the order of running, what tells most first. Left out
-# with that option; "whole": in a whole run, where another stage does the same and
-# more.
+# processors takes. Order is the order of running, what tells most for its time
+# first. Left out with that option; "whole": in a whole run, where another stage does
+# the same and more.
 test_stages="native|1500|400|whole|unit and ABI tests, gcc
 dist|2400|540|quick|make distcheck, which runs the unit and ABI tests, gcc
 tidy|1500|180||the source itself: format, layers, analysers
 vmself|1200|200|no-vm|the guest harness itself
 interop|3700|1200|no-vm|real devices: soft-RoCE and soft-iWARP
 nodes|3300|900|no-vm|two hosts: the tools, and faults between them
-san|2400|700||unit tests, address and undefined-behaviour sanitizers
 tsan|1500|200||many threads, thread sanitizer
 walk|900|130||random walks, held against a model
 path|900|90||what a call of the data path costs, against its budget
@@ -26,7 +25,8 @@ sched|900|120||threads that meet, under a seeded scheduler
 fuzz|1800|150||parsers and connection protocol, fuzzed
 regress|1500|120|no-vm|the tools over each provider
 clang|1500|90||everything built by clang, ABI tests
-package|1500|250|quick|Debian packages of this system, installed and purged"
+package|1500|250|quick|Debian packages of this system, installed and purged
+san|2400|700||unit tests, address and undefined-behaviour sanitizers"
 
 test_packages="clang clang-format git llvm shellcheck valgrind xz-utils"
 
@@ -376,8 +376,12 @@ stage_interop()
 
     interop_ready interop || return
     # Lanes that take about as long as one another.
-    interop_lanes 1 interop 't_@(adapters|conform)' 't_@(blackbox|dapltest|dtools)' \
-        '!(t_@(adapters|conform|blackbox|dapltest|dtools))'
+    if [ -n "${INTEROP:-}" ]; then
+        interop_lanes 1 interop "$INTEROP"
+    else
+        interop_lanes 1 interop 't_@(adapters|conform)' 't_@(blackbox|dapltest|dtools)' \
+            '!(t_@(adapters|conform|blackbox|dapltest|dtools))'
+    fi
 }
 
 stage_nodes()
