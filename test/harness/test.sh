@@ -28,7 +28,7 @@ clang|1500|90||everything built by clang, ABI tests
 package|1500|250|quick|Debian packages of this system, installed and purged
 san|2400|700||unit tests, address and undefined-behaviour sanitizers"
 
-test_packages="clang clang-format git llvm shellcheck valgrind xz-utils"
+test_packages="clang clang-format git liblsan0 llvm shellcheck valgrind xz-utils"
 
 test_usage()
 {

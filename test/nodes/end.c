@@ -20,6 +20,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* There if LeakSanitizer is loaded before the program (LD_PRELOAD). */
+extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+
 static const char usage[] =
 	"usage: end [-s BYTES] NAME [QUALIFIER [hold]]\n"
 	"NAME: an adapter. With QUALIFIER it listens there, accepts everything\n"
@@ -450,6 +453,16 @@ static void open_all(char *name, const char *qual)
 	say("address %s", hex);
 }
 
+/* After everything was freed; what is lost, it tells stderr. */
+static const char *leaks(void)
+{
+	/* A pointer in these would count as a use. */
+	ia = pz = evd = async = psp = held = DAT_HANDLE_NULL;
+	if (!__lsan_do_recoverable_leak_check)
+		return "leaks not looked for";
+	return __lsan_do_recoverable_leak_check() ? "leaks" : "no leak";
+}
+
 static void close_all(void)
 {
 	if (psp)
@@ -459,8 +472,8 @@ static void close_all(void)
 	must("evd_free", dat_evd_free(evd));
 	must("pz_free", dat_pz_free(pz));
 	must("ia_close", dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
-	say("closed, %d descriptors more than before",
-	    open_files() - descriptors);
+	say("closed, %d descriptors more than before, %s",
+	    open_files() - descriptors, leaks());
 }
 
 int main(int argc, char **argv)
