@@ -91,6 +91,7 @@ static struct {
 	DAT_EP_HANDLE from, to; /* of the pair whose turn it is */
 	DAT_SRQ_HANDLE srq;
 	DAT_EP_HANDLE to_shared, from_shared; /* the one receives from it */
+	DAT_EP_HANDLE from_one, to_one;	      /* one receive, one request */
 	DAT_LMR_TRIPLET seg, sink;
 	DAT_RMR_TRIPLET remote;
 } d;
@@ -194,16 +195,17 @@ static void connect_two(DAT_EP_HANDLE from, DAT_EP_HANDLE to)
 	event_of(d.conn, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-static void pair_connect(int i, int depth)
+static void pair_connect(DAT_EP_HANDLE *ret_from, DAT_EP_HANDLE *ret_to,
+			 int depth)
 {
 	DAT_EP_ATTR attr = ep_attr(depth);
 
 	need(dat_ep_create(d.ia, d.pz, d.other, d.req, d.conn, &attr,
-			   &pairs[i].from) == DAT_SUCCESS &&
+			   ret_from) == DAT_SUCCESS &&
 		     dat_ep_create(d.ia, d.pz, d.rcv, d.other, d.conn, &attr,
-				   &pairs[i].to) == DAT_SUCCESS,
+				   ret_to) == DAT_SUCCESS,
 	     "dat_ep_create");
-	connect_two(pairs[i].from, pairs[i].to);
+	connect_two(*ret_from, *ret_to);
 }
 
 static void shared_connect(int depth)
@@ -228,7 +230,7 @@ static void dat_setup(int n, int depth)
 {
 	adapter_open(n, depth);
 	for (int i = 0; i < n; i++)
-		pair_connect(i, depth);
+		pair_connect(&pairs[i].from, &pairs[i].to, depth);
 	d.from = pairs[0].from;
 	d.to = pairs[0].to;
 }
@@ -248,6 +250,8 @@ static void dat_setup(int n, int depth)
 
 D_BODY(post_recv, dat_ep_post_recv(d.to, 1, &d.sink, cookie, 0))
 D_BODY(post_send, dat_ep_post_send(d.from, 1, &d.seg, cookie, 0))
+D_BODY(last_recv, dat_ep_post_recv(d.to_one, 1, &d.sink, cookie, 0))
+D_BODY(last_send, dat_ep_post_send(d.from_one, 1, &d.seg, cookie, 0))
 D_BODY(post_write,
        dat_ep_post_rdma_write(d.from, 1, &d.seg, cookie, &d.remote, 0))
 D_BODY(post_read,
@@ -413,6 +417,9 @@ static void nothing(int n)
 	(void)n;
 }
 
+#define v_last_recv v_post_recv
+#define v_last_send v_post_send
+
 #define BOTH(prefix)                               \
 	static void prefix##_recv_send(int n)      \
 	{                                          \
@@ -427,6 +434,11 @@ static void nothing(int n)
 	static void prefix##_send_take_both(int n) \
 	{                                          \
 		prefix##_post_send(n);             \
+		prefix##_take_both(n);             \
+	}                                          \
+	static void prefix##_last_take_both(int n) \
+	{                                          \
+		prefix##_last_send(n);             \
 		prefix##_take_both(n);             \
 	}                                          \
 	static void prefix##_shared(int n)         \
@@ -467,6 +479,9 @@ static const struct op {
 } ops[] = {
 	{"post_recv", STEPS(nothing, post_recv, send_take_both), false},
 	{"post_send", STEPS(post_recv, post_send, take_both), false},
+	{"post_recv, the last", STEPS(nothing, last_recv, last_take_both),
+	 true},
+	{"post_send, the last", STEPS(last_recv, last_send, take_both), true},
 	{"post_rdma_write", STEPS(nothing, post_write, take_send), false},
 	{"post_rdma_read", STEPS(nothing, post_read, take_send), false},
 	{"dequeue receive", STEPS(recv_send, take_recv, take_send), false},
@@ -491,18 +506,23 @@ static void run(const struct op *op, enum side side, int n, bool collect)
 	op->part[AFTER][side](n);
 }
 
+static void run_batch(const struct op *op, enum side side, bool collect)
+{
+	if (!op->one_by_one)
+		run(op, side, BATCH, collect);
+	else
+		for (int i = 0; i < BATCH; i++)
+			run(op, side, 1, collect);
+}
+
 static void count_one(const struct op *op, enum side side)
 {
 	char label[64];
 
 	/* Symbols are bound, and queues have turned once. */
-	run(op, side, BATCH, false);
+	run_batch(op, side, false);
 	CALLGRIND_ZERO_STATS;
-	if (op->one_by_one)
-		for (int i = 0; i < BATCH; i++)
-			run(op, side, 1, true);
-	else
-		run(op, side, BATCH, true);
+	run_batch(op, side, true);
 	snprintf(label, sizeof(label), "%s|%s", op->name, side_names[side]);
 	CALLGRIND_DUMP_STATS_AT(label);
 }
@@ -630,6 +650,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	shared_connect(BATCH);
+	pair_connect(&d.from_one, &d.to_one, 1);
 	verbs_setup();
 	peers_known();
 	v_recv_send(1);

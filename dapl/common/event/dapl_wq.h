@@ -110,6 +110,7 @@ struct dapl_wq {
 	uint8_t slow_op; /* DAPL_OP_SLOW, or 0; dapl_wq_complete_slowly() */
 	uint8_t kind;	 /* enum dapl_wq_kind; constant */
 	bool open;	 /* there is a queue pair to post to; lock */
+	bool fast;	 /* there is a fast way at all; lock */
 	bool notify;	/* posts may be UNSIGNALLED; see dapl_wq_set_notify() */
 	bool flushing;	/* posts are flushed; see dapl_wq_set_flushing() */
 	bool overtaken; /* completions may come early: see
@@ -255,17 +256,24 @@ static inline void dapl_wq_wrap_locked(struct dapl_wq *wq)
  * How far the fast way goes: as far as it can see, and to the end of the ring;
  * or not at all.
  */
-static inline void dapl_wq_choose_way_locked(struct dapl_wq *wq)
+static inline void dapl_wq_look_locked(struct dapl_wq *wq)
 {
-	bool slow = !wq->open || wq->flushing || wq->credits || wq->overtaken ||
-		    (wq->notify && wq->kind == DAPL_WQ_RECV);
 	uint32_t room, left;
 
 	dapl_lock_assert_held(&wq->lock);
 	dapl_wq_wrap_locked(wq);
-	room = slow ? 0 : wq->limit - dapl_wq_used(wq);
+	room = wq->fast ? wq->limit - dapl_wq_used(wq) : 0;
 	left = (uint32_t)(wq->end - wq->head);
 	wq->stop = wq->head + (room < left ? room : left);
+}
+
+/* The same where what decides about the fast way may have changed. */
+static inline void dapl_wq_choose_way_locked(struct dapl_wq *wq)
+{
+	dapl_lock_assert_held(&wq->lock);
+	wq->fast = wq->open && !wq->flushing && !wq->credits &&
+		   !wq->overtaken && !(wq->notify && wq->kind == DAPL_WQ_RECV);
+	dapl_wq_look_locked(wq);
 }
 
 /* Takes the next slot, which is free and before the ring's end. */

@@ -147,11 +147,19 @@ static inline void dapl_wq_count_locked(const struct dapl_wq *wq,
 				slot + 1));
 }
 
-/* The next slot of WQ, or NULL: the slow way knows why. Lock held. */
+/*
+ * The next slot of WQ, or NULL: the slow way knows why. Who keeps a queue full
+ * comes to the end of what could be seen with each post. Lock held.
+ */
 static inline struct dapl_slot *dapl_slot_next_locked(struct dapl_wq *wq)
 {
 	dapl_lock_assert_held(&wq->lock);
-	return likely(wq->head != wq->stop) ? dapl_wq_advance_locked(wq) : NULL;
+	if (unlikely(wq->head == wq->stop)) {
+		dapl_wq_look_locked(wq);
+		if (unlikely(wq->head == wq->stop))
+			return NULL;
+	}
+	return dapl_wq_advance_locked(wq);
 }
 
 /* WR, in SLOT, is to have no event: it is signalled now and then only. */
