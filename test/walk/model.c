@@ -1232,6 +1232,9 @@ bool model_take(struct model *m, const struct world *w, const struct call *c,
 		    DAT_GET_TYPE(r->ret) == DAT_INSUFFICIENT_RESOURCES)
 			dto_reset(m, c->h[0]);
 		lib_refused(m, c, r);
+		if (c->op == OP_EVD_DEQUEUE && c->h[0] >= 0 &&
+		    DAT_GET_TYPE(r->ret) == DAT_QUEUE_EMPTY)
+			async_empty(m, c->h[0]);
 		if ((c->op == OP_CNO_WAIT || c->op == OP_CNO_TRIGGER) &&
 		    DAT_GET_TYPE(r->ret) == DAT_QUEUE_EMPTY) {
 			mine(m, c->h[0])->cno.latch = LATCH_NO;

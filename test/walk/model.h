@@ -116,7 +116,8 @@ struct evd {
 	int qlen;  /* that it has */
 	int asked; /* that was asked for: beyond it is an overflow */
 	bool disabled, unwaitable;
-	bool too_many; /* asynchronous errors may have been, and not told */
+	bool too_many; /* asynchronous errors may have been, since it was empty
+			*/
 	/* It had too many events, of which the asynchronous EVD tells once. */
 	int may_spill;	 /* times that it may have, and that was not read */
 	bool spilt;	 /* since it last had room, maybe */
@@ -407,6 +408,8 @@ bool spill_owes(const struct model *m, int async);
 bool spill_can(const struct model *m, int evd);
 /* Before its length changes: errors beyond it may have been. */
 void async_remember(struct model *m, int evd);
+/* It was found empty. */
+void async_empty(struct model *m, int evd);
 int async_may_have(const struct model *m, int evd);
 /* Messages into shared queues: model_shared.c */
 bool shared_has_buffer(const struct model *m, int ep);

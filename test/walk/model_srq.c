@@ -379,6 +379,11 @@ void async_remember(struct model *m, int evd)
 	m->obj[evd].evd.too_many = is_async(m, evd) && too_many(m, evd);
 }
 
+void async_empty(struct model *m, int evd)
+{
+	m->obj[evd].evd.too_many = false;
+}
+
 int async_may_have(const struct model *m, int evd)
 {
 	return errors(m, evd) + (is_async(m, evd) && too_many(m, evd));
@@ -421,12 +426,14 @@ bool async_event(struct model *m, int evd, const DAT_EVENT *ev)
 		&ev->event_data.asynch_error_event_data;
 	int of = OBJ_NULL;
 
-	/* "in place of the first error beyond that it reports itself" */
+	/*
+	 * "in place of the first error beyond that it reports itself": each
+	 * time, and some may have been taken in between.
+	 */
 	async_remember(m, evd);
 	if (m->obj[evd].evd.too_many &&
 	    ev->event_number == DAT_ASYNC_ERROR_EVD_OVERFLOW &&
 	    d->dat_handle == m->obj[evd].handle) {
-		m->obj[evd].evd.too_many = false;
 		spill_dropped(m, evd);
 		return true;
 	}
