@@ -116,8 +116,7 @@ struct evd {
 	int qlen;  /* that it has */
 	int asked; /* that was asked for: beyond it is an overflow */
 	bool disabled, unwaitable;
-	bool too_many; /* asynchronous errors may have been, since it was empty
-			*/
+	bool too_many; /* asynchronous errors, maybe, since it was empty */
 	/* It had too many events, of which the asynchronous EVD tells once. */
 	int may_spill;	 /* times that it may have, and that was not read */
 	bool spilt;	 /* since it last had room, maybe */
