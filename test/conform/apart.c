@@ -13,6 +13,7 @@
  */
 #include "test/conform/apart_step.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -368,6 +369,31 @@ DAT_RETURN apart_step(const char *call, bool mine, DAT_RETURN ret,
 	if (!own)
 		exchange(mine);
 	return ret;
+}
+
+DAT_RETURN apart_step_made(const char *call, bool mine, DAT_RETURN ret,
+			   DAT_HANDLE *handle)
+{
+	struct apart_part part = {handle, sizeof(*handle)};
+	DAT_HANDLE was = handle ? *handle : DAT_HANDLE_NULL;
+
+	ret = apart_step(call, mine, ret, &part, 1);
+	if (!handle)
+		return ret;
+	if (ret == DAT_SUCCESS)
+		apart_made(*handle, mine);
+	else if (!mine) /* it may be an address of the other process */
+		*handle = was;
+	return ret;
+}
+
+void *apart_library(const char *call)
+{
+	void *fn = dlsym(RTLD_NEXT, call);
+
+	if (!fn)
+		FAIL("no %s", call);
+	return fn;
 }
 
 void apart_pointed(bool mine, void **pointer, size_t size)

@@ -1,90 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * apart_calls.c - the calls of DAT 2.0 as a program with one side gets them.
+ * apart_calls.c - the calls of DAT as a program with one side gets them: those
+ * that both versions have alike. The others are in apart_12.c and apart_20.c.
  *
  * Each asks whose object it is for, makes the library's call if that is here,
  * and says what it returns and writes: a part for each argument that is
  * written. Calls that are for no object are the library's. Threads, ownership:
- * apart.h. Rule: <dat2/udat.h>.
+ * apart.h. Rule: the version's <udat.h>.
  */
 #include "test/conform/apart_step.h"
 
-#include <dlfcn.h>
 #include <netinet/in.h>
-#include <stdarg.h>
 #include <string.h>
 
+#if DAT_FACE == 2
 #include <dat2/dat_ib_extensions.h>
-
-static void *library(const char *call)
-{
-	void *fn = dlsym(RTLD_NEXT, call);
-
-	if (!fn)
-		conf_fail(__FILE__, __LINE__, "no %s", call);
-	return fn;
-}
-
-#define REAL(call) (*(__typeof__(&call))(uintptr_t)library(#call))
-
-/* The call itself, where it belongs. */
-#define HERE(whose, call, ...)                \
-	bool mine = apart_turn(#call, whose); \
-	DAT_RETURN ret = mine ? REAL(call)(__VA_ARGS__) : DAT_SUCCESS
-
-#define PART(p) ((struct apart_part){(p), sizeof(*(p))})
-#define STEP(...)                                                           \
-	apart_step(__func__, mine, ret,                                     \
-		   (const struct apart_part[]){__VA_ARGS__},                \
-		   (int)(sizeof((const struct apart_part[]){__VA_ARGS__}) / \
-			 sizeof(struct apart_part)))
-#define NOTHING PART((char *)NULL)
-
-static DAT_RETURN made(const char *call, bool mine, DAT_RETURN ret,
-		       DAT_HANDLE *handle)
-{
-	struct apart_part part = PART(handle);
-	DAT_HANDLE was = handle ? *handle : DAT_HANDLE_NULL;
-
-	ret = apart_step(call, mine, ret, &part, 1);
-	if (!handle)
-		return ret;
-	if (ret == DAT_SUCCESS)
-		apart_made(*handle, mine);
-	else if (!mine) /* it may be an address of the other process */
-		*handle = was;
-	return ret;
-}
-
-#define MADE(handle) made(__func__, mine, ret, (handle))
-
-/* All parameters begin with the IA. */
-#define SHOW_IA(param)                                                    \
-	do {                                                              \
-		if (mine && (param) && ret == DAT_SUCCESS)                \
-			(param)->ia_handle =                              \
-				apart_ia_shown((param)->ia_handle, true); \
-	} while (0)
-
-/* A call that takes nothing but the object. */
-#define HANDLE_CALL(call, type)                               \
-	DAT_RETURN call(type handle)                          \
-	{                                                     \
-		HERE(handle, call, handle);                   \
-                                                              \
-		return apart_step(#call, mine, ret, NULL, 0); \
-	}
-
-#define QUERY_CALL(object, OBJECT)                                       \
-	DAT_RETURN dat_##object##_query(DAT_##OBJECT##_HANDLE handle,    \
-					DAT_##OBJECT##_PARAM_MASK mask,  \
-					DAT_##OBJECT##_PARAM *param)     \
-	{                                                                \
-		HERE(handle, dat_##object##_query, handle, mask, param); \
-                                                                         \
-		SHOW_IA(param);                                          \
-		return STEP(PART(param));                                \
-	}
+#endif
 
 static void address(bool mine, DAT_IA_ADDRESS_PTR *address)
 {
@@ -232,14 +163,18 @@ static void take_event(bool mine, DAT_EVENT *ev)
 
 	switch ((unsigned)ev->event_number) {
 	case DAT_CONNECTION_REQUEST_EVENT:
+#if DAT_FACE == 2
 	case DAT_IB_UD_CONNECTION_REQUEST_EVENT:
+#endif
 		apart_made(cr->cr_handle, mine);
 		address(mine, &cr->local_ia_address_ptr);
 		break;
 	case DAT_CONNECTION_EVENT_ESTABLISHED:
 	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+#if DAT_FACE == 2
 	case DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED:
 	case DAT_IB_UD_CONNECTION_REJECT_EVENT:
+#endif
 		apart_pointed(mine, (void **)&conn->private_data,
 			      (size_t)conn->private_data_size);
 		break;
@@ -299,13 +234,6 @@ DAT_RETURN dat_cno_modify_agent(DAT_CNO_HANDLE cno,
 	return STEP(NOTHING);
 }
 
-DAT_RETURN dat_cno_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE *evd)
-{
-	HERE(cno, dat_cno_trigger, cno, evd);
-
-	return STEP(PART(evd));
-}
-
 HANDLE_CALL(dat_cno_free, DAT_CNO_HANDLE)
 
 /* ------------------------------------------------------ PZ, LMR, RMR */
@@ -320,24 +248,6 @@ DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
 QUERY_CALL(pz, PZ)
 
 HANDLE_CALL(dat_pz_free, DAT_PZ_HANDLE)
-
-DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type,
-			  DAT_REGION_DESCRIPTION region, DAT_VLEN length,
-			  DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS privileges,
-			  DAT_VA_TYPE va_type, DAT_LMR_HANDLE *lmr,
-			  DAT_LMR_CONTEXT *lmr_context,
-			  DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *size,
-			  DAT_VADDR *at)
-{
-	HERE(ia, dat_lmr_create, apart_ia(ia), type, region, length, pz,
-	     privileges, va_type, lmr, lmr_context, rmr_context, size, at);
-
-	ret = STEP(PART(lmr), PART(lmr_context), PART(rmr_context), PART(size),
-		   PART(at));
-	if (ret == DAT_SUCCESS)
-		apart_made(*lmr, mine);
-	return ret;
-}
 
 QUERY_CALL(lmr, LMR)
 
@@ -366,26 +276,7 @@ DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
 	return MADE(rmr);
 }
 
-DAT_RETURN dat_rmr_create_for_ep(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
-{
-	HERE(pz, dat_rmr_create_for_ep, pz, rmr);
-
-	return MADE(rmr);
-}
-
 QUERY_CALL(rmr, RMR)
-
-DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
-			const DAT_LMR_TRIPLET *segment, DAT_MEM_PRIV_FLAGS priv,
-			DAT_VA_TYPE va_type, DAT_EP_HANDLE ep,
-			DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
-			DAT_RMR_CONTEXT *context)
-{
-	HERE(rmr, dat_rmr_bind, rmr, lmr, segment, priv, va_type, ep, cookie,
-	     flags, context);
-
-	return STEP(PART(context));
-}
 
 HANDLE_CALL(dat_rmr_free, DAT_RMR_HANDLE)
 
@@ -465,19 +356,6 @@ QUERY_CALL(rsp, RSP)
 
 HANDLE_CALL(dat_rsp_free, DAT_RSP_HANDLE)
 
-DAT_RETURN dat_csp_create(DAT_IA_HANDLE ia, DAT_COMM *comm,
-			  DAT_IA_ADDRESS_PTR at, DAT_EVD_HANDLE evd,
-			  DAT_CSP_HANDLE *csp)
-{
-	HERE(ia, dat_csp_create, apart_ia(ia), comm, at, evd, csp);
-
-	return MADE(csp);
-}
-
-QUERY_CALL(csp, CSP)
-
-HANDLE_CALL(dat_csp_free, DAT_CSP_HANDLE)
-
 /* It may bring the endpoint that the provider has made. */
 DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr, DAT_CR_PARAM_MASK mask,
 			DAT_CR_PARAM *param)
@@ -501,13 +379,6 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr, DAT_EP_HANDLE ep, DAT_COUNT size,
 			 const DAT_PVOID data)
 {
 	HERE(cr, dat_cr_accept, cr, ep, size, data);
-
-	return STEP(NOTHING);
-}
-
-DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr, DAT_COUNT size, const DAT_PVOID data)
-{
-	HERE(cr, dat_cr_reject, cr, size, data);
 
 	return STEP(NOTHING);
 }
@@ -577,15 +448,6 @@ DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to,
 	return STEP(NOTHING);
 }
 
-DAT_RETURN dat_ep_common_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to,
-				 DAT_TIMEOUT timeout, DAT_COUNT size,
-				 const DAT_PVOID data)
-{
-	HERE(ep, dat_ep_common_connect, ep, to, timeout, size, data);
-
-	return STEP(NOTHING);
-}
-
 DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep, DAT_EP_HANDLE like,
 			      DAT_TIMEOUT timeout, DAT_COUNT size,
 			      const DAT_PVOID data, DAT_QOS qos)
@@ -645,19 +507,6 @@ DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 	return STEP(NOTHING);
 }
 
-DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT n,
-					    DAT_LMR_TRIPLET *iov,
-					    DAT_DTO_COOKIE cookie,
-					    DAT_COMPLETION_FLAGS flags,
-					    DAT_BOOLEAN invalidate,
-					    DAT_RMR_CONTEXT context)
-{
-	HERE(ep, dat_ep_post_send_with_invalidate, ep, n, iov, cookie, flags,
-	     invalidate, context);
-
-	return STEP(NOTHING);
-}
-
 DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT n,
 				  DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 				  const DAT_RMR_TRIPLET *to,
@@ -676,59 +525,4 @@ DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT n,
 	HERE(ep, dat_ep_post_rdma_read, ep, n, iov, cookie, from, flags);
 
 	return STEP(NOTHING);
-}
-
-DAT_RETURN dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep,
-					const DAT_RMR_TRIPLET *to,
-					DAT_DTO_COOKIE cookie,
-					const DAT_RMR_TRIPLET *from,
-					DAT_COMPLETION_FLAGS flags)
-{
-	HERE(ep, dat_ep_post_rdma_read_to_rmr, ep, to, cookie, from, flags);
-
-	return STEP(NOTHING);
-}
-
-/* ------------------------------------------------------- extensions */
-
-#define EXTENSION_ARGS 8 /* the most that one has; all are words */
-
-/* Only a query of counters writes: a number of them, or one. */
-static struct apart_part counters(DAT_HANDLE handle, const uint64_t *arg)
-{
-	DAT_HANDLE_TYPE type = DAT_HANDLE_TYPE_IA;
-	uint32_t which = (uint32_t)arg[0];
-	size_t n = 1;
-
-	dat_get_handle_type(handle, &type);
-	if (type == DAT_HANDLE_TYPE_EP && which == DCNT_EP_ALL_COUNTERS)
-		n = DCNT_EP_ALL_COUNTERS;
-	else if (type == DAT_HANDLE_TYPE_EVD && which == DCNT_EVD_ALL_COUNTERS)
-		n = DCNT_EVD_ALL_COUNTERS;
-	else if (type == DAT_HANDLE_TYPE_IA && which == DCNT_IA_ALL_COUNTERS)
-		n = DCNT_IA_ALL_COUNTERS;
-	return (struct apart_part){(void *)(uintptr_t)arg[1],
-				   n * sizeof(DAT_UINT64)};
-}
-
-DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, ...)
-{
-	struct apart_part part = NOTHING;
-	uint64_t arg[EXTENSION_ARGS];
-	DAT_RETURN ret = DAT_SUCCESS;
-	bool mine;
-	va_list ap;
-
-	va_start(ap, op);
-	for (int i = 0; i < EXTENSION_ARGS; i++)
-		arg[i] = va_arg(ap, uint64_t);
-	va_end(ap);
-	if ((int)op == DAT_IB_QUERY_COUNTERS_OP)
-		part = counters(handle, arg);
-	mine = apart_turn(__func__, handle);
-	if (mine)
-		ret = REAL(dat_extension_op)(apart_ia(handle), op, arg[0],
-					     arg[1], arg[2], arg[3], arg[4],
-					     arg[5], arg[6], arg[7]);
-	return apart_step(__func__, mine, ret, &part, 1);
 }
