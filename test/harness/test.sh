@@ -534,6 +534,10 @@ test_report()
         test_evidence "$test_logs/$f.log"
         awk -F '\t' '$1 == "F" { printf "  %s%s\n", $2, $3 == "" ? "" : " (" $3 ")" }' "$test_rec"
     done
+    if [ -e "$h_tmp/fuzz.done" ]; then
+        printf '\nwhat fuzzing reaches\n'
+        fuzz_coverage "$test_logs/fuzz.log" | sed 's/^coverage: /  /'
+    fi
     printf '\n%-9s %7s %7s %8s %9s\n' stage passed failed skipped time
     printf '%s\n' "${test_table[@]}"
     printf '\n%d passed, %d failed, %d skipped\n' "$p" "$n" "$s"
