@@ -28,15 +28,20 @@ settings="ends:2:12 ends:2:21 intelmpi:2:1 intelmpi:4:12 mvapich2:2:1 mvapich2:4
 crowd=mvapich2_demand:16:21
 crowd_siw=mvapich2_demand:8:21
 
+# run_row NAME OPTION: siw's rows one by one, so that one can be run again.
 run_row()
 {
-    local name=$1 option=$2 last=$crowd
+    local setting with=(env LD_LIBRARY_PATH="$STAGE/lib" DAT_OVERRIDE="$it_logs/dat.conf.$1"
+        "$runner" -P "$1" -m "$modules" -t 120)
 
-    [ "$name" != siw ] || last=$crowd_siw
     # shellcheck disable=SC2086
-    run_tap "$name" $run_limit \
-        env LD_LIBRARY_PATH="$STAGE/lib" DAT_OVERRIDE="$it_logs/dat.conf.$name" \
-        "$runner" -P "$name" -m "$modules" -t 120 $option $settings "$last"
+    if [ "$1" != siw ]; then
+        run_tap "$1" $run_limit "${with[@]}" $2 $settings $crowd
+        return
+    fi
+    for setting in $settings $crowd_siw; do
+        run_tap_siw "$1-${setting//:/-}" $run_limit "${with[@]}" "$2" "$setting"
+    done
 }
 
 while IFS='|' read -r name lib1 lib2 params option var <&3; do
