@@ -3,11 +3,16 @@
  * path.c - what a call of the data path costs: each call of DAT, and beside it
  * the same work by verbs alone, on the fake device with null_path.h below.
  *
- *	path count     under callgrind: one dump for each call and side, with
- *the name "CALL|dat" or "CALL|verbs"; path.awk reads them path time
- *nanoseconds: lines of CALL, dat, verbs path pairs N   under callgrind: N pairs
- *of endpoints in turn send one message each, and it is received; one dump,
- *"pairs|dat"
+ *	path count
+ * under callgrind: one dump for each call and side, with the name "CALL|dat" or
+ * "CALL|verbs"; path.awk reads them
+ *
+ *	path time
+ * nanoseconds: lines of CALL, dat, verbs
+ *
+ *	path pairs N
+ * under callgrind: N pairs of endpoints send one message each in turn, and it
+ * is received; one dump, "pairs|dat"
  *
  * One process connects endpoints of one adapter, "path" of dat.conf, with one
  * another. One segment of 8 bytes. A call is named as the table of budgets in
