@@ -5,14 +5,15 @@
 #   lines "locked OBJECT ADDRESS"      instructions that lock the bus
 #   lines "time<TAB>CALL<TAB>DAT<TAB>VERBS"   nanoseconds
 #   dumps of callgrind, with --compress-strings=no --compress-pos=no; of a run
-#   that counts (DAPL_COUNTERS) if they are named "counting"
+#   that counts (DAPL_COUNTERS) if they are named "counting", of one whose locks
+#   have no bias if they are named "plain"
 # Variables: batch, calls in a dump; rounds, turns in a dump of pairs; pairs, how
 # many.
 #
 # alone: instructions of libdat2, the provider and the C library below them;
 # over: with those of the program, less those of the program that does it by
 # verbs. The device's (null_*) are in neither. counting: how many more they are
-# while they count.
+# while they count. plain: alone, where no lock has a bias.
 
 function group(ob, fn)
 {
@@ -43,8 +44,8 @@ $1 == "locked" { locked[$2, $3] = 1; next }
     side = label
     sub(/.*\|/, "", side)
     sub(/\|.*/, "", label)
-    if (base(FILENAME) ~ /^counting/)
-        side = side == "dat" ? "counting" : "none"
+    if (base(FILENAME) ~ /^(counting|plain)/)
+        side = side == "dat" ? substr(base(FILENAME), 1, index(base(FILENAME), ".") - 1) : "none"
     if (label != "pairs" && side == "dat")
         names[++n] = label
     next
@@ -73,8 +74,9 @@ END {
         alone = cost[c, "dat", "ours"] + cost[c, "dat", "libc"]
         over = alone + cost[c, "dat", "program"] - cost[c, "verbs", "program"]
         counting = cost[c, "counting", "ours"] + cost[c, "counting", "libc"] - alone
-        printf "{\"call\":%s,\"alone\":%.0f,\"over\":%.0f,\"counting\":%.0f,\"locked\":%.1f",
-            text(c), alone / batch, over / batch, counting / batch, locks[c] / batch
+        plain = cost[c, "plain", "ours"] + cost[c, "plain", "libc"]
+        printf "{\"call\":%s,\"alone\":%.0f,\"over\":%.0f,\"counting\":%.0f,\"plain\":%.0f,\"locked\":%.1f",
+            text(c), alone / batch, over / batch, counting / batch, plain / batch, locks[c] / batch
         if (c in ns)
             printf ",\"ns\":%s,\"ns_verbs\":%s", ns[c], ns_verbs[c]
         print "}"

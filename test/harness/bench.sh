@@ -143,8 +143,8 @@ bench_connect()
 bench_path_table()
 {
     jq -rs '
-        (["call", "alone", "over verbs", "counting", "locked", "ns", "ns of verbs"],
-         (.[] | select(.call) | [.call, .alone, .over, .counting, .locked, .ns // "-",
+        (["call", "alone", "over verbs", "counting", "plain", "locked", "ns", "ns of verbs"],
+         (.[] | select(.call) | [.call, .alone, .over, .counting, .plain, .locked, .ns // "-",
                 .ns_verbs // "-"]))
         | map(tostring) | @tsv' "$1" | bench_columns
     echo

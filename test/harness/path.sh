@@ -20,7 +20,7 @@ path_run()
 }
 
 # path_callgrind DIR OUT PREFIX ARGUMENT... -- VALGRIND-OPTION...: dumps
-# OUT/PREFIX.1 and so on.
+# OUT/PREFIX.1 and so on. path_before: words in front of the command.
 path_callgrind()
 {
     local dir=$1 out=$2 prefix=$3 arguments=()
@@ -32,7 +32,7 @@ path_callgrind()
     done
     shift
     rm -f "$out/$prefix".*
-    path_run "$dir" "$out" timeout 300 valgrind --tool=callgrind --collect-atstart=no \
+    path_run "$dir" "$out" timeout 300 ${path_before:-} valgrind --tool=callgrind --collect-atstart=no \
         --compress-strings=no --compress-pos=no --callgrind-out-file="$out/$prefix" "$@" \
         "$dir/test/bench/.libs/path" "${arguments[@]}" >"$out/$prefix.log" 2>&1 ||
         { cat "$out/$prefix.log" >&2; return 1; }
@@ -52,7 +52,7 @@ path_prepare()
     mkdir -p "$2"
     echo "path u2.0 threadsafe default $1/dapl/$path_provider dapl.2.0 \"10.0.0.1 0\" \"\"" \
         >"$2/dat.conf"
-    make -C "$1" test/bench/path >"$2/make.log" 2>&1 || { cat "$2/make.log" >&2; return 1; }
+    make -C "$1" test/bench/path test/no_membarrier >"$2/make.log" 2>&1 || { cat "$2/make.log" >&2; return 1; }
 }
 
 # path_counts DIR OUT: JSON of the calls on standard output; with times, if
@@ -63,12 +63,14 @@ path_counts()
 
     DAPL_COUNTERS='' path_callgrind "$dir" "$out" calls count -- --dump-instr=yes || return 1
     DAPL_COUNTERS=json path_callgrind "$dir" "$out" counting count -- || return 1
+    DAPL_COUNTERS='' path_before=$dir/test/no_membarrier path_callgrind "$dir" "$out" plain count -- || return 1
     {
         path_locked "$dir/dat/.libs/libdat2.so.2"
         path_locked "$dir/dapl/$path_provider"
         [ ! -e "$out/times" ] || sed 's/^/time\t/' "$out/times"
     } >"$out/facts"
-    mapfile -t dumps < <(find "$out" -name 'calls.[0-9]*' -o -name 'counting.[0-9]*' | sort -V)
+    mapfile -t dumps < <(find "$out" -name 'calls.[0-9]*' -o -name 'counting.[0-9]*' \
+        -o -name 'plain.[0-9]*' | sort -V)
     awk -v batch=$path_batch -f "$h_top/test/bench/path.awk" "$out/facts" "${dumps[@]}"
 }
 

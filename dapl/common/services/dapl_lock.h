@@ -185,6 +185,11 @@ static inline bool dapl_lock_mine(struct dapl_lock *l)
 	return true;
 }
 
+static inline bool dapl_lock_plain(struct dapl_lock *l)
+{
+	return dapl_lock_mine(l);
+}
+
 static inline void dapl_unlock_mine(struct dapl_lock *l)
 {
 	dapl_unlock(l);
@@ -299,6 +304,18 @@ static inline bool dapl_lock_mine(struct dapl_lock *l)
 		   !dapl__lock_take_biased(l, self)) {
 		return false;
 	}
+	DAPL_LOCK_ENTER(l);
+	return true;
+}
+
+/*
+ * Takes L if it has no bias, and is free: for who has just failed to have it by
+ * dapl_lock_mine(). It is given back by dapl_unlock().
+ */
+static inline bool dapl_lock_plain(struct dapl_lock *l)
+{
+	if (__atomic_load_n(&l->bias, __ATOMIC_RELAXED) || !dapl__lock_take(l))
+		return false;
 	DAPL_LOCK_ENTER(l);
 	return true;
 }

@@ -341,7 +341,7 @@ static void fast_way_left_locked(struct dapl_wq *wq, int count)
 	dapl_lock_assert_held(&wq->lock);
 	if (count != DAPL_UNCOUNTED)
 		dapl_wq_counts(wq);
-	dapl_unlock_mine(&wq->lock);
+	dapl_unlock(&wq->lock);
 }
 
 /* What the device refused, and is not flushed, has not been posted. */
@@ -368,7 +368,7 @@ DAT_RETURN dapl_transfer_refused(struct dapl_wq *wq, int err, uint64_t wr_id,
 	slot_undo_locked(wq);
 	uncount_locked(wq, count, length);
 	before = dapl_wq_used(wq);
-	dapl_unlock_mine(&wq->lock);
+	dapl_unlock(&wq->lock);
 	if (is_over(qp, err))
 		err = post_flushed(qp, qp->sq, qp->request_evd, cookie, op);
 	if (err)
@@ -500,8 +500,8 @@ DAT_RETURN dapl_qp_post_bind(struct dapl_qp *qp, struct ibv_mw *mw,
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN transfer_slow(DAT_EP_HANDLE handle,
-				const struct dapl_transfer *t)
+__attribute__((cold, noinline)) static DAT_RETURN
+transfer_slow(DAT_EP_HANDLE handle, const struct dapl_transfer *t)
 {
 	struct dapl_qp *qp = dapl_qp_from(handle);
 	DAT_LMR_TRIPLET nothing = {0};
@@ -547,6 +547,11 @@ DAT_RETURN dapl_transfer_slow(DAT_EP_HANDLE handle,
 	uint32_t before;
 	DAT_RETURN ret;
 
+	if (!locked &&
+	    dapl_transfer_fast(handle, t->opcode, t->op, t->segments, t->iov,
+			       t->cookie, t->remote, t->imm, t->flags, t->count,
+			       false, &locked, &ret))
+		return ret;
 	if (locked)
 		fast_way_left_locked(qp->sq, t->count);
 	if (t->count == DAPL_UNCOUNTED)
@@ -681,7 +686,7 @@ DAT_RETURN dapl_recv_refused(struct dapl_wq *wq, int err, uint64_t wr_id,
 	slot_undo_locked(wq);
 	uncount_locked(wq, count, length);
 	before = dapl_wq_used(wq);
-	dapl_unlock_mine(&wq->lock);
+	dapl_unlock(&wq->lock);
 	ret = recv_refused(qp, err, segments, from, cookie,
 			   DAT_COMPLETION_DEFAULT_FLAG);
 	if (ret == DAT_SUCCESS && count != DAPL_UNCOUNTED)
@@ -689,9 +694,9 @@ DAT_RETURN dapl_recv_refused(struct dapl_wq *wq, int err, uint64_t wr_id,
 	return ret;
 }
 
-static DAT_RETURN recv_slow(DAT_EP_HANDLE handle, DAT_COUNT segments,
-			    DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-			    DAT_COMPLETION_FLAGS flags)
+__attribute__((cold, noinline)) static DAT_RETURN
+recv_slow(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+	  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	struct dapl_qp *qp = dapl_qp_from(handle);
 	struct dapl_wq *wq = qp ? qp->rq : NULL;
@@ -738,6 +743,9 @@ DAT_RETURN dapl_recv_slow(DAT_EP_HANDLE handle, DAT_COUNT segments,
 	uint32_t before;
 	DAT_RETURN ret;
 
+	if (!locked && dapl_recv_fast(handle, segments, iov, cookie, count,
+				      false, &locked, &ret))
+		return ret;
 	if (locked)
 		fast_way_left_locked(qp->rq, count);
 	if (count == DAPL_UNCOUNTED)

@@ -54,22 +54,25 @@ struct dapl_transfer {
 /*
  * What is not simply possible: dapl_ep_post.c. The fast path calls it last, and
  * nothing else but verbs, so that it has hardly a register to save. LOCKED:
- * with the lock of the queue by dapl_lock_mine(), not held any more on return.
+ * with the lock of the queue, not held any more on return.
  */
 
-/* A transfer that the fast path did not want: checked in the spec's order. */
-__attribute__((cold, noinline)) DAT_RETURN
+/*
+ * A transfer that the fast path did not want: checked in the spec's order. If
+ * it is for the lock, that is tried without its bias first.
+ */
+__attribute__((noinline)) DAT_RETURN
 dapl_transfer_slow(DAT_EP_HANDLE handle, const struct dapl_transfer *t,
 		   bool locked);
 /* The same of a receive. */
-__attribute__((cold, noinline)) DAT_RETURN
+__attribute__((noinline)) DAT_RETURN
 dapl_recv_slow(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 	       DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags, int count,
 	       bool locked);
 /*
  * The device has refused with ERR what is in the slot WR_ID of WQ, and has been
- * counted; it may be flushed instead. Called with the queue's lock by
- * dapl_lock_mine(), returns without it.
+ * counted; it may be flushed instead. Called with the queue's lock, returns
+ * without it.
  */
 __attribute__((cold, noinline)) DAT_RETURN
 dapl_transfer_refused(struct dapl_wq *wq, int err, uint64_t wr_id, int segments,
@@ -226,23 +229,49 @@ dapl_wr_fill(const struct dapl_qp *qp, struct ibv_send_wr *wr,
 						  send_flags & IBV_SEND_INLINE);
 }
 
-/* A request of OPCODE, whose event will report OP. IMM: or what to invalidate.
+/*
+ * MINE, a constant: whether a post has the lock by dapl_lock_mine(), or as one
+ * that has no bias. False: it is to be left to others.
  */
-__attribute__((always_inline)) static inline DAT_RETURN
-dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
+__attribute__((always_inline)) static inline bool
+dapl_wq_lock(struct dapl_wq *wq, bool mine)
+{
+	return mine ? dapl_lock_mine(&wq->lock) : dapl_lock_plain(&wq->lock);
+}
+
+/* Somebody else gives the lock back, by dapl_unlock(). */
+static inline void dapl_wq_lock_keep(struct dapl_wq *wq, bool mine)
+{
+	if (mine)
+		dapl_lock_keep(&wq->lock);
+}
+
+static inline void dapl_wq_unlock(struct dapl_wq *wq, bool mine)
+{
+	if (mine)
+		dapl_unlock_mine(&wq->lock);
+	else
+		dapl_unlock(&wq->lock);
+}
+
+/* Whether a transfer is done, with *RET; if not, *LOCKED says if it is locked.
+ */
+__attribute__((always_inline)) static inline bool
+dapl_transfer_fast(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 		   DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 		   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
-		   uint32_t imm, DAT_COMPLETION_FLAGS flags, int count)
+		   uint32_t imm, DAT_COMPLETION_FLAGS flags, int count,
+		   bool mine, bool *locked, DAT_RETURN *ret)
 {
 	struct dapl_qp *qp = (struct dapl_qp *)handle;
 	struct ibv_send_wr wr, *bad;
 	struct dapl_counts *counts;
 	struct dapl_slot *slot;
-	bool locked = false;
 	struct dapl_wq *wq;
 	uint64_t length;
-	int ret;
+	int err;
 
+	*locked = false;
 	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) ||
 		     (uint32_t)segments - 1 >=
 			     __atomic_load_n(op == DAT_DTO_RDMA_READ
@@ -250,26 +279,26 @@ dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 						     : &qp->request_iov,
 					     __ATOMIC_RELAXED) ||
 		     !iov))
-		goto slow;
+		return false;
 	wq = qp->sq;
-	if (unlikely(!dapl_lock_mine(&wq->lock)))
-		goto slow;
-	locked = true;
+	if (unlikely(!dapl_wq_lock(wq, mine)))
+		return false;
+	*locked = true;
 	/* Not before: compilers make one long test of two pointers. */
 	if (unlikely(op != DAT_DTO_SEND && !remote))
-		goto slow;
+		goto keep;
 	counts = dapl_wq_counts_locked(wq, count);
 	if (count != DAPL_UNCOUNTED && unlikely(!counts))
-		goto slow;
+		goto keep;
 	length = iov->segment_length;
 	if (unlikely(segments > 1)) {
 		length = dapl_iov_length(iov, segments);
 		if (unlikely(length > DAPL_LENGTH_MAX))
-			goto slow;
+			goto keep;
 	}
 	slot = dapl_slot_next_locked(wq);
 	if (unlikely(!slot))
-		goto slow;
+		goto keep;
 	dapl_wr_fill(qp, &wr, opcode, op, segments, iov, length, remote, imm,
 		     flags);
 	wr.wr_id = (uintptr_t)slot;
@@ -281,14 +310,36 @@ dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 		slot->op |= dapl_slot_suppress_locked(wq, slot, &wr);
 	if (count != DAPL_UNCOUNTED)
 		dapl_wq_count_locked(wq, counts, slot, count, length);
-	ret = qp->io.post_send(qp->ibv, &wr, &bad);
-	if (unlikely(ret))
-		return dapl_transfer_refused(wq, ret, wr.wr_id, wr.num_sge,
+	err = qp->io.post_send(qp->ibv, &wr, &bad);
+	if (unlikely(err)) {
+		dapl_wq_lock_keep(wq, mine);
+		*ret = dapl_transfer_refused(wq, err, wr.wr_id, wr.num_sge,
 					     count);
-	dapl_unlock_mine(&wq->lock);
-	return DAT_SUCCESS;
+		return true;
+	}
+	dapl_wq_unlock(wq, mine);
+	*ret = DAT_SUCCESS;
+	return true;
 
-slow:
+keep:
+	dapl_wq_lock_keep(wq, mine);
+	return false;
+}
+
+/* A request of OPCODE, whose event will report OP. IMM: or what to invalidate.
+ */
+__attribute__((always_inline)) static inline DAT_RETURN
+dapl_post_transfer(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
+		   DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+		   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+		   uint32_t imm, DAT_COMPLETION_FLAGS flags, int count)
+{
+	DAT_RETURN ret;
+	bool locked;
+
+	if (dapl_transfer_fast(handle, opcode, op, segments, iov, cookie,
+			       remote, imm, flags, count, true, &locked, &ret))
+		return ret;
 	return dapl_transfer_slow(handle,
 				  &(struct dapl_transfer){count, opcode, op,
 							  segments, iov, cookie,
@@ -296,31 +347,33 @@ slow:
 				  locked);
 }
 
-__attribute__((always_inline)) static inline DAT_RETURN
-dapl_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
-	       DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags, int count)
+/* As dapl_transfer_fast(). */
+__attribute__((always_inline)) static inline bool
+dapl_recv_fast(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+	       DAT_DTO_COOKIE cookie, int count, bool mine, bool *locked,
+	       DAT_RETURN *ret)
 {
 	struct dapl_qp *qp = (struct dapl_qp *)handle;
 	struct ibv_recv_wr wr, *bad;
 	struct dapl_counts *counts;
 	struct dapl_slot *slot;
-	bool locked = false;
 	struct dapl_wq *wq;
-	int ret;
+	int err;
 
+	*locked = false;
 	if (unlikely(!dapl_obj_is(handle, DAT_HANDLE_TYPE_EP) ||
 		     (uint32_t)segments - 1 >= qp->recv_iov || !iov))
-		goto slow;
+		return false;
 	wq = qp->rq;
-	if (unlikely(!dapl_lock_mine(&wq->lock)))
-		goto slow;
-	locked = true;
+	if (unlikely(!dapl_wq_lock(wq, mine)))
+		return false;
+	*locked = true;
 	counts = dapl_wq_counts_locked(wq, count);
 	if (count != DAPL_UNCOUNTED && unlikely(!counts))
-		goto slow;
+		goto keep;
 	slot = dapl_slot_next_locked(wq);
 	if (unlikely(!slot))
-		goto slow;
+		goto keep;
 	slot->cookie = cookie;
 	wr.wr_id = (uintptr_t)slot;
 	wr.next = NULL;
@@ -331,14 +384,32 @@ dapl_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 				     likely(segments == 1)
 					     ? iov->segment_length
 					     : dapl_iov_length(iov, segments));
-	ret = qp->io.post_recv(qp->ibv, &wr, &bad);
-	if (unlikely(ret))
-		return dapl_recv_refused(wq, ret, wr.wr_id, wr.sg_list,
+	err = qp->io.post_recv(qp->ibv, &wr, &bad);
+	if (unlikely(err)) {
+		dapl_wq_lock_keep(wq, mine);
+		*ret = dapl_recv_refused(wq, err, wr.wr_id, wr.sg_list,
 					 wr.num_sge, count);
-	dapl_unlock_mine(&wq->lock);
-	return DAT_SUCCESS;
+		return true;
+	}
+	dapl_wq_unlock(wq, mine);
+	*ret = DAT_SUCCESS;
+	return true;
 
-slow:
+keep:
+	dapl_wq_lock_keep(wq, mine);
+	return false;
+}
+
+__attribute__((always_inline)) static inline DAT_RETURN
+dapl_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+	       DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags, int count)
+{
+	DAT_RETURN ret;
+	bool locked;
+
+	if (dapl_recv_fast(handle, segments, iov, cookie, count, true, &locked,
+			   &ret))
+		return ret;
 	return dapl_recv_slow(handle, segments, iov, cookie, flags, count,
 			      locked);
 }

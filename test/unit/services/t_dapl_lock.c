@@ -2,9 +2,10 @@
 /*
  * t_dapl_lock.c - tests of the lock and of the checker of lock order.
  *
- * Calls covered: dapl_lock_init, dapl_lock, dapl_lock_hot, dapl_trylock,
- * dapl_unlock, dapl_lock_fini, dapl__futex_*, dapl__lock_order_*,
- * dapl__lock_assert_none, dapl_lock_assert_held.
+ * Calls covered: dapl_lock_init, dapl_lock, dapl_lock_hot, dapl_lock_mine,
+ * dapl_lock_plain, dapl_lock_keep, dapl_unlock, dapl_unlock_mine,
+ * dapl_lock_fini, dapl__futex_*, dapl__lock_order_*, dapl__lock_assert_none,
+ * dapl_lock_assert_held.
  * Built with DAPL_DEBUG and its own copy of dapl_lock.c, so that the checker
  * is tested whatever the library was configured with. What aborts runs in a
  * child, whose stderr is compared.
@@ -165,6 +166,15 @@ static void *tries(void *arg)
 	return (void *)(intptr_t)got;
 }
 
+static void *tries_plain(void *arg)
+{
+	bool got = dapl_lock_plain(&lock);
+
+	if (got)
+		dapl_unlock(&lock);
+	return (void *)(intptr_t)got;
+}
+
 static void *in_thread(void *(*fn)(void *arg))
 {
 	pthread_t t;
@@ -195,6 +205,11 @@ CASE(bias__none_without_membarrier)
 	take_often(HABIT);
 	assert_false(is_biased());
 	assert_null(in_thread(tries));
+	assert_non_null(in_thread(tries_plain));
+	assert_true(dapl_lock_plain(&lock));
+	dapl_lock_assert_held(&lock);
+	assert_null(in_thread(tries_plain)); /* it is not free */
+	dapl_unlock(&lock);
 	dapl_lock_fini(&lock);
 	__atomic_store_n(&no_membarrier, false, __ATOMIC_RELAXED);
 }
@@ -260,6 +275,7 @@ CASE(bias__others_cannot_try)
 	biased_begin();
 	take_often(HABIT);
 	assert_null(in_thread(tries));
+	assert_null(in_thread(tries_plain));
 	assert_true(is_biased()); /* and take nothing away */
 	dapl_lock_fini(&lock);
 }
@@ -294,6 +310,8 @@ CASE(bias__ends_between_two)
 	assert_false(dapl_lock_mine(&lock));
 	assert_int_equal(lock.bias, 0);
 	assert_int_equal(lock.busy, DAPL_LOCK_FREE);
+	assert_true(dapl_lock_plain(&lock));
+	dapl_unlock(&lock);
 	dapl_lock_fini(&lock);
 }
 

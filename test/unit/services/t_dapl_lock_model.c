@@ -331,7 +331,7 @@ static void thread_main(int me)
 
 		if (m.s->plain[me])
 			dapl_lock(&world.lock);
-		else if (!mine)
+		else if (!mine && !dapl_lock_plain(&world.lock))
 			dapl_lock_hot(&world.lock);
 		inside(me, i);
 		if (mine && m.s->keeps)
