@@ -6,6 +6,7 @@
  * Connections are in t_ep_conn.c, transfers in t_ep_post.c.
  * Rules: DAT 2.0 dat_ep_*, in the order in which they list their errors.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,8 +261,7 @@ struct other_thread {
 	DAT_RETURN connect, reserve, modify, free;
 };
 
-/* What another thread could do while the queue pair is made anew. */
-static void in_the_middle(void *arg)
+static void *other_thread(void *arg)
 {
 	struct other_thread *t = arg;
 	DAT_EP_HANDLE ep = t->side->ep;
@@ -274,6 +274,16 @@ static void in_the_middle(void *arg)
 	t->modify =
 		V(ep_modify)(ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param);
 	t->free = V(ep_free)(ep);
+	return NULL;
+}
+
+/* What another thread could do while the queue pair is made anew. */
+static void in_the_middle(void *arg)
+{
+	pthread_t other;
+
+	assert_int_equal(pthread_create(&other, NULL, other_thread, arg), 0);
+	pthread_join(other, NULL);
 }
 
 ON_IB(modify__nothing_begins_in_the_middle, world_eps)
