@@ -605,6 +605,51 @@ ON_IB(post__refused_by_the_device, world_connect)
 		assert_dat_ok(post_recv(c, 64, i));
 }
 
+static void is_free(const struct dapl_lock *l)
+{
+#ifndef DAPL_PTHREAD_LOCKS
+	assert_int_equal(l->busy, DAPL_LOCK_FREE);
+	assert_int_equal(l->word, 0);
+#endif
+}
+
+static void *posts_one(void *side)
+{
+	assert_dat_ok(post_recv(side, 64, 100));
+	return NULL;
+}
+
+/* By whom the queue has come to belong to; then it is another one's turn. */
+ON_IB(post__refused_on_the_fast_way, world_connect)
+{
+	struct dapl_qp *qp = (struct dapl_qp *)c->ep;
+	pthread_t other;
+
+	for (unsigned i = 0; i < 12; i++) {
+		world_recv(s, 0, 64, i);
+		assert_dat_ok(post_send(c, 64, i, 0));
+		expect_dto(c->req_evd, i, DAT_DTO_SUCCESS);
+		assert_dat_ok(post_recv(c, 64, i));
+	}
+	fv_fail_call("ibv_post_send", 1, EINVAL);
+	assert_int_equal(DAT_GET_TYPE(post_send(c, 64, 1, 0)),
+			 DAT_INVALID_PARAMETER);
+	is_free(&qp->sq->lock);
+	fv_fail_call("ibv_post_recv", 1, ENOMEM);
+	assert_int_equal(DAT_GET_TYPE(post_recv(c, 64, 1)),
+			 DAT_INSUFFICIENT_RESOURCES);
+	is_free(&qp->rq->lock);
+	fv_fail_at(0, 0);
+	for (unsigned i = 12; i < 15; i++)
+		assert_dat_ok(post_recv(c, 64, i));
+	assert_int_equal(pthread_create(&other, NULL, posts_one, c), 0);
+	assert_int_equal(pthread_join(other, NULL), 0);
+	/* A full one. */
+	assert_int_equal(DAT_GET_TYPE(post_recv(c, 64, 1)),
+			 DAT_INSUFFICIENT_RESOURCES);
+	is_free(&qp->rq->lock);
+}
+
 /* --------------------------------------------------- states */
 
 ON_EACH(post__disconnected, world_connect)
