@@ -278,6 +278,8 @@ static const struct cell table[DAPL_EP_STATE_N][DAPL_EP_IN_N] = {
 			ON(QUEUE_EMPTY) = TO_DISCONNECT,
 			ON(QUEUE_BUSY) =
 				GO_DO(MARKED, DO(ARM_PAUSE), DO(POST_MARKER)),
+			/* Two threads had tried. */
+			ON(MARKER_NO_ROOM) = IGNORE,
 			ON(DRAINED) = STAY(DO(CHECK_QUEUE)),
 			ON(TIMER) = STAY(DO(CHECK_QUEUE)),
 		},
@@ -285,7 +287,8 @@ static const struct cell table[DAPL_EP_STATE_N][DAPL_EP_IN_N] = {
 		{
 			CLOSING,
 			ON(QUEUE_EMPTY) = TO_DISCONNECT,
-			ON(QUEUE_BUSY) = STAY(DO(ARM_PAUSE)),
+			/* A post that had begun may have come behind it. */
+			ON(QUEUE_BUSY) = STAY(DO(ARM_PAUSE), DO(POST_MARKER)),
 			ON(MARKER_NO_ROOM) = GO(DRAINING),
 			ON(DRAINED) = STAY(DO(CHECK_QUEUE)),
 			ON(TIMER) = STAY(DO(CHECK_QUEUE)),

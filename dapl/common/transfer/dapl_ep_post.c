@@ -443,6 +443,22 @@ bool dapl_qp_has_room(struct dapl_qp *qp, uint32_t n)
 	return room;
 }
 
+/* Whether there is a marker whose completion has not been read. */
+static bool has_marker(struct dapl_qp *qp)
+{
+	struct dapl_wq *wq = qp->sq;
+	bool found = false;
+
+	dapl_lock(&qp->request_evd->lock);
+	dapl_lock(&wq->lock);
+	for (uint32_t i = 0; i < dapl_wq_used(wq) && !found; i++)
+		found = (dapl_wq_behind(wq, wq->tail, i)->op & DAPL_OP_MASK) ==
+			DAPL_OP_MARKER;
+	dapl_unlock(&wq->lock);
+	dapl_unlock(&qp->request_evd->lock);
+	return found;
+}
+
 int dapl_qp_post_marker(struct dapl_qp *qp)
 {
 	struct ibv_send_wr wr = {
@@ -451,6 +467,8 @@ int dapl_qp_post_marker(struct dapl_qp *qp)
 	};
 	DAT_DTO_COOKIE none = {.as_64 = 0};
 
+	if (has_marker(qp))
+		return 0;
 	return post_wr(qp, &wr, DAPL_OP_MARKER, 0, none);
 }
 

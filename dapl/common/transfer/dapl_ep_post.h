@@ -63,7 +63,10 @@ DAT_RETURN dapl_qp_post_bind(struct dapl_qp *qp, struct ibv_mw *mw,
 			     DAT_RMR_CONTEXT *ret_key);
 /* Whether N requests can be posted, or need no place since they are flushed. */
 bool dapl_qp_has_room(struct dapl_qp *qp, uint32_t n);
-/* A request of our own whose completion proves that all before it are done. */
+/*
+ * A request of our own whose completion proves that all before it are done;
+ * none, while there is one.
+ */
 int dapl_qp_post_marker(struct dapl_qp *qp);
 
 #endif

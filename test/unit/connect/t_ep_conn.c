@@ -16,6 +16,7 @@
 
 #include "dapl/common/base/dapl_ia.h"
 #include "dapl/common/connect/dapl_ep.h"
+#include "dapl/common/transfer/dapl_ep_post.h"
 #include "test/unit/kit.h"
 
 #define EV(x) DAT_CONNECTION_EVENT_##x
@@ -275,6 +276,39 @@ ON_EACH(disconnect__graceful_drains_suppressed, world_connect)
 ON_EACH(disconnect__graceful_drains_only_suppressed, world_connect)
 {
 	drained(w, 1, DAT_COMPLETION_SUPPRESS_FLAG);
+}
+
+/*
+ * What another thread has begun to post before, and gets to the queue behind
+ * the marker: a suppressed request, so that nothing else tells of its end.
+ */
+ON_EACH(disconnect__graceful_drains_what_came_late, world_connect)
+{
+	struct ibv_sge seg = {(uintptr_t)c->mem.buf, 8, c->mem.lkey};
+	DAT_RMR_TRIPLET to = world_target(s, 0, 8);
+	struct ibv_send_wr wr = {
+		.sg_list = &seg, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
+	struct dapl_qp *qp = &((struct dapl_ep *)c->ep)->qp;
+	DAT_EP_STATE state;
+
+	wr.wr.rdma.remote_addr = to.virtual_address;
+	wr.wr.rdma.rkey = to.rmr_context;
+	fv_pause(true);
+	world_recv(s, 0, 256, 100);
+	world_send(c, 0, 200, 1, 0);
+	assert_dat_ok(V(ep_disconnect)(c->ep, DAT_CLOSE_GRACEFUL_FLAG));
+	kit_state(c->ep, DAT_EP_STATE_DISCONNECT_PENDING);
+	state = __atomic_exchange_n(&qp->state, DAT_EP_STATE_CONNECTED,
+				    __ATOMIC_RELAXED);
+	assert_dat_ok(dapl_qp_post_request(qp, &wr, DAT_DTO_RDMA_WRITE, 8,
+					   world_cookie(2),
+					   DAT_COMPLETION_SUPPRESS_FLAG));
+	__atomic_store_n(&qp->state, state, __ATOMIC_RELAXED);
+	fv_pause(false);
+	expect_dto(c->req_evd, 1, DAT_DTO_SUCCESS);
+	kit_conn(c, EV(DISCONNECTED));
+	expect_empty(c->req_evd);
+	assert_int_equal(dapl_wq_used(qp->sq), 0);
 }
 
 /* With every place taken there is none for a marker, until some complete. */

@@ -210,10 +210,10 @@ T(disconnect__waits_for_requests)
 	does(ON(MARKER_NO_ROOM), "", AT(DRAINING));
 	does(ON(TIMER), "check queue", AT(DRAINING));
 	does(ON(QUEUE_BUSY), "arm pause, post marker", AT(MARKED));
-	/* Two threads look: the marker is posted once. */
+	/* Something may have come behind it. */
 	does(ON(TIMER), "check queue", AT(MARKED));
 	does(ON(DRAINED), "check queue", AT(MARKED));
-	does(ON(QUEUE_BUSY), "arm pause", AT(MARKED));
+	does(ON(QUEUE_BUSY), "arm pause, post marker", AT(MARKED));
 	does(ON(QUEUE_EMPTY), "disarm, op", AT(DISCONNECTING));
 	does(ON(DISCONNECT_FAILED), ENDS, AT(END_CLOSE));
 	does(ON(QP_IN_ERROR), ENDED "DISCONNECTED", AT(DISCONNECTED));
@@ -590,8 +590,8 @@ static void carry_out(struct world *w, enum dapl_ep_effect effect,
 		w->work = true;
 		break;
 	case DO(POST_MARKER):
-		HOLDS(w, in, c && !c->marking);
-		c->marking = true;
+		HOLDS(w, in, c);
+		c->marking += c->marking < LOOK_MAX;
 		break;
 	case DO(QP_ERROR):
 		HOLDS(w, in,
@@ -885,7 +885,7 @@ static void marker_posted(const struct world *from, int i,
 {
 	struct world w = *from;
 
-	w.conn[i].marking = false;
+	w.conn[i].marking--;
 	if (w.held == i && no != DAPL_EP_IN_N)
 		feed(&w, no, i);
 	else
