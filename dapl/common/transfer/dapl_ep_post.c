@@ -127,7 +127,7 @@ post_flushed(struct dapl_qp *qp, struct dapl_wq *wq, struct dapl_evd *evd,
 	dapl_lock(&evd->lock);
 	dapl_evd_poll_locked(evd, DAPL_EVD_TO_END, NULL, &after);
 	dapl_lock(&wq->lock);
-	waits = wq->open && wq->flushing && dapl_completion_due_locked(wq);
+	waits = wq->open && dapl_completion_due_locked(wq);
 	if (waits)
 		ret = owe_locked(wq, cookie, op);
 	dapl_unlock(&wq->lock);

@@ -940,6 +940,31 @@ ON_EACH(flush__device_refuses_what_comes_late, world_connect)
 	cfg->err_refuses_posts = 0;
 }
 
+/* Its flushes of what it has taken before may come late, and do come first. */
+WORLD_CASE(flush__refused_before_the_flushes_come, WORLD_STEPS(world_connect),
+	   WORLD_ROW(flush__refused_before_the_flushes_come, ".cxgb4", CXGB4),
+	   WORLD_ROW(flush__refused_before_the_flushes_come, ".mlx5", MLX5))
+{
+	for (unsigned i = 0; i < 3; i++)
+		assert_dat_ok(post_recv(c, 64, i));
+	fv_pause(true);
+	for (unsigned i = 0; i < 3; i++)
+		assert_dat_ok(post_send(c, 8, i, 0));
+	fv_qp_error(world_qp(c->ep));
+	for (unsigned i = 3; i < 6; i++) {
+		assert_dat_ok(post_recv(c, 64, i));
+		assert_dat_ok(post_send(c, 8, i, 0));
+	}
+	fv_pause(false);
+	for (unsigned i = 0; i < 6; i++) {
+		expect_dto(c->recv_evd, i, DAT_DTO_ERR_FLUSHED);
+		expect_dto(c->req_evd, i, DAT_DTO_ERR_FLUSHED);
+	}
+	expect_empty(c->recv_evd);
+	expect_empty(c->req_evd);
+	(void)s;
+}
+
 /*
  * The device knows that the connection has ended before we do. What is posted
  * meanwhile stays in its queues, and is flushed before the event.
