@@ -32,9 +32,11 @@ launch()
     says "Service Point Ready" "$server_log"
 }
 
-# Of a server whose client was not served nobody knows what it waits for.
+# Of a server whose client was not served nobody knows what it waits for. On another
+# node it is ended there: with this end of it, it would be killed later than that.
 another_server()
 {
+    [ ${#it_there[@]} = 0 ] || "${it_there[@]}" pkill -KILL -f -- "[-]T S -D $IT_PROVIDER"
     kill "$server_pid" 2>/dev/null
     wait "$server_pid"
     launch "${launched[@]}"
