@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
 # budget.awk: TAP of whether the counts of path.awk are within the budgets: the
-# columns "alone", "over", "counting" and "no bias" of the table in doc/architecture.md, which is read
-# first. No instruction may lock the bus. A row that is not measured, or a call
+# columns "alone", "over", "counting" and "no bias" of the table in
+# doc/architecture.md, which is read first. With a bias no instruction may lock the bus. A row that is not measured, or a call
 # without a row, is a failure.
 
 function figure(name)

@@ -433,12 +433,12 @@ run_tap_siw()
 {
     local said=$it_logs/$1.said n=$it_n it_tries=0
 
-    no_excuse
-    over_siw run_tap "$@" >"$said"
-    while grep -q '^not ok' "$said" && once_more "$1"; do
-        it_tries=$((it_tries + 1)) it_n=$n
+    while
         no_excuse
         over_siw run_tap "$@" >"$said"
+        grep -q '^not ok' "$said" && once_more "$1"
+    do
+        it_tries=$((it_tries + 1)) it_n=$n
     done
     cat "$said"
 }

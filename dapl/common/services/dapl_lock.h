@@ -360,4 +360,23 @@ static inline void dapl_unlock_mine(struct dapl_lock *l)
 }
 #endif
 
+/*
+ * What is inlined twice, once for who may have the bias: MINE, a constant, says
+ * that the lock is had by dapl_lock_mine(), else in any other way.
+ */
+static inline void dapl_unlock_as(struct dapl_lock *l, bool mine)
+{
+	if (mine)
+		dapl_unlock_mine(l);
+	else
+		dapl_unlock(l);
+}
+
+/* Somebody else gives it back, by dapl_unlock(). */
+static inline void dapl_lock_keep_as(struct dapl_lock *l, bool mine)
+{
+	if (mine)
+		dapl_lock_keep(l);
+}
+
 #endif

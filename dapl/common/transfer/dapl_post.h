@@ -230,31 +230,8 @@ dapl_wr_fill(const struct dapl_qp *qp, struct ibv_send_wr *wr,
 }
 
 /*
- * MINE, a constant: whether a post has the lock by dapl_lock_mine(), or as one
- * that has no bias. False: it is to be left to others.
- */
-__attribute__((always_inline)) static inline bool
-dapl_wq_lock(struct dapl_wq *wq, bool mine)
-{
-	return mine ? dapl_lock_mine(&wq->lock) : dapl_lock_plain(&wq->lock);
-}
-
-/* Somebody else gives the lock back, by dapl_unlock(). */
-static inline void dapl_wq_lock_keep(struct dapl_wq *wq, bool mine)
-{
-	if (mine)
-		dapl_lock_keep(&wq->lock);
-}
-
-static inline void dapl_wq_unlock(struct dapl_wq *wq, bool mine)
-{
-	if (mine)
-		dapl_unlock_mine(&wq->lock);
-	else
-		dapl_unlock(&wq->lock);
-}
-
-/* Whether a transfer is done, with *RET; if not, *LOCKED says if it is locked.
+ * Whether a transfer is done, with *RET; if not, *LOCKED says if it is locked.
+ * MINE, a constant: by dapl_lock_mine(), or without bias.
  */
 __attribute__((always_inline)) static inline bool
 dapl_transfer_fast(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
@@ -281,7 +258,8 @@ dapl_transfer_fast(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 		     !iov))
 		return false;
 	wq = qp->sq;
-	if (unlikely(!dapl_wq_lock(wq, mine)))
+	if (unlikely(!(mine ? dapl_lock_mine(&wq->lock)
+			    : dapl_lock_plain(&wq->lock))))
 		return false;
 	*locked = true;
 	/* Not before: compilers make one long test of two pointers. */
@@ -312,17 +290,17 @@ dapl_transfer_fast(DAT_EP_HANDLE handle, enum ibv_wr_opcode opcode, unsigned op,
 		dapl_wq_count_locked(wq, counts, slot, count, length);
 	err = qp->io.post_send(qp->ibv, &wr, &bad);
 	if (unlikely(err)) {
-		dapl_wq_lock_keep(wq, mine);
+		dapl_lock_keep_as(&wq->lock, mine);
 		*ret = dapl_transfer_refused(wq, err, wr.wr_id, wr.num_sge,
 					     count);
 		return true;
 	}
-	dapl_wq_unlock(wq, mine);
+	dapl_unlock_as(&wq->lock, mine);
 	*ret = DAT_SUCCESS;
 	return true;
 
 keep:
-	dapl_wq_lock_keep(wq, mine);
+	dapl_lock_keep_as(&wq->lock, mine);
 	return false;
 }
 
@@ -365,7 +343,8 @@ dapl_recv_fast(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 		     (uint32_t)segments - 1 >= qp->recv_iov || !iov))
 		return false;
 	wq = qp->rq;
-	if (unlikely(!dapl_wq_lock(wq, mine)))
+	if (unlikely(!(mine ? dapl_lock_mine(&wq->lock)
+			    : dapl_lock_plain(&wq->lock))))
 		return false;
 	*locked = true;
 	counts = dapl_wq_counts_locked(wq, count);
@@ -386,17 +365,17 @@ dapl_recv_fast(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 					     : dapl_iov_length(iov, segments));
 	err = qp->io.post_recv(qp->ibv, &wr, &bad);
 	if (unlikely(err)) {
-		dapl_wq_lock_keep(wq, mine);
+		dapl_lock_keep_as(&wq->lock, mine);
 		*ret = dapl_recv_refused(wq, err, wr.wr_id, wr.sg_list,
 					 wr.num_sge, count);
 		return true;
 	}
-	dapl_wq_unlock(wq, mine);
+	dapl_unlock_as(&wq->lock, mine);
 	*ret = DAT_SUCCESS;
 	return true;
 
 keep:
-	dapl_wq_lock_keep(wq, mine);
+	dapl_lock_keep_as(&wq->lock, mine);
 	return false;
 }
 

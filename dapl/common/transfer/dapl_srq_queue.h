@@ -137,9 +137,7 @@ dapl_srq_post_locked(struct dapl_srq *srq, DAT_COUNT segments,
 	int ret;
 
 	if (unlikely(!slot)) {
-		if (mine)
-			dapl_lock_keep(&srq->lock);
-		dapl_unlock(&srq->lock);
+		dapl_unlock_as(&srq->lock, mine);
 		return dapl_srq_post_refused((DAT_SRQ_HANDLE)srq, -ENOBUFS,
 					     segments);
 	}
@@ -151,14 +149,10 @@ dapl_srq_post_locked(struct dapl_srq *srq, DAT_COUNT segments,
 	ret = srq->ops.post_recv(srq->ibv, &wr, &bad);
 	dapl_opaque(srq);
 	if (unlikely(ret)) {
-		if (mine)
-			dapl_lock_keep(&srq->lock);
+		dapl_lock_keep_as(&srq->lock, mine);
 		return dapl_srq_post_undo(srq, ret, wr.wr_id, wr.num_sge);
 	}
-	if (mine)
-		dapl_unlock_mine(&srq->lock);
-	else
-		dapl_unlock(&srq->lock);
+	dapl_unlock_as(&srq->lock, mine);
 	return DAT_SUCCESS;
 }
 
