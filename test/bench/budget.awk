@@ -2,8 +2,8 @@
 #
 # budget.awk: TAP of whether the counts of path.awk are within the budgets: the
 # columns "alone", "over", "counting" and "no bias" of the table in
-# doc/architecture.md, which is read first. With a bias no instruction may lock the bus. A row that is not measured, or a call
-# without a row, is a failure.
+# doc/architecture.md, which is read first. With a bias no instruction may lock the
+# bus. A row that is not measured, or a call without a row, is a failure.
 
 function figure(name)
 {
