@@ -32,11 +32,16 @@
 
 /*
  * As many peers may call at once before the service thread comes round to it.
- * 4096 buffers of 256 bytes are a megabyte, which many adapters never need: so
- * there are RX_FIRST until the first burst.
+ * 4096 buffers of 256 bytes are a megabyte, which many adapters never need, and
+ * to post them takes as long as a hundred connections: so there are RX_FIRST,
+ * and twice as many each time that one in RX_SHARE was taken without a break:
+ * so a sender may be that many times as fast as this end, and none is lost.
  */
-#define RX_DEPTH  4096
-#define RX_FIRST  512
+#define RX_DEPTH 4096
+#define RX_FIRST 512
+#define RX_SHARE 8
+_Static_assert(RX_FIRST << (UCM_RX_BLOCKS - 1) == UCM_DEPTH_MAX,
+	       "blocks for the deepest queue");
 #define TX_DEPTH  512
 #define DEPTH_MIN 16
 /* Messages that may wait for room. */
@@ -45,9 +50,6 @@
 #define AHS_MAX 65536
 /* Answers to strangers that may wait for one way. */
 #define STRANGERS_WAIT 4
-
-/* So many at once are a burst. */
-#define BURST 32
 
 /* So that one IA does not keep the loop to itself. */
 #define BATCH	  128
@@ -98,11 +100,22 @@ static void block_close(struct ucm_block *block)
 	*block = (struct ucm_block){.mem = NULL};
 }
 
+/* The first block has RX_FIRST receives, each other as many as those before. */
+static uint32_t rx_block(uint32_t slot)
+{
+	uint32_t i = 0;
+
+	while (slot >= (uint32_t)RX_FIRST << i)
+		i++;
+	return i;
+}
+
 static uint8_t *rx_buf(const struct ucm_qp *q, uint32_t slot)
 {
-	return slot < RX_FIRST
-		       ? q->rx_first.mem + (size_t)slot * BUF_SIZE
-		       : q->rx_rest.mem + (size_t)(slot - RX_FIRST) * BUF_SIZE;
+	uint32_t i = rx_block(slot);
+	uint32_t begin = i ? (uint32_t)RX_FIRST << (i - 1) : 0;
+
+	return q->rx[i].mem + (size_t)(slot - begin) * BUF_SIZE;
 }
 
 static uint8_t *tx_buf(const struct ucm_qp *q, uint32_t slot)
@@ -477,7 +490,7 @@ static int post_recv(struct ucm_qp *q, uint32_t slot)
 	struct ibv_sge sge[] = {
 		{.addr = (uintptr_t)rx_buf(q, slot),
 		 .length = BUF_SIZE,
-		 .lkey = (slot < RX_FIRST ? q->rx_first : q->rx_rest).mr->lkey},
+		 .lkey = q->rx[rx_block(slot)].mr->lkey},
 		{.addr = (uintptr_t)q->sink.mem,
 		 .length = SINK_SIZE,
 		 .lkey = q->sink.mr->lkey},
@@ -503,23 +516,26 @@ static int post_from(struct ucm_qp *q, uint32_t slot)
 }
 
 /*
- * From now on receives are as many as the queue is deep. Where there is no
+ * Receives become twice as many, up to the queue's depth. Where there is no
  * memory for that, or it cannot be locked, it stays at those that there are:
  * who finds none says it again.
  */
-static void on_first_burst(struct ucm_qp *q)
+static void more_receives(struct ucm_qp *q)
 {
-	size_t size = (size_t)(q->rx_depth - RX_FIRST) * BUF_SIZE;
-	int ret = block_open(q, size, &q->rx_rest);
+	uint32_t n = q->rx_n, more = q->rx_depth - n < n ? q->rx_depth - n : n;
+	int ret;
 
+	if (more == 0)
+		return;
+	ret = block_open(q, (size_t)more * BUF_SIZE, &q->rx[rx_block(n)]);
 	if (ret) {
 		dapl_log(DAPL_LOG_WARN, "cm qp 0x%x: stays at %u receives: %s",
-			 q->verbs->qp_num, q->rx_n, strerror(-ret));
-		q->rx_depth = q->rx_n;
+			 q->verbs->qp_num, n, strerror(-ret));
+		q->rx_depth = n;
 		return;
 	}
-	q->rx_n = q->rx_depth;
-	ret = post_from(q, RX_FIRST);
+	q->rx_n += more;
+	ret = post_from(q, n);
 	if (ret)
 		fail(q, "post a receive", strerror(-ret));
 }
@@ -556,7 +572,7 @@ static void take_message(struct ucm_qp *q, const struct ibv_wc *wc)
 static bool take_batch(struct ucm_qp *q)
 {
 	struct ibv_wc wc[POLL_SIZE];
-	int i, n, left, taken = 0;
+	int i, n, left;
 
 	for (left = BATCH; left > 0; left -= POLL_SIZE) {
 		n = q->recv_io.poll(q->recv_cq, POLL_SIZE, wc);
@@ -564,11 +580,13 @@ static bool take_batch(struct ucm_qp *q)
 			fail(q, "receive queue", strerror(errno));
 		for (i = 0; i < n; i++)
 			take_message(q, &wc[i]);
-		taken += n;
-		if (taken >= BURST && q->rx_n < q->rx_depth && !q->broken)
-			on_first_burst(q);
-		if (n < POLL_SIZE)
+		if (n < POLL_SIZE) {
+			q->rx_run = 0;
 			return true;
+		}
+		q->rx_run += POLL_SIZE;
+		if (q->rx_run >= q->rx_n / RX_SHARE && !q->broken)
+			more_receives(q);
 	}
 	return false;
 }
@@ -741,17 +759,19 @@ static int memory_open(struct ucm_qp *q)
 		ret = block_open(q, SINK_SIZE, &q->sink);
 	q->rx_n = limited(RX_FIRST, (int)q->rx_depth);
 	if (!ret)
-		ret = block_open(q, (size_t)q->rx_n * BUF_SIZE, &q->rx_first);
+		ret = block_open(q, (size_t)q->rx_n * BUF_SIZE, &q->rx[0]);
 	return ret;
 }
 
 /* Frees what depends on the depths. */
 static void give_back(struct ucm_qp *q)
 {
+	size_t i;
+
 	if (q->verbs)
 		vb_qp_destroy(q->verbs);
-	block_close(&q->rx_first);
-	block_close(&q->rx_rest);
+	for (i = 0; i < UCM_RX_BLOCKS; i++)
+		block_close(&q->rx[i]);
 	block_close(&q->tx);
 	block_close(&q->sink);
 	if (q->send_cq)

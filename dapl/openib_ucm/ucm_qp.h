@@ -73,6 +73,10 @@ struct ucm_block {
 
 /* Sends that are posted together, at most. */
 #define UCM_TX_BATCH 16
+/* As deep as the queues may be made. */
+#define UCM_DEPTH_MAX 65536
+/* Blocks of receives; beyond the first, each is as large as all before it. */
+#define UCM_RX_BLOCKS 8
 
 struct ucm_send {
 	struct ibv_send_wr wr;
@@ -91,11 +95,12 @@ struct ucm_qp {
 	uint32_t max_inline;
 	struct ucm_ah_cache ahs;
 
-	struct ucm_block rx_first, rx_rest;
+	struct ucm_block rx[UCM_RX_BLOCKS];
 	struct ucm_block tx;   /* none where all goes inline */
 	struct ucm_block sink; /* the rest of long datagrams */
-	uint32_t rx_n;	       /* receives; rx_depth after the first burst */
+	uint32_t rx_n;	       /* receives, of the depth */
 	uint32_t rx_depth, tx_depth;
+	uint32_t rx_run; /* taken since the queue was read empty */
 
 	struct dapl_watch recv_watch, send_watch;
 	struct dapl_work more;	 /* a batch was read, there may be more */

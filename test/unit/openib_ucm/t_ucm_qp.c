@@ -712,19 +712,47 @@ static struct rx_job rx_of(struct end *e)
 	return job;
 }
 
-T(receive__few_until_the_first_burst, ib)
+/* One in eight of them without a break. */
+T(receive__more_with_each_burst, ib)
 {
-	for (uint32_t i = 0; i < 20; i++) {
+	for (uint32_t i = 0; i < 70; i++) {
 		send_n(i, 1);
 		expect_n(&b, (int)i + 1);
 	}
 	forget(&b);
-	burst_of(&b, 31);
+	burst_of(&b, 63);
 	assert_int_equal(rx_of(&b).n, 512);
-	burst_of(&b, 32);
+	burst_of(&b, 64);
+	assert_int_equal(rx_of(&b).n, 1024);
+	burst_of(&b, 127);
+	assert_int_equal(rx_of(&b).n, 1024);
+	burst_of(&b, 256);
+	assert_int_equal(rx_of(&b).n, 4096);
+	burst_of(&b, 512);
 	assert_int_equal(rx_of(&b).n, 4096);
 	/* The sender has not received any. */
 	assert_int_equal(rx_of(&a).n, 512);
+}
+
+/* The last block is not as large as those before, then. */
+static int no_power_of_two(void **state)
+{
+	return setup(FV_IB, -1, 3000);
+}
+
+T(receive__as_many_as_were_asked_for, no_power_of_two)
+{
+	struct job job;
+
+	burst_of(&b, 256);
+	assert_int_equal(rx_of(&b).n, 3000);
+	hold(&b, &job);
+	for (uint32_t i = 0; i < 3000; i += 500)
+		send_n(i, 500);
+	let_go(&job);
+	expect_n(&b, 3000);
+	assert_true(b.in_order);
+	assert_int_equal(stats_of(&a).dropped, 0);
 }
 
 T(receive__no_memory_for_a_burst, ib)
