@@ -253,18 +253,21 @@ static inline void dapl_wq_wrap_locked(struct dapl_wq *wq)
 }
 
 /*
- * How far the fast way goes: as far as it can see, and to the end of the ring;
- * or not at all.
+ * How far the fast way goes: to the free slot in front of the oldest request,
+ * as far as it can see, or to the end of the ring; or not at all.
  */
 static inline void dapl_wq_look_locked(struct dapl_wq *wq)
 {
-	uint32_t room, left;
+	struct dapl_slot *tail = __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE);
 
 	dapl_lock_assert_held(&wq->lock);
 	dapl_wq_wrap_locked(wq);
-	room = wq->fast ? wq->limit - dapl_wq_used(wq) : 0;
-	left = (uint32_t)(wq->end - wq->head);
-	wq->stop = wq->head + (room < left ? room : left);
+	if (!wq->fast)
+		wq->stop = wq->head;
+	else if (tail > wq->head)
+		wq->stop = tail - 1;
+	else
+		wq->stop = wq->end - (tail == wq->slots);
 }
 
 /* The same where what decides about the fast way may have changed. */
