@@ -11,12 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/unit/fake/fake_int.h"
 #include "test/unit/fake/fake_verbs.h"
 
 #define QUEUES 65536
 
 struct null_cq {
 	uint32_t head, tail, mask;
+	uint32_t seen; /* head, of those that are not late */
+	bool armed;
 	struct ibv_wc ring[];
 };
 
@@ -41,6 +44,7 @@ struct null_qp {
 static struct null_cq *cqs[QUEUES];  /* by handle */
 static struct null_qp *qps[QUEUES];  /* by number */
 static struct null_rq *srqs[QUEUES]; /* by handle */
+static bool late;
 
 __attribute__((cold, noinline)) static void null_die(const char *why)
 {
@@ -181,6 +185,18 @@ static inline void null_complete(struct null_cq *c, const struct null_qp *q,
 	wc->qp_num = q->num;
 	wc->wc_flags = 0;
 	c->head++;
+	if (!late)
+		c->seen = c->head;
+}
+
+__attribute__((cold, noinline)) static void null_arrive(struct null_cq *c,
+							struct ibv_cq *cq)
+{
+	c->armed = false;
+	c->seen = c->head;
+	fv__enter();
+	fv__cq_nudge(cq);
+	fv__leave();
 }
 
 static int null_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
@@ -188,16 +204,19 @@ static int null_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	struct null_cq *c = null_cq_of(cq);
 	int i;
 
-	for (i = 0; i < n && c->tail != c->head; i++)
+	for (i = 0; i < n && c->tail != c->seen; i++)
 		wc[i] = c->ring[c->tail++ & c->mask];
+	if (i == 0 && c->armed)
+		null_arrive(c, cq);
 	return i;
 }
 
 static int null_req_notify(struct ibv_cq *cq, int solicited_only)
 {
-	(void)cq;
-	(void)solicited_only;
-	return 0;
+	if (!late)
+		return 0;
+	null_cq_of(cq)->armed = true;
+	return fv__req_notify(cq, solicited_only);
 }
 
 static inline int null_receive(struct null_rq *rq, const struct ibv_recv_wr *wr)
@@ -279,6 +298,11 @@ static void null_ops_set(struct ibv_context_ops *ops)
 	ops->post_recv = null_post_recv;
 	ops->post_srq_recv = null_post_srq_recv;
 	ops->post_send = null_post_send;
+}
+
+void null_path_late(bool on)
+{
+	late = on;
 }
 
 void null_path_use(void)

@@ -6,14 +6,22 @@
  *
  * It knows queue pairs of type RC of one process: sends to a peer that has a
  * receive, writes, reads. It checks no key and no length, has no errors, and
- * never notifies: waits above it must find what they wait for.
- * Threads: one at a time, and no lock. Ownership: what it allocates is the
- * process's.
+ * does not notify, but of what is late: other waits above it must find what
+ * they wait for. Threads: one at a time, and no lock. Ownership: what it
+ * allocates is the process's.
  */
 #ifndef NULL_PATH_H
 #define NULL_PATH_H
 
+#include <stdbool.h>
+
 /* Of all devices that are opened from now on. Its functions are null_*. */
 void null_path_use(void);
+/*
+ * Completions that come while it is on are seen by nobody who looks before his
+ * queue is armed, nor in the first look after that: then they are there, and
+ * notify. The latest they can come, and he sleeps.
+ */
+void null_path_late(bool on);
 
 #endif

@@ -10,9 +10,10 @@
 # Variables: batch, calls in a dump; rounds, turns in a dump of pairs; pairs, how
 # many.
 #
-# alone: instructions of libdat2, the provider and the C library below them;
-# over: with those of the program, less those of the program that does it by
-# verbs. The device's (null_*) are in neither. counting: how many more they are
+# alone: instructions of libdat2, the provider and the C library below them, less
+# those of the C library below verbs, which are the device's; over: with those of the
+# program, less those of the program that does it by verbs. The device's (null_*) are
+# in neither. counting: how many more they are
 # while they count. plain: alone, where no lock has a bias.
 
 function group(ob, fn)
@@ -71,10 +72,11 @@ $1 == "locked" { locked[$2, $3] = 1; next }
 END {
     for (i = 1; i <= n; i++) {
         c = names[i]
-        alone = cost[c, "dat", "ours"] + cost[c, "dat", "libc"]
+        below = cost[c, "verbs", "libc"]
+        alone = cost[c, "dat", "ours"] + cost[c, "dat", "libc"] - below
         over = alone + cost[c, "dat", "program"] - cost[c, "verbs", "program"]
-        counting = cost[c, "counting", "ours"] + cost[c, "counting", "libc"] - alone
-        plain = cost[c, "plain", "ours"] + cost[c, "plain", "libc"]
+        counting = cost[c, "counting", "ours"] + cost[c, "counting", "libc"] - below - alone
+        plain = cost[c, "plain", "ours"] + cost[c, "plain", "libc"] - below
         printf "{\"call\":%s,\"alone\":%.0f,\"over\":%.0f,\"counting\":%.0f,\"plain\":%.0f,\"locked\":%.1f",
             text(c), alone / batch, over / batch, counting / batch, plain / batch, locks[c] / batch
         if (c in ns)

@@ -20,6 +20,7 @@
  */
 #include <dat2/udat.h>
 #include <infiniband/verbs.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -422,6 +423,12 @@ static void nothing(int n)
 	(void)n;
 }
 
+static void late_no_more(int n)
+{
+	(void)n;
+	null_path_late(false);
+}
+
 #define v_last_recv v_post_recv
 #define v_last_send v_post_send
 
@@ -446,6 +453,11 @@ static void nothing(int n)
 		prefix##_last_send(n);             \
 		prefix##_take_both(n);             \
 	}                                          \
+	static void prefix##_write_late(int n)     \
+	{                                          \
+		null_path_late(true);              \
+		prefix##_post_write(n);            \
+	}                                          \
 	static void prefix##_shared(int n)         \
 	{                                          \
 		prefix##_shared_recv(n);           \
@@ -466,9 +478,11 @@ typedef void step(int n);
 		}                                               \
 	}
 
-#define d_nothing   nothing
-#define v_nothing   nothing
-#define v_wait_none v_take_none
+#define d_nothing      nothing
+#define v_nothing      nothing
+#define d_late_no_more late_no_more
+#define v_late_no_more late_no_more
+#define v_wait_none    v_take_none
 
 enum {
 	BEFORE,
@@ -494,6 +508,7 @@ static const struct op {
 	{"dequeue nothing", STEPS(nothing, take_none, nothing), false},
 	{"wait, one ready", STEPS(post_write, wait_send, nothing), true},
 	{"wait, of many", STEPS(post_write, wait_send, nothing), false},
+	{"wait, asleep", STEPS(write_late, wait_send, late_no_more), true},
 	{"wait 0, nothing", STEPS(nothing, wait_none, nothing), false},
 	{"message by an SRQ", STEPS(nothing, shared, nothing), false},
 };
@@ -530,6 +545,17 @@ static void count_one(const struct op *op, enum side side)
 	run_batch(op, side, true);
 	snprintf(label, sizeof(label), "%s|%s", op->name, side_names[side]);
 	CALLGRIND_DUMP_STATS_AT(label);
+}
+
+/* With several processors a wait looks again, at times, before it sleeps. */
+static void one_processor(void)
+{
+	int cpu = sched_getcpu();
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu < 0 ? 0 : (size_t)cpu, &set);
+	need(!sched_setaffinity(0, sizeof(set), &set), "sched_setaffinity");
 }
 
 static void count(void)
@@ -647,6 +673,8 @@ int main(int argc, char **argv)
 	if (strcmp(what, "time") && !RUNNING_ON_VALGRIND)
 		die("not under callgrind, or built without valgrind's "
 		    "headers");
+	if (!strcmp(what, "count"))
+		one_processor();
 	device_make();
 	dat_setup(n, by_pairs ? SIZE : BATCH);
 	self_check();

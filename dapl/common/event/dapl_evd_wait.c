@@ -571,7 +571,9 @@ wait_rest(struct dapl_evd *evd, const struct ibv_wc *wc, int n,
 		dapl_evd_take_locked(evd, wc, n, &after);
 	if (unlikely(ret != DAT_SUCCESS))
 		goto out;
-	dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, &after);
+	/* Not again, where that has just found nothing. */
+	if (!wc || n || dapl_evd_queued(evd))
+		dapl_evd_poll_locked(evd, DAPL_EVD_WHILE_ROOM, NULL, &after);
 	if (likely(dapl_evd_queued(evd) >= (uint32_t)threshold) ||
 	    dapl_evd_spin_locked(evd, timeout, (uint32_t)threshold, &after)) {
 		dapl_evd_pop_to_locked(evd, event, give);
