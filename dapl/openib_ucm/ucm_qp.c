@@ -34,8 +34,9 @@
  * As many peers may call at once before the service thread comes round to it.
  * 4096 buffers of 256 bytes are a megabyte, which many adapters never need, and
  * to post them takes as long as a hundred connections: so there are RX_FIRST,
- * and twice as many each time that one in RX_SHARE was taken without a break:
- * so a sender may be that many times as fast as this end, and none is lost.
+ * and twice as many each time that one in RX_SHARE was taken without a break.
+ * A longer burst loses messages, which are repeated, where they come more than
+ * RX_SHARE times as fast as this end takes them.
  */
 #define RX_DEPTH 4096
 #define RX_FIRST 512
@@ -515,26 +516,33 @@ static int post_from(struct ucm_qp *q, uint32_t slot)
 	return ret;
 }
 
+/* Room for twice as many receives, up to the queue's depth. 0 or -errno. */
+static int rx_grow(struct ucm_qp *q)
+{
+	uint32_t n = q->rx_n, left = q->rx_depth - n;
+	uint32_t more = left < n ? left : n;
+	int ret = block_open(q, (size_t)more * BUF_SIZE, &q->rx[rx_block(n)]);
+
+	if (!ret)
+		q->rx_n += more;
+	return ret;
+}
+
 /*
- * Receives become twice as many, up to the queue's depth. Where there is no
- * memory for that, or it cannot be locked, it stays at those that there are:
- * who finds none says it again.
+ * Where there is no memory for more, or it cannot be locked, it stays at those
+ * that there are: who finds none says it again.
  */
 static void more_receives(struct ucm_qp *q)
 {
-	uint32_t n = q->rx_n, more = q->rx_depth - n < n ? q->rx_depth - n : n;
-	int ret;
+	uint32_t n = q->rx_n;
+	int ret = rx_grow(q);
 
-	if (more == 0)
-		return;
-	ret = block_open(q, (size_t)more * BUF_SIZE, &q->rx[rx_block(n)]);
 	if (ret) {
 		dapl_log(DAPL_LOG_WARN, "cm qp 0x%x: stays at %u receives: %s",
 			 q->verbs->qp_num, n, strerror(-ret));
 		q->rx_depth = n;
 		return;
 	}
-	q->rx_n += more;
 	ret = post_from(q, n);
 	if (ret)
 		fail(q, "post a receive", strerror(-ret));
@@ -585,7 +593,8 @@ static bool take_batch(struct ucm_qp *q)
 			return true;
 		}
 		q->rx_run += POLL_SIZE;
-		if (q->rx_run >= q->rx_n / RX_SHARE && !q->broken)
+		if (q->rx_run >= q->rx_n / RX_SHARE && q->rx_n < q->rx_depth &&
+		    !q->broken)
 			more_receives(q);
 	}
 	return false;
@@ -760,6 +769,9 @@ static int memory_open(struct ucm_qp *q)
 	q->rx_n = limited(RX_FIRST, (int)q->rx_depth);
 	if (!ret)
 		ret = block_open(q, (size_t)q->rx_n * BUF_SIZE, &q->rx[0]);
+	/* Who asks for a depth has it from the beginning. */
+	while (!ret && q->cfg.params->qp_size > 0 && q->rx_n < q->rx_depth)
+		ret = rx_grow(q);
 	return ret;
 }
 

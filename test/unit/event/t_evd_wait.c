@@ -537,6 +537,31 @@ ON_IB_IWARP(evd_wait__later_ones_are_behind_what_was_read_ahead, connect_pairs)
 	expect_empty(s->recv_evd);
 }
 
+/* However much room is left for what is read ahead. */
+ON_IB(evd_wait__counts_what_there_is_little_room_for, connect_pairs)
+{
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	for (int ahead = 1; ahead + 3 <= WORLD_QLEN; ahead++) {
+		int came = 0, taken = 0, n;
+
+		while (came < ahead + 3) {
+			n = ahead - came < 16 ? ahead - came : 16;
+			n = n > 0 ? n : 3;
+			exchange(w, (uint64_t)came, (uint64_t)(came + n));
+			came += n;
+			ev = wait_at_once(s->recv_evd, &more);
+			assert_int_equal(cookie_of(&ev), taken++);
+			assert_int_equal(more, came - taken);
+		}
+		while (taken < came)
+			expect_dto(s->recv_evd, (uint64_t)taken++,
+				   DAT_DTO_SUCCESS);
+		expect_empty(s->recv_evd);
+	}
+}
+
 /* They are events of the EVD: they count for a threshold, and for a resize. */
 ON_IB(evd_resize__counts_what_was_read_ahead, connect_pairs)
 {

@@ -740,11 +740,11 @@ static int no_power_of_two(void **state)
 	return setup(FV_IB, -1, 3000);
 }
 
+/* From the beginning. */
 T(receive__as_many_as_were_asked_for, no_power_of_two)
 {
 	struct job job;
 
-	burst_of(&b, 256);
 	assert_int_equal(rx_of(&b).n, 3000);
 	hold(&b, &job);
 	for (uint32_t i = 0; i < 3000; i += 500)
@@ -770,7 +770,7 @@ T(receive__others_get_their_turn, ib)
 {
 	struct job job;
 
-	/* There are as many receives as the queue is deep. */
+	/* Then there are receives for all of them. */
 	burst_of(&b, ONE_BATCH);
 	hold(&b, &job);
 	send_n(0, 500);
