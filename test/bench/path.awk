@@ -13,8 +13,8 @@
 # alone: instructions of libdat2, the provider and the C library below them, less
 # those of the C library below verbs, which are the device's; over: with those of the
 # program, less those of the program that does it by verbs. The device's (null_*) are
-# in neither. counting: how many more they are
-# while they count. plain: alone, where no lock has a bias.
+# in neither. counting: how many more they are while they count. plain: alone, where no
+# lock has a bias.
 
 function group(ob, fn)
 {

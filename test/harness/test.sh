@@ -380,10 +380,10 @@ interop_lanes()
     done
 }
 
-# Two cases of thousands may fail for what the host did to the emulated processors, at
-# a place where no device stands still. Their scripts run once more, with nothing
-# beside them. What passes then is recorded as such, and the report tells of it; what
-# fails again has failed, and so has whatever fails then only.
+# One or two cases of thousands may fail because the host took an emulated processor
+# away at the wrong moment. Their scripts run once more, with nothing beside them. What
+# passes then is recorded as such, and the report tells of it; what fails again has
+# failed, and so has whatever fails then only.
 lanes_again()
 {
     local n words scripts failed
