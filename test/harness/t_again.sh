@@ -24,6 +24,7 @@ interop_guest()
 {
     echo "$*" >>"$h_tmp/asked"
     cat "$h_tmp/out.$(basename "$1")"
+    [ ! -e "$h_tmp/out.$(basename "$1").panic" ] || return 125
 }
 test_rec=$h_tmp/rec
 interop_lanes 1 interop 't_a' 't_b X=1' >"$h_tmp/log"
@@ -99,6 +100,21 @@ script t_a '!one' two >"$tmp/out.0"
 script t_b three >"$tmp/out.1"
 : >"$tmp/out.0-again"
 row guest_says_nothing 'F t_a: one,P t_a: two,P t_b: three,' '0-again 1 interop @(t_a),'
+
+script t_a '!one' two >"$tmp/out.0"
+script t_b three >"$tmp/out.1"
+script t_a one two >"$tmp/out.0-again"
+: >"$tmp/out.0-again.panic"
+row guest_panics_then 'A t_a: one,P t_a: two,F interop: the guests of lane 0,P t_b: three,' \
+	'0-again 1 interop @(t_a),'
+
+# What an earlier stage with more lanes has left is no failure of this one.
+script t_a '!one' two >"$tmp/out.0"
+script t_b three >"$tmp/out.1"
+script t_a one two >"$tmp/out.0-again"
+printf 'F\tt_c: %s\n' four five >"$tmp/lane2.rec"
+row stage_of_before 'A t_a: one,P t_a: two,P t_b: three,' '0-again 1 interop @(t_a),'
+rm "$tmp/lane2.rec"
 
 script t_a '!one' two >"$tmp/out.0"
 script t_b three >"$tmp/out.1"

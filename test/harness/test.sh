@@ -388,15 +388,16 @@ lanes_again()
 {
     local n words scripts failed
 
-    failed=$(cat "$h_tmp"/lane*.rec "$test_rec" | grep -c '^F')
+    failed=$(for n in "${!lanes[@]}"; do cat "$h_tmp/lane$n.rec"; done | cat - "$test_rec" | grep -c '^F')
     [ "$failed" -ge 1 ] && [ "$failed" -le 2 ] || return
     for n in "${!lanes[@]}"; do
         scripts=$(awk -F '\t' '$1 == "F" { sub(/: .*/, "", $2); print $2 }' "$h_tmp/lane$n.rec" | sort -u | paste -sd '|')
         [ -n "$scripts" ] || continue
         read -ra words <<<"${lanes[$n]}"
         echo "$folder: once more: $scripts ${words[*]:1}"
-        lane_guests "$n-again" "$nodes" "$folder" "@($scripts)" "${words[@]:1}"
         : >"$h_tmp/again.rec"
+        lane_guests "$n-again" "$nodes" "$folder" "@($scripts)" "${words[@]:1}" ||
+            test_rec=$h_tmp/again.rec rec F "$folder: the guests of lane $n" "exit code $?"
         test_rec=$h_tmp/again.rec test_split_interop "$h_tmp/lane$n-again.out"
         awk -F '\t' -v OFS='\t' '
             FILENAME == ARGV[1] { if (!($2 in second) || $1 == "F") second[$2] = $1; next }

@@ -830,6 +830,21 @@ T(fail__receiver, small)
 	all_works();
 }
 
+/* What is flushed comes as a burst, too, and is none. */
+T(fail__flushed_receives_are_no_burst, ib)
+{
+	struct job job;
+
+	send_n(0, 1);
+	expect_n(&b, 1);
+	hold(&b, &job);
+	fv_qp_error(b.qp.verbs);
+	let_go(&job);
+	expect_resets(&b, 1);
+	assert_int_equal(rx_of(&b).n, 512);
+	all_works();
+}
+
 T(fail__sender_with_sends_under_way, small)
 {
 	fv_pause(true);
